@@ -207,9 +207,21 @@ impl Region {
     }
 }
 
-/// Two hosts, nodes 0 and 1.
+/// Numbers that tests use for nodes that are not there.
+pub const NOBODY: [u16; 3] = [5, 9, 77];
+
+/// A frame that was sent, and the host that it goes to, if it is one of the two.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sent {
+    pub to: Option<usize>,
+    pub frame: Vec<u8>,
+}
+
+/// Two hosts.
 pub struct Pair {
     pub hosts: [Host; 2],
+    /// Their numbers.
+    pub nodes: [u16; 2],
     pub now: u64,
     /// Resets so far: each may have cut one frame off.
     pub resets: u64,
@@ -217,8 +229,8 @@ pub struct Pair {
     frames: u64,
     /// How often each frame arrives.
     pub copies: usize,
-    /// If wanted: frames that were sent, with the node that they go to.
-    pub sent: Option<Vec<(usize, Vec<u8>)>>,
+    /// If wanted: frames that were sent.
+    pub sent: Option<Vec<Sent>>,
 }
 
 impl Pair {
@@ -238,13 +250,20 @@ impl Pair {
 
     /// The same of another size.
     pub fn rtl_of(library: &Verilated, config: &Config) -> Self {
-        Self::of([0, 1].map(|node| {
+        let mut dice = Dice::new(config.seed);
+        // All bits of a number count, so all are drawn.
+        let mut nodes = [0; 2];
+        while nodes[0] == nodes[1] || nodes.iter().any(|node| NOBODY.contains(node)) {
+            nodes = [(); 2].map(|()| dice.word() as u16);
+        }
+        let cards = [0, 1].map(|node| {
             let root = Config {
                 seed: config.seed.wrapping_mul(2).wrapping_add(node),
                 ..config.clone()
             };
             Card::Rtl(Box::new(RtlNode::new(library, root).unwrap()))
-        }))
+        });
+        Self::of(cards, nodes)
     }
 
     /// Cards of the model, as large.
@@ -257,10 +276,11 @@ impl Pair {
             bulk: None,
             ..ModelConfig::default()
         };
-        Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))
+        let cards = [0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap())));
+        Self::of(cards, [0x9AC3, 0x653C])
     }
 
-    fn of(cards: [Card; 2]) -> Self {
+    fn of(cards: [Card; 2], nodes: [u16; 2]) -> Self {
         let hosts = cards.map(|card| {
             let mut memory = Memory::default();
             memory.mapped.map(READS, AREA, Access::Read).unwrap();
@@ -273,6 +293,7 @@ impl Pair {
         });
         Self {
             hosts,
+            nodes,
             now: 0,
             resets: 0,
             cut: 0,
@@ -290,7 +311,7 @@ impl Pair {
                 self.write_at(at, MSIX_TABLE + 16 * vector + 4 * word as u32, value);
             }
         }
-        self.write(at, &NODE, at as u32);
+        self.write(at, &NODE, self.nodes[at].into());
         self.write(at, &MTU, mtu);
         self.write(at, &CONTROL, CONTROL_ENABLE.put(1));
     }
@@ -356,14 +377,14 @@ impl Pair {
             self.cut += u64::from(roce::decode(&frame).is_err());
             // The last two bytes of the address are the node.
             let to = frame.get(roce::UDP_OFFSET - 2..roce::UDP_OFFSET);
-            let to = to.map_or(usize::MAX, |to| {
-                usize::from(u16::from_be_bytes([to[0], to[1]]))
-            });
-            if let Some(host) = self.hosts.get_mut(to) {
-                (0..self.copies).for_each(|_| host.inbox.push_back(frame.clone()));
-                if let Some(sent) = &mut self.sent {
-                    sent.push((to, frame));
-                }
+            let to = to.map(|to| u16::from_be_bytes([to[0], to[1]]));
+            let to = self.nodes.iter().position(|node| Some(*node) == to);
+            if let Some(host) = to {
+                let inbox = &mut self.hosts[host].inbox;
+                (0..self.copies).for_each(|_| inbox.push_back(frame.clone()));
+            }
+            if let Some(sent) = &mut self.sent {
+                sent.push(Sent { to, frame });
             }
         }
     }

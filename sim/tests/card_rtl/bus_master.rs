@@ -50,7 +50,15 @@ fn ready(pair: &mut Pair) -> Queue {
 
 /// Work of node 0 for queue pair 1 of node 1.
 fn message(pair: &mut Pair, queue: &mut Queue, wr_id: u64) {
-    let work = work(Peer { node: 1, qpn: 1 }, READABLE.base, LARGEST, wr_id);
+    let work = work(
+        Peer {
+            node: pair.nodes[1],
+            qpn: 1,
+        },
+        READABLE.base,
+        LARGEST,
+        wr_id,
+    );
     pair.post_sends(0, queue, &[work]);
     queue.posted += 1;
 }
@@ -238,8 +246,9 @@ struct Acknowledged([u64; 2]);
 impl Acknowledged {
     /// Each stands for a completion in the memory of the card that sent it.
     fn check(&mut self, pair: &mut Pair, landed: [u64; 2], seed: u64) {
-        for (to, frame) in pair.sent.take().into_iter().flatten() {
-            if let Ok((_, Packet::Ack(ack))) = wire::decode_frame(&frame)
+        for sent in pair.sent.take().into_iter().flatten() {
+            if let (Some(to), Ok((_, Packet::Ack(ack)))) =
+                (sent.to, wire::decode_frame(&sent.frame))
                 && ack.reply == Reply::Ok
             {
                 self.0[1 - to] += 1;

@@ -66,7 +66,7 @@ fn exchange(pair: &mut Pair, dice: &mut Dice, queues: &mut [Vec<Queue>; 2], regi
         pair.run(20_000);
         for (at, place, there, slot, _) in &expected {
             let to = Peer {
-                node: 1 - *at as u16,
+                node: pair.nodes[1 - at],
                 qpn: QPNS[*there],
             };
             let request = WorkRequest {
@@ -119,7 +119,10 @@ fn xud_02_14_the_largest_card_works_at_both_ends_of_its_numbers() {
     exchange(&mut pair, &mut dice, &mut queues, &regions);
     // Refused: the last region under another variant, and a byte behind it.
     let last = regions.iter().rfind(|region| !region.local_write).unwrap();
-    let to = Peer { node: 1, qpn: 0 };
+    let to = Peer {
+        node: pair.nodes[1],
+        qpn: 0,
+    };
     let refused = [
         (last.key() ^ 1, last.base),
         (last.key(), last.base + 1),

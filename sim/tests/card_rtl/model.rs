@@ -57,9 +57,14 @@ struct Both {
 impl Both {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
+        let rtl = Pair::rtl(seed, dice.pick(&[0, 32, 100]));
+        let model = Pair {
+            nodes: rtl.nodes,
+            ..Pair::model()
+        };
         let mut both = Self {
-            rtl: Pair::rtl(seed, dice.pick(&[0, 32, 100])),
-            model: Pair::model(),
+            model,
+            rtl,
             users: [(); 2].map(|()| vec![None; QPS as usize]),
             regions: [(); 2].map(|()| vec![None; 32]),
             seen: vec![0; Outcome::ALL.len()],
@@ -281,7 +286,7 @@ impl Both {
         let length = self.dice.pick(&[0, 1, 8, 63, 64, 65, 200, 255, 256, 496]);
         let (lkey, address) = self.place(at, user, READS, AREA, length);
         let dice = &mut self.dice;
-        let (node, qpn) = (1 - at as u16, user.queue.qpn);
+        let (node, qpn) = (self.rtl.nodes[1 - at], user.queue.qpn);
         let epoch = self.users[1 - at][qpn as usize]
             .as_ref()
             .map_or(0, |peer| peer.epoch);
@@ -420,7 +425,7 @@ impl Both {
             }),
             _ => Packet::Send(send),
         };
-        let link = Link::between(dice.pick(&[1 - at as u16, 5]), at as u16);
+        let link = Link::between(dice.pick(&[nodes[1 - at], 5, dice_node]), nodes[at]);
         let mut frame = wire::encode_frame(&link, &packet).unwrap();
         match dice.below(8) {
             0 => {

@@ -112,7 +112,10 @@ impl Two {
 
     /// Posts one operation of node 0; how it ended.
     fn run(&mut self, asked: Asked<'_>, remote: u64, rkey: u32, local: u64) -> Outcome {
-        let to = Peer { node: 1, qpn: 3 };
+        let to = Peer {
+            node: NODE,
+            qpn: 3,
+        };
         let request = Request {
             address: remote,
             rkey,
@@ -374,7 +377,10 @@ fn xud_13_memory_that_fails_there_is_told_and_the_window_stays() {
 #[test]
 fn xud_13_work_requests_that_do_not_fit_end_here() {
     let mut two = Two::new(1);
-    let to = Peer { node: 1, qpn: 3 };
+    let to = Peer {
+            node: NODE,
+            qpn: 3,
+        };
     let request = |asked| Request {
         address: SHARED,
         rkey: two.keys[1],

@@ -72,9 +72,14 @@ impl Both {
             first_psn: 0xFF_FFF8 + qpn,
             ..Queue::new(qpn, [4, 4, 6])
         };
+        let rtl = Pair::rtl(seed, dice.pick(&[0, 32, 100]));
+        let model = Pair {
+            nodes: rtl.nodes,
+            ..Pair::model()
+        };
         let mut both = Self {
-            rtl: Pair::rtl(seed, dice.pick(&[0, 32, 100])),
-            model: Pair::model(),
+            model,
+            rtl,
             dice,
             queues: [(); 2].map(|()| (0..QPS).map(queue).collect()),
             epochs: [(); 2].map(|()| vec![0; QPS as usize]),
@@ -131,7 +136,8 @@ impl Both {
     fn open(&mut self, at: usize, window: u32) {
         let qpn = window / EACH;
         let epoch = self.epochs[at][qpn as usize];
-        let args = [qpn, 1 - at as u32, qpn, epoch.into()];
+        let node = self.rtl.nodes[1 - at];
+        let args = [qpn, node.into(), qpn, epoch.into()];
         let [status, ..] = self.command(at, Command::OpenWindow, window, &args);
         assert_eq!(status, 0);
         self.granted[1 - at][window as usize] = Granted { epoch, next: 0 };
@@ -232,7 +238,7 @@ impl Both {
         };
         let qpn = index / EACH;
         let to = Peer {
-            node: 1 - at as u16,
+            node: self.rtl.nodes[1 - at],
             qpn,
         };
         let request = Request {
@@ -368,7 +374,7 @@ impl Both {
             _ => {}
         }
         send.payload = payload;
-        let link = Link::between(1 - at as u16, at as u16);
+        let link = Link::between(nodes[1 - at], nodes[at]);
         wire::encode_frame(&link, &Packet::Send(send)).unwrap()
     }
 
@@ -454,7 +460,7 @@ impl Both {
             1 => window.epoch ^= 1,
             2 => window.msn ^= 0x8000_0000,
             3 => src_qp += 1,
-            4 => from = 1 - lonely.at as u16,
+            4 => from = nodes[1 - lonely.at],
             5 => psn ^= 0x40,
             _ => {}
         }
@@ -489,7 +495,7 @@ impl Both {
                 payload: answer.encode(),
             })
         };
-        let link = Link::between(from, lonely.at as u16);
+        let link = Link::between(from, nodes[lonely.at]);
         let answer = matches!(packet, Packet::Send(_));
         (answer, wire::encode_frame(&link, &packet).unwrap())
     }

@@ -178,7 +178,7 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) -> u64 {
                             lkey,
                             version_flags: 0x10 | CONTROL,
                             to: Peer {
-                                node: 1 - at as u16,
+                                node: pair.nodes[1 - at],
                                 qpn: queue.qpn,
                             },
                             window: Window::default(),
@@ -191,7 +191,7 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) -> u64 {
                     works.insert((at, queue.qpn, number), *request);
                 }
                 for _ in 0..3 {
-                    let frame = stranger(&mut dice, at, queue);
+                    let frame = stranger(&mut dice, pair.nodes[at], queue);
                     pair.hosts[at].inbox.push_back(frame);
                 }
             }
@@ -264,7 +264,7 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) -> u64 {
 }
 
 /// A packet that no card has sent, of any length.
-fn stranger(dice: &mut Dice, at: usize, queue: &Queue) -> Vec<u8> {
+fn stranger(dice: &mut Dice, node: u16, queue: &Queue) -> Vec<u8> {
     let length = dice.pick(&[0, 1, 64, 65, 511, 512, 513, 4096]);
     let send = Send {
         dest_qp: queue.qpn,
@@ -280,7 +280,7 @@ fn stranger(dice: &mut Dice, at: usize, queue: &Queue) -> Vec<u8> {
         flags: send.version * CONTROL,
         ..send
     };
-    wire::encode_frame(&Link::between(77, at as u16), &Packet::Send(send)).unwrap()
+    wire::encode_frame(&Link::between(77, node), &Packet::Send(send)).unwrap()
 }
 
 #[test]

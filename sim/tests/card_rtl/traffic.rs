@@ -160,7 +160,7 @@ impl Flow {
         let room = OPEN - self.open[0].len();
         let count = dice.below(room as u64 + 1);
         let to = Peer {
-            node: 1 - at as u16,
+            node: pair.nodes[1 - at],
             qpn: self.queue.qpn,
         };
         let requests = (0..count).map(|_| {
@@ -199,7 +199,7 @@ pub fn alive(pair: &mut Pair, dice: &mut Dice, qpn: u32) {
     }
     pair.run(20_000);
     for at in 0..2 {
-        let node = 1 - at as u16;
+        let node = pair.nodes[1 - at];
         pair.post_sends(at, &queue, &[work(Peer { node, qpn }, READS, LARGEST, 2)]);
     }
     pair.run(40_000);

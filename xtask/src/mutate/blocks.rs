@@ -18,6 +18,7 @@ const HDL: &str = "tributary-hdl";
 const SIM: &str = "tributary-sim";
 
 const CONTROL: Binary = (HDL, "card_control");
+const JOINTS: Binary = (HDL, "card_joints");
 const ONESIDED: Binary = (HDL, "card_onesided");
 const RECV: Binary = (HDL, "card_recv");
 const SEND: Binary = (HDL, "card_send");
@@ -37,7 +38,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 15] = [
+const GROUPS: [Group; 16] = [
     Group {
         blocks: &[
             "card_cq",
@@ -80,7 +81,6 @@ const GROUPS: [Group; 15] = [
             "card_send_doorbell",
             "card_send_entry",
             "card_send_list",
-            "card_send_queue",
             "card_send_reads",
             "card_send_record",
             "card_send_turn",
@@ -89,13 +89,17 @@ const GROUPS: [Group; 15] = [
     },
     Group {
         blocks: &[
-            "card",
             "card_ack_merge",
             "card_read_mux",
             "card_rx_gate",
             "card_send_merge",
+            "card_send_queue",
             "card_tx_guard",
         ],
+        binaries: &[JOINTS, CARD],
+    },
+    Group {
+        blocks: &["card"],
         binaries: &[CARD],
     },
     Group {

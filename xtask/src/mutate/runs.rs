@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::blocks::Binary;
+use super::target::folder;
 use super::yosys::selector;
 use crate::process::run_quietly;
 use crate::workspace;
@@ -136,7 +138,7 @@ fn run_until(command: &mut Command, limit: Duration) -> Result<Outcome> {
     }
 }
 
-/// Builds a test binary and gives its path.
+/// Builds a test binary and gives the path of a copy that stays as it is.
 pub fn build((package, name): &Binary) -> Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = run_quietly(
@@ -152,7 +154,23 @@ pub fn build((package, name): &Binary) -> Result<PathBuf> {
         .filter_map(|line| line.rsplit_once('(')?.1.strip_suffix(')'))
         .next_back()
         .with_context(|| format!("cargo names no executable of test {name}:\n{text}"))?;
-    Ok(workspace::root().join(path))
+    keep(&workspace::root().join(path), name)
+}
+
+/// A copy of a test binary by its content: cargo may build another one while mutants run.
+fn keep(built: &Path, name: &str) -> Result<PathBuf> {
+    let content =
+        fs::read(built).with_context(|| format!("cannot read {}", workspace::shown(built)))?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&content);
+    let kept = folder().join(format!("test-{name}-{:016x}", hasher.finish()));
+    if !kept.is_file() {
+        fs::create_dir_all(folder())?;
+        let part = kept.with_extension("part");
+        fs::copy(built, &part).with_context(|| format!("cannot write {}", workspace::shown(&part)))?;
+        fs::rename(&part, &kept)?;
+    }
+    Ok(kept)
 }
 
 fn package_dir(package: &str) -> PathBuf {

@@ -1,0 +1,10 @@
+//! The small blocks between the large ones of the card, as Verilog: what goes in comes out, field by field and in the order that
+//! each block's header promises.
+
+mod ack_merge;
+mod ports;
+mod read_mux;
+mod rx_gate;
+mod send_merge;
+mod send_queue;
+mod tx_guard;

@@ -1,0 +1,103 @@
+//! Ports of a Verilated block that belong together, and what stands at them.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use tributary_hdl::emit::emit_block;
+use tributary_hdl::prelude::*;
+use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
+
+/// Builds a block. Registers start at random; what it offers must stay until it is taken.
+pub fn build(mut block: impl Block) -> Verilated {
+    let design = emit_block(&mut block).unwrap_or_else(|e| panic!("{e}"));
+    let options = BuildOptions::new(&design.top, &design.files())
+        .with_random_init(true)
+        .with_checks();
+    Verilated::build(&options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+pub fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// Values by field; words of 64 bits, lowest first.
+pub type Record = BTreeMap<String, Vec<u64>>;
+
+/// Ports `PREFIX_valid`, `PREFIX_ready` and all other `PREFIX_*`; of AXI4-Stream `PREFIX_tvalid`, `PREFIX_tready`.
+pub struct Group {
+    valid: Port,
+    ready: Port,
+    fields: Vec<(String, Port)>,
+}
+
+impl Group {
+    pub fn of(library: &Verilated, prefix: &str) -> Self {
+        let mut ports: BTreeMap<String, Port> = library
+            .ports()
+            .filter_map(|(name, port)| {
+                let field = name.strip_prefix(prefix)?.strip_prefix('_')?;
+                Some((field.to_owned(), port))
+            })
+            .collect();
+        let mut take = |names: [&str; 2]| {
+            let found = names.iter().find_map(|name| ports.remove(*name));
+            found.unwrap_or_else(|| panic!("{} has no {prefix}_{}", library.top(), names[0]))
+        };
+        Self {
+            valid: take(["valid", "tvalid"]),
+            ready: take(["ready", "tready"]),
+            fields: ports.into_iter().collect(),
+        }
+    }
+
+    /// Any values.
+    pub fn draw(&self, rng: &mut ChaCha8Rng) -> Record {
+        let mut value = |port: &Port| {
+            let mut words: Vec<u64> = (0..port.words()).map(|_| rng.random()).collect();
+            if port.width() % 64 > 0 {
+                *words.last_mut().expect("a port has bits") &= (1 << (port.width() % 64)) - 1;
+            }
+            words
+        };
+        let fields = self.fields.iter();
+        fields
+            .map(|(field, port)| (field.clone(), value(port)))
+            .collect()
+    }
+
+    /// Offers a record, or nothing: then other values stand there.
+    pub fn offer(&self, model: &mut Model, rng: &mut ChaCha8Rng, record: Option<&Record>) {
+        model.set(self.valid, record.is_some().into());
+        let other;
+        let record = match record {
+            Some(record) => record,
+            None => {
+                other = self.draw(rng);
+                &other
+            }
+        };
+        for (field, port) in &self.fields {
+            model.set_wide(*port, &record[field]).unwrap();
+        }
+    }
+
+    /// What stands at an output.
+    pub fn offered(&self, model: &Model) -> Option<Record> {
+        let all = || {
+            let fields = self.fields.iter();
+            fields
+                .map(|(field, port)| (field.clone(), model.words(*port)))
+                .collect()
+        };
+        model.is_set(self.valid).then(all)
+    }
+
+    pub fn set_ready(&self, model: &mut Model, ready: bool) {
+        model.set(self.ready, ready.into());
+    }
+
+    pub fn is_ready(&self, model: &Model) -> bool {
+        model.is_set(self.ready)
+    }
+}
