@@ -49,6 +49,9 @@ pub struct Options {
     /// Tries what has survived once more: for a look at new tests.
     #[arg(long)]
     again: bool,
+    /// Only the block's own bench; what survives it is left for a run without this.
+    #[arg(long)]
+    own: bool,
 }
 
 /// Runs mutants of these blocks, or of all, and prints the scores.
@@ -82,14 +85,17 @@ fn run_group(names: &[&str], generated: &BTreeMap<String, String>, options: Opti
         for target in &targets {
             target.put_into(&build)?;
         }
-        for binary in binaries {
+        let wanted = if options.own { 1 } else { binaries.len() };
+        for binary in &binaries[..wanted] {
             if targets.iter().all(|target| target.undecided().is_empty()) {
                 break;
             }
             try_binary(binary, &targets, &build, options)?;
         }
-        for target in &targets {
-            target.close()?;
+        if !options.own {
+            for target in &targets {
+                target.close()?;
+            }
         }
         // A model of a whole card takes a hundred megabytes.
         fs::remove_dir_all(&build)?;
@@ -161,6 +167,7 @@ mod tests {
             test_limit: 1,
             jobs: 1,
             again: false,
+            own: false,
         };
         let error = run(&["no_such_block".to_owned()], options)
             .unwrap_err()

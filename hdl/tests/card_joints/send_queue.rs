@@ -49,6 +49,7 @@ fn requests_and_payload_leave_in_their_order_bit_by_bit() {
                     inside[i].clear();
                     continue;
                 }
+                let filled = inside[i].len();
                 if let Some(out) = out {
                     let place = format!("{stalls}, clock {clock}");
                     assert_eq!(Some(&out), inside[i].front(), "{place}");
@@ -60,9 +61,9 @@ fn requests_and_payload_leave_in_their_order_bit_by_bit() {
                 if s.is_ready(&model) {
                     inside[i].extend(offered[i].take());
                 } else {
-                    assert!(inside[i].len() >= ROOM[i], "{stalls}: no room");
+                    assert!(filled >= ROOM[i], "{stalls}: no room");
                 }
-                fullest[i] = fullest[i].max(inside[i].len());
+                fullest[i] = fullest[i].max(filled);
             }
             model.clock().unwrap();
         }

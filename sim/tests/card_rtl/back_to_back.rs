@@ -10,6 +10,7 @@ use tributary_sim::card::{Node, RtlNode};
 use tributary_sim::pcie::{Access, Config, HostMemory};
 use tributary_sim::verilate::Verilated;
 
+use super::bench::NODES;
 use super::library;
 
 /// log2 of every ring.
@@ -39,9 +40,9 @@ pub struct Pair {
 }
 
 impl Host {
-    fn new(library: &Verilated, node: u16, config: &Config) -> Self {
+    fn new(library: &Verilated, at: usize, config: &Config) -> Self {
         let config = Config {
-            seed: config.seed.wrapping_mul(2) + u64::from(node),
+            seed: config.seed.wrapping_mul(2) + at as u64,
             ..config.clone()
         };
         let mut memory = HostMemory::default();
@@ -56,11 +57,11 @@ impl Host {
         let mut host = Self {
             card: RtlNode::new(library, config).unwrap(),
             memory,
-            peer: 1 - node,
+            peer: NODES[1 - at],
             seen: 0,
         };
         host.wait();
-        host.set(&regs::NODE, node.into());
+        host.set(&regs::NODE, NODES[at].into());
         host.set(&regs::TIMEOUT_UNIT, 512);
         host.set(&regs::CONTROL, 1);
         let low_high = |address: u64| [address as u32, (address >> 32) as u32];
@@ -193,7 +194,7 @@ impl Pair {
     /// Two such cards, ready, behind root complexes like this.
     pub fn of(library: &Verilated, config: &Config) -> Self {
         Self {
-            hosts: [0, 1].map(|node| Host::new(library, node, config)),
+            hosts: [0, 1].map(|at| Host::new(library, at, config)),
             first_word: None,
         }
     }

@@ -207,8 +207,8 @@ impl Region {
     }
 }
 
-/// Numbers that tests use for nodes that are not there.
-pub const NOBODY: [u16; 3] = [5, 9, 77];
+/// Numbers of the two nodes: each bit is set in one and clear in the other.
+pub const NODES: [u16; 2] = [0x9AC3, 0x653C];
 
 /// A frame that was sent, and the host that it goes to, if it is one of the two.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,11 +217,9 @@ pub struct Sent {
     pub frame: Vec<u8>,
 }
 
-/// Two hosts.
+/// Two hosts, of [`NODES`].
 pub struct Pair {
     pub hosts: [Host; 2],
-    /// Their numbers.
-    pub nodes: [u16; 2],
     pub now: u64,
     /// Resets so far: each may have cut one frame off.
     pub resets: u64,
@@ -229,7 +227,7 @@ pub struct Pair {
     frames: u64,
     /// How often each frame arrives.
     pub copies: usize,
-    /// If wanted: frames that were sent.
+    /// If wanted: frames that were sent since somebody took them.
     pub sent: Option<Vec<Sent>>,
 }
 
@@ -250,20 +248,13 @@ impl Pair {
 
     /// The same of another size.
     pub fn rtl_of(library: &Verilated, config: &Config) -> Self {
-        let mut dice = Dice::new(config.seed);
-        // All bits of a number count, so all are drawn.
-        let mut nodes = [0; 2];
-        while nodes[0] == nodes[1] || nodes.iter().any(|node| NOBODY.contains(node)) {
-            nodes = [(); 2].map(|()| dice.word() as u16);
-        }
-        let cards = [0, 1].map(|node| {
+        Self::of([0, 1].map(|node| {
             let root = Config {
                 seed: config.seed.wrapping_mul(2).wrapping_add(node),
                 ..config.clone()
             };
             Card::Rtl(Box::new(RtlNode::new(library, root).unwrap()))
-        });
-        Self::of(cards, nodes)
+        }))
     }
 
     /// Cards of the model, as large.
@@ -276,11 +267,10 @@ impl Pair {
             bulk: None,
             ..ModelConfig::default()
         };
-        let cards = [0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap())));
-        Self::of(cards, [0x9AC3, 0x653C])
+        Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))
     }
 
-    fn of(cards: [Card; 2], nodes: [u16; 2]) -> Self {
+    fn of(cards: [Card; 2]) -> Self {
         let hosts = cards.map(|card| {
             let mut memory = Memory::default();
             memory.mapped.map(READS, AREA, Access::Read).unwrap();
@@ -293,7 +283,6 @@ impl Pair {
         });
         Self {
             hosts,
-            nodes,
             now: 0,
             resets: 0,
             cut: 0,
@@ -311,7 +300,7 @@ impl Pair {
                 self.write_at(at, MSIX_TABLE + 16 * vector + 4 * word as u32, value);
             }
         }
-        self.write(at, &NODE, self.nodes[at].into());
+        self.write(at, &NODE, NODES[at].into());
         self.write(at, &MTU, mtu);
         self.write(at, &CONTROL, CONTROL_ENABLE.put(1));
     }
@@ -378,7 +367,7 @@ impl Pair {
             // The last two bytes of the address are the node.
             let to = frame.get(roce::UDP_OFFSET - 2..roce::UDP_OFFSET);
             let to = to.map(|to| u16::from_be_bytes([to[0], to[1]]));
-            let to = self.nodes.iter().position(|node| Some(*node) == to);
+            let to = NODES.iter().position(|node| Some(*node) == to);
             if let Some(host) = to {
                 let inbox = &mut self.hosts[host].inbox;
                 (0..self.copies).for_each(|_| inbox.push_back(frame.clone()));
@@ -394,6 +383,13 @@ impl Pair {
         while self.now < end {
             self.step();
         }
+    }
+
+    /// The frames since the last call, every byte of them, without their order: each queue pair has its own.
+    pub fn sorted_frames(&mut self) -> Vec<Sent> {
+        let mut sent = self.sent.replace(Vec::new()).expect("frames are wanted");
+        sent.sort();
+        sent
     }
 
     /// Runs until nothing has moved for so long.

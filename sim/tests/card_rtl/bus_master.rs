@@ -13,7 +13,7 @@ use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::Config;
 use tributary_sim::testbench::stall::Profile;
 
-use super::bench::{Dice, Pair, Queue, WRITES};
+use super::bench::{Dice, NODES, Pair, Queue, WRITES};
 use super::traffic::{LARGEST, READABLE, Traffic, WRITABLE, alive, work};
 use super::{long, seed};
 
@@ -52,7 +52,7 @@ fn ready(pair: &mut Pair) -> Queue {
 fn message(pair: &mut Pair, queue: &mut Queue, wr_id: u64) {
     let work = work(
         Peer {
-            node: pair.nodes[1],
+            node: NODES[1],
             qpn: 1,
         },
         READABLE.base,

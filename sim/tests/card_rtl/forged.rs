@@ -6,7 +6,7 @@ use tributary_protocol::xud::wire::{self, Ack, CONTROL, Echo, ORDERED, Packet, R
 use tributary_protocol::xud::{Nak, Outcome, Peer, Window};
 use tributary_sim::card::CLOCK_NS;
 
-use super::bench::{Dice, Pair, Queue};
+use super::bench::{Dice, NODES, Pair, Queue};
 use super::seed;
 use super::traffic::{READABLE, work};
 
@@ -158,7 +158,7 @@ fn xud_03_a_forged_acknowledgement_ends_nothing_and_the_true_one_does() {
                 let what = format!("card {kind}, round {round}: {case:?}");
                 let before = Counter::ALL.iter().map(|c| pair.counter(0, *c));
                 let before: Vec<u64> = before.collect();
-                let link = Link::between(case.from, pair.nodes[0]);
+                let link = Link::between(case.from, NODES[0]);
                 let frame = wire::encode_frame(&link, &Packet::Ack(case.ack)).unwrap();
                 pair.hosts[0].inbox.push_back(frame);
                 pair.settle(QUIET);

@@ -6,7 +6,7 @@ use tributary_protocol::xud::{Outcome, Peer};
 use tributary_sim::card::CardSizes;
 use tributary_sim::pcie::Config;
 
-use super::bench::{Dice, Pair, Queue, READS, Region, WRITES};
+use super::bench::{Dice, NODES, Pair, Queue, READS, Region, WRITES};
 use super::seed;
 use super::traffic::work;
 
@@ -66,7 +66,7 @@ fn exchange(pair: &mut Pair, dice: &mut Dice, queues: &mut [Vec<Queue>; 2], regi
         pair.run(20_000);
         for (at, place, there, slot, _) in &expected {
             let to = Peer {
-                node: pair.nodes[1 - at],
+                node: NODES[1 - at],
                 qpn: QPNS[*there],
             };
             let request = WorkRequest {
@@ -120,7 +120,7 @@ fn xud_02_14_the_largest_card_works_at_both_ends_of_its_numbers() {
     // Refused: the last region under another variant, and a byte behind it.
     let last = regions.iter().rfind(|region| !region.local_write).unwrap();
     let to = Peer {
-        node: pair.nodes[1],
+        node: NODES[1],
         qpn: 0,
     };
     let refused = [

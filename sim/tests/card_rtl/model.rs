@@ -11,7 +11,7 @@ use tributary_protocol::xud::wire::{self, Ack, Echo, Packet, Reply, Send};
 use tributary_protocol::xud::{Nak, Outcome, Peer, Window};
 use tributary_sim::card::CLOCK_NS;
 
-use super::bench::{AREA, Dice, Pair, Queue, READS, Region, WRITES};
+use super::bench::{AREA, Dice, NODES, Pair, Queue, READS, Region, WRITES};
 use super::{long, seed};
 
 /// Queue pairs of a card that are used; on the other card, each has one partner of the same number.
@@ -57,19 +57,15 @@ struct Both {
 impl Both {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let rtl = Pair::rtl(seed, dice.pick(&[0, 32, 100]));
-        let model = Pair {
-            nodes: rtl.nodes,
-            ..Pair::model()
-        };
         let mut both = Self {
-            model,
-            rtl,
+            rtl: Pair::rtl(seed, dice.pick(&[0, 32, 100])),
+            model: Pair::model(),
             users: [(); 2].map(|()| vec![None; QPS as usize]),
             regions: [(); 2].map(|()| vec![None; 32]),
             seen: vec![0; Outcome::ALL.len()],
             dice,
         };
+        both.each(|pair| pair.sent = Some(Vec::new()));
         for at in 0..2 {
             let text = both.dice.bytes(AREA as usize);
             both.each(|pair| {
@@ -286,7 +282,7 @@ impl Both {
         let length = self.dice.pick(&[0, 1, 8, 63, 64, 65, 200, 255, 256, 496]);
         let (lkey, address) = self.place(at, user, READS, AREA, length);
         let dice = &mut self.dice;
-        let (node, qpn) = (self.rtl.nodes[1 - at], user.queue.qpn);
+        let (node, qpn) = (NODES[1 - at], user.queue.qpn);
         let epoch = self.users[1 - at][qpn as usize]
             .as_ref()
             .map_or(0, |peer| peer.epoch);
@@ -319,8 +315,11 @@ impl Both {
             2 => work.length = dice.pick(&[MTU - 15, MTU + 1, 4097, 0x8000_0000, u32::MAX]),
             3 => work.to.qpn = dice.pick(&[1 << 24, u32::MAX]),
             4 => work.version_flags = dice.pick(&[0x01, 0x18, 0x20, 0xF0]),
-            5 => work.to.node = 9,
-            6 | 7 => work.to.qpn = dice.pick(&[15, 16, 0xFF_FFFF]),
+            5 => work.to.node = dice.word() as u16,
+            6 | 7 => {
+                let any = dice.word() as u32 >> 8 | 0x10_0000;
+                work.to.qpn = dice.pick(&[15, 16, 0xFF_FFFF, any]);
+            }
             8 => work.window.epoch = dice.word() as u16,
             _ => {}
         }
@@ -390,7 +389,7 @@ impl Both {
             dest_qp: queue.qpn,
             psn: dice.word() as u32 & 0xFF_FFFF,
             q_key: queue.q_key,
-            src_qp: dice.below(20) as u32,
+            src_qp: dice.word() as u32 >> 8,
             version: 1,
             flags: 0,
             window: Window {
@@ -425,7 +424,8 @@ impl Both {
             }),
             _ => Packet::Send(send),
         };
-        let link = Link::between(dice.pick(&[nodes[1 - at], 5, dice_node]), nodes[at]);
+        let stranger = dice.word() as u16;
+        let link = Link::between(dice.pick(&[NODES[1 - at], stranger]), NODES[at]);
         let mut frame = wire::encode_frame(&link, &packet).unwrap();
         match dice.below(8) {
             0 => {
@@ -515,6 +515,7 @@ impl Both {
     }
 
     fn compare(&mut self) {
+        self.same("frames", Pair::sorted_frames);
         for at in 0..2 {
             for qpn in 0..QPS as usize {
                 let Some(user) = self.users[at][qpn].clone() else {

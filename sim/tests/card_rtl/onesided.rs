@@ -8,7 +8,7 @@ use tributary_protocol::xud::wire::ONE_SIDED;
 use tributary_protocol::xud::{Outcome, Peer, Window};
 use tributary_sim::pcie::Access;
 
-use super::bench::{Pair, Queue};
+use super::bench::{NODES, Pair, Queue};
 use super::seed;
 use super::traffic::{READABLE, WRITABLE};
 
@@ -94,7 +94,7 @@ impl Two {
             epochs[at] = pair.create(at, queue);
         }
         let keys = [0, 1].map(|at| share(&mut pair, at, 5, all, SHARED, SHARED_LEN));
-        let args = [3, 0, 3, epochs[1].into()];
+        let args = [3, NODES[0].into(), 3, epochs[1].into()];
         pair.command(1, Command::OpenWindow, 200, &args);
         pair.copies = copies;
         let window = Window {
@@ -113,7 +113,7 @@ impl Two {
     /// Posts one operation of node 0; how it ended.
     fn run(&mut self, asked: Asked<'_>, remote: u64, rkey: u32, local: u64) -> Outcome {
         let to = Peer {
-            node: NODE,
+            node: NODES[1],
             qpn: 3,
         };
         let request = Request {
@@ -378,9 +378,9 @@ fn xud_13_memory_that_fails_there_is_told_and_the_window_stays() {
 fn xud_13_work_requests_that_do_not_fit_end_here() {
     let mut two = Two::new(1);
     let to = Peer {
-            node: NODE,
-            qpn: 3,
-        };
+        node: NODES[1],
+        qpn: 3,
+    };
     let request = |asked| Request {
         address: SHARED,
         rkey: two.keys[1],

@@ -12,7 +12,7 @@ use tributary_protocol::xud::wire::{self, Ack, Echo, ONE_SIDED, Packet, Reply, S
 use tributary_protocol::xud::{Nak, Outcome, Peer, Window};
 use tributary_sim::pcie::Access;
 
-use super::bench::{Dice, Pair, Queue};
+use super::bench::{Dice, NODES, Pair, Queue, Sent};
 use super::onesided::{
     LOCAL_WRITE, MTU, QUIET, REMOTE_ATOMIC, REMOTE_READ, REMOTE_WRITE, SHARED, SHARED_LEN, TIMEOUT,
     one_sided, share,
@@ -61,6 +61,8 @@ struct Both {
     full: [u32; 2],
     narrow: [Vec<u32>; 2],
     local: [u32; 2],
+    /// What was sent last.
+    frames: Vec<Sent>,
     seen: Vec<u64>,
 }
 
@@ -72,14 +74,9 @@ impl Both {
             first_psn: 0xFF_FFF8 + qpn,
             ..Queue::new(qpn, [4, 4, 6])
         };
-        let rtl = Pair::rtl(seed, dice.pick(&[0, 32, 100]));
-        let model = Pair {
-            nodes: rtl.nodes,
-            ..Pair::model()
-        };
         let mut both = Self {
-            model,
-            rtl,
+            rtl: Pair::rtl(seed, dice.pick(&[0, 32, 100])),
+            model: Pair::model(),
             dice,
             queues: [(); 2].map(|()| (0..QPS).map(queue).collect()),
             epochs: [(); 2].map(|()| vec![0; QPS as usize]),
@@ -87,9 +84,10 @@ impl Both {
             full: [0; 2],
             narrow: [(); 2].map(|()| vec![0; WINDOWS as usize]),
             local: [0; 2],
+            frames: Vec::new(),
             seen: vec![0; Outcome::ALL.len()],
         };
-        both.rtl.sent = Some(Vec::new());
+        both.each(|pair| pair.sent = Some(Vec::new()));
         for at in 0..2 {
             let bytes = both.dice.bytes((SHARED_LEN + LOCAL_LEN) as usize);
             let (there, here) = bytes.split_at(SHARED_LEN as usize);
@@ -136,7 +134,7 @@ impl Both {
     fn open(&mut self, at: usize, window: u32) {
         let qpn = window / EACH;
         let epoch = self.epochs[at][qpn as usize];
-        let node = self.rtl.nodes[1 - at];
+        let node = NODES[1 - at];
         let args = [qpn, node.into(), qpn, epoch.into()];
         let [status, ..] = self.command(at, Command::OpenWindow, window, &args);
         assert_eq!(status, 0);
@@ -238,7 +236,7 @@ impl Both {
         };
         let qpn = index / EACH;
         let to = Peer {
-            node: self.rtl.nodes[1 - at],
+            node: NODES[1 - at],
             qpn,
         };
         let request = Request {
@@ -303,10 +301,10 @@ impl Both {
 
     /// Frames of one-sided requests come again, at most one of each window; so do their answers.
     fn again(&mut self) {
-        let frames = self.rtl.sent.replace(Vec::new()).unwrap();
+        let frames = std::mem::take(&mut self.frames);
         let mut used = [[false; 256]; 2];
-        for (to, frame) in frames {
-            let Ok((_, Packet::Send(send))) = wire::decode_frame(&frame) else {
+        for Sent { to, frame } in frames {
+            let (Some(to), Ok((_, Packet::Send(send)))) = (to, wire::decode_frame(&frame)) else {
                 continue;
             };
             let id = usize::from(send.window.id) % 256;
@@ -374,7 +372,7 @@ impl Both {
             _ => {}
         }
         send.payload = payload;
-        let link = Link::between(nodes[1 - at], nodes[at]);
+        let link = Link::between(NODES[1 - at], NODES[at]);
         wire::encode_frame(&link, &Packet::Send(send)).unwrap()
     }
 
@@ -460,7 +458,7 @@ impl Both {
             1 => window.epoch ^= 1,
             2 => window.msn ^= 0x8000_0000,
             3 => src_qp += 1,
-            4 => from = nodes[1 - lonely.at],
+            4 => from = NODES[1 - lonely.at],
             5 => psn ^= 0x40,
             _ => {}
         }
@@ -495,7 +493,7 @@ impl Both {
                 payload: answer.encode(),
             })
         };
-        let link = Link::between(from, nodes[lonely.at]);
+        let link = Link::between(from, NODES[lonely.at]);
         let answer = matches!(packet, Packet::Send(_));
         (answer, wire::encode_frame(&link, &packet).unwrap())
     }
@@ -523,6 +521,7 @@ impl Both {
     }
 
     fn compare(&mut self) {
+        self.frames = self.same("frames", Pair::sorted_frames);
         for at in 0..2 {
             for qpn in 0..QPS as usize {
                 let queue = self.queues[at][qpn].clone();

@@ -7,7 +7,7 @@ use tributary_protocol::xud::{Outcome, Peer, Window};
 use tributary_sim::pcie::{Access, Config, Denied, WritePath};
 use tributary_sim::testbench::stall::Profile;
 
-use super::bench::{AREA, Dice, Pair, Queue, WRITES};
+use super::bench::{AREA, Dice, NODES, Pair, Queue, WRITES};
 use super::onesided::{
     LOCAL_WRITE, MTU, QUIET, REMOTE_ATOMIC, SHARED, SHARED_LEN, one_sided, share,
 };
@@ -106,7 +106,7 @@ fn sums(seed: u64, writes: WritePath, returns: bool) -> (Vec<u64>, u64) {
     }
     let rights = LOCAL_WRITE | REMOTE_ATOMIC;
     let keys = [0, 1].map(|at| share(&mut pair, at, 5, rights, SHARED, SHARED_LEN));
-    let args = [3, 0, 3, epochs[1].into()];
+    let args = [3, NODES[0].into(), 3, epochs[1].into()];
     pair.command(1, Command::OpenWindow, 200, &args);
     let local = |number: u64| SHARED + 0x100 + 16 * number;
     let work: Vec<_> = (0..COUNT)
@@ -124,7 +124,10 @@ fn sums(seed: u64, writes: WritePath, returns: bool) -> (Vec<u64>, u64) {
                 epoch: epochs[1],
                 msn: number as u32,
             };
-            let to = Peer { node: 1, qpn: 3 };
+            let to = Peer {
+                node: NODES[1],
+                qpn: 3,
+            };
             one_sided(to, window, &request, local(number), keys[0])
         })
         .collect();

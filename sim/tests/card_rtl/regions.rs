@@ -11,7 +11,7 @@ use tributary_protocol::xud::wire::{self, CONTROL, Packet, Send};
 use tributary_protocol::xud::{Outcome, Peer, Window};
 use tributary_sim::pcie::Access;
 
-use super::bench::{AREA, Dice, Pair, Queue, READS, Region, WRITES};
+use super::bench::{AREA, Dice, NODES, Pair, Queue, READS, Region, WRITES};
 use super::traffic::alive;
 use super::{long, seed};
 
@@ -178,7 +178,7 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) -> u64 {
                             lkey,
                             version_flags: 0x10 | CONTROL,
                             to: Peer {
-                                node: pair.nodes[1 - at],
+                                node: NODES[1 - at],
                                 qpn: queue.qpn,
                             },
                             window: Window::default(),
@@ -191,7 +191,7 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) -> u64 {
                     works.insert((at, queue.qpn, number), *request);
                 }
                 for _ in 0..3 {
-                    let frame = stranger(&mut dice, pair.nodes[at], queue);
+                    let frame = stranger(&mut dice, NODES[at], queue);
                     pair.hosts[at].inbox.push_back(frame);
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tributary_protocol::card::descriptor::{Of, ReceiveRequest, WorkRequest};
 use tributary_protocol::xud::{Outcome, Peer, Window};
 
-use super::bench::{AREA, Dice, Pair, Queue, READS, Region, WRITES};
+use super::bench::{AREA, Dice, NODES, Pair, Queue, READS, Region, WRITES};
 
 /// Work requests and receive requests that a queue pair has open at most.
 const OPEN: usize = 12;
@@ -160,7 +160,7 @@ impl Flow {
         let room = OPEN - self.open[0].len();
         let count = dice.below(room as u64 + 1);
         let to = Peer {
-            node: pair.nodes[1 - at],
+            node: NODES[1 - at],
             qpn: self.queue.qpn,
         };
         let requests = (0..count).map(|_| {
@@ -199,7 +199,7 @@ pub fn alive(pair: &mut Pair, dice: &mut Dice, qpn: u32) {
     }
     pair.run(20_000);
     for at in 0..2 {
-        let node = pair.nodes[1 - at];
+        let node = NODES[1 - at];
         pair.post_sends(at, &queue, &[work(Peer { node, qpn }, READS, LARGEST, 2)]);
     }
     pair.run(40_000);

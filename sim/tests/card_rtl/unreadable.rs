@@ -7,7 +7,7 @@ use tributary_protocol::xud::{Outcome, Peer};
 use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::Access;
 
-use super::bench::{Dice, Pair, Queue, WRITES};
+use super::bench::{Dice, NODES, Pair, Queue, WRITES};
 use super::seed;
 use super::traffic::{LARGEST, READABLE, WRITABLE, alive, work};
 
@@ -44,7 +44,10 @@ fn run(mut pair: Pair, which: usize) -> Seen {
     };
     pair.create(1, &deaf);
     let [mut queue, other] = queues;
-    let to = |qpn| Peer { node: 1, qpn };
+    let to = |qpn| Peer {
+        node: NODES[1],
+        qpn,
+    };
     let requests = [0, 1, 2].map(|wr_id| ReceiveRequest {
         wr_id,
         address: WRITES + LARGEST * wr_id,

@@ -59,7 +59,8 @@ fn cards_of(
 /// Acknowledgements OK that node `at` has sent since the last call.
 fn acknowledged(pair: &mut Pair, at: usize) -> u64 {
     let sent = pair.sent.take().unwrap_or_default();
-    let (mine, others): (Vec<_>, Vec<_>) = sent.into_iter().partition(|sent| sent.to == Some(1 - at));
+    let (mine, others): (Vec<_>, Vec<_>) =
+        sent.into_iter().partition(|sent| sent.to == Some(1 - at));
     pair.sent = Some(others);
     let ok = |frame: &[u8]| matches!(wire::decode_frame(frame), Ok((_, Packet::Ack(ack))) if ack.reply == Reply::Ok);
     mine.iter().filter(|sent| ok(&sent.frame)).count() as u64

@@ -167,7 +167,8 @@ fn keep(built: &Path, name: &str) -> Result<PathBuf> {
     if !kept.is_file() {
         fs::create_dir_all(folder())?;
         let part = kept.with_extension("part");
-        fs::copy(built, &part).with_context(|| format!("cannot write {}", workspace::shown(&part)))?;
+        fs::copy(built, &part)
+            .with_context(|| format!("cannot write {}", workspace::shown(&part)))?;
         fs::rename(&part, &kept)?;
     }
     Ok(kept)

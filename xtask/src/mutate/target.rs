@@ -130,15 +130,18 @@ impl<'a> Target<'a> {
             println!("  no test within the limit uses {}", self.module.name);
         }
         for mutant in &self.mutants {
-            if state.verdicts.get(&mutant.number) == Some(&Verdict::Different) {
-                let Mutant {
-                    place,
-                    what,
-                    number,
-                } = mutant;
-                println!("  survivor {number}: {place}: {what}");
-                println!("    {}", line(&self.module.texts[self.module.name], place));
-            }
+            let word = match state.verdicts.get(&mutant.number) {
+                Some(Verdict::Different) => "survivor",
+                Some(Verdict::Distinct) => "left",
+                _ => continue,
+            };
+            let Mutant {
+                place,
+                what,
+                number,
+            } = mutant;
+            println!("  {word} {number}: {place}: {what}");
+            println!("    {}", line(&self.module.texts[self.module.name], place));
         }
     }
 
