@@ -29,6 +29,8 @@ fn run(library: &Verilated, seed: u64) -> (u64, u64) {
     let mut expected: Vec<Word> = Vec::new();
     let mut next = 0;
     let (mut left, mut within) = (0, false);
+    // Clocks without a word of xud_tx.
+    let mut pause = 0;
     let mut offered: Option<Record> = None;
     let (mut cut, mut cuts, mut frames, mut idle) = (0, 0, 0, 0);
     for clock in 0..15_000u64 {
@@ -37,6 +39,7 @@ fn run(library: &Verilated, seed: u64) -> (u64, u64) {
         if reset {
             // Of the MAC too: it forgets the frame.
             (cut, left, within) = (0, 0, false);
+            pause = rng.random_range(0..2) * rng.random_range(0..200);
             offered = None;
             expected.truncate(next);
         } else if cut == 0 && rng.random_range(0..60) == 0 {
@@ -50,7 +53,9 @@ fn run(library: &Verilated, seed: u64) -> (u64, u64) {
                 within = false;
             }
         }
-        if cut == 0 && !reset && offered.is_none() && rng.random_range(0..4) > 0 {
+        pause -= i32::from(pause > 0);
+        let idle_sender = cut > 0 || reset || pause > 0;
+        if !idle_sender && offered.is_none() && rng.random_range(0..4) > 0 {
             if left == 0 {
                 left = rng.random_range(1..12);
             }
@@ -91,6 +96,8 @@ fn run(library: &Verilated, seed: u64) -> (u64, u64) {
             // A word is on offer in the clock behind its own, the end of a frame as soon.
             idle = if next < expected.len() { idle + 1 } else { 0 };
             assert!(idle < 2, "{place}: a word stays");
+            let open = s.is_ready(&model) || next < expected.len();
+            assert!(open, "{place}: no word is taken, and none is inside");
         }
         if cut == 0
             && s.is_ready(&model)
