@@ -153,126 +153,54 @@ fn xud_03_each_field_of_an_acknowledgement_must_match() {
     send(&mut bench, sent);
     let right = sent.ack(0);
     let (qpn, psn) = right.tag;
-    let wrong = [
-        (
-            Ack {
-                tag: (qpn, psn ^ 0x20),
-                ..right
-            },
-            UNKNOWN,
-        ),
-        (
-            Ack {
-                tag: (qpn, psn ^ 0x80_0000),
-                ..right
-            },
-            UNKNOWN,
-        ),
-        (
-            Ack {
-                tag: (qpn ^ 1, psn),
-                ..right
-            },
-            UNKNOWN,
-        ),
-        (
-            Ack {
-                tag: (qpn | 0x80_0000, psn),
-                ..right
-            },
-            BAD_QP,
-        ),
-        (
-            Ack {
-                tag: (qpn | 8, psn),
-                ..right
-            },
-            BAD_QP,
-        ),
-        (
-            Ack {
-                node: right.node ^ 0x8000,
-                ..right
-            },
-            SOURCE,
-        ),
-        (
-            Ack {
-                node: right.node ^ 1,
-                ..right
-            },
-            SOURCE,
-        ),
-        (
-            Ack {
-                peer: right.peer ^ 1,
-                ..right
-            },
-            SOURCE,
-        ),
-        (
-            Ack {
-                peer: right.peer ^ 0x80_0000,
-                ..right
-            },
-            SOURCE,
-        ),
-        (
-            Ack {
-                win_id: right.win_id ^ 0x8000,
-                ..right
-            },
-            ECHO,
-        ),
-        (
-            Ack {
-                win_id: right.win_id ^ 1,
-                ..right
-            },
-            ECHO,
-        ),
-        (
-            Ack {
-                epoch: right.epoch ^ 0x8000,
-                ..right
-            },
-            ECHO,
-        ),
-        (
-            Ack {
-                epoch: right.epoch ^ 1,
-                ..right
-            },
-            ECHO,
-        ),
-        (
-            Ack {
-                msn: right.msn ^ 0x8000_0000,
-                ..right
-            },
-            ECHO,
-        ),
-        (
-            Ack {
-                msn: right.msn ^ 1,
-                ..right
-            },
-            ECHO,
-        ),
-        (
-            Ack {
-                flags: right.flags ^ 8,
-                ..right
-            },
-            ECHO,
-        ),
-        (
-            Ack {
-                flags: right.flags ^ 1,
-                ..right
-            },
-            ECHO,
-        ),
+    // Every single bit of every field.
+    let bits = |count: u32| (0..count).map(|bit| 1u32 << bit);
+    let mut wrong = Vec::new();
+    for bit in bits(24) {
+        let there = (qpn ^ bit) < QPS;
+        wrong.extend([
+            (
+                Ack {
+                    tag: (qpn, psn ^ bit),
+                    ..right
+                },
+                UNKNOWN,
+            ),
+            (
+                Ack {
+                    tag: (qpn ^ bit, psn),
+                    ..right
+                },
+                if there { UNKNOWN } else { BAD_QP },
+            ),
+            (
+                Ack {
+                    peer: right.peer ^ bit,
+                    ..right
+                },
+                SOURCE,
+            ),
+        ]);
+    }
+    for bit in bits(16) {
+        let node = right.node ^ bit as u16;
+        let win_id = right.win_id ^ bit as u16;
+        let epoch = right.epoch ^ bit as u16;
+        wrong.extend([
+            (Ack { node, ..right }, SOURCE),
+            (Ack { win_id, ..right }, ECHO),
+            (Ack { epoch, ..right }, ECHO),
+        ]);
+    }
+    for bit in bits(32) {
+        let msn = right.msn ^ bit;
+        wrong.push((Ack { msn, ..right }, ECHO));
+    }
+    for bit in bits(4) {
+        let flags = right.flags ^ bit as u8;
+        wrong.push((Ack { flags, ..right }, ECHO));
+    }
+    wrong.extend([
         (
             Ack {
                 echo: false,
@@ -297,7 +225,7 @@ fn xud_03_each_field_of_an_acknowledgement_must_match() {
             },
             ECHO,
         ),
-    ];
+    ]);
     for (ack, event) in wrong {
         assert_eq!(acknowledge(&mut bench, ack), event, "{ack:?}");
     }

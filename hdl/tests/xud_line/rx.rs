@@ -496,6 +496,27 @@ fn xud_14_lengths_that_lie_and_lengths_out_of_range_get_the_verdict_of_the_model
     assert!(bench.verdicts.contains(&Verdict::BadHeader));
 }
 
+/// Frames of every number of words with one bit set too many, though all else in them is right: a count that wraps or loses a
+/// bit would take them.
+#[test]
+fn xud_14_a_frame_that_is_too_long_by_any_power_of_two_is_refused() {
+    let mut bench = Bench::new();
+    for sample in samples() {
+        bench.plain(&sample);
+        assert_eq!(judge(&sample, false).err(), None);
+        for log in 3..=18 {
+            let mut frame = sample.clone();
+            let end = frame.len() - 4;
+            frame.splice(end..end, std::iter::repeat_n(0, 1 << log));
+            repair(&mut frame);
+            assert!(judge(&frame, false).is_err(), "2^{log} bytes more");
+            bench.plain(&frame);
+        }
+        bench.plain(&sample);
+    }
+    bench.finish();
+}
+
 #[test]
 fn a_frame_of_one_word_right_behind_a_good_one_does_not_disturb_it() {
     let mut bench = Bench::new();

@@ -28,15 +28,16 @@ const STEP_NS: u64 = 100 * CLOCK_NS;
 /// A card that is not done by then hangs, ns.
 const PATIENCE_NS: u64 = 20_000_000;
 /// Interrupts are writes to this page.
-pub const MSI: u64 = 0xFEE0_0000;
+pub const MSI: u64 = 0x9669_5AA5_FEE0_0000;
 /// Memory that cards only read: [`AREA`] bytes.
-pub const READS: u64 = 0xC000_0000;
-/// Memory that cards only write: [`AREA`] bytes on both sides of 4 GiB.
-pub const WRITES: u64 = 0xFFFF_8000;
+pub const READS: u64 = 0xC3A5_5A3C_C000_0000;
+/// Memory that cards only write: [`AREA`] bytes on both sides of a multiple of 4 GiB.
+pub const WRITES: u64 = 0x3C5A_A5C3_FFFF_8000;
 /// Bytes of each.
 pub const AREA: u64 = 0x1_0000;
-/// Rings of the queue pairs lie from here on, [`RINGS_EACH`] bytes apart.
-const RINGS: u64 = 0x7_0000_0000;
+/// Rings of the queue pairs with even and with odd numbers lie from here on, [`RINGS_EACH`] bytes apart; each bit above is set
+/// in one and clear in the other.
+const RINGS: [u64; 2] = [0xA5C3_9669_5000_0000, 0x5A3C_6996_A800_0000];
 const RINGS_EACH: u64 = 0x1_0000;
 
 /// Random choices.
@@ -152,7 +153,8 @@ impl Queue {
     /// First byte and length of a ring: 0 send, 1 receive, 2 complete.
     pub fn ring(&self, which: usize) -> (u64, u64) {
         let entry = [WORK_LEN, RECEIVE_LEN, COMPLETION_LEN][which] as u64;
-        let base = RINGS + RINGS_EACH * u64::from(self.qpn) + 0x4000 * which as u64;
+        let rings = RINGS[self.qpn as usize % 2] + RINGS_EACH * u64::from(self.qpn);
+        let base = rings + 0x4000 * which as u64;
         (base, entry << self.logs[which])
     }
 
@@ -296,7 +298,8 @@ impl Pair {
     pub fn open(&mut self, at: usize, mtu: u32) {
         self.wait(at);
         for vector in 0..8 {
-            for (word, value) in [MSI as u32, 0, vector, 0].into_iter().enumerate() {
+            let message = [MSI as u32, (MSI >> 32) as u32, vector, 0];
+            for (word, value) in message.into_iter().enumerate() {
                 self.write_at(at, MSIX_TABLE + 16 * vector + 4 * word as u32, value);
             }
         }

@@ -14,7 +14,7 @@ use super::traffic::{READABLE, WRITABLE};
 
 pub const MTU: u32 = 512;
 /// Memory that is written and read by both sides: [`SHARED_LEN`] bytes of each host.
-pub const SHARED: u64 = 0x6_0000_0000;
+pub const SHARED: u64 = 0x963C_C3A6_1000_0000;
 pub const SHARED_LEN: u64 = 0x4000;
 /// Longer than the timeout of [`TIMEOUT`], ns.
 pub const QUIET: u64 = 44_000;
