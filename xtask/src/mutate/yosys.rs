@@ -88,42 +88,48 @@ impl Module<'_> {
     /// Of the mutants given, those that no input tells from the original, whatever common state they begin in and whatever
     /// the modules below answer: by induction from state to state, or else within [`CLOCKS`] clocks.
     pub fn equivalent(&self, mutants: &[usize]) -> Result<BTreeSet<usize>> {
-        let mut equivalent = BTreeSet::new();
-        let mut open = Vec::new();
-        for line in read_file(&self.dir.join("list.txt"))?.lines() {
-            let Some(mutant) = parse(line).filter(|m| mutants.contains(&m.number)) else {
-                continue;
-            };
+        let list = read_file(&self.dir.join("list.txt"))?;
+        let lines: Vec<(usize, &str)> = list
+            .lines()
+            .filter_map(|line| Some((parse(line)?, line)))
             // Yosys compares clock by clock, so it knows nothing of another edge.
-            if mutant.what.contains(" CLK[") {
-                continue;
-            }
-            if self.proven(mutant.number, line)? {
-                equivalent.insert(mutant.number);
-            } else {
-                open.push(mutant.number);
-            }
-        }
+            .filter(|(mutant, _)| !mutant.what.contains(" CLK["))
+            .map(|(mutant, line)| (mutant.number, line))
+            .filter(|(number, _)| mutants.contains(number))
+            .collect();
+        let mut equivalent = self.proven(&lines)?;
+        let numbers = lines.iter().map(|(number, _)| *number);
+        let open: Vec<usize> = numbers.filter(|n| !equivalent.contains(n)).collect();
         equivalent.extend(self.alike(&open)?);
         Ok(equivalent)
     }
 
-    /// Whether each output, each input of a module below and each register is the same in the next clock if all registers
-    /// are the same in this one: cone by cone, so it takes seconds where the search in [`Self::alike`] takes minutes.
-    fn proven(&self, number: usize, line: &str) -> Result<bool> {
-        let (name, read) = (self.name, self.read()?);
-        let always = line.replace(&format!(" -ctrl mutsel 16 {number} "), " ");
-        let file = format!("proof{number}.txt");
-        self.run(
-            &format!("proof{number}"),
-            &format!(
-                "{read}memory\ncopy {name} gold\n{always}\nsetattr -unset init w:*\n\
+    /// Those of which each output, each input of a module below and each register is the same in the next clock if all
+    /// registers are the same in this one: cone by cone, so it takes seconds where the search in [`Self::alike`] takes minutes.
+    fn proven(&self, lines: &[(usize, &str)]) -> Result<BTreeSet<usize>> {
+        let mut proven = BTreeSet::new();
+        if lines.is_empty() {
+            return Ok(proven);
+        }
+        let name = self.name;
+        let mut script = format!("{}memory\ndesign -save read\n", self.read()?);
+        for (number, line) in lines {
+            let always = line.replace(&format!(" -ctrl mutsel 16 {number} "), " ");
+            script.push_str(&format!(
+                "design -load read\ncopy {name} gold\n{always}\nsetattr -unset init w:*\n\
                  rename {name} gate\nexpose -evert gold/c:* gate/c:*\nopt_expr\nopt_clean\n\
                  equiv_make gold gate both\nhierarchy -top both\nopt_clean\n\
-                 equiv_simple -seq 2\nequiv_induct -seq 2\ntee -q -o {file} equiv_status\n"
-            ),
-        )?;
-        Ok(read_file(&self.dir.join(file))?.contains("Equivalence successfully proven"))
+                 equiv_simple -seq 2\nequiv_induct -seq 2\ntee -q -o proof{number}.txt equiv_status\n"
+            ));
+        }
+        self.run("proof", &script)?;
+        for (number, _) in lines {
+            let text = read_file(&self.dir.join(format!("proof{number}.txt")))?;
+            if text.contains("Equivalence successfully proven") {
+                proven.insert(*number);
+            }
+        }
+        Ok(proven)
     }
 
     /// Those that differ in nothing within [`CLOCKS`] clocks.
