@@ -134,6 +134,8 @@ pub struct Ring {
     consumer: u64,
     /// Interrupt wanted as soon as more than this are done.
     armed: Option<u64>,
+    /// When that has come due for all of the block; until then a new arm may replace it.
+    calm_from: u64,
     /// (time, slots) that came free but may not be seen yet.
     unseen: VecDeque<(u64, u64)>,
 }
@@ -395,6 +397,7 @@ impl Bench {
         let vector = ring.vector;
         if ring.armed.is_some_and(|at| ring.done > at) {
             ring.armed = None;
+            ring.calm_from = self.rtl.now + WINDOW;
             self.due(vector);
         }
     }
@@ -429,7 +432,7 @@ impl Bench {
         }
         let ring = &self.rings[qpn];
         // Whether an arm counts that is replaced as it comes due is nobody's to say.
-        let calm = ring.armed.is_none();
+        let calm = ring.armed.is_none() && ring.calm_from <= self.rtl.now;
         if ring.there && calm && self.dice.chance(rates.arm) {
             let at = ring.consumer + self.dice.of(&[0, 0, 0, 1, 5]);
             let now = ring.done > at;
