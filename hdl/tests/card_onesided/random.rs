@@ -2,13 +2,14 @@
 
 use tributary_protocol::xud::onesided::{Answer, Asked, Operation, Request};
 use tributary_protocol::xud::wire::{ONE_SIDED, Send};
-use tributary_protocol::xud::{Grant, Outcome, Packet, Peer, Window};
+use tributary_protocol::xud::{Grant, Outcome, Packet, Window};
 
 use tributary_sim::testbench::{Stalls, profiles};
 
 use crate::bench::{Dice, seeds};
 use crate::world::{
-    BASE, Flight, Frame, HALF, Manner, Memory, Q_KEY, QPS, World, allowed, counts, model,
+    ANSWERS, BASE, Flight, Frame, HALF, Manner, Memory, QPS, World, allowed, counts, key, model,
+    place,
 };
 
 pub const CALM: Manner = Manner {
@@ -30,26 +31,33 @@ const SLOW: Manner = Manner {
     contexts: 3,
 };
 
-/// Windows in use, and the peer of all.
-const WINDOWS: [u16; 3] = [0, 17, 255];
-pub const PEER: Peer = Peer {
-    node: 9,
-    qpn: 0x0a_bcde,
-};
+/// Windows in use.
+const WINDOWS: [u16; 3] = [0, 17, 238];
 
-pub fn grant(world: &World, index: usize) -> Grant {
+/// A window for the peer; one in ten of an epoch that is not accepted.
+pub fn grant(world: &mut World, index: usize) -> Grant {
     let qpn = QPS[index];
     let newest = world.card.epoch(qpn).unwrap();
+    let oldest = world.oldest[index];
+    let span = u64::from(newest.wrapping_sub(oldest));
+    let dice = &mut world.dice;
+    let epoch = match dice.below(20) {
+        0 => oldest.wrapping_sub(1 << dice.below(15)),
+        1 => newest.wrapping_add(1 << dice.below(15)),
+        2..6 => oldest,
+        6..10 => newest,
+        _ => oldest.wrapping_add(dice.below(span + 1) as u16),
+    };
     Grant {
         qpn,
-        peer: PEER,
-        epoch: newest - (index as u16 & 1),
+        peer: world.peer,
+        epoch,
     }
 }
 
-fn asked(dice: &mut Dice, bytes: &[u8]) -> Asked<'static> {
-    const BYTES: &[u8] = &[0x5a; 496];
-    let length = dice.of(&[0, 1, 7, 8, 9, 16, 31, 200, 495, 496]);
+fn asked(dice: &mut Dice, bytes: &[u8], most: usize) -> Asked<'static> {
+    const BYTES: &[u8] = &[0x5a; 4080];
+    let length = dice.of(&[0, 1, 7, 8, 9, 16, 31, 200, 495, most]);
     let value = dice.of(&[1, u64::MAX, 0xffff_ffff, 1 << 63]);
     let there = u64::from_le_bytes(bytes[..8].try_into().unwrap());
     match dice.below(4) {
@@ -66,10 +74,11 @@ fn asked(dice: &mut Dice, bytes: &[u8]) -> Asked<'static> {
 /// A request of a window, sometimes wrong in some way. `next` is the number that is expected.
 fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame {
     let qpn = QPS[index];
-    let grant = grant(world, index);
+    let grant = world.grants[index];
+    let (mtu, q_key, peer) = (usize::from(world.mtu), world.keys[index], world.peer);
     let dice = &mut world.dice;
     let offset = 8 * dice.below(8) as usize;
-    let asked = asked(dice, &memory.bytes[offset..]);
+    let asked = asked(dice, &memory.bytes[offset..], mtu - 16);
     let lacks = dice.of(&[0, 0, 0, 0, 2, 4, 8, 14]);
     let mut address = BASE + offset as u64 + u64::from(!asked.operation().is_atomic());
     if dice.chance(5) {
@@ -77,13 +86,14 @@ fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame
     }
     let request = Request {
         address,
-        rkey: qpn << 4 | lacks,
+        rkey: key(qpn, lacks),
         asked,
     };
     let mut payload = request.encode();
     if let Asked::Write(_) = asked {
         payload[16..].fill_with(|| dice.bits(8) as u8);
     }
+    let bit = dice.below(32);
     let msn = dice.of(&[
         0,
         0,
@@ -94,14 +104,14 @@ fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame
         u32::MAX,
         u32::MAX - 1,
         1,
-        0x7fff_ffff,
-        1 << 31,
+        1 << bit,
+        !(1 << bit),
     ]);
     let mut send = Send {
         dest_qp: qpn,
         psn: dice.bits(24) as u32,
-        q_key: Q_KEY,
-        src_qp: PEER.qpn,
+        q_key,
+        src_qp: peer.qpn,
         version: 1,
         flags: ONE_SIDED,
         window: Window {
@@ -111,23 +121,28 @@ fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame
         },
         payload,
     };
-    let mut from = PEER.node;
+    let mut from = peer.node;
     // More than one fault: the order of the checks shows.
     for _ in 0..dice.of(&[0, 0, 0, 1, 1, 2, 3]) {
         match dice.below(13) {
             0 => send.dest_qp = dice.of(&[1, 6, 8 + qpn, 0xff_ffff, 0x80_0000 | qpn]),
             1 => send.q_key ^= 1 << dice.below(32),
             2 => send.payload.truncate(dice.of(&[0, 1, 15, 16, 24, 31])),
-            3 => send.payload.resize(dice.of(&[33, 513, 520, 4096]), 1),
+            3 => send
+                .payload
+                .resize(dice.of(&[33, mtu + 1, mtu + 8, 4096]), 1),
             4 if send.payload.len() > 12 => {
                 send.payload[12] = dice.of(&[0, 5, 0x12, 0x81, 0x85, 0xff, 1, 2, 3, 4]);
             }
             5 if send.payload.len() > 15 => send.payload[13 + dice.below(3) as usize] ^= 1,
             6 if send.payload.len() > 7 => send.payload[7] ^= 1 << dice.below(3),
-            7 => send.window.id = dice.of(&[1, 16, 0x100 | WINDOWS[index]]),
+            7 => {
+                let high = 0x100 << dice.below(8);
+                send.window.id = dice.of(&[1, 16, high | WINDOWS[index]]);
+            }
             8 => send.src_qp ^= 1 << dice.below(24),
             9 => from ^= 1 << dice.below(16),
-            10 => send.window.epoch ^= 1,
+            10 => send.window.epoch ^= 1 << dice.below(16),
             11 if send.payload.len() > 15 => send.payload[15] = dice.of(&[0, 1, 0xf0]),
             _ => send.window.epoch = send.window.epoch.wrapping_add(2),
         }
@@ -142,28 +157,29 @@ fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame
 /// An answer, and what must come of it: the outcome of its request, and where its bytes go.
 /// `count` gives each its own place in flight for a while.
 fn answer(world: &mut World, count: u32) -> (Frame, Option<(u8, u64, Vec<u8>)>) {
+    let (mtu, peer) = (world.mtu, world.peer);
     let dice = &mut world.dice;
     let qpn = dice.of(&QPS);
     // Where the places of a queue pair begin, of 32.
     let base = qpn.reverse_bits() >> 27;
-    let psn = 32 * count + (count.wrapping_sub(base) & 31);
+    let psn = dice.bits(19) as u32 * 32 + (count.wrapping_sub(base) & 31);
     let kind = dice.of(&[0, 1, 1, 2, 2_u8]);
     let length = if kind == 2 {
         16
     } else {
-        dice.of(&[1, 7, 8, 9, 100, 496])
+        dice.of(&[1, 7, 8, 9, 100, usize::from(mtu) - 16])
     };
     let window = Window {
         id: dice.bits(16) as u16,
         epoch: dice.bits(16) as u16,
         msn: dice.bits(32) as u32,
     };
-    let addr = BASE + HALF + dice.below(HALF - 500);
+    let addr = ANSWERS + dice.below(HALF - length as u64 - 16);
     // Bit 0: no local_write.
-    let key = qpn << 4 | u32::from(dice.chance(15));
+    let key = key(qpn, u32::from(dice.chance(15)));
     let flight = Flight {
         window,
-        peer: PEER,
+        peer,
         kind,
         addr,
         key,
@@ -190,7 +206,7 @@ fn answer(world: &mut World, count: u32) -> (Frame, Option<(u8, u64, Vec<u8>)>) 
         psn,
         // Not looked at.
         q_key: dice.bits(32) as u32,
-        src_qp: PEER.qpn,
+        src_qp: peer.qpn,
         version: 1,
         flags: ONE_SIDED,
         window,
@@ -205,9 +221,9 @@ fn answer(world: &mut World, count: u32) -> (Frame, Option<(u8, u64, Vec<u8>)>) 
     if dice.chance(15) {
         good = false;
         match dice.below(3) {
-            0 => send.psn ^= 1 << 23,
-            1 => send.window.msn ^= 1,
-            _ => send.src_qp ^= 1,
+            0 => send.psn ^= 0x20 << dice.below(19),
+            1 => send.window.msn ^= 1 << dice.below(32),
+            _ => send.src_qp ^= 1 << dice.below(24),
         }
     }
     let put = match (kind, operation) {
@@ -231,7 +247,7 @@ fn answer(world: &mut World, count: u32) -> (Frame, Option<(u8, u64, Vec<u8>)>) 
         Vec::new()
     };
     let frame = Frame {
-        from: PEER.node,
+        from: peer.node,
         send,
         fails: false,
     };
@@ -252,6 +268,7 @@ pub fn traffic(world: &mut World, batches: u64) -> Result<(), String> {
                 }
                 let grant = grant(world, index);
                 world.open(window, grant);
+                world.grants[index] = grant;
             }
         }
         let mut packets = Vec::new();
@@ -265,7 +282,7 @@ pub fn traffic(world: &mut World, batches: u64) -> Result<(), String> {
                 if let Some((outcome, addr, bytes)) = outcome {
                     ended.push((tag.0, tag.1, outcome));
                     want[11] += u64::from(outcome == Outcome::LocalProtection.code());
-                    let at = (addr - BASE) as usize;
+                    let at = place(addr).unwrap() as usize;
                     memory.bytes[at..at + bytes.len()].copy_from_slice(&bytes);
                     memory.accesses += u64::from(!bytes.is_empty());
                 }
@@ -367,23 +384,27 @@ fn xud_13_requests_and_answers_are_those_of_the_model_under_every_profile_of_sta
 #[test]
 fn xud_13_with_no_room_for_an_acknowledgement_a_request_is_dropped_undone() {
     let mut world = World::new(1, CALM);
-    let grant = grant(&world, 0);
+    let grant = Grant {
+        qpn: QPS[0],
+        peer: world.peer,
+        epoch: world.oldest[0],
+    };
     world.open(WINDOWS[0], grant);
     world.rtl.set("m_ak_ready", 0u8);
     world.manner.ready = 0;
     let write = Request {
         address: BASE,
-        rkey: QPS[0] << 4,
+        rkey: key(QPS[0], 0),
         asked: Asked::Write(&[]),
     };
     for msn in 0..24 {
         world.push(Frame {
-            from: PEER.node,
+            from: world.peer.node,
             send: Send {
                 dest_qp: QPS[0],
                 psn: msn,
-                q_key: Q_KEY,
-                src_qp: PEER.qpn,
+                q_key: world.keys[0],
+                src_qp: world.peer.qpn,
                 version: 1,
                 flags: ONE_SIDED,
                 window: Window {

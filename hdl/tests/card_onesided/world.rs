@@ -14,13 +14,12 @@ use tributary_sim::verilate::Verilated;
 
 use crate::bench::{Dice, Rtl, build};
 
-pub const MTU: u16 = 512;
 /// Queue pairs that receive; 6 is there and does not.
 pub const QPS: [u32; 3] = [0, 3, 5];
-pub const Q_KEY: u32 = 0xbeef_1234;
-/// All memory: its first half others may use, the second is for answers.
-pub const BASE: u64 = 0x12_ffff_f000;
-pub const HALF: u64 = 0x1000;
+/// Memory that others may use, and memory for answers, of as many bytes: each bit above is set in one and clear in the other.
+pub const BASE: u64 = 0xa5c3_9612_ffff_f000;
+pub const ANSWERS: u64 = 0x5a3c_69ed_0000_0000;
+pub const HALF: u64 = 0x2000;
 /// Clocks after which a frame must be done.
 const PATIENCE: u64 = 20_000;
 
@@ -31,7 +30,21 @@ pub fn library() -> &'static Verilated {
 
 /// Domain of a queue pair.
 pub fn domain(qpn: u32) -> u16 {
-    0x700 + qpn as u16
+    let number = 0xa5c0 + qpn as u16;
+    if qpn % 2 == 0 { number } else { !number }
+}
+
+/// A key that a queue pair may use, but for the rights that it lacks.
+pub fn key(qpn: u32, lacks: u32) -> u32 {
+    let stem = 0x69a_5c38 + qpn;
+    let stem = if qpn.is_multiple_of(2) { stem } else { !stem };
+    stem << 4 | lacks
+}
+
+/// Where a byte lies in [`Memory`].
+pub fn place(address: u64) -> Option<u64> {
+    let offset = |base: u64| address.checked_sub(base).filter(|offset| *offset < HALF);
+    offset(BASE).or_else(|| Some(HALF + offset(ANSWERS)?))
 }
 
 /// Which bit of the needed rights an operation needs.
@@ -43,10 +56,13 @@ fn right(operation: Operation) -> u64 {
     }
 }
 
-/// The rule of the regions here: the low bits of a key are the rights that it lacks, the rest is the queue pair.
-pub fn allowed(qpn: u32, key: u32, address: u64, bytes: u64, need: u64) -> bool {
-    let inside = address >= BASE && address + bytes <= BASE + 2 * HALF;
-    bytes == 0 || key >> 4 == qpn && u64::from(key) & need == 0 && inside
+/// The rule of the regions here: the low bits of a key are the rights that it lacks, the rest is of the queue pair.
+pub fn allowed(qpn: u32, rkey: u32, address: u64, bytes: u64, need: u64) -> bool {
+    let inside = || {
+        let [first, last] = [address, address.wrapping_add(bytes - 1)].map(place);
+        first.zip(last).is_some_and(|(first, last)| first <= last)
+    };
+    bytes == 0 || rkey & !15 == key(qpn, 0) && u64::from(rkey) & need == 0 && inside()
 }
 
 /// Memory, and whether it answers.
@@ -60,7 +76,7 @@ pub struct Memory {
 
 impl Memory {
     fn at(&mut self, address: u64, bytes: usize) -> &mut [u8] {
-        let at = (address - BASE) as usize;
+        let at = place(address).expect("it was allowed") as usize;
         &mut self.bytes[at..at + bytes]
     }
 }
@@ -227,6 +243,15 @@ pub struct World {
     held: [Option<Vec<u64>>; 7],
     pub memory: Memory,
     pub card: Card,
+    /// Bytes that a frame may have.
+    pub mtu: u16,
+    /// Who sends.
+    pub peer: Peer,
+    /// Of each of [`QPS`]: its Q_Key, and the oldest epoch that it accepts.
+    pub keys: [u32; 3],
+    pub oldest: [u16; 3],
+    /// What the window of each has been opened for.
+    pub grants: [Grant; 3],
     pub seen: Seen,
     pub flights: HashMap<(u32, u32), Flight>,
     claimed: Option<(u32, u32)>,
@@ -278,19 +303,19 @@ impl World {
         ] {
             rtl.set(input, 0u8);
         }
-        rtl.set("cfg_mtu", MTU);
+        let mtu = dice.of(&[512, 512, 4096]);
+        rtl.set("cfg_mtu", mtu);
         rtl.reset(2);
         rtl.clocks(300);
         let mut bytes = vec![0; 2 * HALF as usize];
         bytes.iter_mut().for_each(|byte| *byte = dice.bits(8) as u8);
         let card = Card::new(CardConfig {
             node: 1,
-            mtu: MTU,
+            mtu,
             ..CardConfig::default()
         });
         let mut world = Self {
             rtl,
-            dice,
             manner,
             stalls: None,
             held: Default::default(),
@@ -300,6 +325,18 @@ impl World {
                 accesses: 0,
             },
             card: card.unwrap(),
+            mtu,
+            peer: Peer {
+                node: dice.bits(16) as u16,
+                qpn: dice.bits(24) as u32,
+            },
+            keys: [(); 3].map(|()| dice.bits(32) as u32),
+            oldest: [0; 3],
+            grants: QPS.map(|qpn| Grant {
+                qpn,
+                peer: Peer { node: 0, qpn: 0 },
+                epoch: 0,
+            }),
             seen: Seen::default(),
             flights: HashMap::new(),
             claimed: None,
@@ -317,18 +354,29 @@ impl World {
             dones: VecDeque::new(),
             claims: VecDeque::new(),
             answer: None,
+            dice,
         };
-        for qpn in QPS {
+        for (index, qpn) in QPS.into_iter().enumerate() {
             let shape = Shape {
-                q_key: Q_KEY,
+                q_key: world.keys[index],
                 first_psn: 0,
                 timeout: 1,
                 sends: 1,
                 receives: 1,
                 completions: 1,
             };
+            // The queue pair that was there before it has left any epoch behind.
             world.card.create_qp(qpn, shape).unwrap();
-            world.card.next_epoch(qpn).unwrap();
+            for _ in 0..world.dice.bits(16) {
+                world.card.next_epoch(qpn).unwrap();
+            }
+            world.card.destroy_qp(qpn);
+            world.card.create_qp(qpn, shape).unwrap();
+            world.oldest[index] = world.card.epoch(qpn).unwrap();
+            let more = world.dice.of(&[1, 2, 8, 100, 0x7ffe]);
+            for _ in 0..more {
+                world.card.next_epoch(qpn).unwrap();
+            }
         }
         for qpn in [0, 3, 5, 6] {
             (0..3).for_each(|word| world.context(qpn, word));
@@ -338,12 +386,15 @@ impl World {
 
     /// Writes a word of a context, again perhaps.
     fn context(&mut self, qpn: u32, word: usize) {
+        let index = QPS.iter().position(|one| *one == qpn);
         let newest = self.card.epoch(qpn).unwrap_or(2);
+        let oldest = index.map_or(1, |index| self.oldest[index]);
+        let q_key = index.map_or(0, |index| self.keys[index]);
         let state = if qpn == 6 { 1 } else { 3 };
         let (word, data) = [
             (0_u8, state | u64::from(domain(qpn)) << 32),
-            (1, u64::from(Q_KEY)),
-            (5, u64::from(newest - 1) | u64::from(newest) << 16),
+            (1, u64::from(q_key)),
+            (5, u64::from(oldest) | u64::from(newest) << 16),
         ][word];
         self.rtl.set("cfg_valid", 1u8);
         self.rtl.set("cfg_qpn", qpn);
@@ -454,10 +505,10 @@ impl World {
         let again = self.chance(manner.contexts);
         self.rtl.set("cfg_valid", again);
         if again {
-            let qpn = QPS[self.dice.below(3) as usize];
-            self.rtl.set("cfg_qpn", qpn);
+            let index = self.dice.below(3) as usize;
+            self.rtl.set("cfg_qpn", QPS[index]);
             self.rtl.set("cfg_word", 1u8);
-            self.rtl.set("cfg_data", Q_KEY);
+            self.rtl.set("cfg_data", self.keys[index]);
         }
         self.rtl.settle();
         let ours = self.rtl.is("m_ours");
@@ -567,7 +618,10 @@ impl World {
                 "m_look_need",
             ]
             .map(|port| self.rtl.get(port));
-            let qpn = u32::try_from(get[1] - 0x700).unwrap();
+            let of = QPS
+                .into_iter()
+                .find(|qpn| u64::from(domain(*qpn)) == get[1]);
+            let qpn = of.ok_or("a domain of nobody")?;
             let ok = allowed(qpn, get[0] as u32, get[2], get[3], get[4]);
             self.looks.push_back((now + 6, ok));
         }
