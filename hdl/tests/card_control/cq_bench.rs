@@ -195,7 +195,12 @@ pub struct Bench {
     pub refused: u64,
     pub done: u64,
     requests: u16,
+    /// Slots given back since one was answered, which comes behind all that were given back before.
+    given_back: u32,
 }
+
+/// The block keeps 16 slots that are given back, and some may be on their way as one is answered.
+const GIVEN_BACK: u32 = 8;
 
 impl Bench {
     pub fn new(library: &Verilated, seed: u64, moderation: u64) -> Self {
@@ -242,6 +247,7 @@ impl Bench {
             refused: 0,
             done: 0,
             requests: 0,
+            given_back: 0,
         }
     }
 
@@ -339,6 +345,7 @@ impl Bench {
     /// A slot asked for by side `i` has been answered.
     fn answered(&mut self, i: usize, ok: bool) {
         let qpn = self.asked[i].take().expect("an answer to a question");
+        self.given_back = 0;
         let ring = &mut self.rings[qpn];
         let now = self.rtl.now;
         while ring.unseen.front().is_some_and(|u| u.0 + WINDOW < now) {
@@ -486,7 +493,9 @@ impl Bench {
             }
             self.offer([&TX, &RX][i], self.offered[i]);
         }
-        let cancel = if self.dice.chance(rates.cancel) {
+        let room = self.given_back < GIVEN_BACK;
+        let cancel = if room && self.dice.chance(rates.cancel) {
+            self.given_back += 1;
             self.slots[0].pop()
         } else {
             None
