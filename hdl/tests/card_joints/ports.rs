@@ -55,7 +55,7 @@ impl Group {
     pub fn draw(&self, rng: &mut ChaCha8Rng) -> Record {
         let mut value = |port: &Port| {
             let mut words: Vec<u64> = (0..port.words()).map(|_| rng.random()).collect();
-            if port.width() % 64 > 0 {
+            if !port.width().is_multiple_of(64) {
                 *words.last_mut().expect("a port has bits") &= (1 << (port.width() % 64)) - 1;
             }
             words

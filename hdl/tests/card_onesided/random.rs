@@ -256,13 +256,18 @@ fn answer(world: &mut World, count: u32) -> (Frame, Option<(u8, u64, Vec<u8>)>) 
 
 /// Batches of frames; the first difference.
 pub fn traffic(world: &mut World, batches: u64) -> Result<(), String> {
+    traffic_through(world, batches, 15)
+}
+
+/// The same with so many of 100 windows opened anew before each.
+fn traffic_through(world: &mut World, batches: u64, reopened: u32) -> Result<(), String> {
     let mut memory = world.memory.clone();
     let mut want = [0; 12];
     let mut count = 0;
     let mut accesses = 0;
     for batch in 0..batches {
         for (index, window) in WINDOWS.into_iter().enumerate() {
-            if batch == 0 || world.dice.chance(15) {
+            if batch == 0 || world.dice.chance(reopened) {
                 if world.dice.chance(50) {
                     world.close(window);
                 }
@@ -379,6 +384,47 @@ fn xud_13_requests_and_answers_are_those_of_the_model_under_every_profile_of_sta
         traffic(&mut world, 60).unwrap_or_else(|e| panic!("{stalls}: {e}"));
         world.seen.events.iter().sum()
     });
+}
+
+/// Numbers go far, and what an atomic has found is there again for a copy of it.
+#[test]
+fn xud_13_windows_that_stay_open_count_on() {
+    let mut world = World::new(3, CALM);
+    traffic_through(&mut world, 4_500, 0).unwrap();
+    let numbers = [0, 1, 2].map(|index| next_of(&world, index));
+    assert!(numbers.iter().any(|number| *number > 512), "{numbers:?}");
+}
+
+/// After a reset no queue pair receives, and when they do again, no window is open.
+#[test]
+fn xud_13_a_reset_closes_queue_pairs_and_windows() {
+    for seed in seeds(4) {
+        let mut world = World::new(seed, BUSY);
+        traffic(&mut world, 20).unwrap();
+        world.reset();
+        for connected in [false, true] {
+            if connected {
+                world.connect();
+            }
+            let mut memory = world.memory.clone();
+            let mut acks = Vec::new();
+            for index in 0..3 {
+                let frame = request(&mut world, &memory, index, 0);
+                match model(&mut world.card, &mut memory, &frame) {
+                    Some(Packet::Ack(ack)) => acks.push(ack),
+                    Some(packet) => panic!("seed {seed}: {packet:?}"),
+                    None => {}
+                }
+                world.push(frame);
+            }
+            world.run().unwrap();
+            assert_eq!(world.seen.acks, acks, "seed {seed}, {connected}");
+            assert_eq!(world.seen.events[..11], counts(&world.card), "seed {seed}");
+            assert_eq!(world.seen.events[10], 0);
+            world.seen.acks.clear();
+        }
+        traffic(&mut world, 20).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    }
 }
 
 #[test]

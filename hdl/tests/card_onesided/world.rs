@@ -31,7 +31,11 @@ pub fn library() -> &'static Verilated {
 /// Domain of a queue pair.
 pub fn domain(qpn: u32) -> u16 {
     let number = 0xa5c0 + qpn as u16;
-    if qpn % 2 == 0 { number } else { !number }
+    if qpn.is_multiple_of(2) {
+        number
+    } else {
+        !number
+    }
 }
 
 /// A key that a queue pair may use, but for the rights that it lacks.
@@ -263,6 +267,8 @@ pub struct World {
     fails: bool,
     others: u64,
     looks: VecDeque<(u64, bool)>,
+    /// The frame under way has been looked up.
+    looked: bool,
     reads: VecDeque<(u64, u64, u8, bool)>,
     read_at: u64,
     reading: bool,
@@ -309,11 +315,7 @@ impl World {
         rtl.clocks(300);
         let mut bytes = vec![0; 2 * HALF as usize];
         bytes.iter_mut().for_each(|byte| *byte = dice.bits(8) as u8);
-        let card = Card::new(CardConfig {
-            node: 1,
-            mtu,
-            ..CardConfig::default()
-        });
+        let card = fresh(mtu);
         let mut world = Self {
             rtl,
             manner,
@@ -324,7 +326,7 @@ impl World {
                 fails: false,
                 accesses: 0,
             },
-            card: card.unwrap(),
+            card,
             mtu,
             peer: Peer {
                 node: dice.bits(16) as u16,
@@ -347,6 +349,7 @@ impl World {
             fails: false,
             others: 0,
             looks: VecDeque::new(),
+            looked: false,
             reads: VecDeque::new(),
             read_at: 0,
             reading: false,
@@ -356,9 +359,24 @@ impl World {
             answer: None,
             dice,
         };
+        world.connect();
+        world
+    }
+
+    /// A reset while nothing is under way: both forget all.
+    pub fn reset(&mut self) {
+        self.rtl.reset(1);
+        self.rtl.clocks(300);
+        self.card = fresh(self.mtu);
+        self.seen = Seen::default();
+        self.others = 0;
+    }
+
+    /// Makes the queue pairs of both.
+    pub fn connect(&mut self) {
         for (index, qpn) in QPS.into_iter().enumerate() {
             let shape = Shape {
-                q_key: world.keys[index],
+                q_key: self.keys[index],
                 first_psn: 0,
                 timeout: 1,
                 sends: 1,
@@ -366,22 +384,21 @@ impl World {
                 completions: 1,
             };
             // The queue pair that was there before it has left any epoch behind.
-            world.card.create_qp(qpn, shape).unwrap();
-            for _ in 0..world.dice.bits(16) {
-                world.card.next_epoch(qpn).unwrap();
+            self.card.create_qp(qpn, shape).unwrap();
+            for _ in 0..self.dice.bits(16) {
+                self.card.next_epoch(qpn).unwrap();
             }
-            world.card.destroy_qp(qpn);
-            world.card.create_qp(qpn, shape).unwrap();
-            world.oldest[index] = world.card.epoch(qpn).unwrap();
-            let more = world.dice.of(&[1, 2, 8, 100, 0x7ffe]);
+            self.card.destroy_qp(qpn);
+            self.card.create_qp(qpn, shape).unwrap();
+            self.oldest[index] = self.card.epoch(qpn).unwrap();
+            let more = self.dice.of(&[1, 2, 8, 100, 0x7ffe]);
             for _ in 0..more {
-                world.card.next_epoch(qpn).unwrap();
+                self.card.next_epoch(qpn).unwrap();
             }
         }
         for qpn in [0, 3, 5, 6] {
-            (0..3).for_each(|word| world.context(qpn, word));
+            (0..3).for_each(|word| self.context(qpn, word));
         }
-        world
     }
 
     /// Writes a word of a context, again perhaps.
@@ -603,6 +620,7 @@ impl World {
             }
             self.words_at = now + 2 + self.dice.below(8);
             self.fails = frame.fails;
+            self.looked = false;
         }
         self.others += u64::from(other);
         self.others -= u64::from(last);
@@ -610,6 +628,9 @@ impl World {
             self.words.pop_front();
         }
         if self.rtl.is("m_look_valid") {
+            if std::mem::replace(&mut self.looked, true) {
+                return Err("a second lookup for one frame".into());
+            }
             let get = [
                 "m_look_key",
                 "m_look_pd",
@@ -819,6 +840,16 @@ impl World {
         self.claims.push_back((now + 6, ok));
         Ok(())
     }
+}
+
+/// The engine of the model, without a queue pair.
+fn fresh(mtu: u16) -> Card {
+    let config = CardConfig {
+        node: 1,
+        mtu,
+        ..CardConfig::default()
+    };
+    Card::new(config).unwrap()
 }
 
 /// Up to 8 bytes as a word.
