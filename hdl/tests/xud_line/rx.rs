@@ -380,7 +380,7 @@ impl Bench {
 }
 
 /// A few frames: every kind of packet, short and with each pad count.
-fn samples() -> Vec<Vec<u8>> {
+pub fn samples() -> Vec<Vec<u8>> {
     let mut rng = rng(3);
     let mut frames = vec![];
     for length in [0, 1, 2, 3, 8, 29] {
@@ -494,27 +494,6 @@ fn xud_14_lengths_that_lie_and_lengths_out_of_range_get_the_verdict_of_the_model
     }
     bench.finish();
     assert!(bench.verdicts.contains(&Verdict::BadHeader));
-}
-
-/// Frames of every number of words with one bit set too many, though all else in them is right: a count that wraps or loses a
-/// bit would take them.
-#[test]
-fn xud_14_a_frame_that_is_too_long_by_any_power_of_two_is_refused() {
-    let mut bench = Bench::new();
-    for sample in samples() {
-        bench.plain(&sample);
-        assert_eq!(judge(&sample, false).err(), None);
-        for log in 3..=18 {
-            let mut frame = sample.clone();
-            let end = frame.len() - 4;
-            frame.splice(end..end, std::iter::repeat_n(0, 1 << log));
-            repair(&mut frame);
-            assert!(judge(&frame, false).is_err(), "2^{log} bytes more");
-            bench.plain(&frame);
-        }
-        bench.plain(&sample);
-    }
-    bench.finish();
 }
 
 #[test]

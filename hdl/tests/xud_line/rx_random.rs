@@ -1,11 +1,11 @@
-//! The receiver under random frames, damage, pauses and stalls, in lock step with the model's decoder.
+//! The receiver under random frames, damage, pauses and stalls, in lock step with the model's decoder; and frames too long.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_sim::testbench::{Stalls, profiles};
 
 use super::rtl::{chance, frame, packet, rng, seeds};
-use super::rx::{Beat, Bench, Consumer, Verdict, repair};
+use super::rx::{Beat, Bench, Consumer, Verdict, judge, repair, samples};
 
 fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
     Consumer {
@@ -147,4 +147,25 @@ fn words_with_holes_and_marks_do_no_harm_and_reset_empties() {
         }
         bench.finish();
     }
+}
+
+/// Frames of every number of words with one bit set too many, though all else in them is right: a count that wraps or loses a
+/// bit would take them.
+#[test]
+fn xud_14_a_frame_that_is_too_long_by_any_power_of_two_is_refused() {
+    let mut bench = Bench::new();
+    for sample in samples() {
+        bench.plain(&sample);
+        assert_eq!(judge(&sample, false).err(), None);
+        for log in 3..=18 {
+            let mut frame = sample.clone();
+            let end = frame.len() - 4;
+            frame.splice(end..end, std::iter::repeat_n(0, 1 << log));
+            repair(&mut frame);
+            assert!(judge(&frame, false).is_err(), "2^{log} bytes more");
+            bench.plain(&frame);
+        }
+        bench.plain(&sample);
+    }
+    bench.finish();
 }
