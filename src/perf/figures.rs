@@ -130,7 +130,7 @@ pub fn print_latency(rows: &[&Row], out: &mut dyn Write) -> std::io::Result<()> 
         let Some(of) = &row.latency else { continue };
         writeln!(
             out,
-            " {:<7}{:<11} {:>14.3} {:>14.3} {:>16.3} {:>14.3} {:>16.3} {:>22.3} {:>24.3}",
+            " {:<6} {:<11} {:>14.3} {:>14.3} {:>16.3} {:>14.3} {:>16.3} {:>22.3} {:>24.3}",
             row.message_bytes,
             row.iterations,
             of.t_min_us,
@@ -176,7 +176,7 @@ pub fn print_rates(rows: &[&Row], bytes: bool, out: &mut dyn Write) -> std::io::
         let [a, b, c] = figures;
         writeln!(
             out,
-            " {:<7}{:<11} {a:>20.6} {b:>22.6} {c:>20.6}",
+            " {:<6} {:<11} {a:>20.6} {b:>22.6} {c:>20.6}",
             row.message_bytes, row.iterations
         )?;
     }

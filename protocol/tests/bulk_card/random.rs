@@ -84,14 +84,14 @@ fn run(seed: u64, rounds: u64, faults: Faults, longest: u32) -> u64 {
             }
         }
         world.until(2_000_000, |world| {
-            for at in 0..2 {
-                while let Some(done) = world.hosts[at].poll(1) {
+            for (host, notified) in world.hosts.iter_mut().zip(&mut notified) {
+                while let Some(done) = host.poll(1) {
                     assert_eq!(done.status, Outcome::Ok, "seed {seed}: {done:?}");
                     match done.of {
                         Of::Send => pending -= 1,
                         _ => {
                             assert_eq!((done.wr_id, done.window.msn), (100, done.length));
-                            notified[at] += 1;
+                            *notified += 1;
                         }
                     }
                 }
@@ -99,9 +99,9 @@ fn run(seed: u64, rounds: u64, faults: Faults, longest: u32) -> u64 {
             pending == 0
         });
         assert_eq!(notified, wanted, "seed {seed}: notifications");
-        for at in 0..2 {
+        for (at, expected) in expected.iter().enumerate() {
             let got = world.hosts[at].data(DATA, DATA_LEN as usize);
-            let wrong = got.iter().zip(&expected[at]).position(|(a, b)| a != b);
+            let wrong = got.iter().zip(expected).position(|(a, b)| a != b);
             assert_eq!(wrong, None, "seed {seed}: host {at}, first wrong byte");
         }
     }

@@ -611,3 +611,52 @@ fn bw_10_peers_without_number_are_served_with_few_entries() {
     assert_eq!(world.hosts[1].memory.writes.len(), writes);
     assert_eq!(world.hosts[1].count(BulkCounter::ReceivedAborted), 1);
 }
+
+#[test]
+fn bw_09_a_target_that_was_reset_answers_a_read_again_and_it_ends_once() {
+    // The second answer has the slot of the first, or another one.
+    for slot in [0, 1] {
+        let mut world = World::pair(GOOD, seed());
+        let target = tributary_protocol::xud::Peer { node: 9, qpn: 1 };
+        world.hosts[1].post(1, &read(target, DATA, DATA, 8));
+        (0..4).for_each(|_| world.step());
+        let header = Transfer {
+            purpose: Purpose::Response(1 << 16),
+            ..TRANSFER
+        };
+        let first = Connect {
+            length: 8,
+            ..connect(9)
+        };
+        let second = Connect {
+            incarnation: 1,
+            slot,
+            ..first
+        };
+        for c in [first, second] {
+            world.send(ask(9, &c, &header));
+            (0..12).for_each(|_| world.step());
+            assert_eq!(world.hosts[1].card.bulk_under_way(), [1, 0, 1, 0]);
+        }
+        let data = Data {
+            src: 9,
+            wptr: 1,
+            r#gen: 1,
+            pidx: 0,
+            tail: true,
+            round: 0,
+            len: 8,
+        };
+        // The window of before is closed.
+        let old = Data { wptr: 0, ..data };
+        world.send(frame(9, &Message::Data(old), &[1; 8]));
+        (0..12).for_each(|_| world.step());
+        assert!(world.hosts[1].memory.writes.is_empty());
+        world.send(frame(9, &Message::Data(data), &[2; 8]));
+        assert_eq!(world.wait(1, 100).status, Outcome::Ok);
+        assert_eq!(world.hosts[1].data(DATA, 8), [2; 8]);
+        world.settle();
+        assert!(world.hosts[1].poll(1).is_none());
+        assert_eq!(world.hosts[1].count(BulkCounter::Completed), 1);
+    }
+}

@@ -134,7 +134,7 @@ impl Bulk {
         let open = self.receiver.free().next();
         let out = self.receiver.connect(c, tick as u16);
         if let Some(aborted) = out.aborted {
-            self.window_ended(aborted.wptr, Outcome::Aborted);
+            self.replaced(aborted.wptr, header.purpose);
         }
         match &out.reply {
             None => self.count(BulkCounter::OldConnect),
@@ -151,6 +151,19 @@ impl Bulk {
         }
         if let Some(reply) = out.reply {
             self.send(c.src, &reply);
+        }
+    }
+
+    /// A newer transfer of a peer slot has closed a window. If both answer one READ, from before and after a reset of its target, the READ
+    /// goes on in the new window.
+    fn replaced(&mut self, wptr: u16, by: Purpose) {
+        let window = self.windows.get(&wptr);
+        let same = window.is_some_and(|window| window.purpose == by);
+        if same && matches!(by, Purpose::Response(_)) {
+            self.windows.remove(&wptr);
+            self.landing.retain(|(write, _)| write.wptr != wptr);
+        } else {
+            self.window_ended(wptr, Outcome::Aborted);
         }
     }
 
