@@ -174,10 +174,12 @@ impl Budget<'_> {
 
     /// A look at the cards in vain.
     fn idle(&self) -> Result<()> {
-        if self.last.elapsed() > PATIENCE {
+        // A simulated gigabyte takes minutes.
+        let patience = PATIENCE + Duration::from_secs(self.bytes as u64 >> 21);
+        if self.last.elapsed() > patience {
             bail!(
                 "no message has ended for {} s; {} had ended before",
-                PATIENCE.as_secs(),
+                patience.as_secs(),
                 self.ended
             );
         }
