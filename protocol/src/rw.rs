@@ -50,7 +50,10 @@ pub use receiver::{
     Accepted, Completion, ConnectOut, FinishOut, Output, Peer, PeerState, Receiver, Transfer,
     Window, WriteCmd,
 };
-pub use sender::{Choice, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError, Waits};
+pub use sender::{
+    Choice, Class, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError, Turns, Waits,
+    Wants,
+};
 pub use stats::{ReceiverStats, SenderStats};
 
 /// Coarse time of the receiver: 16 bits that wrap; differences are taken modulo 2^16.

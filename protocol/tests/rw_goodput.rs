@@ -75,7 +75,6 @@ fn run(mode: Mode, w: u32, copies: u8, loss: [f64; 2], seed: u64) -> Option<Figu
     .unwrap();
     let mut tx = Sender::new(SenderConfig {
         mode,
-        receiver_copies: copies,
         ..Default::default()
     })
     .unwrap();

@@ -249,15 +249,15 @@ pub struct SenderConfig {
     /// One fresh packet at least in every so many slots (RW-15).
     pub fresh_every: u32,
     /// How many packets above the credit may be sent, as far as the window will have moved when they arrive: over packets sent
-    /// so long ago that a request for them would be here, and over packets sent again. A quarter of it while a credit update
-    /// is overdue. 0 keeps strictly to the credit.
+    /// so long ago that a request for them would be here, and over packets sent again. 0 keeps strictly to the credit.
     pub overrun: u32,
+    /// Packets, from the first one not known to have arrived, whose last sending the sender remembers: it sends none beyond.
+    /// [`Mode::Rw`] only.
+    pub span: u32,
     /// Send second copies where a loss would cost most, at most one for each request: of a packet that was asked for, when
-    /// losing it again would shut the window or delay the end, and of the last packets, in slots that are idle.
-    /// Also poll early, once anything was lost: when nothing can be sent, and when a lost request would not show by itself.
+    /// losing it again would shut the window or delay the end.
+    /// Also poll early, once anything was lost and all is sent.
     pub echo: bool,
-    /// [`ReceiverConfig::copies`] of the receivers: how sure it is that a request arrives.
-    pub receiver_copies: u8,
     /// `seq` of polls cycles through 1..=seq_limit.
     pub seq_limit: u16,
     /// Deliberate errors.
@@ -285,8 +285,8 @@ impl Default for SenderConfig {
             max_rounds: 64,
             fresh_every: 8,
             overrun: 160,
+            span: 2048,
             echo: true,
-            receiver_copies: 2,
             seq_limit: u16::MAX,
             mutations: Mutations::default(),
         }
@@ -302,7 +302,7 @@ impl SenderConfig {
         range("slots", self.slots, 1, 1 << 16)?;
         range("max_packets", self.max_packets, 1, 1 << 21)?;
         range("fresh_every", self.fresh_every, 2, 1 << 16)?;
-        range("receiver_copies", self.receiver_copies, 1, 2)?;
+        range("span", self.span, 1, 1 << 16)?;
         range("seq_limit", self.seq_limit, 1, u64::from(u16::MAX))
     }
 

@@ -9,13 +9,15 @@ mod incoming;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::VecDeque;
 
 use active::Active;
+pub use turns::{Class, Turns, Wants};
 
 use super::{
-    Abort, Message, Mode,
+    Abort, Message, Mode, Tick,
     codes::Reason,
     config::{ConfigError, SenderConfig},
     packets,
@@ -136,8 +138,6 @@ pub enum Choice {
     Poll(u16),
     /// POLL before its time, in a slot of the line that nothing else needs.
     EarlyPoll(u16),
-    /// A second copy of one of the last packets, in a slot of the line that nothing else needs.
-    Guard(u16),
     /// The lowest packet that was asked for.
     Resend(u16),
     /// The packet at the send pointer.
@@ -157,10 +157,7 @@ struct Slot {
 pub struct Sender {
     config: SenderConfig,
     slots: Vec<Slot>,
-    /// Slot that is looked at first.
-    turn: usize,
-    /// Resends since the last fresh packet.
-    since_fresh: u32,
+    turns: Turns,
     aborts: VecDeque<(u16, Abort)>,
     completions: VecDeque<SenderCompletion>,
     stats: SenderStats,
@@ -170,7 +167,7 @@ pub struct Sender {
 impl PartialEq for Sender {
     fn eq(&self, other: &Self) -> bool {
         self.slots == other.slots
-            && (self.turn, self.since_fresh) == (other.turn, other.since_fresh)
+            && self.turns == other.turns
             && self.aborts == other.aborts
             && self.completions == other.completions
             && self.config == other.config
@@ -182,8 +179,7 @@ impl Eq for Sender {}
 impl std::hash::Hash for Sender {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.slots.hash(state);
-        self.turn.hash(state);
-        self.since_fresh.hash(state);
+        self.turns.hash(state);
         self.aborts.hash(state);
         self.completions.hash(state);
     }
@@ -206,8 +202,7 @@ impl Sender {
         Ok(Self {
             config,
             slots,
-            turn: 0,
-            since_fresh: 0,
+            turns: Turns::new(),
             aborts: VecDeque::new(),
             completions: VecDeque::new(),
             stats: SenderStats::default(),
@@ -247,7 +242,7 @@ impl Sender {
                 length: request.length,
             });
         }
-        let interval = self.config.poll_ticks;
+        let interval = u16::try_from(self.config.poll_ticks).unwrap_or(u16::MAX);
         let free = self
             .slots
             .iter_mut()
@@ -258,7 +253,7 @@ impl Sender {
         };
         let xid = slot.next_xid;
         slot.next_xid = xid.wrapping_add(1);
-        slot.active = Some(Active::new(request, xid, n, interval, now));
+        slot.active = Some(Active::new(request, xid, n, interval, now as Tick));
         Ok((index as u16, xid))
     }
 
@@ -290,11 +285,11 @@ impl Sender {
 
     /// What the transfer in a slot waits for, if it has nothing to send now.
     #[must_use]
-    pub fn waits_for(&self, slot: u16, now: u64) -> Option<Waits> {
+    pub fn waits_for(&self, slot: u16) -> Option<Waits> {
         let t = self.get(slot)?;
         if t.window.is_none() || t.next >= t.n && !t.has_resend() {
             Some(Waits::Peer)
-        } else if t.has_resend() || t.has_fresh(&self.config, now) {
+        } else if t.has_resend() || t.has_fresh(&self.config) {
             None
         } else {
             Some(Waits::Credit)
@@ -342,8 +337,7 @@ impl Sender {
     /// Levels what only times the scheduler or tells two failures apart: an explorer that tries every choice with the clock
     /// standing still has no use for it.
     pub(super) fn level(&mut self) {
-        self.turn = 0;
-        self.since_fresh = 0;
+        self.turns = Turns::new();
         for t in self
             .slots
             .iter_mut()
@@ -351,14 +345,10 @@ impl Sender {
         {
             t.heard = false;
             t.seq = 0;
-            (t.polled_at, t.informed_at) = (None, None);
-            t.polled.clear();
-            t.repairs.clear();
-            (t.asked, t.copies, t.trusted) = (1, 0, 0);
-            (t.sent_last, t.early_polls) = (0, 0);
-            if !self.config.echo {
-                t.guarded = t.n;
-            }
+            t.polled = [0; active::POLLS_KEPT];
+            t.level_repairs();
+            (t.owed, t.lossy, t.trusted) = (255, true, 0);
+            (t.early_at, t.early_polls) = (0, 0);
         }
     }
 

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use tributary_protocol::roce;
 use tributary_protocol::rw::{
     Completion, Message, Mode, Outcome, Output, ReceiverConfig, Request, Sender, SenderCompletion,
-    SenderConfig, SenderStats, wire,
+    SenderStats, wire,
 };
 
 use super::engine::{EngineStats, ReceiverEngine};
@@ -178,10 +178,7 @@ impl Transfer {
             plan.round_trip_slots,
             plan.reorder_slots
         );
-        let mut sender = Sender::new(SenderConfig {
-            receiver_copies: plan.copies,
-            ..plan.timing().sender(plan.mode)
-        })?;
+        let mut sender = Sender::new(plan.timing().sender(plan.mode))?;
         sender.start(
             Request {
                 dst: RECEIVER_NODE,

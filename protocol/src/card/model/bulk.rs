@@ -332,7 +332,7 @@ impl Bulk {
             self.make_ready(card, memory, tick);
             self.complete_ended(card, memory);
         }
-        self.account(card.pci.bus_master, card.config.clock_ns, tick, now);
+        self.account(card.pci.bus_master, card.config.clock_ns, now);
     }
 
     fn complete_ended(&mut self, card: &mut CardModel, memory: &mut dyn HostMemory) {

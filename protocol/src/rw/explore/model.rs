@@ -142,7 +142,7 @@ impl State {
     }
 
     pub fn steps(&self, scenario: &Scenario) -> Vec<Step> {
-        let choices = self.tx.choices(0, scenario.give_up);
+        let choices = self.tx.choices(scenario.give_up);
         let mut steps: Vec<Step> = choices.into_iter().map(Step::Sender).collect();
         if scenario.requests && !self.rx.clone().sweep(WPTR, 0).is_empty() {
             steps.push(Step::Sweep);

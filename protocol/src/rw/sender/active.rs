@@ -1,9 +1,9 @@
 //! State of one transfer at the sender.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::{Mode, Request, SenderConfig};
-use crate::rw::message::StatusReport;
+use crate::rw::{Tick, message::StatusReport};
 
 /// The window that CONNECT_RESP named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,26 +13,25 @@ pub(super) struct Granted {
     pub w: u32,
 }
 
-/// Last sending of a packet.
+/// What is kept of a packet between the first one not known to have arrived and the last one sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sent {
-    /// When.
-    pub at: u64,
-    /// It was not the first.
+    /// When it left last.
+    pub at: Tick,
+    /// That was not the first time.
     pub again: bool,
+    /// It waits to be sent again.
+    pub asked: bool,
 }
 
-/// At most so many of the last packets get a second copy before anything is known of them.
-const GUARDED: u32 = 40;
 /// Polls in idle slots after a packet, before the regular ones.
-const EARLY_POLLS: u32 = 20;
-/// As `config.overrun`, while a credit update is overdue: this share of it.
-const OVERDUE_SHARE: u32 = 4;
-
-/// A packet that leaves so many ticks after another overtakes it once in eight times at most.
-fn overtaken(config: &SenderConfig) -> u64 {
-    u64::from(config.allowance_ticks / 2)
-}
+const EARLY_POLLS: u8 = 20;
+/// Places for packets that wait to be sent again; what finds them taken is asked for once more (RW-11).
+pub(super) const REPAIRS: usize = 32;
+/// Polls whose time is kept.
+pub(super) const POLLS_KEPT: usize = 32;
+/// So many copies fewer than requests at the end.
+const HELD_BACK: u8 = 4;
 
 /// A transfer that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,23 +53,19 @@ pub(super) struct Active {
     pub sent: VecDeque<Sent>,
     /// Numbers below this are taken to have arrived before a packet that leaves now: see [`Active::trust`].
     pub trusted: u32,
-    /// Asked for, to be sent again.
-    pub pending: BTreeSet<u32>,
-    /// Sent again after a request, arrival not yet known: number and time.
-    pub repairs: BTreeMap<u32, u64>,
+    /// To be sent again, in the order in which they were asked for. One that is not marked as asked for any more is passed over.
+    pub repairs: VecDeque<u32>,
     /// To be sent once more: a second copy of the packet just sent again.
     pub echo: Option<u32>,
-    /// Packets asked for again, or found lost, so far: how many second copies may be spent.
-    pub asked: u32,
-    /// Second copies sent: echoes, and copies of the last packets.
-    pub copies: u32,
-    /// Numbers from here on were copied after the last fresh packet.
-    pub guarded: u32,
-    /// Time of the last DATA packet, and polls in idle slots since.
-    pub sent_last: u64,
-    pub early_polls: u32,
-    /// seq and time of the polls of the last round trips, oldest first.
-    pub polled: VecDeque<(u16, u64)>,
+    /// Something was asked for, or found lost.
+    pub lossy: bool,
+    /// Second copies that may be spent: one for each packet asked for again, or found lost.
+    pub owed: u8,
+    /// Time of the next poll in an idle slot, and how many have left since the last DATA packet.
+    pub early_at: Tick,
+    pub early_polls: u8,
+    /// Time of the last polls, by seq modulo [`POLLS_KEPT`].
+    pub polled: [Tick; POLLS_KEPT],
     /// Counter mode: the round, modulo 16, and how many there were.
     pub round: u8,
     pub rounds: u32,
@@ -80,17 +75,24 @@ pub(super) struct Active {
     pub busy: u32,
     pub connecting: bool,
     /// Present poll interval and the time of the next poll.
-    pub interval: u32,
-    pub poll_at: u64,
-    /// seq of the last poll and when it left.
+    pub interval: u16,
+    pub poll_at: Tick,
+    /// seq of the last poll.
     pub seq: u16,
-    pub polled_at: Option<u64>,
-    /// When something last left whose effect shows the whole window: a poll, or a repair that makes a credit update due.
-    pub informed_at: Option<u64>,
+}
+
+/// `at` is now or was before.
+fn reached(at: Tick, now: Tick) -> bool {
+    now.wrapping_sub(at) < 1 << 15
+}
+
+/// A configured time as ticks.
+fn ticks(time: u32) -> u16 {
+    u16::try_from(time).unwrap_or(u16::MAX)
 }
 
 impl Active {
-    pub fn new(request: Request, xid: u32, n: u32, interval: u32, now: u64) -> Self {
+    pub fn new(request: Request, xid: u32, n: u32, interval: u16, now: Tick) -> Self {
         Self {
             request,
             xid,
@@ -102,15 +104,13 @@ impl Active {
             next: 0,
             sent: VecDeque::new(),
             trusted: 0,
-            pending: BTreeSet::new(),
-            repairs: BTreeMap::new(),
+            repairs: VecDeque::new(),
             echo: None,
-            asked: 0,
-            copies: 0,
-            guarded: n,
-            polled: VecDeque::new(),
-            sent_last: 0,
+            lossy: false,
+            owed: 0,
+            early_at: now,
             early_polls: 0,
+            polled: [0; POLLS_KEPT],
             round: 0,
             rounds: 0,
             polls: 0,
@@ -119,8 +119,6 @@ impl Active {
             interval,
             poll_at: now,
             seq: 0,
-            polled_at: None,
-            informed_at: None,
         }
     }
 
@@ -129,107 +127,86 @@ impl Active {
         self.base + self.sent.len() as u32
     }
 
-    fn sent_at(&self, pidx: u32) -> Option<u64> {
-        self.sent
-            .get(pidx.checked_sub(self.base)? as usize)
-            .map(|sent| sent.at)
+    fn entry(&self, pidx: u32) -> Option<&Sent> {
+        self.sent.get(pidx.checked_sub(self.base)? as usize)
     }
 
-    fn sent_once(&self, pidx: u32) -> bool {
-        pidx.checked_sub(self.base)
-            .and_then(|place| self.sent.get(place as usize))
-            .is_some_and(|sent| !sent.again)
+    /// Ticks since `pidx` left last; `None` if it is known to have arrived or never left.
+    fn age(&self, pidx: u32, now: Tick) -> Option<u32> {
+        self.entry(pidx)
+            .map(|sent| u32::from(now.wrapping_sub(sent.at)))
+    }
+
+    /// It left, `time` ticks ago or earlier.
+    fn older(&self, pidx: u32, time: u32, now: Tick) -> bool {
+        self.age(pidx, now).is_some_and(|age| age >= time)
     }
 
     /// Notes a sending of `pidx`; true if it is not the first.
-    pub fn note_sent(&mut self, pidx: u32, now: u64) -> bool {
+    pub fn note_sent(&mut self, pidx: u32, now: Tick) -> bool {
         let Some(place) = pidx.checked_sub(self.base) else {
             return true;
         };
+        let again = (place as usize) < self.sent.len();
+        let sent = Sent {
+            at: now,
+            again,
+            asked: false,
+        };
         match self.sent.get_mut(place as usize) {
-            Some(sent) => {
-                *sent = Sent {
-                    at: now,
-                    again: true,
-                }
-            }
-            None => {
-                self.sent.push_back(Sent {
-                    at: now,
-                    again: false,
-                });
-                return false;
-            }
+            Some(entry) => *entry = sent,
+            None => self.sent.push_back(sent),
         }
-        true
+        again
     }
 
     /// Numbers below this may be sent now: the credit, and up to `overrun` above it as far as the window will have moved once all
-    /// that is trusted to arrive has arrived; less far while a credit update is overdue.
-    pub fn limit(&self, config: &SenderConfig, now: u64) -> u32 {
-        if config.mode != Mode::Rw || config.overrun == 0 || self.credit >= self.n {
+    /// that is trusted to arrive has arrived.
+    pub fn limit(&self, config: &SenderConfig) -> u32 {
+        if config.mode != Mode::Rw {
             return self.credit;
         }
-        let overrun = if self.overdue(config, now) {
-            config.overrun / OVERDUE_SHARE
-        } else {
-            config.overrun
-        };
         let moved = self.trusted.saturating_sub(self.base);
-        self.n.min(self.credit.saturating_add(moved.min(overrun)))
+        self.credit
+            .saturating_add(moved.min(config.overrun))
+            .min(self.n)
+            .min(self.base.saturating_add(config.span))
     }
 
-    /// A packet that waits to be sent again keeps the window shut: what left above the window too long ago to arrive after it
+    /// Packet `first` waits to be sent again and keeps the window shut: what left above the window too long ago to arrive after it
     /// is dropped, and goes again, in order.
-    pub fn go_back(&mut self, config: &SenderConfig, now: u64) {
-        let (Some(granted), Some(first)) = (self.window, self.pending.first()) else {
+    pub fn go_back(&mut self, first: u32, config: &SenderConfig, now: Tick) {
+        let Some(granted) = self.window else {
             return;
         };
         let top = first.saturating_add(granted.w);
-        let dropped = self
-            .sent_at(top)
-            .is_some_and(|at| now.saturating_sub(at) >= overtaken(config));
-        if config.mode == Mode::Rw && config.overrun > 0 && dropped {
+        if config.mode == Mode::Rw
+            && config.overrun > 0
+            && self.older(top, config.allowance_ticks / 2, now)
+        {
             self.rewind(top);
         }
     }
 
-    /// Moves `trusted` on: over packets that were sent a round trip and the allowance ago, since a request for them would be here
-    /// in most cases, and over packets sent again that a packet sent now will not overtake in most cases.
-    pub fn trust(&mut self, config: &SenderConfig, now: u64) {
-        let settled = u64::from(config.rtt_ticks + config.allowance_ticks);
+    /// Moves `trusted` on by a packet: over one that was sent a round trip and the allowance ago, since a request for it would be
+    /// here in most cases, and over one sent again that a packet sent now will not overtake in most cases.
+    pub fn trust(&mut self, config: &SenderConfig, now: Tick) {
         self.trusted = self.trusted.max(self.base);
-        while self.trusted < self.next && !self.pending.contains(&self.trusted) {
-            let age = if self.repairs.contains_key(&self.trusted) {
-                overtaken(config)
-            } else {
-                settled
-            };
-            match self.sent_at(self.trusted) {
-                Some(at) if now.saturating_sub(at) >= age => self.trusted += 1,
-                _ => break,
-            }
+        let Some(sent) = self.entry(self.trusted) else {
+            return;
+        };
+        let time = if sent.again {
+            config.allowance_ticks / 2
+        } else {
+            config.rtt_ticks + config.allowance_ticks
+        };
+        if self.trusted < self.next && !sent.asked && self.older(self.trusted, time, now) {
+            self.trusted += 1;
         }
     }
 
-    /// The next credit update should have come: all packets it waits for left longer ago than a round trip and the allowance.
-    /// Something is lost of which nothing is known.
-    pub fn overdue(&self, config: &SenderConfig, now: u64) -> bool {
-        let Some(granted) = self.window else {
-            return false;
-        };
-        let quarter = (granted.w / 4).max(1);
-        let update = (self.base / quarter + 1) * quarter;
-        let waits_for = (update - self.base) as usize;
-        let old = |sent: &Sent| now.saturating_sub(sent.at) >= u64::from(config.retry_ticks);
-        config.mode == Mode::Rw
-            && update < self.n
-            && waits_for <= self.sent.len()
-            && self.sent.iter().take(waits_for).rev().all(old)
-    }
-
-    pub fn has_fresh(&self, config: &SenderConfig, now: u64) -> bool {
-        self.window.is_some() && self.next < self.limit(config, now)
+    pub fn has_fresh(&self, config: &SenderConfig) -> bool {
+        self.window.is_some() && self.next < self.limit(config)
     }
 
     /// Whether a fresh packet could be sent at some time with nothing heard until then.
@@ -243,76 +220,46 @@ impl Active {
     }
 
     pub fn has_resend(&self) -> bool {
-        self.window.is_some() && (self.echo.is_some() || !self.pending.is_empty())
-    }
-
-    /// Second copies cost at most what the requests cost: without loss there are none.
-    fn may_copy(&self) -> bool {
-        self.copies < self.asked
+        self.window.is_some() && (self.echo.is_some() || !self.repairs.is_empty())
     }
 
     /// A packet was asked for, or STATUS shows that it is lost.
     pub fn ask(&mut self, pidx: u32) {
         self.trusted = self.trusted.min(pidx);
-        if self.pending.insert(pidx) {
-            self.asked = self.asked.saturating_add(1);
+        let Some(place) = pidx.checked_sub(self.base) else {
+            return;
+        };
+        if let Some(sent) = self.sent.get_mut(place as usize)
+            && !sent.asked
+            && self.repairs.len() < REPAIRS
+        {
+            sent.asked = true;
+            self.repairs.push_back(pidx);
+            self.owe();
         }
     }
 
-    /// As [`Active::may_copy`], for copies that only bring the end forward: they save less than one of a packet that the
-    /// window waits for, so they take four fifths of that at most.
+    /// Second copies cost at most what the requests cost: without loss there are none.
+    pub fn owe(&mut self) {
+        self.lossy = true;
+        self.owed = self.owed.saturating_add(1);
+    }
+
+    /// As for other copies, for those that only bring the end forward: they save less than one of a packet that the
+    /// window waits for, so some are held back.
     fn may_copy_at_end(&self) -> bool {
-        self.copies < self.asked.saturating_mul(4).div_ceil(5)
+        self.owed > HELD_BACK
     }
 
-    /// The last packet that has no second copy yet, once all have been sent: losing it would cost the most.
-    pub fn guard(&self, config: &SenderConfig) -> Option<u32> {
-        let all_sent =
-            self.window.is_some() && self.next == self.n && config.echo && config.mode == Mode::Rw;
-        (all_sent
-            && self.may_copy_at_end()
-            && self.guarded > self.base
-            && self.n - self.guarded < GUARDED)
-            .then(|| self.guarded - 1)
-    }
-
-    /// All is sent, or the credit is used up and an update is overdue: a poll now, before the regular one, tells at once what is
-    /// lost.
-    pub fn early_poll(&self, config: &SenderConfig, now: u64) -> bool {
-        let step = (config.stall_poll_ticks / 8).max(1);
+    /// All is sent: a poll now, before the regular one, tells at once what is lost.
+    pub fn early_poll(&self, config: &SenderConfig, now: Tick) -> bool {
         self.window.is_some()
             && config.mode == Mode::Rw
             && config.echo
-            && self.asked > 0
+            && self.lossy
             && self.early_polls < EARLY_POLLS
-            && (self.next == self.n || self.overdue(config, now))
-            && now >= self.sent_last + u64::from((self.early_polls + 1) * step)
-    }
-
-    /// For a round trip, and for as long as it takes to lose every copy of a message, nothing has left that would show a packet
-    /// of which the request was lost, and the window is small enough to shut before that shows by itself: a poll is worth its
-    /// slot.
-    pub fn uninformed(&self, config: &SenderConfig, now: u64) -> bool {
-        let every = self
-            .sent_upto()
-            .checked_div(self.asked)
-            .unwrap_or(u32::MAX)
-            .saturating_pow(config.receiver_copies.into())
-            .max(config.rtt_ticks);
-        config.mode == Mode::Rw
-            && config.echo
-            && self.next < self.n
-            && self.shuts_soon(self.base, config)
-            && self
-                .informed_at
-                .is_some_and(|at| now.saturating_sub(at) >= u64::from(every))
-    }
-
-    /// The window shuts at `pidx` before it is known that `pidx` is lost once more.
-    fn shuts_soon(&self, pidx: u32, config: &SenderConfig) -> bool {
-        let known = config.rtt_ticks.saturating_add(config.retry_ticks);
-        self.window
-            .is_some_and(|granted| pidx.saturating_add(granted.w) < self.next.saturating_add(known))
+            && self.next == self.n
+            && reached(self.early_at, now)
     }
 
     /// Whether losing `pidx` once more would shut the window before that is known, or delay the end, and a copy is worth it:
@@ -321,50 +268,97 @@ impl Active {
         if self.next == self.n {
             return self.may_copy_at_end();
         }
+        let known = config.rtt_ticks.saturating_add(config.retry_ticks);
         let w = self.window.map_or(0, |granted| granted.w);
-        pidx.saturating_add(w + w / 4) < self.n && self.shuts_soon(pidx, config)
+        pidx.saturating_add(w + w / 4) < self.n
+            && pidx.saturating_add(w) < self.next.saturating_add(known)
     }
 
-    /// Takes the next packet to send again: the second copy of the last one, or the lowest that was asked for.
-    pub fn take_resend(&mut self, config: &SenderConfig, now: u64) -> Option<u32> {
+    /// Takes the next packet to send again: the second copy of the last one, or the one asked for first.
+    pub fn take_resend(&mut self, config: &SenderConfig) -> Option<u32> {
         if let Some(pidx) = self.echo.take() {
             return Some(pidx);
         }
-        let pidx = self.pending.pop_first()?;
-        if config.overrun > 0 {
-            self.repairs.insert(pidx, now);
+        loop {
+            let pidx = self.repairs.pop_front()?;
+            if pidx >= self.next || !self.entry(pidx).is_some_and(|sent| sent.asked) {
+                continue;
+            }
+            let pays = config.echo
+                && config.mode == Mode::Rw
+                && self.owed > 0
+                && self.critical(pidx, config);
+            self.echo = pays.then_some(pidx);
+            self.owed -= u8::from(pays);
+            return Some(pidx);
         }
-        // Its arrival moves wbase at least to the next packet that waits.
-        let quarter = self.window.map_or(1, |granted| (granted.w / 4).max(1));
-        let stop = self.pending.first().copied().unwrap_or(self.next);
-        if pidx / quarter != stop / quarter {
-            self.informed_at = Some(now);
-        }
-        let pays = config.echo
-            && config.mode == Mode::Rw
-            && self.may_copy()
-            && self.critical(pidx, config);
-        self.echo = pays.then_some(pidx);
-        self.copies += u32::from(pays);
-        Some(pidx)
+    }
+
+    /// Leaves of the packets to send again those that will be, in their order: what an explorer must tell apart.
+    pub fn level_repairs(&mut self) {
+        let next = self.next;
+        let mut waiting: Vec<u32> = self.repairs.drain(..).collect();
+        waiting.sort_unstable();
+        waiting.dedup();
+        waiting.retain(|pidx| *pidx < next && self.entry(*pidx).is_some_and(|sent| sent.asked));
+        self.repairs.extend(waiting);
     }
 
     /// Progress: the poll interval and the count of polls start again (RW-10, RW-18).
-    pub fn progress(&mut self, config: &SenderConfig, now: u64) {
+    pub fn progress(&mut self, config: &SenderConfig, now: Tick) {
         self.polls = 0;
-        self.interval = config.poll_ticks;
-        self.poll_at = now + u64::from(self.interval);
+        self.interval = ticks(config.poll_ticks);
+        self.poll_at = now.wrapping_add(self.interval);
     }
 
     /// A poll or CONNECT leaves: the next one waits twice as long (RW-10).
-    pub fn back_off(&mut self, config: &SenderConfig, now: u64) {
+    pub fn back_off(&mut self, config: &SenderConfig, now: Tick) {
         self.polls = if config.max_polls.is_some() {
             self.polls.saturating_add(1)
         } else {
             0
         };
-        self.poll_at = now + u64::from(self.interval);
-        self.interval = self.interval.saturating_mul(2).min(config.poll_ticks_max);
+        self.poll_at = now.wrapping_add(self.interval);
+        self.interval = self
+            .interval
+            .saturating_mul(2)
+            .min(ticks(config.poll_ticks_max));
+    }
+
+    /// The time of the next poll, CONNECT or end has come.
+    pub fn poll_due(&self, now: Tick) -> bool {
+        reached(self.poll_at, now)
+    }
+
+    /// DATA leaves: polls wait from here on.
+    pub fn put_off(&mut self, config: &SenderConfig, now: Tick) {
+        self.early_polls = 0;
+        self.early_at = now.wrapping_add(ticks(config.stall_poll_ticks / 8).max(1));
+        let wait = if self.next < self.n && self.polls == 0 {
+            self.interval.min(ticks(config.stall_poll_ticks))
+        } else {
+            self.interval
+        };
+        self.poll_at = now.wrapping_add(wait);
+    }
+
+    /// A poll in an idle slot leaves.
+    pub fn count_early_poll(&mut self, config: &SenderConfig, now: Tick) {
+        self.early_polls = self.early_polls.saturating_add(1);
+        self.early_at = now.wrapping_add(ticks(config.stall_poll_ticks / 8).max(1));
+    }
+
+    /// The number of the next poll, which leaves now.
+    pub fn next_seq(&mut self, limit: u16, now: Tick) -> u16 {
+        self.seq = if self.seq >= limit { 1 } else { self.seq + 1 };
+        self.polled[usize::from(self.seq) % POLLS_KEPT] = now;
+        self.seq
+    }
+
+    /// When the poll with this number left, if that is still known.
+    fn polled_at(&self, seq: u16) -> Option<Tick> {
+        let since = usize::from(self.seq.checked_sub(seq)?);
+        (seq > 0 && since < POLLS_KEPT).then(|| self.polled[usize::from(seq) % POLLS_KEPT])
     }
 
     /// Moves the send pointer back to `pidx` (RW-14: never forward).
@@ -372,30 +366,27 @@ impl Active {
         if pidx < self.next {
             self.next = pidx;
             self.trusted = self.trusted.min(pidx);
-            self.pending.split_off(&pidx);
         }
     }
 
     /// A request for `pidx` makes sense: it was sent, so long ago that the receiver could miss it (a round trip and the
     /// reorder allowance), and is not known to have arrived. A NAK of
     /// go-back-n needs no age: it is never sent twice for one gap within a round trip.
-    pub fn plausible(&self, pidx: u32, config: &SenderConfig, now: u64) -> bool {
+    pub fn plausible(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
         if config.mode == Mode::GoBackN {
-            return self.sent_at(pidx).is_some();
+            return self.entry(pidx).is_some();
         }
-        self.sent_at(pidx).is_some_and(|at| {
-            now.saturating_sub(at)
-                >= u64::from(config.rtt_ticks) + u64::from(config.allowance_ticks)
-        })
+        self.older(pidx, config.rtt_ticks + config.allowance_ticks, now)
     }
 
     /// As [`Active::plausible`], for a range: the receiver asks for it after silence, whatever may be on its way, so the packet
     /// must be old enough to have arrived before the request left.
-    pub fn plausible_range(&self, pidx: u32, config: &SenderConfig, now: u64) -> bool {
-        let old = self
-            .sent_at(pidx)
-            .is_some_and(|at| now.saturating_sub(at) >= u64::from(config.retry_ticks));
-        self.plausible(pidx, config, now) && (config.mode != Mode::Rw || old)
+    pub fn plausible_range(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
+        if config.mode == Mode::Rw {
+            self.older(pidx, config.retry_ticks, now)
+        } else {
+            self.plausible(pidx, config, now)
+        }
     }
 
     /// Everything below `base` has arrived.
@@ -406,23 +397,24 @@ impl Active {
         self.sent.drain(..(by as usize).min(self.sent.len()));
         self.base = base;
         self.next = self.next.max(base);
-        self.pending = self.pending.split_off(&base);
-        self.repairs = self.repairs.split_off(&base);
+        self.echo = self.echo.filter(|pidx| *pidx >= base);
         true
     }
 
     /// A packet that STATUS does not show is lost if it left long enough before STATUS was made: a round trip and the
     /// reorder allowance before now, or the allowance before the poll that STATUS answers.
-    fn lost(&self, pidx: u32, polled_at: Option<u64>, config: &SenderConfig, now: u64) -> bool {
-        self.sent_at(pidx).is_some_and(|at| {
-            now.saturating_sub(at) >= u64::from(config.retry_ticks)
-                || polled_at.is_some_and(|polled| at + u64::from(config.allowance_ticks) <= polled)
-        })
+    fn lost(&self, pidx: u32, polled_at: Option<Tick>, config: &SenderConfig, now: Tick) -> bool {
+        self.older(pidx, config.retry_ticks, now)
+            || polled_at.is_some_and(|polled| {
+                self.entry(pidx).is_some_and(|sent| {
+                    reached(sent.at.wrapping_add(ticks(config.allowance_ticks)), polled)
+                })
+            })
     }
 
     /// STATUS: takes over what has arrived and the credit, and marks what is lost for resending (RW-10, RW-11, RW-19).
     /// False if the report makes no sense or is older than what is known.
-    pub fn take_status(&mut self, status: &StatusReport, config: &SenderConfig, now: u64) -> bool {
+    pub fn take_status(&mut self, status: &StatusReport, config: &SenderConfig, now: Tick) -> bool {
         if status.wbase > self.sent_upto() || status.credit > self.n {
             return false;
         }
@@ -433,11 +425,7 @@ impl Active {
         if self.arrived_below(status.wbase) {
             self.progress(config, now);
         }
-        let polled_at = self
-            .polled
-            .iter()
-            .find(|(seq, _)| *seq == status.seq)
-            .map(|(_, at)| *at);
+        let polled_at = self.polled_at(status.seq);
         match config.mode {
             Mode::Counter => {}
             Mode::GoBackN => {
@@ -453,29 +441,34 @@ impl Active {
     fn take_bitmap(
         &mut self,
         status: &StatusReport,
-        polled_at: Option<u64>,
+        polled_at: Option<Tick>,
         config: &SenderConfig,
-        now: u64,
+        now: Tick,
     ) {
         let top = status.wbase.saturating_add(status.bitmap.len() as u32);
         // As at the receiver: what is so far below the highest that arrived would be there by now, if it was sent once only.
         let old = status.bitmap.last_one().map_or(0, |last| {
             (status.wbase + last as u32 + 1).saturating_sub(config.allowance_ticks)
         });
+        let mut first = None;
         for pidx in self.base..self.sent_upto().min(top) {
-            if status.bitmap.get((pidx - status.wbase) as usize).as_deref() == Some(&true) {
-                self.pending.remove(&pidx);
-                self.repairs.remove(&pidx);
+            let place = (pidx - self.base) as usize;
+            if status.bitmap.get(place).as_deref() == Some(&true) {
+                self.sent[place].asked = false;
             } else if pidx < self.next
-                && (self.lost(pidx, polled_at, config, now) || (pidx < old && self.sent_once(pidx)))
+                && (self.lost(pidx, polled_at, config, now)
+                    || (pidx < old && !self.sent[place].again))
             {
                 self.ask(pidx);
+                first = first.or(Some(pidx));
             }
         }
         // Above the window nothing was kept: what was sent there before this report goes again, in order.
         if self.lost(top, polled_at, config, now) {
             self.rewind(top);
         }
-        self.go_back(config, now);
+        if let Some(first) = first {
+            self.go_back(first, config, now);
+        }
     }
 }

@@ -6,10 +6,13 @@ use crate::rw::{
     message::ConnectResp,
 };
 
+/// Longest wait that a BUSY answer can ask for, ticks: half of what the clock can tell apart.
+const BUSY_WAIT: u16 = (1 << 15) - 1;
+
 impl Sender {
     /// Acts on a message from the network, if its slot is active with that xid (RW-7); otherwise counts it.
     pub fn on_message(&mut self, msg: &Message, now: u64) {
-        if !self.act(msg, now) {
+        if !self.act(msg, now as Tick) {
             self.stats.ignored += 1;
         }
     }
@@ -21,7 +24,7 @@ impl Sender {
         Some(t)
     }
 
-    fn act(&mut self, msg: &Message, now: u64) -> bool {
+    fn act(&mut self, msg: &Message, now: Tick) -> bool {
         let config = self.config.clone();
         match msg {
             Message::Complete(m) => {
@@ -46,7 +49,7 @@ impl Sender {
                 let plausible = t.plausible(m.pidx, &config, now) && m.pidx < t.next;
                 if plausible {
                     t.ask(m.pidx);
-                    t.go_back(&config, now);
+                    t.go_back(m.pidx, &config, now);
                 } else {
                     self.stats.stale_requests += 1;
                 }
@@ -71,7 +74,7 @@ impl Sender {
                 }
                 // A second copy of the request finds the pointer moved back: nothing more was asked for.
                 if plausible && config.mode == Mode::Rw && m.pidx < t.next {
-                    t.asked = t.asked.saturating_add(1);
+                    t.owe();
                 }
                 if plausible {
                     t.rewind(m.pidx);
@@ -87,7 +90,7 @@ impl Sender {
         }
     }
 
-    fn on_connect_resp(&mut self, m: &ConnectResp, config: &SenderConfig, now: u64) -> bool {
+    fn on_connect_resp(&mut self, m: &ConnectResp, config: &SenderConfig, now: Tick) -> bool {
         let Some(t) = self.named(m.slot, m.xid).filter(|t| t.window.is_none()) else {
             return false;
         };
@@ -107,7 +110,7 @@ impl Sender {
                 t.busy = t.busy.saturating_add(1);
                 let given_up = t.busy > config.max_busy;
                 t.progress(config, now);
-                t.poll_at = now + u64::from(m.retry);
+                t.poll_at = now.wrapping_add(m.retry.min(BUSY_WAIT));
                 if given_up {
                     self.end(m.slot, Outcome::Busy);
                 }
@@ -126,7 +129,7 @@ impl Sender {
     }
 
     /// Counter mode: everything again, if the round is newer than the present one.
-    fn on_next_round(&mut self, slot: u16, round: u8, config: &SenderConfig, now: u64) -> bool {
+    fn on_next_round(&mut self, slot: u16, round: u8, config: &SenderConfig, now: Tick) -> bool {
         let Some(t) = self.get_mut(slot) else {
             return false;
         };

@@ -7,13 +7,8 @@ impl Sender {
     /// The packet for this slot of the line, if there is one: ABORTs, then CONNECTs and POLLs whose time has come, then
     /// resends before fresh packets but one fresh packet in `fresh_every`, in turn over the transfers (RW-10, RW-15).
     pub fn next_packet(&mut self, now: u64) -> Option<Outgoing> {
-        let config = &self.config;
-        for t in self
-            .slots
-            .iter_mut()
-            .filter_map(|slot| slot.active.as_mut())
-        {
-            t.trust(config, now);
+        for slot in 0..self.config.slots {
+            self.visit(slot, now);
         }
         while let Some(choice) = self.schedule(now) {
             let out = self.perform(choice, now);
@@ -24,9 +19,55 @@ impl Sender {
         None
     }
 
+    /// Looks at the timers of the transfer in a slot, as every operation does at its end; what it wants then.
+    pub fn visit(&mut self, slot: u16, now: u64) -> Wants {
+        if let Some(t) = self
+            .slots
+            .get_mut(usize::from(slot))
+            .and_then(|slot| slot.active.as_mut())
+        {
+            t.trust(&self.config, now as Tick);
+        }
+        self.wants(slot, now)
+    }
+
+    /// What the transfer in a slot wants of the line.
+    #[must_use]
+    pub fn wants(&self, slot: u16, now: u64) -> Wants {
+        let now = now as Tick;
+        let Some(t) = self.get(slot) else {
+            return Wants::default();
+        };
+        let polls = !self.config.mutations.no_poll;
+        Wants {
+            due: t.poll_due(now) && self.query(slot, t).is_some(),
+            resend: t.has_resend(),
+            fresh: t.has_fresh(&self.config),
+            spare: polls && t.early_poll(&self.config, now),
+        }
+    }
+
+    /// What to do for a transfer whose turn it is.
+    #[must_use]
+    pub fn choice(&self, slot: u16, class: Class) -> Option<Choice> {
+        match class {
+            Class::Due => {
+                let t = self.get(slot)?;
+                if self.config.max_polls.is_some_and(|max| t.polls >= max) {
+                    Some(Choice::GiveUp(slot))
+                } else {
+                    self.query(slot, t)
+                }
+            }
+            Class::Resend => Some(Choice::Resend(slot)),
+            Class::Fresh => Some(Choice::Fresh(slot)),
+            Class::Spare => Some(Choice::EarlyPoll(slot)),
+        }
+    }
+
     /// Everything that could be done now if every timer were due. With `give_up`, also ending any transfer.
     #[must_use]
-    pub fn choices(&self, now: u64, give_up: bool) -> Vec<Choice> {
+    pub fn choices(&self, give_up: bool) -> Vec<Choice> {
         let mut choices = Vec::new();
         if !self.aborts.is_empty() {
             choices.push(Choice::Abort);
@@ -44,13 +85,10 @@ impl Sender {
             if t.may_run_ahead(&self.config) {
                 choices.push(Choice::Fresh(slot));
             }
-            if t.guard(&self.config).is_some() {
-                choices.push(Choice::Guard(slot));
-            }
             if t.window.is_some() && self.config.echo && !self.config.mutations.no_poll {
                 choices.push(Choice::EarlyPoll(slot));
             }
-            choices.extend(self.query(slot, t, now));
+            choices.extend(self.query(slot, t));
             if give_up {
                 choices.push(Choice::GiveUp(slot));
             }
@@ -59,11 +97,11 @@ impl Sender {
     }
 
     /// CONNECT before there is a window, POLL when there is nothing to send.
-    fn query(&self, slot: u16, t: &Active, now: u64) -> Option<Choice> {
+    fn query(&self, slot: u16, t: &Active) -> Option<Choice> {
         if t.window.is_none() {
             return Some(Choice::Connect(slot));
         }
-        let quiet = !t.has_resend() && !t.has_fresh(&self.config, now);
+        let quiet = !t.has_resend() && !t.has_fresh(&self.config);
         (quiet && !self.config.mutations.no_poll).then_some(Choice::Poll(slot))
     }
 
@@ -71,71 +109,16 @@ impl Sender {
         if !self.aborts.is_empty() {
             return Some(Choice::Abort);
         }
-        let (mut resend, mut fresh) = (None, None);
-        for step in 0..self.slots.len() {
-            let index = (self.turn + step) % self.slots.len();
-            let Some(t) = self.slots[index].active.as_ref() else {
-                continue;
-            };
-            let slot = index as u16;
-            let exhausted = self.config.max_polls.is_some_and(|max| t.polls >= max);
-            if !self.config.mutations.no_poll
-                && !exhausted
-                && t.overdue(&self.config, now)
-                && t.polled_at
-                    .is_none_or(|at| now >= at + u64::from(t.interval))
-            {
-                return Some(Choice::Poll(slot));
-            }
-            if now >= t.poll_at
-                && let Some(query) = self.query(slot, t, now)
-            {
-                return Some(if exhausted {
-                    Choice::GiveUp(slot)
-                } else {
-                    query
-                });
-            }
-            if t.uninformed(&self.config, now) && !self.config.mutations.no_poll {
-                return Some(Choice::EarlyPoll(slot));
-            }
-            if resend.is_none() && t.has_resend() {
-                resend = Some(Choice::Resend(slot));
-            }
-            if fresh.is_none() && t.has_fresh(&self.config, now) {
-                fresh = Some(Choice::Fresh(slot));
-            }
-        }
-        let fresh_first = self.since_fresh + 1 >= self.config.fresh_every;
-        let packet = if fresh_first {
-            fresh.or(resend)
-        } else {
-            resend.or(fresh)
-        };
-        packet.or_else(|| self.spare(now))
-    }
-
-    /// What an idle slot of the line is good for when a transfer has sent everything: a second copy of its last packets, or
-    /// an early poll.
-    fn spare(&self, now: u64) -> Option<Choice> {
-        for step in 0..self.slots.len() {
-            let index = (self.turn + step) % self.slots.len();
-            let Some(t) = self.slots[index].active.as_ref() else {
-                continue;
-            };
-            let slot = index as u16;
-            if t.guard(&self.config).is_some() {
-                return Some(Choice::Guard(slot));
-            }
-            if t.early_poll(&self.config, now) && !self.config.mutations.no_poll {
-                return Some(Choice::EarlyPoll(slot));
-            }
-        }
-        None
+        let wants: Vec<_> = (0..self.config.slots)
+            .map(|slot| self.wants(slot, now))
+            .collect();
+        let (slot, class) = self.turns.pick(&wants, self.config.fresh_every)?;
+        self.choice(slot as u16, class)
     }
 
     /// Does one of [`Sender::choices`]. `None` if it is not possible, and for [`Choice::GiveUp`].
     pub fn perform(&mut self, choice: Choice, now: u64) -> Option<Outgoing> {
+        let now = now as Tick;
         match choice {
             Choice::Abort => {
                 let (dst, abort) = self.aborts.pop_front()?;
@@ -154,26 +137,15 @@ impl Sender {
                 self.send_poll(slot, now)
             }
             Choice::EarlyPoll(slot) => {
-                let t = self.get_mut(slot)?;
-                t.early_polls = t.early_polls.saturating_add(1);
-                self.send_poll(slot, now)
-            }
-            Choice::Guard(slot) => {
                 let config = self.config.clone();
                 let t = self.get_mut(slot)?;
-                let pidx = t.guard(&config)?;
-                t.guarded = pidx;
-                t.copies += 1;
-                self.send_data(slot, pidx, now)
+                t.count_early_poll(&config, now);
+                self.send_poll(slot, now)
             }
             Choice::Resend(slot) => {
                 let t = self.slots.get_mut(usize::from(slot))?.active.as_mut()?;
-                let pidx = t.take_resend(&self.config, now)?;
-                self.since_fresh = self
-                    .since_fresh
-                    .saturating_add(1)
-                    .min(self.config.fresh_every);
-                self.send_data(slot, pidx, now)
+                let pidx = t.take_resend(&self.config)?;
+                self.send_data(slot, pidx, true, now)
             }
             Choice::Fresh(slot) => {
                 let t = self.slots.get_mut(usize::from(slot))?.active.as_mut()?;
@@ -182,8 +154,7 @@ impl Sender {
                 }
                 let pidx = t.next;
                 t.next += 1;
-                self.since_fresh = 0;
-                self.send_data(slot, pidx, now)
+                self.send_data(slot, pidx, false, now)
             }
             Choice::GiveUp(slot) => {
                 let heard = self.get(slot)?.heard;
@@ -201,7 +172,7 @@ impl Sender {
         }
     }
 
-    fn send_connect(&mut self, slot: u16, now: u64) -> Option<Outgoing> {
+    fn send_connect(&mut self, slot: u16, now: Tick) -> Option<Outgoing> {
         let config = self.config.clone();
         let t = self.get_mut(slot)?;
         t.back_off(&config, now);
@@ -233,26 +204,19 @@ impl Sender {
         })
     }
 
-    fn send_poll(&mut self, slot: u16, now: u64) -> Option<Outgoing> {
+    fn send_poll(&mut self, slot: u16, now: Tick) -> Option<Outgoing> {
         let seq_limit = self.config.seq_limit;
         let src = self.config.src;
         let t = self.get_mut(slot)?;
         let window = t.window?;
-        t.seq = if t.seq >= seq_limit { 1 } else { t.seq + 1 };
-        t.polled_at = Some(now);
-        t.informed_at = Some(now);
-        t.polled.retain(|(seq, _)| *seq != t.seq);
-        if t.polled.len() >= 64 {
-            t.polled.pop_front();
-        }
-        t.polled.push_back((t.seq, now));
+        let seq = t.next_seq(seq_limit, now);
         let poll = Poll {
             src,
             wptr: window.wptr,
             r#gen: window.r#gen,
             slot,
             xid: t.xid,
-            seq: t.seq,
+            seq,
         };
         let out = Outgoing {
             dst: t.request.dst,
@@ -264,25 +228,15 @@ impl Sender {
         Some(out)
     }
 
-    fn send_data(&mut self, slot: u16, pidx: u32, now: u64) -> Option<Outgoing> {
-        let (src, mode, stall_poll_ticks) = (
-            self.config.src,
-            self.config.mode,
-            self.config.stall_poll_ticks,
-        );
+    fn send_data(&mut self, slot: u16, pidx: u32, resend: bool, now: Tick) -> Option<Outgoing> {
+        let config = self.config.clone();
+        let (src, mode) = (config.src, config.mode);
         let tail_on_first_only = self.config.mutations.tail_on_first_only;
         let turns = self.slots.len();
         let t = self.get_mut(slot)?;
         let window = t.window?;
         let again = t.note_sent(pidx, now);
-        t.sent_last = now;
-        t.early_polls = 0;
-        t.poll_at = now
-            + u64::from(if t.next < t.n && t.polls == 0 {
-                stall_poll_ticks.min(t.interval)
-            } else {
-                t.interval
-            });
+        t.put_off(&config, now);
         let data = Data {
             src,
             wptr: window.wptr,
@@ -302,7 +256,8 @@ impl Sender {
             xid: t.xid,
             msg: Message::Data(data),
         };
-        self.turn = (usize::from(slot) + 1) % turns;
+        self.turns
+            .sent(usize::from(slot), turns, resend, config.fresh_every);
         if again {
             self.stats.resent += 1;
         } else {

@@ -216,7 +216,7 @@ fn rw_11_rw_12_the_second_copy_of_a_request_asks_for_nothing_more() {
                     all.push(d.pidx);
                 }
             }
-            (all, tx.get(0).unwrap().asked)
+            (all, tx.get(0).unwrap().owed)
         };
         let once = sent(&[30]);
         assert!(once.0.contains(&3) && once.1 == 1, "{request}: {once:?}");

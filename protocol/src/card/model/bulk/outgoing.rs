@@ -111,20 +111,17 @@ impl Bulk {
     }
 
     /// Says where the time since the last step went, and what this one waits for.
-    pub(super) fn account(&mut self, bus_master: bool, clock_ns: u64, tick: u64, now: u64) {
+    pub(super) fn account(&mut self, bus_master: bool, clock_ns: u64, now: u64) {
         let clocks = now.saturating_sub(self.since) / clock_ns;
         self.since += clocks * clock_ns;
         for waits in self.waits.into_iter().flatten() {
             self.add(waits, clocks);
         }
-        self.waits = [
-            self.waits_to_send(bus_master, tick),
-            self.waits_to_receive(),
-        ];
+        self.waits = [self.waits_to_send(bus_master), self.waits_to_receive()];
         self.arrived = false;
     }
 
-    fn waits_to_send(&self, bus_master: bool, tick: u64) -> Option<BulkCounter> {
+    fn waits_to_send(&self, bus_master: bool) -> Option<BulkCounter> {
         let asking = self
             .reads
             .iter()
@@ -139,10 +136,7 @@ impl Bulk {
         if !bus_master {
             return Some(BulkCounter::WaitRead);
         }
-        let mut waits = self
-            .works
-            .keys()
-            .map(|slot| self.sender.waits_for(*slot, tick));
+        let mut waits = self.works.keys().map(|slot| self.sender.waits_for(*slot));
         let credit = waits.any(|waits| waits == Some(Waits::Credit));
         Some(if credit {
             BulkCounter::WaitCredit

@@ -1,0 +1,81 @@
+//! Who sends next: the scheduler, which knows of each transfer only what it wants.
+
+/// What a transfer wants of the line, as far as its state and the clock say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Wants {
+    /// The time of its next CONNECT or POLL, or of giving up, has come (RW-10, RW-18).
+    pub due: bool,
+    /// Packets to send again.
+    pub resend: bool,
+    /// A packet at its send pointer that may leave (RW-19).
+    pub fresh: bool,
+    /// A poll, if the line has nothing else to do.
+    pub spare: bool,
+}
+
+/// Why a transfer was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // as in `Wants`
+pub enum Class {
+    Due,
+    Resend,
+    Fresh,
+    Spare,
+}
+
+/// Takes turns over the transfers, packet by packet (RW-15).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Turns {
+    /// Transfer that is looked at first.
+    turn: usize,
+    /// Resends since the last fresh packet.
+    since_fresh: u32,
+}
+
+impl Turns {
+    /// Transfer 0 is looked at first.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            turn: 0,
+            since_fresh: 0,
+        }
+    }
+
+    /// The transfer whose turn it is, and what for: what is due before packets, resends before fresh packets but one fresh
+    /// packet in `fresh_every`, and what may fill an idle line last; each in turn from the one behind the last DATA packet.
+    #[must_use]
+    pub fn pick(&self, wants: &[Wants], fresh_every: u32) -> Option<(usize, Class)> {
+        let first = |wanted: fn(&Wants) -> bool| {
+            let (before, from) = wants.split_at(self.turn.min(wants.len()));
+            let behind = from.iter().position(wanted).map(|place| place + self.turn);
+            behind.or_else(|| before.iter().position(wanted))
+        };
+        let due = first(|w| w.due).map(|slot| (slot, Class::Due));
+        let resend = first(|w| w.resend).map(|slot| (slot, Class::Resend));
+        let fresh = first(|w| w.fresh).map(|slot| (slot, Class::Fresh));
+        let packet = if self.since_fresh + 1 >= fresh_every {
+            fresh.or(resend)
+        } else {
+            resend.or(fresh)
+        };
+        due.or(packet)
+            .or_else(|| first(|w| w.spare).map(|slot| (slot, Class::Spare)))
+    }
+
+    /// A DATA packet of `slot`, one of `slots`, has left: sent again for a request, or at the send pointer.
+    pub fn sent(&mut self, slot: usize, slots: usize, resend: bool, fresh_every: u32) {
+        self.turn = (slot + 1) % slots;
+        self.since_fresh = if resend {
+            self.since_fresh.saturating_add(1).min(fresh_every)
+        } else {
+            0
+        };
+    }
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
