@@ -277,10 +277,50 @@ fn rw_01_rw_03_slide_by_0_1_w_less_1_and_w_and_the_packets_just_behind() {
     }
 }
 
-/// 2^21 packets of 512 bytes, the most that a transfer may have: each is written to its place, and a hole behind each
-/// power of two is asked for.
+/// The longest transfer on its way: packets sent whose decision has not been looked at, writes decided and acknowledged.
+struct Longest {
+    rig: Rig,
+    flow: Flow,
+    sent: VecDeque<u32>,
+    written: u64,
+    acked: u64,
+}
+
+impl Longest {
+    /// Sends a packet, and acknowledges a write of before in the same clocks.
+    fn send(&mut self, pidx: u32) {
+        let (rig, flow) = (&mut self.rig, self.flow);
+        let some = self.acked < self.written + rig.decisions.len() as u64;
+        rig.inputs.ack = some.then_some((flow.wptr, flow.generation));
+        let before = rig.now;
+        rig.send(flow.data(pidx));
+        assert_eq!(rig.now, before + 1, "packet {pidx} waits");
+        rig.inputs.ack = None;
+        self.acked += u64::from(some);
+        self.sent.push_back(pidx);
+        if self.sent.len() >= 1_000 {
+            self.look();
+        }
+    }
+
+    /// Each packet is written to its place.
+    fn look(&mut self) {
+        self.rig.run(40);
+        for (_, decision) in self.rig.decisions.drain(..) {
+            let packet = self.sent.pop_front().expect("it was sent");
+            assert_eq!(decision.reason, ACCEPTED, "packet {packet}");
+            assert_eq!(decision.addr, 0x1_0000 + (u64::from(packet) << MTU));
+            self.written += 1;
+        }
+        let left = self.sent.len();
+        assert_eq!(left, 0, "packets without a decision");
+    }
+}
+
+/// 2^21 packets of 512 bytes, the most that a transfer may have: each is written to its place, a hole behind each power
+/// of two is asked for, and the last acknowledgement ends the transfer.
 #[test]
-fn rw_01_rw_03_rw_12_every_bit_of_a_packets_number_counts() {
+fn rw_01_rw_03_rw_12_rw_16_every_bit_of_a_packets_number_counts() {
     let mut rig = Rig::with(ReceiverConfig {
         allowance_ticks: 40,
         retry_ticks: 30,
@@ -289,14 +329,18 @@ fn rw_01_rw_03_rw_12_every_bit_of_a_packets_number_counts() {
     let n = 1 << 21;
     let flow = rig.open(3, n);
     rig.forget();
-    let mut sent = VecDeque::new();
+    let mut longest = Longest {
+        rig,
+        flow,
+        sent: VecDeque::new(),
+        written: 0,
+        acked: 0,
+    };
     let mut pidx = 0;
     while pidx < n {
         if pidx > W && (pidx - 1).is_power_of_two() {
-            for later in pidx + 1..pidx + 5 {
-                rig.send(flow.data(later));
-                sent.push_back(later);
-            }
+            (pidx + 1..pidx + 5).for_each(|later| longest.send(later));
+            let rig = &mut longest.rig;
             rig.run(40);
             rig.messages.clear();
             rig.inputs.now += 40;
@@ -304,24 +348,23 @@ fn rw_01_rw_03_rw_12_every_bit_of_a_packets_number_counts() {
             let asked = rig.messages.iter().filter(|m| m.kind == 2);
             let asked: Vec<u32> = asked.map(|m| m.pidx).collect();
             assert_eq!(asked, [pidx]);
-            rig.send(flow.data(pidx));
-            sent.push_back(pidx);
+            longest.send(pidx);
             pidx += 5;
         } else {
-            rig.send(flow.data(pidx));
-            sent.push_back(pidx);
+            longest.send(pidx);
             pidx += 1;
         }
-        if sent.len() >= 1_000 || pidx == n {
-            rig.run(40);
-            for (_, decision) in rig.decisions.drain(..) {
-                let packet = sent.pop_front().expect("it was sent");
-                assert_eq!(decision.reason, ACCEPTED, "packet {packet}");
-                assert_eq!(decision.addr, 0x1_0000 + (u64::from(packet) << MTU));
-            }
-            assert!(sent.is_empty(), "{} packets without a decision", sent.len());
-        }
     }
+    longest.look();
+    let Longest { mut rig, acked, .. } = longest;
+    for _ in acked..u64::from(n) {
+        rig.run(LONG / 100);
+        assert_eq!(rig.completions, []);
+        rig.acknowledge(flow.wptr, flow.generation);
+    }
+    rig.run(LONG);
+    let ended: Vec<_> = rig.completions.iter().map(|c| (c.wptr, c.length)).collect();
+    assert_eq!(ended, [(flow.wptr, flow.length)]);
 }
 
 /// 3 W packets of one window, one in every clock: a decision in every clock, 8 clocks later.
