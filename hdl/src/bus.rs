@@ -20,27 +20,36 @@ mod window;
 
 pub use axil::{AxiLiteIn, AxiLiteOut};
 pub use axis::{AxisIn, AxisOut, AxisRxIn, AxisRxOut};
-pub use completion::{CompletionIn, CompletionOut, InterruptIn, InterruptOut};
+pub use completion::{CompletionIn, CompletionOut, Ended, EndedPair, InterruptIn, InterruptOut};
 pub use dma::{
-    DmaDoneIn, DmaDoneOut, DmaReadWordsIn, DmaReadWordsOut, DmaRequestIn, DmaRequestOut,
-    DmaWordsIn, DmaWordsOut,
+    DmaDoneIn, DmaDoneOut, DmaJob, DmaReadWord, DmaReadWordsIn, DmaReadWordsOut, DmaRequestIn,
+    DmaRequestOut, DmaWord, DmaWordsIn, DmaWordsOut,
 };
 pub use in_flight::{PlaceBitIn, PlaceBitOut};
 pub use memory::{RamReadIn, RamReadOut, RamWriteIn, RamWriteOut};
 pub use queue_pair::{
-    ContextIn, ContextOut, DoorbellIn, DoorbellOut, FlushIn, FlushOut, QueuePairIn, QueuePairOut,
-    ReserveIn, ReserveOut, RingIndexIn, RingIndexOut, WindowSetIn, WindowSetOut,
+    ContextIn, ContextOut, ContextWord, DoorbellIn, DoorbellOut, FlushIn, FlushOut, OneSidedWindow,
+    QueuePairIn, QueuePairOut, ReserveIn, ReserveOut, RingDoorbell, RingIndexIn, RingIndexOut,
+    RingPosition, WindowSetIn, WindowSetOut,
 };
-pub use receive::{AckOrClaimIn, AckOrClaimOut, AckTakenIn, AckTakenOut, RequestIn, RequestOut};
+pub use receive::{
+    AckArrived, AckOrClaimIn, AckOrClaimOut, AckTakenIn, AckTakenOut, Arrived, RequestIn,
+    RequestOut,
+};
 pub use region::{
-    LookupIn, LookupOut, LookupRightsIn, LookupRightsOut, RegionSetIn, RegionSetOut, VerdictIn,
-    VerdictOut,
+    Access, AccessOfOthers, LookupIn, LookupOut, LookupRightsIn, LookupRightsOut, Region,
+    RegionSetIn, RegionSetOut, VerdictIn, VerdictOut,
 };
 pub use registers::{RegistersIn, RegistersOut};
-pub use send::{AckToSendIn, AckToSendOut, PayloadIn, PayloadOut, SendHeaderIn, SendHeaderOut};
-pub use stream::{FramesIn, FramesOut, StreamIn, StreamOut};
+pub use send::{
+    Ack, AckToSendIn, AckToSendOut, PayloadIn, PayloadOut, PayloadWord, SendHeaderIn,
+    SendHeaderOut, ToSend,
+};
+pub use stream::{FrameWord, FramesIn, FramesOut, StreamIn, StreamOut};
 pub use tlp::{
     TlpRxCompletionIn, TlpRxCompletionOut, TlpRxRequestIn, TlpRxRequestOut, TlpTxCompletionIn,
     TlpTxCompletionOut, TlpTxReadIn, TlpTxReadOut, TlpTxWriteIn, TlpTxWriteOut,
 };
-pub use window::{TransferEndIn, TransferEndOut, WindowMessageIn, WindowMessageOut};
+pub use window::{
+    Transfer, TransferEndIn, TransferEndOut, WindowAnswer, WindowMessageIn, WindowMessageOut,
+};

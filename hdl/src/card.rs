@@ -13,6 +13,7 @@ mod recv_check;
 mod recv_doorbell;
 mod recv_fetch;
 mod recv_fill;
+mod recv_record;
 mod recv_store;
 mod regions;
 mod regions_look;

@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod param;
 pub mod pcie;
 pub mod prelude;
+pub mod record;
 pub mod red;
 pub mod rw;
 pub mod switch;

@@ -117,20 +117,53 @@ module card_cq_q1024 (
     input  wire [15:0] cfg_moderation    // Fewest clocks between two interrupts of a vector.
 );
 
+    // Constants
+    localparam [1:0] CLIENT = 2'd1;
+
     // Registers
     reg         c_valid_reg;  // Configuration and doorbells, registered as they come from far.
-    reg  [9:0]  c_qpn_reg;
-    reg  [2:0]  c_word_reg;
-    reg  [63:0] c_data_reg;
+    reg  [9:0]  c_qpn_reg;    // Queue pair.
+    reg  [2:0]  c_word_reg;   // Which word.
+    reg  [63:0] c_data_reg;   // The word.
     reg         d_valid_reg;
-    reg  [9:0]  d_qpn_reg;
-    reg  [1:0]  d_kind_reg;
-    reg  [15:0] d_index_reg;
+    reg  [9:0]  d_qpn_reg;    // Queue pair.
+    reg  [1:0]  d_kind_reg;   // 0 send, 1 receive, 2 complete, 3 arm.
+    reg  [15:0] d_index_reg;  // New index of the ring.
     reg         end_reg;      // A completion is done, of the receiver, of this queue pair.
     reg         landed_reg;
     reg  [9:0]  end_qpn_reg;
 
     // Signals
+    wire [63:0]  tx_out_of_wr_id;           // The user's name for the request.
+    wire [7:0]   tx_out_of_status;          // How the request ended.
+    wire [7:0]   tx_out_of_vf;              // Version and flags of the XUDETH.
+    wire [12:0]  tx_out_of_len;             // Bytes received.
+    wire [15:0]  tx_out_of_node;            // Node of the peer.
+    wire [23:0]  tx_out_of_peer;            // Queue pair of the peer.
+    wire [15:0]  tx_out_of_win_id;          // Window.
+    wire [15:0]  tx_out_of_epoch;           // Epoch of the window.
+    wire [31:0]  tx_out_of_msn;             // Number in the window.
+    wire [31:0]  tx_out_of_q_key;           // Q_Key of the packet.
+    wire [23:0]  tx_out_of_psn;             // Packet sequence number.
+    wire [15:0]  tx_out_of_request;         // Number of the request in its ring.
+    wire [15:0]  tx_out_qpn;                // Queue pair.
+    wire [63:0]  rx_out_of_wr_id;           // The user's name for the request.
+    wire [7:0]   rx_out_of_status;          // How the request ended.
+    wire [7:0]   rx_out_of_vf;              // Version and flags of the XUDETH.
+    wire [12:0]  rx_out_of_len;             // Bytes received.
+    wire [15:0]  rx_out_of_node;            // Node of the peer.
+    wire [23:0]  rx_out_of_peer;            // Queue pair of the peer.
+    wire [15:0]  rx_out_of_win_id;          // Window.
+    wire [15:0]  rx_out_of_epoch;           // Epoch of the window.
+    wire [31:0]  rx_out_of_msn;             // Number in the window.
+    wire [31:0]  rx_out_of_q_key;           // Q_Key of the packet.
+    wire [23:0]  rx_out_of_psn;             // Packet sequence number.
+    wire [15:0]  rx_out_of_request;         // Number of the request in its ring.
+    wire [15:0]  rx_out_qpn;                // Queue pair.
+    wire [12:0]  context_qpn;               // What dma_write has done, and that it was a completion. Queue pair.
+    wire         context_receive;           // The completion is of the receiver.
+    wire [1:0]   context_client;            // Who asks.
+    wire         ours;
     wire         tx_m_valid;                // A word is offered.
     wire [284:0] tx_m_data;                 // The word.
     wire         rx_m_valid;                // A word is offered.
@@ -151,7 +184,7 @@ module card_cq_q1024 (
     wire [9:0]   write_num_qpn;             // Its queue pair.
     wire         write_m_idle;              // Nothing is under way.
 
-    // Records that came, from far: queue pair above the fields.
+    // Records that came, from far.
     half_slice_w285 tx (
         .clk     (clk),
         .rst     (rst),
@@ -217,12 +250,12 @@ module card_cq_q1024 (
         .rst         (rst),
         .s_tx_valid  (tx_m_valid),
         .s_tx_ready  (write_s_tx_ready),
-        .s_tx_qpn    (tx_m_data[278:269]),
-        .s_tx_record (tx_m_data[268:0]),
+        .s_tx_qpn    (tx_out_qpn[9:0]),
+        .s_tx_record ({tx_out_of_request, tx_out_of_psn, tx_out_of_q_key, tx_out_of_msn, tx_out_of_epoch, tx_out_of_win_id, tx_out_of_peer, tx_out_of_node, tx_out_of_len, tx_out_of_vf, tx_out_of_status, tx_out_of_wr_id}),
         .s_rx_valid  (rx_m_valid),
         .s_rx_ready  (write_s_rx_ready),
-        .s_rx_qpn    (rx_m_data[278:269]),
-        .s_rx_record (rx_m_data[268:0]),
+        .s_rx_qpn    (rx_out_qpn[9:0]),
+        .s_rx_record ({rx_out_of_request, rx_out_of_psn, rx_out_of_q_key, rx_out_of_msn, rx_out_of_epoch, rx_out_of_win_id, rx_out_of_peer, rx_out_of_node, rx_out_of_len, rx_out_of_vf, rx_out_of_status, rx_out_of_wr_id}),
         .num_valid   (write_num_valid),
         .num_ready   (indices_inst_num_ready),
         .num_qpn     (write_num_qpn),
@@ -255,6 +288,36 @@ module card_cq_q1024 (
     );
 
     // Combinational logic
+    assign tx_out_of_wr_id = tx_m_data[63:0];
+    assign tx_out_of_status = tx_m_data[71:64];
+    assign tx_out_of_vf = tx_m_data[79:72];
+    assign tx_out_of_len = tx_m_data[92:80];
+    assign tx_out_of_node = tx_m_data[108:93];
+    assign tx_out_of_peer = tx_m_data[132:109];
+    assign tx_out_of_win_id = tx_m_data[148:133];
+    assign tx_out_of_epoch = tx_m_data[164:149];
+    assign tx_out_of_msn = tx_m_data[196:165];
+    assign tx_out_of_q_key = tx_m_data[228:197];
+    assign tx_out_of_psn = tx_m_data[252:229];
+    assign tx_out_of_request = tx_m_data[268:253];
+    assign tx_out_qpn = tx_m_data[284:269];
+    assign rx_out_of_wr_id = rx_m_data[63:0];
+    assign rx_out_of_status = rx_m_data[71:64];
+    assign rx_out_of_vf = rx_m_data[79:72];
+    assign rx_out_of_len = rx_m_data[92:80];
+    assign rx_out_of_node = rx_m_data[108:93];
+    assign rx_out_of_peer = rx_m_data[132:109];
+    assign rx_out_of_win_id = rx_m_data[148:133];
+    assign rx_out_of_epoch = rx_m_data[164:149];
+    assign rx_out_of_msn = rx_m_data[196:165];
+    assign rx_out_of_q_key = rx_m_data[228:197];
+    assign rx_out_of_psn = rx_m_data[252:229];
+    assign rx_out_of_request = rx_m_data[268:253];
+    assign rx_out_qpn = rx_m_data[284:269];
+    assign context_qpn = done_ctx[12:0];
+    assign context_receive = done_ctx[13];
+    assign context_client = done_ctx[15:14];
+    assign ours = done_valid & (context_client == CLIENT);
     assign m_landed = landed_reg;
     assign m_idle = indices_inst_m_idle & write_m_idle & !d_valid_reg & !tx_m_valid & !rx_m_valid;
 
@@ -282,9 +345,9 @@ module card_cq_q1024 (
         d_qpn_reg <= db_qpn;
         d_kind_reg <= db_kind;
         d_index_reg <= db_index;
-        end_reg <= done_valid & (done_ctx[15:14] == 2'd1);
-        landed_reg <= done_valid & (done_ctx[15:14] == 2'd1) & done_ctx[13];
-        end_qpn_reg <= done_ctx[9:0];
+        end_reg <= ours;
+        landed_reg <= ours & context_receive;
+        end_qpn_reg <= context_qpn[9:0];
 
         if (rst) begin
             c_valid_reg <= 1'b0;
@@ -295,7 +358,7 @@ module card_cq_q1024 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, done_ctx[12:10], tx_m_data[284:279], rx_m_data[284:279]};
+    wire _unused = &{1'b0, tx_out_qpn[15:10], rx_out_qpn[15:10], context_qpn[12:10]};
 
 endmodule
 

@@ -57,7 +57,7 @@ module card_recv_check_q1024 (
     input  wire [5:0]   s_arrived_word,   // Requests ever read, modulo 32, in 4:0; they do not count 5.
 
     output wire [13:0]  place,            // Place of the next receive request.
-    input  wire [172:0] request,          // Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160.
+    input  wire [172:0] request,          // Two clocks later, it: a record PostedRequest.
 
     input  wire         s_failed_valid,   // The ring of a queue pair could not be read.
     output wire         s_failed_ready,   // It is dealt with; pulse.
@@ -179,7 +179,7 @@ module card_recv_check_q1024 (
     reg  [15:0] head_next_reg;
 
     // Signals
-    wire        quiet;            // Nothing writes to a table in this clock.
+    wire        quiet;               // Nothing writes to a table in this clock.
     wire        begin_sig;
     wire        begin_failed;
     wire [9:0]  qpn;
@@ -187,11 +187,23 @@ module card_recv_check_q1024 (
     wire        no_slot;
     wire        looked_now;
     wire        allowed_now;
-    wire [16:0] shapes_rd_data;   // The word that was read.
-    wire [31:0] keys_rd_data;     // The word that was read.
-    wire [31:0] epochs_rd_data;   // The word that was read.
-    wire [15:0] heads_rd_data;    // The word that was read.
-    wire [5:0]  arrived_rd_data;  // The word that was read.
+    wire [63:0] posted_wr_id;        // The user's name for it.
+    wire [63:0] posted_address;      // Where a message goes.
+    wire [31:0] posted_lkey;         // Key of the region.
+    wire [12:0] posted_length;       // Bytes there; 8,191 for more.
+    wire [4:0]  arrived_now_count;   // Requests ever read, modulo 32.
+    wire        arrived_now_dead;    // They do not count, as a read failed.
+    wire [15:0] shape_pd;            // Protection domain.
+    wire        shape_receives;      // Its state lets it receive.
+    wire [15:0] context_shape_pd;    // Protection domain.
+    wire [31:0] context_keys_q_key;  // Q_Key.
+    wire [15:0] epoch_oldest;        // Oldest.
+    wire [15:0] epoch_newest;        // Newest.
+    wire [16:0] shapes_rd_data;      // The word that was read.
+    wire [31:0] keys_rd_data;        // The word that was read.
+    wire [31:0] epochs_rd_data;      // The word that was read.
+    wire [15:0] heads_rd_data;       // The word that was read.
+    wire [5:0]  arrived_rd_data;     // The word that was read.
 
     // Protection domain 15:0, it receives 16.
     ram_reg #(.W(17), .A(10)) shapes (
@@ -201,7 +213,7 @@ module card_recv_check_q1024 (
         .rd_data (shapes_rd_data),
         .wr_en   (cfg_shape),
         .wr_addr (cfg_qpn),
-        .wr_data ({cfg_receives, cfg_data[47:32]})
+        .wr_data ({cfg_receives, context_shape_pd})
     );
 
     ram_reg #(.W(32), .A(10)) keys (
@@ -210,7 +222,7 @@ module card_recv_check_q1024 (
         .rd_data (keys_rd_data),
         .wr_en   (cfg_key),
         .wr_addr (cfg_qpn),
-        .wr_data (cfg_data[31:0])
+        .wr_data (context_keys_q_key)
     );
 
     ram_reg #(.W(32), .A(10)) epochs (
@@ -244,12 +256,24 @@ module card_recv_check_q1024 (
 
     // Combinational logic
     assign qpn = s_rq_qpn[9:0];
+    assign context_shape_pd = cfg_data[47:32];
+    assign context_keys_q_key = cfg_data[31:0];
     // Answers of card_cq and card_regions.
     assign slot_now = slot_reg | (rsv_done & rsv_ok);
     assign no_slot = rsv_done & !rsv_ok;
     assign looked_now = looked_reg | look_valid;
     assign allowed_now = !looked_reg ? look_ok : allowed_reg;
     // Step 0: a queue pair that failed, or a request.
+    assign shape_pd = shapes_rd_data[15:0];
+    assign shape_receives = shapes_rd_data[16];
+    assign epoch_oldest = epochs_rd_data[15:0];
+    assign epoch_newest = epochs_rd_data[31:16];
+    assign arrived_now_count = arrived_rd_data[4:0];
+    assign arrived_now_dead = arrived_rd_data[5];
+    assign posted_wr_id = request[63:0];
+    assign posted_address = request[127:64];
+    assign posted_lkey = request[159:128];
+    assign posted_length = request[172:160];
     assign quiet = !cfg_shape & !cfg_key & !cfg_epoch & !cfg_clear & !s_arrived_valid;
     assign begin_failed = step_reg[0] & s_failed_valid & !ak_full;
     assign begin_sig = step_reg[0] & !begin_failed & s_rq_valid & !hold & quiet;
@@ -295,7 +319,7 @@ module card_recv_check_q1024 (
             m_st_status = OK;
             m_st_len = len_reg;
         end
-        m_st_wr_id = request[63:0];
+        m_st_wr_id = posted_wr_id;
         m_st_request = head_reg;
         if (failing_reg) begin
             m_st_status = LOCAL_QUEUE;
@@ -316,9 +340,9 @@ module card_recv_check_q1024 (
     assign m_rsv_valid = rsv_valid_reg;
     assign m_rsv_qpn = rsv_qpn_reg;
     assign m_look_valid = look_reg;
-    assign m_look_key = request[159:128];
+    assign m_look_key = posted_lkey;
     assign m_look_pd = pd_reg;
-    assign m_look_addr = request[127:64];
+    assign m_look_addr = posted_address;
     assign m_look_len = len_reg;
     assign m_look_write = 1'b1;
     assign idle = step_reg[0] & !begin_sig & !s_failed_valid;
@@ -383,14 +407,14 @@ module card_recv_check_q1024 (
         if (step_reg[2]) begin
             step_reg <= 9'd8;
             overload_reg <= ak_full;
-            bad_qp_reg <= (|{10'd0, s_rq_qpn[23:10]}) | !shapes_rd_data[16];
+            bad_qp_reg <= (|{10'd0, s_rq_qpn[23:10]}) | !shape_receives;
             bad_key_reg <= q_key_reg != keys_rd_data;
             over_mtu_reg <= len_reg > cfg_mtu;
             has_epoch_reg <= (|s_rq_vf[7:4]) & !s_rq_vf[0];
-            epoch_age_reg <= s_rq_epoch - epochs_rd_data[15:0];
-            epoch_span_reg <= epochs_rd_data[31:16] - epochs_rd_data[15:0];
-            some_reg <= !arrived_rd_data[5] & (arrived_rd_data[4:0] != heads_rd_data[4:0]);
-            pd_reg <= shapes_rd_data[15:0];
+            epoch_age_reg <= s_rq_epoch - epoch_oldest;
+            epoch_span_reg <= epoch_newest - epoch_oldest;
+            some_reg <= !arrived_now_dead & (arrived_now_count != heads_rd_data[4:0]);
+            pd_reg <= shape_pd;
             head_reg <= heads_rd_data;
         end
         if (step_reg[3]) begin
@@ -490,7 +514,7 @@ module card_recv_check_q1024 (
         stale_reg <= has_epoch_reg & (epoch_age_reg > epoch_span_reg);
 
         // Step 4: the receive request, which is at hand from here on.
-        short_reg <= len_reg > request[172:160];
+        short_reg <= len_reg > posted_length;
 
         bytes_reg <= |s_rq_len;
 

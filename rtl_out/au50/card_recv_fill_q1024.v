@@ -34,13 +34,11 @@ module card_recv_fill_q1024 (
     input  wire [15:0]  s_rr_ctx,         // Context of the request.
 
     input  wire [13:0]  place,            // Place of a receive request: queue pair, index modulo 16.
-    // Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160 (8,191 for more).
-    output wire [172:0] request,
+    output wire [172:0] request,          // Two clocks later, it: a record PostedRequest.
 
     output wire         m_arrived_valid,  // The number of requests of a queue pair has changed; pulse.
     output reg  [9:0]   m_arrived_qpn,    // Queue pair.
-    // Requests ever read, modulo 32, in 4:0; they do not count, as a read failed, 5.
-    output reg  [5:0]   m_arrived_word,
+    output reg  [5:0]   m_arrived_word,   // A record ArrivedCount.
 
     // m: stream out
     output wire         m_done,           // A read has ended; pulse.
@@ -58,29 +56,41 @@ module card_recv_fill_q1024 (
     input  wire         cfg_clear         // It holds no receive requests, and may fail anew.
 );
 
+    // Constants
+    localparam [12:0] MOST = 13'h1fff;  // The longest length that is kept.
+
     // Registers
-    reg         r_valid_reg;   // Stage 1: a word.
-    reg  [63:0] r_data_reg;
-    reg         r_last_reg;
-    reg         r_error_reg;
-    reg  [15:0] r_ctx_reg;
-    reg  [1:0]  word_reg;      // Number of the word in its request; of the request in its read.
+    reg         r_valid_reg;        // Stage 1: a word.
+    reg  [63:0] r_data_reg;         // The word; its first byte is in bits 7:0.
+    reg         r_last_reg;         // It is the last word of its request.
+    reg         r_error_reg;        // With the last word: the read failed, and its data mean nothing.
+    reg  [15:0] r_ctx_reg;          // Context of the request.
+    reg  [1:0]  word_reg;           // Number of the word in its request; of the request in its read.
     reg  [2:0]  number_reg;
-    reg  [63:0] wr_id_reg;     // The words before.
+    reg  [63:0] wr_id_reg;          // The words before.
     reg  [63:0] address_reg;
-    reg         s2_valid_reg;  // Stages 2 to 4: a read has ended, queue pair, its requests, it failed.
+    reg         s2_valid_reg;       // Stages 2 to 4: a read has ended, queue pair, its requests, it failed.
     reg  [9:0]  s2_qpn_reg;
     reg  [2:0]  s2_whole_reg;
     reg         s2_error_reg;
     reg         s3_valid_reg;
     reg         s4_valid_reg;
-    reg         s5_valid_reg;  // Stage 5: the count is written.
-    reg  [5:0]  s5_word_reg;
+    reg         s5_valid_reg;       // Stage 5: the count is written.
+    reg  [4:0]  s5_word_count_reg;  // Requests ever read, modulo 32.
+    reg         s5_word_dead_reg;   // They do not count, as a read failed.
     reg         s5_dies_reg;
-    reg  [9:0]  s5_qpn_reg;    // Queue pair of stage 5, and of the pulses a clock after.
+    reg  [9:0]  s5_qpn_reg;         // Queue pair of stage 5, and of the pulses a clock after.
     reg         done_reg;
 
     // Signals
+    wire [4:0]  counted_count;   // Requests ever read, modulo 32.
+    wire        counted_dead;    // They do not count, as a read failed.
+    // Key of the region, which needs local_write. Looked at when a message takes the request; not
+    // by a message of 0 bytes.
+    wire [31:0] entry_lkey;
+    wire [31:0] entry_length;    // Bytes there. A message that is longer is refused, and the request stays.
+    wire [3:0]  context_place;   // Index of the first request, modulo 16.
+    wire [9:0]  context_qpn;     // Queue pair.
     wire [2:0]  whole;           // Requests of the read with this word.
     wire [12:0] length;
     wire [3:0]  slot;
@@ -100,11 +110,10 @@ module card_recv_fill_q1024 (
         .rd_addr (place),
         .rd_data (request),
         .wr_en   (requests_wr_en),
-        .wr_addr ({r_ctx_reg[13:4], slot}),
-        .wr_data ({length, r_data_reg[31:0], address_reg, wr_id_reg})
+        .wr_addr ({context_qpn, slot}),
+        .wr_data ({length, entry_lkey, address_reg, wr_id_reg})
     );
 
-    // As m_arrived_word.
     ram_reg_forward_w6_d1024 counts (
         .clk     (clk),
         .rd_addr (s2_qpn_reg),
@@ -129,12 +138,18 @@ module card_recv_fill_q1024 (
     // Combinational logic
     // Stage 1: words to requests.
     assign s_rr_ready = 1'b1;
+    assign context_place = r_ctx_reg[3:0];
+    assign context_qpn = r_ctx_reg[13:4];
+    assign entry_lkey = r_data_reg[31:0];
+    assign entry_length = r_data_reg[63:32];
     assign whole = (&word_reg) ? (number_reg + 3'd1) : number_reg;
-    assign length = (|r_data_reg[63:45]) ? 13'h1fff : r_data_reg[44:32];
-    assign slot = r_ctx_reg[3:0] + {1'b0, number_reg};
+    assign length = (entry_length > {19'd0, MOST}) ? MOST : entry_length[12:0];
+    assign slot = context_place + {1'b0, number_reg};
     assign requests_wr_en = r_valid_reg & (word_reg == 2'd2);
-    assign arrived = counts_rd_data[4:0];
-    assign dead = counts_rd_data[5];
+    assign counted_count = counts_rd_data[4:0];
+    assign counted_dead = counts_rd_data[5];
+    assign arrived = counted_count;
+    assign dead = counted_dead;
     assign dies = s2_error_reg & !dead;
     // Stage 5: written when no queue pair is cleared.
     assign write = s5_valid_reg & !cfg_clear;
@@ -142,7 +157,7 @@ module card_recv_fill_q1024 (
 
     always @(*) begin
         m_arrived_qpn = s5_qpn_reg;
-        m_arrived_word = s5_word_reg;
+        m_arrived_word = {s5_word_dead_reg, s5_word_count_reg};
         if (cfg_clear) begin
             m_arrived_qpn = cfg_qpn;
             m_arrived_word = 6'd0;
@@ -173,7 +188,8 @@ module card_recv_fill_q1024 (
         s3_valid_reg = 1'b0;
         s4_valid_reg = 1'b0;
         s5_valid_reg = 1'b0;
-        s5_word_reg = 6'd0;
+        s5_word_count_reg = 5'd0;
+        s5_word_dead_reg = 1'b0;
         s5_dies_reg = 1'b0;
         s5_qpn_reg = 10'd0;
         done_reg = 1'b0;
@@ -205,7 +221,7 @@ module card_recv_fill_q1024 (
         s2_valid_reg <= r_valid_reg & r_last_reg;
 
         if (r_valid_reg & r_last_reg) begin
-            s2_qpn_reg <= r_ctx_reg[13:4];
+            s2_qpn_reg <= context_qpn;
             s2_whole_reg <= whole;
             s2_error_reg <= r_error_reg;
         end
@@ -220,7 +236,8 @@ module card_recv_fill_q1024 (
             s5_valid_reg <= 1'b1;
             s5_qpn_reg <= s2_qpn_reg;
             s5_dies_reg <= dies;
-            s5_word_reg <= {dead | s2_error_reg, arrived + {2'd0, s2_whole_reg}};
+            s5_word_count_reg <= arrived + {2'd0, s2_whole_reg};
+            s5_word_dead_reg <= dead | s2_error_reg;
         end
 
         done_reg <= write;

@@ -179,18 +179,18 @@ module switch_out_n16_d512 (
     reg  [2:0]  keep_reg;
     reg         plain_room_reg;  // Room in the plain queue for words that are on their way.
     reg         s2_valid_reg;    // Stage 2: a word is at the queue's output.
-    reg         s2_first_reg;
-    reg         s2_last_reg;
+    reg         s2_first_reg;    // The word is the first of its frame.
+    reg         s2_last_reg;     // It is the last.
+    reg  [1:0]  s2_kind_reg;     // What kind of word it is.
+    reg  [2:0]  s2_keep_reg;     // Bytes in the last word, less one.
     reg  [15:0] go_reg;          // The queues whose word moves, whose entry is used up.
     reg  [15:0] pop_reg;
-    reg  [1:0]  s2_kind_reg;
-    reg  [2:0]  s2_keep_reg;
     reg         s3_plain_reg;    // Stage 3.
     reg         s3_red_reg;
-    reg         s3_first_reg;
-    reg         s3_last_reg;
-    reg  [1:0]  s3_kind_reg;
-    reg  [2:0]  s3_keep_reg;
+    reg         s3_first_reg;    // The word is the first of its frame.
+    reg         s3_last_reg;     // It is the last.
+    reg  [1:0]  s3_kind_reg;     // What kind of word it is.
+    reg  [2:0]  s3_keep_reg;     // Bytes in the last word, less one.
 
     // Signals
     wire [3:0]  plain_after;
@@ -444,10 +444,10 @@ module switch_out_n16_d512 (
         s2_valid_reg = 1'b0;
         s2_first_reg = 1'b0;
         s2_last_reg = 1'b0;
-        go_reg = 16'd0;
-        pop_reg = 16'd0;
         s2_kind_reg = 2'd0;
         s2_keep_reg = 3'd0;
+        go_reg = 16'd0;
+        pop_reg = 16'd0;
         s3_plain_reg = 1'b0;
         s3_red_reg = 1'b0;
         s3_first_reg = 1'b0;

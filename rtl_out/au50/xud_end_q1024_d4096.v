@@ -32,7 +32,7 @@ module xud_end_q1024_d4096 (
     input  wire         job_valid,        // A request ends that was filled with an outcome.
     output wire         job_ready,        // It is taken.
 
-    input  wire [55:0]  job,              // Packet number 23:0, queue pair 47:24, outcome.
+    input  wire [55:0]  job,              // Which and how: a record End.
 
     input  wire         fail_valid,       // A request failed.
     output wire         fail_ready,       // It is taken.
@@ -45,8 +45,8 @@ module xud_end_q1024_d4096 (
     input  wire [55:0]  ack,              // As job.
 
     input  wire         ack_echo,         // It says where it comes from and to what.
-    input  wire [39:0]  ack_from,         // Node 15:0 and queue pair that it comes from.
-    input  wire [67:0]  ack_identity,     // Flags 3:0, window 19:4, epoch 35:20, number in the window.
+    input  wire [39:0]  ack_from,         // A record Source.
+    input  wire [67:0]  ack_identity,     // A record Identity.
     input  wire         ack_claim,        // It claims its request, which does not end.
     input  wire         ack_end,          // It ends the request that is claimed.
 
@@ -86,9 +86,7 @@ module xud_end_q1024_d4096 (
 
     input  wire         w_en,             // Write the fields of a place.
     input  wire [11:0]  w_place,          // Place.
-    // Node 15:0, queue pair 39:16, version and flags 47:40, window 63:48, epoch 79:64, number in
-    // the window 111:80, what the user needs 191:112, it waits for an answer 192.
-    input  wire [192:0] w_fields,
+    input  wire [192:0] w_fields,         // They: a record FilledPlace.
 
     // m: stream out
     output wire         m_valid,          // A request has ended.
@@ -111,97 +109,163 @@ module xud_end_q1024_d4096 (
     localparam [7:0] TIMEOUT = 8'd1;  // How a request ends whose time is over.
 
     // Registers
-    reg          open_reg;            // An operation may be taken, of a flush only.
-    reg          turn_reg;
+    reg         open_reg;                      // An operation may be taken, of a flush only.
+    reg         turn_reg;
     // A flush is under way, it visits places; queue pair, next place, clocks of quiet behind the
     // last.
-    reg          flushing_reg;
-    reg          walking_reg;
-    reg  [9:0]   flush_of_reg;
-    reg  [11:0]  walk_reg;
-    reg  [3:0]   quiet_reg;
-    reg          flushed_reg;
-    reg  [3:0]   s1_kind_reg;         // Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
-    reg  [55:0]  s1_op_reg;
-    reg          s1_echo_reg;
-    reg  [39:0]  s1_from_reg;
-    reg  [67:0]  s1_identity_reg;
-    reg  [1:0]   s1_claim_reg;        // It claims 0, it ends what is claimed 1.
-    reg  [11:0]  s1_place_reg;
-    reg          s1_bit_reg;
-    reg  [3:0]   s2_kind_reg;
-    reg  [55:0]  s2_op_reg;
-    reg          s2_echo_reg;
-    reg  [39:0]  s2_from_reg;
-    reg  [67:0]  s2_identity_reg;
-    reg  [1:0]   s2_claim_reg;
-    reg  [11:0]  s2_place_reg;
-    reg          s2_bit_reg;
-    reg  [3:0]   s3_kind_reg;
-    reg  [55:0]  s3_op_reg;
-    reg          s3_echo_reg;
-    reg  [39:0]  s3_from_reg;
-    reg  [67:0]  s3_identity_reg;
-    reg  [1:0]   s3_claim_reg;
-    reg  [11:0]  s3_place_reg;
-    reg          s3_bit_reg;
-    reg  [3:0]   s4_kind_reg;
-    reg  [55:0]  s4_op_reg;
-    reg          s4_echo_reg;
-    reg  [39:0]  s4_from_reg;
-    reg  [67:0]  s4_identity_reg;
-    reg  [1:0]   s4_claim_reg;
-    reg  [11:0]  s4_place_reg;
-    reg          s4_bit_reg;
+    reg         flushing_reg;
+    reg         walking_reg;
+    reg  [9:0]  flush_of_reg;
+    reg  [11:0] walk_reg;
+    reg  [3:0]  quiet_reg;
+    reg         flushed_reg;
+    reg  [3:0]  s1_kind_reg;                   // Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
+    reg  [23:0] s1_op_tag_psn_reg;             // Packet number.
+    reg  [23:0] s1_op_tag_qpn_reg;             // Queue pair.
+    reg  [7:0]  s1_op_outcome_reg;             // How.
+    reg         s1_echo_reg;                   // An acknowledgement says where it comes from and to what.
+    reg  [15:0] s1_from_node_reg;              // Node.
+    reg  [23:0] s1_from_peer_reg;              // Queue pair.
+    reg  [3:0]  s1_identity_flags_reg;         // Flags.
+    reg  [15:0] s1_identity_win_id_reg;        // Window.
+    reg  [15:0] s1_identity_epoch_reg;         // Epoch.
+    reg  [31:0] s1_identity_msn_reg;           // Number in the window.
+    reg  [11:0] s1_place_reg;                  // Place.
+    reg         s1_bit_reg;                    // Its S, when its time was over.
+    reg  [1:0]  s1_claim_reg;                  // It claims 0, it ends what is claimed 1.
+    reg  [3:0]  s2_kind_reg;
+    reg  [23:0] s2_op_tag_psn_reg;             // Packet number.
+    reg  [23:0] s2_op_tag_qpn_reg;             // Queue pair.
+    reg  [7:0]  s2_op_outcome_reg;             // How.
+    reg         s2_echo_reg;                   // An acknowledgement says where it comes from and to what.
+    reg  [15:0] s2_from_node_reg;              // Node.
+    reg  [23:0] s2_from_peer_reg;              // Queue pair.
+    reg  [3:0]  s2_identity_flags_reg;         // Flags.
+    reg  [15:0] s2_identity_win_id_reg;        // Window.
+    reg  [15:0] s2_identity_epoch_reg;         // Epoch.
+    reg  [31:0] s2_identity_msn_reg;           // Number in the window.
+    reg  [11:0] s2_place_reg;                  // Place.
+    reg         s2_bit_reg;                    // Its S, when its time was over.
+    reg  [1:0]  s2_claim_reg;
+    reg  [3:0]  s3_kind_reg;
+    reg  [23:0] s3_op_tag_psn_reg;             // Packet number.
+    reg  [23:0] s3_op_tag_qpn_reg;             // Queue pair.
+    reg  [7:0]  s3_op_outcome_reg;             // How.
+    reg         s3_echo_reg;                   // An acknowledgement says where it comes from and to what.
+    reg  [15:0] s3_from_node_reg;              // Node.
+    reg  [23:0] s3_from_peer_reg;              // Queue pair.
+    reg  [3:0]  s3_identity_flags_reg;         // Flags.
+    reg  [15:0] s3_identity_win_id_reg;        // Window.
+    reg  [15:0] s3_identity_epoch_reg;         // Epoch.
+    reg  [31:0] s3_identity_msn_reg;           // Number in the window.
+    reg  [11:0] s3_place_reg;                  // Place.
+    reg         s3_bit_reg;                    // Its S, when its time was over.
+    reg  [1:0]  s3_claim_reg;
+    reg  [3:0]  s4_kind_reg;
+    reg  [23:0] s4_op_tag_psn_reg;             // Packet number.
+    reg  [23:0] s4_op_tag_qpn_reg;             // Queue pair.
+    reg  [7:0]  s4_op_outcome_reg;             // How.
+    reg         s4_echo_reg;                   // An acknowledgement says where it comes from and to what.
+    reg  [15:0] s4_from_node_reg;              // Node.
+    reg  [23:0] s4_from_peer_reg;              // Queue pair.
+    reg  [3:0]  s4_identity_flags_reg;         // Flags.
+    reg  [15:0] s4_identity_win_id_reg;        // Window.
+    reg  [15:0] s4_identity_epoch_reg;         // Epoch.
+    reg  [31:0] s4_identity_msn_reg;           // Number in the window.
+    reg  [11:0] s4_place_reg;                  // Place.
+    reg         s4_bit_reg;                    // Its S, when its time was over.
+    reg  [1:0]  s4_claim_reg;
     // The operation 1 to 4 ahead is of the same place; K was written while it was read.
-    reg  [3:0]   s3_near_reg;
-    reg  [3:0]   s4_near_reg;
-    reg  [3:0]   s5_near_reg;
-    reg          s3_torn_reg;
-    reg          s4_torn_reg;
-    reg          s5_torn_reg;
-    reg  [3:0]   s5_kind_reg;         // Stage 5: the place is filled, is kept; what is equal.
-    reg  [7:0]   s5_outcome_reg;
-    reg  [11:0]  s5_place_reg;
-    reg          s5_set_reg;
-    reg          s5_kept_reg;
-    reg          s5_s_reg;
-    reg          s5_same_s_reg;
-    reg          s5_same_psn_reg;
-    reg          s5_same_qpn_reg;
-    reg          s5_flush_qpn_reg;
-    reg          s5_no_qpn_reg;
-    reg          s5_plain_reg;
-    reg          s5_echo_reg;
-    reg          s5_same_node_reg;
-    reg          s5_same_peer_reg;
-    reg          s5_same_window_reg;
-    reg          s5_same_msn_reg;
-    reg          s5_same_flags_reg;
-    reg  [1:0]   s5_claim_reg;
-    reg          s5_claimed_reg;      // The place was claimed a clock ago; a plain OK does not end the request.
-    reg          s5_refusals_reg;
-    reg  [47:0]  s5_tag_reg;
-    reg  [191:0] s5_fields_reg;
-    reg  [3:0]   hits_reg;            // Ends decided 1 to 4 clocks ago.
-    reg          claimed_reg;         // A place is claimed, this one; it was one or two clocks ago.
-    reg  [11:0]  claimed_place_reg;
-    reg  [1:0]   just_claimed_reg;
-    reg          s6_claim_reg;        // Stage 6.
-    reg          s6_claim_ok_reg;
-    reg  [11:0]  s6_place_reg;
-    reg          s6_bit_reg;
-    reg          s6_done_reg;
-    reg          s6_back_reg;
-    reg  [247:0] s6_record_reg;
-    reg          s6_unknown_reg;
-    reg          s6_source_reg;
-    reg          s6_echo_reg;
-    reg          s6_no_qp_reg;
-    reg          s6_ok_reg;
-    reg          s6_timeout_reg;
+    reg  [3:0]  s3_near_reg;
+    reg  [3:0]  s4_near_reg;
+    reg  [3:0]  s5_near_reg;
+    reg         s3_torn_reg;
+    reg         s4_torn_reg;
+    reg         s5_torn_reg;
+    reg  [3:0]  s5_kind_reg;                   // Stage 5: the place is filled, is kept; what is equal.
+    reg  [7:0]  s5_outcome_reg;
+    reg  [11:0] s5_place_reg;
+    reg         s5_set_reg;
+    reg         s5_kept_reg;
+    reg         s5_s_reg;
+    reg         s5_same_s_reg;
+    reg         s5_same_psn_reg;
+    reg         s5_same_qpn_reg;
+    reg         s5_flush_qpn_reg;
+    reg         s5_no_qpn_reg;
+    reg         s5_plain_reg;
+    reg         s5_echo_reg;
+    reg         s5_same_node_reg;
+    reg         s5_same_peer_reg;
+    reg         s5_same_window_reg;
+    reg         s5_same_msn_reg;
+    reg         s5_same_flags_reg;
+    reg  [1:0]  s5_claim_reg;
+    // The place was claimed a clock ago; a plain OK does not end the request.
+    reg         s5_claimed_reg;
+    reg         s5_refusals_reg;
+    reg  [23:0] s5_tag_psn_reg;                // Packet number.
+    reg  [23:0] s5_tag_qpn_reg;                // Queue pair.
+    reg  [15:0] s5_fields_node_reg;            // Destination node.
+    reg  [23:0] s5_fields_peer_reg;            // Destination queue pair.
+    reg  [7:0]  s5_fields_vf_reg;              // Version 7:4 and flags 3:0.
+    reg  [15:0] s5_fields_win_id_reg;          // Window.
+    reg  [15:0] s5_fields_epoch_reg;           // Epoch.
+    reg  [31:0] s5_fields_msn_reg;             // Number in the window.
+    reg  [63:0] s5_fields_wr_id_reg;           // User's name for the request.
+    reg  [15:0] s5_fields_request_reg;         // Number of the request in its ring.
+    reg  [3:0]  hits_reg;                      // Ends decided 1 to 4 clocks ago.
+    reg         claimed_reg;                   // A place is claimed, this one; it was one or two clocks ago.
+    reg  [11:0] claimed_place_reg;
+    reg  [1:0]  just_claimed_reg;
+    reg         s6_claim_reg;                  // Stage 6.
+    reg         s6_claim_ok_reg;
+    reg  [11:0] s6_place_reg;
+    reg         s6_bit_reg;
+    reg         s6_done_reg;
+    reg         s6_back_reg;
+    reg  [15:0] s6_record_fields_node_reg;     // Destination node.
+    reg  [23:0] s6_record_fields_peer_reg;     // Destination queue pair.
+    reg  [7:0]  s6_record_fields_vf_reg;       // Version 7:4 and flags 3:0.
+    reg  [15:0] s6_record_fields_win_id_reg;   // Window.
+    reg  [15:0] s6_record_fields_epoch_reg;    // Epoch.
+    reg  [31:0] s6_record_fields_msn_reg;      // Number in the window.
+    reg  [63:0] s6_record_fields_wr_id_reg;    // User's name for the request.
+    reg  [15:0] s6_record_fields_request_reg;  // Number of the request in its ring.
+    reg  [23:0] s6_record_end_tag_psn_reg;     // Packet number.
+    reg  [23:0] s6_record_end_tag_qpn_reg;     // Queue pair.
+    reg  [7:0]  s6_record_end_outcome_reg;     // How.
+    reg         s6_unknown_reg;
+    reg         s6_source_reg;
+    reg         s6_echo_reg;
+    reg         s6_no_qp_reg;
+    reg         s6_ok_reg;
+    reg         s6_timeout_reg;
 
     // Signals
+    wire [23:0]  kept_tag_psn;           // Packet number.
+    wire [23:0]  kept_tag_qpn;           // Queue pair.
+    wire         kept_k;                 // Its K.
+    wire [15:0]  filled_fields_node;     // Destination node.
+    wire [23:0]  filled_fields_peer;     // Destination queue pair.
+    wire [7:0]   filled_fields_vf;       // Version 7:4 and flags 3:0.
+    wire [15:0]  filled_fields_win_id;   // Window.
+    wire [15:0]  filled_fields_epoch;    // Epoch.
+    wire [31:0]  filled_fields_msn;      // Number in the window.
+    wire [63:0]  filled_fields_wr_id;    // User's name for the request.
+    wire [15:0]  filled_fields_request;  // Number of the request in its ring.
+    wire         filled_answered;        // The acknowledgement of the request is an answer with a claim of its own.
+    wire [15:0]  ended_fields_node;      // Destination node.
+    wire [23:0]  ended_fields_peer;      // Destination queue pair.
+    wire [7:0]   ended_fields_vf;        // Version 7:4 and flags 3:0.
+    wire [15:0]  ended_fields_win_id;    // Window.
+    wire [15:0]  ended_fields_epoch;     // Epoch.
+    wire [31:0]  ended_fields_msn;       // Number in the window.
+    wire [63:0]  ended_fields_wr_id;     // User's name for the request.
+    wire [15:0]  ended_fields_request;   // Number of the request in its ring.
+    wire [23:0]  ended_end_tag_psn;      // Packet number.
+    wire [23:0]  ended_end_tag_qpn;      // Queue pair.
+    wire [7:0]   ended_end_outcome;      // How.
     wire         turn_next;
     wire         take_x;
     wire         take_job;
@@ -218,16 +282,16 @@ module xud_end_q1024_d4096 (
     wire         is_fail;
     wire         is_ack;
     wire         is_flush;
-    wire [48:0]  tags_rd_data;    // The word that was read.
-    wire [192:0] fields_rd_data;  // The word that was read.
-    wire         s_rd_data;       // The word that was read.
-    wire         e_rd_data;       // The word that was read.
-    wire [11:0]  place_m;         // Place.
-    wire         done_s_ready;    // It is taken.
-    wire [247:0] done_m_data;     // The word.
-    wire [15:0]  done_count;      // Words in the queue.
+    wire [48:0]  tags_rd_data;           // The word that was read.
+    wire [192:0] fields_rd_data;         // The word that was read.
+    wire         s_rd_data;              // The word that was read.
+    wire         e_rd_data;              // The word that was read.
+    wire [11:0]  place_m;                // Place.
+    wire         done_s_ready;           // It is taken.
+    wire [247:0] done_m_data;            // The word.
+    wire [15:0]  done_count;             // Words in the queue.
 
-    // Entries: packet number, queue pair and K; fields; S; E.
+    // Entries: tag and K; fields; S; E.
     ram_reg #(.W(49), .A(12)) tags (
         .clk     (clk),
         .rd_addr (s2_place_reg),
@@ -265,19 +329,19 @@ module xud_end_q1024_d4096 (
     );
 
     xud_place_d4096 place (
-        .qpn (s1_op_reg[47:24]),
+        .qpn (s1_op_tag_qpn_reg),
         // Stage 2: the place.
-        .psn (s1_op_reg[23:0]),
+        .psn (s1_op_tag_psn_reg),
         .m   (place_m)
     );
 
-    // Completions: fields, packet number, queue pair, outcome.
+    // Requests that have ended.
     fifo_ahead_w248_d16 done (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_done_reg),
         .s_ready (done_s_ready),
-        .s_data  (s6_record_reg),
+        .s_data  ({s6_record_end_outcome_reg, s6_record_end_tag_qpn_reg, s6_record_end_tag_psn_reg, s6_record_fields_request_reg, s6_record_fields_wr_id_reg, s6_record_fields_msn_reg, s6_record_fields_epoch_reg, s6_record_fields_win_id_reg, s6_record_fields_vf_reg, s6_record_fields_peer_reg, s6_record_fields_node_reg}),
         .m_valid (m_valid),
         .m_ready (m_ready),
         .m_data  (done_m_data),
@@ -295,6 +359,18 @@ module xud_end_q1024_d4096 (
     assign take_job = open_reg & !x_valid & job_valid;
     assign take_fail = open_reg & !x_valid & !job_valid & fail_valid;
     assign take_ack = open_reg & !x_valid & !job_valid & !fail_valid & ack_valid;
+    assign kept_tag_psn = tags_rd_data[23:0];
+    assign kept_tag_qpn = tags_rd_data[47:24];
+    assign kept_k = tags_rd_data[48];
+    assign filled_fields_node = fields_rd_data[15:0];
+    assign filled_fields_peer = fields_rd_data[39:16];
+    assign filled_fields_vf = fields_rd_data[47:40];
+    assign filled_fields_win_id = fields_rd_data[63:48];
+    assign filled_fields_epoch = fields_rd_data[79:64];
+    assign filled_fields_msn = fields_rd_data[111:80];
+    assign filled_fields_wr_id = fields_rd_data[175:112];
+    assign filled_fields_request = fields_rd_data[191:176];
+    assign filled_answered = fields_rd_data[192];
     // Stage 6: the decision (XUD-3). The model's order: in flight, echo, source, identity.
     assign is_x = s5_kind_reg[0];
     assign is_fail = s5_kind_reg[1];
@@ -325,10 +401,30 @@ module xud_end_q1024_d4096 (
     assign ev_bad_qp = s6_no_qp_reg;
     assign ev_acknowledged = s6_ok_reg;
     assign ev_timeout = s6_timeout_reg;
-    assign m_fields = done_m_data[191:0];
-    assign m_psn = done_m_data[215:192];
-    assign m_qpn = done_m_data[225:216];
-    assign m_status = done_m_data[247:240];
+    assign ended_fields_node = done_m_data[15:0];
+    assign ended_fields_peer = done_m_data[39:16];
+    assign ended_fields_vf = done_m_data[47:40];
+    assign ended_fields_win_id = done_m_data[63:48];
+    assign ended_fields_epoch = done_m_data[79:64];
+    assign ended_fields_msn = done_m_data[111:80];
+    assign ended_fields_wr_id = done_m_data[175:112];
+    assign ended_fields_request = done_m_data[191:176];
+    assign ended_end_tag_psn = done_m_data[215:192];
+    assign ended_end_tag_qpn = done_m_data[239:216];
+    assign ended_end_outcome = done_m_data[247:240];
+    assign m_fields = {
+        ended_fields_request,
+        ended_fields_wr_id,
+        ended_fields_msn,
+        ended_fields_epoch,
+        ended_fields_win_id,
+        ended_fields_vf,
+        ended_fields_peer,
+        ended_fields_node
+    };
+    assign m_psn = ended_end_tag_psn;
+    assign m_qpn = ended_end_tag_qpn[9:0];
+    assign m_status = ended_end_outcome;
     assign flush_begins = flush_valid & !flushing_reg;
     assign flush_done = flushed_reg;
 
@@ -343,37 +439,61 @@ module xud_end_q1024_d4096 (
         quiet_reg = 4'd0;
         flushed_reg = 1'b0;
         s1_kind_reg = 4'd0;
-        s1_op_reg = 56'd0;
+        s1_op_tag_psn_reg = 24'd0;
+        s1_op_tag_qpn_reg = 24'd0;
+        s1_op_outcome_reg = 8'd0;
         s1_echo_reg = 1'b0;
-        s1_from_reg = 40'd0;
-        s1_identity_reg = 68'd0;
-        s1_claim_reg = 2'd0;
+        s1_from_node_reg = 16'd0;
+        s1_from_peer_reg = 24'd0;
+        s1_identity_flags_reg = 4'd0;
+        s1_identity_win_id_reg = 16'd0;
+        s1_identity_epoch_reg = 16'd0;
+        s1_identity_msn_reg = 32'd0;
         s1_place_reg = 12'd0;
         s1_bit_reg = 1'b0;
+        s1_claim_reg = 2'd0;
         s2_kind_reg = 4'd0;
-        s2_op_reg = 56'd0;
+        s2_op_tag_psn_reg = 24'd0;
+        s2_op_tag_qpn_reg = 24'd0;
+        s2_op_outcome_reg = 8'd0;
         s2_echo_reg = 1'b0;
-        s2_from_reg = 40'd0;
-        s2_identity_reg = 68'd0;
-        s2_claim_reg = 2'd0;
+        s2_from_node_reg = 16'd0;
+        s2_from_peer_reg = 24'd0;
+        s2_identity_flags_reg = 4'd0;
+        s2_identity_win_id_reg = 16'd0;
+        s2_identity_epoch_reg = 16'd0;
+        s2_identity_msn_reg = 32'd0;
         s2_place_reg = 12'd0;
         s2_bit_reg = 1'b0;
+        s2_claim_reg = 2'd0;
         s3_kind_reg = 4'd0;
-        s3_op_reg = 56'd0;
+        s3_op_tag_psn_reg = 24'd0;
+        s3_op_tag_qpn_reg = 24'd0;
+        s3_op_outcome_reg = 8'd0;
         s3_echo_reg = 1'b0;
-        s3_from_reg = 40'd0;
-        s3_identity_reg = 68'd0;
-        s3_claim_reg = 2'd0;
+        s3_from_node_reg = 16'd0;
+        s3_from_peer_reg = 24'd0;
+        s3_identity_flags_reg = 4'd0;
+        s3_identity_win_id_reg = 16'd0;
+        s3_identity_epoch_reg = 16'd0;
+        s3_identity_msn_reg = 32'd0;
         s3_place_reg = 12'd0;
         s3_bit_reg = 1'b0;
+        s3_claim_reg = 2'd0;
         s4_kind_reg = 4'd0;
-        s4_op_reg = 56'd0;
+        s4_op_tag_psn_reg = 24'd0;
+        s4_op_tag_qpn_reg = 24'd0;
+        s4_op_outcome_reg = 8'd0;
         s4_echo_reg = 1'b0;
-        s4_from_reg = 40'd0;
-        s4_identity_reg = 68'd0;
-        s4_claim_reg = 2'd0;
+        s4_from_node_reg = 16'd0;
+        s4_from_peer_reg = 24'd0;
+        s4_identity_flags_reg = 4'd0;
+        s4_identity_win_id_reg = 16'd0;
+        s4_identity_epoch_reg = 16'd0;
+        s4_identity_msn_reg = 32'd0;
         s4_place_reg = 12'd0;
         s4_bit_reg = 1'b0;
+        s4_claim_reg = 2'd0;
         s3_near_reg = 4'd0;
         s4_near_reg = 4'd0;
         s5_near_reg = 4'd0;
@@ -401,8 +521,16 @@ module xud_end_q1024_d4096 (
         s5_claim_reg = 2'd0;
         s5_claimed_reg = 1'b0;
         s5_refusals_reg = 1'b0;
-        s5_tag_reg = 48'd0;
-        s5_fields_reg = 192'd0;
+        s5_tag_psn_reg = 24'd0;
+        s5_tag_qpn_reg = 24'd0;
+        s5_fields_node_reg = 16'd0;
+        s5_fields_peer_reg = 24'd0;
+        s5_fields_vf_reg = 8'd0;
+        s5_fields_win_id_reg = 16'd0;
+        s5_fields_epoch_reg = 16'd0;
+        s5_fields_msn_reg = 32'd0;
+        s5_fields_wr_id_reg = 64'd0;
+        s5_fields_request_reg = 16'd0;
         hits_reg = 4'd0;
         claimed_reg = 1'b0;
         claimed_place_reg = 12'd0;
@@ -413,7 +541,17 @@ module xud_end_q1024_d4096 (
         s6_bit_reg = 1'b0;
         s6_done_reg = 1'b0;
         s6_back_reg = 1'b0;
-        s6_record_reg = 248'd0;
+        s6_record_fields_node_reg = 16'd0;
+        s6_record_fields_peer_reg = 24'd0;
+        s6_record_fields_vf_reg = 8'd0;
+        s6_record_fields_win_id_reg = 16'd0;
+        s6_record_fields_epoch_reg = 16'd0;
+        s6_record_fields_msn_reg = 32'd0;
+        s6_record_fields_wr_id_reg = 64'd0;
+        s6_record_fields_request_reg = 16'd0;
+        s6_record_end_tag_psn_reg = 24'd0;
+        s6_record_end_tag_qpn_reg = 24'd0;
+        s6_record_end_outcome_reg = 8'd0;
         s6_unknown_reg = 1'b0;
         s6_source_reg = 1'b0;
         s6_echo_reg = 1'b0;
@@ -429,27 +567,43 @@ module xud_end_q1024_d4096 (
         // Stage 1: the operation.
         s1_kind_reg <= {turn_reg, take_ack, take_job | take_fail, take_x};
 
-        s1_op_reg <= ack;
+        s1_op_tag_psn_reg <= ack[23:0];
+        s1_op_tag_qpn_reg <= ack[47:24];
+        s1_op_outcome_reg <= ack[55:48];
         if (fail_valid) begin
-            s1_op_reg <= fail;
+            s1_op_tag_psn_reg <= fail[23:0];
+            s1_op_tag_qpn_reg <= fail[47:24];
+            s1_op_outcome_reg <= fail[55:48];
         end
         if (job_valid) begin
-            s1_op_reg <= job;
+            s1_op_tag_psn_reg <= job[23:0];
+            s1_op_tag_qpn_reg <= job[47:24];
+            s1_op_outcome_reg <= job[55:48];
         end
 
         s1_echo_reg <= ack_echo;
-        s1_from_reg <= ack_from;
-        s1_identity_reg <= ack_identity;
+        s1_from_node_reg <= ack_from[15:0];
+        s1_from_peer_reg <= ack_from[39:16];
+        s1_identity_flags_reg <= ack_identity[3:0];
+        s1_identity_win_id_reg <= ack_identity[19:4];
+        s1_identity_epoch_reg <= ack_identity[35:20];
+        s1_identity_msn_reg <= ack_identity[67:36];
         s1_claim_reg <= {take_ack & ack_end, take_ack & ack_claim};
         s1_place_reg <= turn_reg ? walk_reg : x_place;
         s1_bit_reg <= x_bit;
         s2_kind_reg <= s1_kind_reg;
-        s2_op_reg <= s1_op_reg;
+        s2_op_tag_psn_reg <= s1_op_tag_psn_reg;
+        s2_op_tag_qpn_reg <= s1_op_tag_qpn_reg;
+        s2_op_outcome_reg <= s1_op_outcome_reg;
         s2_echo_reg <= s1_echo_reg;
-        s2_from_reg <= s1_from_reg;
-        s2_identity_reg <= s1_identity_reg;
-        s2_claim_reg <= s1_claim_reg;
+        s2_from_node_reg <= s1_from_node_reg;
+        s2_from_peer_reg <= s1_from_peer_reg;
+        s2_identity_flags_reg <= s1_identity_flags_reg;
+        s2_identity_win_id_reg <= s1_identity_win_id_reg;
+        s2_identity_epoch_reg <= s1_identity_epoch_reg;
+        s2_identity_msn_reg <= s1_identity_msn_reg;
         s2_bit_reg <= s1_bit_reg;
+        s2_claim_reg <= s1_claim_reg;
         s2_place_reg <= (s1_kind_reg[0] | s1_kind_reg[3]) ? s1_place_reg : place_m;
 
         // Stages 3 and 4: the entry; who else is there.
@@ -462,23 +616,35 @@ module xud_end_q1024_d4096 (
 
         s3_torn_reg <= wk_en & (wk_place == s2_place_reg);
         s3_kind_reg <= s2_kind_reg;
-        s3_op_reg <= s2_op_reg;
+        s3_op_tag_psn_reg <= s2_op_tag_psn_reg;
+        s3_op_tag_qpn_reg <= s2_op_tag_qpn_reg;
+        s3_op_outcome_reg <= s2_op_outcome_reg;
         s3_echo_reg <= s2_echo_reg;
-        s3_from_reg <= s2_from_reg;
-        s3_identity_reg <= s2_identity_reg;
-        s3_claim_reg <= s2_claim_reg;
+        s3_from_node_reg <= s2_from_node_reg;
+        s3_from_peer_reg <= s2_from_peer_reg;
+        s3_identity_flags_reg <= s2_identity_flags_reg;
+        s3_identity_win_id_reg <= s2_identity_win_id_reg;
+        s3_identity_epoch_reg <= s2_identity_epoch_reg;
+        s3_identity_msn_reg <= s2_identity_msn_reg;
         s3_place_reg <= s2_place_reg;
         s3_bit_reg <= s2_bit_reg;
+        s3_claim_reg <= s2_claim_reg;
         s4_near_reg <= s3_near_reg;
         s4_torn_reg <= s3_torn_reg;
         s4_kind_reg <= s3_kind_reg;
-        s4_op_reg <= s3_op_reg;
+        s4_op_tag_psn_reg <= s3_op_tag_psn_reg;
+        s4_op_tag_qpn_reg <= s3_op_tag_qpn_reg;
+        s4_op_outcome_reg <= s3_op_outcome_reg;
         s4_echo_reg <= s3_echo_reg;
-        s4_from_reg <= s3_from_reg;
-        s4_identity_reg <= s3_identity_reg;
-        s4_claim_reg <= s3_claim_reg;
+        s4_from_node_reg <= s3_from_node_reg;
+        s4_from_peer_reg <= s3_from_peer_reg;
+        s4_identity_flags_reg <= s3_identity_flags_reg;
+        s4_identity_win_id_reg <= s3_identity_win_id_reg;
+        s4_identity_epoch_reg <= s3_identity_epoch_reg;
+        s4_identity_msn_reg <= s3_identity_msn_reg;
         s4_place_reg <= s3_place_reg;
         s4_bit_reg <= s3_bit_reg;
+        s4_claim_reg <= s3_claim_reg;
 
         // Stage 5: compared.
         s5_near_reg <= s4_near_reg;
@@ -486,27 +652,38 @@ module xud_end_q1024_d4096 (
         s5_torn_reg <= s4_torn_reg;
         s5_kind_reg <= s4_kind_reg;
         s5_place_reg <= s4_place_reg;
-        s5_outcome_reg <= s4_kind_reg[0] ? TIMEOUT : s4_op_reg[55:48];
+        s5_outcome_reg <= s4_kind_reg[0] ? TIMEOUT : s4_op_outcome_reg;
         s5_set_reg <= s_rd_data != e_rd_data;
-        s5_kept_reg <= (s_rd_data == e_rd_data) & (tags_rd_data[48] != e_rd_data);
+        s5_kept_reg <= (s_rd_data == e_rd_data) & (kept_k != e_rd_data);
         s5_s_reg <= s_rd_data;
         s5_same_s_reg <= s_rd_data == s4_bit_reg;
-        s5_same_psn_reg <= tags_rd_data[23:0] == s4_op_reg[23:0];
-        s5_same_qpn_reg <= tags_rd_data[47:24] == s4_op_reg[47:24];
-        s5_flush_qpn_reg <= tags_rd_data[33:24] == flush_of_reg;
-        s5_no_qpn_reg <= |{10'd0, s4_op_reg[47:34]};
-        s5_plain_reg <= !(|fields_rd_data[47:44]);
+        s5_same_psn_reg <= kept_tag_psn == s4_op_tag_psn_reg;
+        s5_same_qpn_reg <= kept_tag_qpn == s4_op_tag_qpn_reg;
+        s5_flush_qpn_reg <= kept_tag_qpn[9:0] == flush_of_reg;
+        s5_no_qpn_reg <= |{10'd0, s4_op_tag_qpn_reg[23:10]};
+        s5_plain_reg <= !(|filled_fields_vf[7:4]);
         s5_echo_reg <= s4_echo_reg;
-        s5_same_node_reg <= fields_rd_data[15:0] == s4_from_reg[15:0];
-        s5_same_peer_reg <= fields_rd_data[39:16] == s4_from_reg[39:16];
-        s5_same_flags_reg <= fields_rd_data[43:40] == s4_identity_reg[3:0];
-        s5_same_window_reg <= fields_rd_data[79:48] == s4_identity_reg[35:4];
-        s5_same_msn_reg <= fields_rd_data[111:80] == s4_identity_reg[67:36];
-        s5_tag_reg <= tags_rd_data[47:0];
-        s5_fields_reg <= fields_rd_data[191:0];
+        s5_same_node_reg <= filled_fields_node == s4_from_node_reg;
+        s5_same_peer_reg <= filled_fields_peer == s4_from_peer_reg;
+        s5_same_flags_reg <= filled_fields_vf[3:0] == s4_identity_flags_reg;
+
+        s5_same_window_reg <= (filled_fields_win_id == s4_identity_win_id_reg)
+            & (filled_fields_epoch == s4_identity_epoch_reg);
+
+        s5_same_msn_reg <= filled_fields_msn == s4_identity_msn_reg;
+        s5_tag_psn_reg <= kept_tag_psn;
+        s5_tag_qpn_reg <= kept_tag_qpn;
+        s5_fields_node_reg <= filled_fields_node;
+        s5_fields_peer_reg <= filled_fields_peer;
+        s5_fields_vf_reg <= filled_fields_vf;
+        s5_fields_win_id_reg <= filled_fields_win_id;
+        s5_fields_epoch_reg <= filled_fields_epoch;
+        s5_fields_msn_reg <= filled_fields_msn;
+        s5_fields_wr_id_reg <= filled_fields_wr_id;
+        s5_fields_request_reg <= filled_fields_request;
         s5_claim_reg <= s4_claim_reg;
         s5_claimed_reg <= claimed_reg & (claimed_place_reg == s4_place_reg);
-        s5_refusals_reg <= fields_rd_data[192] & !(|s4_op_reg[55:48]) & !(|s4_claim_reg);
+        s5_refusals_reg <= filled_answered & !(|s4_op_outcome_reg) & !(|s4_claim_reg);
         just_claimed_reg <= {just_claimed_reg[0], claims};
 
         // A clock later: what is in stage 4 then sees just_claimed.
@@ -525,7 +702,17 @@ module xud_end_q1024_d4096 (
         s6_bit_reg <= s5_s_reg;
         s6_done_reg <= hit & !is_flush;
         s6_back_reg <= is_flush & s5_kept_reg & s5_flush_qpn_reg & !s5_torn_reg;
-        s6_record_reg <= {s5_outcome_reg, s5_tag_reg, s5_fields_reg};
+        s6_record_fields_node_reg <= s5_fields_node_reg;
+        s6_record_fields_peer_reg <= s5_fields_peer_reg;
+        s6_record_fields_vf_reg <= s5_fields_vf_reg;
+        s6_record_fields_win_id_reg <= s5_fields_win_id_reg;
+        s6_record_fields_epoch_reg <= s5_fields_epoch_reg;
+        s6_record_fields_msn_reg <= s5_fields_msn_reg;
+        s6_record_fields_wr_id_reg <= s5_fields_wr_id_reg;
+        s6_record_fields_request_reg <= s5_fields_request_reg;
+        s6_record_end_tag_psn_reg <= s5_tag_psn_reg;
+        s6_record_end_tag_qpn_reg <= s5_tag_qpn_reg;
+        s6_record_end_outcome_reg <= s5_outcome_reg;
         s6_unknown_reg <= is_ack & !found & !s5_no_qpn_reg;
         s6_no_qp_reg <= is_ack & s5_no_qpn_reg;
         s6_source_reg <= is_ack & found & !s5_plain_reg & s5_echo_reg & !source;
@@ -594,7 +781,7 @@ module xud_end_q1024_d4096 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, done_s_ready, done_m_data[239:226], done_count[15:5], done_count[2:0]};
+    wire _unused = &{1'b0, ended_end_tag_qpn[23:10], done_s_ready, done_count[15:5], done_count[2:0]};
 
 endmodule
 

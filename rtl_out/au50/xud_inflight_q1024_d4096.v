@@ -117,21 +117,39 @@ module xud_inflight_q1024_d4096 (
 );
 
     // Registers
-    reg          clearing_reg;    // Places are still being freed; the next one.
-    reg  [11:0]  clear_reg;
-    reg          set_open_reg;
-    reg          s1_valid_reg;
-    reg  [11:0]  s1_place_reg;
-    reg  [47:0]  s1_tag_reg;
-    reg  [192:0] s1_fields_reg;
-    reg  [4:0]   s1_timeout_reg;
-    reg  [7:0]   s1_outcome_reg;
-    reg          s2_valid_reg;    // Stages 2 and 3: K read, S written.
-    reg  [11:0]  s2_place_reg;
-    reg          s3_valid_reg;
-    reg  [11:0]  s3_place_reg;
+    reg         clearing_reg;                  // Places are still being freed; the next one.
+    reg  [11:0] clear_reg;
+    reg         set_open_reg;
+    reg         s1_valid_reg;
+    reg  [11:0] s1_place_reg;
+    reg  [23:0] s1_tag_psn_reg;                // Packet number.
+    reg  [23:0] s1_tag_qpn_reg;                // Queue pair.
+    reg  [15:0] s1_fields_fields_node_reg;     // Destination node.
+    reg  [23:0] s1_fields_fields_peer_reg;     // Destination queue pair.
+    reg  [7:0]  s1_fields_fields_vf_reg;       // Version 7:4 and flags 3:0.
+    reg  [15:0] s1_fields_fields_win_id_reg;   // Window.
+    reg  [15:0] s1_fields_fields_epoch_reg;    // Epoch.
+    reg  [31:0] s1_fields_fields_msn_reg;      // Number in the window.
+    reg  [63:0] s1_fields_fields_wr_id_reg;    // User's name for the request.
+    reg  [15:0] s1_fields_fields_request_reg;  // Number of the request in its ring.
+    // The acknowledgement of the request is an answer with a claim of its own.
+    reg         s1_fields_answered_reg;
+    reg  [4:0]  s1_timeout_reg;
+    reg  [7:0]  s1_outcome_reg;
+    reg         s2_valid_reg;                  // Stages 2 and 3: K read, S written.
+    reg  [11:0] s2_place_reg;
+    reg         s3_valid_reg;
+    reg  [11:0] s3_place_reg;
 
     // Signals
+    wire [15:0]  fields_node;            // What was in flight of the request that has ended. Destination node.
+    wire [23:0]  fields_peer;            // Destination queue pair.
+    wire [7:0]   fields_vf;              // Version 7:4 and flags 3:0.
+    wire [15:0]  fields_win_id;          // Window.
+    wire [15:0]  fields_epoch;           // Epoch.
+    wire [31:0]  fields_msn;             // Number in the window.
+    wire [63:0]  fields_wr_id;           // User's name for the request.
+    wire [15:0]  fields_request;         // Number of the request in its ring.
     wire         set_take;               // Filling, stage 1: fields written.
     reg          k_en;                   // Writes of K, S, E.
     reg  [11:0]  k_place;
@@ -273,7 +291,7 @@ module xud_inflight_q1024_d4096 (
         .we_bit          (e_bit),
         .w_en            (s1_valid_reg),
         .w_place         (s1_place_reg),
-        .w_fields        (s1_fields_reg),
+        .w_fields        ({s1_fields_answered_reg, s1_fields_fields_request_reg, s1_fields_fields_wr_id_reg, s1_fields_fields_msn_reg, s1_fields_fields_epoch_reg, s1_fields_fields_win_id_reg, s1_fields_fields_vf_reg, s1_fields_fields_peer_reg, s1_fields_fields_node_reg}),
         .m_valid         (m_valid),
         .m_ready         (m_ready),
         .m_qpn           (m_qpn),
@@ -288,13 +306,13 @@ module xud_inflight_q1024_d4096 (
         .ev_timeout      (ev_timeout)
     );
 
-    // Requests that end as soon as they are filled: outcome 55:48, queue pair, packet number.
+    // Requests that end as soon as they are filled.
     fifo_ahead_w56_d16 ended (
         .clk     (clk),
         .rst     (rst),
         .s_valid (ended_s_valid),
         .s_ready (ended_s_ready),
-        .s_data  ({s1_outcome_reg, s1_tag_reg}),
+        .s_data  ({s1_outcome_reg, s1_tag_qpn_reg, s1_tag_psn_reg}),
         .m_valid (ended_m_valid),
         .m_ready (end_inst_job_ready),
         .m_data  (ended_m_data),
@@ -346,16 +364,24 @@ module xud_inflight_q1024_d4096 (
         end
     end
 
-    assign m_node = end_inst_m_fields[15:0];
-    assign m_peer = end_inst_m_fields[39:16];
-    assign m_vf = end_inst_m_fields[47:40];
-    assign m_win_id = end_inst_m_fields[63:48];
-    assign m_epoch = end_inst_m_fields[79:64];
-    assign m_msn = end_inst_m_fields[111:80];
-    assign m_wr_id = end_inst_m_fields[175:112];
-    assign m_request = end_inst_m_fields[191:176];
+    assign fields_node = end_inst_m_fields[15:0];
+    assign fields_peer = end_inst_m_fields[39:16];
+    assign fields_vf = end_inst_m_fields[47:40];
+    assign fields_win_id = end_inst_m_fields[63:48];
+    assign fields_epoch = end_inst_m_fields[79:64];
+    assign fields_msn = end_inst_m_fields[111:80];
+    assign fields_wr_id = end_inst_m_fields[175:112];
+    assign fields_request = end_inst_m_fields[191:176];
+    assign m_wr_id = fields_wr_id;
+    assign m_vf = fields_vf;
     assign m_len = 13'd0;
+    assign m_node = fields_node;
+    assign m_peer = fields_peer;
+    assign m_win_id = fields_win_id;
+    assign m_epoch = fields_epoch;
+    assign m_msn = fields_msn;
     assign m_q_key = 32'd0;
+    assign m_request = fields_request;
 
     // Clocked logic
     initial begin
@@ -364,8 +390,17 @@ module xud_inflight_q1024_d4096 (
         set_open_reg = 1'b0;
         s1_valid_reg = 1'b0;
         s1_place_reg = 12'd0;
-        s1_tag_reg = 48'd0;
-        s1_fields_reg = 193'd0;
+        s1_tag_psn_reg = 24'd0;
+        s1_tag_qpn_reg = 24'd0;
+        s1_fields_fields_node_reg = 16'd0;
+        s1_fields_fields_peer_reg = 24'd0;
+        s1_fields_fields_vf_reg = 8'd0;
+        s1_fields_fields_win_id_reg = 16'd0;
+        s1_fields_fields_epoch_reg = 16'd0;
+        s1_fields_fields_msn_reg = 32'd0;
+        s1_fields_fields_wr_id_reg = 64'd0;
+        s1_fields_fields_request_reg = 16'd0;
+        s1_fields_answered_reg = 1'b0;
         s1_timeout_reg = 5'd0;
         s1_outcome_reg = 8'd0;
         s2_valid_reg = 1'b0;
@@ -384,19 +419,17 @@ module xud_inflight_q1024_d4096 (
         set_open_reg <= !clearing_reg & !(|ended_count[4:3]);
         s1_valid_reg <= set_take;
         s1_place_reg <= set_place_m;
-        s1_tag_reg <= {14'd0, set_qpn, set_psn};
-
-        s1_fields_reg <= {
-            set_answered,
-            set_request,
-            set_wr_id,
-            set_msn,
-            set_epoch,
-            set_win_id,
-            set_vf,
-            set_peer,
-            set_node
-        };
+        s1_tag_psn_reg <= set_psn;
+        s1_tag_qpn_reg <= {14'd0, set_qpn};
+        s1_fields_fields_node_reg <= set_node;
+        s1_fields_fields_peer_reg <= set_peer;
+        s1_fields_fields_vf_reg <= set_vf;
+        s1_fields_fields_win_id_reg <= set_win_id;
+        s1_fields_fields_epoch_reg <= set_epoch;
+        s1_fields_fields_msn_reg <= set_msn;
+        s1_fields_fields_wr_id_reg <= set_wr_id;
+        s1_fields_fields_request_reg <= set_request;
+        s1_fields_answered_reg <= set_answered;
 
         // What ends at once never comes to its deadline.
         s1_timeout_reg <= (|set_outcome) ? 5'h1f : set_timeout;

@@ -58,26 +58,26 @@ module xud_keep_q1024_d4096 (
     // Registers
     reg         s1_rsv_reg;    // Stages: keeps, gives back, place, tag.
     reg         s1_back_reg;
-    reg  [11:0] s1_place_reg;
-    reg  [9:0]  s1_qpn_reg;
-    reg  [23:0] s1_psn_reg;
+    reg  [11:0] s1_place_reg;  // Place.
+    reg  [9:0]  s1_qpn_reg;    // Queue pair.
+    reg  [23:0] s1_psn_reg;    // Packet number.
     reg         s2_rsv_reg;
     reg         s2_back_reg;
-    reg  [11:0] s2_place_reg;
-    reg  [9:0]  s2_qpn_reg;
-    reg  [23:0] s2_psn_reg;
+    reg  [11:0] s2_place_reg;  // Place.
+    reg  [9:0]  s2_qpn_reg;    // Queue pair.
+    reg  [23:0] s2_psn_reg;    // Packet number.
     reg         s3_rsv_reg;
     reg         s3_back_reg;
-    reg  [11:0] s3_place_reg;
-    reg  [9:0]  s3_qpn_reg;
-    reg  [23:0] s3_psn_reg;
+    reg  [11:0] s3_place_reg;  // Place.
+    reg  [9:0]  s3_qpn_reg;    // Queue pair.
+    reg  [23:0] s3_psn_reg;    // Packet number.
     reg         s4_done_reg;
     reg         s4_ok_reg;
     reg         s4_write_reg;
-    reg  [11:0] s4_place_reg;
+    reg  [11:0] s4_place_reg;  // Place.
+    reg  [9:0]  s4_qpn_reg;    // Queue pair.
+    reg  [23:0] s4_psn_reg;    // Packet number.
     reg         s4_bit_reg;
-    reg  [9:0]  s4_qpn_reg;
-    reg  [23:0] s4_psn_reg;
     reg         quiet_reg;
 
     // Signals
@@ -200,9 +200,9 @@ module xud_keep_q1024_d4096 (
         s4_ok_reg = 1'b0;
         s4_write_reg = 1'b0;
         s4_place_reg = 12'd0;
-        s4_bit_reg = 1'b0;
         s4_qpn_reg = 10'd0;
         s4_psn_reg = 24'd0;
+        s4_bit_reg = 1'b0;
         quiet_reg = 1'b0;
     end
 
@@ -239,9 +239,9 @@ module xud_keep_q1024_d4096 (
         s4_ok_reg <= s3_rsv_reg & free & !clearing;
         s4_write_reg <= (s3_rsv_reg & free & !clearing) | (s3_back_reg & kept);
         s4_place_reg <= s3_place_reg;
-        s4_bit_reg <= !k_rd_data;
         s4_qpn_reg <= s3_qpn_reg;
         s4_psn_reg <= s3_psn_reg;
+        s4_bit_reg <= !k_rd_data;
 
         quiet_reg <= !flushes_m_valid
             & !f_valid

@@ -73,53 +73,69 @@ module card_cq_indices_q64 (
 );
 
     // Constants
-    localparam [15:0] ONES = 16'hffff;
-    localparam [15:0] ONE  = 16'd1;
+    localparam [15:0] ONES          = 16'hffff;
+    localparam [2:0] OP_RESETS      = 3'd0;  // Operations.
+    localparam [2:0] OP_COMPLETES   = 3'd1;
+    localparam [2:0] OP_ARMS        = 3'd2;
+    localparam [2:0] OP_DONES       = 3'd3;
+    localparam [2:0] OP_CANCELS_ONE = 3'd4;
+    localparam [2:0] OP_SLOTS_A     = 3'd5;
+    localparam [2:0] OP_SLOTS_B     = 3'd6;
+    localparam [2:0] OP_NUMBERS     = 3'd7;
+    localparam [15:0] ONE           = 16'd1;
 
     // Registers
-    reg         cleared_reg;       // The rings have been made absent since reset.
+    reg         cleared_reg;           // The rings have been made absent since reset.
     reg  [5:0]  sweep_reg;
-    reg         beat_reg;          // Operations are chosen in clocks in which it is low.
-    reg         choose_reg;        // An operation is chosen in this clock.
-    reg         reset_reg;         // The indices of a queue pair are to be reset.
+    reg         beat_reg;              // Operations are chosen in clocks in which it is low.
+    reg         choose_reg;            // An operation is chosen in this clock.
+    reg         reset_reg;             // The indices of a queue pair are to be reset.
     reg  [5:0]  reset_qpn_reg;
-    reg         refused_reg;       // A doorbell for which there was no room.
+    reg         refused_reg;           // A doorbell for which there was no room.
     // A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
     reg         db_taken_reg;
-    reg         a_busy_reg;        // Slots being asked for.
+    reg         a_busy_reg;            // Slots being asked for.
     reg         b_busy_reg;
-    reg         last_b_reg;        // The latest slot was for b.
-    // Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for
-    // b, 7 number.
-    reg         s1_valid_reg;
-    reg  [2:0]  s1_kind_reg;
-    reg  [5:0]  s1_qpn_reg;
-    reg  [15:0] s1_index_reg;
-    reg         s2_valid_reg;      // Stage 2.
-    reg  [2:0]  s2_kind_reg;
-    reg         s2_number_reg;     // It is a number.
-    reg  [5:0]  s2_qpn_reg;
-    reg  [15:0] s2_index_reg;
-    reg         s2_near1_reg;      // The operation in front, or the one before that, was on the same ring.
+    reg         last_b_reg;            // The latest slot was for b.
+    reg         s1_valid_reg;          // Stage 1, being read.
+    reg  [2:0]  s1_kind_reg;           // Which.
+    reg  [5:0]  s1_qpn_reg;            // Queue pair.
+    reg  [15:0] s1_index_reg;          // Index of the doorbell.
+    reg         s2_valid_reg;          // Stage 2.
+    reg  [2:0]  s2_kind_reg;           // Which.
+    reg  [5:0]  s2_qpn_reg;            // Queue pair.
+    reg  [15:0] s2_index_reg;          // Index of the doorbell.
+    reg         s2_number_reg;         // It is a number.
+    reg         s2_near1_reg;          // The operation in front, or the one before that, was on the same ring.
     reg         s2_near2_reg;
-    reg  [15:0] issued_reg;
-    reg  [15:0] consumer_reg;
-    reg  [15:0] numbered_reg;
-    reg  [15:0] done_reg;
-    reg  [15:0] armed_at_reg;
-    reg         armed_reg;
-    reg  [15:0] moved_reg;         // Completions that a doorbell takes, and those that it may take.
+    reg  [15:0] was_issued_reg;        // Slots ever given away, modulo 2^16.
+    reg  [15:0] was_consumer_reg;      // Completions ever taken by software.
+    reg  [15:0] was_numbered_reg;      // Completions that have a number.
+    reg  [15:0] was_done_reg;          // Completions that are done.
+    reg  [15:0] was_armed_at_reg;      // The index of the latest doorbell that asks for an interrupt.
+    reg         was_armed_reg;         // An interrupt is asked for.
+    reg  [15:0] moved_reg;             // Completions that a doorbell takes, and those that it may take.
     reg  [15:0] can_move_reg;
     reg         there_reg;
     reg  [2:0]  vector_reg;
-    reg  [15:0] above_reg;         // Ones from bit log2 of the ring's entries up; that bit alone.
+    reg  [15:0] above_reg;             // Ones from bit log2 of the ring's entries up; that bit alone.
     reg  [15:0] pass_reg;
     reg  [57:0] base_reg;
-    reg  [15:0] in_use_reg;        // What an operation compares with.
-    reg         s3_valid_reg;      // Stage 3: what is written back.
+    reg  [15:0] in_use_reg;            // What an operation compares with.
+    reg         s3_valid_reg;          // Stage 3: what is written back.
     reg  [5:0]  s3_qpn_reg;
-    reg  [80:0] s3_word_reg;
-    reg  [80:0] s4_word_reg;       // What was, one operation ago.
+    reg  [15:0] s3_word_issued_reg;    // Slots ever given away, modulo 2^16.
+    reg  [15:0] s3_word_consumer_reg;  // Completions ever taken by software.
+    reg  [15:0] s3_word_numbered_reg;  // Completions that have a number.
+    reg  [15:0] s3_word_done_reg;      // Completions that are done.
+    reg  [15:0] s3_word_armed_at_reg;  // The index of the latest doorbell that asks for an interrupt.
+    reg         s3_word_armed_reg;     // An interrupt is asked for.
+    reg  [15:0] s4_word_issued_reg;    // What was, one operation ago. Slots ever given away, modulo 2^16.
+    reg  [15:0] s4_word_consumer_reg;  // Completions ever taken by software.
+    reg  [15:0] s4_word_numbered_reg;  // Completions that have a number.
+    reg  [15:0] s4_word_done_reg;      // Completions that are done.
+    reg  [15:0] s4_word_armed_at_reg;  // The index of the latest doorbell that asks for an interrupt.
+    reg         s4_word_armed_reg;     // An interrupt is asked for.
     reg         a_done_reg;
     reg         b_done_reg;
     reg         rsv_ok_reg;
@@ -133,67 +149,79 @@ module card_cq_indices_q64 (
     reg         bad_reg;
 
     // Signals
+    wire        comes_arm;                   // It asks for an interrupt.
+    wire [15:0] waits_index;                 // New index.
+    wire        waits_arm;                   // It asks for an interrupt.
+    wire        set_there;                   // The ring is there.
+    wire [3:0]  shape_log;                   // log2 of its entries.
+    wire [2:0]  shape_vector;                // Interrupt vector.
+    wire        shape_there;                 // The ring is there.
+    wire [2:0]  context_shape_state;         // State of the queue pair.
+    wire [3:0]  context_shape_complete_log;  // log2 of the completion ring's entries.
+    wire [2:0]  context_shape_vector;        // Interrupt vector.
+    wire [57:0] context_base_entries_of_64;  // In units of 64 bytes.
     wire        ring;
     wire        a_asks;
     wire        b_asks;
     wire        slot_a;
     wire        slot_b;
-    reg  [80:0] word;
+    reg  [15:0] word_issued;                 // Slots ever given away, modulo 2^16.
+    reg  [15:0] word_consumer;               // Completions ever taken by software.
+    reg  [15:0] word_numbered;               // Completions that have a number.
+    reg  [15:0] word_done;                   // Completions that are done.
+    reg  [15:0] word_armed_at;               // The index of the latest doorbell that asks for an interrupt.
+    reg         word_armed;                  // An interrupt is asked for.
     wire [15:0] since_arm;
     wire [15:0] since_armed;
     wire        has_room;
-    reg  [15:0] n_issued;
-    reg  [15:0] n_consumer;
-    reg  [15:0] n_numbered;
-    reg  [15:0] n_done;
-    reg  [15:0] n_armed_at;
-    reg         n_armed;
-    reg         cleared_next;           // The rings have been made absent since reset.
+    reg  [15:0] n_issued;                    // Slots ever given away, modulo 2^16.
+    reg  [15:0] n_consumer;                  // Completions ever taken by software.
+    reg  [15:0] n_numbered;                  // Completions that have a number.
+    reg  [15:0] n_done;                      // Completions that are done.
+    reg  [15:0] n_armed_at;                  // The index of the latest doorbell that asks for an interrupt.
+    reg         n_armed;                     // An interrupt is asked for.
+    reg         cleared_next;                // The rings have been made absent since reset.
     reg  [5:0]  sweep_next;
-    reg         reset_next;             // The indices of a queue pair are to be reset.
+    reg         reset_next;                  // The indices of a queue pair are to be reset.
     reg  [5:0]  reset_qpn_next;
     // A doorbell that was chosen leaves its queue a clock later: nothing is chosen in that clock.
     reg         db_taken_next;
-    reg         a_busy_next;            // Slots being asked for.
+    reg         a_busy_next;                 // Slots being asked for.
     reg         b_busy_next;
-    reg         last_b_next;            // The latest slot was for b.
-    // Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for
-    // b, 7 number.
-    reg         s1_valid_next;
-    reg  [2:0]  s1_kind_next;
-    reg  [5:0]  s1_qpn_next;
-    reg  [15:0] s1_index_next;
-    wire [80:0] indices_rd_data;        // The word that was read.
-    wire        indices_wr_en;          // The word is written.
-    wire [7:0]  shapes_rd_data;         // The word that was read.
-    reg         shapes_wr_en;           // The word is written.
-    reg  [5:0]  shapes_wr_addr;         // Write address.
-    reg  [7:0]  shapes_wr_data;         // The word to write.
-    wire [57:0] bases_rd_data;          // The word that was read.
-    wire        bases_wr_en;            // The word is written.
-    wire        doorbells_s_valid;      // A word is offered.
-    wire        doorbells_s_ready;      // It is taken.
-    wire        doorbells_m_valid;      // A word is offered.
-    wire [16:0] doorbells_m_data;       // The word.
-    wire [15:0] doorbells_count;        // Words in the queue.
-    wire        doorbell_qpns_s_valid;  // A word is offered.
-    wire        doorbell_qpns_s_ready;  // It is taken.
-    wire        doorbell_qpns_m_valid;  // A word is offered.
-    wire [5:0]  doorbell_qpns_m_data;   // The word.
-    wire [15:0] doorbell_qpns_count;    // Words in the queue.
-    wire        cancels_s_ready;        // It is taken.
-    wire        cancels_m_valid;        // A word is offered.
-    reg         cancels_m_ready;        // It is taken.
-    wire [5:0]  cancels_m_data;         // The word.
-    wire [15:0] cancels_count;          // Words in the queue.
-    wire        ends_s_ready;           // It is taken.
-    wire        ends_m_valid;           // A word is offered.
-    reg         ends_m_ready;           // It is taken.
-    wire [5:0]  ends_m_data;            // The word.
-    wire [15:0] ends_count;             // Words in the queue.
+    reg         last_b_next;                 // The latest slot was for b.
+    reg         s1_valid_next;               // Stage 1, being read.
+    reg  [2:0]  s1_kind_next;                // Which.
+    reg  [5:0]  s1_qpn_next;                 // Queue pair.
+    reg  [15:0] s1_index_next;               // Index of the doorbell.
+    wire [80:0] indices_rd_data;             // The word that was read.
+    wire        indices_wr_en;               // The word is written.
+    wire [7:0]  shapes_rd_data;              // The word that was read.
+    reg         shapes_wr_en;                // The word is written.
+    reg  [5:0]  shapes_wr_addr;              // Write address.
+    reg  [7:0]  shapes_wr_data;              // The word to write.
+    wire [57:0] bases_rd_data;               // The word that was read.
+    wire        bases_wr_en;                 // The word is written.
+    wire        doorbells_s_valid;           // A word is offered.
+    wire        doorbells_s_ready;           // It is taken.
+    wire        doorbells_m_valid;           // A word is offered.
+    wire [16:0] doorbells_m_data;            // The word.
+    wire [15:0] doorbells_count;             // Words in the queue.
+    wire        doorbell_qpns_s_valid;       // A word is offered.
+    wire        doorbell_qpns_s_ready;       // It is taken.
+    wire        doorbell_qpns_m_valid;       // A word is offered.
+    wire [5:0]  doorbell_qpns_m_data;        // The word.
+    wire [15:0] doorbell_qpns_count;         // Words in the queue.
+    wire        cancels_s_ready;             // It is taken.
+    wire        cancels_m_valid;             // A word is offered.
+    reg         cancels_m_ready;             // It is taken.
+    wire [5:0]  cancels_m_data;              // The word.
+    wire [15:0] cancels_count;               // Words in the queue.
+    wire        ends_s_ready;                // It is taken.
+    wire        ends_m_valid;                // A word is offered.
+    reg         ends_m_ready;                // It is taken.
+    wire [5:0]  ends_m_data;                 // The word.
+    wire [15:0] ends_count;                  // Words in the queue.
 
-    // Of each ring: issued 15:0, consumer 31:16, numbered 47:32, done 63:48, armed at 79:64, armed
-    // 80.
     ram_reg #(.W(81), .A(6)) indices (
         .clk     (clk),
         // Stage 1: the memories are addressed; the operations in front may still be going to write.
@@ -201,10 +229,9 @@ module card_cq_indices_q64 (
         .rd_data (indices_rd_data),
         .wr_en   (indices_wr_en),
         .wr_addr (s3_qpn_reg),
-        .wr_data (s3_word_reg)
+        .wr_data ({s3_word_armed_reg, s3_word_armed_at_reg, s3_word_done_reg, s3_word_numbered_reg, s3_word_consumer_reg, s3_word_issued_reg})
     );
 
-    // Of each ring: log2 of its entries 3:0, vector 6:4, it is there 7.
     ram_reg_forward_w8_d64 shapes (
         .clk     (clk),
         .rd_addr (s1_qpn_reg),
@@ -221,16 +248,16 @@ module card_cq_indices_q64 (
         .rd_data (bases_rd_data),
         .wr_en   (bases_wr_en),
         .wr_addr (cfg_qpn),
-        .wr_data (cfg_data[63:6])
+        .wr_data (context_base_entries_of_64)
     );
 
-    // Doorbells that wait: index 15:0, arm 16; their queue pairs beside them.
+    // Doorbells that wait; their queue pairs beside them.
     fifo_ahead_w17_d32 doorbells (
         .clk     (clk),
         .rst     (rst),
         .s_valid (doorbells_s_valid),
         .s_ready (doorbells_s_ready),
-        .s_data  ({db_kind[0], db_index}),
+        .s_data  ({comes_arm, db_index}),
         .m_valid (doorbells_m_valid),
         .m_ready (db_taken_reg),
         .m_data  (doorbells_m_data),
@@ -274,7 +301,12 @@ module card_cq_indices_q64 (
     );
 
     // Combinational logic
+    assign context_shape_state = cfg_data[2:0];
+    assign context_shape_complete_log = cfg_data[15:12];
+    assign context_shape_vector = cfg_data[26:24];
+    assign set_there = |context_shape_state;
     assign bases_wr_en = cfg_valid & (cfg_word == 3'd4);
+    assign context_base_entries_of_64 = cfg_data[63:6];
 
     always @(*) begin
         cleared_next = cleared_reg;
@@ -282,7 +314,7 @@ module card_cq_indices_q64 (
         // Contexts; after reset, none.
         shapes_wr_en = cfg_valid & (cfg_word == 3'd0);
         shapes_wr_addr = cfg_qpn;
-        shapes_wr_data = {|cfg_data[2:0], cfg_data[26:24], cfg_data[15:12]};
+        shapes_wr_data = {set_there, context_shape_vector, context_shape_complete_log};
         if (!cleared_reg) begin
             shapes_wr_en = 1'b1;
             shapes_wr_addr = sweep_reg;
@@ -312,37 +344,37 @@ module card_cq_indices_q64 (
         cancels_m_ready = 1'b0;
         if (choose_reg) begin
             s1_valid_next = 1'b1;
-            s1_index_next = doorbells_m_data[15:0];
+            s1_index_next = waits_index;
             if (reset_reg) begin
-                s1_kind_next = 3'd0;
+                s1_kind_next = OP_RESETS;
                 s1_qpn_next = reset_qpn_reg;
                 reset_next = cfg_valid & (cfg_word == 3'd6);
             end else if (num_valid) begin
-                s1_kind_next = 3'd7;
+                s1_kind_next = OP_NUMBERS;
                 s1_qpn_next = num_qpn;
             end else if (doorbells_m_valid) begin
-                s1_kind_next = 3'd1;
-                if (doorbells_m_data[16]) begin
-                    s1_kind_next = 3'd2;
+                s1_kind_next = OP_COMPLETES;
+                if (waits_arm) begin
+                    s1_kind_next = OP_ARMS;
                 end
                 s1_qpn_next = doorbell_qpns_m_data;
                 db_taken_next = 1'b1;
             end else if (ends_m_valid) begin
-                s1_kind_next = 3'd3;
+                s1_kind_next = OP_DONES;
                 s1_qpn_next = ends_m_data;
                 ends_m_ready = 1'b1;
                 end_taken = 1'b1;
             end else if (cancels_m_valid) begin
-                s1_kind_next = 3'd4;
+                s1_kind_next = OP_CANCELS_ONE;
                 s1_qpn_next = cancels_m_data;
                 cancels_m_ready = 1'b1;
             end else if (slot_a) begin
-                s1_kind_next = 3'd5;
+                s1_kind_next = OP_SLOTS_A;
                 s1_qpn_next = a_rsv_qpn;
                 a_busy_next = 1'b1;
                 last_b_next = 1'b0;
             end else if (slot_b) begin
-                s1_kind_next = 3'd6;
+                s1_kind_next = OP_SLOTS_B;
                 s1_qpn_next = b_rsv_qpn;
                 b_busy_next = 1'b1;
                 last_b_next = 1'b1;
@@ -361,65 +393,92 @@ module card_cq_indices_q64 (
     // What comes as a pulse waits.
     assign ring = db_valid & db_kind[1];
     assign doorbells_s_valid = ring & cleared_reg;
+    assign comes_arm = db_kind[0];
+    assign waits_index = doorbells_m_data[15:0];
+    assign waits_arm = doorbells_m_data[16];
     assign doorbell_qpns_s_valid = ring & cleared_reg;
     assign num_ready = choose_reg & !reset_reg;
     assign a_asks = a_rsv_valid & !a_busy_reg;
     assign b_asks = b_rsv_valid & !b_busy_reg;
     assign slot_a = a_asks & (last_b_reg | !b_asks);
     assign slot_b = b_asks & (!last_b_reg | !a_asks);
+    // Stage 2, first clock: the newest indices.
+    assign shape_log = shapes_rd_data[3:0];
+    assign shape_vector = shapes_rd_data[6:4];
+    assign shape_there = shapes_rd_data[7];
 
     always @(*) begin
-        // Stage 2, first clock: the newest indices.
-        word = indices_rd_data;
+        word_issued = indices_rd_data[15:0];
+        word_consumer = indices_rd_data[31:16];
+        word_numbered = indices_rd_data[47:32];
+        word_done = indices_rd_data[63:48];
+        word_armed_at = indices_rd_data[79:64];
+        word_armed = indices_rd_data[80];
         if (s2_near1_reg) begin
-            word = s3_word_reg;
+            word_issued = s3_word_issued_reg;
+            word_consumer = s3_word_consumer_reg;
+            word_numbered = s3_word_numbered_reg;
+            word_done = s3_word_done_reg;
+            word_armed_at = s3_word_armed_at_reg;
+            word_armed = s3_word_armed_reg;
         end else if (s2_near2_reg) begin
-            word = s4_word_reg;
+            word_issued = s4_word_issued_reg;
+            word_consumer = s4_word_consumer_reg;
+            word_numbered = s4_word_numbered_reg;
+            word_done = s4_word_done_reg;
+            word_armed_at = s4_word_armed_at_reg;
+            word_armed = s4_word_armed_reg;
         end
     end
 
     // Stage 2, second clock: compared and counted.
     assign has_room = there_reg & !(|(in_use_reg & above_reg));
     // Completions done beyond the index, less 1: below 2^15 if there are any.
-    assign since_arm = done_reg + ~s2_index_reg;
-    assign since_armed = done_reg - armed_at_reg;
+    assign since_arm = was_done_reg + ~s2_index_reg;
+    assign since_armed = was_done_reg - was_armed_at_reg;
 
     always @(*) begin
-        n_issued = issued_reg;
-        n_consumer = consumer_reg;
-        n_numbered = numbered_reg;
-        n_done = done_reg;
-        n_armed_at = armed_at_reg;
-        n_armed = armed_reg;
+        n_issued = was_issued_reg;
+        n_consumer = was_consumer_reg;
+        n_numbered = was_numbered_reg;
+        n_done = was_done_reg;
+        n_armed_at = was_armed_at_reg;
+        n_armed = was_armed_reg;
         // What is written back counts with s3_valid alone.
-        if (s2_kind_reg == 3'd0) begin
+        if (s2_kind_reg == OP_RESETS) begin
+            n_issued = was_issued_reg;
+            n_consumer = was_consumer_reg;
+            n_numbered = was_numbered_reg;
+            n_done = was_done_reg;
+            n_armed_at = was_armed_at_reg;
+            n_armed = was_armed_reg;
             n_issued = 16'd0;
             n_consumer = 16'd0;
             n_numbered = 16'd0;
             n_done = 16'd0;
             n_armed = 1'b0;
         end
-        if ((s2_kind_reg == 3'd1) & there_reg & (moved_reg <= can_move_reg)) begin
+        if ((s2_kind_reg == OP_COMPLETES) & there_reg & (moved_reg <= can_move_reg)) begin
             n_consumer = s2_index_reg;
         end
-        if ((s2_kind_reg == 3'd2) & there_reg) begin
+        if ((s2_kind_reg == OP_ARMS) & there_reg) begin
             n_armed_at = s2_index_reg;
             n_armed = since_arm[15];
         end
-        if (s2_kind_reg == 3'd3) begin
-            n_done = done_reg + 16'd1;
-            if (armed_reg & !since_armed[15]) begin
+        if (s2_kind_reg == OP_DONES) begin
+            n_done = was_done_reg + 16'd1;
+            if (was_armed_reg & !since_armed[15]) begin
                 n_armed = 1'b0;
             end
         end
-        if (s2_kind_reg == 3'd4) begin
-            n_issued = issued_reg - 16'd1;
+        if (s2_kind_reg == OP_CANCELS_ONE) begin
+            n_issued = was_issued_reg - 16'd1;
         end
-        if (((s2_kind_reg == 3'd5) | (s2_kind_reg == 3'd6)) & has_room) begin
-            n_issued = issued_reg + 16'd1;
+        if (((s2_kind_reg == OP_SLOTS_A) | (s2_kind_reg == OP_SLOTS_B)) & has_room) begin
+            n_issued = was_issued_reg + 16'd1;
         end
-        if (s2_kind_reg == 3'd7) begin
-            n_numbered = numbered_reg + 16'd1;
+        if (s2_kind_reg == OP_NUMBERS) begin
+            n_numbered = was_numbered_reg + 16'd1;
         end
     end
 
@@ -465,17 +524,17 @@ module card_cq_indices_q64 (
         s1_index_reg = 16'd0;
         s2_valid_reg = 1'b0;
         s2_kind_reg = 3'd0;
-        s2_number_reg = 1'b0;
         s2_qpn_reg = 6'd0;
         s2_index_reg = 16'd0;
+        s2_number_reg = 1'b0;
         s2_near1_reg = 1'b0;
         s2_near2_reg = 1'b0;
-        issued_reg = 16'd0;
-        consumer_reg = 16'd0;
-        numbered_reg = 16'd0;
-        done_reg = 16'd0;
-        armed_at_reg = 16'd0;
-        armed_reg = 1'b0;
+        was_issued_reg = 16'd0;
+        was_consumer_reg = 16'd0;
+        was_numbered_reg = 16'd0;
+        was_done_reg = 16'd0;
+        was_armed_at_reg = 16'd0;
+        was_armed_reg = 1'b0;
         moved_reg = 16'd0;
         can_move_reg = 16'd0;
         there_reg = 1'b0;
@@ -486,8 +545,18 @@ module card_cq_indices_q64 (
         in_use_reg = 16'd0;
         s3_valid_reg = 1'b0;
         s3_qpn_reg = 6'd0;
-        s3_word_reg = 81'd0;
-        s4_word_reg = 81'd0;
+        s3_word_issued_reg = 16'd0;
+        s3_word_consumer_reg = 16'd0;
+        s3_word_numbered_reg = 16'd0;
+        s3_word_done_reg = 16'd0;
+        s3_word_armed_at_reg = 16'd0;
+        s3_word_armed_reg = 1'b0;
+        s4_word_issued_reg = 16'd0;
+        s4_word_consumer_reg = 16'd0;
+        s4_word_numbered_reg = 16'd0;
+        s4_word_done_reg = 16'd0;
+        s4_word_armed_at_reg = 16'd0;
+        s4_word_armed_reg = 1'b0;
         a_done_reg = 1'b0;
         b_done_reg = 1'b0;
         rsv_ok_reg = 1'b0;
@@ -512,6 +581,7 @@ module card_cq_indices_q64 (
             s2_valid_reg <= s1_valid_reg;
             s2_kind_reg <= s1_kind_reg;
             s2_number_reg <= s1_valid_reg & (&s1_kind_reg);
+            s2_kind_reg <= s1_kind_reg;
             s2_qpn_reg <= s1_qpn_reg;
             s2_index_reg <= s1_index_reg;
             s2_near1_reg <= s2_valid_reg & (s2_qpn_reg == s1_qpn_reg);
@@ -519,19 +589,19 @@ module card_cq_indices_q64 (
         end
 
         if (beat_reg) begin
-            issued_reg <= word[15:0];
-            consumer_reg <= word[31:16];
-            numbered_reg <= word[47:32];
-            done_reg <= word[63:48];
-            armed_at_reg <= word[79:64];
-            armed_reg <= word[80];
-            in_use_reg <= word[15:0] - word[31:16];
-            moved_reg <= s2_index_reg - word[31:16];
-            can_move_reg <= word[47:32] - word[31:16];
-            there_reg <= shapes_rd_data[7];
-            vector_reg <= shapes_rd_data[6:4];
-            above_reg <= ONES << shapes_rd_data[3:0];
-            pass_reg <= ONE << shapes_rd_data[3:0];
+            was_issued_reg <= word_issued;
+            was_consumer_reg <= word_consumer;
+            was_numbered_reg <= word_numbered;
+            was_done_reg <= word_done;
+            was_armed_at_reg <= word_armed_at;
+            was_armed_reg <= word_armed;
+            in_use_reg <= word_issued - word_consumer;
+            moved_reg <= s2_index_reg - word_consumer;
+            can_move_reg <= word_numbered - word_consumer;
+            there_reg <= shape_there;
+            vector_reg <= shape_vector;
+            above_reg <= ONES << shape_log;
+            pass_reg <= ONE << shape_log;
             base_reg <= bases_rd_data;
         end
 
@@ -542,26 +612,26 @@ module card_cq_indices_q64 (
         if (s2_valid_reg & !beat_reg) begin
             rsv_ok_reg <= has_room;
             due_vector_reg <= vector_reg;
-            if ((s2_kind_reg == 3'd1) & !(there_reg & (moved_reg <= can_move_reg))) begin
+            if ((s2_kind_reg == OP_COMPLETES) & !(there_reg & (moved_reg <= can_move_reg))) begin
                 bad_reg <= 1'b1;
             end
-            if (s2_kind_reg == 3'd2) begin
+            if (s2_kind_reg == OP_ARMS) begin
                 due_reg <= there_reg & !since_arm[15];
                 bad_reg <= refused_reg | !there_reg;
             end
-            if (s2_kind_reg == 3'd3) begin
-                due_reg <= armed_reg & !since_armed[15];
+            if (s2_kind_reg == OP_DONES) begin
+                due_reg <= was_armed_reg & !since_armed[15];
             end
-            a_done_reg <= s2_kind_reg == 3'd5;
-            b_done_reg <= s2_kind_reg == 3'd6;
+            a_done_reg <= s2_kind_reg == OP_SLOTS_A;
+            b_done_reg <= s2_kind_reg == OP_SLOTS_B;
         end
 
         number_valid_reg <= 1'b0;
         if (s2_number_reg & !beat_reg) begin
             number_valid_reg <= 1'b1;
-            number_reg <= numbered_reg;
-            phase_reg <= !(|(numbered_reg & pass_reg));
-            entry_reg <= numbered_reg[14:0] & ~above_reg[14:0];
+            number_reg <= was_numbered_reg;
+            phase_reg <= !(|(was_numbered_reg & pass_reg));
+            entry_reg <= was_numbered_reg[14:0] & ~above_reg[14:0];
             number_base_reg <= base_reg;
         end
 
@@ -569,8 +639,18 @@ module card_cq_indices_q64 (
         if (!beat_reg) begin
             s3_valid_reg <= s2_valid_reg;
             s3_qpn_reg <= s2_qpn_reg;
-            s3_word_reg <= {n_armed, n_armed_at, n_done, n_numbered, n_consumer, n_issued};
-            s4_word_reg <= s3_word_reg;
+            s3_word_issued_reg <= n_issued;
+            s3_word_consumer_reg <= n_consumer;
+            s3_word_numbered_reg <= n_numbered;
+            s3_word_done_reg <= n_done;
+            s3_word_armed_at_reg <= n_armed_at;
+            s3_word_armed_reg <= n_armed;
+            s4_word_issued_reg <= s3_word_issued_reg;
+            s4_word_consumer_reg <= s3_word_consumer_reg;
+            s4_word_numbered_reg <= s3_word_numbered_reg;
+            s4_word_done_reg <= s3_word_done_reg;
+            s4_word_armed_at_reg <= s3_word_armed_at_reg;
+            s4_word_armed_reg <= s3_word_armed_reg;
         end
 
         cleared_reg <= cleared_next;

@@ -25,10 +25,7 @@ module card_cq_write_q64 (
     input  wire         s_tx_valid,   // A work request has ended.
     output wire         s_tx_ready,   // Taken.
     input  wire [5:0]   s_tx_qpn,     // Queue pair.
-    // Its fields: wr_id 63:0, status 71:64, version and flags 79:72, length 92:80, node 108:93,
-    // peer 132:109, win_id 148:133, epoch 164:149, win_msn 196:165, Q_Key 228:197, PSN 252:229,
-    // number of the request 268:253.
-    input  wire [268:0] s_tx_record,
+    input  wire [268:0] s_tx_record,  // How it ended: a record Ended.
 
     input  wire         s_rx_valid,   // A receive request has ended.
     output wire         s_rx_ready,   // Taken.
@@ -65,38 +62,64 @@ module card_cq_write_q64 (
 );
 
     // Constants
-    localparam [12:0] BYTES  = 13'd64;
-    localparam [15:0] CLIENT = 16'h4000;  // Client 1 of dma_write.
+    localparam [12:0] BYTES   = 13'd64;
+    localparam [1:0] CLIENT   = 2'd1;
+    localparam [7:0] SENT     = 8'd1;  // Which kind of request has ended.
+    localparam [7:0] RECEIVED = 8'd2;
 
     // Registers
     // The next one to be taken is of the receiver, if it has one; it is, found out a clock before.
-    reg          turn_reg;
-    reg          use_rx_reg;
-    reg          busy_reg;       // Record that is being numbered.
-    reg          rx_reg;
-    reg  [5:0]   qpn_reg;
-    reg  [268:0] record_reg;
-    reg          taken_reg;      // It was taken a clock ago.
-    reg          numbered_reg;   // It has its number.
-    reg  [1:0]   address_reg;    // Its address: 1 to be computed, 2 lower half is.
-    reg  [26:0]  low_reg;
-    reg          out_busy_reg;   // Record whose words leave.
-    reg          out_rx_reg;
-    reg  [268:0] out_reg;
-    reg  [15:0]  out_num_reg;
-    reg          out_phase_reg;
-    reg  [2:0]   word_reg;       // Word that is offered.
-    reg          wr_valid_reg;
-    reg  [57:0]  wr_addr_reg;
-    reg  [5:0]   wr_qpn_reg;
-    reg          wr_rx_reg;
-    reg  [4:0]   under_way_reg;  // Completions between here and the counting of what is done.
+    reg         turn_reg;
+    reg         use_rx_reg;
+    reg         busy_reg;            // Record that is being numbered.
+    reg         rx_reg;
+    reg  [5:0]  qpn_reg;
+    reg  [63:0] record_wr_id_reg;    // The user's name for the request.
+    reg  [7:0]  record_status_reg;   // How the request ended.
+    reg  [7:0]  record_vf_reg;       // Version and flags of the XUDETH.
+    reg  [12:0] record_len_reg;      // Bytes received.
+    reg  [15:0] record_node_reg;     // Node of the peer.
+    reg  [23:0] record_peer_reg;     // Queue pair of the peer.
+    reg  [15:0] record_win_id_reg;   // Window.
+    reg  [15:0] record_epoch_reg;    // Epoch of the window.
+    reg  [31:0] record_msn_reg;      // Number in the window.
+    reg  [31:0] record_q_key_reg;    // Q_Key of the packet.
+    reg  [23:0] record_psn_reg;      // Packet sequence number.
+    reg  [15:0] record_request_reg;  // Number of the request in its ring.
+    reg         taken_reg;           // It was taken a clock ago.
+    reg         numbered_reg;        // It has its number.
+    reg  [1:0]  address_reg;         // Its address: 1 to be computed, 2 lower half is.
+    reg  [26:0] low_reg;
+    reg         out_busy_reg;        // Record whose words leave.
+    reg         out_rx_reg;
+    reg  [63:0] out_wr_id_reg;       // The user's name for the request.
+    reg  [7:0]  out_status_reg;      // How the request ended.
+    reg  [7:0]  out_vf_reg;          // Version and flags of the XUDETH.
+    reg  [12:0] out_len_reg;         // Bytes received.
+    reg  [15:0] out_node_reg;        // Node of the peer.
+    reg  [23:0] out_peer_reg;        // Queue pair of the peer.
+    reg  [15:0] out_win_id_reg;      // Window.
+    reg  [15:0] out_epoch_reg;       // Epoch of the window.
+    reg  [31:0] out_msn_reg;         // Number in the window.
+    reg  [31:0] out_q_key_reg;       // Q_Key of the packet.
+    reg  [23:0] out_psn_reg;         // Packet sequence number.
+    reg  [15:0] out_request_reg;     // Number of the request in its ring.
+    reg  [15:0] out_num_reg;
+    reg         out_phase_reg;
+    reg  [2:0]  word_reg;            // Word that is offered.
+    reg         wr_valid_reg;
+    reg  [57:0] wr_addr_reg;
+    reg  [5:0]  wr_qpn_reg;
+    reg         wr_rx_reg;
+    reg  [4:0]  under_way_reg;       // Completions between here and the counting of what is done.
 
     // Signals
-    wire can_take;
-    reg  offered;
-    wire go;
-    wire out_done;
+    wire       can_take;
+    reg        offered;
+    wire       go;
+    wire [7:0] entry_of;        // 1 a work request, 2 a receive request.
+    wire [1:0] context_client;  // Who asks.
+    wire       out_done;
 
     // Combinational logic
     // A record is taken in the clock in which its numbering begins.
@@ -118,40 +141,36 @@ module card_cq_write_q64 (
     assign m_wr_valid = wr_valid_reg;
     assign m_wr_addr = {wr_addr_reg, 6'd0};
     assign m_wr_len = BYTES;
-    assign m_wr_ctx = CLIENT | {10'd0, wr_qpn_reg} | {2'd0, wr_rx_reg, 13'd0};
+    assign context_client = CLIENT;
+    assign m_wr_ctx = {context_client, wr_rx_reg, 7'd0, wr_qpn_reg};
     // Its words, as soon as those in front have been taken.
     assign out_done = out_busy_reg & m_wd_ready & (&word_reg);
     assign go = (numbered_reg | s_num_valid) & (!out_busy_reg | out_done);
     assign m_wd_valid = out_busy_reg;
+    assign entry_of = out_rx_reg ? RECEIVED : SENT;
 
     always @(*) begin
         m_wd_data = 64'd0;
         if (word_reg == 3'd0) begin
-            m_wd_data = out_reg[63:0];
+            m_wd_data = out_wr_id_reg;
         end
         if (word_reg == 3'd1) begin
-            m_wd_data = {
-                19'd0,
-                out_reg[92:80],
-                8'd0,
-                out_reg[79:72],
-                6'd0,
-                out_rx_reg,
-                !out_rx_reg,
-                out_reg[71:64]
-            };
+            m_wd_data = {19'd0, out_len_reg, 8'd0, out_vf_reg, entry_of, out_status_reg};
         end
         if (word_reg == 3'd2) begin
-            m_wd_data = {8'd0, out_reg[132:109], 16'd0, out_reg[108:93]};
+            m_wd_data = {8'd0, out_peer_reg, 16'd0, out_node_reg};
         end
         if (word_reg == 3'd3) begin
-            m_wd_data = out_reg[196:133];
+            m_wd_data = {out_msn_reg, out_epoch_reg, out_win_id_reg};
         end
         if (word_reg == 3'd4) begin
-            m_wd_data = {8'd0, out_reg[252:197]};
+            m_wd_data = {8'd0, out_psn_reg, out_q_key_reg};
         end
         if (word_reg == 3'd5) begin
-            m_wd_data = {48'd0, out_reg[268:253]};
+            m_wd_data = {48'd0, out_request_reg};
+        end
+        if (word_reg == 3'd6) begin
+            m_wd_data = 64'd0;
         end
         if (word_reg == 3'd7) begin
             m_wd_data = {32'd0, out_num_reg, 15'd0, out_phase_reg};
@@ -167,14 +186,36 @@ module card_cq_write_q64 (
         busy_reg = 1'b0;
         rx_reg = 1'b0;
         qpn_reg = 6'd0;
-        record_reg = 269'd0;
+        record_wr_id_reg = 64'd0;
+        record_status_reg = 8'd0;
+        record_vf_reg = 8'd0;
+        record_len_reg = 13'd0;
+        record_node_reg = 16'd0;
+        record_peer_reg = 24'd0;
+        record_win_id_reg = 16'd0;
+        record_epoch_reg = 16'd0;
+        record_msn_reg = 32'd0;
+        record_q_key_reg = 32'd0;
+        record_psn_reg = 24'd0;
+        record_request_reg = 16'd0;
         taken_reg = 1'b0;
         numbered_reg = 1'b0;
         address_reg = 2'd0;
         low_reg = 27'd0;
         out_busy_reg = 1'b0;
         out_rx_reg = 1'b0;
-        out_reg = 269'd0;
+        out_wr_id_reg = 64'd0;
+        out_status_reg = 8'd0;
+        out_vf_reg = 8'd0;
+        out_len_reg = 13'd0;
+        out_node_reg = 16'd0;
+        out_peer_reg = 24'd0;
+        out_win_id_reg = 16'd0;
+        out_epoch_reg = 16'd0;
+        out_msn_reg = 32'd0;
+        out_q_key_reg = 32'd0;
+        out_psn_reg = 24'd0;
+        out_request_reg = 16'd0;
         out_num_reg = 16'd0;
         out_phase_reg = 1'b0;
         word_reg = 3'd0;
@@ -218,7 +259,18 @@ module card_cq_write_q64 (
             numbered_reg <= 1'b0;
             out_busy_reg <= 1'b1;
             out_rx_reg <= rx_reg;
-            out_reg <= record_reg;
+            out_wr_id_reg <= record_wr_id_reg;
+            out_status_reg <= record_status_reg;
+            out_vf_reg <= record_vf_reg;
+            out_len_reg <= record_len_reg;
+            out_node_reg <= record_node_reg;
+            out_peer_reg <= record_peer_reg;
+            out_win_id_reg <= record_win_id_reg;
+            out_epoch_reg <= record_epoch_reg;
+            out_msn_reg <= record_msn_reg;
+            out_q_key_reg <= record_q_key_reg;
+            out_psn_reg <= record_psn_reg;
+            out_request_reg <= record_request_reg;
             out_num_reg <= s_num;
             out_phase_reg <= s_phase;
         end
@@ -230,9 +282,31 @@ module card_cq_write_q64 (
         end
 
         if (!busy_reg) begin
-            record_reg <= s_tx_record;
+            record_wr_id_reg <= s_tx_record[63:0];
+            record_status_reg <= s_tx_record[71:64];
+            record_vf_reg <= s_tx_record[79:72];
+            record_len_reg <= s_tx_record[92:80];
+            record_node_reg <= s_tx_record[108:93];
+            record_peer_reg <= s_tx_record[132:109];
+            record_win_id_reg <= s_tx_record[148:133];
+            record_epoch_reg <= s_tx_record[164:149];
+            record_msn_reg <= s_tx_record[196:165];
+            record_q_key_reg <= s_tx_record[228:197];
+            record_psn_reg <= s_tx_record[252:229];
+            record_request_reg <= s_tx_record[268:253];
             if (use_rx_reg) begin
-                record_reg <= s_rx_record;
+                record_wr_id_reg <= s_rx_record[63:0];
+                record_status_reg <= s_rx_record[71:64];
+                record_vf_reg <= s_rx_record[79:72];
+                record_len_reg <= s_rx_record[92:80];
+                record_node_reg <= s_rx_record[108:93];
+                record_peer_reg <= s_rx_record[132:109];
+                record_win_id_reg <= s_rx_record[148:133];
+                record_epoch_reg <= s_rx_record[164:149];
+                record_msn_reg <= s_rx_record[196:165];
+                record_q_key_reg <= s_rx_record[228:197];
+                record_psn_reg <= s_rx_record[252:229];
+                record_request_reg <= s_rx_record[268:253];
             end
         end
 

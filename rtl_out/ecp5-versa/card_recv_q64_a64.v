@@ -169,13 +169,13 @@ module card_recv_q64_a64 (
     reg         sweeping_reg;    // The tables of this queue pair are swept.
     reg  [5:0]  sweep_reg;
     reg         n_valid_reg;     // A word of configuration, registered.
-    reg  [5:0]  n_qpn_reg;
-    reg  [2:0]  n_word_reg;
-    reg  [63:0] n_data_reg;
+    reg  [5:0]  n_qpn_reg;       // Queue pair.
+    reg  [2:0]  n_word_reg;      // Which word.
+    reg  [63:0] n_data_reg;      // The word.
     reg         d_valid_reg;     // A doorbell, registered.
-    reg  [5:0]  d_qpn_reg;
-    reg  [1:0]  d_kind_reg;
-    reg  [15:0] d_index_reg;
+    reg  [5:0]  d_qpn_reg;       // Queue pair.
+    reg  [1:0]  d_kind_reg;      // 0 send, 1 receive, 2 complete, 3 arm.
+    reg  [15:0] d_index_reg;     // New index of the ring.
     // Configuration that is written: of which queue pair, which word, its fields; in a sweep.
     reg         c_sweep_reg;
     reg  [5:0]  c_qpn_reg;
@@ -204,12 +204,10 @@ module card_recv_q64_a64 (
     wire [5:0]   fetch_m_served_qpn;    // Queue pair.
     wire         fetch_m_served_mark;   // The mark it had.
     wire         fetch_idle;            // No turn, no read is under way.
-    // Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160 (8,191 for more).
-    wire [172:0] fill_request;
+    wire [172:0] fill_request;          // Two clocks later, it: a record PostedRequest.
     wire         fill_m_arrived_valid;  // The number of requests of a queue pair has changed; pulse.
     wire [5:0]   fill_m_arrived_qpn;    // Queue pair.
-    // Requests ever read, modulo 32, in 4:0; they do not count, as a read failed, 5.
-    wire [5:0]   fill_m_arrived_word;
+    wire [5:0]   fill_m_arrived_word;   // A record ArrivedCount.
     wire         fill_m_done;           // A read has ended; pulse.
     wire         fill_m_failed_valid;   // The same, until it is taken.
     wire [5:0]   fill_m_failed_qpn;     // Queue pair.
@@ -234,14 +232,14 @@ module card_recv_q64_a64 (
     wire         check_idle;            // No request is under way.
     wire         check_cfg_soon;        // A table may be written in the next clock.
     wire         store_s_ready;         // There is none.
-    reg  [7:0]   store_s_vf;            // Version and flags.
-    reg  [15:0]  store_s_node;          // From this node.
-    reg  [23:0]  store_s_peer;          // From this queue pair.
+    reg  [7:0]   store_s_vf;            // Version and flags of the XUDETH.
+    reg  [15:0]  store_s_node;          // Node of the peer.
+    reg  [23:0]  store_s_peer;          // Queue pair of the peer.
     reg  [15:0]  store_s_win_id;        // Window.
-    reg  [15:0]  store_s_epoch;         // Epoch.
+    reg  [15:0]  store_s_epoch;         // Epoch of the window.
     reg  [31:0]  store_s_msn;           // Number in the window.
-    reg  [31:0]  store_s_q_key;         // Q_Key.
-    reg  [23:0]  store_s_psn;           // PSN.
+    reg  [31:0]  store_s_q_key;         // Q_Key of the packet.
+    reg  [23:0]  store_s_psn;           // Packet sequence number.
     wire         store_idle;            // No message, no payload is under way.
     wire         acks_full;             // There are 2^A.
     wire         acks_empty;            // There is none.

@@ -93,39 +93,38 @@ module card_send_entry_q64 (
     localparam [7:0] OPCODE_CODE     = 8'd15;
     localparam [7:0] PROTECTION_CODE = 8'd14;
     localparam [7:0] QUEUE_CODE      = 8'd17;
-    localparam [21:0] MARK_BIT       = 22'h200000;
 
     // Registers
-    reg  [7:0]  tail_reg;            // Words ever come, ever read.
+    reg  [7:0]  tail_reg;               // Words ever come, ever read.
     reg  [7:0]  head_reg;
-    reg         in_valid_reg;        // A word that comes, and whether the read failed.
+    reg         in_valid_reg;           // A word that comes, and whether the read failed.
     reg  [63:0] in_data_reg;
     reg         in_error_reg;
-    reg         open_reg;            // Words of the oldest work request are to be read.
-    reg         some_reg;            // A word waits; it is the only one; one leaves.
-    reg         valid_1_reg;         // Stages 2 and 3: a word.
+    reg         open_reg;               // Words of the oldest work request are to be read.
+    reg         some_reg;               // A word waits; it is the only one; one leaves.
+    reg         valid_1_reg;            // Stages 2 and 3: a word.
     reg         valid_2_reg;
     // Field of the next word, a bit each; none while all are there. Until its word lands a field
     // takes any that is at hand.
     reg  [7:0]  field_reg;
-    reg  [7:0]  opcode_reg;          // Stage 4: the fields.
+    reg  [7:0]  opcode_reg;             // Stage 4: the fields.
     reg  [4:0]  head_len_reg;
     reg  [12:0] length_reg;
-    reg         long_reg;            // The length has more bits.
+    reg         long_reg;               // The length has more bits.
     reg  [63:0] wr_id_reg;
     reg  [63:0] address_reg;
     reg  [31:0] key_reg;
     reg  [7:0]  vf_reg;
     reg  [15:0] node_reg;
     reg  [23:0] peer_reg;
-    reg         far_reg;             // The number of the queue pair has more bits.
+    reg         far_reg;                // The number of the queue pair has more bits.
     reg  [31:0] msn_reg;
     reg  [15:0] win_id_reg;
     reg  [15:0] epoch_reg;
     reg  [63:0] head_0_reg;
     reg  [63:0] head_1_reg;
     reg         failed_reg;
-    reg         look_reg;            // The region is looked up; all fields are there; the answer was there.
+    reg         look_reg;               // The region is looked up; all fields are there; the answer was there.
     reg         full_reg;
     reg         looked_reg;
     reg         allowed_reg;
@@ -133,24 +132,52 @@ module card_send_entry_q64 (
     reg         too_long_reg;
     reg         bad_flags_reg;
     reg         bad_opcode_reg;
-    reg         reads_reg;           // The work request is a READ, an ATOMIC; of neither by its length.
+    reg         reads_reg;              // The work request is a READ, an ATOMIC; of neither by its length.
     reg         atomic_reg;
     reg         no_such_length_reg;
     reg  [7:0]  code_reg;
-    reg         gone_reg;            // What the queue pair fetched is dropped; settled long before it counts.
-    reg         fatal_reg;           // The queue pair ends: pulse; its context is to be marked, with what it holds.
+    reg         gone_reg;               // What the queue pair fetched is dropped; settled long before it counts.
+    reg         fatal_reg;              // The queue pair ends: pulse; its context is to be marked, with what it holds.
     reg         mark_reg;
     reg  [5:0]  mark_qpn_reg;
-    reg  [20:0] mark_rest_reg;
+    reg  [4:0]  mark_rest_timeout_reg;  // Timeout exponent.
+    reg  [15:0] mark_rest_pd_reg;       // Protection domain.
 
     // Signals
+    wire [63:0] stored_data;            // The word.
+    wire        stored_error;           // The read failed.
+    wire [4:0]  context_timeout;        // Timeout exponent.
+    wire [15:0] context_pd;             // Protection domain.
+    wire        context_gone;           // What is fetched is dropped: its state is Error, or its ring cannot be read.
+    reg  [4:0]  context_in_timeout;     // Timeout exponent.
+    reg  [15:0] context_in_pd;          // Protection domain.
+    reg         context_in_gone;        // What is fetched is dropped: its state is Error, or its ring cannot be read.
+    wire [2:0]  context_shape_state;    // State of the queue pair.
+    wire [4:0]  context_shape_timeout;  // Timeout exponent.
+    wire [15:0] context_shape_pd;       // Protection domain.
+    wire [31:0] context_keys_q_key;     // Q_Key.
     wire        empty;
     wire        single;
     wire        pop;
     wire        fetch;
-    wire        direct;            // The word that comes is the next one.
+    wire        direct;                 // The word that comes is the next one.
     reg  [63:0] word;
-    wire        lands;             // The word goes to its field.
+    wire [7:0]  entry_opcode;           // What the word says, if it is of that field. See opcodes of work requests.
+    wire [4:0]  entry_head_len;         // Bytes of the head, 0 to 16; 16 of a one-sided request.
+    // Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1
+    // to the MTU less 16; of an atomic 16.
+    wire [31:0] entry_length;
+    wire [31:0] entry_lkey;             // Key of their region. Not looked at if there are no bytes.
+    wire [7:0]  entry_version_flags;    // Version (upper 4 bits) and flags of the XUDETH: see version_flags.
+    wire [15:0] entry_node;             // Destination node.
+    wire [31:0] entry_qpn;              // Destination queue pair, 24 bits.
+    // Number of the message in its window. The card carries it, win_id and epoch to the receiver
+    // and its completion; it looks at the epoch, and at all of a one-sided request.
+    wire [31:0] entry_win_msn;
+    wire [15:0] entry_win_id;           // Window; of a one-sided request the index of OPEN_WINDOW there.
+    // Epoch of the window: one that the destination accepts (XUD-6). 0 in version 0.
+    wire [15:0] entry_epoch;
+    wire        lands;                  // The word goes to its field.
     reg         unread;
     // Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so
     // far.
@@ -160,20 +187,18 @@ module card_send_entry_q64 (
     wire        pass;
     wire        done;
     reg  [7:0]  head_next;
-    reg         open_next;         // Words of the oldest work request are to be read.
+    reg         open_next;              // Words of the oldest work request are to be read.
     // Field of the next word, a bit each; none while all are there. Until its word lands a field
     // takes any that is at hand.
     reg  [7:0]  field_next;
     reg         full_next;
     reg         looked_next;
     reg         allowed_next;
-    wire [64:0] words_rd_data;     // The word that was read.
-    wire [21:0] contexts_rd_data;  // The word that was read.
-    wire        contexts_wr_en;    // The word is written.
-    reg  [5:0]  contexts_wr_addr;  // Write address.
-    reg  [21:0] contexts_wr_data;  // The word to write.
+    wire [64:0] words_rd_data;          // The word that was read.
+    wire [21:0] contexts_rd_data;       // The word that was read.
+    wire        contexts_wr_en;         // The word is written.
+    reg  [5:0]  contexts_wr_addr;       // Write address.
 
-    // Words, and above them whether the read failed.
     ram_reg #(.W(65), .A(7)) words (
         .clk     (clk),
         .rd_addr (head_reg[6:0]),
@@ -183,15 +208,13 @@ module card_send_entry_q64 (
         .wr_data ({in_error_reg, in_data_reg})
     );
 
-    // Timeout exponent 4:0, protection domain 20:5, what is fetched is dropped 21.
     ram_reg_forward_w22_d64 contexts (
         .clk     (clk),
-        // Contexts of the queue pair.
         .rd_addr (s_qpn),
         .rd_data (contexts_rd_data),
         .wr_en   (contexts_wr_en),
         .wr_addr (contexts_wr_addr),
-        .wr_data (contexts_wr_data)
+        .wr_data ({context_in_gone, context_in_pd, context_in_timeout})
     );
 
     ram_reg #(.W(32), .A(6)) q_keys (
@@ -200,10 +223,12 @@ module card_send_entry_q64 (
         .rd_data (m_q_key),
         .wr_en   (word_1),
         .wr_addr (cfg_qpn),
-        .wr_data (cfg_data[31:0])
+        .wr_data (context_keys_q_key)
     );
 
     // Combinational logic
+    assign stored_data = words_rd_data[63:0];
+    assign stored_error = words_rd_data[64];
     // Words of the oldest work request out, and to their fields.
     assign empty = !some_reg;
     assign fetch = open_reg & !empty;
@@ -248,22 +273,44 @@ module card_send_entry_q64 (
         word = in_data_reg;
         unread = in_error_reg;
         if (valid_2_reg) begin
-            word = words_rd_data[63:0];
-            unread = words_rd_data[64];
+            word = stored_data;
+            unread = stored_error;
         end
     end
 
+    assign entry_opcode = word[7:0];
+    assign entry_head_len = word[20:16];
+    assign entry_length = word[63:32];
+    assign entry_lkey = word[31:0];
+    assign entry_version_flags = word[39:32];
+    assign entry_node = word[63:48];
+    assign entry_qpn = word[31:0];
+    assign entry_win_msn = word[63:32];
+    assign entry_win_id = word[15:0];
+    assign entry_epoch = word[31:16];
+    // Contexts of the queue pair.
+    assign context_shape_state = cfg_data[2:0];
+    assign context_shape_timeout = cfg_data[20:16];
+    assign context_shape_pd = cfg_data[47:32];
+    assign context_keys_q_key = cfg_data[31:0];
     assign contexts_wr_en = word_0 | mark_reg;
 
     always @(*) begin
         contexts_wr_addr = mark_qpn_reg;
-        contexts_wr_data = {1'b0, mark_rest_reg} | MARK_BIT;
+        context_in_timeout = mark_rest_timeout_reg;
+        context_in_pd = mark_rest_pd_reg;
+        context_in_gone = 1'b1;
         if (word_0) begin
             contexts_wr_addr = cfg_qpn;
-            contexts_wr_data = {cfg_data[2], cfg_data[47:32], cfg_data[20:16]};
+            context_in_timeout = context_shape_timeout;
+            context_in_pd = context_shape_pd;
+            context_in_gone = context_shape_state[2];
         end
     end
 
+    assign context_timeout = contexts_rd_data[4:0];
+    assign context_pd = contexts_rd_data[20:5];
+    assign context_gone = contexts_rd_data[21];
     // The checks; what comes first in the contract wins.
     // The answer of a READ has a header too.
     assign in_front = reads_reg ? HEAD_MAX : head_len_reg;
@@ -290,10 +337,10 @@ module card_send_entry_q64 (
     assign m_fatal_qpn = mark_qpn_reg;
     assign m_look_valid = look_reg;
     assign m_look_key = key_reg;
-    assign m_look_pd = contexts_rd_data[20:5];
+    assign m_look_pd = context_pd;
     assign m_look_write = reads_reg | atomic_reg;
     assign m_kind = {atomic_reg, reads_reg};
-    assign m_timeout = contexts_rd_data[4:0];
+    assign m_timeout = context_timeout;
     assign m_wr_id = wr_id_reg;
     assign m_address = address_reg;
     assign m_len = length_reg;
@@ -351,7 +398,8 @@ module card_send_entry_q64 (
         fatal_reg = 1'b0;
         mark_reg = 1'b0;
         mark_qpn_reg = 6'd0;
-        mark_rest_reg = 21'd0;
+        mark_rest_timeout_reg = 5'd0;
+        mark_rest_pd_reg = 16'd0;
     end
 
     always @(posedge clk) begin
@@ -371,10 +419,10 @@ module card_send_entry_q64 (
         look_reg <= lands & field_reg[3];
 
         if (field_reg[0]) begin
-            opcode_reg <= word[7:0];
-            head_len_reg <= word[20:16];
-            length_reg <= word[44:32];
-            long_reg <= |word[63:45];
+            opcode_reg <= entry_opcode;
+            head_len_reg <= entry_head_len;
+            length_reg <= entry_length[12:0];
+            long_reg <= |entry_length[31:13];
         end
 
         if (field_reg[1]) begin
@@ -386,20 +434,20 @@ module card_send_entry_q64 (
         end
 
         if (field_reg[3]) begin
-            key_reg <= word[31:0];
-            vf_reg <= word[39:32];
-            node_reg <= word[63:48];
+            key_reg <= entry_lkey;
+            vf_reg <= entry_version_flags;
+            node_reg <= entry_node;
         end
 
         if (field_reg[4]) begin
-            peer_reg <= word[23:0];
-            far_reg <= |word[31:24];
-            msn_reg <= word[63:32];
+            peer_reg <= entry_qpn[23:0];
+            far_reg <= |entry_qpn[31:24];
+            msn_reg <= entry_win_msn;
         end
 
         if (field_reg[5]) begin
-            win_id_reg <= word[15:0];
-            epoch_reg <= word[31:16];
+            win_id_reg <= entry_win_id;
+            epoch_reg <= entry_epoch;
         end
 
         if (field_reg[6]) begin
@@ -441,12 +489,13 @@ module card_send_entry_q64 (
             code_reg <= LENGTH_CODE;
         end
 
-        gone_reg <= contexts_rd_data[21];
+        gone_reg <= context_gone;
         fatal_reg <= pass & failed_reg;
 
         if (pass) begin
             mark_qpn_reg <= s_qpn;
-            mark_rest_reg <= contexts_rd_data[20:0];
+            mark_rest_timeout_reg <= context_timeout;
+            mark_rest_pd_reg <= context_pd;
         end
 
         mark_reg <= (pass & failed_reg) ? 1'b1 : (mark_reg & word_0);
@@ -475,7 +524,7 @@ module card_send_entry_q64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, cfg_data[63:48]};
+    wire _unused = &{1'b0, cfg_data[63:48], context_shape_state[1:0]};
 
 endmodule
 

@@ -51,47 +51,47 @@ module rw_acks_r64 (
     reg         torn_2_reg;
     reg         s1_valid_reg;
     reg         s1_clear_reg;
-    reg  [15:0] s1_wptr_reg;
-    reg  [15:0] s1_gen_reg;
+    reg  [15:0] s1_wptr_reg;      // Window.
+    reg  [15:0] s1_gen_reg;       // Incarnation of the window.
     reg         s2_valid_reg;
     reg         s2_clear_reg;
-    reg  [15:0] s2_wptr_reg;
-    reg  [15:0] s2_gen_reg;
+    reg  [15:0] s2_wptr_reg;      // Window.
+    reg  [15:0] s2_gen_reg;       // Incarnation of the window.
     reg         s3_valid_reg;
     reg         s3_clear_reg;
-    reg  [15:0] s3_wptr_reg;
-    reg  [15:0] s3_gen_reg;
+    reg  [15:0] s3_wptr_reg;      // Window.
+    reg  [15:0] s3_gen_reg;       // Incarnation of the window.
     reg         s4_valid_reg;
     reg         s4_clear_reg;
-    reg  [15:0] s4_wptr_reg;
-    reg  [15:0] s4_gen_reg;
+    reg  [15:0] s4_wptr_reg;      // Window.
+    reg  [15:0] s4_gen_reg;       // Incarnation of the window.
     reg         s4_open_reg;      // The connection.
     reg  [15:0] s4_open_gen_reg;
     reg  [21:0] s4_last_reg;
     reg         s5_clear_reg;
     reg         s5_known_reg;
     reg         s5_stale_reg;
-    reg  [5:0]  s5_wptr_reg;
-    reg  [15:0] s5_gen_reg;
-    reg  [21:0] s5_last_reg;
+    reg  [5:0]  s5_wptr_reg;      // Window.
+    reg  [15:0] s5_gen_reg;       // Incarnation of the window.
+    reg  [21:0] s5_last_reg;      // Last packet of the transfer.
     reg         s5_same6_reg;     // Same window as the record in stage 6, 7, 8, 9.
     reg         s5_same7_reg;
     reg         s5_same8_reg;
     reg         s5_same9_reg;
     reg         s6_clear_reg;
     reg         s6_known_reg;
-    reg  [5:0]  s6_wptr_reg;
-    reg  [15:0] s6_gen_reg;
-    reg  [21:0] s6_last_reg;
+    reg  [5:0]  s6_wptr_reg;      // Window.
+    reg  [15:0] s6_gen_reg;       // Incarnation of the window.
+    reg  [21:0] s6_last_reg;      // Last packet of the transfer.
+    reg  [21:0] s6_count_reg;     // Packets acknowledged.
     reg         s6_same7_reg;
-    reg  [21:0] s6_count_reg;     // The count, unless the record just before has the same window.
     reg         s7_write_reg;
     reg         s7_known_reg;
-    reg  [5:0]  s7_wptr_reg;
-    reg  [15:0] s7_gen_reg;
-    reg  [21:0] s7_last_reg;
+    reg  [5:0]  s7_wptr_reg;      // Window.
+    reg  [15:0] s7_gen_reg;       // Incarnation of the window.
+    reg  [21:0] s7_last_reg;      // Last packet of the transfer.
+    reg  [21:0] s7_count_reg;     // Packets acknowledged.
     reg  [21:0] s7_before_reg;    // The count without and with this write.
-    reg  [21:0] s7_count_reg;
     reg         s8_known_reg;     // The count without this write is the number of the last packet, four bits each.
     reg         s8_part_0_reg;
     reg         s8_part_1_reg;
@@ -99,18 +99,18 @@ module rw_acks_r64 (
     reg         s8_part_3_reg;
     reg         s8_part_4_reg;
     reg         s8_part_5_reg;
-    reg  [5:0]  s8_wptr_reg;
-    reg  [15:0] s8_gen_reg;
-    reg  [21:0] s8_count_reg;
-    reg  [21:0] s9_count_reg;
+    reg  [5:0]  s8_wptr_reg;      // Window.
+    reg  [15:0] s8_gen_reg;       // Incarnation of the window.
+    reg  [21:0] s8_count_reg;     // Packets acknowledged.
+    reg  [5:0]  s9_wptr_reg;      // Window.
+    reg  [15:0] s9_gen_reg;       // Incarnation of the window.
+    reg  [21:0] s9_count_reg;     // Packets acknowledged.
     reg         s9_full_reg;
-    reg  [5:0]  s9_wptr_reg;
-    reg  [15:0] s9_gen_reg;
 
     // Signals
     wire        known;           // The window is open with that incarnation.
     wire [5:0]  s4_window;
-    wire [21:0] count;
+    wire [21:0] count;           // The count, unless the record just before has the same window.
     wire [23:0] counted;
     wire [23:0] last;
     wire [38:0] conns_rd_data;   // The word that was read.
@@ -194,15 +194,15 @@ module rw_acks_r64 (
         s6_wptr_reg = 6'd0;
         s6_gen_reg = 16'd0;
         s6_last_reg = 22'd0;
-        s6_same7_reg = 1'b0;
         s6_count_reg = 22'd0;
+        s6_same7_reg = 1'b0;
         s7_write_reg = 1'b0;
         s7_known_reg = 1'b0;
         s7_wptr_reg = 6'd0;
         s7_gen_reg = 16'd0;
         s7_last_reg = 22'd0;
-        s7_before_reg = 22'd0;
         s7_count_reg = 22'd0;
+        s7_before_reg = 22'd0;
         s8_known_reg = 1'b0;
         s8_part_0_reg = 1'b0;
         s8_part_1_reg = 1'b0;
@@ -213,10 +213,10 @@ module rw_acks_r64 (
         s8_wptr_reg = 6'd0;
         s8_gen_reg = 16'd0;
         s8_count_reg = 22'd0;
-        s9_count_reg = 22'd0;
-        s9_full_reg = 1'b0;
         s9_wptr_reg = 6'd0;
         s9_gen_reg = 16'd0;
+        s9_count_reg = 22'd0;
+        s9_full_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -301,6 +301,8 @@ module rw_acks_r64 (
         s8_wptr_reg <= s7_wptr_reg;
         s8_gen_reg <= s7_gen_reg;
         s8_count_reg <= s7_count_reg;
+        s9_wptr_reg <= s8_wptr_reg;
+        s9_gen_reg <= s8_gen_reg;
         s9_count_reg <= s8_count_reg;
 
         s9_full_reg <= s8_known_reg
@@ -310,9 +312,6 @@ module rw_acks_r64 (
             & s8_part_3_reg
             & s8_part_4_reg
             & s8_part_5_reg;
-
-        s9_wptr_reg <= s8_wptr_reg;
-        s9_gen_reg <= s8_gen_reg;
 
         if (rst) begin
             s1_valid_reg <= 1'b0;

@@ -43,6 +43,8 @@ module card_cq_moderation (
     reg  [2:0]  vector_reg;
 
     // Signals
+    wire [16:0] reads_clocks;   // Clocks, and 15 as the first looks come early by up to that.
+    wire        reads_nearly;   // They are 8 or less.
     wire [16:0] rest;
     wire        nearly;
     wire        taken;
@@ -55,8 +57,7 @@ module card_cq_moderation (
     reg  [2:0]  vector_next;
     wire [17:0] waits_rd_data;  // The word that was read.
 
-    // Clocks for which each vector still has to wait, and 15 as the first looks come early by up to
-    // that; 17: they are 8 or less.
+    // What each vector still has to wait.
     ram_async #(.W(18), .A(3)) waits (
         .clk     (clk),
         // Stage 1: the vector visited. The one in front is still being written back.
@@ -74,14 +75,16 @@ module card_cq_moderation (
     // Stage 2: it has waited 8 clocks more.
     assign rest = (over_reg | !clear_reg[3]) ? 17'd0 : (wait_reg - 17'd8);
     assign nearly = (wait_reg <= 17'd16) | !clear_reg[3];
+    assign reads_clocks = waits_rd_data[16:0];
+    assign reads_nearly = waits_rd_data[17];
 
     always @(*) begin
         valid_next = valid_reg;
         vector_next = vector_reg;
         visit_next = visit_reg + 3'd1;
         at_next = visit_reg;
-        wait_next = waits_rd_data[16:0];
-        over_next = waits_rd_data[17];
+        wait_next = reads_clocks;
+        over_next = reads_nearly;
         if (visit_reg == at_reg) begin
             wait_next = rest;
             over_next = nearly;

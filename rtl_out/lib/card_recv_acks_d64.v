@@ -23,9 +23,7 @@ module card_recv_acks_d64 (
     // s: stream in
     input  wire         s_valid,        // An acknowledgement; pulse, not while full.
     input  wire         s_lands,        // It waits until its message has landed.
-    // Node 15:0, peer 39:16, PSN 63:40, syndrome 71:64, win_id 87:72, epoch 103:88, msn 135:104,
-    // version and flags 143:136, queue pair here 167:144.
-    input  wire [167:0] s_data,
+    input  wire [167:0] s_data,         // A record WaitingAck.
     input  wire         s_landed,       // The oldest message under way has landed; pulse.
 
     output wire         full,           // There are 2^A.
@@ -62,15 +60,24 @@ module card_recv_acks_d64 (
     reg        silent_reg;        // It says nothing: its completion was all that it waited for.
 
     // Signals
+    wire [15:0]  oldest_node;      // Destination node.
+    wire [23:0]  oldest_peer;      // Destination queue pair.
+    wire [23:0]  oldest_psn;       // Packet sequence number of the request.
+    wire [7:0]   oldest_syndrome;  // What it says.
+    wire [15:0]  oldest_win_id;    // Window of the request.
+    wire [15:0]  oldest_epoch;     // Epoch of the request.
+    wire [31:0]  oldest_msn;       // Number of the request in its window.
+    wire [7:0]   oldest_vf;        // Version and flags of the request.
+    wire [23:0]  oldest_src;       // Queue pair that answers.
     wire         shown;
     wire         taken;
     wire         now_push;
     wire         wait_push;
     wire         now_pop;
     wire         wait_pop;
-    wire [6:0]   words_rd_addr;  // Read address.
-    wire [167:0] words_rd_data;  // The word that was read.
-    wire [6:0]   words_wr_addr;  // Write address.
+    wire [6:0]   words_rd_addr;    // Read address.
+    wire [167:0] words_rd_data;    // The word that was read.
+    wire [6:0]   words_wr_addr;    // Write address.
 
     // Both rings: those that wait in the upper half.
     ram_reg #(.W(168), .A(7)) words (
@@ -90,20 +97,29 @@ module card_recv_acks_d64 (
     assign words_wr_addr = s_lands ? ({1'b0, wait_tail_reg} | DEPTH) : {1'b0, now_tail_reg};
     assign words_rd_addr = of_wait_reg ? ({1'b0, wait_head_reg} | DEPTH) : {1'b0, now_head_reg};
     assign shown = step_reg[2];
+    assign oldest_node = words_rd_data[15:0];
+    assign oldest_peer = words_rd_data[39:16];
+    assign oldest_psn = words_rd_data[63:40];
+    assign oldest_syndrome = words_rd_data[71:64];
+    assign oldest_win_id = words_rd_data[87:72];
+    assign oldest_epoch = words_rd_data[103:88];
+    assign oldest_msn = words_rd_data[135:104];
+    assign oldest_vf = words_rd_data[143:136];
+    assign oldest_src = words_rd_data[167:144];
     assign m_ak_valid = shown & !silent_reg;
     assign taken = shown & (m_ak_ready | silent_reg);
     assign now_pop = taken & !of_wait_reg;
     assign wait_pop = taken & of_wait_reg;
-    assign m_ak_node = words_rd_data[15:0];
-    assign m_ak_peer = words_rd_data[39:16];
-    assign m_ak_psn = words_rd_data[63:40];
-    assign m_ak_syndrome = words_rd_data[71:64];
-    assign m_ak_win_id = words_rd_data[87:72];
-    assign m_ak_epoch = words_rd_data[103:88];
-    assign m_ak_msn = words_rd_data[135:104];
-    assign m_ak_vf = words_rd_data[143:136];
-    assign m_ak_echo = |words_rd_data[143:140];
-    assign m_ak_src = words_rd_data[167:144];
+    assign m_ak_node = oldest_node;
+    assign m_ak_peer = oldest_peer;
+    assign m_ak_psn = oldest_psn;
+    assign m_ak_syndrome = oldest_syndrome;
+    assign m_ak_echo = |oldest_vf[7:4];
+    assign m_ak_win_id = oldest_win_id;
+    assign m_ak_epoch = oldest_epoch;
+    assign m_ak_msn = oldest_msn;
+    assign m_ak_vf = oldest_vf;
+    assign m_ak_src = oldest_src;
 
     // Clocked logic
     initial begin
@@ -120,7 +136,7 @@ module card_recv_acks_d64 (
     end
 
     always @(posedge clk) begin
-        silent_reg <= !(|words_rd_data[71:64]);
+        silent_reg <= !(|oldest_syndrome);
 
         if ((|step_reg) & !shown) begin
             step_reg <= step_reg + 3'd1;

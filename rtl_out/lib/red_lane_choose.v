@@ -56,44 +56,44 @@ module red_lane_choose (
     reg         s1_neither_reg;    // Neither is taken: words are added or combined bit by bit.
     reg         s1_index_reg;
     reg         s1_below_reg;
-    reg         s1_tie_reg;
-    reg         s1_quiet_reg;
-    reg         s1_invalid_reg;
-    reg  [63:0] s1_a_reg;
-    reg  [63:0] s1_b_reg;
-    reg         s1_add_reg;
-    reg         s1_repsum_reg;
-    reg         s1_zero_reg;
-    reg         s1_other_reg;
+    reg  [63:0] s1_a_reg;          // First operand.
+    reg  [63:0] s1_b_reg;          // Second operand.
+    reg         s1_tie_reg;        // Both are alike.
+    reg         s1_quiet_reg;      // A NaN becomes quiet.
+    reg         s1_invalid_reg;    // The operation is invalid.
+    reg         s1_add_reg;        // The operation adds.
+    reg         s1_repsum_reg;     // It adds reproducibly.
+    reg         s1_zero_reg;       // The sum is 0.
+    reg         s1_other_reg;      // Another unit has the result.
     reg         s2_take_b_reg;
-    reg         s2_tie_reg;
-    reg         s2_quiet_reg;
-    reg  [63:0] s2_a_reg;
-    reg  [63:0] s2_b_reg;
-    reg         s2_add_reg;
-    reg         s2_repsum_reg;
-    reg         s2_zero_reg;
-    reg         s2_invalid_reg;
-    reg         s2_other_reg;
+    reg  [63:0] s2_a_reg;          // First operand.
+    reg  [63:0] s2_b_reg;          // Second operand.
+    reg         s2_tie_reg;        // Both are alike.
+    reg         s2_quiet_reg;      // A NaN becomes quiet.
+    reg         s2_invalid_reg;    // The operation is invalid.
+    reg         s2_add_reg;        // The operation adds.
+    reg         s2_repsum_reg;     // It adds reproducibly.
+    reg         s2_zero_reg;       // The sum is 0.
+    reg         s2_other_reg;      // Another unit has the result.
     reg  [63:0] s3_x_reg;
     reg  [63:0] s3_y_reg;
-    reg         s3_add_reg;
-    reg         s3_zero_reg;
-    reg         s3_invalid_reg;
-    reg         s3_other_reg;
+    reg         s3_invalid_reg;    // The operation is invalid.
+    reg         s3_add_reg;        // The operation adds.
+    reg         s3_zero_reg;       // The sum is 0.
+    reg         s3_other_reg;      // Another unit has the result.
     reg  [63:0] s4_sum_reg;
     reg         s4_x_sign_reg;
     reg         s4_y_sign_reg;
-    reg         s4_add_reg;
-    reg         s4_zero_reg;
-    reg         s4_invalid_reg;
-    reg         s4_other_reg;
-    reg  [63:0] s5_data_reg;
-    reg  [3:0]  s5_code_reg;
-    reg         s5_other_reg;
-    reg  [63:0] s6_data_reg;
-    reg  [3:0]  s6_code_reg;
-    reg         s6_other_reg;
+    reg         s4_invalid_reg;    // The operation is invalid.
+    reg         s4_add_reg;        // The operation adds.
+    reg         s4_zero_reg;       // The sum is 0.
+    reg         s4_other_reg;      // Another unit has the result.
+    reg  [63:0] s5_data_reg;       // The result.
+    reg  [3:0]  s5_code_reg;       // What happened.
+    reg         s5_other_reg;      // Another unit has the result.
+    reg  [63:0] s6_data_reg;       // The result.
+    reg  [3:0]  s6_code_reg;       // What happened.
+    reg         s6_other_reg;      // Another unit has the result.
 
     // Signals
     wire        loc;
@@ -154,37 +154,37 @@ module red_lane_choose (
         s1_neither_reg = 1'b0;
         s1_index_reg = 1'b0;
         s1_below_reg = 1'b0;
+        s1_a_reg = 64'd0;
+        s1_b_reg = 64'd0;
         s1_tie_reg = 1'b0;
         s1_quiet_reg = 1'b0;
         s1_invalid_reg = 1'b0;
-        s1_a_reg = 64'd0;
-        s1_b_reg = 64'd0;
         s1_add_reg = 1'b0;
         s1_repsum_reg = 1'b0;
         s1_zero_reg = 1'b0;
         s1_other_reg = 1'b0;
         s2_take_b_reg = 1'b0;
-        s2_tie_reg = 1'b0;
-        s2_quiet_reg = 1'b0;
         s2_a_reg = 64'd0;
         s2_b_reg = 64'd0;
+        s2_tie_reg = 1'b0;
+        s2_quiet_reg = 1'b0;
+        s2_invalid_reg = 1'b0;
         s2_add_reg = 1'b0;
         s2_repsum_reg = 1'b0;
         s2_zero_reg = 1'b0;
-        s2_invalid_reg = 1'b0;
         s2_other_reg = 1'b0;
         s3_x_reg = 64'd0;
         s3_y_reg = 64'd0;
+        s3_invalid_reg = 1'b0;
         s3_add_reg = 1'b0;
         s3_zero_reg = 1'b0;
-        s3_invalid_reg = 1'b0;
         s3_other_reg = 1'b0;
         s4_sum_reg = 64'd0;
         s4_x_sign_reg = 1'b0;
         s4_y_sign_reg = 1'b0;
+        s4_invalid_reg = 1'b0;
         s4_add_reg = 1'b0;
         s4_zero_reg = 1'b0;
-        s4_invalid_reg = 1'b0;
         s4_other_reg = 1'b0;
         s5_data_reg = 64'd0;
         s5_code_reg = 4'd0;
@@ -253,14 +253,14 @@ module red_lane_choose (
             s2_take_b_reg <= 1'b0;
         end
 
-        s2_tie_reg <= s1_tie_reg;
-        s2_quiet_reg <= s1_quiet_reg;
         s2_a_reg <= s1_a_reg;
         s2_b_reg <= s1_b_reg;
+        s2_tie_reg <= s1_tie_reg;
+        s2_quiet_reg <= s1_quiet_reg;
+        s2_invalid_reg <= s1_invalid_reg;
         s2_add_reg <= s1_add_reg;
         s2_repsum_reg <= s1_repsum_reg;
         s2_zero_reg <= s1_zero_reg;
-        s2_invalid_reg <= s1_invalid_reg;
         s2_other_reg <= s1_other_reg;
 
         s3_x_reg <= chosen;
@@ -282,9 +282,9 @@ module red_lane_choose (
 
         s4_x_sign_reg <= s3_x_reg[63];
         s4_y_sign_reg <= s3_y_reg[63];
+        s4_invalid_reg <= s3_invalid_reg;
         s4_add_reg <= s3_add_reg;
         s4_zero_reg <= s3_zero_reg;
-        s4_invalid_reg <= s3_invalid_reg;
         s4_other_reg <= s3_other_reg;
 
         // Stage 5.

@@ -38,13 +38,13 @@ module rw_counts_d16 (
     reg         raised_en_reg;
     reg  [3:0]  raised_index_reg;
     reg  [3:0]  visit_reg;         // Counter to visit; those whose visit began one to four clocks ago.
-    reg  [3:0]  v1_index_reg;
-    reg  [3:0]  v2_index_reg;
-    reg  [3:0]  v3_index_reg;
+    reg  [3:0]  v1_index_reg;      // Window.
+    reg  [7:0]  v1_low_reg;        // Low byte of its count.
+    reg  [3:0]  v2_index_reg;      // Window.
+    reg  [7:0]  v2_low_reg;        // Low byte of its count.
+    reg  [3:0]  v3_index_reg;      // Window.
+    reg  [7:0]  v3_low_reg;        // Low byte of its count.
     reg  [3:0]  v4_index_reg;
-    reg  [7:0]  v1_low_reg;
-    reg  [7:0]  v2_low_reg;
-    reg  [7:0]  v3_low_reg;
     reg  [23:0] v3_high_reg;
     reg         v3_carry_reg;      // The lower bits have wrapped since the last visit.
     reg  [31:0] v4_count_reg;
@@ -117,12 +117,12 @@ module rw_counts_d16 (
         raised_index_reg = 4'd0;
         visit_reg = 4'd0;
         v1_index_reg = 4'd0;
-        v2_index_reg = 4'd0;
-        v3_index_reg = 4'd0;
-        v4_index_reg = 4'd0;
         v1_low_reg = 8'd0;
+        v2_index_reg = 4'd0;
         v2_low_reg = 8'd0;
+        v3_index_reg = 4'd0;
         v3_low_reg = 8'd0;
+        v4_index_reg = 4'd0;
         v3_high_reg = 24'd0;
         v3_carry_reg = 1'b0;
         v4_count_reg = 32'd0;
@@ -149,11 +149,11 @@ module rw_counts_d16 (
 
         v1_index_reg <= visit_reg;
         v2_index_reg <= v1_index_reg;
+        v2_low_reg <= v1_low_reg;
         v3_index_reg <= v2_index_reg;
+        v3_low_reg <= v2_low_reg;
         v4_index_reg <= v3_index_reg;
         v1_low_reg <= seen_rd_data;
-        v2_low_reg <= v1_low_reg;
-        v3_low_reg <= v2_low_reg;
         v3_high_reg <= counts_rd_data[31:8];
         v3_carry_reg <= counts_rd_data[7] & !v2_low_reg[7];
         v4_count_reg <= !cleared ? 32'd0 : {v3_high_reg + {23'd0, v3_carry_reg}, v3_low_reg};

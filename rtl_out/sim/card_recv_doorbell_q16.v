@@ -66,45 +66,53 @@ module card_recv_doorbell_q16 (
     localparam [15:0] ONE = 16'd1;
 
     // Registers
-    reg         s1_valid_reg;   // Stages 1 to 4: there is an operation, it clears, it sweeps, queue pair, index.
-    reg         s1_clear_reg;
-    reg         s1_sweep_reg;
-    reg  [3:0]  s1_qpn_reg;
-    reg  [15:0] s1_index_reg;
+    reg         s1_valid_reg;       // Stages 1 to 4: there is an operation; it.
+    reg         s1_clear_reg;       // Its index becomes 0.
+    reg         s1_sweep_reg;       // With it: it is in no queue.
+    reg  [3:0]  s1_qpn_reg;         // Queue pair.
+    reg  [15:0] s1_index_reg;       // Index of the doorbell.
     reg         s2_valid_reg;
-    reg         s2_clear_reg;
-    reg         s2_sweep_reg;
-    reg  [3:0]  s2_qpn_reg;
-    reg  [15:0] s2_index_reg;
+    reg         s2_clear_reg;       // Its index becomes 0.
+    reg         s2_sweep_reg;       // With it: it is in no queue.
+    reg  [3:0]  s2_qpn_reg;         // Queue pair.
+    reg  [15:0] s2_index_reg;       // Index of the doorbell.
     reg         s3_valid_reg;
-    reg         s3_clear_reg;
-    reg         s3_sweep_reg;
-    reg  [3:0]  s3_qpn_reg;
-    reg  [15:0] s3_index_reg;
-    reg         s3_newer_reg;   // The word was written after it was read, and what was written.
-    reg  [16:0] s3_word_reg;
+    reg         s3_clear_reg;       // Its index becomes 0.
+    reg         s3_sweep_reg;       // With it: it is in no queue.
+    reg  [3:0]  s3_qpn_reg;         // Queue pair.
+    reg  [15:0] s3_index_reg;       // Index of the doorbell.
+    reg         s3_newer_reg;       // The word was written after it was read, and what was written.
+    reg  [15:0] s3_word_index_reg;  // Requests ever, modulo 2^16.
+    reg         s3_word_mark_reg;   // Changes with each turn that the queue pair wants.
     reg         s4_valid_reg;
-    reg         s4_clear_reg;
-    reg         s4_sweep_reg;
-    reg  [3:0]  s4_qpn_reg;
-    reg  [15:0] s4_index_reg;
-    reg  [16:0] s4_word_reg;    // The word, unless stage 5 has a newer one.
-    reg  [15:0] s4_limit_reg;   // Index taken plus length of the ring.
+    reg         s4_clear_reg;       // Its index becomes 0.
+    reg         s4_sweep_reg;       // With it: it is in no queue.
+    reg  [3:0]  s4_qpn_reg;         // Queue pair.
+    reg  [15:0] s4_index_reg;       // Index of the doorbell.
+    reg  [15:0] s4_word_index_reg;  // The word, unless stage 5 has a newer one. Requests ever, modulo 2^16.
+    reg         s4_word_mark_reg;   // Changes with each turn that the queue pair wants.
+    reg  [15:0] s4_limit_reg;       // Index taken plus length of the ring.
     reg         s4_exists_reg;
     reg         s4_served_reg;
-    reg         s4_same_reg;    // Same queue pair as the operation in stage 5.
+    reg         s4_same_reg;        // Same queue pair as the operation in stage 5.
     // Stage 5: the word is written; it is a doorbell that makes its queue pair want, one that is
     // ignored.
     reg         s5_write_reg;
     reg  [3:0]  s5_qpn_reg;
-    reg  [16:0] s5_word_reg;
+    reg  [15:0] s5_word_index_reg;  // Requests ever, modulo 2^16.
+    reg         s5_word_mark_reg;   // Changes with each turn that the queue pair wants.
     reg         s5_want_reg;
     reg         s5_bad_reg;
-    reg         lost_reg;       // A doorbell found no place in the queue.
+    reg         lost_reg;           // A doorbell found no place in the queue.
 
     // Signals
+    wire [15:0] waits_index;     // Its index.
+    wire [15:0] waits_qpn;       // Queue pair.
+    wire [3:0]  shape_log;       // log2 of the ring's entries.
+    wire        shape_there;     // The ring is there; of who reads it: it may be read.
     wire        mine;
-    wire [16:0] newest;
+    reg  [15:0] newest_index;    // Requests ever, modulo 2^16.
+    reg         newest_mark;     // Changes with each turn that the queue pair wants.
     wire [15:0] posted;
     wire        after_posted;    // index >= posted, limit >= index, limit >= posted.
     wire        before_limit;
@@ -126,7 +134,7 @@ module card_recv_doorbell_q16 (
     reg  [3:0]  served_wr_addr;  // Write address.
     reg         served_wr_data;  // The word to write.
 
-    // Doorbells: index 15:0, queue pair from 16 on.
+    // Doorbells.
     fifo_ahead_w32_d16 queue (
         .clk     (clk),
         .rst     (rst),
@@ -139,7 +147,6 @@ module card_recv_doorbell_q16 (
         .count   (queue_count)
     );
 
-    // Index posted 15:0, mark 16.
     ram_reg_forward_w17_d16 prods (
         .clk     (clk),
         // Stages 1 to 3: the tables.
@@ -148,7 +155,7 @@ module card_recv_doorbell_q16 (
         // Stage 5: written.
         .wr_en   (s5_write_reg),
         .wr_addr (s5_qpn_reg),
-        .wr_data (s5_word_reg)
+        .wr_data ({s5_word_mark_reg, s5_word_index_reg})
     );
 
     // Index taken.
@@ -161,7 +168,6 @@ module card_recv_doorbell_q16 (
         .wr_data (s_head_index)
     );
 
-    // log2 of the ring's length 3:0, exists 4.
     ram_reg_forward_w5_d16 shapes (
         .clk     (clk),
         .rd_addr (s1_qpn_reg),
@@ -184,7 +190,11 @@ module card_recv_doorbell_q16 (
     // Combinational logic
     // Stage 0: clearing goes first.
     assign mine = db_valid & (db_kind == 2'd1);
+    assign waits_index = queue_m_data[15:0];
+    assign waits_qpn = queue_m_data[31:16];
     assign queue_m_ready = !cfg_clear;
+    assign shape_log = shapes_rd_data[3:0];
+    assign shape_there = shapes_rd_data[4];
     assign served_wr_en = s_served_valid | cfg_sweep;
 
     always @(*) begin
@@ -196,10 +206,18 @@ module card_recv_doorbell_q16 (
         end
     end
 
-    // Stage 4: from the index posted to the limit, modulo 2^16.
-    assign newest = (s4_same_reg & s5_write_reg) ? s5_word_reg : s4_word_reg;
-    assign posted = newest[15:0];
-    assign marked = newest[16];
+    always @(*) begin
+        // Stage 4: from the index posted to the limit, modulo 2^16.
+        newest_index = s4_word_index_reg;
+        newest_mark = s4_word_mark_reg;
+        if (s4_same_reg & s5_write_reg) begin
+            newest_index = s5_word_index_reg;
+            newest_mark = s5_word_mark_reg;
+        end
+    end
+
+    assign posted = newest_index;
+    assign marked = newest_mark;
     assign after_posted = s4_index_reg >= posted;
     assign before_limit = s4_limit_reg >= s4_index_reg;
     assign straight = s4_limit_reg >= posted;
@@ -210,9 +228,9 @@ module card_recv_doorbell_q16 (
     assign mark = (marked ^ want) & !s4_sweep_reg;
     assign m_prod_valid = s5_write_reg;
     assign m_prod_qpn = s5_qpn_reg;
-    assign m_prod_index = s5_word_reg[15:0];
+    assign m_prod_index = s5_word_index_reg;
     assign m_want_valid = s5_want_reg;
-    assign m_want_mark = s5_word_reg[16];
+    assign m_want_mark = s5_word_mark_reg;
     assign ev_bad_doorbell = s5_bad_reg | lost_reg;
 
     // Clocked logic
@@ -233,20 +251,23 @@ module card_recv_doorbell_q16 (
         s3_qpn_reg = 4'd0;
         s3_index_reg = 16'd0;
         s3_newer_reg = 1'b0;
-        s3_word_reg = 17'd0;
+        s3_word_index_reg = 16'd0;
+        s3_word_mark_reg = 1'b0;
         s4_valid_reg = 1'b0;
         s4_clear_reg = 1'b0;
         s4_sweep_reg = 1'b0;
         s4_qpn_reg = 4'd0;
         s4_index_reg = 16'd0;
-        s4_word_reg = 17'd0;
+        s4_word_index_reg = 16'd0;
+        s4_word_mark_reg = 1'b0;
         s4_limit_reg = 16'd0;
         s4_exists_reg = 1'b0;
         s4_served_reg = 1'b0;
         s4_same_reg = 1'b0;
         s5_write_reg = 1'b0;
         s5_qpn_reg = 4'd0;
-        s5_word_reg = 17'd0;
+        s5_word_index_reg = 16'd0;
+        s5_word_mark_reg = 1'b0;
         s5_want_reg = 1'b0;
         s5_bad_reg = 1'b0;
         lost_reg = 1'b0;
@@ -258,8 +279,8 @@ module card_recv_doorbell_q16 (
         s1_clear_reg <= cfg_clear;
         s1_sweep_reg <= cfg_sweep;
 
-        s1_qpn_reg <= queue_m_data[19:16];
-        s1_index_reg <= queue_m_data[15:0];
+        s1_qpn_reg <= waits_qpn[3:0];
+        s1_index_reg <= waits_index;
         if (cfg_clear) begin
             s1_qpn_reg <= cfg_qpn;
             s1_index_reg <= 16'd0;
@@ -276,7 +297,8 @@ module card_recv_doorbell_q16 (
         s3_qpn_reg <= s2_qpn_reg;
         s3_index_reg <= s2_index_reg;
         s3_newer_reg <= s5_write_reg & (s5_qpn_reg == s2_qpn_reg);
-        s3_word_reg <= s5_word_reg;
+        s3_word_index_reg <= s5_word_index_reg;
+        s3_word_mark_reg <= s5_word_mark_reg;
 
         // Stage 3: the newest word so far, the end of the ring.
         s4_valid_reg <= s3_valid_reg;
@@ -286,21 +308,25 @@ module card_recv_doorbell_q16 (
         s4_qpn_reg <= s3_qpn_reg;
         s4_index_reg <= s3_index_reg;
 
-        s4_word_reg <= prods_rd_data;
+        s4_word_index_reg <= prods_rd_data[15:0];
+        s4_word_mark_reg <= prods_rd_data[16];
         if (s3_newer_reg) begin
-            s4_word_reg <= s3_word_reg;
+            s4_word_index_reg <= s3_word_index_reg;
+            s4_word_mark_reg <= s3_word_mark_reg;
         end
         if (s5_write_reg & (s5_qpn_reg == s3_qpn_reg)) begin
-            s4_word_reg <= s5_word_reg;
+            s4_word_index_reg <= s5_word_index_reg;
+            s4_word_mark_reg <= s5_word_mark_reg;
         end
 
-        s4_limit_reg <= heads_rd_data + (ONE << shapes_rd_data[3:0]);
-        s4_exists_reg <= shapes_rd_data[4];
+        s4_limit_reg <= heads_rd_data + (ONE << shape_log);
+        s4_exists_reg <= shape_there;
         s4_served_reg <= served_rd_data;
         s4_same_reg <= s4_qpn_reg == s3_qpn_reg;
         s5_write_reg <= s4_valid_reg & (fits | s4_clear_reg);
         s5_qpn_reg <= s4_qpn_reg;
-        s5_word_reg <= {mark, s4_index_reg};
+        s5_word_index_reg <= s4_index_reg;
+        s5_word_mark_reg <= mark;
         s5_want_reg <= want;
         s5_bad_reg <= s4_valid_reg & !fits & !s4_clear_reg;
 
@@ -317,7 +343,7 @@ module card_recv_doorbell_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, queue_m_data[31:20], queue_count};
+    wire _unused = &{1'b0, waits_qpn[15:4], queue_count};
 
 endmodule
 

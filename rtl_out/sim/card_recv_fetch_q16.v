@@ -76,20 +76,21 @@ module card_recv_fetch_q16 (
 );
 
     // Constants
-    localparam [15:0] ALL = 16'hffff;
+    localparam [15:0] ALL   = 16'hffff;
+    localparam [1:0] CLIENT = 2'd2;
 
     // Registers
-    reg  [11:0] step_reg;       // One-hot.
+    reg  [11:0] step_reg;           // One-hot.
     reg         is_kick_reg;
     reg         is_want_reg;
     reg  [3:0]  qpn_reg;
     reg         mark_reg;
-    reg  [3:0]  unsettled_reg;  // Clocks until all tables are cleared alike.
-    reg  [15:0] count_reg;      // Requests ever asked for, and with the burst; these are written.
+    reg  [3:0]  unsettled_reg;      // Clocks until all tables are cleared alike.
+    reg  [15:0] count_reg;          // Requests ever asked for, and with the burst; these are written.
     reg  [15:0] sum_reg;
     reg         put_reg;
-    reg  [3:0]  flying_reg;     // Reads under way.
-    reg         crowded_reg;    // As many as may be.
+    reg  [3:0]  flying_reg;         // Reads under way.
+    reg         crowded_reg;        // As many as may be.
     // Step 9 on: requests not asked for, room for more of them, the next index in the ring, up to
     // the end of the burst, the ring may be read.
     reg  [15:0] ahead_reg;
@@ -102,19 +103,24 @@ module card_recv_fetch_q16 (
     reg  [2:0]  burst_reg;
     reg         more_reg;
     reg  [32:0] low_reg;
-    reg         go_reg;         // Step 11: the burst is read.
+    reg         go_reg;             // Step 11: the burst is read.
     reg  [31:0] high_reg;
     reg         rd_valid_reg;
     reg  [63:0] rd_addr_reg;
     reg  [12:0] rd_len_reg;
-    reg  [15:0] rd_ctx_reg;
+    reg  [3:0]  rd_ctx_place_reg;   // Index of the first request, modulo 16.
+    reg  [9:0]  rd_ctx_qpn_reg;     // Queue pair.
+    reg  [1:0]  rd_ctx_client_reg;  // Who asks.
 
     // Signals
+    wire [3:0]  shape_log;       // log2 of the ring's entries.
+    wire        shape_there;     // The ring is there; of who reads it: it may be read.
     wire        open;            // A read may begin.
     wire        can_turn;
     wire        pick_want;       // The queue of doorbells goes first.
     wire        turn;
-    wire [15:0] next;
+    reg  [14:0] next_qpn;        // Queue pair.
+    reg         next_mark;       // Its mark.
     wire [3:0]  log;
     wire [15:0] place;
     wire        fits;
@@ -158,7 +164,7 @@ module card_recv_fetch_q16 (
     wire [15:0] kicks_m_data;    // The word.
     wire [15:0] kicks_count;     // Words in the queue.
 
-    // Queue pair, and its mark in 15.
+    // Queue pairs that want a turn.
     event_queue_w16_d16 wants (
         .clk     (clk),
         .rst     (rst),
@@ -200,7 +206,6 @@ module card_recv_fetch_q16 (
         .wr_data (s_head_index)
     );
 
-    // log2 of the ring's length 3:0, it may be read 4.
     ram_reg_forward_w5_d16 shapes (
         .clk     (clk),
         .rd_addr (qpn_reg),
@@ -253,6 +258,8 @@ module card_recv_fetch_q16 (
     );
 
     // Combinational logic
+    assign shape_log = shapes_rd_data[3:0];
+    assign shape_there = shapes_rd_data[4];
     // Step 0: a kick, or the queue whose turn it is.
     assign begin_sig = step_reg[0] & !put_reg;
     assign open = !hold & !s_failed & !crowded_reg & !rd_valid_reg;
@@ -261,7 +268,15 @@ module card_recv_fetch_q16 (
     assign turn = can_turn & (wants_m_valid | again_m_valid);
     assign wants_m_ready = can_turn & pick_want;
     assign again_m_ready = can_turn & !pick_want;
-    assign next = pick_want ? wants_m_data : again_m_data;
+
+    always @(*) begin
+        next_qpn = again_m_data[14:0];
+        next_mark = again_m_data[15];
+        if (pick_want) begin
+            next_qpn = wants_m_data[14:0];
+            next_mark = wants_m_data[15];
+        end
+    end
 
     always @(*) begin
         step_next = step_reg;
@@ -272,8 +287,8 @@ module card_recv_fetch_q16 (
         if (begin_sig) begin
             if (turn) begin
                 is_want_next = pick_want;
-                mark_next = next[15];
-                qpn_next = next[3:0];
+                mark_next = next_mark;
+                qpn_next = next_qpn[3:0];
                 is_kick_next = 1'b0;
                 step_next = 12'd2;
             end
@@ -335,7 +350,7 @@ module card_recv_fetch_q16 (
     assign m_served_qpn = qpn_reg;
     assign m_served_mark = mark_reg;
     // Step 8: indices.
-    assign log = shapes_rd_data[3:0];
+    assign log = shape_log;
     assign place = asked_rd_data & ~(ALL << log);
     // Step 10: room for all of it, or for 2; upper half.
     assign fits = {2'd0, burst_reg} <= free_reg;
@@ -355,7 +370,7 @@ module card_recv_fetch_q16 (
     assign m_rd_valid = rd_valid_reg;
     assign m_rd_addr = rd_addr_reg;
     assign m_rd_len = rd_len_reg;
-    assign m_rd_ctx = rd_ctx_reg;
+    assign m_rd_ctx = {rd_ctx_client_reg, rd_ctx_qpn_reg, rd_ctx_place_reg};
     // The queue of those that want once more, and who is in it.
     assign stays = queued_rd_data & (is_want_reg | is_kick_reg);
     assign again_s_valid = enter & !stays;
@@ -398,7 +413,9 @@ module card_recv_fetch_q16 (
         rd_valid_reg = 1'b0;
         rd_addr_reg = 64'd0;
         rd_len_reg = 13'd0;
-        rd_ctx_reg = 16'd0;
+        rd_ctx_place_reg = 4'd0;
+        rd_ctx_qpn_reg = 10'd0;
+        rd_ctx_client_reg = 2'd0;
     end
 
     always @(posedge clk) begin
@@ -414,7 +431,7 @@ module card_recv_fetch_q16 (
             span_reg <= 3'd1;
         end
 
-        reads_reg <= shapes_rd_data[4];
+        reads_reg <= shape_there;
         low_reg <= {1'b0, bases_rd_data[31:0]} + {12'd0, offset_reg, 5'd0};
         high_reg <= bases_rd_data[63:32] + {31'd0, low_reg[32]};
 
@@ -442,7 +459,9 @@ module card_recv_fetch_q16 (
             rd_valid_reg <= 1'b1;
             rd_addr_reg <= {high_reg, low_reg[31:0]};
             rd_len_reg <= {5'd0, burst_reg, 5'd0};
-            rd_ctx_reg <= {8'd128, qpn_reg, count_reg[3:0]};
+            rd_ctx_place_reg <= count_reg[3:0];
+            rd_ctx_qpn_reg <= {6'd0, qpn_reg};
+            rd_ctx_client_reg <= CLIENT;
         end
 
         if (commit & go_reg & !s_done) begin
@@ -476,7 +495,7 @@ module card_recv_fetch_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, next[14:4], wants_s_ready, again_s_ready, heads_rd_data[15:5],
+    wire _unused = &{1'b0, next_qpn[14:4], wants_s_ready, again_s_ready, heads_rd_data[15:5],
         kicks_s_ready, kicks_m_data[15:4], kicks_count};
 
 endmodule

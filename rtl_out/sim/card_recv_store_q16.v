@@ -28,18 +28,18 @@ module card_recv_store_q16 (
     input  wire        s_writes,      // It has a payload to write.
     input  wire [63:0] s_addr,        // Where.
     input  wire [3:0]  s_qpn,         // Its receive queue pair.
-    input  wire [63:0] s_wr_id,       // Name of its receive request.
-    input  wire [7:0]  s_status,      // How it ended.
-    input  wire [7:0]  s_vf,          // Version and flags.
-    input  wire [12:0] s_len,         // Bytes.
-    input  wire [15:0] s_node,        // From this node.
-    input  wire [23:0] s_peer,        // From this queue pair.
+    input  wire [63:0] s_wr_id,       // How it ended. The user's name for the request.
+    input  wire [7:0]  s_status,      // How the request ended.
+    input  wire [7:0]  s_vf,          // Version and flags of the XUDETH.
+    input  wire [12:0] s_len,         // Bytes received.
+    input  wire [15:0] s_node,        // Node of the peer.
+    input  wire [23:0] s_peer,        // Queue pair of the peer.
     input  wire [15:0] s_win_id,      // Window.
-    input  wire [15:0] s_epoch,       // Epoch.
+    input  wire [15:0] s_epoch,       // Epoch of the window.
     input  wire [31:0] s_msn,         // Number in the window.
-    input  wire [31:0] s_q_key,       // Q_Key.
-    input  wire [23:0] s_psn,         // PSN.
-    input  wire [15:0] s_request,     // Number of the receive request in its ring.
+    input  wire [31:0] s_q_key,       // Q_Key of the packet.
+    input  wire [23:0] s_psn,         // Packet sequence number.
+    input  wire [15:0] s_request,     // Number of the request in its ring.
 
     // s_pl: Payload.
     input  wire        s_pl_valid,    // A word is offered.
@@ -80,33 +80,35 @@ module card_recv_store_q16 (
 );
 
     // Registers
-    reg  [15:0] open_reg;      // Payloads whose request was accepted and whose last word has not passed.
-    reg         some_reg;      // There is one.
+    reg  [15:0] open_reg;           // Payloads whose request was accepted and whose last word has not passed.
+    reg         some_reg;           // There is one.
     reg         wr_valid_reg;
     reg         rx_valid_reg;
-    reg  [63:0] addr_reg;      // The message.
+    reg  [63:0] addr_reg;           // The message.
     reg  [3:0]  qpn_reg;
-    reg  [63:0] wr_id_reg;
-    reg  [7:0]  status_reg;
-    reg  [7:0]  vf_reg;
-    reg  [12:0] len_reg;
-    reg  [15:0] node_reg;
-    reg  [23:0] peer_reg;
-    reg  [15:0] win_id_reg;
-    reg  [15:0] epoch_reg;
-    reg  [31:0] msn_reg;
-    reg  [31:0] q_key_reg;
-    reg  [23:0] psn_reg;
-    reg  [15:0] request_reg;
+    reg  [63:0] ended_wr_id_reg;    // The user's name for the request.
+    reg  [7:0]  ended_status_reg;   // How the request ended.
+    reg  [7:0]  ended_vf_reg;       // Version and flags of the XUDETH.
+    reg  [12:0] ended_len_reg;      // Bytes received.
+    reg  [15:0] ended_node_reg;     // Node of the peer.
+    reg  [23:0] ended_peer_reg;     // Queue pair of the peer.
+    reg  [15:0] ended_win_id_reg;   // Window.
+    reg  [15:0] ended_epoch_reg;    // Epoch of the window.
+    reg  [31:0] ended_msn_reg;      // Number in the window.
+    reg  [31:0] ended_q_key_reg;    // Q_Key of the packet.
+    reg  [23:0] ended_psn_reg;      // Packet sequence number.
+    reg  [15:0] ended_request_reg;  // Number of the request in its ring.
 
     // Signals
+    wire [63:0] word_data;      // The word.
+    wire        word_last;      // It is the last word of its frame.
     wire        accepted;
-    wire        ended;
+    wire        last;
     wire        words_m_valid;  // A word is offered.
     wire        words_m_ready;  // It is taken.
     wire [64:0] words_m_data;   // The word.
 
-    // Payload: word 63:0, last 64.
+    // Payload.
     skid_buffer_w65 words (
         .clk     (clk),
         .rst     (rst),
@@ -123,26 +125,28 @@ module card_recv_store_q16 (
     assign accepted = wr_valid_reg & m_wr_ready;
     assign m_wr_valid = wr_valid_reg;
     assign m_wr_addr = addr_reg;
-    assign m_wr_len = len_reg;
+    assign m_wr_len = ended_len_reg;
     assign m_wr_ctx = 16'd0;
     assign m_rx_valid = rx_valid_reg;
     assign m_rx_qpn = qpn_reg;
-    assign m_rx_wr_id = wr_id_reg;
-    assign m_rx_status = status_reg;
-    assign m_rx_vf = vf_reg;
-    assign m_rx_len = len_reg;
-    assign m_rx_node = node_reg;
-    assign m_rx_peer = peer_reg;
-    assign m_rx_win_id = win_id_reg;
-    assign m_rx_epoch = epoch_reg;
-    assign m_rx_msn = msn_reg;
-    assign m_rx_q_key = q_key_reg;
-    assign m_rx_psn = psn_reg;
-    assign m_rx_request = request_reg;
+    assign m_rx_wr_id = ended_wr_id_reg;
+    assign m_rx_status = ended_status_reg;
+    assign m_rx_vf = ended_vf_reg;
+    assign m_rx_len = ended_len_reg;
+    assign m_rx_node = ended_node_reg;
+    assign m_rx_peer = ended_peer_reg;
+    assign m_rx_win_id = ended_win_id_reg;
+    assign m_rx_epoch = ended_epoch_reg;
+    assign m_rx_msn = ended_msn_reg;
+    assign m_rx_q_key = ended_q_key_reg;
+    assign m_rx_psn = ended_psn_reg;
+    assign m_rx_request = ended_request_reg;
+    assign word_data = words_m_data[63:0];
+    assign word_last = words_m_data[64];
     assign words_m_ready = m_wd_ready & some_reg;
     assign m_wd_valid = words_m_valid & some_reg;
-    assign m_wd_data = words_m_data[63:0];
-    assign ended = m_wd_valid & m_wd_ready & words_m_data[64];
+    assign m_wd_data = word_data;
+    assign last = m_wd_valid & m_wd_ready & word_last;
     assign idle = s_ready & !some_reg;
 
     // Clocked logic
@@ -153,18 +157,18 @@ module card_recv_store_q16 (
         rx_valid_reg = 1'b0;
         addr_reg = 64'd0;
         qpn_reg = 4'd0;
-        wr_id_reg = 64'd0;
-        status_reg = 8'd0;
-        vf_reg = 8'd0;
-        len_reg = 13'd0;
-        node_reg = 16'd0;
-        peer_reg = 24'd0;
-        win_id_reg = 16'd0;
-        epoch_reg = 16'd0;
-        msn_reg = 32'd0;
-        q_key_reg = 32'd0;
-        psn_reg = 24'd0;
-        request_reg = 16'd0;
+        ended_wr_id_reg = 64'd0;
+        ended_status_reg = 8'd0;
+        ended_vf_reg = 8'd0;
+        ended_len_reg = 13'd0;
+        ended_node_reg = 16'd0;
+        ended_peer_reg = 24'd0;
+        ended_win_id_reg = 16'd0;
+        ended_epoch_reg = 16'd0;
+        ended_msn_reg = 32'd0;
+        ended_q_key_reg = 32'd0;
+        ended_psn_reg = 24'd0;
+        ended_request_reg = 16'd0;
     end
 
     always @(posedge clk) begin
@@ -184,25 +188,25 @@ module card_recv_store_q16 (
         if (s_ready) begin
             addr_reg <= s_addr;
             qpn_reg <= s_qpn;
-            wr_id_reg <= s_wr_id;
-            status_reg <= s_status;
-            vf_reg <= s_vf;
-            len_reg <= s_len;
-            node_reg <= s_node;
-            peer_reg <= s_peer;
-            win_id_reg <= s_win_id;
-            epoch_reg <= s_epoch;
-            msn_reg <= s_msn;
-            q_key_reg <= s_q_key;
-            psn_reg <= s_psn;
-            request_reg <= s_request;
+            ended_wr_id_reg <= s_wr_id;
+            ended_status_reg <= s_status;
+            ended_vf_reg <= s_vf;
+            ended_len_reg <= s_len;
+            ended_node_reg <= s_node;
+            ended_peer_reg <= s_peer;
+            ended_win_id_reg <= s_win_id;
+            ended_epoch_reg <= s_epoch;
+            ended_msn_reg <= s_msn;
+            ended_q_key_reg <= s_q_key;
+            ended_psn_reg <= s_psn;
+            ended_request_reg <= s_request;
         end
 
-        if (accepted & !ended) begin
+        if (accepted & !last) begin
             open_reg <= open_reg + 16'd1;
             some_reg <= 1'b1;
         end
-        if (ended & !accepted) begin
+        if (last & !accepted) begin
             open_reg <= open_reg - 16'd1;
             some_reg <= open_reg != 16'd1;
         end

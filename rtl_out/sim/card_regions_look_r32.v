@@ -46,9 +46,9 @@ module card_regions_look_r32 (
 
     // Registers
     reg         s1_valid_reg;         // By stage: an access; its bytes; it has none; nothing so far forbids it.
-    reg  [12:0] s1_len_reg;
-    reg         s1_zero_reg;
-    reg         s1_good_reg;
+    reg  [12:0] s1_len_reg;           // Bytes of the access.
+    reg         s1_zero_reg;          // There are none.
+    reg         s1_good_reg;          // Nothing speaks against it so far.
     reg  [7:0]  s1_variant_reg;
     reg  [15:0] s1_pd_reg;
     reg  [63:0] s1_addr_reg;
@@ -57,17 +57,17 @@ module card_regions_look_r32 (
     reg         s1_top_reg;
     reg  [13:0] s1_end_reg;
     reg         s2_valid_reg;
-    reg  [12:0] s2_len_reg;
-    reg         s2_zero_reg;
-    reg         s2_good_reg;
+    reg  [12:0] s2_len_reg;           // Bytes of the access.
+    reg         s2_zero_reg;          // There are none.
+    reg         s2_good_reg;          // Nothing speaks against it so far.
     reg  [7:0]  s2_variant_reg;
     reg  [15:0] s2_pd_reg;
     reg  [63:0] s2_addr_reg;
     reg  [3:0]  s2_need_reg;
     reg         s3_valid_reg;
-    reg  [12:0] s3_len_reg;
-    reg         s3_zero_reg;
-    reg         s3_good_reg;
+    reg  [12:0] s3_len_reg;           // Bytes of the access.
+    reg         s3_zero_reg;          // There are none.
+    reg         s3_good_reg;          // Nothing speaks against it so far.
     reg         s3_same_pd_reg;
     reg         s3_same_variant_reg;
     reg  [32:0] s3_offset_reg;        // Offset of the access in the region, lower half; bit 32 is the borrow.
@@ -75,15 +75,15 @@ module card_regions_look_r32 (
     reg  [31:0] s3_base_reg;
     reg  [63:0] s3_length_reg;
     reg         s4_valid_reg;
-    reg  [12:0] s4_len_reg;
-    reg         s4_zero_reg;
-    reg         s4_good_reg;
+    reg  [12:0] s4_len_reg;           // Bytes of the access.
+    reg         s4_zero_reg;          // There are none.
+    reg         s4_good_reg;          // Nothing speaks against it so far.
     reg  [32:0] s4_offset_reg;        // Upper half of the offset.
     reg  [32:0] s4_left_reg;          // Bytes of the region behind the offset, lower half.
     reg  [31:0] s4_length_reg;
     reg         s5_valid_reg;
-    reg         s5_zero_reg;
-    reg         s5_good_reg;
+    reg         s5_zero_reg;          // There are none.
+    reg         s5_good_reg;          // Nothing speaks against it so far.
     reg  [32:0] s5_left_reg;          // Upper half.
     reg         s5_enough_reg;        // The lower half alone is enough for the access.
     reg         s6_valid_reg;

@@ -155,9 +155,9 @@ module card_send_q16 (
     reg         live_reg;        // The contexts are clean.
     reg  [3:0]  sweep_reg;       // Context to clean next.
     reg         d_valid_reg;     // A doorbell, and a word of a context, registered as they come from far.
-    reg  [3:0]  d_qpn_reg;
-    reg  [1:0]  d_kind_reg;
-    reg  [15:0] d_index_reg;
+    reg  [3:0]  d_qpn_reg;       // Queue pair.
+    reg  [1:0]  d_kind_reg;      // 0 send, 1 receive, 2 complete, 3 arm.
+    reg  [15:0] d_index_reg;     // New index of the ring.
     reg         c_valid_reg;
     reg  [3:0]  c_qpn_reg;
     reg  [63:0] c_data_reg;

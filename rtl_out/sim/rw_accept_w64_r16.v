@@ -109,46 +109,46 @@ module rw_accept_w64_r16 (
     reg  [3:0]  opened_wptr_reg;
     reg  [32:0] opened_id_reg;
     reg         s1_valid_reg;
-    reg         s1_init_reg;
-    reg  [15:0] s1_wptr_reg;
-    reg  [15:0] s1_gen_reg;
-    reg  [15:0] s1_src_reg;
-    reg  [21:0] s1_pidx_reg;
-    reg         s1_tail_reg;
-    reg  [12:0] s1_len_reg;
+    reg         s1_init_reg;         // A row is cleared, and there is no packet.
+    reg  [15:0] s1_wptr_reg;         // Window.
+    reg  [15:0] s1_gen_reg;          // Incarnation of the window.
+    reg  [15:0] s1_src_reg;          // Who sent the packet.
+    reg  [21:0] s1_pidx_reg;         // Number of the packet.
+    reg         s1_tail_reg;         // It is the last packet of the transfer.
+    reg  [12:0] s1_len_reg;          // Bytes of payload.
     reg         s2_valid_reg;
-    reg         s2_init_reg;
-    reg  [15:0] s2_wptr_reg;
-    reg  [15:0] s2_gen_reg;
-    reg  [15:0] s2_src_reg;
-    reg  [21:0] s2_pidx_reg;
-    reg         s2_tail_reg;
-    reg  [12:0] s2_len_reg;
-    reg  [4:0]  s2_word_reg;
+    reg         s2_init_reg;         // A row is cleared, and there is no packet.
+    reg  [15:0] s2_wptr_reg;         // Window.
+    reg  [15:0] s2_gen_reg;          // Incarnation of the window.
+    reg  [15:0] s2_src_reg;          // Who sent the packet.
+    reg  [21:0] s2_pidx_reg;         // Number of the packet.
+    reg         s2_tail_reg;         // It is the last packet of the transfer.
+    reg  [12:0] s2_len_reg;          // Bytes of payload.
+    reg  [4:0]  s2_word_reg;         // Word of the bitmap.
     reg         s2_row6_reg;         // Same row as the record in stage 6, in stage 7.
     reg         s2_row7_reg;
     reg         s3_valid_reg;
-    reg         s3_init_reg;
-    reg  [15:0] s3_wptr_reg;
-    reg  [15:0] s3_gen_reg;
-    reg  [15:0] s3_src_reg;
-    reg  [21:0] s3_pidx_reg;
-    reg         s3_tail_reg;
-    reg  [12:0] s3_len_reg;
-    reg  [4:0]  s3_word_reg;
+    reg         s3_init_reg;         // A row is cleared, and there is no packet.
+    reg  [15:0] s3_wptr_reg;         // Window.
+    reg  [15:0] s3_gen_reg;          // Incarnation of the window.
+    reg  [15:0] s3_src_reg;          // Who sent the packet.
+    reg  [21:0] s3_pidx_reg;         // Number of the packet.
+    reg         s3_tail_reg;         // It is the last packet of the transfer.
+    reg  [12:0] s3_len_reg;          // Bytes of payload.
+    reg  [4:0]  s3_word_reg;         // Word of the bitmap.
     reg  [21:0] s3_base_reg;         // First hole.
     reg  [1:0]  s3_from_reg;         // Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
     reg         s3_row6_reg;         // Same row as the record in stage 6; as any of those in stages 6 to 8.
     reg         s3_forward_reg;
     reg  [12:0] late_row_reg;        // The row as the records in stages 7 and 8 leave it, 0 if it is not theirs.
     reg         s4_valid_reg;
-    reg         s4_init_reg;
-    reg  [15:0] s4_wptr_reg;
-    reg  [15:0] s4_gen_reg;
-    reg  [21:0] s4_pidx_reg;
-    reg         s4_tail_reg;
-    reg  [12:0] s4_len_reg;
-    reg  [4:0]  s4_word_reg;
+    reg         s4_init_reg;         // A row is cleared, and there is no packet.
+    reg  [15:0] s4_wptr_reg;         // Window.
+    reg  [15:0] s4_gen_reg;          // Incarnation of the window.
+    reg  [21:0] s4_pidx_reg;         // Number of the packet.
+    reg         s4_tail_reg;         // It is the last packet of the transfer.
+    reg  [12:0] s4_len_reg;          // Bytes of payload.
+    reg  [4:0]  s4_word_reg;         // Word of the bitmap.
     reg  [63:0] s4_addr_reg;
     reg  [31:0] s4_rkey_reg;
     reg  [25:0] s4_offset_reg;       // Where the payload begins in its region, divided by 256.
@@ -171,14 +171,14 @@ module rw_accept_w64_r16 (
     reg         s4_row5_reg;
     reg         s4_place5_reg;       // Same place in a word and same lap as the packet just before.
     reg         s5_valid_reg;
-    reg  [15:0] s5_wptr_reg;
-    reg  [15:0] s5_gen_reg;
-    reg  [21:0] s5_pidx_reg;
+    reg  [15:0] s5_wptr_reg;         // Window.
+    reg  [15:0] s5_gen_reg;          // Incarnation of the window.
+    reg  [21:0] s5_pidx_reg;         // Number of the packet.
+    reg         s5_tail_reg;         // It is the last packet of the transfer.
+    reg  [12:0] s5_len_reg;          // Bytes of payload.
+    reg  [4:0]  s5_word_reg;         // Word of the bitmap.
     reg  [11:0] s5_pidx_1_reg;
     reg         s5_clear_reg;
-    reg         s5_tail_reg;
-    reg  [12:0] s5_len_reg;
-    reg  [4:0]  s5_word_reg;
     reg  [63:0] s5_addr_reg;
     reg  [31:0] s5_rkey_reg;
     reg  [3:0]  s5_fail_reg;
@@ -208,12 +208,12 @@ module rw_accept_w64_r16 (
     reg         s6_below_reg;
     reg         s6_above_reg;
     reg         s6_dup_reg;
-    reg  [15:0] s6_wptr_reg;
-    reg  [4:0]  s6_word_reg;
+    reg  [15:0] s6_wptr_reg;         // Window.
+    reg         s6_tail_reg;         // It is the last packet of the transfer.
+    reg  [4:0]  s6_word_reg;         // Word of the bitmap.
     reg  [31:0] s6_bits_reg;
     reg  [12:0] s6_row_reg;
-    reg         s6_tail_reg;         // The packet is taken and says that it is the last one.
-    reg  [15:0] s6_last_rx_reg;
+    reg  [15:0] s6_last_rx_reg;      // The packet is taken and says that it is the last one.
     reg         s6_raised_reg;       // The packet is taken and the highest so far; its number plus one.
     reg  [11:0] s6_pidx_1_reg;
     reg         s7_valid_reg;
@@ -515,11 +515,11 @@ module rw_accept_w64_r16 (
         s5_wptr_reg = 16'd0;
         s5_gen_reg = 16'd0;
         s5_pidx_reg = 22'd0;
-        s5_pidx_1_reg = 12'd0;
-        s5_clear_reg = 1'b0;
         s5_tail_reg = 1'b0;
         s5_len_reg = 13'd0;
         s5_word_reg = 5'd0;
+        s5_pidx_1_reg = 12'd0;
+        s5_clear_reg = 1'b0;
         s5_addr_reg = 64'd0;
         s5_rkey_reg = 32'd0;
         s5_fail_reg = 4'd0;
@@ -548,10 +548,10 @@ module rw_accept_w64_r16 (
         s6_above_reg = 1'b0;
         s6_dup_reg = 1'b0;
         s6_wptr_reg = 16'd0;
+        s6_tail_reg = 1'b0;
         s6_word_reg = 5'd0;
         s6_bits_reg = 32'd0;
         s6_row_reg = 13'd0;
-        s6_tail_reg = 1'b0;
         s6_last_rx_reg = 16'd0;
         s6_raised_reg = 1'b0;
         s6_pidx_1_reg = 12'd0;
@@ -689,10 +689,10 @@ module rw_accept_w64_r16 (
         s5_wptr_reg <= s4_wptr_reg;
         s5_gen_reg <= s4_gen_reg;
         s5_pidx_reg <= s4_pidx_reg;
-        s5_pidx_1_reg <= s4_pidx_reg[11:0] + 12'd1;
         s5_tail_reg <= s4_tail_reg;
         s5_len_reg <= s4_len_reg;
         s5_word_reg <= s4_word_reg;
+        s5_pidx_1_reg <= s4_pidx_reg[11:0] + 12'd1;
         s5_addr_reg <= s4_addr_reg + {30'd0, s4_offset_reg, 8'd0};
         s5_rkey_reg <= s4_rkey_reg;
         s5_onehot_reg <= s4_onehot_reg;
@@ -750,6 +750,8 @@ module rw_accept_w64_r16 (
 
         s6_pidx_1_reg <= s5_pidx_1_reg;
         s6_raised_reg <= take & s5_new_highest_reg & (!with_raised | s5_after_last_reg);
+        s6_wptr_reg <= s5_wptr_reg;
+        s6_word_reg <= s5_word_reg;
         s6_tail_reg <= take & s5_tail_reg;
 
         // Who writes the row has passed the checks.
@@ -758,8 +760,6 @@ module rw_accept_w64_r16 (
         s6_valid_reg <= s5_valid_reg & !s5_clear_reg;
         s6_write_row_reg <= s5_known_reg | s5_clear_reg;
         s6_write_bits_reg <= take | s5_clear_reg;
-        s6_wptr_reg <= s5_wptr_reg;
-        s6_word_reg <= s5_word_reg;
         s7_valid_reg <= s6_valid_reg;
 
         s7_reason_reg <= s6_fail_reg;

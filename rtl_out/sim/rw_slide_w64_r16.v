@@ -63,33 +63,33 @@ module rw_slide_w64_r16 (
     reg         again_due_reg;
     reg  [3:0]  turn_reg;         // Window whose turn it is; one clock of eight is for turns only.
     reg  [2:0]  count_reg;
-    reg         v1_due_reg;       // The windows visited.
-    reg         v2_due_reg;
-    reg         v3_due_reg;
-    reg         v4_due_reg;
-    reg         v5_due_reg;
-    reg         v6_due_reg;
-    reg         v7_due_reg;
-    reg         v8_due_reg;
-    reg  [3:0]  v1_wptr_reg;
-    reg  [3:0]  v2_wptr_reg;
-    reg  [3:0]  v3_wptr_reg;
-    reg  [3:0]  v4_wptr_reg;
-    reg  [3:0]  v5_wptr_reg;
-    reg  [3:0]  v6_wptr_reg;
-    reg  [3:0]  v7_wptr_reg;
-    reg  [3:0]  v8_wptr_reg;
+    reg         v1_due_reg;       // The windows visited. A credit update is due.
+    reg  [3:0]  v1_wptr_reg;      // Window.
+    reg         v2_due_reg;       // A credit update is due.
+    reg  [3:0]  v2_wptr_reg;      // Window.
+    reg         v3_due_reg;       // A credit update is due.
+    reg  [3:0]  v3_wptr_reg;      // Window.
     reg         v3_stale_reg;     // wbase was written since it was read.
-    reg         v4_stale_reg;
-    reg         v5_stale_reg;
-    reg         v6_stale_reg;
-    reg         v7_stale_reg;
-    reg         v8_stale_reg;
-    reg  [21:0] v4_base_reg;
-    reg  [21:0] v5_base_reg;
-    reg  [21:0] v6_base_reg;
-    reg  [21:0] v7_base_reg;
-    reg  [21:0] v8_base_reg;
+    reg         v4_due_reg;       // A credit update is due.
+    reg  [3:0]  v4_wptr_reg;      // Window.
+    reg         v4_stale_reg;     // wbase was written since it was read.
+    reg  [21:0] v4_base_reg;      // wbase.
+    reg         v5_due_reg;       // A credit update is due.
+    reg  [3:0]  v5_wptr_reg;      // Window.
+    reg         v5_stale_reg;     // wbase was written since it was read.
+    reg  [21:0] v5_base_reg;      // wbase.
+    reg         v6_due_reg;       // A credit update is due.
+    reg  [3:0]  v6_wptr_reg;      // Window.
+    reg         v6_stale_reg;     // wbase was written since it was read.
+    reg  [21:0] v6_base_reg;      // wbase.
+    reg         v7_due_reg;       // A credit update is due.
+    reg  [3:0]  v7_wptr_reg;      // Window.
+    reg         v7_stale_reg;     // wbase was written since it was read.
+    reg  [21:0] v7_base_reg;      // wbase.
+    reg         v8_due_reg;       // A credit update is due.
+    reg  [3:0]  v8_wptr_reg;      // Window.
+    reg         v8_stale_reg;     // wbase was written since it was read.
+    reg  [21:0] v8_base_reg;      // wbase.
     reg  [21:0] v9_base_reg;
     reg  [31:0] v6_missing_reg;   // The packets of the word from wbase on that have not arrived.
     reg  [21:0] v8_beyond_reg;    // The first one of the next word.
@@ -106,7 +106,7 @@ module rw_slide_w64_r16 (
     wire        told;
     wire        lost;              // The window in again_wptr finds no place.
     wire        waiting;
-    wire        v8_now_stale;
+    wire        v8_now_stale;      // wbase was written since it was read.
     wire        v3_index;
     wire        v5_lap;
     wire [31:0] v5_received;
@@ -206,31 +206,31 @@ module rw_slide_w64_r16 (
         turn_reg = 4'd0;
         count_reg = 3'd0;
         v1_due_reg = 1'b0;
-        v2_due_reg = 1'b0;
-        v3_due_reg = 1'b0;
-        v4_due_reg = 1'b0;
-        v5_due_reg = 1'b0;
-        v6_due_reg = 1'b0;
-        v7_due_reg = 1'b0;
-        v8_due_reg = 1'b0;
         v1_wptr_reg = 4'd0;
+        v2_due_reg = 1'b0;
         v2_wptr_reg = 4'd0;
+        v3_due_reg = 1'b0;
         v3_wptr_reg = 4'd0;
-        v4_wptr_reg = 4'd0;
-        v5_wptr_reg = 4'd0;
-        v6_wptr_reg = 4'd0;
-        v7_wptr_reg = 4'd0;
-        v8_wptr_reg = 4'd0;
         v3_stale_reg = 1'b0;
+        v4_due_reg = 1'b0;
+        v4_wptr_reg = 4'd0;
         v4_stale_reg = 1'b0;
-        v5_stale_reg = 1'b0;
-        v6_stale_reg = 1'b0;
-        v7_stale_reg = 1'b0;
-        v8_stale_reg = 1'b0;
         v4_base_reg = 22'd0;
+        v5_due_reg = 1'b0;
+        v5_wptr_reg = 4'd0;
+        v5_stale_reg = 1'b0;
         v5_base_reg = 22'd0;
+        v6_due_reg = 1'b0;
+        v6_wptr_reg = 4'd0;
+        v6_stale_reg = 1'b0;
         v6_base_reg = 22'd0;
+        v7_due_reg = 1'b0;
+        v7_wptr_reg = 4'd0;
+        v7_stale_reg = 1'b0;
         v7_base_reg = 22'd0;
+        v8_due_reg = 1'b0;
+        v8_wptr_reg = 4'd0;
+        v8_stale_reg = 1'b0;
         v8_base_reg = 22'd0;
         v9_base_reg = 22'd0;
         v6_missing_reg = 32'd0;
@@ -256,34 +256,34 @@ module rw_slide_w64_r16 (
         end
 
         v2_due_reg <= v1_due_reg;
+        v2_wptr_reg <= v1_wptr_reg;
         v3_due_reg <= v2_due_reg;
+        v3_wptr_reg <= v2_wptr_reg;
         v4_due_reg <= v3_due_reg;
+        v4_wptr_reg <= v3_wptr_reg;
         v5_due_reg <= v4_due_reg;
+        v5_wptr_reg <= v4_wptr_reg;
+        v5_base_reg <= v4_base_reg;
         v6_due_reg <= v5_due_reg;
+        v6_wptr_reg <= v5_wptr_reg;
+        v6_base_reg <= v5_base_reg;
         v7_due_reg <= v6_due_reg;
+        v7_wptr_reg <= v6_wptr_reg;
+        v7_base_reg <= v6_base_reg;
 
         // Not of the transfer before.
-        v8_due_reg <= v7_due_reg & (|v7_base_reg);
+        v8_wptr_reg <= v7_wptr_reg;
 
-        v2_wptr_reg <= v1_wptr_reg;
-        v3_wptr_reg <= v2_wptr_reg;
+        v8_base_reg <= v7_base_reg;
+        v8_due_reg <= v7_due_reg & (|v7_base_reg);
         v3_stale_reg <= en_reg & (wptr_reg == v2_wptr_reg);
         v4_base_reg <= bases_rd_data;
-        v4_wptr_reg <= v3_wptr_reg;
         v4_stale_reg <= v3_stale_reg | (en_reg & (wptr_reg == v3_wptr_reg));
-        v5_base_reg <= v4_base_reg;
-        v5_wptr_reg <= v4_wptr_reg;
         v5_stale_reg <= v4_stale_reg | (en_reg & (wptr_reg == v4_wptr_reg));
         v6_missing_reg <= ~v5_received & (~32'd0 << v5_base_reg[4:0]);
-        v6_base_reg <= v5_base_reg;
-        v6_wptr_reg <= v5_wptr_reg;
         v6_stale_reg <= v5_stale_reg | (en_reg & (wptr_reg == v5_wptr_reg));
-        v7_base_reg <= v6_base_reg;
-        v7_wptr_reg <= v6_wptr_reg;
         v7_stale_reg <= v6_stale_reg | (en_reg & (wptr_reg == v6_wptr_reg));
-        v8_base_reg <= v7_base_reg;
         v8_beyond_reg <= {v7_base_reg[21:5] + 17'd1, 5'd0};
-        v8_wptr_reg <= v7_wptr_reg;
         v8_stale_reg <= v7_stale_reg | (en_reg & (wptr_reg == v7_wptr_reg));
         v9_idle_reg <= v8_now_stale | clear_valid;
         v9_again_reg <= moved | (v8_due_reg & (v8_now_stale | clear_valid));

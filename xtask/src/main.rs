@@ -65,6 +65,9 @@ enum Task {
     Same {
         /// A revision that git knows.
         revision: String,
+        /// Of modules that are not the same by text, ask Yosys for a proof.
+        #[arg(long)]
+        prove: bool,
     },
 }
 
@@ -89,6 +92,6 @@ fn run(task: Task) -> Result<()> {
         Task::Check { block, options } => check::run(&block, &options),
         Task::Conformance { check } => conformance::run(check),
         Task::Mutate { blocks, options } => mutate::run(&blocks, options),
-        Task::Same { revision } => same::run(&revision),
+        Task::Same { revision, prove } => same::run(&revision, prove),
     }
 }

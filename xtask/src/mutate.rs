@@ -6,7 +6,7 @@
 //! What no test notices is compared with the original; a mutant that cannot be told from it
 //! counts as equivalent.
 
-mod below;
+pub mod below;
 mod blocks;
 mod pool;
 mod runs;

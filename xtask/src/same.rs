@@ -3,7 +3,9 @@
 //!
 //! Comments and layout are taken away. What stands directly in a module is compared as a set: ports, declarations, `assign`,
 //! `always`, instances, and the connections of an instance. Within an `always` the order counts; within an `initial` it does
-//! not. So two files that are the same describe the same logic; two that are not may still do.
+//! not. So two files that are the same describe the same logic; two that are not may still do: with `--prove`, Yosys is asked.
+
+mod prove;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -15,8 +17,8 @@ use crate::workspace;
 /// Characters of a part that are printed.
 const SHOWN: usize = 160;
 
-/// Compares `rtl_out` of the working tree with that of a revision.
-pub fn run(revision: &str) -> Result<()> {
+/// Compares `rtl_out` of the working tree with that of a revision; what is not the same by text, by proof if that is wanted.
+pub fn run(revision: &str, by_proof: bool) -> Result<()> {
     let before = listed(&["ls-tree", "-r", "--name-only", revision, "rtl_out"])?;
     let now = listed(&["ls-files", "rtl_out"])?;
     let verilog = |name: &&String| name.ends_with(".v");
@@ -32,6 +34,10 @@ pub fn run(revision: &str) -> Result<()> {
             lines => other.push((name, lines)),
         }
     }
+    let texts = other.len();
+    if by_proof {
+        other = unproven(revision, other)?;
+    }
     for (name, lines) in &other {
         println!("{name}");
         for line in lines.iter().take(6) {
@@ -39,14 +45,83 @@ pub fn run(revision: &str) -> Result<()> {
             println!("    {shown}");
         }
     }
-    println!(
-        "{same} files say the same as at {revision}, {} do not",
-        other.len()
-    );
-    if !other.is_empty() {
-        bail!("the generated Verilog is another; by text alone nothing is known of its logic");
+    println!("{same} files say the same as at {revision}, {texts} do not");
+    if by_proof {
+        let proven = texts - other.len();
+        println!("{proven} of these are proven to be the same machine");
     }
-    Ok(())
+    match (other.is_empty(), by_proof) {
+        (true, _) => Ok(()),
+        (_, true) => bail!("the generated Verilog is another, or no proof was found"),
+        _ => bail!("the generated Verilog is another; by text alone nothing is known of its logic"),
+    }
+}
+
+/// A file, and the parts in which it differs.
+type Different<'a> = (&'a String, Vec<String>);
+
+/// Those of the files for which there is no proof.
+fn unproven<'a>(revision: &str, other: Vec<Different<'a>>) -> Result<Vec<Different<'a>>> {
+    let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let mut sets: BTreeMap<String, [Texts; 2]> = BTreeMap::new();
+    let mut known: BTreeMap<[String; 2], bool> = BTreeMap::new();
+    let mut left = vec![];
+    for (name, lines) in other {
+        let Some(preset) = folder(name) else { continue };
+        if !sets.contains_key(&preset) {
+            let both = [texts(Some(revision), &preset)?, texts(None, &preset)?];
+            sets.insert(preset.clone(), both);
+        }
+        let [old, new] = &sets[&preset];
+        let module = name
+            .rsplit('/')
+            .next()
+            .unwrap_or(name)
+            .trim_end_matches(".v");
+        let pair = [old, new].map(|texts| texts.get(module).cloned().unwrap_or_default());
+        let proven = match known.get(&pair) {
+            Some(proven) => *proven,
+            None if pair.iter().any(String::is_empty) => false,
+            None => {
+                let place = workspace::root().join("target/same").join(module);
+                let proven = prove::is_same(module, old, new, &place)?;
+                println!("{} {name}", if proven { "proven" } else { "NOT PROVEN" });
+                known.insert(pair, proven);
+                proven
+            }
+        };
+        if !proven {
+            left.push((name, lines));
+        }
+    }
+    Ok(left)
+}
+
+/// Texts by module.
+type Texts = BTreeMap<String, String>;
+
+/// The modules of a folder and those of the library, of a revision or of the working tree.
+fn texts(revision: Option<&str>, folder: &str) -> Result<Texts> {
+    let mut all = Texts::new();
+    for folder in ["rtl_out/lib", folder] {
+        let names = match revision {
+            Some(revision) => listed(&["ls-tree", "-r", "--name-only", revision, folder])?,
+            None => listed(&["ls-files", folder])?,
+        };
+        for name in names.iter().filter(|name| name.ends_with(".v")) {
+            let text = match revision {
+                Some(revision) => git(&["show", &format!("{revision}:{name}")])?,
+                None => std::fs::read_to_string(workspace::root().join(name)).unwrap_or_default(),
+            };
+            let module = name
+                .rsplit('/')
+                .next()
+                .unwrap_or(name)
+                .trim_end_matches(".v");
+            all.insert(module.to_owned(), text);
+        }
+    }
+    Ok(all)
 }
 
 fn listed(arguments: &[&str]) -> Result<BTreeSet<String>> {

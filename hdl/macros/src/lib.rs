@@ -1,7 +1,9 @@
-//! What a block is declared and described with: `hdl_module!` and `#[hdl_gen]`.
+//! What a block is declared and described with: `hdl_module!`, `hdl_bus!`, `hdl_record!` and `#[hdl_gen]`.
 
 mod bus;
+mod literal;
 mod module;
+mod record;
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -40,8 +42,35 @@ pub fn hdl_bus(bus: TokenStream) -> TokenStream {
         .into()
 }
 
+/// Declares a record: named fields that travel together, as one value of a register, a local signal or a bus. It may have
+/// const generics. In Verilog each field is a signal of its own, called after what holds the record and after the field.
+///
+/// A kernel reads `self.stage.q.val().kind`, assigns `self.stage.d.next.kind = ...`, a whole record, or a new one:
+/// `self.stage.d.next = Stage { kind: ..., qpn: ... };`, with `..self.stage.q.val()` for what stays.
+/// `to_bits()` makes a word of it, for a memory, and `into()` a record of such a word.
+///
+/// `#[verilog("type")]` in front of a field gives it another name in Verilog.
+///
+/// The fields lie one behind the other, the first in the lowest bits; or as `tributary-protocol` declares, and then `_` is
+/// the type of a field that has the declared width, the name is the declared one, and no field may be missing:
+///
+/// - `#[words(LIST, BYTES)]`: places in little-endian 64-bit words. `into()` takes one word too, and then each word of the
+///   record is that one: of the word that it is, the fields are right;
+/// - `#[header(HEADER)]`: a header as it travels, its first bit on top.
+///
+/// Or they lie where each says: `#[bits(64)]` in front of the record, `#[at(BIT)]` in front of a field.
+#[proc_macro]
+pub fn hdl_record(record: TokenStream) -> TokenStream {
+    let record = syn::parse_macro_input!(record as syn::DeriveInput);
+    let expanded = record::expand(record);
+    expanded
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
 /// rust-hdl's `hdl_gen`, which sees no comments: each line comment of the kernel becomes a `comment!` in front of the
 /// statement that it stands before. One before an arm of a `match` goes into the arm.
+/// A record that is assigned as a whole (`self.x.next = Name { ... };`) becomes an assignment to each field.
 /// Beside `update` comes the `timing` that carries the block's declaration to the Verilog writer.
 #[proc_macro_attribute]
 pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
@@ -49,15 +78,21 @@ pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
         Ok(attribute) => attribute,
         Err(error) => panic!("{error}"),
     };
+    let mut checks = proc_macro2::TokenStream::new();
     let kernel = kernel.into_iter().map(|tree| match tree {
         TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
-            let mut comments = comments(&body);
-            block(&body, &mut comments)
+            let mut kernel = Kernel {
+                comments: comments(&body),
+                checks: &mut checks,
+            };
+            block(&body, &mut kernel)
         }
         other => other,
     });
+    let kernel: Vec<TokenTree> = kernel.collect();
     let timing: TokenStream = quote::quote! {
         fn timing(&self) -> Vec<::rust_hdl::prelude::TimingInfo> {
+            #checks
             Self::module_info().into_timing()
         }
     }
@@ -72,6 +107,12 @@ pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
 
 /// A line and what it says.
 type Comment = (usize, String);
+
+/// What is left to be said, and what the compiler is to check.
+struct Kernel<'a> {
+    comments: VecDeque<Comment>,
+    checks: &'a mut proc_macro2::TokenStream,
+}
 
 /// The line comments of a function's body, in order.
 fn comments(body: &Group) -> VecDeque<Comment> {
@@ -114,21 +155,49 @@ fn renewed(old: &Group, trees: Vec<TokenTree>) -> TokenTree {
 }
 
 /// A block of statements with its comments.
-fn block(body: &Group, comments: &mut VecDeque<Comment>) -> TokenTree {
+fn block(body: &Group, kernel: &mut Kernel<'_>) -> TokenTree {
     let mut out = Vec::new();
     let mut trees = body.stream().into_iter().peekable();
     while let Some(first) = trees.peek() {
-        take(comments, first.span().line(), &mut out);
-        statement(&mut trees, comments, &mut out);
+        take(&mut kernel.comments, first.span().line(), &mut out);
+        match is_word(trees.peek(), "self") {
+            true => assignment(&mut trees, kernel, &mut out),
+            false => statement(&mut trees, kernel, &mut out),
+        }
     }
-    take(comments, body.span_close().line() + 1, &mut out);
+    take(&mut kernel.comments, body.span_close().line() + 1, &mut out);
     renewed(body, out)
 }
 
-/// One statement: up to a `;`, or to the end of a block that no `else` follows.
+/// One assignment, up to its `;`.
+fn assignment(
+    trees: &mut Peekable<impl Iterator<Item = TokenTree>>,
+    kernel: &mut Kernel<'_>,
+    out: &mut Vec<TokenTree>,
+) {
+    let mut all: Vec<TokenTree> = vec![];
+    for tree in trees {
+        if is_sign(&tree, ';') {
+            match all.last() {
+                Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
+                    literal::expand(&all, &mut kernel.comments, out, kernel.checks);
+                }
+                _ => {
+                    out.append(&mut all);
+                    out.push(tree);
+                }
+            }
+            return;
+        }
+        all.push(tree);
+    }
+    out.append(&mut all);
+}
+
+/// Another statement: up to a `;`, or to the end of a block that no `else` follows.
 fn statement(
     trees: &mut Peekable<impl Iterator<Item = TokenTree>>,
-    comments: &mut VecDeque<Comment>,
+    kernel: &mut Kernel<'_>,
     out: &mut Vec<TokenTree>,
 ) {
     let is_match = is_word(trees.peek(), "match");
@@ -136,8 +205,8 @@ fn statement(
         match &tree {
             TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
                 out.push(match is_match {
-                    true => arms(body, comments),
-                    false => block(body, comments),
+                    true => arms(body, kernel),
+                    false => block(body, kernel),
                 });
                 if !is_word(trees.peek(), "else") {
                     return;
@@ -155,9 +224,9 @@ fn statement(
 }
 
 /// The arms of a `match`.
-fn arms(body: &Group, comments: &mut VecDeque<Comment>) -> TokenTree {
+fn arms(body: &Group, kernel: &mut Kernel<'_>) -> TokenTree {
     let trees = body.stream().into_iter().map(|tree| match tree {
-        TokenTree::Group(arm) if arm.delimiter() == Delimiter::Brace => block(&arm, comments),
+        TokenTree::Group(arm) if arm.delimiter() == Delimiter::Brace => block(&arm, kernel),
         other => other,
     });
     let trees = trees.collect();

@@ -2,15 +2,9 @@
 
 use crate::prelude::*;
 
-hdl_bus! {
-    /// A request of a queue pair has ended: its completion. Q bits for a queue pair.
-    pub struct Completion<const Q: usize> {
-        /// A completion is offered.
-        valid: Bit,
-        /// It is taken.
-        #[back] ready: Bit,
-        /// Queue pair.
-        qpn: Bits<Q>,
+hdl_record! {
+    /// How a request has ended.
+    pub struct Ended {
         /// The user's name for the request.
         wr_id: Bits<64>,
         /// How the request ended.
@@ -35,6 +29,30 @@ hdl_bus! {
         psn: Bits<24>,
         /// Number of the request in its ring.
         request: Bits<16>,
+    }
+}
+
+hdl_record! {
+    /// How a request of a queue pair has ended.
+    pub struct EndedPair {
+        /// How it ended.
+        of: Ended,
+        /// Queue pair.
+        qpn: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// A request of a queue pair has ended: its completion. Q bits for a queue pair.
+    pub struct Completion<const Q: usize> {
+        /// A completion is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// How its request has ended.
+        of: Ended,
     }
 }
 

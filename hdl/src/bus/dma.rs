@@ -2,13 +2,9 @@
 
 use crate::prelude::*;
 
-hdl_bus! {
-    /// A read or a write of host memory.
-    pub struct DmaRequest {
-        /// A request is offered.
-        valid: Bit,
-        /// It is taken.
-        #[back] ready: Bit,
+hdl_record! {
+    /// Bytes to read or to write.
+    pub struct DmaJob {
         /// Host address of the first byte.
         addr: Bits<64>,
         /// Bytes.
@@ -19,12 +15,20 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// What a read of host memory brought.
-    pub struct DmaReadWords {
-        /// A word is offered.
+    /// A read or a write of host memory.
+    pub struct DmaRequest {
+        /// A request is offered.
         valid: Bit,
         /// It is taken.
         #[back] ready: Bit,
+        /// Bytes to read or to write.
+        of: DmaJob,
+    }
+}
+
+hdl_record! {
+    /// A word of what was read.
+    pub struct DmaReadWord {
         /// The word; its first byte is in bits 7:0.
         data: Bits<64>,
         /// Bytes in it, less one.
@@ -39,12 +43,20 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// What a read of host memory brought, whole words only.
-    pub struct DmaWords {
+    /// What a read of host memory brought.
+    pub struct DmaReadWords {
         /// A word is offered.
         valid: Bit,
         /// It is taken.
         #[back] ready: Bit,
+        /// A word of what was read.
+        of: DmaReadWord,
+    }
+}
+
+hdl_record! {
+    /// A whole word of what was read.
+    pub struct DmaWord {
         /// The word; its first byte is in bits 7:0.
         data: Bits<64>,
         /// It is the last word of its request.
@@ -53,6 +65,18 @@ hdl_bus! {
         error: Bit,
         /// Context of the request.
         ctx: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// What a read of host memory brought, whole words only.
+    pub struct DmaWords {
+        /// A word is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// A whole word of what was read.
+        of: DmaWord,
     }
 }
 

@@ -2,11 +2,9 @@
 
 use crate::prelude::*;
 
-hdl_bus! {
-    /// A doorbell of a queue pair; pulse.
-    pub struct Doorbell<const Q: usize> {
-        /// The host writes a doorbell.
-        valid: Bit,
+hdl_record! {
+    /// What the host writes to a doorbell.
+    pub struct RingDoorbell<const Q: usize> {
         /// Queue pair.
         qpn: Bits<Q>,
         /// 0 send, 1 receive, 2 complete, 3 arm.
@@ -17,14 +15,32 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// The index of a ring changes; pulse.
-    pub struct RingIndex<const Q: usize> {
-        /// The index changes.
+    /// A doorbell of a queue pair; pulse.
+    pub struct Doorbell<const Q: usize> {
+        /// The host writes a doorbell.
         valid: Bit,
+        /// Which, and what.
+        of: RingDoorbell<Q>,
+    }
+}
+
+hdl_record! {
+    /// How far a ring has come.
+    pub struct RingPosition<const Q: usize> {
         /// Queue pair.
         qpn: Bits<Q>,
         /// Requests ever, modulo 2^16.
         index: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// The index of a ring changes; pulse.
+    pub struct RingIndex<const Q: usize> {
+        /// The index changes.
+        valid: Bit,
+        /// How far a ring has come.
+        of: RingPosition<Q>,
     }
 }
 
@@ -64,11 +80,9 @@ hdl_bus! {
     }
 }
 
-hdl_bus! {
-    /// A word of the context of a queue pair; pulse.
-    pub struct Context<const Q: usize> {
-        /// A word is written; it counts from the next clock on.
-        valid: Bit,
+hdl_record! {
+    /// A word of the context of a queue pair.
+    pub struct ContextWord<const Q: usize> {
         /// Queue pair.
         qpn: Bits<Q>,
         /// Which word.
@@ -79,10 +93,18 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// A window of one-sided operations is made or ended, while nothing is under way.
-    pub struct WindowSet<const Q: usize> {
-        /// A window is made or ended.
+    /// A word of the context of a queue pair; pulse.
+    pub struct Context<const Q: usize> {
+        /// A word is written; it counts from the next clock on.
         valid: Bit,
+        /// Which, and what.
+        of: ContextWord<Q>,
+    }
+}
+
+hdl_record! {
+    /// A window of one-sided operations, made or ended.
+    pub struct OneSidedWindow<const Q: usize> {
         /// Which.
         index: Bits<8>,
         /// It is there from now on.
@@ -95,6 +117,16 @@ hdl_bus! {
         peer: Bits<24>,
         /// Epoch.
         epoch: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// A window of one-sided operations is made or ended, while nothing is under way.
+    pub struct WindowSet<const Q: usize> {
+        /// A window is made or ended.
+        valid: Bit,
+        /// A window of one-sided operations, made or ended.
+        of: OneSidedWindow<Q>,
         /// It is done; pulse.
         #[back] done: Bit,
         /// The window was there before.

@@ -2,15 +2,9 @@
 
 use crate::prelude::*;
 
-hdl_bus! {
-    /// A request that has arrived, but its payload.
-    pub struct Request {
-        /// A request is offered.
-        valid: Bit,
-        /// It is taken; pulse.
-        #[back] ready: Bit,
-        /// With ready: its payload is not wanted.
-        #[back] drop: Bit,
+hdl_record! {
+    /// A request, but its payload.
+    pub struct Arrived {
         /// Node that sent it.
         node: Bits<16>,
         /// Queue pair that it is for.
@@ -37,12 +31,22 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// An acknowledgement that has arrived.
-    pub struct AckTaken {
-        /// An acknowledgement is offered.
+    /// A request that has arrived, but its payload.
+    pub struct Request {
+        /// A request is offered.
         valid: Bit,
-        /// It is taken.
+        /// It is taken; pulse.
         #[back] ready: Bit,
+        /// With ready: its payload is not wanted.
+        #[back] drop: Bit,
+        /// A request, but its payload.
+        of: Arrived,
+    }
+}
+
+hdl_record! {
+    /// An acknowledgement.
+    pub struct AckArrived {
         /// Node that sent it.
         node: Bits<16>,
         /// Queue pair of the request.
@@ -67,32 +71,26 @@ hdl_bus! {
 }
 
 hdl_bus! {
+    /// An acknowledgement that has arrived.
+    pub struct AckTaken {
+        /// An acknowledgement is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// An acknowledgement.
+        of: AckArrived,
+    }
+}
+
+hdl_bus! {
     /// An acknowledgement that has arrived, or the end of a request in two steps.
     pub struct AckOrClaim {
         /// An acknowledgement is offered.
         valid: Bit,
         /// It is taken.
         #[back] ready: Bit,
-        /// Node that sent it.
-        node: Bits<16>,
-        /// Queue pair of the request.
-        qpn: Bits<24>,
-        /// Packet sequence number of the request.
-        psn: Bits<24>,
-        /// Outcome.
-        outcome: Bits<8>,
-        /// It has the fields win_id to peer.
-        echo: Bit,
-        /// Window of the request.
-        win_id: Bits<16>,
-        /// Epoch of the request.
-        epoch: Bits<16>,
-        /// Number of the request in its window.
-        msn: Bits<32>,
-        /// Flags of the request.
-        flags: Bits<4>,
-        /// Queue pair that answers.
-        peer: Bits<24>,
+        /// The acknowledgement.
+        of: AckArrived,
         /// An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
         claim: Bit,
         /// The request that is claimed ends; there is one at most.

@@ -2,11 +2,9 @@
 
 use crate::prelude::*;
 
-hdl_bus! {
-    /// A region is looked up; pulse.
-    pub struct Lookup {
-        /// A region is looked up.
-        valid: Bit,
+hdl_record! {
+    /// An access to a region.
+    pub struct Access {
         /// Its key.
         key: Bits<32>,
         /// Protection domain of the queue pair.
@@ -21,10 +19,18 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// A region is looked up for certain rights; pulse.
-    pub struct LookupRights {
+    /// A region is looked up; pulse.
+    pub struct Lookup {
         /// A region is looked up.
         valid: Bit,
+        /// An access to a region.
+        of: Access,
+    }
+}
+
+hdl_record! {
+    /// An access of others to a region.
+    pub struct AccessOfOthers {
         /// Its key.
         key: Bits<32>,
         /// Protection domain of the queue pair.
@@ -39,6 +45,16 @@ hdl_bus! {
 }
 
 hdl_bus! {
+    /// A region is looked up for certain rights; pulse.
+    pub struct LookupRights {
+        /// A region is looked up.
+        valid: Bit,
+        /// An access of others to a region.
+        of: AccessOfOthers,
+    }
+}
+
+hdl_bus! {
     /// What a lookup found; pulse.
     pub struct Verdict {
         /// The answer to a lookup.
@@ -48,11 +64,9 @@ hdl_bus! {
     }
 }
 
-hdl_bus! {
-    /// A region is made, replaced or ended; pulse. R bits for a region.
-    pub struct RegionSet<const R: usize> {
-        /// A region changes.
-        valid: Bit,
+hdl_record! {
+    /// A region, made, replaced or ended.
+    pub struct Region<const R: usize> {
         /// Which.
         index: Bits<R>,
         /// It is there from now on.
@@ -69,5 +83,15 @@ hdl_bus! {
         base: Bits<64>,
         /// Its bytes.
         length: Bits<64>,
+    }
+}
+
+hdl_bus! {
+    /// A region is made, replaced or ended; pulse. R bits for a region.
+    pub struct RegionSet<const R: usize> {
+        /// A region changes.
+        valid: Bit,
+        /// A region, made, replaced or ended.
+        of: Region<R>,
     }
 }

@@ -2,13 +2,9 @@
 
 use crate::prelude::*;
 
-hdl_bus! {
-    /// A request or an answer to send, but its payload.
-    pub struct SendHeader {
-        /// A request or an answer is offered.
-        valid: Bit,
-        /// It is taken.
-        #[back] ready: Bit,
+hdl_record! {
+    /// What is to be sent, but its payload.
+    pub struct ToSend {
         /// Destination node.
         node: Bits<16>,
         /// Destination queue pair.
@@ -37,12 +33,20 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// Payload to send.
-    pub struct Payload {
-        /// A word is offered.
+    /// A request or an answer to send, but its payload.
+    pub struct SendHeader {
+        /// A request or an answer is offered.
         valid: Bit,
         /// It is taken.
         #[back] ready: Bit,
+        /// What is to be sent, but its payload.
+        of: ToSend,
+    }
+}
+
+hdl_record! {
+    /// A word of payload.
+    pub struct PayloadWord {
         /// The word; its first byte is in bits 7:0.
         data: Bits<64>,
         /// Bytes in it, less one.
@@ -55,12 +59,20 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// An acknowledgement to send.
-    pub struct AckToSend {
-        /// An acknowledgement is offered.
+    /// Payload to send.
+    pub struct Payload {
+        /// A word is offered.
         valid: Bit,
         /// It is taken.
         #[back] ready: Bit,
+        /// A word of payload.
+        of: PayloadWord,
+    }
+}
+
+hdl_record! {
+    /// An acknowledgement.
+    pub struct Ack {
         /// Destination node.
         node: Bits<16>,
         /// Destination queue pair.
@@ -81,5 +93,17 @@ hdl_bus! {
         vf: Bits<8>,
         /// Queue pair that answers.
         src: Bits<24>,
+    }
+}
+
+hdl_bus! {
+    /// An acknowledgement to send.
+    pub struct AckToSend {
+        /// An acknowledgement is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// An acknowledgement.
+        of: Ack,
     }
 }

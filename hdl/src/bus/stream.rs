@@ -14,6 +14,16 @@ hdl_bus! {
     }
 }
 
+hdl_record! {
+    /// A word of a frame.
+    pub struct FrameWord<const W: usize> {
+        /// The word.
+        data: Bits<W>,
+        /// It is the last word of its frame.
+        last: Bit,
+    }
+}
+
 hdl_bus! {
     /// Frames of words of W bits.
     pub struct Frames<const W: usize> {
@@ -21,9 +31,7 @@ hdl_bus! {
         valid: Bit,
         /// It is taken.
         #[back] ready: Bit,
-        /// The word.
-        data: Bits<W>,
-        /// It is the last word of its frame.
-        last: Bit,
+        /// A word of a frame.
+        of: FrameWord<W>,
     }
 }

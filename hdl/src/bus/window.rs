@@ -2,15 +2,12 @@
 
 use crate::prelude::*;
 
-hdl_bus! {
-    /// A message of the receiver window for a sender.
-    pub struct WindowMessage {
-        /// A message is offered.
-        valid: Bit,
-        /// It is taken.
-        #[back] ready: Bit,
+hdl_record! {
+    /// A message of the receiver window.
+    pub struct WindowAnswer {
         /// Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
-        r#type: Bits<3>,
+        #[verilog("type")]
+        kind: Bits<3>,
         /// Node to send it to.
         dst: Bits<16>,
         /// Transfer slot there.
@@ -22,7 +19,8 @@ hdl_bus! {
         /// CONNECT_RESP: window.
         wptr: Bits<16>,
         /// CONNECT_RESP: incarnation of the window.
-        r#gen: Bits<16>,
+        #[verilog("gen")]
+        incarnation: Bits<16>,
         /// RETX_ONE, RETX_RANGE: packet.
         pidx: Bits<22>,
         /// STATUS, CONNECT_RESP: packets below this number may be sent.
@@ -39,12 +37,20 @@ hdl_bus! {
 }
 
 hdl_bus! {
-    /// A transfer has ended.
-    pub struct TransferEnd {
-        /// A transfer has ended.
+    /// A message of the receiver window for a sender.
+    pub struct WindowMessage {
+        /// A message is offered.
         valid: Bit,
-        /// That is taken.
+        /// It is taken.
         #[back] ready: Bit,
+        /// A message of the receiver window.
+        of: WindowAnswer,
+    }
+}
+
+hdl_record! {
+    /// A transfer that has ended.
+    pub struct Transfer {
         /// Its window.
         wptr: Bits<16>,
         /// Its sender.
@@ -57,5 +63,17 @@ hdl_bus! {
         length: Bits<32>,
         /// 0 OK, 1 ABORTED.
         status: Bits<4>,
+    }
+}
+
+hdl_bus! {
+    /// A transfer has ended.
+    pub struct TransferEnd {
+        /// A transfer has ended.
+        valid: Bit,
+        /// That is taken.
+        #[back] ready: Bit,
+        /// A transfer that has ended.
+        of: Transfer,
     }
 }

@@ -51,27 +51,18 @@ impl Logic for CardAckMerge {
         self.b_ready.next = self.m.ready.val();
         self.m.claim.next = self.b_valid.val() & !self.b_end.val();
         self.m.end.next = self.b_valid.val() & self.b_end.val();
-        self.m.node.next = self.a.node.val();
-        self.m.qpn.next = self.a.qpn.val();
-        self.m.psn.next = self.a.psn.val();
-        self.m.outcome.next = self.a.outcome.val();
-        self.m.echo.next = self.a.echo.val();
-        self.m.win_id.next = self.a.win_id.val();
-        self.m.epoch.next = self.a.epoch.val();
-        self.m.msn.next = self.a.msn.val();
-        self.m.flags.next = self.a.flags.val();
-        self.m.peer.next = self.a.peer.val();
+        self.m.of.next = self.a.of.val();
         if self.b_valid.val() {
-            self.m.node.next = self.b_node.val();
-            self.m.qpn.next = self.b_qpn.val();
-            self.m.psn.next = self.b_psn.val();
-            self.m.outcome.next = self.b_outcome.val();
-            self.m.echo.next = true;
-            self.m.win_id.next = self.b_win_id.val();
-            self.m.epoch.next = self.b_epoch.val();
-            self.m.msn.next = self.b_msn.val();
-            self.m.flags.next = self.one_sided.val();
-            self.m.peer.next = self.b_peer.val();
+            self.m.of.next.node = self.b_node.val();
+            self.m.of.next.qpn = self.b_qpn.val();
+            self.m.of.next.psn = self.b_psn.val();
+            self.m.of.next.outcome = self.b_outcome.val();
+            self.m.of.next.echo = true;
+            self.m.of.next.win_id = self.b_win_id.val();
+            self.m.of.next.epoch = self.b_epoch.val();
+            self.m.of.next.msn = self.b_msn.val();
+            self.m.of.next.flags = self.one_sided.val();
+            self.m.of.next.peer = self.b_peer.val();
         }
     }
 }

@@ -5,10 +5,11 @@ use super::cq_moderation::CardCqModeration;
 use super::cq_write::CardCqWrite;
 use crate::blocks::HalfSlice;
 use crate::bus::{
-    CompletionIn, ContextIn, DmaDoneIn, DmaRequestOut, DoorbellIn, InterruptOut, QueuePairIn,
-    ReserveIn, StreamOut,
+    CompletionIn, ContextIn, ContextWord, DmaDoneIn, DmaRequestOut, DoorbellIn, EndedPair,
+    InterruptOut, QueuePairIn, ReserveIn, RingDoorbell, StreamOut,
 };
 use crate::prelude::*;
+use crate::record::{EntryContext, WriteClient};
 
 hdl_module! {
     /// Completion rings of 2^LQ queue pairs: gives slots away before they are needed, so that no
@@ -56,25 +57,30 @@ hdl_module! {
         /// Nothing is under way; interrupts that wait do not count.
         pub m_idle: Signal<Out, Bit>,
 
-        /// Records that came, from far: queue pair above the fields.
-        tx: HalfSlice<285>,
-        rx: HalfSlice<285>,
+        /// Records that came, from far.
+        tx: HalfSlice<{ EndedPair::BITS }>,
+        rx: HalfSlice<{ EndedPair::BITS }>,
+        /// What goes in and comes out.
+        tx_in: Signal<Local, EndedPair>,
+        tx_out: Signal<Local, EndedPair>,
+        rx_in: Signal<Local, EndedPair>,
+        rx_out: Signal<Local, EndedPair>,
         indices: CardCqIndices<LQ>,
         write: CardCqWrite<LQ>,
         moderation: CardCqModeration,
         /// Configuration and doorbells, registered as they come from far.
         #[reset] c_valid: DFF<Bit>,
-        c_qpn: DFF<Bits<LQ>>,
-        c_word: DFF<Bits<3>>,
-        c_data: DFF<Bits<64>>,
+        c: DFF<ContextWord<LQ>>,
         #[reset] d_valid: DFF<Bit>,
-        d_qpn: DFF<Bits<LQ>>,
-        d_kind: DFF<Bits<2>>,
-        d_index: DFF<Bits<16>>,
+        d: DFF<RingDoorbell<LQ>>,
         /// A completion is done, of the receiver, of this queue pair.
         #[reset] end: DFF<Bit>,
         #[reset] landed: DFF<Bit>,
         end_qpn: DFF<Bits<LQ>>,
+        /// What dma_write has done, and that it was a completion.
+        context: Signal<Local, EntryContext>,
+        ours: Signal<Local, Bit>,
+        client: Param<{ WriteClient::Completion as usize }, 2>,
     }
 }
 
@@ -83,20 +89,12 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
     fn update(&mut self) {
         self.c_valid.d.next = self.cfg.valid.val();
         self.indices.cfg.valid.next = self.c_valid.q.val();
-        self.c_qpn.d.next = self.cfg.qpn.val();
-        self.indices.cfg.qpn.next = self.c_qpn.q.val();
-        self.c_word.d.next = self.cfg.word.val();
-        self.indices.cfg.word.next = self.c_word.q.val();
-        self.c_data.d.next = self.cfg.data.val();
-        self.indices.cfg.data.next = self.c_data.q.val();
+        self.c.d.next = self.cfg.of.val();
+        self.indices.cfg.of.next = self.c.q.val();
         self.d_valid.d.next = self.db.valid.val();
         self.indices.db.valid.next = self.d_valid.q.val();
-        self.d_qpn.d.next = self.db.qpn.val();
-        self.indices.db.qpn.next = self.d_qpn.q.val();
-        self.d_kind.d.next = self.db.kind.val();
-        self.indices.db.kind.next = self.d_kind.q.val();
-        self.d_index.d.next = self.db.index.val();
-        self.indices.db.index.next = self.d_index.q.val();
+        self.d.d.next = self.db.of.val();
+        self.indices.db.of.next = self.d.q.val();
         ReserveIn::<LQ>::link(&mut self.a_rsv, &mut self.indices.a_rsv);
         QueuePairIn::<LQ>::link(&mut self.a_cancel, &mut self.indices.a_cancel);
         ReserveIn::<LQ>::link(&mut self.b_rsv, &mut self.indices.b_rsv);
@@ -104,42 +102,28 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
 
         self.tx.s.valid.next = self.s_tx.valid.val();
         self.s_tx.ready.next = self.tx.s.ready.val();
-        self.tx.s.data.next = bit_cast::<285, 64>(self.s_tx.wr_id.val())
-            | (bit_cast::<285, 8>(self.s_tx.status.val()) << 64)
-            | (bit_cast::<285, 8>(self.s_tx.vf.val()) << 72)
-            | (bit_cast::<285, 13>(self.s_tx.len.val()) << 80)
-            | (bit_cast::<285, 16>(self.s_tx.node.val()) << 93)
-            | (bit_cast::<285, 24>(self.s_tx.peer.val()) << 109)
-            | (bit_cast::<285, 16>(self.s_tx.win_id.val()) << 133)
-            | (bit_cast::<285, 16>(self.s_tx.epoch.val()) << 149)
-            | (bit_cast::<285, 32>(self.s_tx.msn.val()) << 165)
-            | (bit_cast::<285, 32>(self.s_tx.q_key.val()) << 197)
-            | (bit_cast::<285, 24>(self.s_tx.psn.val()) << 229)
-            | (bit_cast::<285, 16>(self.s_tx.request.val()) << 253)
-            | (bit_cast::<285, LQ>(self.s_tx.qpn.val()) << 269);
+        self.tx_in.next = EndedPair {
+            of: self.s_tx.of.val(),
+            qpn: bit_cast::<16, LQ>(self.s_tx.qpn.val()),
+        };
+        self.tx.s.data.next = self.tx_in.val().to_bits();
+        self.tx_out.next = self.tx.m.data.val().into();
         self.write.s_tx_valid.next = self.tx.m.valid.val();
         self.tx.m.ready.next = self.write.s_tx_ready.val();
-        self.write.s_tx_qpn.next = bit_cast::<LQ, 285>(self.tx.m.data.val() >> 269);
-        self.write.s_tx_record.next = self.tx.m.data.val().get_bits::<269>(0);
+        self.write.s_tx_qpn.next = bit_cast::<LQ, 16>(self.tx_out.val().qpn);
+        self.write.s_tx_record.next = self.tx_out.val().of.to_bits();
         self.rx.s.valid.next = self.s_rx.valid.val();
         self.s_rx.ready.next = self.rx.s.ready.val();
-        self.rx.s.data.next = bit_cast::<285, 64>(self.s_rx.wr_id.val())
-            | (bit_cast::<285, 8>(self.s_rx.status.val()) << 64)
-            | (bit_cast::<285, 8>(self.s_rx.vf.val()) << 72)
-            | (bit_cast::<285, 13>(self.s_rx.len.val()) << 80)
-            | (bit_cast::<285, 16>(self.s_rx.node.val()) << 93)
-            | (bit_cast::<285, 24>(self.s_rx.peer.val()) << 109)
-            | (bit_cast::<285, 16>(self.s_rx.win_id.val()) << 133)
-            | (bit_cast::<285, 16>(self.s_rx.epoch.val()) << 149)
-            | (bit_cast::<285, 32>(self.s_rx.msn.val()) << 165)
-            | (bit_cast::<285, 32>(self.s_rx.q_key.val()) << 197)
-            | (bit_cast::<285, 24>(self.s_rx.psn.val()) << 229)
-            | (bit_cast::<285, 16>(self.s_rx.request.val()) << 253)
-            | (bit_cast::<285, LQ>(self.s_rx.qpn.val()) << 269);
+        self.rx_in.next = EndedPair {
+            of: self.s_rx.of.val(),
+            qpn: bit_cast::<16, LQ>(self.s_rx.qpn.val()),
+        };
+        self.rx.s.data.next = self.rx_in.val().to_bits();
+        self.rx_out.next = self.rx.m.data.val().into();
         self.write.s_rx_valid.next = self.rx.m.valid.val();
         self.rx.m.ready.next = self.write.s_rx_ready.val();
-        self.write.s_rx_qpn.next = bit_cast::<LQ, 285>(self.rx.m.data.val() >> 269);
-        self.write.s_rx_record.next = self.rx.m.data.val().get_bits::<269>(0);
+        self.write.s_rx_qpn.next = bit_cast::<LQ, 16>(self.rx_out.val().qpn);
+        self.write.s_rx_record.next = self.rx_out.val().of.to_bits();
         self.indices.num_valid.next = self.write.num_valid.val();
         self.indices.num_qpn.next = self.write.num_qpn.val();
         self.write.num_ready.next = self.indices.num_ready.val();
@@ -152,11 +136,11 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
         DmaRequestOut::link(&mut self.m_wr, &mut self.write.m_wr);
         StreamOut::<64>::link(&mut self.m_wd, &mut self.write.m_wd);
 
-        self.end.d.next = self.done.valid.val() & (self.done.ctx.val().get_bits::<2>(14) == 1);
-        self.landed.d.next = self.done.valid.val()
-            & (self.done.ctx.val().get_bits::<2>(14) == 1)
-            & self.done.ctx.val().get_bit(13);
-        self.end_qpn.d.next = self.done.ctx.val().get_bits::<LQ>(0);
+        self.context.next = self.done.ctx.val().into();
+        self.ours.next = self.done.valid.val() & (self.context.val().client == self.client.val());
+        self.end.d.next = self.ours.val();
+        self.landed.d.next = self.ours.val() & self.context.val().receive;
+        self.end_qpn.d.next = bit_cast::<LQ, 13>(self.context.val().qpn);
         self.m_landed.next = self.landed.q.val();
         self.indices.end_valid.next = self.end.q.val();
         self.indices.end_qpn.next = self.end_qpn.q.val();

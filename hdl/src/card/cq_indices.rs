@@ -3,6 +3,72 @@
 use crate::blocks::{FifoAhead, RamReg, RamRegForward};
 use crate::bus::{ContextIn, DoorbellIn, QueuePairIn, ReserveIn};
 use crate::prelude::*;
+use crate::record::{ContextShape, RingBase};
+
+/// What is done with a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Reset,
+    Complete,
+    Arm,
+    Done,
+    Cancel,
+    SlotA,
+    SlotB,
+    Number,
+}
+
+hdl_record! {
+    /// Indices of a ring.
+    struct Indices {
+        /// Slots ever given away, modulo 2^16.
+        issued: Bits<16>,
+        /// Completions ever taken by software.
+        consumer: Bits<16>,
+        /// Completions that have a number.
+        numbered: Bits<16>,
+        /// Completions that are done.
+        done: Bits<16>,
+        /// The index of the latest doorbell that asks for an interrupt.
+        armed_at: Bits<16>,
+        /// An interrupt is asked for.
+        armed: Bit,
+    }
+}
+
+hdl_record! {
+    /// What does not change of a ring.
+    struct Shape {
+        /// log2 of its entries.
+        log: Bits<4>,
+        /// Interrupt vector.
+        vector: Bits<3>,
+        /// The ring is there.
+        there: Bit,
+    }
+}
+
+hdl_record! {
+    /// A doorbell that waits.
+    struct Waiting {
+        /// New index.
+        index: Bits<16>,
+        /// It asks for an interrupt.
+        arm: Bit,
+    }
+}
+
+hdl_record! {
+    /// An operation on a ring.
+    struct OnRing<const Q: usize> {
+        /// Which.
+        kind: Bits<3>,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// Index of the doorbell.
+        index: Bits<16>,
+    }
+}
 
 hdl_module! {
     /// Indices of 2^LQ completion rings: slots given away, taken by software, numbered, done, and
@@ -61,14 +127,18 @@ hdl_module! {
         /// Nothing waits or is under way.
         pub m_idle: Signal<Out, Bit>,
 
-        /// Of each ring: issued 15:0, consumer 31:16, numbered 47:32, done 63:48, armed at 79:64, armed 80.
-        indices: RamReg<81, LQ>,
-        /// Of each ring: log2 of its entries 3:0, vector 6:4, it is there 7.
-        shapes: RamRegForward<8, LQ>,
+        indices: RamReg<{ Indices::BITS }, LQ>,
+        shapes: RamRegForward<{ Shape::BITS }, LQ>,
         /// Of each ring: its address.
         bases: RamReg<58, LQ>,
-        /// Doorbells that wait: index 15:0, arm 16; their queue pairs beside them.
-        doorbells: FifoAhead<17, 5>,
+        /// Doorbells that wait; their queue pairs beside them.
+        doorbells: FifoAhead<{ Waiting::BITS }, 5>,
+        comes: Signal<Local, Waiting>,
+        waits: Signal<Local, Waiting>,
+        set: Signal<Local, Shape>,
+        shape: Signal<Local, Shape>,
+        context_shape: Signal<Local, ContextShape>,
+        context_base: Signal<Local, RingBase>,
         doorbell_qpns: FifoAhead<LQ, 5>,
         cancels: FifoAhead<LQ, 4>,
         ends: FifoAhead<LQ, 4>,
@@ -96,28 +166,19 @@ hdl_module! {
         #[reset] last_b: DFF<Bit>,
         slot_a: Signal<Local, Bit>,
         slot_b: Signal<Local, Bit>,
-        /// Stage 1, being read: 0 reset, 1 complete, 2 arm, 3 done, 4 cancel, 5 slot for a, 6 slot for b, 7 number.
+        /// Stage 1, being read.
         #[reset] s1_valid: DFF<Bit>,
-        s1_kind: DFF<Bits<3>>,
-        s1_qpn: DFF<Bits<LQ>>,
-        s1_index: DFF<Bits<16>>,
+        s1: DFF<OnRing<LQ>>,
         /// Stage 2.
         #[reset] s2_valid: DFF<Bit>,
-        s2_kind: DFF<Bits<3>>,
+        s2: DFF<OnRing<LQ>>,
         /// It is a number.
         s2_number: DFF<Bit>,
-        s2_qpn: DFF<Bits<LQ>>,
-        s2_index: DFF<Bits<16>>,
         /// The operation in front, or the one before that, was on the same ring.
         s2_near1: DFF<Bit>,
         s2_near2: DFF<Bit>,
-        word: Signal<Local, Bits<81>>,
-        issued: DFF<Bits<16>>,
-        consumer: DFF<Bits<16>>,
-        numbered: DFF<Bits<16>>,
-        done: DFF<Bits<16>>,
-        armed_at: DFF<Bits<16>>,
-        armed: DFF<Bit>,
+        word: Signal<Local, Indices>,
+        was: DFF<Indices>,
         /// Completions that a doorbell takes, and those that it may take.
         moved: DFF<Bits<16>>,
         can_move: DFF<Bits<16>>,
@@ -135,15 +196,10 @@ hdl_module! {
         /// Stage 3: what is written back.
         #[reset] s3_valid: DFF<Bit>,
         s3_qpn: DFF<Bits<LQ>>,
-        s3_word: DFF<Bits<81>>,
-        n_issued: Signal<Local, Bits<16>>,
-        n_consumer: Signal<Local, Bits<16>>,
-        n_numbered: Signal<Local, Bits<16>>,
-        n_done: Signal<Local, Bits<16>>,
-        n_armed_at: Signal<Local, Bits<16>>,
-        n_armed: Signal<Local, Bit>,
+        s3_word: DFF<Indices>,
+        n: Signal<Local, Indices>,
         /// What was, one operation ago.
-        s4_word: DFF<Bits<81>>,
+        s4_word: DFF<Indices>,
         #[reset] a_done: DFF<Bit>,
         #[reset] b_done: DFF<Bit>,
         rsv_ok: DFF<Bit>,
@@ -156,6 +212,15 @@ hdl_module! {
         due_vector: DFF<Bits<3>>,
         #[reset] bad: DFF<Bit>,
         ones: Param<0xffff, 16>,
+        /// Operations.
+        op_resets: Param<{ Operation::Reset as usize }, 3>,
+        op_completes: Param<{ Operation::Complete as usize }, 3>,
+        op_arms: Param<{ Operation::Arm as usize }, 3>,
+        op_dones: Param<{ Operation::Done as usize }, 3>,
+        op_cancels_one: Param<{ Operation::Cancel as usize }, 3>,
+        op_slots_a: Param<{ Operation::SlotA as usize }, 3>,
+        op_slots_b: Param<{ Operation::SlotB as usize }, 3>,
+        op_numbers: Param<{ Operation::Number as usize }, 3>,
         one: Param<1, 16>,
     }
 }
@@ -166,14 +231,19 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         self.beat.d.next = !self.beat.q.val();
 
         // Contexts; after reset, none.
-        self.shapes.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 0);
-        self.shapes.wr.addr.next = self.cfg.qpn.val();
-        self.shapes.wr.data.next = bit_cast::<8, 4>(self.cfg.data.val().get_bits::<4>(12))
-            | (bit_cast::<8, 3>(self.cfg.data.val().get_bits::<3>(24)) << 4)
-            | (bit_cast::<8, 1>(self.cfg.data.val().get_bits::<3>(0).any().into()) << 7);
-        self.bases.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 4);
-        self.bases.wr.addr.next = self.cfg.qpn.val();
-        self.bases.wr.data.next = self.cfg.data.val().get_bits::<58>(6);
+        self.shapes.wr.en.next = self.cfg.valid.val() & (self.cfg.of.val().word == 0);
+        self.shapes.wr.addr.next = self.cfg.of.val().qpn;
+        self.context_shape.next = self.cfg.of.val().data.into();
+        self.set.next = Shape {
+            log: self.context_shape.val().complete_log,
+            vector: self.context_shape.val().vector,
+            there: self.context_shape.val().state.any(),
+        };
+        self.shapes.wr.data.next = self.set.val().to_bits();
+        self.bases.wr.en.next = self.cfg.valid.val() & (self.cfg.of.val().word == 4);
+        self.bases.wr.addr.next = self.cfg.of.val().qpn;
+        self.context_base.next = self.cfg.of.val().data.into();
+        self.bases.wr.data.next = self.context_base.val().entries_of_64;
         if !self.cleared.q.val() {
             self.shapes.wr.en.next = true;
             self.shapes.wr.addr.next = self.sweep.q.val();
@@ -181,18 +251,22 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.cleared.d.next = self.sweep.q.val().all();
         }
-        if self.cfg.valid.val() & (self.cfg.word.val() == 6) {
+        if self.cfg.valid.val() & (self.cfg.of.val().word == 6) {
             self.reset.d.next = true;
-            self.reset_qpn.d.next = self.cfg.qpn.val();
+            self.reset_qpn.d.next = self.cfg.of.val().qpn;
         }
 
         // What comes as a pulse waits.
-        self.ring.next = self.db.valid.val() & self.db.kind.val().get_bit(1);
+        self.ring.next = self.db.valid.val() & self.db.of.val().kind.get_bit(1);
         self.doorbells.s.valid.next = self.ring.val() & self.cleared.q.val();
-        self.doorbells.s.data.next = bit_cast::<17, 16>(self.db.index.val())
-            | (bit_cast::<17, 1>(self.db.kind.val().get_bits::<1>(0)) << 16);
+        self.comes.next = Waiting {
+            index: self.db.of.val().index,
+            arm: self.db.of.val().kind.get_bit(0),
+        };
+        self.doorbells.s.data.next = self.comes.val().to_bits();
+        self.waits.next = self.doorbells.m.data.val().into();
         self.doorbell_qpns.s.valid.next = self.ring.val() & self.cleared.q.val();
-        self.doorbell_qpns.s.data.next = self.db.qpn.val();
+        self.doorbell_qpns.s.data.next = self.db.of.val().qpn;
         self.refused.d.next =
             self.ring.val() & !(self.cleared.q.val() & self.doorbells.s.ready.val());
         self.cancels.s.valid.next = self.a_cancel.valid.val();
@@ -215,38 +289,38 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         self.cancels.m.ready.next = false;
         if self.choose.q.val() {
             self.s1_valid.d.next = true;
-            self.s1_index.d.next = self.doorbells.m.data.val().get_bits::<16>(0);
+            self.s1.d.next.index = self.waits.val().index;
             if self.reset.q.val() {
-                self.s1_kind.d.next = 0.into();
-                self.s1_qpn.d.next = self.reset_qpn.q.val();
-                self.reset.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 6);
+                self.s1.d.next.kind = self.op_resets.val();
+                self.s1.d.next.qpn = self.reset_qpn.q.val();
+                self.reset.d.next = self.cfg.valid.val() & (self.cfg.of.val().word == 6);
             } else if self.num_valid.val() {
-                self.s1_kind.d.next = 7.into();
-                self.s1_qpn.d.next = self.num_qpn.val();
+                self.s1.d.next.kind = self.op_numbers.val();
+                self.s1.d.next.qpn = self.num_qpn.val();
             } else if self.doorbells.m.valid.val() {
-                self.s1_kind.d.next = 1.into();
-                if self.doorbells.m.data.val().get_bit(16) {
-                    self.s1_kind.d.next = 2.into();
+                self.s1.d.next.kind = self.op_completes.val();
+                if self.waits.val().arm {
+                    self.s1.d.next.kind = self.op_arms.val();
                 }
-                self.s1_qpn.d.next = self.doorbell_qpns.m.data.val();
+                self.s1.d.next.qpn = self.doorbell_qpns.m.data.val();
                 self.db_taken.d.next = true;
             } else if self.ends.m.valid.val() {
-                self.s1_kind.d.next = 3.into();
-                self.s1_qpn.d.next = self.ends.m.data.val();
+                self.s1.d.next.kind = self.op_dones.val();
+                self.s1.d.next.qpn = self.ends.m.data.val();
                 self.ends.m.ready.next = true;
                 self.end_taken.next = true;
             } else if self.cancels.m.valid.val() {
-                self.s1_kind.d.next = 4.into();
-                self.s1_qpn.d.next = self.cancels.m.data.val();
+                self.s1.d.next.kind = self.op_cancels_one.val();
+                self.s1.d.next.qpn = self.cancels.m.data.val();
                 self.cancels.m.ready.next = true;
             } else if self.slot_a.val() {
-                self.s1_kind.d.next = 5.into();
-                self.s1_qpn.d.next = self.a_rsv.qpn.val();
+                self.s1.d.next.kind = self.op_slots_a.val();
+                self.s1.d.next.qpn = self.a_rsv.qpn.val();
                 self.a_busy.d.next = true;
                 self.last_b.d.next = false;
             } else if self.slot_b.val() {
-                self.s1_kind.d.next = 6.into();
-                self.s1_qpn.d.next = self.b_rsv.qpn.val();
+                self.s1.d.next.kind = self.op_slots_b.val();
+                self.s1.d.next.qpn = self.b_rsv.qpn.val();
                 self.b_busy.d.next = true;
                 self.last_b.d.next = true;
             } else {
@@ -255,58 +329,46 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         }
 
         // Stage 1: the memories are addressed; the operations in front may still be going to write.
-        self.indices.rd.addr.next = self.s1_qpn.q.val();
-        self.shapes.rd.addr.next = self.s1_qpn.q.val();
-        self.bases.rd.addr.next = self.s1_qpn.q.val();
+        self.indices.rd.addr.next = self.s1.q.val().qpn;
+        self.shapes.rd.addr.next = self.s1.q.val().qpn;
+        self.bases.rd.addr.next = self.s1.q.val().qpn;
         if !self.beat.q.val() {
             self.s2_valid.d.next = self.s1_valid.q.val();
-            self.s2_kind.d.next = self.s1_kind.q.val();
-            self.s2_number.d.next = self.s1_valid.q.val() & self.s1_kind.q.val().all();
-            self.s2_qpn.d.next = self.s1_qpn.q.val();
-            self.s2_index.d.next = self.s1_index.q.val();
+            self.s2.d.next.kind = self.s1.q.val().kind;
+            self.s2_number.d.next = self.s1_valid.q.val() & self.s1.q.val().kind.all();
+            self.s2.d.next = self.s1.q.val();
             self.s2_near1.d.next =
-                self.s2_valid.q.val() & (self.s2_qpn.q.val() == self.s1_qpn.q.val());
+                self.s2_valid.q.val() & (self.s2.q.val().qpn == self.s1.q.val().qpn);
             self.s2_near2.d.next =
-                self.s3_valid.q.val() & (self.s3_qpn.q.val() == self.s1_qpn.q.val());
+                self.s3_valid.q.val() & (self.s3_qpn.q.val() == self.s1.q.val().qpn);
         }
 
         // Stage 2, first clock: the newest indices.
-        self.word.next = self.indices.rd.data.val();
+        self.shape.next = self.shapes.rd.data.val().into();
+        self.word.next = self.indices.rd.data.val().into();
         if self.s2_near1.q.val() {
             self.word.next = self.s3_word.q.val();
         } else if self.s2_near2.q.val() {
             self.word.next = self.s4_word.q.val();
         }
         if self.beat.q.val() {
-            self.issued.d.next = self.word.val().get_bits::<16>(0);
-            self.consumer.d.next = self.word.val().get_bits::<16>(16);
-            self.numbered.d.next = self.word.val().get_bits::<16>(32);
-            self.done.d.next = self.word.val().get_bits::<16>(48);
-            self.armed_at.d.next = self.word.val().get_bits::<16>(64);
-            self.armed.d.next = self.word.val().get_bit(80);
-            self.in_use.d.next =
-                self.word.val().get_bits::<16>(0) - self.word.val().get_bits::<16>(16);
-            self.moved.d.next = self.s2_index.q.val() - self.word.val().get_bits::<16>(16);
-            self.can_move.d.next =
-                self.word.val().get_bits::<16>(32) - self.word.val().get_bits::<16>(16);
-            self.there.d.next = self.shapes.rd.data.val().get_bit(7);
-            self.vector.d.next = self.shapes.rd.data.val().get_bits::<3>(4);
-            self.above.d.next = self.ones.val() << self.shapes.rd.data.val().get_bits::<4>(0);
-            self.pass.d.next = self.one.val() << self.shapes.rd.data.val().get_bits::<4>(0);
+            self.was.d.next = self.word.val();
+            self.in_use.d.next = self.word.val().issued - self.word.val().consumer;
+            self.moved.d.next = self.s2.q.val().index - self.word.val().consumer;
+            self.can_move.d.next = self.word.val().numbered - self.word.val().consumer;
+            self.there.d.next = self.shape.val().there;
+            self.vector.d.next = self.shape.val().vector;
+            self.above.d.next = self.ones.val() << self.shape.val().log;
+            self.pass.d.next = self.one.val() << self.shape.val().log;
             self.base.d.next = self.bases.rd.data.val();
         }
 
         // Stage 2, second clock: compared and counted.
         self.has_room.next = self.there.q.val() & !(self.in_use.q.val() & self.above.q.val()).any();
         // Completions done beyond the index, less 1: below 2^15 if there are any.
-        self.since_arm.next = self.done.q.val() + !self.s2_index.q.val();
-        self.since_armed.next = self.done.q.val() - self.armed_at.q.val();
-        self.n_issued.next = self.issued.q.val();
-        self.n_consumer.next = self.consumer.q.val();
-        self.n_numbered.next = self.numbered.q.val();
-        self.n_done.next = self.done.q.val();
-        self.n_armed_at.next = self.armed_at.q.val();
-        self.n_armed.next = self.armed.q.val();
+        self.since_arm.next = self.was.q.val().done + !self.s2.q.val().index;
+        self.since_armed.next = self.was.q.val().done - self.was.q.val().armed_at;
+        self.n.next = self.was.q.val();
         self.a_done.d.next = false;
         self.b_done.d.next = false;
         self.number_valid.d.next = false;
@@ -315,77 +377,78 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         if self.s2_valid.q.val() & !self.beat.q.val() {
             self.rsv_ok.d.next = self.has_room.val();
             self.due_vector.d.next = self.vector.q.val();
-            if (self.s2_kind.q.val() == 1)
+            if (self.s2.q.val().kind == self.op_completes.val())
                 & !(self.there.q.val() & (self.moved.q.val() <= self.can_move.q.val()))
             {
                 self.bad.d.next = true;
             }
-            if self.s2_kind.q.val() == 2 {
+            if self.s2.q.val().kind == self.op_arms.val() {
                 self.due.d.next = self.there.q.val() & !self.since_arm.val().get_bit(15);
                 self.bad.d.next = self.refused.q.val() | !self.there.q.val();
             }
-            if self.s2_kind.q.val() == 3 {
-                self.due.d.next = self.armed.q.val() & !self.since_armed.val().get_bit(15);
+            if self.s2.q.val().kind == self.op_dones.val() {
+                self.due.d.next = self.was.q.val().armed & !self.since_armed.val().get_bit(15);
             }
-            self.a_done.d.next = self.s2_kind.q.val() == 5;
-            self.b_done.d.next = self.s2_kind.q.val() == 6;
+            self.a_done.d.next = self.s2.q.val().kind == self.op_slots_a.val();
+            self.b_done.d.next = self.s2.q.val().kind == self.op_slots_b.val();
         }
         // What is written back counts with s3_valid alone.
-        if self.s2_kind.q.val() == 0 {
-            self.n_issued.next = 0.into();
-            self.n_consumer.next = 0.into();
-            self.n_numbered.next = 0.into();
-            self.n_done.next = 0.into();
-            self.n_armed.next = false;
+        if self.s2.q.val().kind == self.op_resets.val() {
+            self.n.next = Indices {
+                issued: 0.into(),
+                consumer: 0.into(),
+                numbered: 0.into(),
+                done: 0.into(),
+                armed: false,
+                ..self.was.q.val()
+            };
         }
-        if (self.s2_kind.q.val() == 1)
+        if (self.s2.q.val().kind == self.op_completes.val())
             & self.there.q.val()
             & (self.moved.q.val() <= self.can_move.q.val())
         {
-            self.n_consumer.next = self.s2_index.q.val();
+            self.n.next.consumer = self.s2.q.val().index;
         }
-        if (self.s2_kind.q.val() == 2) & self.there.q.val() {
-            self.n_armed_at.next = self.s2_index.q.val();
-            self.n_armed.next = self.since_arm.val().get_bit(15);
+        if (self.s2.q.val().kind == self.op_arms.val()) & self.there.q.val() {
+            self.n.next.armed_at = self.s2.q.val().index;
+            self.n.next.armed = self.since_arm.val().get_bit(15);
         }
-        if self.s2_kind.q.val() == 3 {
-            self.n_done.next = self.done.q.val() + 1;
-            if self.armed.q.val() & !self.since_armed.val().get_bit(15) {
-                self.n_armed.next = false;
+        if self.s2.q.val().kind == self.op_dones.val() {
+            self.n.next.done = self.was.q.val().done + 1;
+            if self.was.q.val().armed & !self.since_armed.val().get_bit(15) {
+                self.n.next.armed = false;
             }
         }
-        if self.s2_kind.q.val() == 4 {
-            self.n_issued.next = self.issued.q.val() - 1;
+        if self.s2.q.val().kind == self.op_cancels_one.val() {
+            self.n.next.issued = self.was.q.val().issued - 1;
         }
-        if ((self.s2_kind.q.val() == 5) | (self.s2_kind.q.val() == 6)) & self.has_room.val() {
-            self.n_issued.next = self.issued.q.val() + 1;
+        if ((self.s2.q.val().kind == self.op_slots_a.val())
+            | (self.s2.q.val().kind == self.op_slots_b.val()))
+            & self.has_room.val()
+        {
+            self.n.next.issued = self.was.q.val().issued + 1;
         }
-        if self.s2_kind.q.val() == 7 {
-            self.n_numbered.next = self.numbered.q.val() + 1;
+        if self.s2.q.val().kind == self.op_numbers.val() {
+            self.n.next.numbered = self.was.q.val().numbered + 1;
         }
         if self.s2_number.q.val() & !self.beat.q.val() {
             self.number_valid.d.next = true;
-            self.number.d.next = self.numbered.q.val();
-            self.phase.d.next = !(self.numbered.q.val() & self.pass.q.val()).any();
-            self.entry.d.next = (self.numbered.q.val() & !self.above.q.val()).get_bits::<15>(0);
+            self.number.d.next = self.was.q.val().numbered;
+            self.phase.d.next = !(self.was.q.val().numbered & self.pass.q.val()).any();
+            self.entry.d.next = (self.was.q.val().numbered & !self.above.q.val()).get_bits::<15>(0);
             self.number_base.d.next = self.base.q.val();
         }
 
         // Stage 3: written back.
         if !self.beat.q.val() {
             self.s3_valid.d.next = self.s2_valid.q.val();
-            self.s3_qpn.d.next = self.s2_qpn.q.val();
-            self.s3_word.d.next = bit_cast::<81, 16>(self.n_issued.val())
-                | (bit_cast::<81, 16>(self.n_consumer.val()) << 16)
-                | (bit_cast::<81, 16>(self.n_numbered.val()) << 32)
-                | (bit_cast::<81, 16>(self.n_done.val()) << 48)
-                | (bit_cast::<81, 16>(self.n_armed_at.val()) << 64)
-                | (bit_cast::<81, 1>(self.n_armed.val().into()) << 80);
+            self.s3_qpn.d.next = self.s2.q.val().qpn;
+            self.s3_word.d.next = self.n.val();
             self.s4_word.d.next = self.s3_word.q.val();
         }
         self.indices.wr.en.next = self.s3_valid.q.val() & self.beat.q.val();
         self.indices.wr.addr.next = self.s3_qpn.q.val();
-        self.indices.wr.data.next = self.s3_word.q.val();
+        self.indices.wr.data.next = self.s3_word.q.val().to_bits();
 
         self.a_rsv.done.next = self.a_done.q.val();
         self.a_rsv.ok.next = self.rsv_ok.q.val();

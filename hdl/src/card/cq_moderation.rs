@@ -4,6 +4,16 @@ use crate::blocks::AsyncRam;
 use crate::bus::InterruptOut;
 use crate::prelude::*;
 
+hdl_record! {
+    /// What a vector still has to wait.
+    struct Wait {
+        /// Clocks, and 15 as the first looks come early by up to that.
+        clocks: Bits<17>,
+        /// They are 8 or less.
+        nearly: Bit,
+    }
+}
+
 hdl_module! {
     /// Interrupts of 8 vectors, each at most one in cfg_moderation clocks, counted from one taken to
     /// the next offered.
@@ -28,9 +38,10 @@ hdl_module! {
 
         /// A bit per vector: an interrupt is due.
         #[reset] due: DFF<Bits<8>>,
-        /// Clocks for which each vector still has to wait, and 15 as the first looks come early by up to that; 17: they
-        /// are 8 or less.
-        waits: AsyncRam<18, 3>,
+        /// What each vector still has to wait.
+        waits: AsyncRam<{ Wait::BITS }, 3>,
+        reads: Signal<Local, Wait>,
+        writes: Signal<Local, Wait>,
         /// Vectors whose wait has been cleared since reset.
         #[reset] clear: DFF<Bits<4>>,
         /// Vector looked at.
@@ -70,10 +81,14 @@ impl Logic for CardCqModeration {
         self.waits.wr.en.next = true;
         self.waits.wr.addr.next = self.at.q.val();
         self.nearly.next = (self.wait.q.val() <= 16) | !self.clear.q.val().get_bit(3);
-        self.waits.wr.data.next = bit_cast::<18, 17>(self.rest.val())
-            | (bit_cast::<18, 1>(self.nearly.val().into()) << 17);
-        self.wait.d.next = self.waits.rd.data.val().get_bits::<17>(0);
-        self.over.d.next = self.waits.rd.data.val().get_bit(17);
+        self.writes.next = Wait {
+            clocks: self.rest.val(),
+            nearly: self.nearly.val(),
+        };
+        self.waits.wr.data.next = self.writes.val().to_bits();
+        self.reads.next = self.waits.rd.data.val().into();
+        self.wait.d.next = self.reads.val().clocks;
+        self.over.d.next = self.reads.val().nearly;
         if self.visit.q.val() == self.at.q.val() {
             self.wait.d.next = self.rest.val();
             self.over.d.next = self.nearly.val();

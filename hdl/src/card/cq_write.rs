@@ -1,7 +1,9 @@
 //! Completions on their way into host memory.
 
-use crate::bus::{DmaRequestOut, StreamOut};
+use crate::bus::{DmaRequestOut, Ended, StreamOut};
 use crate::prelude::*;
+use crate::record::{CompletionEntry, EntryContext, WriteClient};
+use tributary_protocol::card::descriptor::{COMPLETION_LEN, Of};
 
 hdl_module! {
     /// Takes records of completions from the sender (s_tx) and the receiver (s_rx) in turns, lets each
@@ -24,8 +26,7 @@ hdl_module! {
         pub s_tx_ready: Signal<Out, Bit>,
         /// Queue pair.
         pub s_tx_qpn: Signal<In, Bits<LQ>>,
-        /// Its fields: wr_id 63:0, status 71:64, version and flags 79:72, length 92:80, node 108:93, peer 132:109,
-        /// win_id 148:133, epoch 164:149, win_msn 196:165, Q_Key 228:197, PSN 252:229, number of the request 268:253.
+        /// How it ended: a record Ended.
         pub s_tx_record: Signal<In, Bits<269>>,
         /// A receive request has ended.
         pub s_rx_valid: Signal<In, Bit>,
@@ -69,7 +70,7 @@ hdl_module! {
         #[reset] busy: DFF<Bit>,
         rx: DFF<Bit>,
         qpn: DFF<Bits<LQ>>,
-        record: DFF<Bits<269>>,
+        record: DFF<Ended>,
         /// It was taken a clock ago.
         #[reset] taken: DFF<Bit>,
         /// It has its number.
@@ -81,7 +82,10 @@ hdl_module! {
         /// Record whose words leave.
         #[reset] out_busy: DFF<Bit>,
         out_rx: DFF<Bit>,
-        out: DFF<Bits<269>>,
+        out: DFF<Ended>,
+        /// Its entry.
+        entry: Signal<Local, CompletionEntry>,
+        context: Signal<Local, EntryContext>,
         out_num: DFF<Bits<16>>,
         out_phase: DFF<Bit>,
         /// Word that is offered.
@@ -93,9 +97,11 @@ hdl_module! {
         wr_rx: DFF<Bit>,
         /// Completions between here and the counting of what is done.
         #[reset] under_way: DFF<Bits<5>>,
-        bytes: Param<64, 13>,
-        /// Client 1 of dma_write.
-        client: Param<0x4000, 16>,
+        bytes: Param<COMPLETION_LEN, 13>,
+        client: Param<{ WriteClient::Completion as usize }, 2>,
+        /// Which kind of request has ended.
+        sent: Param<{ Of::Send as usize }, 8>,
+        received: Param<{ Of::Receive as usize }, 8>,
     }
 }
 
@@ -126,9 +132,9 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             self.qpn.d.next = self.num_qpn.val();
         }
         if !self.busy.q.val() {
-            self.record.d.next = self.s_tx_record.val();
+            self.record.d.next = self.s_tx_record.val().into();
             if self.use_rx.q.val() {
-                self.record.d.next = self.s_rx_record.val();
+                self.record.d.next = self.s_rx_record.val().into();
             }
         }
         // A clock late, in which none is taken.
@@ -142,11 +148,14 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
 
         // Its request: address in two halves, as soon as the request in front has been taken.
         self.m_wr.valid.next = self.wr_valid.q.val();
-        self.m_wr.addr.next = bit_cast::<64, 58>(self.wr_addr.q.val()) << 6;
-        self.m_wr.len.next = self.bytes.val();
-        self.m_wr.ctx.next = self.client.val()
-            | bit_cast::<16, LQ>(self.wr_qpn.q.val())
-            | (bit_cast::<16, 1>(self.wr_rx.q.val().into()) << 13);
+        self.m_wr.of.next.addr = bit_cast::<64, 58>(self.wr_addr.q.val()) << 6;
+        self.m_wr.of.next.len = self.bytes.val();
+        self.context.next = EntryContext {
+            qpn: bit_cast::<13, LQ>(self.wr_qpn.q.val()),
+            receive: self.wr_rx.q.val(),
+            client: self.client.val(),
+        };
+        self.m_wr.of.next.ctx = self.context.val().to_bits();
         if self.m_wr.ready.val() {
             self.wr_valid.d.next = false;
         }
@@ -191,33 +200,31 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             self.out_phase.d.next = self.s_phase.val();
         }
         self.m_wd.valid.next = self.out_busy.q.val();
+        self.entry.next = CompletionEntry {
+            wr_id: self.out.q.val().wr_id,
+            status: self.out.q.val().status,
+            of: self.sent.val(),
+            version_flags: self.out.q.val().vf,
+            length: bit_cast::<32, 13>(self.out.q.val().len),
+            node: self.out.q.val().node,
+            qpn: self.out.q.val().peer,
+            win_id: self.out.q.val().win_id,
+            epoch: self.out.q.val().epoch,
+            win_msn: self.out.q.val().msn,
+            q_key: self.out.q.val().q_key,
+            psn: self.out.q.val().psn,
+            request: self.out.q.val().request,
+            phase: self.out_phase.q.val(),
+            number: self.out_num.q.val(),
+        };
+        if self.out_rx.q.val() {
+            self.entry.next.of = self.received.val();
+        }
         self.m_wd.data.next = 0.into();
-        if self.word.q.val() == 0 {
-            self.m_wd.data.next = self.out.q.val().get_bits::<64>(0);
-        }
-        if self.word.q.val() == 1 {
-            self.m_wd.data.next = bit_cast::<64, 8>(self.out.q.val().get_bits::<8>(64))
-                | (bit_cast::<64, 1>((!self.out_rx.q.val()).into()) << 8)
-                | (bit_cast::<64, 1>(self.out_rx.q.val().into()) << 9)
-                | (bit_cast::<64, 8>(self.out.q.val().get_bits::<8>(72)) << 16)
-                | (bit_cast::<64, 13>(self.out.q.val().get_bits::<13>(80)) << 32);
-        }
-        if self.word.q.val() == 2 {
-            self.m_wd.data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(93))
-                | (bit_cast::<64, 24>(self.out.q.val().get_bits::<24>(109)) << 32);
-        }
-        if self.word.q.val() == 3 {
-            self.m_wd.data.next = self.out.q.val().get_bits::<64>(133);
-        }
-        if self.word.q.val() == 4 {
-            self.m_wd.data.next = bit_cast::<64, 56>(self.out.q.val().get_bits::<56>(197));
-        }
-        if self.word.q.val() == 5 {
-            self.m_wd.data.next = bit_cast::<64, 16>(self.out.q.val().get_bits::<16>(253));
-        }
-        if self.word.q.val() == 7 {
-            self.m_wd.data.next = bit_cast::<64, 1>(self.out_phase.q.val().into())
-                | (bit_cast::<64, 16>(self.out_num.q.val()) << 16);
+        for i in 0..8 {
+            if self.word.q.val() == i.to_bits() {
+                self.m_wd.data.next = self.entry.val().get_bits::<64>(64 * i);
+            }
         }
         self.m_idle.next = !self.under_way.q.val().any()
             & !self.busy.q.val()

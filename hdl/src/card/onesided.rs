@@ -290,10 +290,10 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
             self.len.d.next = self.s_rq_len.val();
         }
         self.payload.s.valid.next = self.s_pl.valid.val() & self.comes.q.val();
-        self.payload.s.data.next = bit_cast::<65, 64>(self.s_pl.data.val())
-            | (bit_cast::<65, 1>(self.s_pl.last.val().into()) << 64);
+        self.payload.s.data.next = bit_cast::<65, 64>(self.s_pl.of.val().data)
+            | (bit_cast::<65, 1>(self.s_pl.of.val().last.into()) << 64);
         self.s_pl.ready.next = self.payload.s.ready.val() & self.comes.q.val();
-        if self.s_pl.valid.val() & self.s_pl.last.val() & self.payload.s.ready.val() {
+        if self.s_pl.valid.val() & self.s_pl.of.val().last & self.payload.s.ready.val() {
             self.comes.d.next = false;
         }
         self.took.d.next = self.run.take.val();
@@ -303,8 +303,8 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         }
         self.run.pl.valid.next = self.payload.m.valid.val();
         self.payload.m.ready.next = self.run.pl.ready.val();
-        self.run.pl.data.next = self.payload.m.data.val().get_bits::<64>(0);
-        self.run.pl.last.next = self.payload.m.data.val().get_bit(64);
+        self.run.pl.of.next.data = self.payload.m.data.val().get_bits::<64>(0);
+        self.run.pl.of.next.last = self.payload.m.data.val().get_bit(64);
         self.run.len.next = self.len.q.val();
         self.run.restart.next = self.cfg.valid.val();
 
@@ -368,10 +368,10 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         VerdictIn::link(&mut self.look, &mut self.run.look);
         self.run.m_rd_ready.next = self.m_rd_ready.val();
         self.run.m_wr_ready.next = self.m_wr_ready.val();
-        self.m_rd_addr.next = self.run.m_look.addr.val();
-        self.m_rd_len.next = self.run.m_look.len.val();
-        self.m_wr_addr.next = self.run.m_look.addr.val();
-        self.m_wr_len.next = self.run.m_look.len.val();
+        self.m_rd_addr.next = self.run.m_look.of.val().addr;
+        self.m_rd_len.next = self.run.m_look.of.val().len;
+        self.m_wr_addr.next = self.run.m_look.of.val().addr;
+        self.m_wr_len.next = self.run.m_look.of.val().len;
         self.run.done.next = self.done_valid.val();
         self.run.rd_valid.next = self.s_rd_valid.val();
         self.run.rd_data.next = self.s_rd_data.val();

@@ -63,13 +63,9 @@ impl Logic for CardReadMux {
     fn update(&mut self) {
         self.choose_b.next = self.b.valid.val() & (self.b_first.q.val() | !self.a.valid.val());
         self.m.valid.next = self.a.valid.val() | self.b.valid.val();
-        self.m.addr.next = self.a.addr.val();
-        self.m.len.next = self.a.len.val();
-        self.m.ctx.next = self.a.ctx.val();
+        self.m.of.next = self.a.of.val();
         if self.choose_b.val() {
-            self.m.addr.next = self.b.addr.val();
-            self.m.len.next = self.b.len.val();
-            self.m.ctx.next = self.b.ctx.val();
+            self.m.of.next = self.b.of.val();
         }
         self.a.ready.next = self.m.ready.val()
             & !self.c_turn.q.val()
@@ -84,9 +80,9 @@ impl Logic for CardReadMux {
         }
         if self.c_turn.q.val() {
             self.m.valid.next = true;
-            self.m.addr.next = self.c_addr.val();
-            self.m.len.next = self.c_len.val();
-            self.m.ctx.next = self.c_ctx.val();
+            self.m.of.next.addr = self.c_addr.val();
+            self.m.of.next.len = self.c_len.val();
+            self.m.of.next.ctx = self.c_ctx.val();
             self.c_turn.d.next = !self.m.ready.val();
         } else if self.c_valid.val()
             & (self.m.ready.val() | !(self.a.valid.val() | self.b.valid.val()))

@@ -4,8 +4,9 @@ use super::{
     CardRecvAcks, CardRecvCheck, CardRecvDoorbell, CardRecvFetch, CardRecvFill, CardRecvStore,
 };
 use crate::bus::{
-    AckToSendOut, CompletionOut, ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, FramesIn,
-    LookupOut, QueuePairOut, RequestIn, RingIndexOut, StreamOut, VerdictIn,
+    AckToSendOut, CompletionOut, ContextIn, ContextWord, DmaRequestOut, DmaWordsIn, DoorbellIn,
+    Ended, FramesIn, LookupOut, QueuePairOut, RequestIn, RingDoorbell, RingIndexOut, StreamOut,
+    VerdictIn,
 };
 use crate::prelude::*;
 
@@ -104,14 +105,10 @@ hdl_module! {
         #[reset] sweep: DFF<Bits<LQ>>,
         /// A word of configuration, registered.
         #[reset] n_valid: DFF<Bit>,
-        n_qpn: DFF<Bits<LQ>>,
-        n_word: DFF<Bits<3>>,
-        n_data: DFF<Bits<64>>,
+        n: DFF<ContextWord<LQ>>,
         /// A doorbell, registered.
         #[reset] d_valid: DFF<Bit>,
-        d_qpn: DFF<Bits<LQ>>,
-        d_kind: DFF<Bits<2>>,
-        d_index: DFF<Bits<16>>,
+        d: DFF<RingDoorbell<LQ>>,
         /// Configuration that is written: of which queue pair, which word, its fields; in a sweep.
         #[reset] c_sweep: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
@@ -141,23 +138,21 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
     fn update(&mut self) {
         // Configuration, or the sweep after reset, which leaves no queue pair and nothing in its tables.
         self.n_valid.d.next = self.cfg.valid.val();
-        self.n_qpn.d.next = self.cfg.qpn.val();
-        self.n_word.d.next = self.cfg.word.val();
-        self.n_data.d.next = self.cfg.data.val();
-        self.state.next = self.n_data.q.val().get_bits::<3>(0);
+        self.n.d.next = self.cfg.of.val();
+        self.state.next = self.n.q.val().data.get_bits::<3>(0);
         self.c_sweep.d.next = self.sweeping.q.val();
-        self.c_qpn.d.next = self.n_qpn.q.val();
-        self.c_data.d.next = self.n_data.q.val();
-        self.c_shape.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 0);
-        self.c_key.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 1);
-        self.c_base.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 3);
-        self.c_epoch.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 5);
-        self.c_clear.d.next = self.n_valid.q.val() & (self.n_word.q.val() == 6);
+        self.c_qpn.d.next = self.n.q.val().qpn;
+        self.c_data.d.next = self.n.q.val().data;
+        self.c_shape.d.next = self.n_valid.q.val() & (self.n.q.val().word == 0);
+        self.c_key.d.next = self.n_valid.q.val() & (self.n.q.val().word == 1);
+        self.c_base.d.next = self.n_valid.q.val() & (self.n.q.val().word == 3);
+        self.c_epoch.d.next = self.n_valid.q.val() & (self.n.q.val().word == 5);
+        self.c_clear.d.next = self.n_valid.q.val() & (self.n.q.val().word == 6);
         self.c_exists.d.next = self.state.val().any();
         // Init, ReadyToReceive, ReadyToSend; the latter two.
         self.c_reads.d.next = self.state.val().any() & !self.state.val().get_bit(2);
         self.c_receives.d.next = self.state.val().get_bit(1) & !self.state.val().get_bit(2);
-        self.c_log.d.next = self.n_data.q.val().get_bits::<4>(8);
+        self.c_log.d.next = self.n.q.val().data.get_bits::<4>(8);
         if self.sweeping.q.val() {
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.sweeping.d.next = !self.sweep.q.val().all();
@@ -196,12 +191,8 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         // Doorbells.
         self.d_valid.d.next = self.db.valid.val();
         self.door.db.valid.next = self.d_valid.q.val();
-        self.d_qpn.d.next = self.db.qpn.val();
-        self.door.db.qpn.next = self.d_qpn.q.val();
-        self.d_kind.d.next = self.db.kind.val();
-        self.door.db.kind.next = self.d_kind.q.val();
-        self.d_index.d.next = self.db.index.val();
-        self.door.db.index.next = self.d_index.q.val();
+        self.d.d.next = self.db.of.val();
+        self.door.db.of.next = self.d.q.val();
         self.ev_bad_doorbell.next = self.door.ev_bad_doorbell.val();
         RingIndexOut::<LQ>::join(&mut self.check.m_head, &mut self.door.s_head);
         self.door.s_served_valid.next = self.fetch.m_served_valid.val();
@@ -261,28 +252,30 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.store.s_valid.next = self.check.m_st_valid.val();
         self.store.s_writes.next = self.check.m_st_writes.val();
         self.store.s_qpn.next = self.check.m_st_qpn.val();
-        self.store.s_wr_id.next = self.check.m_st_wr_id.val();
-        self.store.s_status.next = self.check.m_st_status.val();
-        self.store.s_len.next = self.check.m_st_len.val();
-        self.store.s_request.next = self.check.m_st_request.val();
-        self.store.s_addr.next = self.check.m_look.addr.val();
-        self.store.s_vf.next = 0.into();
-        self.store.s_node.next = 0.into();
-        self.store.s_peer.next = 0.into();
-        self.store.s_win_id.next = 0.into();
-        self.store.s_epoch.next = 0.into();
-        self.store.s_msn.next = 0.into();
-        self.store.s_q_key.next = 0.into();
-        self.store.s_psn.next = 0.into();
+        self.store.s_addr.next = self.check.m_look.of.val().addr;
+        self.store.s.next = Ended {
+            wr_id: self.check.m_st_wr_id.val(),
+            status: self.check.m_st_status.val(),
+            vf: 0.into(),
+            len: self.check.m_st_len.val(),
+            node: 0.into(),
+            peer: 0.into(),
+            win_id: 0.into(),
+            epoch: 0.into(),
+            msn: 0.into(),
+            q_key: 0.into(),
+            psn: 0.into(),
+            request: self.check.m_st_request.val(),
+        };
         if self.check.m_st_packet.val() {
-            self.store.s_vf.next = self.s_rq.vf.val();
-            self.store.s_node.next = self.s_rq.node.val();
-            self.store.s_peer.next = self.s_rq.src.val();
-            self.store.s_win_id.next = self.s_rq.win_id.val();
-            self.store.s_epoch.next = self.s_rq.epoch.val();
-            self.store.s_msn.next = self.s_rq.msn.val();
-            self.store.s_q_key.next = self.s_rq.q_key.val();
-            self.store.s_psn.next = self.s_rq.psn.val();
+            self.store.s.next.vf = self.s_rq.of.val().vf;
+            self.store.s.next.node = self.s_rq.of.val().node;
+            self.store.s.next.peer = self.s_rq.of.val().src;
+            self.store.s.next.win_id = self.s_rq.of.val().win_id;
+            self.store.s.next.epoch = self.s_rq.of.val().epoch;
+            self.store.s.next.msn = self.s_rq.of.val().msn;
+            self.store.s.next.q_key = self.s_rq.of.val().q_key;
+            self.store.s.next.psn = self.s_rq.of.val().psn;
         }
 
         // Acknowledgements.

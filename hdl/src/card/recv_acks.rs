@@ -1,8 +1,32 @@
 //! Acknowledgements that wait.
 
 use crate::blocks::{Pow2, RamReg};
-use crate::bus::AckToSendOut;
+use crate::bus::{Ack, AckToSendOut};
 use crate::prelude::*;
+
+hdl_record! {
+    /// An acknowledgement that waits.
+    pub struct WaitingAck {
+        /// Destination node.
+        node: Bits<16>,
+        /// Destination queue pair.
+        peer: Bits<24>,
+        /// Packet sequence number of the request.
+        psn: Bits<24>,
+        /// What it says.
+        syndrome: Bits<8>,
+        /// Window of the request.
+        win_id: Bits<16>,
+        /// Epoch of the request.
+        epoch: Bits<16>,
+        /// Number of the request in its window.
+        msn: Bits<32>,
+        /// Version and flags of the request.
+        vf: Bits<8>,
+        /// Queue pair that answers.
+        src: Bits<24>,
+    }
+}
 
 hdl_module! {
     /// Acknowledgements on their way to xud_tx: up to 2^A, those that leave at once and those that
@@ -22,8 +46,7 @@ hdl_module! {
         pub s_valid: Signal<In, Bit>,
         /// It waits until its message has landed.
         pub s_lands: Signal<In, Bit>,
-        /// Node 15:0, peer 39:16, PSN 63:40, syndrome 71:64, win_id 87:72, epoch 103:88, msn 135:104, version and
-        /// flags 143:136, queue pair here 167:144.
+        /// A record WaitingAck.
         pub s_data: Signal<In, Bits<168>>,
         /// The oldest message under way has landed; pulse.
         pub s_landed: Signal<In, Bit>,
@@ -35,7 +58,8 @@ hdl_module! {
         pub m_ak: AckToSendOut,
 
         /// Both rings: those that wait in the upper half.
-        words: RamReg<168, B>,
+        words: RamReg<{ WaitingAck::BITS }, B>,
+        oldest: Signal<Local, WaitingAck>,
         /// Next place to read and to write of each ring.
         #[reset] now_head: DFF<Bits<A>>,
         #[reset] now_tail: DFF<Bits<A>>,
@@ -81,7 +105,8 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
         }
 
         self.shown.next = self.step.q.val().get_bit(2);
-        self.silent.d.next = !self.words.rd.data.val().get_bits::<8>(64).any();
+        self.oldest.next = self.words.rd.data.val().into();
+        self.silent.d.next = !self.oldest.val().syndrome.any();
         self.m_ak.valid.next = self.shown.val() & !self.silent.q.val();
         self.taken.next = self.shown.val() & (self.m_ak.ready.val() | self.silent.q.val());
         self.now_pop.next = self.taken.val() & !self.of_wait.q.val();
@@ -135,15 +160,17 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
             self.count.d.next = self.count.q.val() - 1;
         }
 
-        self.m_ak.node.next = self.words.rd.data.val().get_bits::<16>(0);
-        self.m_ak.peer.next = self.words.rd.data.val().get_bits::<24>(16);
-        self.m_ak.psn.next = self.words.rd.data.val().get_bits::<24>(40);
-        self.m_ak.syndrome.next = self.words.rd.data.val().get_bits::<8>(64);
-        self.m_ak.win_id.next = self.words.rd.data.val().get_bits::<16>(72);
-        self.m_ak.epoch.next = self.words.rd.data.val().get_bits::<16>(88);
-        self.m_ak.msn.next = self.words.rd.data.val().get_bits::<32>(104);
-        self.m_ak.vf.next = self.words.rd.data.val().get_bits::<8>(136);
-        self.m_ak.echo.next = self.words.rd.data.val().get_bits::<4>(140).any();
-        self.m_ak.src.next = self.words.rd.data.val().get_bits::<24>(144);
+        self.m_ak.of.next = Ack {
+            node: self.oldest.val().node,
+            peer: self.oldest.val().peer,
+            psn: self.oldest.val().psn,
+            syndrome: self.oldest.val().syndrome,
+            echo: self.oldest.val().vf.get_bits::<4>(4).any(),
+            win_id: self.oldest.val().win_id,
+            epoch: self.oldest.val().epoch,
+            msn: self.oldest.val().msn,
+            vf: self.oldest.val().vf,
+            src: self.oldest.val().src,
+        };
     }
 }

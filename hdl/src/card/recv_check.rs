@@ -1,8 +1,11 @@
 //! The verdict on each request.
 
+use super::recv_acks::WaitingAck;
+use super::recv_record::{ArrivedCount, Epochs, PostedRequest, ReceiveShape};
 use crate::blocks::RamReg;
 use crate::bus::{LookupOut, QueuePairOut, RequestIn, RingIndexOut};
 use crate::prelude::*;
+use crate::record::{ContextKeys, ContextShape};
 use tributary_protocol::xud::{Nak, Outcome, Reply};
 
 /// Syndrome of an acknowledgement.
@@ -67,7 +70,7 @@ hdl_module! {
         pub s_arrived_word: Signal<In, Bits<6>>,
         /// Place of the next receive request.
         pub place: Signal<Out, Bits<CA>>,
-        /// Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160.
+        /// Two clocks later, it: a record PostedRequest.
         pub request: Signal<In, Bits<173>>,
         /// The ring of a queue pair could not be read.
         pub s_failed_valid: Signal<In, Bit>,
@@ -139,7 +142,7 @@ hdl_module! {
         pub idle: Signal<Out, Bit>,
 
         /// Protection domain 15:0, it receives 16.
-        shapes: RamReg<17, LQ>,
+        shapes: RamReg<{ ReceiveShape::BITS }, LQ>,
         keys: RamReg<32, LQ>,
         epochs: RamReg<32, LQ>,
         /// Receive requests ever taken.
@@ -200,6 +203,14 @@ hdl_module! {
         failing: DFF<Bit>,
         head: DFF<Bits<16>>,
         head_next: DFF<Bits<16>>,
+        ack: Signal<Local, WaitingAck>,
+        posted: Signal<Local, PostedRequest>,
+        arrived_now: Signal<Local, ArrivedCount>,
+        shape: Signal<Local, ReceiveShape>,
+        shape_in: Signal<Local, ReceiveShape>,
+        context_shape: Signal<Local, ContextShape>,
+        context_keys: Signal<Local, ContextKeys>,
+        epoch: Signal<Local, Epochs>,
         lq: Param<LQ, 5>,
         /// What acknowledgements say.
         ok_code: Param<{ syndrome(Reply::Ok) }, 8>,
@@ -219,19 +230,24 @@ hdl_module! {
 impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.qpn.next = bit_cast::<LQ, 24>(self.s_rq.qpn.val());
-        self.q_key.d.next = self.s_rq.q_key.val();
-        self.len.d.next = self.s_rq.len.val();
+        self.qpn.next = bit_cast::<LQ, 24>(self.s_rq.of.val().qpn);
+        self.q_key.d.next = self.s_rq.of.val().q_key;
+        self.len.d.next = self.s_rq.of.val().len;
         // Tables; the request, and so its words, stay until it is taken.
         self.shapes.rd.addr.next = self.qpn.val();
         self.shapes.wr.en.next = self.cfg_shape.val();
         self.shapes.wr.addr.next = self.cfg_qpn.val();
-        self.shapes.wr.data.next = bit_cast::<17, 16>(self.cfg_data.val().get_bits::<16>(32))
-            | (bit_cast::<17, 1>(self.cfg_receives.val().into()) << 16);
+        self.context_shape.next = self.cfg_data.val().into();
+        self.shape_in.next = ReceiveShape {
+            pd: self.context_shape.val().pd,
+            receives: self.cfg_receives.val(),
+        };
+        self.shapes.wr.data.next = self.shape_in.val().to_bits();
         self.keys.rd.addr.next = self.qpn.val();
         self.keys.wr.en.next = self.cfg_key.val();
         self.keys.wr.addr.next = self.cfg_qpn.val();
-        self.keys.wr.data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.context_keys.next = self.cfg_data.val().into();
+        self.keys.wr.data.next = self.context_keys.val().q_key;
         self.epochs.rd.addr.next = self.qpn.val();
         self.epochs.wr.en.next = self.cfg_epoch.val();
         self.epochs.wr.addr.next = self.cfg_qpn.val();
@@ -258,6 +274,10 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.allowed.d.next = self.allowed_now.val();
 
         // Step 0: a queue pair that failed, or a request.
+        self.shape.next = self.shapes.rd.data.val().into();
+        self.epoch.next = self.epochs.rd.data.val().into();
+        self.arrived_now.next = self.arrived.rd.data.val().into();
+        self.posted.next = self.request.val().into();
         self.quiet.next = !self.cfg_shape.val()
             & !self.cfg_key.val()
             & !self.cfg_epoch.val()
@@ -295,20 +315,17 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         if self.step.q.val().get_bit(2) {
             self.step.d.next = bits::<9>(1) << 3;
             self.overload.d.next = self.ak_full.val();
-            self.bad_qp.d.next = (self.s_rq.qpn.val() >> self.lq.val()).any()
-                | !self.shapes.rd.data.val().get_bit(16);
+            self.bad_qp.d.next =
+                (self.s_rq.of.val().qpn >> self.lq.val()).any() | !self.shape.val().receives;
             self.bad_key.d.next = self.q_key.q.val() != self.keys.rd.data.val();
             self.over_mtu.d.next = self.len.q.val() > self.cfg_mtu.val();
             self.has_epoch.d.next =
-                self.s_rq.vf.val().get_bits::<4>(4).any() & !self.s_rq.vf.val().get_bit(0);
-            self.epoch_age.d.next =
-                self.s_rq.epoch.val() - self.epochs.rd.data.val().get_bits::<16>(0);
-            self.epoch_span.d.next = self.epochs.rd.data.val().get_bits::<16>(16)
-                - self.epochs.rd.data.val().get_bits::<16>(0);
-            self.some.d.next = !self.arrived.rd.data.val().get_bit(5)
-                & (self.arrived.rd.data.val().get_bits::<5>(0)
-                    != self.heads.rd.data.val().get_bits::<5>(0));
-            self.pd.d.next = self.shapes.rd.data.val().get_bits::<16>(0);
+                self.s_rq.of.val().vf.get_bits::<4>(4).any() & !self.s_rq.of.val().vf.get_bit(0);
+            self.epoch_age.d.next = self.s_rq.of.val().epoch - self.epoch.val().oldest;
+            self.epoch_span.d.next = self.epoch.val().newest - self.epoch.val().oldest;
+            self.some.d.next = !self.arrived_now.val().dead
+                & (self.arrived_now.val().count != self.heads.rd.data.val().get_bits::<5>(0));
+            self.pd.d.next = self.shape.val().pd;
             self.head.d.next = self.heads.rd.data.val();
         }
 
@@ -327,7 +344,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 self.syndrome.d.next = self.qp_code.val();
             } else if self.bad_key.q.val() {
                 self.verdict.d.next = 4.into();
-            } else if self.s_rq.unknown.val() {
+            } else if self.s_rq.of.val().unknown {
                 self.verdict.d.next = 8.into();
                 self.syndrome.d.next = self.opcode_code.val();
             } else if self.over_mtu.q.val() {
@@ -340,7 +357,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         }
 
         // Step 4: the receive request, which is at hand from here on.
-        self.short.d.next = self.len.q.val() > self.request.val().get_bits::<13>(160);
+        self.short.d.next = self.len.q.val() > self.posted.val().length;
         self.answer.d.next = false;
         self.takes.d.next = false;
         self.wanted.d.next = false;
@@ -419,30 +436,33 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.s_rq.drop.next = !self.wanted.q.val();
         self.s_failed_ready.next = self.failed.q.val();
         self.m_head.valid.next = self.takes.q.val() | self.cfg_clear.val();
-        self.m_head.qpn.next = self.rsv_qpn.q.val();
-        self.m_head.index.next = self.head_next.q.val();
+        self.m_head.of.next.qpn = self.rsv_qpn.q.val();
+        self.m_head.of.next.index = self.head_next.q.val();
         if self.cfg_clear.val() {
-            self.m_head.qpn.next = self.cfg_qpn.val();
-            self.m_head.index.next = 0.into();
+            self.m_head.of.next.qpn = self.cfg_qpn.val();
+            self.m_head.of.next.index = 0.into();
         }
         self.heads.wr.en.next = self.m_head.valid.val();
-        self.heads.wr.addr.next = self.m_head.qpn.val();
-        self.heads.wr.data.next = self.m_head.index.val();
+        self.heads.wr.addr.next = self.m_head.of.val().qpn;
+        self.heads.wr.data.next = self.m_head.of.val().index;
         self.m_kick_valid.next = self.takes.q.val() & !self.head_next.q.val().get_bit(0);
         self.m_ak_valid.next =
             (self.answer.q.val() & self.syndrome.q.val().any()) | self.failed_slot.q.val();
         self.m_ak_lands.next = self.takes.q.val() | self.failed_slot.q.val();
-        self.m_ak_data.next = bit_cast::<168, 16>(self.s_rq.node.val())
-            | (bit_cast::<168, 24>(self.s_rq.src.val()) << 16)
-            | (bit_cast::<168, 24>(self.s_rq.psn.val()) << 40)
-            | (bit_cast::<168, 8>(self.syndrome.q.val()) << 64)
-            | (bit_cast::<168, 16>(self.s_rq.win_id.val()) << 72)
-            | (bit_cast::<168, 16>(self.s_rq.epoch.val()) << 88)
-            | (bit_cast::<168, 32>(self.s_rq.msn.val()) << 104)
-            | (bit_cast::<168, 8>(self.s_rq.vf.val()) << 136)
-            | (bit_cast::<168, 24>(self.s_rq.qpn.val()) << 144);
+        self.ack.next = WaitingAck {
+            node: self.s_rq.of.val().node,
+            peer: self.s_rq.of.val().src,
+            psn: self.s_rq.of.val().psn,
+            syndrome: self.syndrome.q.val(),
+            win_id: self.s_rq.of.val().win_id,
+            epoch: self.s_rq.of.val().epoch,
+            msn: self.s_rq.of.val().msn,
+            vf: self.s_rq.of.val().vf,
+            src: self.s_rq.of.val().qpn,
+        };
+        self.m_ak_data.next = self.ack.val().to_bits();
         self.m_st_valid.next = self.takes.q.val() | self.failed_slot.q.val();
-        self.bytes.d.next = self.s_rq.len.val().any();
+        self.bytes.d.next = self.s_rq.of.val().len.any();
         self.m_st_writes.next = self.wanted.q.val() & self.bytes.q.val();
         self.m_st_qpn.next = self.rsv_qpn.q.val();
         self.m_st_packet.next = !self.failing.q.val();
@@ -452,7 +472,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             self.m_st_status.next = self.ok.val();
             self.m_st_len.next = self.len.q.val();
         }
-        self.m_st_wr_id.next = self.request.val().get_bits::<64>(0);
+        self.m_st_wr_id.next = self.posted.val().wr_id;
         self.m_st_request.next = self.head.q.val();
         if self.failing.q.val() {
             self.m_st_status.next = self.local_queue.val();
@@ -473,11 +493,11 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
         self.m_rsv.valid.next = self.rsv_valid.q.val();
         self.m_rsv.qpn.next = self.rsv_qpn.q.val();
         self.m_look.valid.next = self.look.q.val();
-        self.m_look.key.next = self.request.val().get_bits::<32>(128);
-        self.m_look.pd.next = self.pd.q.val();
-        self.m_look.addr.next = self.request.val().get_bits::<64>(64);
-        self.m_look.len.next = self.len.q.val();
-        self.m_look.write.next = true;
+        self.m_look.of.next.key = self.posted.val().lkey;
+        self.m_look.of.next.pd = self.pd.q.val();
+        self.m_look.of.next.addr = self.posted.val().address;
+        self.m_look.of.next.len = self.len.q.val();
+        self.m_look.of.next.write = true;
         self.idle.next =
             self.step.q.val().get_bit(0) & !self.begin.val() & !self.s_failed_valid.val();
 

@@ -1,9 +1,21 @@
 //! Reading receive requests ahead.
 
+use super::recv_record::RingShape;
 use crate::blocks::{FifoAhead, RamReg, RamRegForward};
 use crate::bus::{DmaRequestOut, RingIndexIn};
 use crate::prelude::*;
+use crate::record::{ReadClient, ReceiveContext};
 use crate::rw::EventQueue;
+
+hdl_record! {
+    /// A queue pair that wants a turn.
+    struct Want {
+        /// Queue pair.
+        qpn: Bits<15>,
+        /// Its mark.
+        mark: Bit,
+    }
+}
 
 hdl_module! {
     /// Reads receive requests of all queue pairs ahead, up to 16 of each, in bursts of up to 4 that
@@ -69,13 +81,15 @@ hdl_module! {
         /// No turn, no read is under way.
         pub idle: Signal<Out, Bit>,
 
-        /// Queue pair, and its mark in 15.
-        wants: EventQueue<16, LQ>,
+        /// Queue pairs that want a turn.
+        wants: EventQueue<{ Want::BITS }, LQ>,
+        comes: Signal<Local, Want>,
         again: EventQueue<16, LQ>,
         prods: RamRegForward<16, LQ>,
         heads: RamRegForward<16, LQ>,
-        /// log2 of the ring's length 3:0, it may be read 4.
-        shapes: RamRegForward<5, LQ>,
+        shapes: RamRegForward<{ RingShape::BITS }, LQ>,
+        shape_in: Signal<Local, RingShape>,
+        shape: Signal<Local, RingShape>,
         bases: RamReg<64, LQ>,
         /// Receive requests ever asked for, modulo 2^16.
         asked: RamReg<16, LQ>,
@@ -116,14 +130,14 @@ hdl_module! {
         #[reset] rd_valid: DFF<Bit>,
         rd_addr: DFF<Bits<64>>,
         rd_len: DFF<Bits<13>>,
-        rd_ctx: DFF<Bits<16>>,
+        rd_ctx: DFF<ReceiveContext>,
         /// A read may begin.
         open: Signal<Local, Bit>,
         can_turn: Signal<Local, Bit>,
         /// The queue of doorbells goes first.
         pick_want: Signal<Local, Bit>,
         turn: Signal<Local, Bit>,
-        next: Signal<Local, Bits<16>>,
+        next: Signal<Local, Want>,
         log: Signal<Local, Bits<4>>,
         place: Signal<Local, Bits<16>>,
         fits: Signal<Local, Bit>,
@@ -133,6 +147,7 @@ hdl_module! {
         commit: Signal<Local, Bit>,
         begin: Signal<Local, Bit>,
         all: Param<0xffff, 16>,
+        client: Param<{ ReadClient::ReceiveRequest as usize }, 2>,
     }
 }
 
@@ -142,17 +157,21 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         // Tables.
         self.prods.rd.addr.next = self.qpn.q.val();
         self.prods.wr.en.next = self.s_prod.valid.val();
-        self.prods.wr.addr.next = self.s_prod.qpn.val();
-        self.prods.wr.data.next = self.s_prod.index.val();
+        self.prods.wr.addr.next = self.s_prod.of.val().qpn;
+        self.prods.wr.data.next = self.s_prod.of.val().index;
         self.heads.rd.addr.next = self.qpn.q.val();
         self.heads.wr.en.next = self.s_head.valid.val();
-        self.heads.wr.addr.next = self.s_head.qpn.val();
-        self.heads.wr.data.next = self.s_head.index.val();
+        self.heads.wr.addr.next = self.s_head.of.val().qpn;
+        self.heads.wr.data.next = self.s_head.of.val().index;
         self.shapes.rd.addr.next = self.qpn.q.val();
         self.shapes.wr.en.next = self.cfg_shape.val();
         self.shapes.wr.addr.next = self.cfg_qpn.val();
-        self.shapes.wr.data.next = bit_cast::<5, 4>(self.cfg_log.val())
-            | (bit_cast::<5, 1>(self.cfg_reads.val().into()) << 4);
+        self.shape_in.next = RingShape {
+            log: self.cfg_log.val(),
+            there: self.cfg_reads.val(),
+        };
+        self.shapes.wr.data.next = self.shape_in.val().to_bits();
+        self.shape.next = self.shapes.rd.data.val().into();
         self.bases.rd.addr.next = self.qpn.q.val();
         self.bases.wr.en.next = self.cfg_base.val();
         self.bases.wr.addr.next = self.cfg_qpn.val();
@@ -161,7 +180,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         // Step 0: a kick, or the queue whose turn it is.
         self.begin.next = self.step.q.val().get_bit(0) & !self.put.q.val();
         self.kicks.s.valid.next = self.s_kick_valid.val();
-        self.kicks.s.data.next = bit_cast::<16, LQ>(self.s_head.qpn.val());
+        self.kicks.s.data.next = bit_cast::<16, LQ>(self.s_head.of.val().qpn);
         self.kicks.m.ready.next = self.begin.val();
         self.open.next = !self.hold.val()
             & !self.s_failed.val()
@@ -173,19 +192,22 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.turn.next =
             self.can_turn.val() & (self.wants.m.valid.val() | self.again.m.valid.val());
         self.wants.s.valid.next = self.s_want_valid.val();
-        self.wants.s.data.next = bit_cast::<16, LQ>(self.s_prod.qpn.val())
-            | (bit_cast::<16, 1>(self.s_want_mark.val().into()) << 15);
+        self.comes.next = Want {
+            qpn: bit_cast::<15, LQ>(self.s_prod.of.val().qpn),
+            mark: self.s_want_mark.val(),
+        };
+        self.wants.s.data.next = self.comes.val().to_bits();
         self.wants.m.ready.next = self.can_turn.val() & self.pick_want.val();
         self.again.m.ready.next = self.can_turn.val() & !self.pick_want.val();
-        self.next.next = self.again.m.data.val();
+        self.next.next = self.again.m.data.val().into();
         if self.pick_want.val() {
-            self.next.next = self.wants.m.data.val();
+            self.next.next = self.wants.m.data.val().into();
         }
         if self.begin.val() {
             if self.turn.val() {
                 self.is_want.d.next = self.pick_want.val();
-                self.mark.d.next = self.next.val().get_bit(15);
-                self.qpn.d.next = bit_cast::<LQ, 16>(self.next.val());
+                self.mark.d.next = self.next.val().mark;
+                self.qpn.d.next = bit_cast::<LQ, 15>(self.next.val().qpn);
                 self.is_kick.d.next = false;
                 self.step.d.next = bits::<12>(1) << 1;
             }
@@ -209,7 +231,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         self.m_served_mark.next = self.mark.q.val();
 
         // Step 8: indices.
-        self.log.next = self.shapes.rd.data.val().get_bits::<4>(0);
+        self.log.next = self.shape.val().log;
         self.place.next = self.asked.rd.data.val() & !(self.all.val() << self.log.val());
         self.ahead.d.next = self.prods.rd.data.val() - self.asked.rd.data.val();
         self.free.d.next = self.heads.rd.data.val().get_bits::<5>(0)
@@ -223,7 +245,7 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
         if self.log.val() == 0 {
             self.span.d.next = 1.into();
         }
-        self.reads.d.next = self.shapes.rd.data.val().get_bit(4);
+        self.reads.d.next = self.shape.val().there;
 
         // Step 9: size of the burst, lower half of the address. A doorbell that comes later makes this burst no longer:
         // its room is compared in step 10.
@@ -295,14 +317,16 @@ impl<const LQ: usize> Logic for CardRecvFetch<LQ> {
             self.rd_addr.d.next = bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0))
                 | (bit_cast::<64, 32>(self.high.q.val()) << 32);
             self.rd_len.d.next = bit_cast::<13, 3>(self.burst.q.val()) << 5;
-            self.rd_ctx.d.next = bit_cast::<16, 4>(self.count.q.val().get_bits::<4>(0))
-                | (bit_cast::<16, LQ>(self.qpn.q.val()) << 4)
-                | (bits::<16>(2) << 14);
+            self.rd_ctx.d.next = ReceiveContext {
+                place: self.count.q.val().get_bits::<4>(0),
+                qpn: bit_cast::<10, LQ>(self.qpn.q.val()),
+                client: self.client.val(),
+            };
         }
         self.m_rd.valid.next = self.rd_valid.q.val();
-        self.m_rd.addr.next = self.rd_addr.q.val();
-        self.m_rd.len.next = self.rd_len.q.val();
-        self.m_rd.ctx.next = self.rd_ctx.q.val();
+        self.m_rd.of.next.addr = self.rd_addr.q.val();
+        self.m_rd.of.next.len = self.rd_len.q.val();
+        self.m_rd.of.next.ctx = self.rd_ctx.q.val().to_bits();
         if self.commit.val() & self.go.q.val() & !self.s_done.val() {
             self.flying.d.next = self.flying.q.val() + 1;
             self.crowded.d.next = self.flying.q.val() == 14;

@@ -1,8 +1,10 @@
 //! Receive requests that were read.
 
+use super::recv_record::{ArrivedCount, PostedRequest};
 use crate::blocks::{FifoAhead, RamReg, RamRegForward};
-use crate::bus::{DmaWordsIn, QueuePairOut};
+use crate::bus::{DmaWord, DmaWordsIn, QueuePairOut};
 use crate::prelude::*;
+use crate::record::{ReceiveContext, ReceiveEntry};
 
 hdl_module! {
     /// Takes the words of receive requests from dma_read, one a clock, never stalled, and keeps the
@@ -31,13 +33,13 @@ hdl_module! {
         pub cfg_clear: Signal<In, Bit>,
         /// Place of a receive request: queue pair, index modulo 16.
         pub place: Signal<In, Bits<CA>>,
-        /// Two clocks later: wr_id 63:0, address 127:64, lkey 159:128, bytes 172:160 (8,191 for more).
+        /// Two clocks later, it: a record PostedRequest.
         pub request: Signal<Out, Bits<173>>,
         /// The number of requests of a queue pair has changed; pulse.
         pub m_arrived_valid: Signal<Out, Bit>,
         /// Queue pair.
         pub m_arrived_qpn: Signal<Out, Bits<LQ>>,
-        /// Requests ever read, modulo 32, in 4:0; they do not count, as a read failed, 5.
+        /// A record ArrivedCount.
         pub m_arrived_word: Signal<Out, Bits<6>>,
         /// A read has ended; pulse.
         pub m_done: Signal<Out, Bit>,
@@ -50,16 +52,19 @@ hdl_module! {
         /// Queue pair.
         pub m_failed_qpn: Signal<Out, Bits<LQ>>,
 
-        requests: RamReg<173, CA>,
-        /// As m_arrived_word.
-        counts: RamRegForward<6, LQ>,
+        requests: RamReg<{ PostedRequest::BITS }, CA>,
+        posted: Signal<Local, PostedRequest>,
+        counts: RamRegForward<{ ArrivedCount::BITS }, LQ>,
+        counted: Signal<Local, ArrivedCount>,
+        /// The entry that the word is of, and the context of its read.
+        entry: Signal<Local, ReceiveEntry>,
+        context: Signal<Local, ReceiveContext>,
+        /// The longest length that is kept.
+        most: Param<0x1fff, 13>,
         failed: FifoAhead<16, 4>,
         /// Stage 1: a word.
         #[reset] r_valid: DFF<Bit>,
-        r_data: DFF<Bits<64>>,
-        r_last: DFF<Bit>,
-        r_error: DFF<Bit>,
-        r_ctx: DFF<Bits<16>>,
+        r: DFF<DmaWord>,
         /// Number of the word in its request; of the request in its read.
         #[reset] word: DFF<Bits<2>>,
         #[reset] number: DFF<Bits<3>>,
@@ -82,7 +87,7 @@ hdl_module! {
         dies: Signal<Local, Bit>,
         /// Stage 5: the count is written.
         #[reset] s5_valid: DFF<Bit>,
-        s5_word: DFF<Bits<6>>,
+        s5_word: DFF<ArrivedCount>,
         s5_dies: DFF<Bit>,
         /// Queue pair of stage 5, and of the pulses a clock after.
         s5_qpn: DFF<Bits<LQ>>,
@@ -97,10 +102,9 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
         // Stage 1: words to requests.
         self.s_rr.ready.next = true;
         self.r_valid.d.next = self.s_rr.valid.val();
-        self.r_data.d.next = self.s_rr.data.val();
-        self.r_last.d.next = self.s_rr.last.val();
-        self.r_error.d.next = self.s_rr.error.val();
-        self.r_ctx.d.next = self.s_rr.ctx.val();
+        self.r.d.next = self.s_rr.of.val();
+        self.context.next = self.r.q.val().ctx.into();
+        self.entry.next = self.r.q.val().data.into();
         self.whole.next = self.number.q.val();
         if self.word.q.val().all() {
             self.whole.next = self.number.q.val() + 1;
@@ -109,45 +113,47 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
             self.word.d.next = self.word.q.val() + 1;
             self.number.d.next = self.whole.val();
             if !self.word.q.val().any() {
-                self.wr_id.d.next = self.r_data.q.val();
+                self.wr_id.d.next = self.entry.val().wr_id;
             }
             if self.word.q.val() == 1 {
-                self.address.d.next = self.r_data.q.val();
+                self.address.d.next = self.entry.val().address;
             }
-            if self.r_last.q.val() {
+            if self.r.q.val().last {
                 self.word.d.next = 0.into();
                 self.number.d.next = 0.into();
             }
         }
-        self.length.next = self.r_data.q.val().get_bits::<13>(32);
-        if self.r_data.q.val().get_bits::<19>(45).any() {
-            self.length.next = 0x1fff.into();
+        self.length.next = bit_cast::<13, 32>(self.entry.val().length);
+        if self.entry.val().length > bit_cast::<32, 13>(self.most.val()) {
+            self.length.next = self.most.val();
         }
-        self.slot.next =
-            self.r_ctx.q.val().get_bits::<4>(0) + bit_cast::<4, 3>(self.number.q.val());
+        self.slot.next = self.context.val().place + bit_cast::<4, 3>(self.number.q.val());
         self.requests.wr.en.next = self.r_valid.q.val() & (self.word.q.val() == 2);
-        self.requests.wr.addr.next = (bit_cast::<CA, 12>(self.r_ctx.q.val().get_bits::<12>(4))
-            << 4)
-            | bit_cast::<CA, 4>(self.slot.val());
-        self.requests.wr.data.next = bit_cast::<173, 64>(self.wr_id.q.val())
-            | (bit_cast::<173, 64>(self.address.q.val()) << 64)
-            | (bit_cast::<173, 32>(self.r_data.q.val().get_bits::<32>(0)) << 128)
-            | (bit_cast::<173, 13>(self.length.val()) << 160);
+        self.requests.wr.addr.next =
+            (bit_cast::<CA, 10>(self.context.val().qpn) << 4) | bit_cast::<CA, 4>(self.slot.val());
+        self.posted.next = PostedRequest {
+            wr_id: self.wr_id.q.val(),
+            address: self.address.q.val(),
+            lkey: self.entry.val().lkey,
+            length: self.length.val(),
+        };
+        self.requests.wr.data.next = self.posted.val().to_bits();
         self.requests.rd.addr.next = self.place.val();
         self.request.next = self.requests.rd.data.val();
 
         // Stages 2 to 4: the count of the queue pair; reads end at least 4 clocks apart.
-        self.s2_valid.d.next = self.r_valid.q.val() & self.r_last.q.val();
-        if self.r_valid.q.val() & self.r_last.q.val() {
-            self.s2_qpn.d.next = self.r_ctx.q.val().get_bits::<LQ>(4);
+        self.s2_valid.d.next = self.r_valid.q.val() & self.r.q.val().last;
+        if self.r_valid.q.val() & self.r.q.val().last {
+            self.s2_qpn.d.next = bit_cast::<LQ, 10>(self.context.val().qpn);
             self.s2_whole.d.next = self.whole.val();
-            self.s2_error.d.next = self.r_error.q.val();
+            self.s2_error.d.next = self.r.q.val().error;
         }
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s4_valid.d.next = self.s3_valid.q.val();
         self.counts.rd.addr.next = self.s2_qpn.q.val();
-        self.arrived.next = self.counts.rd.data.val().get_bits::<5>(0);
-        self.dead.next = self.counts.rd.data.val().get_bit(5);
+        self.counted.next = self.counts.rd.data.val().into();
+        self.arrived.next = self.counted.val().count;
+        self.dead.next = self.counted.val().dead;
         self.dies.next = self.s2_error.q.val() & !self.dead.val();
 
         // Stage 5: written when no queue pair is cleared.
@@ -159,13 +165,14 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvFill<LQ, CA> {
             self.s5_valid.d.next = true;
             self.s5_qpn.d.next = self.s2_qpn.q.val();
             self.s5_dies.d.next = self.dies.val();
-            self.s5_word.d.next =
-                bit_cast::<6, 5>(self.arrived.val() + bit_cast::<5, 3>(self.s2_whole.q.val()))
-                    | (bit_cast::<6, 1>((self.dead.val() | self.s2_error.q.val()).into()) << 5);
+            self.s5_word.d.next = ArrivedCount {
+                count: self.arrived.val() + bit_cast::<5, 3>(self.s2_whole.q.val()),
+                dead: self.dead.val() | self.s2_error.q.val(),
+            };
         }
         self.m_arrived_valid.next = self.s5_valid.q.val() | self.cfg_clear.val();
         self.m_arrived_qpn.next = self.s5_qpn.q.val();
-        self.m_arrived_word.next = self.s5_word.q.val();
+        self.m_arrived_word.next = self.s5_word.q.val().to_bits();
         if self.cfg_clear.val() {
             self.m_arrived_qpn.next = self.cfg_qpn.val();
             self.m_arrived_word.next = 0.into();

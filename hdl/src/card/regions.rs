@@ -52,14 +52,14 @@ impl<const LR: usize> Logic for CardRegions<LR> {
     #[hdl_gen]
     fn update(&mut self) {
         self.wr_en.d.next = self.set.valid.val();
-        self.wr_addr.d.next = self.set.index.val();
-        self.wr_data.d.next = bit_cast::<157, 64>(self.set.base.val())
-            | (bit_cast::<157, 64>(self.set.length.val()) << 64)
-            | (bit_cast::<157, 16>(self.set.pd.val()) << 128)
-            | (bit_cast::<157, 8>(self.set.variant.val()) << 144)
-            | (bit_cast::<157, 1>(self.set.local_write.val().into()) << 152)
-            | (bit_cast::<157, 3>(self.set.remote.val()) << 153)
-            | (bit_cast::<157, 1>(self.set.present.val().into()) << 156);
+        self.wr_addr.d.next = self.set.of.val().index;
+        self.wr_data.d.next = bit_cast::<157, 64>(self.set.of.val().base)
+            | (bit_cast::<157, 64>(self.set.of.val().length) << 64)
+            | (bit_cast::<157, 16>(self.set.of.val().pd) << 128)
+            | (bit_cast::<157, 8>(self.set.of.val().variant) << 144)
+            | (bit_cast::<157, 1>(self.set.of.val().local_write.into()) << 152)
+            | (bit_cast::<157, 3>(self.set.of.val().remote) << 153)
+            | (bit_cast::<157, 1>(self.set.of.val().present.into()) << 156);
         if !self.cleared.q.val() {
             self.wr_en.d.next = true;
             self.wr_addr.d.next = self.sweep.q.val();
@@ -73,11 +73,11 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         self.a.wr.addr.next = self.wr_addr.q.val();
         self.a.wr.data.next = self.wr_data.q.val();
         self.a.s.valid.next = self.a_s.valid.val();
-        self.a.s.key.next = self.a_s.key.val();
-        self.a.s.pd.next = self.a_s.pd.val();
-        self.a.s.addr.next = self.a_s.addr.val();
-        self.a.s.len.next = self.a_s.len.val();
-        self.a.s.need.next = bit_cast::<4, 1>(self.a_s.write.val().into());
+        self.a.s.of.next.key = self.a_s.of.val().key;
+        self.a.s.of.next.pd = self.a_s.of.val().pd;
+        self.a.s.of.next.addr = self.a_s.of.val().addr;
+        self.a.s.of.next.len = self.a_s.of.val().len;
+        self.a.s.of.next.need = bit_cast::<4, 1>(self.a_s.of.val().write.into());
         VerdictOut::link(&mut self.a_m, &mut self.a.m);
 
         self.b.cleared.next = self.cleared.q.val();
@@ -85,11 +85,11 @@ impl<const LR: usize> Logic for CardRegions<LR> {
         self.b.wr.addr.next = self.wr_addr.q.val();
         self.b.wr.data.next = self.wr_data.q.val();
         self.b.s.valid.next = self.b_s.valid.val();
-        self.b.s.key.next = self.b_s.key.val();
-        self.b.s.pd.next = self.b_s.pd.val();
-        self.b.s.addr.next = self.b_s.addr.val();
-        self.b.s.len.next = self.b_s.len.val();
-        self.b.s.need.next = bit_cast::<4, 1>(self.b_s.write.val().into());
+        self.b.s.of.next.key = self.b_s.of.val().key;
+        self.b.s.of.next.pd = self.b_s.of.val().pd;
+        self.b.s.of.next.addr = self.b_s.of.val().addr;
+        self.b.s.of.next.len = self.b_s.of.val().len;
+        self.b.s.of.next.need = bit_cast::<4, 1>(self.b_s.of.val().write.into());
         VerdictOut::link(&mut self.b_m, &mut self.b.m);
 
         self.c.cleared.next = self.cleared.q.val();

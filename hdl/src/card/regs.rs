@@ -319,9 +319,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.door_kind.d.next = self.w2_kind.q.val();
         self.door_index.d.next = self.w2_data.q.val().get_bits::<16>(0);
         self.db.valid.next = self.door.q.val();
-        self.db.qpn.next = self.door_pair.q.val();
-        self.db.kind.next = self.door_kind.q.val();
-        self.db.index.next = self.door_index.q.val();
+        self.db.of.next.qpn = self.door_pair.q.val();
+        self.db.of.next.kind = self.door_kind.q.val();
+        self.db.of.next.index = self.door_index.q.val();
         self.bad_door.d.next = self.acts.val() & self.w2_door.q.val() & !self.w2_there.q.val();
         self.bad_write.d.next = self.w2_valid.q.val()
             & !self.resetting.q.val()

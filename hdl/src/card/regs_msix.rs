@@ -192,10 +192,10 @@ impl Logic for CardRegsMsix {
             self.step.d.next = 6.into();
         }
         self.m_wr.valid.next = self.wr_valid.q.val();
-        self.m_wr.addr.next =
+        self.m_wr.of.next.addr =
             bit_cast::<64, 32>(self.low.q.val()) | (bit_cast::<64, 32>(self.high.q.val()) << 32);
-        self.m_wr.len.next = self.bytes.val();
-        self.m_wr.ctx.next = self.client.val() | bit_cast::<16, 3>(self.vector.q.val());
+        self.m_wr.of.next.len = self.bytes.val();
+        self.m_wr.of.next.ctx = self.client.val() | bit_cast::<16, 3>(self.vector.q.val());
         self.m_wd.valid.next = self.wd_valid.q.val();
         self.m_wd.data.next = bit_cast::<64, 32>(self.data.q.val());
         if self.m_wr.ready.val() {

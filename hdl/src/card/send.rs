@@ -16,8 +16,8 @@ use turn::CardSendTurn;
 
 use crate::blocks::FifoAhead;
 use crate::bus::{
-    ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, LookupOut, QueuePairOut, SendHeaderOut,
-    VerdictIn,
+    ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, LookupOut, QueuePairOut, RingDoorbell,
+    SendHeaderOut, VerdictIn,
 };
 use crate::prelude::*;
 use tributary_protocol::card::command::State as QpState;
@@ -155,9 +155,7 @@ hdl_module! {
         #[reset] sweep: DFF<Bits<LQ>>,
         /// A doorbell, and a word of a context, registered as they come from far.
         #[reset] d_valid: DFF<Bit>,
-        d_qpn: DFF<Bits<LQ>>,
-        d_kind: DFF<Bits<2>>,
-        d_index: DFF<Bits<16>>,
+        d: DFF<RingDoorbell<LQ>>,
         #[reset] c_valid: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
         c_data: DFF<Bits<64>>,
@@ -186,15 +184,15 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
     fn update(&mut self) {
         // Contexts: after reset all queue pairs become Reset.
         self.c_valid.d.next = self.cfg.valid.val();
-        self.word_0.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 0);
-        self.word_1.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 1);
-        self.word_2.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 2);
-        self.word_6.d.next = self.cfg.valid.val() & (self.cfg.word.val() == 6);
+        self.word_0.d.next = self.cfg.valid.val() & (self.cfg.of.val().word == 0);
+        self.word_1.d.next = self.cfg.valid.val() & (self.cfg.of.val().word == 1);
+        self.word_2.d.next = self.cfg.valid.val() & (self.cfg.of.val().word == 2);
+        self.word_6.d.next = self.cfg.valid.val() & (self.cfg.of.val().word == 6);
         self.starts.d.next = self.cfg.valid.val()
-            & (self.cfg.word.val() == 0)
-            & (self.cfg.data.val().get_bits::<3>(0) == self.sends.val());
-        self.c_qpn.d.next = self.cfg.qpn.val();
-        self.c_data.d.next = self.cfg.data.val();
+            & (self.cfg.of.val().word == 0)
+            & (self.cfg.of.val().data.get_bits::<3>(0) == self.sends.val());
+        self.c_qpn.d.next = self.cfg.of.val().qpn;
+        self.c_data.d.next = self.cfg.of.val().data;
         self.state_en.next = self.word_0.q.val();
         self.state_qpn.next = self.c_qpn.q.val();
         self.state_data.next = bit_cast::<7, 3>(self.c_data.q.val().get_bits::<3>(0))
@@ -209,13 +207,11 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
 
         // Doorbells.
         self.d_valid.d.next = self.db.valid.val();
-        self.d_qpn.d.next = self.db.qpn.val();
-        self.d_kind.d.next = self.db.kind.val();
-        self.d_index.d.next = self.db.index.val();
+        self.d.d.next = self.db.of.val();
         self.doorbell.live.next = self.live.q.val();
-        self.doorbell.s.valid.next = self.d_valid.q.val() & (self.d_kind.q.val() == 0);
-        self.doorbell.s.qpn.next = self.d_qpn.q.val();
-        self.doorbell.s.index.next = self.d_index.q.val();
+        self.doorbell.s.valid.next = self.d_valid.q.val() & (self.d.q.val().kind == 0);
+        self.doorbell.s.of.next.qpn = self.d.q.val().qpn;
+        self.doorbell.s.of.next.index = self.d.q.val().index;
         self.doorbell.state_en.next = self.state_en.val();
         self.doorbell.state_qpn.next = self.state_qpn.val();
         self.doorbell.state_data.next = self.state_data.val();
@@ -228,7 +224,7 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.list.clean.next = !self.live.q.val();
         self.list.clean_qpn.next = self.sweep.q.val();
         self.list.wake.valid.next = self.doorbell.m.valid.val();
-        self.list.wake.qpn.next = self.doorbell.m.qpn.val();
+        self.list.wake.qpn.next = self.doorbell.m.of.val().qpn;
         self.list.start_valid.next = self.starts.q.val();
         self.list.start_qpn.next = self.c_qpn.q.val();
         self.list.op_valid.next = self.turn.m_op_valid.val();
@@ -255,8 +251,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.turn.base_data.next = self.c_data.q.val().get_bits::<58>(6);
         self.turn.zero_en.next = self.word_6.q.val();
         self.turn.posted_en.next = self.doorbell.m.valid.val();
-        self.turn.posted_qpn.next = self.doorbell.m.qpn.val();
-        self.turn.posted_data.next = self.doorbell.m.index.val();
+        self.turn.posted_qpn.next = self.doorbell.m.of.val().qpn;
+        self.turn.posted_data.next = self.doorbell.m.of.val().index;
         self.m_rsv.valid.next = self.turn.m_rsv_valid.val();
         self.m_rsv.qpn.next = self.turn.m_qpn.val();
         self.turn.rsv_done.next = self.rsv_done.val();
@@ -279,8 +275,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
 
         // A work request has come.
         self.entry.s_wq_valid.next = self.s_wq.valid.val();
-        self.entry.s_wq_data.next = self.s_wq.data.val();
-        self.entry.s_wq_error.next = self.s_wq.error.val() & self.s_wq.last.val();
+        self.entry.s_wq_data.next = self.s_wq.of.val().data;
+        self.entry.s_wq_error.next = self.s_wq.of.val().error & self.s_wq.of.val().last;
         self.s_wq.ready.next = true;
         self.entry.cfg_mtu.next = self.cfg_mtu.val();
         self.entry.cfg_qpn.next = self.c_qpn.q.val();
@@ -290,11 +286,11 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.entry.s_qpn.next = self.fetched.m.data.val().get_bits::<LQ>(40);
         self.fetched.m.ready.next = self.entry.s_done.val();
         self.m_look.valid.next = self.entry.m_look_valid.val();
-        self.m_look.key.next = self.entry.m_look_key.val();
-        self.m_look.pd.next = self.entry.m_look_pd.val();
-        self.m_look.addr.next = self.entry.m_address.val();
-        self.m_look.len.next = self.entry.m_len.val();
-        self.m_look.write.next = self.entry.m_look_write.val();
+        self.m_look.of.next.key = self.entry.m_look_key.val();
+        self.m_look.of.next.pd = self.entry.m_look_pd.val();
+        self.m_look.of.next.addr = self.entry.m_address.val();
+        self.m_look.of.next.len = self.entry.m_len.val();
+        self.m_look.of.next.write = self.entry.m_look_write.val();
         self.entry.look_valid.next = self.look.valid.val();
         self.entry.look_ok.next = self.look.ok.val();
         QueuePairOut::<LQ>::link(&mut self.m_fatal, &mut self.entry.m_fatal);
@@ -361,18 +357,18 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.m_set_addr.next = self.record.m_address.val();
         self.m_set_key.next = self.record.m_key.val();
         self.m_set_len.next = self.record.m_room.val();
-        self.m_sd.node.next = self.record.m_node.val();
-        self.m_sd.peer.next = self.record.m_peer.val();
-        self.m_sd.psn.next = self.record.m_psn.val();
-        self.m_sd.q_key.next = self.record.m_q_key.val();
-        self.m_sd.src.next = bit_cast::<24, LQ>(self.record.m_qpn.val());
-        self.m_sd.vf.next = self.record.m_vf.val();
-        self.m_sd.win_id.next = self.record.m_win_id.val();
-        self.m_sd.epoch.next = self.record.m_epoch.val();
-        self.m_sd.msn.next = self.record.m_msn.val();
-        self.m_sd.head.next = self.record.m_head.val();
-        self.m_sd.head_len.next = self.record.m_head_len.val();
-        self.m_sd.len.next = self.record.m_len.val();
+        self.m_sd.of.next.node = self.record.m_node.val();
+        self.m_sd.of.next.peer = self.record.m_peer.val();
+        self.m_sd.of.next.psn = self.record.m_psn.val();
+        self.m_sd.of.next.q_key = self.record.m_q_key.val();
+        self.m_sd.of.next.src = bit_cast::<24, LQ>(self.record.m_qpn.val());
+        self.m_sd.of.next.vf = self.record.m_vf.val();
+        self.m_sd.of.next.win_id = self.record.m_win_id.val();
+        self.m_sd.of.next.epoch = self.record.m_epoch.val();
+        self.m_sd.of.next.msn = self.record.m_msn.val();
+        self.m_sd.of.next.head = self.record.m_head.val();
+        self.m_sd.of.next.head_len = self.record.m_head_len.val();
+        self.m_sd.of.next.len = self.record.m_len.val();
 
         // Reads.
         self.reads.pay_valid.next = self.record.m_pay_valid.val();

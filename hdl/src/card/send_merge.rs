@@ -113,32 +113,21 @@ impl Logic for CardSendMerge {
         self.m_sd.valid.next = self.a_sd.valid.val() & self.room.val();
         self.a_sd.ready.next = self.m_sd.ready.val() & !self.sd_turn.q.val() & self.room.val();
         self.b_sd_ready.next = self.m_sd.ready.val() & self.sd_turn.q.val() & self.room.val();
-        self.m_sd.node.next = self.a_sd.node.val();
-        self.m_sd.peer.next = self.a_sd.peer.val();
-        self.m_sd.psn.next = self.a_sd.psn.val();
-        self.m_sd.q_key.next = self.a_sd.q_key.val();
-        self.m_sd.src.next = self.a_sd.src.val();
-        self.m_sd.vf.next = self.a_sd.vf.val();
-        self.m_sd.win_id.next = self.a_sd.win_id.val();
-        self.m_sd.epoch.next = self.a_sd.epoch.val();
-        self.m_sd.msn.next = self.a_sd.msn.val();
-        self.m_sd.head.next = self.a_sd.head.val();
-        self.m_sd.head_len.next = self.a_sd.head_len.val();
-        self.m_sd.len.next = self.a_sd.len.val();
+        self.m_sd.of.next = self.a_sd.of.val();
         if self.sd_turn.q.val() {
             self.m_sd.valid.next = self.b_sd_valid.val() & self.room.val();
-            self.m_sd.node.next = self.b_sd_node.val();
-            self.m_sd.peer.next = self.b_sd_peer.val();
-            self.m_sd.psn.next = self.b_sd_psn.val();
-            self.m_sd.q_key.next = self.b_sd_q_key.val();
-            self.m_sd.src.next = self.b_sd_src.val();
-            self.m_sd.vf.next = self.one_sided.val();
-            self.m_sd.win_id.next = self.b_sd_win_id.val();
-            self.m_sd.epoch.next = self.b_sd_epoch.val();
-            self.m_sd.msn.next = self.b_sd_msn.val();
-            self.m_sd.head.next = self.b_sd_head.val();
-            self.m_sd.head_len.next = self.header.val();
-            self.m_sd.len.next = self.b_sd_len.val();
+            self.m_sd.of.next.node = self.b_sd_node.val();
+            self.m_sd.of.next.peer = self.b_sd_peer.val();
+            self.m_sd.of.next.psn = self.b_sd_psn.val();
+            self.m_sd.of.next.q_key = self.b_sd_q_key.val();
+            self.m_sd.of.next.src = self.b_sd_src.val();
+            self.m_sd.of.next.vf = self.one_sided.val();
+            self.m_sd.of.next.win_id = self.b_sd_win_id.val();
+            self.m_sd.of.next.epoch = self.b_sd_epoch.val();
+            self.m_sd.of.next.msn = self.b_sd_msn.val();
+            self.m_sd.of.next.head = self.b_sd_head.val();
+            self.m_sd.of.next.head_len = self.header.val();
+            self.m_sd.of.next.len = self.b_sd_len.val();
             self.sd_turn.d.next = !(self.m_sd.ready.val() & self.room.val());
         } else if self.b_sd_valid.val()
             & ((self.m_sd.ready.val() & self.room.val()) | !self.a_sd.valid.val())
@@ -148,23 +137,20 @@ impl Logic for CardSendMerge {
 
         // Payload, in their order.
         self.taken.d.next =
-            self.m_sd.valid.val() & self.m_sd.ready.val() & self.m_sd.len.val().any();
+            self.m_sd.valid.val() & self.m_sd.ready.val() & self.m_sd.of.val().len.any();
         self.taken_b.d.next = self.sd_turn.q.val();
         self.m_pl.valid.next = self.a_pl.valid.val() & self.now.q.val();
         self.a_pl.ready.next = self.m_pl.ready.val() & self.now.q.val() & !self.now_b.q.val();
         self.b_pl_ready.next = self.m_pl.ready.val() & self.now.q.val() & self.now_b.q.val();
-        self.m_pl.data.next = self.a_pl.data.val();
-        self.m_pl.bytes.next = self.a_pl.bytes.val();
-        self.m_pl.last.next = self.a_pl.last.val();
-        self.m_pl.error.next = self.a_pl.error.val();
+        self.m_pl.of.next = self.a_pl.of.val();
         if self.now_b.q.val() {
             self.m_pl.valid.next = self.b_pl_valid.val() & self.now.q.val();
-            self.m_pl.data.next = self.b_pl_data.val();
-            self.m_pl.bytes.next = self.b_pl_bytes.val();
-            self.m_pl.last.next = self.b_pl_last.val();
-            self.m_pl.error.next = false;
+            self.m_pl.of.next.data = self.b_pl_data.val();
+            self.m_pl.of.next.bytes = self.b_pl_bytes.val();
+            self.m_pl.of.next.last = self.b_pl_last.val();
+            self.m_pl.of.next.error = false;
         }
-        self.ended.next = self.m_pl.valid.val() & self.m_pl.ready.val() & self.m_pl.last.val();
+        self.ended.next = self.m_pl.valid.val() & self.m_pl.ready.val() & self.m_pl.of.val().last;
         self.now.d.next =
             self.taken.q.val() | self.next.q.val() | (self.now.q.val() & !self.ended.val());
         self.next.d.next =
@@ -183,28 +169,19 @@ impl Logic for CardSendMerge {
         self.m_ak.valid.next = self.a_ak.valid.val();
         self.a_ak.ready.next = self.m_ak.ready.val() & !self.ak_turn.q.val();
         self.b_ak_ready.next = self.m_ak.ready.val() & self.ak_turn.q.val();
-        self.m_ak.node.next = self.a_ak.node.val();
-        self.m_ak.peer.next = self.a_ak.peer.val();
-        self.m_ak.psn.next = self.a_ak.psn.val();
-        self.m_ak.syndrome.next = self.a_ak.syndrome.val();
-        self.m_ak.echo.next = self.a_ak.echo.val();
-        self.m_ak.win_id.next = self.a_ak.win_id.val();
-        self.m_ak.epoch.next = self.a_ak.epoch.val();
-        self.m_ak.msn.next = self.a_ak.msn.val();
-        self.m_ak.vf.next = self.a_ak.vf.val();
-        self.m_ak.src.next = self.a_ak.src.val();
+        self.m_ak.of.next = self.a_ak.of.val();
         if self.ak_turn.q.val() {
             self.m_ak.valid.next = self.b_ak_valid.val();
-            self.m_ak.node.next = self.b_ak_node.val();
-            self.m_ak.peer.next = self.b_ak_peer.val();
-            self.m_ak.psn.next = self.b_ak_psn.val();
-            self.m_ak.syndrome.next = self.b_ak_syndrome.val();
-            self.m_ak.echo.next = true;
-            self.m_ak.win_id.next = self.b_ak_win_id.val();
-            self.m_ak.epoch.next = self.b_ak_epoch.val();
-            self.m_ak.msn.next = self.b_ak_msn.val();
-            self.m_ak.vf.next = self.one_sided.val();
-            self.m_ak.src.next = self.b_ak_src.val();
+            self.m_ak.of.next.node = self.b_ak_node.val();
+            self.m_ak.of.next.peer = self.b_ak_peer.val();
+            self.m_ak.of.next.psn = self.b_ak_psn.val();
+            self.m_ak.of.next.syndrome = self.b_ak_syndrome.val();
+            self.m_ak.of.next.echo = true;
+            self.m_ak.of.next.win_id = self.b_ak_win_id.val();
+            self.m_ak.of.next.epoch = self.b_ak_epoch.val();
+            self.m_ak.of.next.msn = self.b_ak_msn.val();
+            self.m_ak.of.next.vf = self.one_sided.val();
+            self.m_ak.of.next.src = self.b_ak_src.val();
             self.ak_turn.d.next = !self.m_ak.ready.val();
         } else if self.b_ak_valid.val() & (self.m_ak.ready.val() | !self.a_ak.valid.val()) {
             self.ak_turn.d.next = true;

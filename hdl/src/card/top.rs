@@ -7,10 +7,10 @@ use super::{
 use crate::blocks::{EventMerge, GatherBits};
 use crate::bus::{
     AckOrClaimOut, AckTakenOut, AckToSendOut, AxisOut, AxisRxIn, CompletionOut, ContextOut,
-    DmaDoneOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptOut, LookupOut, LookupRightsOut,
-    PayloadOut, QueuePairOut, RegionSetOut, RegistersOut, SendHeaderOut, StreamOut,
-    TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, VerdictOut,
-    WindowSetOut,
+    DmaDoneOut, DmaRequestOut, DmaWord, DoorbellOut, FlushOut, InterruptOut, LookupOut,
+    LookupRightsOut, PayloadOut, PayloadWord, QueuePairOut, RegionSetOut, RegistersOut,
+    SendHeaderOut, StreamOut, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut,
+    TlpTxWriteOut, VerdictOut, WindowSetOut,
 };
 use crate::pcie::{DmaRead, DmaWrite, DmaWriteMux, DmaWriteReturns, PcieCompleter};
 use crate::prelude::*;
@@ -177,27 +177,33 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         DmaRequestOut::join(&mut self.read_mux.m, &mut self.read.s_req);
         self.read_mux.s_data_valid.next = self.read.m_data.valid.val();
         self.read.m_data.ready.next = self.read_mux.s_data_ready.val();
-        self.read_mux.s_data_client.next = self.read.m_data.ctx.val().get_bits::<2>(14);
+        self.read_mux.s_data_client.next = self.read.m_data.of.val().ctx.get_bits::<2>(14);
         self.send.s_wq.valid.next = self.read_mux.wq_valid.val();
         self.read_mux.wq_ready.next = self.send.s_wq.ready.val();
-        self.send.s_wq.data.next = self.read.m_data.data.val();
-        self.send.s_wq.last.next = self.read.m_data.last.val();
-        self.send.s_wq.error.next = self.read.m_data.error.val();
-        self.send.s_wq.ctx.next = self.read.m_data.ctx.val();
+        self.send.s_wq.of.next = DmaWord {
+            data: self.read.m_data.of.val().data,
+            last: self.read.m_data.of.val().last,
+            error: self.read.m_data.of.val().error,
+            ctx: self.read.m_data.of.val().ctx,
+        };
         self.send_queue.s_pl.valid.next = self.read_mux.pl_valid.val();
         PayloadOut::join(&mut self.send_queue.m_pl, &mut self.send_merge.a_pl);
         PayloadOut::join(&mut self.send_merge.m_pl, &mut self.tx.s_pl);
         self.read_mux.pl_ready.next = self.send_queue.s_pl.ready.val();
-        self.send_queue.s_pl.data.next = self.read.m_data.data.val();
-        self.send_queue.s_pl.bytes.next = self.read.m_data.bytes.val();
-        self.send_queue.s_pl.last.next = self.read.m_data.last.val();
-        self.send_queue.s_pl.error.next = self.read.m_data.error.val();
+        self.send_queue.s_pl.of.next = PayloadWord {
+            data: self.read.m_data.of.val().data,
+            bytes: self.read.m_data.of.val().bytes,
+            last: self.read.m_data.of.val().last,
+            error: self.read.m_data.of.val().error,
+        };
         self.recv.s_rr.valid.next = self.read_mux.rr_valid.val();
         self.read_mux.rr_ready.next = self.recv.s_rr.ready.val();
-        self.recv.s_rr.data.next = self.read.m_data.data.val();
-        self.recv.s_rr.last.next = self.read.m_data.last.val();
-        self.recv.s_rr.error.next = self.read.m_data.error.val();
-        self.recv.s_rr.ctx.next = self.read.m_data.ctx.val();
+        self.recv.s_rr.of.next = DmaWord {
+            data: self.read.m_data.of.val().data,
+            last: self.read.m_data.of.val().last,
+            error: self.read.m_data.of.val().error,
+            ctx: self.read.m_data.of.val().ctx,
+        };
         DmaRequestOut::join(&mut self.recv.m_wr, &mut self.write_mux.s_req[0]);
         StreamOut::<64>::join(&mut self.recv.m_wd, &mut self.write_mux.s_data[0]);
         DmaRequestOut::join(&mut self.cq.m_wr, &mut self.write_mux.s_req[1]);
@@ -258,24 +264,23 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         if self.one_sided.s_rq_ready.val() {
             self.rx.m_rq_drop.next = self.one_sided.s_rq_drop.val();
         }
-        self.recv.s_rq.node.next = self.rx.m_rq_node.val();
-        self.recv.s_rq.qpn.next = self.rx.m_rq_qpn.val();
-        self.recv.s_rq.psn.next = self.rx.m_rq_psn.val();
-        self.recv.s_rq.q_key.next = self.rx.m_rq_q_key.val();
-        self.recv.s_rq.src.next = self.rx.m_rq_src.val();
-        self.recv.s_rq.vf.next = self.rx.m_rq_vf.val();
-        self.recv.s_rq.win_id.next = self.rx.m_rq_win_id.val();
-        self.recv.s_rq.epoch.next = self.rx.m_rq_epoch.val();
-        self.recv.s_rq.msn.next = self.rx.m_rq_msn.val();
-        self.recv.s_rq.len.next = self.rx.m_rq_len.val();
-        self.recv.s_rq.unknown.next = self.rx.m_rq_unknown.val();
+        self.recv.s_rq.of.next.node = self.rx.m_rq_node.val();
+        self.recv.s_rq.of.next.qpn = self.rx.m_rq_qpn.val();
+        self.recv.s_rq.of.next.psn = self.rx.m_rq_psn.val();
+        self.recv.s_rq.of.next.q_key = self.rx.m_rq_q_key.val();
+        self.recv.s_rq.of.next.src = self.rx.m_rq_src.val();
+        self.recv.s_rq.of.next.vf = self.rx.m_rq_vf.val();
+        self.recv.s_rq.of.next.win_id = self.rx.m_rq_win_id.val();
+        self.recv.s_rq.of.next.epoch = self.rx.m_rq_epoch.val();
+        self.recv.s_rq.of.next.msn = self.rx.m_rq_msn.val();
+        self.recv.s_rq.of.next.len = self.rx.m_rq_len.val();
+        self.recv.s_rq.of.next.unknown = self.rx.m_rq_unknown.val();
         self.recv.s_pl.valid.next = self.rx.m_pl.valid.val() & !self.one_sided.m_ours.val();
         self.rx.m_pl.ready.next = self.recv.s_pl.ready.val();
         if self.one_sided.m_ours.val() {
             self.rx.m_pl.ready.next = self.one_sided.s_pl.ready.val();
         }
-        self.recv.s_pl.data.next = self.rx.m_pl.data.val();
-        self.recv.s_pl.last.next = self.rx.m_pl.last.val();
+        self.recv.s_pl.of.next = self.rx.m_pl.of.val();
         self.cq.b_rsv.valid.next = self.recv.m_rsv.valid.val();
         self.cq.b_rsv.qpn.next = self.recv.m_rsv.qpn.val();
         self.recv.rsv_done.next = self.cq.b_rsv.done.val();
@@ -350,12 +355,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.one_sided.s_other.next =
             self.recv.s_rq.ready.val() & !self.recv.s_rq.drop.val() & self.rx.m_rq_len.val().any();
         self.one_sided.s_other_last.next = self.rx.m_pl.valid.val()
-            & self.rx.m_pl.last.val()
+            & self.rx.m_pl.of.val().last
             & self.recv.s_pl.ready.val()
             & !self.one_sided.m_ours.val();
         self.one_sided.s_pl.valid.next = self.rx.m_pl.valid.val() & self.one_sided.m_ours.val();
-        self.one_sided.s_pl.data.next = self.rx.m_pl.data.val();
-        self.one_sided.s_pl.last.next = self.rx.m_pl.last.val();
+        self.one_sided.s_pl.of.next = self.rx.m_pl.of.val();
         LookupRightsOut::join(&mut self.one_sided.m_look, &mut self.regions.c_s);
         VerdictOut::join(&mut self.regions.c_m, &mut self.one_sided.look);
         self.read_mux.c_valid.next = self.one_sided.m_rd_valid.val();
@@ -363,15 +367,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.read_mux.c_addr.next = self.one_sided.m_rd_addr.val();
         self.read_mux.c_len.next = self.one_sided.m_rd_len.val();
         self.one_sided.s_rd_valid.next = self.read_mux.os_valid.val();
-        self.one_sided.s_rd_data.next = self.read.m_data.data.val();
-        self.one_sided.s_rd_bytes.next = self.read.m_data.bytes.val();
-        self.one_sided.s_rd_last.next = self.read.m_data.last.val();
-        self.one_sided.s_rd_error.next = self.read.m_data.error.val();
+        self.one_sided.s_rd_data.next = self.read.m_data.of.val().data;
+        self.one_sided.s_rd_bytes.next = self.read.m_data.of.val().bytes;
+        self.one_sided.s_rd_last.next = self.read.m_data.of.val().last;
+        self.one_sided.s_rd_error.next = self.read.m_data.of.val().error;
         self.write_mux.s_req[3].valid.next = self.one_sided.m_wr_valid.val();
         self.one_sided.m_wr_ready.next = self.write_mux.s_req[3].ready.val();
-        self.write_mux.s_req[3].addr.next = self.one_sided.m_wr_addr.val();
-        self.write_mux.s_req[3].len.next = self.one_sided.m_wr_len.val();
-        self.write_mux.s_req[3].ctx.next = 0.into();
+        self.write_mux.s_req[3].of.next.addr = self.one_sided.m_wr_addr.val();
+        self.write_mux.s_req[3].of.next.len = self.one_sided.m_wr_len.val();
+        self.write_mux.s_req[3].of.next.ctx = 0.into();
         StreamOut::<64>::join(&mut self.one_sided.m_wd, &mut self.write_mux.s_data[3]);
         self.one_sided.done_valid.next =
             self.returns.m_done.valid.val() & self.returns.m_done.ctx.val().get_bits::<2>(14).all();

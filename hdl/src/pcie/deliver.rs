@@ -250,11 +250,11 @@ impl Logic for DmaDeliver {
             | (bit_cast::<85, 16>(self.b_ctx.q.val()) << 69);
         self.m_data.valid.next = self.leaving.m.valid.val();
         self.leaving.m.ready.next = self.m_data.ready.val();
-        self.m_data.data.next = self.leaving.m.data.val().get_bits::<64>(0);
-        self.m_data.bytes.next = self.leaving.m.data.val().get_bits::<3>(64);
-        self.m_data.last.next = self.leaving.m.data.val().get_bit(67);
-        self.m_data.error.next = self.leaving.m.data.val().get_bit(68);
-        self.m_data.ctx.next = self.leaving.m.data.val().get_bits::<16>(69);
+        self.m_data.of.next.data = self.leaving.m.data.val().get_bits::<64>(0);
+        self.m_data.of.next.bytes = self.leaving.m.data.val().get_bits::<3>(64);
+        self.m_data.of.next.last = self.leaving.m.data.val().get_bit(67);
+        self.m_data.of.next.error = self.leaving.m.data.val().get_bit(68);
+        self.m_data.of.next.ctx = self.leaving.m.data.val().get_bits::<16>(69);
         self.failed.d.next = self.leaving.m.valid.val()
             & self.m_data.ready.val()
             & self.leaving.m.data.val().get_bit(68);

@@ -209,11 +209,11 @@ impl Logic for DmaRead {
         // Counted one clock late: what the request and its end depend on comes late in theirs.
         self.begun.d.next =
             self.s_req.valid.val() & self.split.s_req.ready.val() & !self.clear.val();
-        self.some.d.next = self.s_req.len.val().any();
+        self.some.d.next = self.s_req.of.val().len.any();
         self.begins.next = self.begun.q.val() & self.some.q.val();
         self.ended.d.next = self.deliver.m_data.valid.val()
             & self.m_data.ready.val()
-            & self.deliver.m_data.last.val()
+            & self.deliver.m_data.of.val().last
             & !self.clear.val();
         if self.begins.val() & !self.ended.q.val() {
             self.count.d.next = self.count.q.val() + 1;

@@ -296,7 +296,7 @@ impl Logic for DmaWrite {
         // Counted one clock late: what the request and its end depend on comes late in theirs.
         self.begun.d.next =
             self.s_req.valid.val() & self.split.s_req.ready.val() & !self.clear.val();
-        self.some.d.next = self.s_req.len.val().any();
+        self.some.d.next = self.s_req.of.val().len.any();
         self.begins.next = self.begun.q.val() & self.some.q.val();
         if self.begins.val() & !self.done.q.val() {
             self.count.d.next = self.count.q.val() + 1;

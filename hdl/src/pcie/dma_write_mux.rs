@@ -87,18 +87,18 @@ impl Logic for DmaWriteMux {
         // Stage 2: its request.
         self.requests.sel.next = self.chosen.q.val();
         self.data.sel.next = !self.others.q.val();
-        self.requests.s[0].next = bit_cast::<91, 64>(self.s_req[0].addr.val())
-            | (bit_cast::<91, 13>(self.s_req[0].len.val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req[0].ctx.val().get_bits::<14>(0)) << 77);
-        self.requests.s[1].next = bit_cast::<91, 64>(self.s_req[1].addr.val())
-            | (bit_cast::<91, 13>(self.s_req[1].len.val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req[1].ctx.val().get_bits::<14>(0)) << 77);
-        self.requests.s[2].next = bit_cast::<91, 64>(self.s_req[2].addr.val())
-            | (bit_cast::<91, 13>(self.s_req[2].len.val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req[2].ctx.val().get_bits::<14>(0)) << 77);
-        self.requests.s[3].next = bit_cast::<91, 64>(self.s_req[3].addr.val())
-            | (bit_cast::<91, 13>(self.s_req[3].len.val()) << 64)
-            | (bit_cast::<91, 14>(self.s_req[3].ctx.val().get_bits::<14>(0)) << 77);
+        self.requests.s[0].next = bit_cast::<91, 64>(self.s_req[0].of.val().addr)
+            | (bit_cast::<91, 13>(self.s_req[0].of.val().len) << 64)
+            | (bit_cast::<91, 14>(self.s_req[0].of.val().ctx.get_bits::<14>(0)) << 77);
+        self.requests.s[1].next = bit_cast::<91, 64>(self.s_req[1].of.val().addr)
+            | (bit_cast::<91, 13>(self.s_req[1].of.val().len) << 64)
+            | (bit_cast::<91, 14>(self.s_req[1].of.val().ctx.get_bits::<14>(0)) << 77);
+        self.requests.s[2].next = bit_cast::<91, 64>(self.s_req[2].of.val().addr)
+            | (bit_cast::<91, 13>(self.s_req[2].of.val().len) << 64)
+            | (bit_cast::<91, 14>(self.s_req[2].of.val().ctx.get_bits::<14>(0)) << 77);
+        self.requests.s[3].next = bit_cast::<91, 64>(self.s_req[3].of.val().addr)
+            | (bit_cast::<91, 13>(self.s_req[3].of.val().len) << 64)
+            | (bit_cast::<91, 14>(self.s_req[3].of.val().ctx.get_bits::<14>(0)) << 77);
         for i in 0..4 {
             self.s_req[i].ready.next = self.chosen.q.val().get_bit(i);
             self.data.s[i].next = self.s_data[i].data.val();
@@ -127,9 +127,9 @@ impl Logic for DmaWriteMux {
                 | (bit_cast::<16, 2>(self.client.val()) << 14);
         }
         self.m_req.valid.next = self.valid.q.val();
-        self.m_req.addr.next = self.addr.q.val();
-        self.m_req.len.next = self.len.q.val();
-        self.m_req.ctx.next = self.ctx.q.val();
+        self.m_req.of.next.addr = self.addr.q.val();
+        self.m_req.of.next.len = self.len.q.val();
+        self.m_req.of.next.ctx = self.ctx.q.val();
 
         // Words.
         self.m_data.valid.next = (self.from.q.val() & self.offering.val()).any();

@@ -94,17 +94,17 @@ impl Logic for DmaSplit {
     #[hdl_gen]
     fn update(&mut self) {
         self.s_req.ready.next = self.step.q.val() == 0;
-        self.less_one.next = self.s_req.len.val() - 1;
+        self.less_one.next = self.s_req.of.val().len - 1;
         if self.step.q.val() == 0 {
-            self.low.d.next = self.s_req.addr.val().get_bits::<32>(0);
-            self.high.d.next = self.s_req.addr.val().get_bits::<32>(32);
+            self.low.d.next = self.s_req.of.val().addr.get_bits::<32>(0);
+            self.high.d.next = self.s_req.of.val().addr.get_bits::<32>(32);
             self.carry.d.next = false;
             self.left.d.next = self.less_one.val();
             self.first.d.next = true;
-            self.offset.d.next = self.s_req.addr.val().get_bits::<3>(0);
+            self.offset.d.next = self.s_req.of.val().addr.get_bits::<3>(0);
             self.tail.d.next = self.less_one.val().get_bits::<3>(0);
             self.words.d.next = self.less_one.val().get_bits::<10>(3);
-            self.ctx.d.next = self.s_req.ctx.val();
+            self.ctx.d.next = self.s_req.of.val().ctx;
             if self.s_req.valid.val() {
                 self.step.d.next = 1.into();
             }

@@ -3,6 +3,34 @@
 use crate::prelude::*;
 use tributary_protocol::red::Rc;
 
+hdl_record! {
+    /// An operation on a lane.
+    struct Chosen {
+        /// First operand.
+        a: Bits<64>,
+        /// Second operand.
+        b: Bits<64>,
+        /// The result.
+        data: Bits<64>,
+        /// What happened.
+        code: Bits<4>,
+        /// Both are alike.
+        tie: Bit,
+        /// A NaN becomes quiet.
+        quiet: Bit,
+        /// The operation is invalid.
+        invalid: Bit,
+        /// The operation adds.
+        add: Bit,
+        /// It adds reproducibly.
+        repsum: Bit,
+        /// The sum is 0.
+        zero: Bit,
+        /// Another unit has the result.
+        other: Bit,
+    }
+}
+
 hdl_module! {
     /// Chooses or computes the result of every operation that needs no rounding.
     /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes the
@@ -74,45 +102,19 @@ hdl_module! {
         s1_neither: DFF<Bit>,
         s1_index: DFF<Bit>,
         s1_below: DFF<Bit>,
-        s1_tie: DFF<Bit>,
-        s1_quiet: DFF<Bit>,
-        s1_invalid: DFF<Bit>,
-        s1_a: DFF<Bits<64>>,
-        s1_b: DFF<Bits<64>>,
-        s1_add: DFF<Bit>,
-        s1_repsum: DFF<Bit>,
-        s1_zero: DFF<Bit>,
-        s1_other: DFF<Bit>,
+        s1: DFF<Chosen>,
         s2_take_b: DFF<Bit>,
-        s2_tie: DFF<Bit>,
-        s2_quiet: DFF<Bit>,
-        s2_a: DFF<Bits<64>>,
-        s2_b: DFF<Bits<64>>,
-        s2_add: DFF<Bit>,
-        s2_repsum: DFF<Bit>,
-        s2_zero: DFF<Bit>,
-        s2_invalid: DFF<Bit>,
-        s2_other: DFF<Bit>,
+        s2: DFF<Chosen>,
         chosen: Signal<Local, Bits<64>>,
         s3_x: DFF<Bits<64>>,
         s3_y: DFF<Bits<64>>,
-        s3_add: DFF<Bit>,
-        s3_zero: DFF<Bit>,
-        s3_invalid: DFF<Bit>,
-        s3_other: DFF<Bit>,
+        s3: DFF<Chosen>,
         s4_sum: DFF<Bits<64>>,
         s4_x_sign: DFF<Bit>,
         s4_y_sign: DFF<Bit>,
-        s4_add: DFF<Bit>,
-        s4_zero: DFF<Bit>,
-        s4_invalid: DFF<Bit>,
-        s4_other: DFF<Bit>,
-        s5_data: DFF<Bits<64>>,
-        s5_code: DFF<Bits<4>>,
-        s5_other: DFF<Bit>,
-        s6_data: DFF<Bits<64>>,
-        s6_code: DFF<Bits<4>>,
-        s6_other: DFF<Bit>,
+        s4: DFF<Chosen>,
+        s5: DFF<Chosen>,
+        s6: DFF<Chosen>,
         /// Result codes.
         invalid: Param<{ Rc::FLT_INVALID.code() as usize }, 4>,
         int_overflow: Param<{ Rc::INT_OVERFLOW.code() as usize }, 4>,
@@ -166,35 +168,35 @@ impl Logic for RedLaneChoose {
         self.s1_neither.d.next = self.bitwise.q.val() | self.repsum.q.val() | self.sum.q.val();
         self.s1_index.d.next = self.index.q.val();
         self.s1_below.d.next = self.below.val();
-        self.s1_tie.d.next = (self.s_eq.val() & (self.a_sign.val() == self.b_sign.val()))
+        self.s1.d.next.tie = (self.s_eq.val() & (self.a_sign.val() == self.b_sign.val()))
             | (self.floating.q.val()
                 & self.s_a_nan.val()
                 & self.s_b_nan.val()
                 & self.s_low_eq.val()
                 & ((self.number.q.val() & !self.s_ieee_nan.val())
                     | (self.a_signalling.val() == self.b_signalling.val())));
-        self.s1_quiet.d.next = self.floating.q.val()
+        self.s1.d.next.quiet = self.floating.q.val()
             & !self.repsum.q.val()
             & ((self.s_a_nan.val() & self.s_b_nan.val())
                 | ((self.s_a_nan.val() | self.s_b_nan.val()) & self.nan_wins.val()));
-        self.s1_invalid.d.next = self.floating.q.val()
+        self.s1.d.next.invalid = self.floating.q.val()
             & !self.repsum.q.val()
             & (self.a_signalling.val() | self.b_signalling.val());
-        self.s1_a.d.next = self.s_a.val();
+        self.s1.d.next.a = self.s_a.val();
         if self.bitwise.q.val() {
-            self.s1_a.d.next = self.s_a.val() & self.s_b.val();
+            self.s1.d.next.a = self.s_a.val() & self.s_b.val();
             if self.op.q.val().get_bit(1) {
-                self.s1_a.d.next = self.s_a.val() | self.s_b.val();
+                self.s1.d.next.a = self.s_a.val() | self.s_b.val();
                 if self.op.q.val().get_bit(0) {
-                    self.s1_a.d.next = self.s_a.val() ^ self.s_b.val();
+                    self.s1.d.next.a = self.s_a.val() ^ self.s_b.val();
                 }
             }
         }
-        self.s1_b.d.next = self.s_b.val();
-        self.s1_add.d.next = self.sum.q.val() | self.repsum.q.val();
-        self.s1_repsum.d.next = self.repsum.q.val();
-        self.s1_zero.d.next = self.op.q.val() == 0;
-        self.s1_other.d.next =
+        self.s1.d.next.b = self.s_b.val();
+        self.s1.d.next.add = self.sum.q.val() | self.repsum.q.val();
+        self.s1.d.next.repsum = self.repsum.q.val();
+        self.s1.d.next.zero = self.op.q.val() == 0;
+        self.s1.d.next.other =
             (self.op.q.val().get_bits::<2>(4) != 2) | !self.op.q.val().get_bit(3);
 
         // Stage 2. The registers still hold the choice for the word before.
@@ -204,79 +206,66 @@ impl Logic for RedLaneChoose {
         }
         if self.s1_index.q.val() {
             self.s2_take_b.d.next = self.s2_take_b.q.val();
-            if self.s2_tie.q.val() {
+            if self.s2.q.val().tie {
                 self.s2_take_b.d.next = !self.s1_below.q.val();
             }
         }
         if self.s1_neither.q.val() {
             self.s2_take_b.d.next = false;
         }
-        self.s2_tie.d.next = self.s1_tie.q.val();
-        self.s2_quiet.d.next = self.s1_quiet.q.val();
-        self.s2_a.d.next = self.s1_a.q.val();
-        self.s2_b.d.next = self.s1_b.q.val();
-        self.s2_add.d.next = self.s1_add.q.val();
-        self.s2_repsum.d.next = self.s1_repsum.q.val();
-        self.s2_zero.d.next = self.s1_zero.q.val();
-        self.s2_invalid.d.next = self.s1_invalid.q.val();
-        self.s2_other.d.next = self.s1_other.q.val();
+        self.s2.d.next = self.s1.q.val();
 
         // Stage 3. What is not added passes as x + 0; a NaN becomes quiet and loses its sign.
-        self.chosen.next = self.s2_a.q.val();
+        self.chosen.next = self.s2.q.val().a;
         if self.s2_take_b.q.val() {
-            self.chosen.next = self.s2_b.q.val();
+            self.chosen.next = self.s2.q.val().b;
         }
         self.s3_x.d.next = self.chosen.val();
-        if self.s2_quiet.q.val() {
+        if self.s2.q.val().quiet {
             self.s3_x.d.next = (bit_cast::<64, 11>(self.chosen.val().get_bits::<11>(52)) << 52)
                 | (bits::<64>(1) << 51)
                 | bit_cast::<64, 51>(self.chosen.val().get_bits::<51>(0));
         }
-        if self.s2_repsum.q.val() {
+        if self.s2.q.val().repsum {
             self.s3_x.d.next = self.r_a.val();
         }
         self.s3_y.d.next = 0.into();
-        if self.s2_add.q.val() {
-            self.s3_y.d.next = self.s2_b.q.val();
+        if self.s2.q.val().add {
+            self.s3_y.d.next = self.s2.q.val().b;
         }
-        self.s3_add.d.next = self.s2_add.q.val();
-        self.s3_zero.d.next = self.s2_zero.q.val() | (self.s2_repsum.q.val() & self.r_zero.val());
-        self.s3_invalid.d.next = self.s2_invalid.q.val();
-        self.s3_other.d.next = self.s2_other.q.val();
+        self.s3.d.next.add = self.s2.q.val().add;
+        self.s3.d.next.zero = self.s2.q.val().zero | (self.s2.q.val().repsum & self.r_zero.val());
+        self.s3.d.next.invalid = self.s2.q.val().invalid;
+        self.s3.d.next.other = self.s2.q.val().other;
 
         // Stage 4.
         self.s4_sum.d.next = self.s3_x.q.val() + self.s3_y.q.val();
         self.s4_x_sign.d.next = self.s3_x.q.val().get_bit(63);
         self.s4_y_sign.d.next = self.s3_y.q.val().get_bit(63);
-        self.s4_add.d.next = self.s3_add.q.val();
-        self.s4_zero.d.next = self.s3_zero.q.val();
-        self.s4_invalid.d.next = self.s3_invalid.q.val();
-        self.s4_other.d.next = self.s3_other.q.val();
+        self.s4.d.next = self.s3.q.val();
 
         // Stage 5.
-        self.s5_data.d.next = self.s4_sum.q.val();
-        self.s5_code.d.next = 0.into();
-        if self.s4_invalid.q.val() {
-            self.s5_code.d.next = self.invalid.val();
+        self.s5.d.next.data = self.s4_sum.q.val();
+        self.s5.d.next.code = 0.into();
+        if self.s4.q.val().invalid {
+            self.s5.d.next.code = self.invalid.val();
         }
-        if self.s4_add.q.val()
+        if self.s4.q.val().add
             & (self.s4_x_sign.q.val() == self.s4_y_sign.q.val())
             & (self.s4_x_sign.q.val() != self.s4_sum.q.val().get_bit(63))
         {
-            self.s5_code.d.next = self.int_overflow.val();
+            self.s5.d.next.code = self.int_overflow.val();
         }
-        if self.s4_zero.q.val() {
-            self.s5_data.d.next = 0.into();
-            self.s5_code.d.next = 0.into();
+        if self.s4.q.val().zero {
+            self.s5.d.next.data = 0.into();
+            self.s5.d.next.code = 0.into();
         }
-        self.s5_other.d.next = self.s4_other.q.val();
+        self.s5.d.next.other = self.s4.q.val().other;
 
         // Stage 6.
-        self.s6_data.d.next = self.s5_data.q.val();
-        self.s6_code.d.next = self.s5_code.q.val();
-        self.s6_other.d.next = self.s5_other.q.val();
-        self.m_data.next = self.s6_data.q.val();
-        self.m_code.next = self.s6_code.q.val();
-        self.m_other.next = self.s6_other.q.val();
+        self.s6.d.next = self.s5.q.val();
+        self.m_data.next = self.s6.q.val().data;
+        self.m_code.next = self.s6.q.val().code;
+        self.m_other.next = self.s6.q.val().other;
     }
 }

@@ -5,6 +5,29 @@ use crate::blocks::{RamReg, RamRegForward};
 use crate::prelude::*;
 use tributary_protocol::rw::DropReason;
 
+hdl_record! {
+    /// A packet on its way. BA bits for a word of the bitmap.
+    struct Packet<const BA: usize> {
+        /// A row is cleared, and there is no packet.
+        init: Bit,
+        /// Window.
+        wptr: Bits<16>,
+        /// Incarnation of the window.
+        #[verilog("gen")]
+        incarnation: Bits<16>,
+        /// Who sent the packet.
+        src: Bits<16>,
+        /// Number of the packet.
+        pidx: Bits<22>,
+        /// It is the last packet of the transfer.
+        tail: Bit,
+        /// Bytes of payload.
+        len: Bits<13>,
+        /// Word of the bitmap.
+        word: Bits<BA>,
+    }
+}
+
 hdl_module! {
     /// Accept pipeline of the receiver window: one DATA record a clock, never stalled, also when
     /// every record hits the same window.
@@ -148,24 +171,11 @@ hdl_module! {
         opened_id: DFF<Bits<33>>,
 
         #[reset] s1_valid: DFF<Bit>,
-        s1_init: DFF<Bit>,
-        s1_wptr: DFF<Bits<16>>,
-        s1_gen: DFF<Bits<16>>,
-        s1_src: DFF<Bits<16>>,
-        s1_pidx: DFF<Bits<22>>,
-        s1_tail: DFF<Bit>,
-        s1_len: DFF<Bits<13>>,
+        s1: DFF<Packet<BA>>,
         s1_word: Signal<Local, Bits<BA>>,
 
         #[reset] s2_valid: DFF<Bit>,
-        s2_init: DFF<Bit>,
-        s2_wptr: DFF<Bits<16>>,
-        s2_gen: DFF<Bits<16>>,
-        s2_src: DFF<Bits<16>>,
-        s2_pidx: DFF<Bits<22>>,
-        s2_tail: DFF<Bit>,
-        s2_len: DFF<Bits<13>>,
-        s2_word: DFF<Bits<BA>>,
+        s2: DFF<Packet<BA>>,
         s1_row: Signal<Local, Bits<A>>,
         s2_row: Signal<Local, Bits<A>>,
         s2_at_row6: Signal<Local, Bit>,
@@ -174,14 +184,7 @@ hdl_module! {
         s2_row7: DFF<Bit>,
 
         #[reset] s3_valid: DFF<Bit>,
-        s3_init: DFF<Bit>,
-        s3_wptr: DFF<Bits<16>>,
-        s3_gen: DFF<Bits<16>>,
-        s3_src: DFF<Bits<16>>,
-        s3_pidx: DFF<Bits<22>>,
-        s3_tail: DFF<Bit>,
-        s3_len: DFF<Bits<13>>,
-        s3_word: DFF<Bits<BA>>,
+        s3: DFF<Packet<BA>>,
         /// First hole.
         s3_base: DFF<Bits<22>>,
         /// Where the newest bitmap word is: 0 in the table, 1 to 3 in stage 8, 7, 6.
@@ -197,13 +200,7 @@ hdl_module! {
         s3_plen: Signal<Local, Bits<13>>,
 
         #[reset] s4_valid: DFF<Bit>,
-        s4_init: DFF<Bit>,
-        s4_wptr: DFF<Bits<16>>,
-        s4_gen: DFF<Bits<16>>,
-        s4_pidx: DFF<Bits<22>>,
-        s4_tail: DFF<Bit>,
-        s4_len: DFF<Bits<13>>,
-        s4_word: DFF<Bits<BA>>,
+        s4: DFF<Packet<BA>>,
         s4_addr: DFF<Bits<64>>,
         s4_rkey: DFF<Bits<32>>,
         /// Where the payload begins in its region, divided by 256.
@@ -241,14 +238,9 @@ hdl_module! {
         s4_shape: Signal<Local, Bit>,
 
         #[reset] s5_valid: DFF<Bit>,
-        s5_wptr: DFF<Bits<16>>,
-        s5_gen: DFF<Bits<16>>,
-        s5_pidx: DFF<Bits<22>>,
+        s5: DFF<Packet<BA>>,
         s5_pidx_1: DFF<Bits<12>>,
         #[reset] s5_clear: DFF<Bit>,
-        s5_tail: DFF<Bit>,
-        s5_len: DFF<Bits<13>>,
-        s5_word: DFF<Bits<BA>>,
         s5_addr: DFF<Bits<64>>,
         s5_rkey: DFF<Bits<32>>,
         s5_fail: DFF<Bits<4>>,
@@ -293,12 +285,10 @@ hdl_module! {
         s6_below: DFF<Bit>,
         s6_above: DFF<Bit>,
         s6_dup: DFF<Bit>,
-        s6_wptr: DFF<Bits<16>>,
-        s6_word: DFF<Bits<BA>>,
+        s6: DFF<Packet<BA>>,
         s6_bits: DFF<Bits<B>>,
         s6_row: DFF<Bits<13>>,
         /// The packet is taken and says that it is the last one.
-        s6_tail: DFF<Bit>,
         s6_last_rx: DFF<Bits<16>>,
         /// The packet is taken and the highest so far; its number plus one.
         s6_raised: DFF<Bit>,
@@ -368,28 +358,28 @@ impl<
             self.s6_highest.next = self.s6_pidx_1.q.val();
         }
         self.s6_new_row.next =
-            (bit_cast::<13, 1>((self.s6_row.q.val().get_bit(12) | self.s6_tail.q.val()).into())
+            (bit_cast::<13, 1>((self.s6_row.q.val().get_bit(12) | self.s6.q.val().tail).into())
                 << 12)
                 | bit_cast::<13, 12>(self.s6_highest.val());
 
         // Stage 1: addresses of all tables.
         self.s1_valid.d.next = self.s_valid.val();
-        self.s1_init.d.next = self.s_init.val();
-        self.s1_wptr.d.next = self.s_wptr.val();
-        self.s1_gen.d.next = self.s_gen.val();
-        self.s1_src.d.next = self.s_src.val();
-        self.s1_pidx.d.next = self.s_pidx.val();
-        self.s1_tail.d.next = self.s_tail.val();
-        self.s1_len.d.next = self.s_len.val();
-        self.s1_word.next = (bit_cast::<BA, 16>(self.s1_wptr.q.val()) << self.lnw.val())
-            | bit_cast::<BA, LNW>(self.s1_pidx.q.val().get_bits::<LNW>(self.lb.val().index()));
+        self.s1.d.next.init = self.s_init.val();
+        self.s1.d.next.wptr = self.s_wptr.val();
+        self.s1.d.next.incarnation = self.s_gen.val();
+        self.s1.d.next.src = self.s_src.val();
+        self.s1.d.next.pidx = self.s_pidx.val();
+        self.s1.d.next.tail = self.s_tail.val();
+        self.s1.d.next.len = self.s_len.val();
+        self.s1_word.next = (bit_cast::<BA, 16>(self.s1.q.val().wptr) << self.lnw.val())
+            | bit_cast::<BA, LNW>(self.s1.q.val().pidx.get_bits::<LNW>(self.lb.val().index()));
         // The words to compare are read a stage early: from the RAM's output the way is too long.
         self.conn_id.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
         self.conn_size.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
         self.bases.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
-        self.conn_addr.rd.addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.conn_rkey.rd.addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.rows.rd.addr.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
+        self.conn_addr.rd.addr.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
+        self.conn_rkey.rd.addr.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
+        self.rows.rd.addr.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
         self.bitmap.rd.addr.next = self.s1_word.val();
 
         self.torn_1.d.next = (self.cw_en.val()
@@ -404,27 +394,21 @@ impl<
 
         // Stage 2: the arrays are read; which of the records ahead have the same row or word?
         self.s2_valid.d.next = self.s1_valid.q.val();
-        self.s2_init.d.next = self.s1_init.q.val();
-        self.s2_wptr.d.next = self.s1_wptr.q.val();
-        self.s2_gen.d.next = self.s1_gen.q.val();
-        self.s2_src.d.next = self.s1_src.q.val();
-        self.s2_pidx.d.next = self.s1_pidx.q.val();
-        self.s2_tail.d.next = self.s1_tail.q.val();
-        self.s2_len.d.next = self.s1_len.q.val();
-        self.s2_word.d.next = self.s1_word.val();
-        self.s2_row.next = bit_cast::<A, 16>(self.s2_wptr.q.val());
-        self.s1_row.next = bit_cast::<A, 16>(self.s1_wptr.q.val());
-        self.s2_row6.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
-        self.s2_row7.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s6_wptr.q.val());
+        self.s2.d.next = self.s1.q.val();
+        self.s2.d.next.word = self.s1_word.val();
+        self.s2_row.next = bit_cast::<A, 16>(self.s2.q.val().wptr);
+        self.s1_row.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
+        self.s2_row6.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s5.q.val().wptr);
+        self.s2_row7.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s6.q.val().wptr);
         self.s3_from.d.next = 0.into();
-        if self.s2_word.q.val() == self.s5_word.q.val() {
+        if self.s2.q.val().word == self.s5.q.val().word {
             self.s3_from.d.next = 3.into();
-        } else if self.s2_word.q.val() == self.s6_word.q.val() {
+        } else if self.s2.q.val().word == self.s6.q.val().word {
             self.s3_from.d.next = 2.into();
-        } else if self.s2_word.q.val() == self.s7_word.q.val() {
+        } else if self.s2.q.val().word == self.s7_word.q.val() {
             self.s3_from.d.next = 1.into();
         }
-        self.s2_at_row6.next = self.s2_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
+        self.s2_at_row6.next = self.s2_row.val() == bit_cast::<A, 16>(self.s5.q.val().wptr);
         self.s3_row6.d.next = self.s2_at_row6.val();
         self.s3_forward.d.next =
             self.s2_at_row6.val() | self.s2_row6.q.val() | self.s2_row7.q.val();
@@ -438,43 +422,30 @@ impl<
 
         // Stage 3: checks against the connection and wbase, forward from stages 6 to 8.
         self.s3_valid.d.next = self.s2_valid.q.val();
-        self.s3_init.d.next = self.s2_init.q.val();
-        self.s3_wptr.d.next = self.s2_wptr.q.val();
-        self.s3_gen.d.next = self.s2_gen.q.val();
-        self.s3_src.d.next = self.s2_src.q.val();
-        self.s3_pidx.d.next = self.s2_pidx.q.val();
-        self.s3_tail.d.next = self.s2_tail.q.val();
-        self.s3_len.d.next = self.s2_len.q.val();
-        self.s3_word.d.next = self.s2_word.q.val();
-        self.s3_row.next = bit_cast::<A, 16>(self.s3_wptr.q.val());
-        self.s3_pos.next = bit_cast::<LB, 22>(self.s3_pidx.q.val());
+        self.s3.d.next = self.s2.q.val();
+        self.s3_row.next = bit_cast::<A, 16>(self.s3.q.val().wptr);
+        self.s3_pos.next = bit_cast::<LB, 22>(self.s3.q.val().pidx);
         self.s3_last.next = bit_cast::<22, 35>(self.s3_size.q.val());
         self.s3_plen.next = bits::<13>(256) << self.s3_id.q.val().get_bits::<3>(33);
         self.s4_valid.d.next = self.s3_valid.q.val();
-        self.s4_init.d.next = self.s3_init.q.val();
-        self.s4_wptr.d.next = self.s3_wptr.q.val();
-        self.s4_gen.d.next = self.s3_gen.q.val();
-        self.s4_pidx.d.next = self.s3_pidx.q.val();
-        self.s4_tail.d.next = self.s3_tail.q.val();
-        self.s4_len.d.next = self.s3_len.q.val();
-        self.s4_word.d.next = self.s3_word.q.val();
+        self.s4.d.next = self.s3.q.val();
         self.s4_addr.d.next = self.conn_addr.rd.data.val();
         self.s4_rkey.d.next = self.conn_rkey.rd.data.val();
         self.s4_offset.d.next =
-            bit_cast::<26, 22>(self.s3_pidx.q.val()) << self.s3_id.q.val().get_bits::<3>(33);
+            bit_cast::<26, 22>(self.s3.q.val().pidx) << self.s3_id.q.val().get_bits::<3>(33);
         self.s4_closed.d.next = !self.s3_id.q.val().get_bit(0)
             | self.s3_torn.q.val()
-            | (bit_cast::<16, A>(self.s3_row.val()) != self.s3_wptr.q.val());
-        self.s4_stale.d.next = self.s3_id.q.val().get_bits::<16>(17) != self.s3_gen.q.val();
-        self.s4_foreign.d.next = self.s3_id.q.val().get_bits::<16>(1) != self.s3_src.q.val();
-        self.s4_beyond.d.next = self.s3_pidx.q.val() > self.s3_last.val();
-        self.s4_at_last.d.next = self.s3_pidx.q.val() == self.s3_last.val();
-        self.s4_len_full.d.next = self.s3_len.q.val() == self.s3_plen.val();
-        self.s4_len_last.d.next = self.s3_len.q.val() == self.s3_size.q.val().get_bits::<13>(22);
+            | (bit_cast::<16, A>(self.s3_row.val()) != self.s3.q.val().wptr);
+        self.s4_stale.d.next = self.s3_id.q.val().get_bits::<16>(17) != self.s3.q.val().incarnation;
+        self.s4_foreign.d.next = self.s3_id.q.val().get_bits::<16>(1) != self.s3.q.val().src;
+        self.s4_beyond.d.next = self.s3.q.val().pidx > self.s3_last.val();
+        self.s4_at_last.d.next = self.s3.q.val().pidx == self.s3_last.val();
+        self.s4_len_full.d.next = self.s3.q.val().len == self.s3_plen.val();
+        self.s4_len_last.d.next = self.s3.q.val().len == self.s3_size.q.val().get_bits::<13>(22);
         self.s4_gap.d.next =
-            bit_cast::<23, 22>(self.s3_pidx.q.val()) - bit_cast::<23, 22>(self.s3_base.q.val());
+            bit_cast::<23, 22>(self.s3.q.val().pidx) - bit_cast::<23, 22>(self.s3_base.q.val());
         self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
-        self.s4_lap.d.next = !self.s3_pidx.q.val().get_bit(self.lw.val().index());
+        self.s4_lap.d.next = !self.s3.q.val().pidx.get_bit(self.lw.val().index());
         // As trees on the bits of the choice: chains of multiplexers take half as much again.
         if self.s3_from.q.val().get_bit(1) {
             if self.s3_from.q.val().get_bit(0) {
@@ -496,25 +467,20 @@ impl<
         if self.s3_row6.q.val() {
             self.fwd_row.d.next = self.s6_new_row.val();
         }
-        self.s4_word6.d.next = self.s3_word.q.val() == self.s5_word.q.val();
-        self.s4_row6.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s5_wptr.q.val());
-        self.s4_word5.d.next = self.s3_word.q.val() == self.s4_word.q.val();
-        self.s4_row5.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s4_wptr.q.val());
+        self.s4_word6.d.next = self.s3.q.val().word == self.s5.q.val().word;
+        self.s4_row6.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s5.q.val().wptr);
+        self.s4_word5.d.next = self.s3.q.val().word == self.s4.q.val().word;
+        self.s4_row5.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s4.q.val().wptr);
 
-        self.s4_place5.d.next = (self.s3_pos.val() == bit_cast::<LB, 22>(self.s4_pidx.q.val()))
-            & (self.s3_pidx.q.val().get_bit(self.lw.val().index())
-                == self.s4_pidx.q.val().get_bit(self.lw.val().index()));
+        self.s4_place5.d.next = (self.s3_pos.val() == bit_cast::<LB, 22>(self.s4.q.val().pidx))
+            & (self.s3.q.val().pidx.get_bit(self.lw.val().index())
+                == self.s4.q.val().pidx.get_bit(self.lw.val().index()));
 
         // Stage 4: forward from stage 6; is the packet in the window, is its bit set?
         self.s5_valid.d.next = self.s4_valid.q.val();
-        self.s5_clear.d.next = self.s4_valid.q.val() & self.s4_init.q.val();
-        self.s5_wptr.d.next = self.s4_wptr.q.val();
-        self.s5_gen.d.next = self.s4_gen.q.val();
-        self.s5_pidx.d.next = self.s4_pidx.q.val();
-        self.s5_pidx_1.d.next = bit_cast::<12, 22>(self.s4_pidx.q.val()) + 1;
-        self.s5_tail.d.next = self.s4_tail.q.val();
-        self.s5_len.d.next = self.s4_len.q.val();
-        self.s5_word.d.next = self.s4_word.q.val();
+        self.s5_clear.d.next = self.s4_valid.q.val() & self.s4.q.val().init;
+        self.s5.d.next = self.s4.q.val();
+        self.s5_pidx_1.d.next = bit_cast::<12, 22>(self.s4.q.val().pidx) + 1;
         self.s5_addr.d.next =
             self.s4_addr.q.val() + (bit_cast::<64, 26>(self.s4_offset.q.val()) << 8);
         self.s5_rkey.d.next = self.s4_rkey.q.val();
@@ -527,7 +493,7 @@ impl<
             self.s5_fail.d.next = self.why_bad_source.val();
         } else if self.s4_beyond.q.val() {
             self.s5_fail.d.next = self.why_beyond_end.val();
-        } else if self.s4_tail.q.val() != self.s4_at_last.q.val() {
+        } else if self.s4.q.val().tail != self.s4_at_last.q.val() {
             self.s5_fail.d.next = self.why_bad_tail.val();
         } else if (self.s4_at_last.q.val() & !self.s4_len_last.q.val())
             | (!self.s4_at_last.q.val() & !self.s4_len_full.q.val())
@@ -537,12 +503,12 @@ impl<
             self.s5_fail.d.next = 0.into();
         }
         self.s4_shape.next = self.s4_valid.q.val()
-            & !self.s4_init.q.val()
+            & !self.s4.q.val().init
             & !self.s4_closed.q.val()
             & !self.s4_stale.q.val()
             & !self.s4_foreign.q.val()
             & !self.s4_beyond.q.val()
-            & (self.s4_tail.q.val() == self.s4_at_last.q.val())
+            & (self.s4.q.val().tail == self.s4_at_last.q.val())
             & ((self.s4_at_last.q.val() & self.s4_len_last.q.val())
                 | (!self.s4_at_last.q.val() & self.s4_len_full.q.val()));
         self.s5_known.d.next = self.s4_shape.val();
@@ -566,19 +532,19 @@ impl<
         self.s5_same_row.d.next = self.s4_row5.q.val();
         self.s5_same_packet.d.next = self.s4_word5.q.val() & self.s4_place5.q.val();
         self.over_highest.next =
-            bit_cast::<12, 22>(self.s4_pidx.q.val()) - bit_cast::<12, 13>(self.s4_cur_row.val());
+            bit_cast::<12, 22>(self.s4.q.val().pidx) - bit_cast::<12, 13>(self.s4_cur_row.val());
         self.s5_new_highest.d.next = !self.over_highest.val().get_bit(11);
         self.over_last.next =
-            bit_cast::<12, 22>(self.s4_pidx.q.val()) - bit_cast::<12, 22>(self.s5_pidx.q.val());
+            bit_cast::<12, 22>(self.s4.q.val().pidx) - bit_cast::<12, 22>(self.s5.q.val().pidx);
         self.s5_after_last.d.next = !self.over_last.val().get_bit(11);
 
         // Stage 5: what the decision will be about.
         self.p_valid.next = self.s5_valid.q.val() & !self.s5_clear.q.val();
-        self.p_wptr.next = self.s5_wptr.q.val();
-        self.p_gen.next = self.s5_gen.q.val();
+        self.p_wptr.next = self.s5.q.val().wptr;
+        self.p_gen.next = self.s5.q.val().incarnation;
         self.p_addr.next = self.s5_addr.q.val();
         self.p_rkey.next = self.s5_rkey.q.val();
-        self.p_len.next = self.s5_len.q.val();
+        self.p_len.next = self.s5.q.val().len;
 
         // Stage 5: the decision. If the record just before is the same packet and was in the window,
         // this one is a duplicate, whatever became of that one.
@@ -610,7 +576,8 @@ impl<
         self.s6_raised.d.next = self.take.val()
             & self.s5_new_highest.q.val()
             & (!self.with_raised.val() | self.s5_after_last.q.val());
-        self.s6_tail.d.next = self.take.val() & self.s5_tail.q.val();
+        self.s6.d.next = self.s5.q.val();
+        self.s6.d.next.tail = self.take.val() & self.s5.q.val().tail;
         // Who writes the row has passed the checks.
         self.s6_last_rx.d.next = self.now.val();
         // A packet that is taken is missing: its bit turns.
@@ -625,11 +592,9 @@ impl<
         self.s6_valid.d.next = self.s5_valid.q.val() & !self.s5_clear.q.val();
         self.s6_write_row.d.next = self.s5_known.q.val() | self.s5_clear.q.val();
         self.s6_write_bits.d.next = self.take.val() | self.s5_clear.q.val();
-        self.s6_wptr.d.next = self.s5_wptr.q.val();
-        self.s6_word.d.next = self.s5_word.q.val();
 
         // Stage 6: write back.
-        self.s6_window.next = bit_cast::<A, 16>(self.s6_wptr.q.val());
+        self.s6_window.next = bit_cast::<A, 16>(self.s6.q.val().wptr);
         self.rows.wr.en.next = self.s6_write_row.q.val();
         self.rows.wr.addr.next = self.s6_window.val();
         self.rows.wr.data.next = self.s6_new_row.val();
@@ -638,10 +603,10 @@ impl<
         self.rows_q.wr.data.next = (bit_cast::<29, 16>(self.s6_last_rx.q.val()) << 13)
             | bit_cast::<29, 13>(self.s6_new_row.val());
         self.bitmap.wr.en.next = self.s6_write_bits.q.val();
-        self.bitmap.wr.addr.next = self.s6_word.q.val();
+        self.bitmap.wr.addr.next = self.s6.q.val().word;
         self.bitmap.wr.data.next = self.s6_bits.q.val();
         self.bitmap_q.wr.en.next = self.s6_write_bits.q.val();
-        self.bitmap_q.wr.addr.next = self.s6_word.q.val();
+        self.bitmap_q.wr.addr.next = self.s6.q.val().word;
         self.bitmap_q.wr.data.next = self.s6_bits.q.val();
         self.s7_valid.d.next = self.s6_valid.q.val();
         self.s7_reason.d.next = self.s6_fail.q.val();
@@ -660,7 +625,7 @@ impl<
         self.slides.s_wptr.next = self.s6_window.val();
         self.slides.clear_valid.next = self.s6_clear.q.val();
         self.slides.wr.en.next = self.s6_write_bits.q.val();
-        self.slides.wr.addr.next = self.s6_word.q.val();
+        self.slides.wr.addr.next = self.s6.q.val().word;
         self.slides.wr.data.next = self.s6_bits.q.val();
         self.bases.wr.en.next = self.slides.m_en.val();
         self.bases.wr.addr.next = self.slides.m_wptr.val();
@@ -680,7 +645,7 @@ impl<
         self.m_wptr.next = self.s7_wptr.q.val();
 
         // The rest of stages 7 and 8 only feeds stage 3.
-        self.s7_word.d.next = self.s6_word.q.val();
+        self.s7_word.d.next = self.s6.q.val().word;
         self.s7_wptr.d.next = self.s6_window.val();
         self.s7_bits.d.next = self.s6_bits.q.val();
         self.s7_row.d.next = self.s6_new_row.val();

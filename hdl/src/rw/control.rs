@@ -809,19 +809,19 @@ impl<
 
         // What leaves.
         self.m_msg.valid.next = self.state.q.val() == State::Message;
-        self.m_msg.r#type.next = self.msg_type.q.val();
-        self.m_msg.dst.next = self.msg_dst.q.val();
-        self.m_msg.slot.next = self.msg_slot.q.val();
-        self.m_msg.xid.next = self.msg_xid.q.val();
-        self.m_msg.status.next = self.msg_status.q.val();
-        self.m_msg.wptr.next = bit_cast::<16, A>(self.wptr.q.val());
-        self.m_msg.r#gen.next = self.generation.q.val();
-        self.m_msg.pidx.next = self.msg_pidx.q.val();
-        self.m_msg.credit.next = self.credit.q.val();
-        self.m_msg.seq.next = self.msg_seq.q.val();
-        self.m_msg.wbase.next = self.wbase.q.val();
-        self.m_msg.tail.next = self.tail.q.val();
-        self.m_msg.hint.next = self.hint.q.val();
+        self.m_msg.of.next.kind = self.msg_type.q.val();
+        self.m_msg.of.next.dst = self.msg_dst.q.val();
+        self.m_msg.of.next.slot = self.msg_slot.q.val();
+        self.m_msg.of.next.xid = self.msg_xid.q.val();
+        self.m_msg.of.next.status = self.msg_status.q.val();
+        self.m_msg.of.next.wptr = bit_cast::<16, A>(self.wptr.q.val());
+        self.m_msg.of.next.incarnation = self.generation.q.val();
+        self.m_msg.of.next.pidx = self.msg_pidx.q.val();
+        self.m_msg.of.next.credit = self.credit.q.val();
+        self.m_msg.of.next.seq = self.msg_seq.q.val();
+        self.m_msg.of.next.wbase = self.wbase.q.val();
+        self.m_msg.of.next.tail = self.tail.q.val();
+        self.m_msg.of.next.hint = self.hint.q.val();
         self.last_word.d.next = self.word.q.val() == self.words.val();
         self.word_left.next = self.shown.q.val() & self.m_bitmap.ready.val();
         self.copied.next = ((self.state.q.val() == State::Message)
@@ -843,15 +843,15 @@ impl<
             & (self.shown.q.val() | (self.timer.q.val() == 1))
             & !self.word_left.val();
         self.m_bitmap.valid.next = self.shown.q.val();
-        self.m_bitmap.data.next = self.bitmap.rd.data.val();
-        self.m_bitmap.last.next = self.last_word.q.val();
+        self.m_bitmap.of.next.data = self.bitmap.rd.data.val();
+        self.m_bitmap.of.next.last = self.last_word.q.val();
         self.m_cpl.valid.next = self.state.q.val() == State::Completion;
-        self.m_cpl.wptr.next = bit_cast::<16, A>(self.wptr.q.val());
-        self.m_cpl.src.next = bit_cast::<16, 8>(self.win_src.val());
-        self.m_cpl.slot.next = bit_cast::<16, 4>(self.win_slot.val());
-        self.m_cpl.xid.next = self.win_xid.val();
-        self.m_cpl.length.next = self.win_length.val();
-        self.m_cpl.status.next = self.cpl_status.q.val();
+        self.m_cpl.of.next.wptr = bit_cast::<16, A>(self.wptr.q.val());
+        self.m_cpl.of.next.src = bit_cast::<16, 8>(self.win_src.val());
+        self.m_cpl.of.next.slot = bit_cast::<16, 4>(self.win_slot.val());
+        self.m_cpl.of.next.xid = self.win_xid.val();
+        self.m_cpl.of.next.length = self.win_length.val();
+        self.m_cpl.of.next.status = self.cpl_status.q.val();
         self.free_count.next = self.free.count.val();
         self.up.d.next = self.state.q.val() != State::Clear;
         self.ready.next = self.up.q.val();

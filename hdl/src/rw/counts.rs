@@ -4,6 +4,16 @@ use crate::blocks::{AsyncRam, RamReg};
 use crate::bus::RamReadIn;
 use crate::prelude::*;
 
+hdl_record! {
+    /// A visit of a window. A bits for a window.
+    struct Visit<const A: usize> {
+        /// Window.
+        index: Bits<A>,
+        /// Low byte of its count.
+        low: Bits<8>,
+    }
+}
+
 hdl_module! {
     /// 2^A event counters of 32 bits, one event a clock, wrapping at 2^32.
     /// The lower eight bits of each count stand in distributed memory, where events raise them.
@@ -47,13 +57,10 @@ hdl_module! {
 
         /// Counter to visit; those whose visit began one to four clocks ago.
         visit: DFF<Bits<A>>,
-        v1_index: DFF<Bits<A>>,
-        v2_index: DFF<Bits<A>>,
-        v3_index: DFF<Bits<A>>,
+        v1: DFF<Visit<A>>,
+        v2: DFF<Visit<A>>,
+        v3: DFF<Visit<A>>,
         v4_index: DFF<Bits<A>>,
-        v1_low: DFF<Bits<8>>,
-        v2_low: DFF<Bits<8>>,
-        v3_low: DFF<Bits<8>>,
         v3_high: DFF<Bits<24>>,
         /// The lower bits have wrapped since the last visit.
         v3_carry: DFF<Bit>,
@@ -100,29 +107,27 @@ impl<const A: usize> Logic for RwCounts<A> {
 
         // A visit: read both, compare, raise, write.
         self.visit.d.next = self.visit.q.val() + 1;
-        self.v1_index.d.next = self.visit.q.val();
-        self.v2_index.d.next = self.v1_index.q.val();
-        self.v3_index.d.next = self.v2_index.q.val();
-        self.v4_index.d.next = self.v3_index.q.val();
+        self.v1.d.next.index = self.visit.q.val();
+        self.v2.d.next = self.v1.q.val();
+        self.v3.d.next = self.v2.q.val();
+        self.v4_index.d.next = self.v3.q.val().index;
         self.seen.rd.addr.next = self.visit.q.val();
         self.counts.rd.addr.next = self.visit.q.val();
-        self.v1_low.d.next = self.seen.rd.data.val();
-        self.v2_low.d.next = self.v1_low.q.val();
-        self.v3_low.d.next = self.v2_low.q.val();
+        self.v1.d.next.low = self.seen.rd.data.val();
         self.v3_high.d.next = self.counts.rd.data.val().get_bits::<24>(8);
         self.v3_carry.d.next =
-            self.counts.rd.data.val().get_bit(7) & !self.v2_low.q.val().get_bit(7);
+            self.counts.rd.data.val().get_bit(7) & !self.v2.q.val().low.get_bit(7);
         self.v4_count.d.next = (bit_cast::<32, 24>(
             self.v3_high.q.val() + bit_cast::<24, 1>(self.v3_carry.q.val().into()),
         ) << 8)
-            | bit_cast::<32, 8>(self.v3_low.q.val());
+            | bit_cast::<32, 8>(self.v3.q.val().low);
         if !self.cleared.val() {
             self.v4_count.d.next = 0.into();
         }
         self.counts.wr.en.next = true;
         self.counts.wr.addr.next = self.v4_index.q.val();
         self.counts.wr.data.next = self.v4_count.q.val();
-        self.v4_read.d.next = self.v3_index.q.val() == self.rd.addr.val();
+        self.v4_read.d.next = self.v3.q.val().index == self.rd.addr.val();
         if self.v4_read.q.val() {
             self.read.d.next = self.v4_count.q.val();
         }

@@ -4,6 +4,20 @@ use crate::blocks::{FifoReg, PriorityEncoderPipe, RamRegForward};
 use crate::bus::RamWriteIn;
 use crate::prelude::*;
 
+hdl_record! {
+    /// A visit of a window. A bits for a window.
+    struct Visit<const A: usize> {
+        /// A credit update is due.
+        due: Bit,
+        /// Window.
+        wptr: Bits<A>,
+        /// wbase was written since it was read.
+        stale: Bit,
+        /// wbase.
+        base: Bits<22>,
+    }
+}
+
 hdl_module! {
     /// Moves wbase of the receiver windows over the packets that have arrived (RW-3), beside the
     /// accept pipeline. One visit to a window in every clock, each in nine stages:
@@ -78,35 +92,16 @@ hdl_module! {
         waiting: Signal<Local, Bit>,
 
         /// The windows visited.
-        v1_due: DFF<Bit>,
-        v2_due: DFF<Bit>,
-        v3_due: DFF<Bit>,
-        v4_due: DFF<Bit>,
-        v5_due: DFF<Bit>,
-        v6_due: DFF<Bit>,
-        v7_due: DFF<Bit>,
-        v8_due: DFF<Bit>,
-        v1_wptr: DFF<Bits<A>>,
-        v2_wptr: DFF<Bits<A>>,
-        v3_wptr: DFF<Bits<A>>,
-        v4_wptr: DFF<Bits<A>>,
-        v5_wptr: DFF<Bits<A>>,
-        v6_wptr: DFF<Bits<A>>,
-        v7_wptr: DFF<Bits<A>>,
-        v8_wptr: DFF<Bits<A>>,
+        v1: DFF<Visit<A>>,
+        v2: DFF<Visit<A>>,
+        v3: DFF<Visit<A>>,
+        v4: DFF<Visit<A>>,
+        v5: DFF<Visit<A>>,
+        v6: DFF<Visit<A>>,
+        v7: DFF<Visit<A>>,
+        v8: DFF<Visit<A>>,
         /// wbase was written since it was read.
-        v3_stale: DFF<Bit>,
-        v4_stale: DFF<Bit>,
-        v5_stale: DFF<Bit>,
-        v6_stale: DFF<Bit>,
-        v7_stale: DFF<Bit>,
-        v8_stale: DFF<Bit>,
         v8_now_stale: Signal<Local, Bit>,
-        v4_base: DFF<Bits<22>>,
-        v5_base: DFF<Bits<22>>,
-        v6_base: DFF<Bits<22>>,
-        v7_base: DFF<Bits<22>>,
-        v8_base: DFF<Bits<22>>,
         v9_base: DFF<Bits<22>>,
         /// The packets of the word from wbase on that have not arrived.
         v6_missing: DFF<Bits<B>>,
@@ -152,29 +147,28 @@ impl<
         self.count.d.next = self.count.q.val() + 1;
         self.waiting.next = self.queue.m.valid.val() & self.count.q.val().any();
         self.queue.m.ready.next = self.count.q.val().any();
-        self.v1_wptr.d.next = self.turn.q.val();
-        self.v1_due.d.next = false;
+        self.v1.d.next.wptr = self.turn.q.val();
+        self.v1.d.next.due = false;
         if self.waiting.val() {
-            self.v1_wptr.d.next = bit_cast::<A, 16>(self.queue.m.data.val());
-            self.v1_due.d.next = self.queue.m.data.val().get_bit(15);
+            self.v1.d.next.wptr = bit_cast::<A, 16>(self.queue.m.data.val());
+            self.v1.d.next.due = self.queue.m.data.val().get_bit(15);
         } else {
             self.turn.d.next = self.turn.q.val() + 1;
         }
 
-        self.v2_due.d.next = self.v1_due.q.val();
-        self.v3_due.d.next = self.v2_due.q.val();
-        self.v4_due.d.next = self.v3_due.q.val();
-        self.v5_due.d.next = self.v4_due.q.val();
-        self.v6_due.d.next = self.v5_due.q.val();
-        self.v7_due.d.next = self.v6_due.q.val();
+        self.v2.d.next = self.v1.q.val();
+        self.v3.d.next = self.v2.q.val();
+        self.v4.d.next = self.v3.q.val();
+        self.v5.d.next = self.v4.q.val();
+        self.v6.d.next = self.v5.q.val();
+        self.v7.d.next = self.v6.q.val();
         // Not of the transfer before.
-        self.v8_due.d.next = self.v7_due.q.val() & self.v7_base.q.val().any();
+        self.v8.d.next = self.v7.q.val();
+        self.v8.d.next.due = self.v7.q.val().due & self.v7.q.val().base.any();
 
         // Stages 1 and 2: wbase.
-        self.bases.rd.addr.next = self.v1_wptr.q.val();
-        self.v2_wptr.d.next = self.v1_wptr.q.val();
-        self.v3_wptr.d.next = self.v2_wptr.q.val();
-        self.v3_stale.d.next = self.en.q.val() & (self.wptr.q.val() == self.v2_wptr.q.val());
+        self.bases.rd.addr.next = self.v1.q.val().wptr;
+        self.v3.d.next.stale = self.en.q.val() & (self.wptr.q.val() == self.v2.q.val().wptr);
 
         // Stages 3 and 4: its word.
         self.v3_index.next = self
@@ -183,58 +177,49 @@ impl<
             .data
             .val()
             .get_bits::<LNW>(self.lb.val().index());
-        self.bitmap.rd.addr.next = (bit_cast::<BA, A>(self.v3_wptr.q.val()) << self.lnw.val())
+        self.bitmap.rd.addr.next = (bit_cast::<BA, A>(self.v3.q.val().wptr) << self.lnw.val())
             | bit_cast::<BA, LNW>(self.v3_index.val());
-        self.v4_base.d.next = self.bases.rd.data.val();
-        self.v4_wptr.d.next = self.v3_wptr.q.val();
-        self.v4_stale.d.next =
-            self.v3_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v3_wptr.q.val()));
-        self.v5_base.d.next = self.v4_base.q.val();
-        self.v5_wptr.d.next = self.v4_wptr.q.val();
-        self.v5_stale.d.next =
-            self.v4_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v4_wptr.q.val()));
+        self.v4.d.next.base = self.bases.rd.data.val();
+        self.v4.d.next.stale =
+            self.v3.q.val().stale | (self.en.q.val() & (self.wptr.q.val() == self.v3.q.val().wptr));
+        self.v5.d.next.stale =
+            self.v4.q.val().stale | (self.en.q.val() & (self.wptr.q.val() == self.v4.q.val().wptr));
 
         // Stage 5: what is missing of it. A bit tells the lap of the packet that arrived there last.
-        self.v5_lap.next = !self.v5_base.q.val().get_bit(self.lw.val().index());
+        self.v5_lap.next = !self.v5.q.val().base.get_bit(self.lw.val().index());
         self.v5_received.next = !self.bitmap.rd.data.val();
         if self.v5_lap.val() {
             self.v5_received.next = self.bitmap.rd.data.val();
         }
         self.v6_missing.d.next =
-            !self.v5_received.val() & (!bits::<B>(0) << bit_cast::<LB, 22>(self.v5_base.q.val()));
-        self.v6_base.d.next = self.v5_base.q.val();
-        self.v6_wptr.d.next = self.v5_wptr.q.val();
-        self.v6_stale.d.next =
-            self.v5_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v5_wptr.q.val()));
+            !self.v5_received.val() & (!bits::<B>(0) << bit_cast::<LB, 22>(self.v5.q.val().base));
+        self.v6.d.next.stale =
+            self.v5.q.val().stale | (self.en.q.val() & (self.wptr.q.val() == self.v5.q.val().wptr));
 
         // Stages 6 and 7: its first hole, and the beginning of the next word.
         self.lowest.req.next = self.v6_missing.q.val();
-        self.v7_base.d.next = self.v6_base.q.val();
-        self.v7_wptr.d.next = self.v6_wptr.q.val();
-        self.v7_stale.d.next =
-            self.v6_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v6_wptr.q.val()));
-        self.v8_base.d.next = self.v7_base.q.val();
-        self.v8_beyond.d.next = ((self.v7_base.q.val() >> self.lb.val()) + 1) << self.lb.val();
-        self.v8_wptr.d.next = self.v7_wptr.q.val();
-        self.v8_stale.d.next =
-            self.v7_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v7_wptr.q.val()));
+        self.v7.d.next.stale =
+            self.v6.q.val().stale | (self.en.q.val() & (self.wptr.q.val() == self.v6.q.val().wptr));
+        self.v8_beyond.d.next = ((self.v7.q.val().base >> self.lb.val()) + 1) << self.lb.val();
+        self.v8.d.next.stale =
+            self.v7.q.val().stale | (self.en.q.val() & (self.wptr.q.val() == self.v7.q.val().wptr));
 
         // Stage 8: where wbase goes. A visit that overlaps one that has moved wbase changes nothing.
-        self.hole.next = ((self.v8_base.q.val() >> self.lb.val()) << self.lb.val())
+        self.hole.next = ((self.v8.q.val().base >> self.lb.val()) << self.lb.val())
             | bit_cast::<22, LB>(self.lowest.index.val());
         self.moved.next = self.lowest.none.val()
-            | (self.lowest.index.val() != bit_cast::<LB, 22>(self.v8_base.q.val()));
+            | (self.lowest.index.val() != bit_cast::<LB, 22>(self.v8.q.val().base));
         self.v8_now_stale.next =
-            self.v8_stale.q.val() | (self.en.q.val() & (self.wptr.q.val() == self.v8_wptr.q.val()));
+            self.v8.q.val().stale | (self.en.q.val() & (self.wptr.q.val() == self.v8.q.val().wptr));
         self.v9_idle.d.next = self.v8_now_stale.val() | self.clear_valid.val();
         self.v9_again.d.next = self.moved.val()
-            | (self.v8_due.q.val() & (self.v8_now_stale.val() | self.clear_valid.val()));
-        self.v9_due.d.next = self.v8_due.q.val();
+            | (self.v8.q.val().due & (self.v8_now_stale.val() | self.clear_valid.val()));
+        self.v9_due.d.next = self.v8.q.val().due;
         self.v9_hole.d.next = !self.lowest.none.val();
-        self.v9_wptr.d.next = self.v8_wptr.q.val();
+        self.v9_wptr.d.next = self.v8.q.val().wptr;
         self.slid.d.next = self.moved.val() & !self.v8_now_stale.val() & !self.clear_valid.val();
         self.en.d.next = (self.moved.val() & !self.v8_now_stale.val()) | self.clear_valid.val();
-        self.wptr.d.next = self.v8_wptr.q.val();
+        self.wptr.d.next = self.v8.q.val().wptr;
         self.base.d.next = self.hole.val();
         if self.lowest.none.val() {
             self.base.d.next = self.v8_beyond.q.val();
@@ -243,7 +228,7 @@ impl<
             self.wptr.d.next = self.s_wptr.val();
             self.base.d.next = 0.into();
         }
-        self.v9_base.d.next = self.v8_base.q.val();
+        self.v9_base.d.next = self.v8.q.val().base;
 
         // Stage 9: it is written.
         self.bases.wr.en.next = self.en.q.val();

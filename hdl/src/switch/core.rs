@@ -105,8 +105,7 @@ impl<
             self.eng_kind[i].next = self.outs[i].eng_kind.val();
             self.outs[i].red.valid.next = self.red[i].valid.val();
             self.red[i].ready.next = self.outs[i].red.ready.val();
-            self.outs[i].red.data.next = self.red[i].data.val();
-            self.outs[i].red.last.next = self.red[i].last.val();
+            self.outs[i].red.of.next = self.red[i].of.val();
             self.m_axis_tx[i].tvalid.next = self.outs[i].m_axis_tx.tvalid.val();
             self.outs[i].m_axis_tx.tready.next = self.m_axis_tx[i].tready.val();
             self.m_axis_tx[i].tdata.next = self.outs[i].m_axis_tx.tdata.val();

@@ -5,6 +5,20 @@ use crate::blocks::{AsyncRam, ChosenWord, GatherBits, OneHotMux, TakeTurns};
 use crate::bus::{AxisOut, FramesIn};
 use crate::prelude::*;
 
+hdl_record! {
+    /// A word that is read.
+    struct Stage {
+        /// The word is the first of its frame.
+        first: Bit,
+        /// It is the last.
+        last: Bit,
+        /// What kind of word it is.
+        kind: Bits<2>,
+        /// Bytes in the last word, less one.
+        keep: Bits<3>,
+    }
+}
+
 hdl_module! {
     /// One output of the switch: takes whole frames from the queues of the inputs in turn. Plain frames go to
     /// the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
@@ -103,21 +117,15 @@ hdl_module! {
         ends: Signal<Local, Bit>,
         /// Stage 2: a word is at the queue's output.
         #[reset] s2_valid: DFF<Bit>,
-        s2_first: DFF<Bit>,
-        s2_last: DFF<Bit>,
+        s2: DFF<Stage>,
         /// The queues whose word moves, whose entry is used up.
         #[reset] go: DFF<Bits<N>>,
         moves: Signal<Local, Bits<N>>,
         #[reset] pop: DFF<Bits<N>>,
-        s2_kind: DFF<Bits<2>>,
-        s2_keep: DFF<Bits<3>>,
         /// Stage 3.
         #[reset] s3_plain: DFF<Bit>,
         #[reset] s3_red: DFF<Bit>,
-        s3_first: DFF<Bit>,
-        s3_last: DFF<Bit>,
-        s3_kind: DFF<Bits<2>>,
-        s3_keep: DFF<Bits<3>>,
+        s3: DFF<Stage>,
         a: Param<A, 5>,
     }
 }
@@ -182,13 +190,13 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.q_go[i].next = self.go.q.val().get_bit(i);
         }
         self.s2_valid.d.next = self.moving.val();
-        self.s2_first.d.next = self.start.val();
-        self.s2_last.d.next = self.ends.val();
-        self.s2_kind.d.next = self.kind.q.val();
-        self.s2_keep.d.next = self.keep.q.val();
+        self.s2.d.next.first = self.start.val();
+        self.s2.d.next.last = self.ends.val();
+        self.s2.d.next.kind = self.kind.q.val();
+        self.s2.d.next.keep = self.keep.q.val();
         if !self.active.q.val() {
-            self.s2_kind.d.next = self.pick_kind.val();
-            self.s2_keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
+            self.s2.d.next.kind = self.pick_kind.val();
+            self.s2.d.next.keep = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
         }
 
         // Stage 1: the next frame, in turn.
@@ -213,24 +221,21 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         if self.active.q.val() {
             self.words.sel.next = self.from.q.val();
         }
-        self.s3_plain.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() == 0);
-        self.s3_red.d.next = self.s2_valid.q.val() & (self.s2_kind.q.val() != 0);
-        self.s3_first.d.next = self.s2_first.q.val();
-        self.s3_last.d.next = self.s2_last.q.val();
-        self.s3_kind.d.next = self.s2_kind.q.val();
-        self.s3_keep.d.next = self.s2_keep.q.val();
+        self.s3_plain.d.next = self.s2_valid.q.val() & (self.s2.q.val().kind == 0);
+        self.s3_red.d.next = self.s2_valid.q.val() & (self.s2.q.val().kind != 0);
+        self.s3.d.next = self.s2.q.val();
         self.eng_valid.next = self.s3_red.q.val();
         self.eng_data.next = self.words.m.val();
-        self.eng_first.next = self.s3_first.q.val();
-        self.eng_kind.next = self.s3_kind.q.val();
+        self.eng_first.next = self.s3.q.val().first;
+        self.eng_kind.next = self.s3.q.val().kind;
 
         // Stages 4 and 5.
         self.plain.wr.en.next = self.s3_plain.q.val();
         self.plain.wr.addr.next = self.plain_tail.q.val();
         self.plain.rd.addr.next = self.plain_head.q.val();
         self.plain.wr.data.next = bit_cast::<68, 64>(self.words.m.val())
-            | (bit_cast::<68, 1>(self.s3_last.q.val().into()) << 64)
-            | (bit_cast::<68, 3>(self.s3_keep.q.val()) << 65);
+            | (bit_cast::<68, 1>(self.s3.q.val().last.into()) << 64)
+            | (bit_cast::<68, 3>(self.s3.q.val().keep) << 65);
         self.tx.plain_valid.next = self.plain_some.q.val();
         self.plain_pop.next = self.tx.plain_ready.val() & self.plain_some.q.val();
         self.plain_after.next = self.plain_head.q.val() + 1;

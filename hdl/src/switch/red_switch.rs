@@ -118,8 +118,7 @@ impl<
             self.core.eng_room[i].next = self.engines[i].room.val();
             self.core.red[i].valid.next = self.engines[i].m.valid.val();
             self.engines[i].m.ready.next = self.core.red[i].ready.val();
-            self.core.red[i].data.next = self.engines[i].m.data.val();
-            self.core.red[i].last.next = self.engines[i].m.last.val();
+            self.core.red[i].of.next = self.engines[i].m.of.val();
             self.engines[i].tick.next = self.tick.q.val();
             self.engines[i].cfg_enable.next = self.cfg_engines.val().get_bit(i);
             self.engines[i].cfg_ieee_nan.next = self.cfg_ieee_nan.val();

@@ -80,8 +80,8 @@ impl Logic for SwitchTx {
                 | (bit_cast::<68, 1>(self.plain_last.val().into()) << 64)
                 | (bit_cast::<68, 3>(self.plain_keep.val()) << 65);
         }
-        self.chosen.next = bit_cast::<68, 64>(self.red.data.val())
-            | (bit_cast::<68, 1>(self.red.last.val().into()) << 64)
+        self.chosen.next = bit_cast::<68, 64>(self.red.of.val().data)
+            | (bit_cast::<68, 1>(self.red.of.val().last.into()) << 64)
             | (bits::<68>(5) << 65);
         self.offered.next = self.red.valid.val();
         if self.plain.q.val() {
@@ -108,13 +108,13 @@ impl Logic for SwitchTx {
 
         self.soon.next = self.plain_valid.val() | (self.held.q.val() & !self.plain.q.val());
         self.red_over.next = !self.in_red.q.val() & !self.red.valid.val();
-        if self.red.valid.val() & self.open.q.val() & self.red.last.val() {
+        if self.red.valid.val() & self.open.q.val() & self.red.of.val().last {
             self.red_over.next = true;
         }
         if !self.plain.q.val() {
             self.plain.d.next = self.soon.val() & self.red_over.val();
             if self.red.valid.val() & self.open.q.val() {
-                self.in_red.d.next = !self.red.last.val();
+                self.in_red.d.next = !self.red.of.val().last;
             }
         }
         if self.plain.q.val()

@@ -3,14 +3,16 @@
 mod deadlines;
 mod end;
 mod keep;
+mod record;
 
 pub use deadlines::XudDeadlines;
 pub use end::XudEnd;
 pub use keep::XudKeep;
 
 use crate::blocks::{FifoAhead, RamReg};
-use crate::bus::{AckOrClaimIn, CompletionOut, FlushIn};
+use crate::bus::{AckOrClaimIn, CompletionOut, Ended, FlushIn};
 use crate::prelude::*;
+use record::{End, FilledPlace, Identity, InFlight, Source, Tag};
 
 hdl_module! {
     /// Place of a request in a table of 2^LF: packet number plus the queue pair's number with its
@@ -160,8 +162,16 @@ hdl_module! {
         keep: XudKeep<LQ, LF>,
         deadlines: XudDeadlines<LF>,
         end: XudEnd<LQ, LF>,
-        /// Requests that end as soon as they are filled: outcome 55:48, queue pair, packet number.
-        ended: FifoAhead<56, 4>,
+        /// Requests that end as soon as they are filled.
+        ended: FifoAhead<{ End::BITS }, 4>,
+        ends_at_once: Signal<Local, End>,
+        fails: Signal<Local, End>,
+        acknowledged: Signal<Local, End>,
+        /// Who acknowledges, and what.
+        from: Signal<Local, Source>,
+        identity: Signal<Local, Identity>,
+        /// What was in flight of the request that has ended.
+        fields: Signal<Local, InFlight>,
         /// Places are still being freed; the next one.
         clearing: DFF<Bit>,
         #[reset] clear: DFF<Bits<LF>>,
@@ -171,8 +181,8 @@ hdl_module! {
         set_place: XudPlace<LF>,
         #[reset] s1_valid: DFF<Bit>,
         s1_place: DFF<Bits<LF>>,
-        s1_tag: DFF<Bits<48>>,
-        s1_fields: DFF<Bits<193>>,
+        s1_tag: DFF<Tag>,
+        s1_fields: DFF<FilledPlace>,
         s1_timeout: DFF<Bits<5>>,
         s1_outcome: DFF<Bits<8>>,
         /// Stages 2 and 3: K read, S written.
@@ -212,17 +222,23 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.set_place.psn.next = self.set_psn.val();
         self.s1_valid.d.next = self.set_take.val();
         self.s1_place.d.next = self.set_place.m.val();
-        self.s1_tag.d.next =
-            bit_cast::<48, 24>(self.set_psn.val()) | (bit_cast::<48, LQ>(self.set_qpn.val()) << 24);
-        self.s1_fields.d.next = bit_cast::<193, 16>(self.set_node.val())
-            | (bit_cast::<193, 24>(self.set_peer.val()) << 16)
-            | (bit_cast::<193, 8>(self.set_vf.val()) << 40)
-            | (bit_cast::<193, 16>(self.set_win_id.val()) << 48)
-            | (bit_cast::<193, 16>(self.set_epoch.val()) << 64)
-            | (bit_cast::<193, 32>(self.set_msn.val()) << 80)
-            | (bit_cast::<193, 64>(self.set_wr_id.val()) << 112)
-            | (bit_cast::<193, 16>(self.set_request.val()) << 176)
-            | (bit_cast::<193, 1>(self.set_answered.val().into()) << 192);
+        self.s1_tag.d.next = Tag {
+            psn: self.set_psn.val(),
+            qpn: bit_cast::<24, LQ>(self.set_qpn.val()),
+        };
+        self.s1_fields.d.next = FilledPlace {
+            fields: InFlight {
+                node: self.set_node.val(),
+                peer: self.set_peer.val(),
+                vf: self.set_vf.val(),
+                win_id: self.set_win_id.val(),
+                epoch: self.set_epoch.val(),
+                msn: self.set_msn.val(),
+                wr_id: self.set_wr_id.val(),
+                request: self.set_request.val(),
+            },
+            answered: self.set_answered.val(),
+        };
         self.s1_timeout.d.next = self.set_timeout.val();
         // What ends at once never comes to its deadline.
         if self.set_outcome.val().any() {
@@ -235,8 +251,11 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_place.d.next = self.s2_place.q.val();
         self.ended.s.valid.next = self.s1_valid.q.val() & self.s1_outcome.q.val().any();
-        self.ended.s.data.next = bit_cast::<56, 48>(self.s1_tag.q.val())
-            | (bit_cast::<56, 8>(self.s1_outcome.q.val()) << 48);
+        self.ends_at_once.next = End {
+            tag: self.s1_tag.q.val(),
+            outcome: self.s1_outcome.q.val(),
+        };
+        self.ended.s.data.next = self.ends_at_once.val().to_bits();
 
         // The three bits.
         self.k_en.next = self.keep.k_en.val();
@@ -320,27 +339,43 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.end.clearing.next = self.clearing.q.val();
         self.end.w_en.next = self.s1_valid.q.val();
         self.end.w_place.next = self.s1_place.q.val();
-        self.end.w_fields.next = self.s1_fields.q.val();
+        self.end.w_fields.next = self.s1_fields.q.val().to_bits();
         self.end.job_valid.next = self.ended.m.valid.val();
         self.ended.m.ready.next = self.end.job_ready.val();
         self.end.job.next = self.ended.m.data.val();
         self.end.fail_valid.next = self.fail_valid.val();
         self.fail_ready.next = self.end.fail_ready.val();
-        self.end.fail.next = bit_cast::<56, 24>(self.fail_psn.val())
-            | (bit_cast::<56, LQ>(self.fail_qpn.val()) << 24)
-            | (bit_cast::<56, 8>(self.fail_outcome.val()) << 48);
+        self.fails.next = End {
+            tag: Tag {
+                psn: self.fail_psn.val(),
+                qpn: bit_cast::<24, LQ>(self.fail_qpn.val()),
+            },
+            outcome: self.fail_outcome.val(),
+        };
+        self.end.fail.next = self.fails.val().to_bits();
         self.end.ack_valid.next = self.ack.valid.val();
         self.ack.ready.next = self.end.ack_ready.val();
-        self.end.ack.next = bit_cast::<56, 24>(self.ack.psn.val())
-            | (bit_cast::<56, 24>(self.ack.qpn.val()) << 24)
-            | (bit_cast::<56, 8>(self.ack.outcome.val()) << 48);
-        self.end.ack_echo.next = self.ack.echo.val();
-        self.end.ack_from.next = bit_cast::<40, 16>(self.ack.node.val())
-            | (bit_cast::<40, 24>(self.ack.peer.val()) << 16);
-        self.end.ack_identity.next = bit_cast::<68, 4>(self.ack.flags.val())
-            | (bit_cast::<68, 16>(self.ack.win_id.val()) << 4)
-            | (bit_cast::<68, 16>(self.ack.epoch.val()) << 20)
-            | (bit_cast::<68, 32>(self.ack.msn.val()) << 36);
+        self.acknowledged.next = End {
+            tag: Tag {
+                psn: self.ack.of.val().psn,
+                qpn: self.ack.of.val().qpn,
+            },
+            outcome: self.ack.of.val().outcome,
+        };
+        self.end.ack.next = self.acknowledged.val().to_bits();
+        self.end.ack_echo.next = self.ack.of.val().echo;
+        self.from.next = Source {
+            node: self.ack.of.val().node,
+            peer: self.ack.of.val().peer,
+        };
+        self.end.ack_from.next = self.from.val().to_bits();
+        self.identity.next = Identity {
+            flags: self.ack.of.val().flags,
+            win_id: self.ack.of.val().win_id,
+            epoch: self.ack.of.val().epoch,
+            msn: self.ack.of.val().msn,
+        };
+        self.end.ack_identity.next = self.identity.val().to_bits();
         self.end.ack_claim.next = self.ack.claim.val();
         self.end.ack_end.next = self.ack.end.val();
         self.claim_done.next = self.end.claim_done.val();
@@ -349,18 +384,21 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.m.valid.next = self.end.m_valid.val();
         self.end.m_ready.next = self.m.ready.val();
         self.m.qpn.next = self.end.m_qpn.val();
-        self.m.psn.next = self.end.m_psn.val();
-        self.m.status.next = self.end.m_status.val();
-        self.m.node.next = self.end.m_fields.val().get_bits::<16>(0);
-        self.m.peer.next = self.end.m_fields.val().get_bits::<24>(16);
-        self.m.vf.next = self.end.m_fields.val().get_bits::<8>(40);
-        self.m.win_id.next = self.end.m_fields.val().get_bits::<16>(48);
-        self.m.epoch.next = self.end.m_fields.val().get_bits::<16>(64);
-        self.m.msn.next = self.end.m_fields.val().get_bits::<32>(80);
-        self.m.wr_id.next = self.end.m_fields.val().get_bits::<64>(112);
-        self.m.request.next = self.end.m_fields.val().get_bits::<16>(176);
-        self.m.len.next = 0.into();
-        self.m.q_key.next = 0.into();
+        self.fields.next = self.end.m_fields.val().into();
+        self.m.of.next = Ended {
+            wr_id: self.fields.val().wr_id,
+            status: self.end.m_status.val(),
+            vf: self.fields.val().vf,
+            len: 0.into(),
+            node: self.fields.val().node,
+            peer: self.fields.val().peer,
+            win_id: self.fields.val().win_id,
+            epoch: self.fields.val().epoch,
+            msn: self.fields.val().msn,
+            q_key: 0.into(),
+            psn: self.end.m_psn.val(),
+            request: self.fields.val().request,
+        };
         self.ev_ack_unknown.next = self.end.ev_ack_unknown.val();
         self.ev_ack_source.next = self.end.ev_ack_source.val();
         self.ev_ack_echo.next = self.end.ev_ack_echo.val();

@@ -454,16 +454,16 @@ impl<const A: usize> Logic for XudRx<A> {
 
         self.acks.m.ready.next = self.m_ak.ready.val();
         self.m_ak.valid.next = self.acks.m.valid.val();
-        self.m_ak.flags.next = self.acks.m.data.val().get_bits::<4>(0);
-        self.m_ak.peer.next = self.acks.m.data.val().get_bits::<24>(4);
-        self.m_ak.msn.next = self.acks.m.data.val().get_bits::<32>(28);
-        self.m_ak.epoch.next = self.acks.m.data.val().get_bits::<16>(60);
-        self.m_ak.win_id.next = self.acks.m.data.val().get_bits::<16>(76);
-        self.m_ak.psn.next = self.acks.m.data.val().get_bits::<24>(92);
-        self.m_ak.qpn.next = self.acks.m.data.val().get_bits::<24>(116);
-        self.m_ak.node.next = self.acks.m.data.val().get_bits::<16>(140);
-        self.m_ak.echo.next = self.acks.m.data.val().get_bit(156);
-        self.m_ak.outcome.next = bit_cast::<8, 5>(self.acks.m.data.val().get_bits::<5>(157));
+        self.m_ak.of.next.flags = self.acks.m.data.val().get_bits::<4>(0);
+        self.m_ak.of.next.peer = self.acks.m.data.val().get_bits::<24>(4);
+        self.m_ak.of.next.msn = self.acks.m.data.val().get_bits::<32>(28);
+        self.m_ak.of.next.epoch = self.acks.m.data.val().get_bits::<16>(60);
+        self.m_ak.of.next.win_id = self.acks.m.data.val().get_bits::<16>(76);
+        self.m_ak.of.next.psn = self.acks.m.data.val().get_bits::<24>(92);
+        self.m_ak.of.next.qpn = self.acks.m.data.val().get_bits::<24>(116);
+        self.m_ak.of.next.node = self.acks.m.data.val().get_bits::<16>(140);
+        self.m_ak.of.next.echo = self.acks.m.data.val().get_bit(156);
+        self.m_ak.of.next.outcome = bit_cast::<8, 5>(self.acks.m.data.val().get_bits::<5>(157));
         if self.rst.val() {
             self.place.d.next = 1.into();
         }

@@ -66,18 +66,18 @@ impl<const B: usize> Logic for XudTx<B> {
         self.items.cfg_node.next = self.cfg_node.val();
         self.items.s_sd_valid.next = self.s_sd.valid.val();
         self.s_sd.ready.next = self.items.s_sd_ready.val();
-        self.items.s_sd_node.next = self.s_sd.node.val();
-        self.items.s_sd_peer.next = self.s_sd.peer.val();
-        self.items.s_sd_psn.next = self.s_sd.psn.val();
-        self.items.s_sd_body.next = (bit_cast::<128, 32>(self.s_sd.q_key.val()) << 96)
-            | (bit_cast::<128, 24>(self.s_sd.src.val()) << 72)
-            | (bit_cast::<128, 8>(self.s_sd.vf.val()) << 64)
-            | (bit_cast::<128, 16>(self.s_sd.win_id.val()) << 48)
-            | (bit_cast::<128, 16>(self.s_sd.epoch.val()) << 32)
-            | bit_cast::<128, 32>(self.s_sd.msn.val());
-        self.items.s_sd_head.next = self.s_sd.head.val();
-        self.items.s_sd_head_len.next = self.s_sd.head_len.val();
-        self.items.s_sd_len.next = self.s_sd.len.val();
+        self.items.s_sd_node.next = self.s_sd.of.val().node;
+        self.items.s_sd_peer.next = self.s_sd.of.val().peer;
+        self.items.s_sd_psn.next = self.s_sd.of.val().psn;
+        self.items.s_sd_body.next = (bit_cast::<128, 32>(self.s_sd.of.val().q_key) << 96)
+            | (bit_cast::<128, 24>(self.s_sd.of.val().src) << 72)
+            | (bit_cast::<128, 8>(self.s_sd.of.val().vf) << 64)
+            | (bit_cast::<128, 16>(self.s_sd.of.val().win_id) << 48)
+            | (bit_cast::<128, 16>(self.s_sd.of.val().epoch) << 32)
+            | bit_cast::<128, 32>(self.s_sd.of.val().msn);
+        self.items.s_sd_head.next = self.s_sd.of.val().head;
+        self.items.s_sd_head_len.next = self.s_sd.of.val().head_len;
+        self.items.s_sd_len.next = self.s_sd.of.val().len;
         PayloadIn::link(&mut self.s_pl, &mut self.items.s_pl);
         self.m_fail_valid.next = self.items.m_fail_valid.val();
         self.items.m_fail_ready.next = self.m_fail_ready.val();
@@ -85,17 +85,17 @@ impl<const B: usize> Logic for XudTx<B> {
         self.m_fail_psn.next = self.items.m_fail_psn.val();
         self.items.s_ak_valid.next = self.s_ak.valid.val();
         self.s_ak.ready.next = self.items.s_ak_ready.val();
-        self.items.s_ak_node.next = self.s_ak.node.val();
-        self.items.s_ak_peer.next = self.s_ak.peer.val();
-        self.items.s_ak_psn.next = self.s_ak.psn.val();
-        self.items.s_ak_echo.next = self.s_ak.echo.val();
-        self.items.s_ak_body.next = (bit_cast::<128, 8>(self.s_ak.syndrome.val()) << 120)
-            | (bit_cast::<128, 24>(self.s_ak.psn.val()) << 96)
-            | (bit_cast::<128, 16>(self.s_ak.win_id.val()) << 80)
-            | (bit_cast::<128, 16>(self.s_ak.epoch.val()) << 64)
-            | (bit_cast::<128, 32>(self.s_ak.msn.val()) << 32)
-            | (bit_cast::<128, 24>(self.s_ak.src.val()) << 8)
-            | bit_cast::<128, 8>(self.s_ak.vf.val());
+        self.items.s_ak_node.next = self.s_ak.of.val().node;
+        self.items.s_ak_peer.next = self.s_ak.of.val().peer;
+        self.items.s_ak_psn.next = self.s_ak.of.val().psn;
+        self.items.s_ak_echo.next = self.s_ak.of.val().echo;
+        self.items.s_ak_body.next = (bit_cast::<128, 8>(self.s_ak.of.val().syndrome) << 120)
+            | (bit_cast::<128, 24>(self.s_ak.of.val().psn) << 96)
+            | (bit_cast::<128, 16>(self.s_ak.of.val().win_id) << 80)
+            | (bit_cast::<128, 16>(self.s_ak.of.val().epoch) << 64)
+            | (bit_cast::<128, 32>(self.s_ak.of.val().msn) << 32)
+            | (bit_cast::<128, 24>(self.s_ak.of.val().src) << 8)
+            | bit_cast::<128, 8>(self.s_ak.of.val().vf);
 
         self.gather.s_valid.next = self.items.m_valid.val();
         self.gather.s_data.next = self.items.m_data.val();

@@ -6,7 +6,7 @@ use std::path::Path;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rust_hdl::core::simulate::simulate;
-use tributary_hdl::emit::{Design, emit_block};
+use tributary_hdl::emit::{Design, emit_block, record};
 use tributary_hdl::prelude::*;
 
 use super::tools;
@@ -53,6 +53,26 @@ impl Probe for Ports {
         let digits = literal.split("'h").nth(1).unwrap_or_default().to_owned();
         let mut path = self.namespace.clone();
         path.push(name.to_owned());
+        if let Some(leaves) = record::leaves(&signal.descriptor()) {
+            let key = path.join("$");
+            let mut lo = 0;
+            for leaf in leaves {
+                let part = part(&digits, lo, leaf.width);
+                lo += leaf.width;
+                if leaf.path.is_empty() {
+                    continue;
+                }
+                let name = format!("{}${}", record::stem(&key), leaf.path.join("$"));
+                self.found.push(PortValue {
+                    name: name.replace('$', "_"),
+                    input: kind == AtomKind::InputParameter,
+                    width: leaf.width,
+                    digits: part,
+                    clock: false,
+                });
+            }
+            return;
+        }
         self.found.push(PortValue {
             name: path.join("_").replace('$', "_"),
             input: kind == AtomKind::InputParameter,
@@ -61,6 +81,26 @@ impl Probe for Ports {
             clock: signal.descriptor().name == "clock",
         });
     }
+}
+
+/// So many bits of a hexadecimal number, from one of them up.
+fn part(digits: &str, lo: usize, width: usize) -> String {
+    let nibbles: Vec<u32> = digits
+        .chars()
+        .rev()
+        .filter_map(|c| c.to_digit(16))
+        .collect();
+    let bit = |at: usize| match at < lo + width {
+        true => nibbles
+            .get(at / 4)
+            .map_or(0, |nibble| nibble >> (at % 4) & 1),
+        false => 0,
+    };
+    let digit = |n: usize| (0..4).map(|b| bit(lo + 4 * n + b) << b).sum::<u32>();
+    let digits = (0..width.div_ceil(4))
+        .rev()
+        .map(|n| format!("{:x}", digit(n)));
+    digits.collect()
 }
 
 fn ports(block: &dyn Block) -> Vec<PortValue> {

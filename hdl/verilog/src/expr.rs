@@ -166,6 +166,27 @@ impl Expr {
         }
     }
 
+    /// Calls `f` for every signal of which a bit or a part is read at a run-time index.
+    pub(super) fn indexed(&self, f: &mut dyn FnMut(SigId)) {
+        match self {
+            Expr::Sig(..) | Expr::Lit(..) | Expr::Param(..) | Expr::Slice(..) => {}
+            Expr::Bit(s, at) | Expr::Part(s, at, _) => {
+                f(*s);
+                at.indexed(f);
+            }
+            Expr::Not(e) | Expr::Neg(e) | Expr::Reduce(_, e) | Expr::Repeat(_, e) => e.indexed(f),
+            Expr::Bin(_, l, r)
+            | Expr::Shift(_, l, r)
+            | Expr::Cmp(_, _, l, r)
+            | Expr::Logic(_, l, r) => {
+                l.indexed(f);
+                r.indexed(f);
+            }
+            Expr::Concat(parts) => parts.iter().for_each(|p| p.indexed(f)),
+            Expr::Mux(c, a, b) => [c, a, b].iter().for_each(|e| e.indexed(f)),
+        }
+    }
+
     /// Calls `f` for every named constant.
     pub(super) fn params(&self, f: &mut dyn FnMut(ParamId)) {
         match self {
@@ -252,8 +273,31 @@ pub(super) fn slice(h: &mut dyn Helpers, e: Expr, lo: usize, w: usize) -> Fallib
     })
 }
 
+/// Bits of a signal, a constant, or several of them, which need no helper.
+pub(super) fn slice_of_parts(e: &Expr, lo: usize, w: usize) -> Expr {
+    match e {
+        Expr::Sig(s, whole) if lo == 0 && w == *whole => Expr::Sig(*s, w),
+        Expr::Sig(s, _) => Expr::Slice(*s, lo, w),
+        Expr::Param(_, _, whole) if lo == 0 && w == *whole => e.clone(),
+        Expr::Lit(v, _) | Expr::Param(_, v, _) => Expr::Lit((v >> lo) & mask(w), w),
+        Expr::Concat(parts) => {
+            let mut base = e.width();
+            let mut out = vec![];
+            for part in parts {
+                base -= part.width();
+                let (from, to) = (lo.max(base), (lo + w).min(base + part.width()));
+                if from < to {
+                    out.push(slice_of_parts(part, from - base, to - from));
+                }
+            }
+            concat(out)
+        }
+        e => e.clone(),
+    }
+}
+
 /// `n` copies of a bit.
-fn repeat(n: usize, bit: Expr) -> Expr {
+pub(super) fn repeat(n: usize, bit: Expr) -> Expr {
     match bit {
         Expr::Lit(v, _) => Expr::Lit(if v == BigUint::ZERO { v } else { mask(n) }, n),
         bit if n == 1 => bit,

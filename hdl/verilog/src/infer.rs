@@ -128,6 +128,7 @@ impl Lower<'_> {
                     })
                 }
                 Symbol::Field(_, _, width, signed) => Some(Ty { width, signed }),
+                Symbol::Record(id) => Some(Ty::bits(self.signals.records[id].width)),
                 Symbol::Param(id) => {
                     let p = &self.signals.params[id];
                     Some(Ty {
@@ -198,14 +199,18 @@ impl Lower<'_> {
         let (Ast::Signal(name), Some(offset)) = (&**x, self.constant(offset)) else {
             return Ok(None);
         };
-        let Symbol::Signal(id) = self.symbol(name)? else {
-            return Ok(None);
-        };
-        let kind = &self.signals.list[id].ty.kind;
-        Ok(
-            super::signals::field_at(kind, usize::try_from(offset).unwrap_or(usize::MAX), *width)
-                .map(|(_, field)| is_signed(&field.kind)),
-        )
+        let at = usize::try_from(offset).unwrap_or(usize::MAX);
+        Ok(match self.symbol(name)? {
+            Symbol::Signal(id) => {
+                let kind = &self.signals.list[id].ty.kind;
+                super::signals::field_at(kind, at, *width).map(|(_, field)| is_signed(&field.kind))
+            }
+            Symbol::Record(id) => {
+                let part = self.signals.records[id].part_at(at, *width);
+                part.map(|sig| is_signed(&self.signals.list[sig].ty.kind))
+            }
+            _ => None,
+        })
     }
 
     /// `e` as an expression of exactly the type `ty`.
@@ -269,6 +274,7 @@ impl Lower<'_> {
                     let whole = Expr::Sig(id, self.signals.list[id].width);
                     expr::slice(self, whole, lo, w)?
                 }
+                Symbol::Record(id) => self.signals.records[id].value(),
                 Symbol::Param(id) => {
                     let p = &self.signals.params[id];
                     Expr::Param(id, p.value.clone(), p.width)

@@ -56,10 +56,12 @@ mod merge;
 mod module;
 mod names;
 mod order;
+mod parts;
 mod path;
 mod place;
 mod ports;
 mod print;
+pub mod record;
 mod regs;
 mod said;
 mod signals;
@@ -76,7 +78,7 @@ use rust_hdl::prelude::{Block, check_all};
 
 pub use error::{EmitError, Reason};
 pub use info::{ModuleInfo, Parameter};
-pub use tributary_hdl_macros::{hdl_bus, hdl_gen, hdl_module};
+pub use tributary_hdl_macros::{hdl_bus, hdl_gen, hdl_module, hdl_record};
 pub use wired::Wired;
 
 /// A design as Verilog.

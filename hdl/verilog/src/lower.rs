@@ -9,11 +9,14 @@ use rust_hdl::prelude::ast::{
 };
 
 use super::error::{EmitError, Reason};
-use super::expr::{Expr, SigId};
+use super::expr::{self, Expr, SigId};
 use super::infer::{Lower, Ty, is_signed};
 use super::signals::{self, Symbol};
 use super::stmt::{Comment, Kind, Stmt};
 use super::{names, path, tree};
+
+/// Bits of a word of an entry in host memory.
+const WORD: usize = 64;
 
 /// Lowers a kernel. `fail` puts the block's name on an error.
 pub(super) fn lower(
@@ -65,6 +68,10 @@ fn statement(
 ) -> Result<(), EmitError> {
     match s {
         VerilogStatement::Assignment(target, value) => {
+            if let Some(record) = record_of(l, target) {
+                let width = l.signals.records[record].width;
+                return set_record(l, record, (0, width), value, fail, out);
+            }
             let (sig, lo, width, signed) = assignee(l, target, fail)?;
             let name = names::rust_path(&l.signals.list[sig].key);
             let value = l
@@ -78,10 +85,13 @@ fn statement(
             offset,
             replacement,
         } => {
+            let at = l.constant(offset).and_then(|v| usize::try_from(v).ok());
+            if let (Some(record), Some(at)) = (record_of(l, base), at) {
+                return set_record(l, record, (at, *width), replacement, fail, out);
+            }
             let (sig, from, whole, _) = assignee(l, base, fail)?;
             let name = names::rust_path(&l.signals.list[sig].key);
-            let lo = l.constant(offset).and_then(|v| usize::try_from(v).ok());
-            let Some(lo) = lo.filter(|lo| lo + width <= whole) else {
+            let Some(lo) = at.filter(|lo| lo + width <= whole) else {
                 let reason =
                     Reason::Unsupported("an assignment to a part at a run-time position".into());
                 return Err(fail(Some(name), reason));
@@ -183,6 +193,80 @@ fn statement(
     Ok(())
 }
 
+/// The record that a target is.
+fn record_of(l: &Lower<'_>, target: &Ast) -> Option<usize> {
+    let Ast::Signal(name) = target else {
+        return None;
+    };
+    match l.signals.symbol(&path::resolve(name, &l.loops).ok()?)? {
+        Symbol::Record(id) => Some(id),
+        _ => None,
+    }
+}
+
+/// Gives so many bits of a record, from this one up, a value: an assignment to each of its signals that has some of them.
+fn set_record(
+    l: &mut Lower<'_>,
+    record: usize,
+    (at, width): (usize, usize),
+    value: &Ast,
+    fail: Fail<'_>,
+    out: &mut Out,
+) -> Result<(), EmitError> {
+    let record = l.signals.records[record].clone();
+    let Some(first) = record.first() else {
+        return Ok(());
+    };
+    let name = names::rust_path(&l.signals.list[first].key);
+    let refuse = |reason| fail(Some(name.clone()), reason);
+    if at + width > record.width {
+        let what = format!(
+            "an assignment to bits beyond the {} of the record",
+            record.width
+        );
+        return Err(refuse(Reason::Unsupported(what)));
+    }
+    let part = record.part_at(at, width);
+    l.hint = l.signals.list[part.unwrap_or(first)].name.clone();
+    let signed = part.is_some_and(|sig| is_signed(&l.signals.list[sig].ty.kind));
+    // Of a record of words, each is the one that is given: `hdl_record!` lets no other width pass.
+    let own = l
+        .natural(value)
+        .map_err(&refuse)?
+        .map_or(width, |ty| ty.width);
+    let is_word = part.is_none() && own == WORD && width > WORD && width.is_multiple_of(WORD);
+    let value = match is_word {
+        true => {
+            let word = l
+                .check(
+                    value,
+                    Ty {
+                        width: WORD,
+                        signed,
+                    },
+                )
+                .map_err(&refuse)?;
+            expr::concat(vec![word; width / WORD])
+        }
+        false => l.check(value, Ty { width, signed }).map_err(&refuse)?,
+    };
+    let mut base = 0;
+    for (sig, bits) in record.parts {
+        let (from, to) = (at.max(base), (at + width).min(base + bits));
+        if let (Some(sig), true) = (sig, from < to) {
+            if let Some(why) = signals::not_assignable(l.signals.list[sig].kind) {
+                return Err(refuse(Reason::NotAssignable(why)));
+            }
+            l.hint = l.signals.list[sig].name.clone();
+            let value = expr::slice(l, value.clone(), from - at, to - from).map_err(&refuse)?;
+            let lo = from - base;
+            out.push(Kind::Assign { sig, lo, value });
+        }
+        base += bits;
+    }
+    Ok(())
+}
+
 /// What a macro says: the text behind its quotation mark. rust-hdl leaves out what closes it.
 fn quoted(text: &str) -> Option<String> {
     let (_, said) = text.split_once('"')?;
@@ -239,6 +323,7 @@ fn first_signal(l: &Lower<'_>, block: &[VerilogStatement]) -> Option<SigId> {
             ..
         } => match l.signals.symbol(&path::resolve(name, &l.loops).ok()?)? {
             Symbol::Signal(id) | Symbol::Field(id, ..) => Some(id),
+            Symbol::Record(id) => l.signals.records[id].first(),
             _ => None,
         },
         VerilogStatement::If(c) => first_signal(l, &c.then),
@@ -312,10 +397,16 @@ fn enum_of(l: &Lower<'_>, e: &Ast) -> Option<String> {
         }
         Ast::Slice(x, width, offset) => {
             let Ast::Signal(name) = &**x else { return None };
-            let Symbol::Signal(id) = l.signals.symbol(&path::resolve(name, &l.loops).ok()?)? else {
-                return None;
-            };
             let lo = usize::try_from(l.constant(offset)?).ok()?;
+            let id = match l.signals.symbol(&path::resolve(name, &l.loops).ok()?)? {
+                Symbol::Signal(id) => id,
+                Symbol::Record(id) => {
+                    let sig = l.signals.records[id].part_at(lo, *width)?;
+                    let ty = &l.signals.list[sig].ty;
+                    return matches!(ty.kind, TypeKind::Enum(_)).then(|| ty.name.clone());
+                }
+                _ => return None,
+            };
             let (_, ty) = signals::field_at(&l.signals.list[id].ty.kind, lo, *width)?;
             matches!(ty.kind, TypeKind::Enum(_)).then_some(ty.name)
         }

@@ -14,6 +14,8 @@ use super::infer::Lower;
 use super::lower;
 use super::names;
 use super::order;
+use super::parts;
+use super::record;
 use super::regs::{self, Clocked, Reg};
 use super::signals::{self, Kind as SigKind, Sig, Signals};
 use super::stmt::{self, Comment, Kind, Stmt};
@@ -161,23 +163,40 @@ pub(super) fn own_signals(
                     Reason::Unsupported("an `InOut` signal".into()),
                 ));
             };
-            let flat = names::flatten(&a.key);
-            let name = if ports {
-                signals.names.exact(&flat)
-            } else {
-                signals.names.fresh(&flat)
+            let add = |signals: &mut Signals, key: &str, flat: &str, ty: &TypeDescriptor, doc| {
+                let name = if ports {
+                    signals.names.exact(flat)
+                } else {
+                    signals.names.fresh(flat)
+                };
+                let sig = Sig {
+                    key: key.to_owned(),
+                    name: at(fail, key, name)?,
+                    kind,
+                    width: signals::type_width(&ty.kind),
+                    ty: ty.clone(),
+                    doc,
+                    driver: None,
+                    may_go: kind == SigKind::Local && key != a.key,
+                };
+                at(fail, key, signals.add(sig))
             };
-            let name = at(fail, &a.key, name)?;
-            let sig = Sig {
-                key: a.key.clone(),
-                name,
-                kind,
-                width: a.width,
-                ty: a.ty.clone(),
-                doc,
-                driver: None,
+            if record::fields(&a.ty).is_none() {
+                add(signals, &a.key, &names::flatten(&a.key), &a.ty, doc)?;
+                continue;
+            }
+            let stem = record::stem(&a.key);
+            // Of a bus its heading says it.
+            let mut whole = match stem == a.key {
+                true => doc,
+                false => vec![],
             };
-            at(fail, &a.key, signals.add(sig))?;
+            signals.add_record(&a.key, &a.ty, &mut |signals, key, ty, doc| {
+                let flat = names::flatten(&key.replacen(&a.key, stem, 1));
+                let mut said = std::mem::take(&mut whole);
+                said.push(doc.to_owned());
+                add(signals, key, &flat, ty, said)
+            })?;
         }
     }
     for a in &scope.atoms {
@@ -187,43 +206,98 @@ pub(super) fn own_signals(
 }
 
 fn add_regs(scope: &Scope, signals: &mut Signals, fail: Fail<'_>) -> Result<Vec<Reg>, EmitError> {
-    let mut out = vec![];
+    let mut out: Vec<Reg> = vec![];
     for child in &scope.children {
         let Some(clock) = regs::clock_port(child) else {
             continue;
         };
-        let flat = names::flatten(&child.name);
-        let base = flat.strip_suffix("_reg").unwrap_or(&flat);
         let doc = doc_of(scope, &child.name);
         let init = at(fail, &child.name, regs::initial_value(child))?;
-        let index = out.len();
-        let mut add = |port: &str, suffix: &str, kind: SigKind| -> Result<SigId, EmitError> {
-            let key = format!("{}${port}", child.name);
-            let (width, ty) = match child.port(port) {
-                Some(p) => (p.width, p.ty.clone()),
-                None => return Err(fail(Some(names::rust_path(&key)), Reason::Undriven)),
+        let whole = child.name.as_str();
+        let add = |signals: &mut Signals,
+                   (key, flat): (&str, &str),
+                   suffix: &str,
+                   kind: SigKind,
+                   ty: &TypeDescriptor,
+                   doc: &[String]|
+         -> Result<SigId, EmitError> {
+            at(fail, key, signals.add_enums(ty))?;
+            let base = flat.strip_suffix("_reg").unwrap_or(flat);
+            let name = at(fail, key, signals.names.fresh(&format!("{base}_{suffix}")))?;
+            let sig = Sig {
+                key: key.to_owned(),
+                name,
+                kind,
+                width: signals::type_width(&ty.kind),
+                ty: ty.clone(),
+                doc: doc.to_vec(),
+                driver: None,
+                may_go: false,
             };
-            at(fail, &key, signals.add_enums(&ty))?;
-            let name = at(fail, &key, signals.names.fresh(&format!("{base}_{suffix}")))?;
-            let doc = doc.clone();
-            at(
-                fail,
-                &key,
-                signals.add(Sig {
-                    key: key.clone(),
-                    name,
-                    kind,
-                    width,
-                    ty,
-                    doc,
-                    driver: None,
-                }),
-            )
+            at(fail, key, signals.add(sig))
         };
-        let q = add("q", "reg", SigKind::RegQ(index))?;
-        let d = add("d", "next", SigKind::RegD(index))?;
-        let clk = add(clock, "clock", SigKind::RegClk(index))?;
-        out.push(Reg { d, q, clk, init });
+        let port = |name: &str| match child.port(name) {
+            Some(port) => Ok(port),
+            None => {
+                let key = format!("{whole}${name}");
+                Err(fail(Some(names::rust_path(&key)), Reason::Undriven))
+            }
+        };
+        let (q, d, clk) = (port("q")?, port("d")?, port(clock)?);
+        let key = |name: &str| format!("{whole}${name}");
+        let flat = names::flatten(whole);
+        let index = out.len();
+        let kinds = [SigKind::RegQ(index), SigKind::RegD(index)];
+        if record::fields(&q.ty).is_none() {
+            let q = add(signals, (&key("q"), &flat), "reg", kinds[0], &q.ty, &doc)?;
+            let d = add(signals, (&key("d"), &flat), "next", kinds[1], &d.ty, &doc)?;
+            let named = (key(clock), flat.as_str());
+            let clk = add(
+                signals,
+                (&named.0, named.1),
+                "clock",
+                SigKind::RegClk(index),
+                &clk.ty,
+                &doc,
+            )?;
+            out.push(Reg { d, q, clk, init });
+            continue;
+        }
+        let mut ids = vec![];
+        for (end, suffix, kind) in [("q", "reg", kinds[0]), ("d", "next", kinds[1])] {
+            let root = key(end);
+            let mut whole_doc = doc.clone();
+            let record = signals.add_record(&root, &q.ty, &mut |signals, part, ty, doc| {
+                let path = part.strip_prefix(&root).unwrap_or(part);
+                let flat = names::flatten(&format!("{whole}{path}"));
+                let mut said = std::mem::take(&mut whole_doc);
+                said.push(doc.to_owned());
+                let sig = add(signals, (part, &flat), suffix, kind, ty, &said)?;
+                signals.list[sig].may_go = true;
+                Ok(sig)
+            })?;
+            ids.push(record);
+        }
+        let clk = add(
+            signals,
+            (&key(clock), &flat),
+            "clock",
+            SigKind::RegClk(index),
+            &clk.ty,
+            &doc,
+        )?;
+        let mut lo = 0;
+        let both = signals.records[ids[0]]
+            .parts
+            .iter()
+            .zip(&signals.records[ids[1]].parts);
+        for ((q, width), (d, _)) in both {
+            if let (Some(q), Some(d)) = (*q, *d) {
+                let init = (&init >> lo) & mask(*width);
+                out.push(Reg { d, q, clk, init });
+            }
+            lo += width;
+        }
     }
     Ok(out)
 }
@@ -261,10 +335,20 @@ fn add_instances(
                 ty: port.ty.clone(),
                 doc: vec![port.doc.clone()],
                 driver: None,
+                may_go: false,
                 key,
             };
             let key = sig.key.clone();
             ports.push((port.clone(), at(fail, &key, signals.add(sig))?));
+        }
+        for atom in &child.scope.atoms {
+            if atom.kind.is_parameter() && record::fields(&atom.ty).is_some() {
+                let key = format!("{}${}", child.scope.name, atom.key);
+                signals.add_record(&key, &atom.ty, &mut |signals, part, _, _| {
+                    let sig = signals.by_key(part);
+                    sig.ok_or_else(|| fail(Some(names::rust_path(part)), Reason::Undriven))
+                })?;
+            }
         }
         out.push(Instance {
             name,
@@ -323,6 +407,8 @@ pub(super) fn plan(
     let all_comments = stmt::all_comments(&stmts);
     let stmts = wires(scope, &signals, &regs, &instances, stmts);
     let stmts = stmt::drop_overridden(stmts, &|s| signals.list[s].width);
+    let stmts = parts::rename(&mut signals, stmts);
+    let stmts = parts::drop_unread(&mut signals, &mut regs, stmts);
     check_driven(&signals, &stmts, fail)?;
     let stmts = take_clocks(&signals, stmts, &mut regs, fail)?;
 
@@ -394,7 +480,8 @@ fn wires(
     let copy = |sig: SigId, of: SigId| assign(sig, Expr::Sig(of, signals.list[of].width));
     let mut out = vec![];
     if let Some(clk) = own("clk") {
-        out.extend(regs.iter().map(|reg| copy(reg.clk, clk)));
+        let clocks: BTreeSet<SigId> = regs.iter().map(|reg| reg.clk).collect();
+        out.extend(clocks.into_iter().map(|reg| copy(reg, clk)));
         out.extend(regs.iter().map(|reg| copy(reg.d, reg.q)));
     }
     let ports = instances.iter().flat_map(|instance| &instance.ports);

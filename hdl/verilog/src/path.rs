@@ -7,7 +7,11 @@ pub(super) fn resolve(name: &str, loops: &[(String, i64)]) -> Fallible<String> {
     let name = name.replace("::", "$").replace('.', "$");
     let name = name.trim_start_matches('$');
     let name = name.strip_suffix("$next").unwrap_or(name);
-    let name = name.replace("$val()", "");
+    let name = match name.contains("$val()") {
+        true => name.replace("$val()", ""),
+        // A field of a record in a record, which is assigned.
+        false => name.replace("$next$", "$"),
+    };
     let mut out = String::new();
     let mut rest = name.as_str();
     while let Some(open) = rest.find('[') {
@@ -161,6 +165,19 @@ mod tests {
             resolve("lanes[(i+1)*2]$x[j]$next", &loops).as_deref(),
             Ok("lanes$8$x$1")
         );
+    }
+
+    #[test]
+    fn fields_of_records_in_records_are_found_where_they_are_read_and_assigned() {
+        assert_eq!(
+            resolve("s1$d$next$peer$node", &[]).as_deref(),
+            Ok("s1$d$peer$node")
+        );
+        assert_eq!(
+            resolve("s1$q$val()$peer$node", &[]).as_deref(),
+            Ok("s1$q$peer$node")
+        );
+        assert_eq!(resolve("list$next$val()", &[]).as_deref(), Ok("list$next"));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use num_bigint::BigUint;
 use rust_hdl::prelude::{AtomKind, TypeDescriptor, TypeKind};
 
 use super::error::{Fallible, Reason};
-use super::expr::{Expr, ParamId, SigId, clog2};
+use super::expr::{Expr, ParamId, SigId, clog2, concat};
 use super::names::{self, Names};
+use super::record;
 
 /// What a signal is to its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(super) enum Kind {
     RegClk(usize),
     /// Carries an expression that Verilog cannot slice in place.
     Helper,
+    /// Part of a record that nothing reads: not in the text.
+    Dropped,
 }
 
 /// One signal.
@@ -43,6 +46,42 @@ pub(super) struct Sig {
     pub doc: Vec<String>,
     /// Value of a helper.
     pub driver: Option<Expr>,
+    /// It may be left out if nothing reads it: it is part of a record that no port has.
+    pub may_go: bool,
+}
+
+/// A record: signals in place of one.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub width: usize,
+    /// Lowest first; a gap has no signal, and reads as 0.
+    pub parts: Vec<(Option<SigId>, usize)>,
+}
+
+impl Record {
+    /// The signal that takes exactly these bits, if one does.
+    pub(super) fn part_at(&self, lo: usize, width: usize) -> Option<SigId> {
+        let mut base = 0;
+        let found = self.parts.iter().find(|(_, w)| {
+            base += w;
+            base - w == lo && *w == width
+        });
+        found.and_then(|(sig, _)| *sig)
+    }
+
+    /// The whole record.
+    pub(super) fn value(&self) -> Expr {
+        let part = |(sig, width): &(Option<SigId>, usize)| match sig {
+            Some(sig) => Expr::Sig(*sig, *width),
+            None => Expr::Lit(BigUint::ZERO, *width),
+        };
+        concat(self.parts.iter().rev().map(part).collect())
+    }
+
+    /// The first of its signals.
+    pub(super) fn first(&self) -> Option<SigId> {
+        self.parts.iter().find_map(|(sig, _)| *sig)
+    }
 }
 
 /// A localparam: an enum variant or a `Constant`.
@@ -63,6 +102,8 @@ pub(super) enum Symbol {
     Signal(SigId),
     /// A field of a struct-valued signal: signal, lowest bit, width, signedness.
     Field(SigId, usize, usize, bool),
+    /// A record, by its index.
+    Record(usize),
     Param(ParamId),
 }
 
@@ -72,7 +113,9 @@ pub(super) struct Signals {
     pub list: Vec<Sig>,
     pub params: Vec<Param>,
     pub names: Names,
+    pub records: Vec<Record>,
     by_key: HashMap<String, SigId>,
+    record_keys: HashMap<String, usize>,
     consts: HashMap<String, ParamId>,
     /// `State$Idle` to its constant; `None` when two enums disagree.
     variants: HashMap<String, Option<ParamId>>,
@@ -142,6 +185,35 @@ impl Signals {
         }
         self.list.push(sig);
         Ok(id)
+    }
+
+    /// Adds a record, and the records in it, under `key`; `part` makes or finds the signal of one of its parts, of which it
+    /// gets the key, the type and the meaning.
+    pub(super) fn add_record<E>(
+        &mut self,
+        key: &str,
+        ty: &TypeDescriptor,
+        part: &mut dyn FnMut(&mut Self, &str, &TypeDescriptor, &str) -> Result<SigId, E>,
+    ) -> Result<usize, E> {
+        let mut parts = vec![];
+        for (field, doc) in record::fields(ty).unwrap_or_default() {
+            if field.fieldname.is_empty() {
+                parts.push((None, type_width(&field.kind.kind)));
+                continue;
+            }
+            let key = format!("{key}${}", field.fieldname);
+            if record::fields(&field.kind).is_some() {
+                let inner = self.add_record(&key, &field.kind, part)?;
+                parts.extend(self.records[inner].parts.clone());
+                continue;
+            }
+            let sig = part(self, &key, &field.kind, doc)?;
+            parts.push((Some(sig), self.list[sig].width));
+        }
+        let width = parts.iter().map(|(_, width)| width).sum();
+        self.record_keys.insert(key.to_owned(), self.records.len());
+        self.records.push(Record { width, parts });
+        Ok(self.records.len() - 1)
     }
 
     /// Adds a `Constant`.
@@ -219,6 +291,7 @@ impl Signals {
             },
             doc: vec![],
             driver: Some(e),
+            may_go: true,
         });
         Ok(self.list.len() - 1)
     }
@@ -227,6 +300,9 @@ impl Signals {
     pub(super) fn symbol(&self, key: &str) -> Option<Symbol> {
         if let Some(id) = self.by_key.get(key) {
             return Some(Symbol::Signal(*id));
+        }
+        if let Some(id) = self.record_keys.get(key) {
+            return Some(Symbol::Record(*id));
         }
         if let Some(id) = self.consts.get(key) {
             return Some(Symbol::Param(*id));
@@ -260,7 +336,7 @@ pub(super) fn not_assignable(kind: Kind) -> Option<&'static str> {
         Kind::Input => Some("an input of this block"),
         Kind::InstOut(_) => Some("an output of a child block"),
         Kind::RegQ(_) => Some("the output of a register"),
-        Kind::Helper => Some("a constant"),
+        Kind::Helper | Kind::Dropped => Some("a constant"),
         _ => None,
     }
 }

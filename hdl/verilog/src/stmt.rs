@@ -122,6 +122,42 @@ pub(super) fn each_expr(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
     }
 }
 
+/// The statements with another expression for each.
+pub(super) fn map(stmts: Vec<Stmt>, f: &dyn Fn(Expr) -> Expr) -> Vec<Stmt> {
+    let mapped = stmts.into_iter().map(|Stmt { comments, kind }| {
+        let kind = match kind {
+            Kind::Assign { sig, lo, value } => Kind::Assign {
+                sig,
+                lo,
+                value: f(value),
+            },
+            Kind::If {
+                cond,
+                then,
+                otherwise,
+            } => Kind::If {
+                cond: f(cond),
+                then: map(then, f),
+                otherwise: map(otherwise, f),
+            },
+            Kind::Case {
+                subject,
+                arms,
+                rest,
+            } => Kind::Case {
+                subject: f(subject),
+                arms: arms
+                    .into_iter()
+                    .map(|(labels, body)| (labels, map(body, f)))
+                    .collect(),
+                rest: rest.map(|body| map(body, f)),
+            },
+        };
+        Stmt { comments, kind }
+    });
+    mapped.collect()
+}
+
 /// The statements with only the assignments that `keep` wants; empty branches vanish.
 pub(super) fn project(stmts: &[Stmt], keep: &dyn Fn(SigId) -> bool) -> Vec<Stmt> {
     let mut out = vec![];

@@ -336,16 +336,16 @@ impl Logic for CardOneSidedRun {
             }
             RunState::First => {
                 self.pl.ready.next = true;
-                self.word_0.d.next = self.pl.data.val();
+                self.word_0.d.next = self.pl.of.val().data;
                 if self.pl.valid.val() {
                     self.state.d.next = RunState::Second;
                 }
             }
             RunState::Second => {
                 self.pl.ready.next = true;
-                self.word_1.d.next = self.pl.data.val();
+                self.word_1.d.next = self.pl.of.val().data;
                 if self.pl.valid.val() {
-                    self.rest.d.next = !self.pl.last.val();
+                    self.rest.d.next = !self.pl.of.val().last;
                     self.state.d.next = RunState::Check;
                 }
             }
@@ -473,16 +473,16 @@ impl Logic for CardOneSidedRun {
             }
             RunState::Operand => {
                 self.pl.ready.next = true;
-                self.operand.d.next = self.pl.data.val();
+                self.operand.d.next = self.pl.of.val().data;
                 if self.pl.valid.val() {
                     self.state.d.next = RunState::Compare;
                 }
             }
             RunState::Compare => {
                 self.pl.ready.next = true;
-                self.compare.d.next = self.pl.data.val();
+                self.compare.d.next = self.pl.of.val().data;
                 if self.pl.valid.val() {
-                    self.rest.d.next = !self.pl.last.val();
+                    self.rest.d.next = !self.pl.of.val().last;
                     self.state.d.next = RunState::Read;
                 }
             }
@@ -552,9 +552,9 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Words => {
-                self.m_wd.data.next = self.pl.data.val();
+                self.m_wd.data.next = self.pl.of.val().data;
                 self.pl.ready.next = self.m_wd.ready.val();
-                if self.pl.valid.val() & self.pl.last.val() & self.m_wd.ready.val() {
+                if self.pl.valid.val() & self.pl.of.val().last & self.m_wd.ready.val() {
                     self.rest.d.next = false;
                     self.passes.d.next = false;
                     self.state.d.next = RunState::Landed;
@@ -587,7 +587,7 @@ impl Logic for CardOneSidedRun {
             }
             RunState::Drain => {
                 self.pl.ready.next = self.rest.q.val();
-                if self.pl.valid.val() & self.pl.last.val() {
+                if self.pl.valid.val() & self.pl.of.val().last {
                     self.rest.d.next = false;
                 }
                 if !self.rest.q.val() {
@@ -631,11 +631,11 @@ impl Logic for CardOneSidedRun {
         }
         self.idle.next = (self.state.q.val() == RunState::Idle) & !self.acks.q.val();
         self.m_look.valid.next = self.looks.q.val();
-        self.m_look.key.next = self.key.q.val();
-        self.m_look.pd.next = self.domain.q.val();
-        self.m_look.addr.next = self.addr.q.val();
-        self.m_look.len.next = self.bytes.q.val();
-        self.m_look.need.next = self.need.q.val();
+        self.m_look.of.next.key = self.key.q.val();
+        self.m_look.of.next.pd = self.domain.q.val();
+        self.m_look.of.next.addr = self.addr.q.val();
+        self.m_look.of.next.len = self.bytes.q.val();
+        self.m_look.of.next.need = self.need.q.val();
         self.m_rd_valid.next = self.reads.q.val();
         self.m_wr_valid.next = self.writes.q.val();
         self.advance.next = (self.state.q.val() == RunState::Advance) & !self.stays.q.val();

@@ -121,11 +121,11 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
 
         // Contexts.
         self.shapes.rd.addr.next = self.qpn.val().get_bits::<LQ>(0);
-        self.shapes.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 0);
-        self.shapes.wr.addr.next = self.cfg.qpn.val();
-        self.shapes.wr.data.next = bit_cast::<17, 16>(self.cfg.data.val().get_bits::<16>(32))
+        self.shapes.wr.en.next = self.cfg.valid.val() & (self.cfg.of.val().word == 0);
+        self.shapes.wr.addr.next = self.cfg.of.val().qpn;
+        self.shapes.wr.data.next = bit_cast::<17, 16>(self.cfg.of.val().data.get_bits::<16>(32))
             | (bit_cast::<17, 1>(
-                (self.cfg.data.val().get_bit(1) & !self.cfg.data.val().get_bit(2)).into(),
+                (self.cfg.of.val().data.get_bit(1) & !self.cfg.of.val().data.get_bit(2)).into(),
             ) << 16);
         if self.pairs.q.val() {
             self.pair.d.next = self.pair.q.val() + 1;
@@ -135,13 +135,13 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
             self.shapes.wr.data.next = 0.into();
         }
         self.keys.rd.addr.next = self.qpn.val().get_bits::<LQ>(0);
-        self.keys.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 1);
-        self.keys.wr.addr.next = self.cfg.qpn.val();
-        self.keys.wr.data.next = self.cfg.data.val().get_bits::<32>(0);
+        self.keys.wr.en.next = self.cfg.valid.val() & (self.cfg.of.val().word == 1);
+        self.keys.wr.addr.next = self.cfg.of.val().qpn;
+        self.keys.wr.data.next = self.cfg.of.val().data.get_bits::<32>(0);
         self.epochs.rd.addr.next = self.qpn.val().get_bits::<LQ>(0);
-        self.epochs.wr.en.next = self.cfg.valid.val() & (self.cfg.word.val() == 5);
-        self.epochs.wr.addr.next = self.cfg.qpn.val();
-        self.epochs.wr.data.next = self.cfg.data.val().get_bits::<32>(0);
+        self.epochs.wr.en.next = self.cfg.valid.val() & (self.cfg.of.val().word == 5);
+        self.epochs.wr.addr.next = self.cfg.of.val().qpn;
+        self.epochs.wr.data.next = self.cfg.of.val().data.get_bits::<32>(0);
         self.receives.next = self.shapes.rd.data.val().get_bit(16);
         self.pd.next = self.shapes.rd.data.val().get_bits::<16>(0);
         self.q_key.next = self.keys.rd.data.val();
@@ -155,8 +155,8 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.fixed.rd.addr.next = self.window.val();
         self.moving.rd.addr.next = self.window.val();
         if self.win.valid.val() | self.win_1.q.val() {
-            self.fixed.rd.addr.next = self.win.index.val();
-            self.moving.rd.addr.next = self.win.index.val();
+            self.fixed.rd.addr.next = self.win.of.val().index;
+            self.moving.rd.addr.next = self.win.of.val().index;
         }
         self.opened.next = self.fixed.rd.data.val();
         self.expected.next = self.moving.rd.data.val().get_bits::<32>(0);
@@ -174,12 +174,12 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.win.was.next = self.was.q.val();
         self.win.expected.next = self.number.q.val();
         self.fixed.wr.en.next = self.win_3.q.val();
-        self.fixed.wr.addr.next = self.win.index.val();
-        self.fixed.wr.data.next = bit_cast::<81, 16>(self.win.node.val())
-            | (bit_cast::<81, 24>(self.win.peer.val()) << 16)
-            | (bit_cast::<81, 16>(self.win.epoch.val()) << 40)
-            | (bit_cast::<81, LQ>(self.win.qpn.val()) << 56)
-            | (bit_cast::<81, 1>(self.win.open.val().into()) << 80);
+        self.fixed.wr.addr.next = self.win.of.val().index;
+        self.fixed.wr.data.next = bit_cast::<81, 16>(self.win.of.val().node)
+            | (bit_cast::<81, 24>(self.win.of.val().peer) << 16)
+            | (bit_cast::<81, 16>(self.win.of.val().epoch) << 40)
+            | (bit_cast::<81, LQ>(self.win.of.val().qpn) << 56)
+            | (bit_cast::<81, 1>(self.win.of.val().open.into()) << 80);
         if self.visits.q.val() {
             self.visit.d.next = self.visit.q.val() + 1;
             self.visits.d.next = !self.visit.q.val().all();
@@ -196,7 +196,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
             | (bit_cast::<99, 3>(self.next_last.val()) << 32)
             | (bit_cast::<99, 64>(self.next_replay.val()) << 35);
         if self.win_3.q.val() {
-            self.m_addr.d.next = self.win.index.val();
+            self.m_addr.d.next = self.win.of.val().index;
             self.m_data.d.next = 0.into();
         }
 

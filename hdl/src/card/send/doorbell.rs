@@ -77,15 +77,15 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
         self.states.wr.en.next = self.state_en.val();
         self.states.wr.addr.next = self.state_qpn.val();
         self.states.wr.data.next = self.state_data.val();
-        self.states.rd.addr.next = self.s.qpn.val();
+        self.states.rd.addr.next = self.s.of.val().qpn;
         self.fetched.wr.en.next = self.fetched_en.val();
         self.fetched.wr.addr.next = self.fetched_qpn.val();
         self.fetched.wr.data.next = self.fetched_data.val();
-        self.fetched.rd.addr.next = self.s.qpn.val();
+        self.fetched.rd.addr.next = self.s.of.val().qpn;
 
         self.valid_1.d.next = self.s.valid.val();
-        self.qpn_1.d.next = self.s.qpn.val();
-        self.index_1.d.next = self.s.index.val();
+        self.qpn_1.d.next = self.s.of.val().qpn;
+        self.index_1.d.next = self.s.of.val().index;
         self.valid_2.d.next = self.valid_1.q.val();
         self.qpn_2.d.next = self.qpn_1.q.val();
         self.index_2.d.next = self.index_1.q.val();
@@ -110,8 +110,8 @@ impl<const LQ: usize> Logic for CardSendDoorbell<LQ> {
         self.index.d.next = self.index_3.q.val();
 
         self.m.valid.next = self.good.q.val();
-        self.m.qpn.next = self.qpn.q.val();
-        self.m.index.next = self.index.q.val();
+        self.m.of.next.qpn = self.qpn.q.val();
+        self.m.of.next.index = self.index.q.val();
         self.ev_bad.next = self.bad.q.val();
     }
 }

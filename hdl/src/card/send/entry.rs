@@ -3,12 +3,35 @@
 use crate::blocks::{RamReg, RamRegForward};
 use crate::bus::QueuePairOut;
 use crate::prelude::*;
+use crate::record::{ContextKeys, ContextShape, WorkEntry};
 use tributary_protocol::card::descriptor::{
     HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
 };
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::onesided::OPERANDS_LEN;
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
+
+hdl_record! {
+    /// A word that was read.
+    struct FetchedWord {
+        /// The word.
+        data: Bits<64>,
+        /// The read failed.
+        error: Bit,
+    }
+}
+
+hdl_record! {
+    /// What is kept of a queue pair that sends.
+    struct SendContext {
+        /// Timeout exponent.
+        timeout: Bits<5>,
+        /// Protection domain.
+        pd: Bits<16>,
+        /// What is fetched is dropped: its state is Error, or its ring cannot be read.
+        gone: Bit,
+    }
+}
 
 hdl_module! {
     /// Takes the words of work requests, keeps up to 16 work requests of eight words each in
@@ -103,10 +126,14 @@ hdl_module! {
         /// How many.
         pub m_head_len: Signal<Out, Bits<5>>,
 
-        /// Words, and above them whether the read failed.
-        words: RamReg<65, 7>,
-        /// Timeout exponent 4:0, protection domain 20:5, what is fetched is dropped 21.
-        contexts: RamRegForward<22, LQ>,
+        words: RamReg<{ FetchedWord::BITS }, 7>,
+        stores: Signal<Local, FetchedWord>,
+        stored: Signal<Local, FetchedWord>,
+        contexts: RamRegForward<{ SendContext::BITS }, LQ>,
+        context: Signal<Local, SendContext>,
+        context_in: Signal<Local, SendContext>,
+        context_shape: Signal<Local, ContextShape>,
+        context_keys: Signal<Local, ContextKeys>,
         q_keys: RamReg<32, LQ>,
         /// Words ever come, ever read.
         #[reset] tail: DFF<Bits<8>>,
@@ -129,6 +156,8 @@ hdl_module! {
         #[reset] valid_1: DFF<Bit>,
         #[reset] valid_2: DFF<Bit>,
         word: Signal<Local, Bits<64>>,
+        /// What the word says, if it is of that field.
+        entry: Signal<Local, WorkEntry>,
         /// The word goes to its field.
         lands: Signal<Local, Bit>,
         /// Field of the next word, a bit each; none while all are there. Until its word lands a field takes any that is at hand.
@@ -180,7 +209,7 @@ hdl_module! {
         #[reset] fatal: DFF<Bit>,
         #[reset] mark: DFF<Bit>,
         mark_qpn: DFF<Bits<LQ>>,
-        mark_rest: DFF<Bits<21>>,
+        mark_rest: DFF<SendContext>,
         /// Longest head.
         head_max: Param<HEAD_MAX, 5>,
         /// Opcodes.
@@ -198,7 +227,6 @@ hdl_module! {
         opcode_code: Param<{ Outcome::LocalOpcode as usize }, 8>,
         protection_code: Param<{ Outcome::LocalProtection as usize }, 8>,
         queue_code: Param<{ Outcome::LocalQueue as usize }, 8>,
-        mark_bit: Param<{ 1 << 21 }, 22>,
     }
 }
 
@@ -211,8 +239,12 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.in_error.d.next = self.s_wq_error.val();
         self.words.wr.en.next = self.in_valid.q.val();
         self.words.wr.addr.next = self.tail.q.val().get_bits::<7>(0);
-        self.words.wr.data.next = bit_cast::<65, 64>(self.in_data.q.val())
-            | (bit_cast::<65, 1>(self.in_error.q.val().into()) << 64);
+        self.stores.next = FetchedWord {
+            data: self.in_data.q.val(),
+            error: self.in_error.q.val(),
+        };
+        self.words.wr.data.next = self.stores.val().to_bits();
+        self.stored.next = self.words.rd.data.val().into();
         if self.in_valid.q.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
@@ -240,44 +272,45 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.word.next = self.in_data.q.val();
         self.unread.next = self.in_error.q.val();
         if self.valid_2.q.val() {
-            self.word.next = self.words.rd.data.val().get_bits::<64>(0);
-            self.unread.next = self.words.rd.data.val().get_bit(64);
+            self.word.next = self.stored.val().data;
+            self.unread.next = self.stored.val().error;
         }
+        self.entry.next = self.word.val().into();
         self.look.d.next = self.lands.val() & self.field.q.val().get_bit(3);
         if self.lands.val() {
             self.field.d.next = self.field.q.val() << 1;
         }
         if self.field.q.val().get_bit(0) {
-            self.opcode.d.next = self.word.val().get_bits::<8>(0);
-            self.head_len.d.next = self.word.val().get_bits::<5>(16);
-            self.length.d.next = self.word.val().get_bits::<13>(32);
-            self.long.d.next = self.word.val().get_bits::<19>(45).any();
+            self.opcode.d.next = self.entry.val().opcode;
+            self.head_len.d.next = self.entry.val().head_len;
+            self.length.d.next = bit_cast::<13, 32>(self.entry.val().length);
+            self.long.d.next = self.entry.val().length.get_bits::<19>(13).any();
         }
         if self.field.q.val().get_bit(1) {
-            self.wr_id.d.next = self.word.val();
+            self.wr_id.d.next = self.entry.val().wr_id;
         }
         if self.field.q.val().get_bit(2) {
-            self.address.d.next = self.word.val();
+            self.address.d.next = self.entry.val().address;
         }
         if self.field.q.val().get_bit(3) {
-            self.key.d.next = self.word.val().get_bits::<32>(0);
-            self.vf.d.next = self.word.val().get_bits::<8>(32);
-            self.node.d.next = self.word.val().get_bits::<16>(48);
+            self.key.d.next = self.entry.val().lkey;
+            self.vf.d.next = self.entry.val().version_flags;
+            self.node.d.next = self.entry.val().node;
         }
         if self.field.q.val().get_bit(4) {
-            self.peer.d.next = self.word.val().get_bits::<24>(0);
-            self.far.d.next = self.word.val().get_bits::<8>(24).any();
-            self.msn.d.next = self.word.val().get_bits::<32>(32);
+            self.peer.d.next = bit_cast::<24, 32>(self.entry.val().qpn);
+            self.far.d.next = self.entry.val().qpn.get_bits::<8>(24).any();
+            self.msn.d.next = self.entry.val().win_msn;
         }
         if self.field.q.val().get_bit(5) {
-            self.win_id.d.next = self.word.val().get_bits::<16>(0);
-            self.epoch.d.next = self.word.val().get_bits::<16>(16);
+            self.win_id.d.next = self.entry.val().win_id;
+            self.epoch.d.next = self.entry.val().epoch;
         }
         if self.field.q.val().get_bit(6) {
-            self.head_0.d.next = self.word.val();
+            self.head_0.d.next = self.entry.val().head_low;
         }
         if self.field.q.val().get_bit(7) {
-            self.head_1.d.next = self.word.val();
+            self.head_1.d.next = self.entry.val().head_high;
             self.failed.d.next = self.unread.val();
         }
         if self.lands.val() & self.field.q.val().get_bit(7) {
@@ -285,22 +318,30 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         }
 
         // Contexts of the queue pair.
+        self.context_shape.next = self.cfg_data.val().into();
+        self.context_keys.next = self.cfg_data.val().into();
         self.contexts.rd.addr.next = self.s_qpn.val();
         self.contexts.wr.en.next = self.word_0.val() | self.mark.q.val();
         self.contexts.wr.addr.next = self.mark_qpn.q.val();
-        self.contexts.wr.data.next =
-            bit_cast::<22, 21>(self.mark_rest.q.val()) | self.mark_bit.val();
+        self.context_in.next = SendContext {
+            gone: true,
+            ..self.mark_rest.q.val()
+        };
         self.mark.d.next = self.mark.q.val() & self.word_0.val();
         if self.word_0.val() {
             self.contexts.wr.addr.next = self.cfg_qpn.val();
-            self.contexts.wr.data.next = bit_cast::<22, 5>(self.cfg_data.val().get_bits::<5>(16))
-                | (bit_cast::<22, 16>(self.cfg_data.val().get_bits::<16>(32)) << 5)
-                | (bit_cast::<22, 1>(self.cfg_data.val().get_bits::<1>(2)) << 21);
+            self.context_in.next = SendContext {
+                timeout: self.context_shape.val().timeout,
+                pd: self.context_shape.val().pd,
+                gone: self.context_shape.val().state.get_bit(2),
+            };
         }
+        self.contexts.wr.data.next = self.context_in.val().to_bits();
+        self.context.next = self.contexts.rd.data.val().into();
         self.q_keys.rd.addr.next = self.s_qpn.val();
         self.q_keys.wr.en.next = self.word_1.val();
         self.q_keys.wr.addr.next = self.cfg_qpn.val();
-        self.q_keys.wr.data.next = self.cfg_data.val().get_bits::<32>(0);
+        self.q_keys.wr.data.next = self.context_keys.val().q_key;
 
         // The checks; what comes first in the contract wins.
         // The answer of a READ has a header too.
@@ -348,7 +389,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.allowed.d.next = self.look_ok.val();
             self.allowed_now.next = self.look_ok.val();
         }
-        self.gone.d.next = self.contexts.rd.data.val().get_bit(21);
+        self.gone.d.next = self.context.val().gone;
         self.m_drop.next = self.ready.val() & self.gone.q.val() & self.drop_ready.val();
         self.m_valid.next = self.ready.val() & !self.gone.q.val();
         self.pass.next = self.m_valid.val() & self.m_ready.val();
@@ -371,7 +412,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.fatal.d.next = self.pass.val() & self.failed.q.val();
         if self.pass.val() {
             self.mark_qpn.d.next = self.s_qpn.val();
-            self.mark_rest.d.next = self.contexts.rd.data.val().get_bits::<21>(0);
+            self.mark_rest.d.next = self.context.val();
         }
         if self.pass.val() & self.failed.q.val() {
             self.mark.d.next = true;
@@ -381,11 +422,11 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.m_fatal.qpn.next = self.mark_qpn.q.val();
         self.m_look_valid.next = self.look.q.val();
         self.m_look_key.next = self.key.q.val();
-        self.m_look_pd.next = self.contexts.rd.data.val().get_bits::<16>(5);
+        self.m_look_pd.next = self.context.val().pd;
         self.m_look_write.next = self.reads.q.val() | self.atomic.q.val();
         self.m_kind.next = bit_cast::<2, 1>(self.reads.q.val().into())
             | (bit_cast::<2, 1>(self.atomic.q.val().into()) << 1);
-        self.m_timeout.next = self.contexts.rd.data.val().get_bits::<5>(0);
+        self.m_timeout.next = self.context.val().timeout;
         self.m_q_key.next = self.q_keys.rd.data.val();
         self.m_wr_id.next = self.wr_id.q.val();
         self.m_address.next = self.address.q.val();

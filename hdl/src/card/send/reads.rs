@@ -78,9 +78,9 @@ impl Logic for CardSendReads {
             }
         }
         self.m_rd.valid.next = self.valid.q.val();
-        self.m_rd.addr.next = self.addr.q.val();
-        self.m_rd.len.next = self.len.q.val();
-        self.m_rd.ctx.next = bit_cast::<16, 1>(self.payload.q.val().into()) << 14;
+        self.m_rd.of.next.addr = self.addr.q.val();
+        self.m_rd.of.next.len = self.len.q.val();
+        self.m_rd.of.next.ctx = bit_cast::<16, 1>(self.payload.q.val().into()) << 14;
         self.m_busy.next = self.valid.q.val() | self.fetch.q.val();
     }
 }

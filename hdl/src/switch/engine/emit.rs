@@ -420,11 +420,11 @@ impl Logic for RedEmit {
         self.leaving.next = bit_cast::<64, 48>(self.q_bytes.q.val())
             | (bit_cast::<64, 16>(self.p_patched.val().get_bits::<16>(0)) << 48);
         self.m.valid.next = self.q_valid.q.val() | self.held.q.val();
-        self.m.last.next = self.q_last.q.val();
-        self.m.data.next = self.leaving.val();
+        self.m.of.next.last = self.q_last.q.val();
+        self.m.of.next.data = self.leaving.val();
         if self.held.q.val() {
-            self.m.last.next = self.held_last.q.val();
-            self.m.data.next = self.held_data.q.val();
+            self.m.of.next.last = self.held_last.q.val();
+            self.m.of.next.data = self.held_data.q.val();
         }
         self.stalls.next = (self.q_valid.q.val() | self.held.q.val()) & !self.m.ready.val();
         self.held.d.next = self.stalls.val();

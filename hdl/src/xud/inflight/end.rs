@@ -1,10 +1,29 @@
 //! How requests in flight end.
 
 use super::XudPlace;
+use super::record::{End, EndedRequest, FilledPlace, Identity, InFlight, KeptPlace, Source, Tag};
 use crate::blocks::{FifoAhead, RamReg};
 use crate::bus::{FlushIn, PlaceBitIn};
 use crate::prelude::*;
 use tributary_protocol::xud::Outcome;
+
+hdl_record! {
+    /// An operation on a place. F bits for a place.
+    struct Operation<const F: usize> {
+        /// Which request, and how it ends.
+        op: End,
+        /// An acknowledgement says where it comes from and to what.
+        echo: Bit,
+        /// Where it comes from.
+        from: Source,
+        /// What it says of its request.
+        identity: Identity,
+        /// Place.
+        place: Bits<F>,
+        /// Its S, when its time was over.
+        bit: Bits<1>,
+    }
+}
 
 hdl_module! {
     /// Ends of requests in flight: timeouts, requests that end as they are filled, failures,
@@ -36,7 +55,7 @@ hdl_module! {
         pub job_valid: Signal<In, Bit>,
         /// It is taken.
         pub job_ready: Signal<Out, Bit>,
-        /// Packet number 23:0, queue pair 47:24, outcome.
+        /// Which and how: a record End.
         pub job: Signal<In, Bits<56>>,
         /// A request failed.
         pub fail_valid: Signal<In, Bit>,
@@ -52,9 +71,9 @@ hdl_module! {
         pub ack: Signal<In, Bits<56>>,
         /// It says where it comes from and to what.
         pub ack_echo: Signal<In, Bit>,
-        /// Node 15:0 and queue pair that it comes from.
+        /// A record Source.
         pub ack_from: Signal<In, Bits<40>>,
-        /// Flags 3:0, window 19:4, epoch 35:20, number in the window.
+        /// A record Identity.
         pub ack_identity: Signal<In, Bits<68>>,
         /// It claims its request, which does not end.
         pub ack_claim: Signal<In, Bit>,
@@ -100,8 +119,7 @@ hdl_module! {
         pub w_en: Signal<In, Bit>,
         /// Place.
         pub w_place: Signal<In, Bits<LF>>,
-        /// Node 15:0, queue pair 39:16, version and flags 47:40, window 63:48, epoch 79:64, number in the window
-        /// 111:80, what the user needs 191:112, it waits for an answer 192.
+        /// They: a record FilledPlace.
         pub w_fields: Signal<In, Bits<193>>,
         /// A request has ended.
         pub m_valid: Signal<Out, Bit>,
@@ -127,14 +145,18 @@ hdl_module! {
         pub ev_acknowledged: Signal<Out, Bit>,
         /// A request ended by timeout.
         pub ev_timeout: Signal<Out, Bit>,
-        /// Entries: packet number, queue pair and K; fields; S; E.
-        tags: RamReg<49, LF>,
-        fields: RamReg<193, LF>,
+        /// Entries: tag and K; fields; S; E.
+        tags: RamReg<{ KeptPlace::BITS }, LF>,
+        fields: RamReg<{ FilledPlace::BITS }, LF>,
+        keeps: Signal<Local, KeptPlace>,
+        kept: Signal<Local, KeptPlace>,
+        filled: Signal<Local, FilledPlace>,
         s: RamReg<1, LF>,
         e: RamReg<1, LF>,
         place: XudPlace<LF>,
-        /// Completions: fields, packet number, queue pair, outcome.
-        done: FifoAhead<248, 4>,
+        /// Requests that have ended.
+        done: FifoAhead<{ EndedRequest::BITS }, 4>,
+        ended: Signal<Local, EndedRequest>,
         /// An operation may be taken, of a flush only.
         #[reset] open: DFF<Bit>,
         #[reset] turn: DFF<Bit>,
@@ -152,38 +174,18 @@ hdl_module! {
         take_ack: Signal<Local, Bit>,
         /// Operations by stage: timeout 0, failure 1, acknowledgement 2, flush 3.
         #[reset] s1_kind: DFF<Bits<4>>,
-        s1_op: DFF<Bits<56>>,
-        s1_echo: DFF<Bit>,
-        s1_from: DFF<Bits<40>>,
-        s1_identity: DFF<Bits<68>>,
+        s1: DFF<Operation<LF>>,
         /// It claims 0, it ends what is claimed 1.
         #[reset] s1_claim: DFF<Bits<2>>,
-        s1_place: DFF<Bits<LF>>,
-        s1_bit: DFF<Bits<1>>,
         #[reset] s2_kind: DFF<Bits<4>>,
-        s2_op: DFF<Bits<56>>,
-        s2_echo: DFF<Bit>,
-        s2_from: DFF<Bits<40>>,
-        s2_identity: DFF<Bits<68>>,
+        s2: DFF<Operation<LF>>,
         #[reset] s2_claim: DFF<Bits<2>>,
-        s2_place: DFF<Bits<LF>>,
-        s2_bit: DFF<Bits<1>>,
         #[reset] s3_kind: DFF<Bits<4>>,
-        s3_op: DFF<Bits<56>>,
-        s3_echo: DFF<Bit>,
-        s3_from: DFF<Bits<40>>,
-        s3_identity: DFF<Bits<68>>,
+        s3: DFF<Operation<LF>>,
         #[reset] s3_claim: DFF<Bits<2>>,
-        s3_place: DFF<Bits<LF>>,
-        s3_bit: DFF<Bits<1>>,
         #[reset] s4_kind: DFF<Bits<4>>,
-        s4_op: DFF<Bits<56>>,
-        s4_echo: DFF<Bit>,
-        s4_from: DFF<Bits<40>>,
-        s4_identity: DFF<Bits<68>>,
+        s4: DFF<Operation<LF>>,
         #[reset] s4_claim: DFF<Bits<2>>,
-        s4_place: DFF<Bits<LF>>,
-        s4_bit: DFF<Bits<1>>,
         /// The operation 1 to 4 ahead is of the same place; K was written while it was read.
         s3_near: DFF<Bits<4>>,
         s4_near: DFF<Bits<4>>,
@@ -214,8 +216,8 @@ hdl_module! {
         /// The place was claimed a clock ago; a plain OK does not end the request.
         s5_claimed: DFF<Bit>,
         s5_refusals: DFF<Bit>,
-        s5_tag: DFF<Bits<48>>,
-        s5_fields: DFF<Bits<192>>,
+        s5_tag: DFF<Tag>,
+        s5_fields: DFF<InFlight>,
         live: Signal<Local, Bit>,
         found: Signal<Local, Bit>,
         source: Signal<Local, Bit>,
@@ -240,7 +242,7 @@ hdl_module! {
         s6_bit: DFF<Bits<1>>,
         #[reset] s6_done: DFF<Bit>,
         #[reset] s6_back: DFF<Bit>,
-        s6_record: DFF<Bits<248>>,
+        s6_record: DFF<EndedRequest>,
         #[reset] s6_unknown: DFF<Bit>,
         #[reset] s6_source: DFF<Bit>,
         #[reset] s6_echo: DFF<Bit>,
@@ -258,9 +260,14 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
     fn update(&mut self) {
         self.tags.wr.en.next = self.wk_en.val();
         self.tags.wr.addr.next = self.wk_place.val();
-        self.tags.wr.data.next = bit_cast::<49, 24>(self.wk_psn.val())
-            | (bit_cast::<49, LQ>(self.wk_qpn.val()) << 24)
-            | (bit_cast::<49, 1>(self.wk_bit.val()) << 48);
+        self.keeps.next = KeptPlace {
+            tag: Tag {
+                psn: self.wk_psn.val(),
+                qpn: bit_cast::<24, LQ>(self.wk_qpn.val()),
+            },
+            k: self.wk_bit.val(),
+        };
+        self.tags.wr.data.next = self.keeps.val().to_bits();
         self.fields.wr.en.next = self.w_en.val();
         self.fields.wr.addr.next = self.w_place.val();
         self.fields.wr.data.next = self.w_fields.val();
@@ -300,110 +307,94 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             | (bit_cast::<4, 1>((self.take_job.val() | self.take_fail.val()).into()) << 1)
             | (bit_cast::<4, 1>(self.take_ack.val().into()) << 2)
             | (bit_cast::<4, 1>(self.turn.q.val().into()) << 3);
-        self.s1_op.d.next = self.ack.val();
+        self.s1.d.next.op = self.ack.val().into();
         if self.fail_valid.val() {
-            self.s1_op.d.next = self.fail.val();
+            self.s1.d.next.op = self.fail.val().into();
         }
         if self.job_valid.val() {
-            self.s1_op.d.next = self.job.val();
+            self.s1.d.next.op = self.job.val().into();
         }
-        self.s1_echo.d.next = self.ack_echo.val();
-        self.s1_from.d.next = self.ack_from.val();
-        self.s1_identity.d.next = self.ack_identity.val();
+        self.s1.d.next.echo = self.ack_echo.val();
+        self.s1.d.next.from = self.ack_from.val().into();
+        self.s1.d.next.identity = self.ack_identity.val().into();
         self.s1_claim.d.next =
             bit_cast::<2, 1>((self.take_ack.val() & self.ack_claim.val()).into())
                 | (bit_cast::<2, 1>((self.take_ack.val() & self.ack_end.val()).into()) << 1);
-        self.s1_place.d.next = self.x_place.val();
+        self.s1.d.next.place = self.x_place.val();
         if self.turn.q.val() {
-            self.s1_place.d.next = self.walk.q.val();
+            self.s1.d.next.place = self.walk.q.val();
         }
-        self.s1_bit.d.next = self.x_bit.val();
+        self.s1.d.next.bit = self.x_bit.val();
 
         // Stage 2: the place.
-        self.place.psn.next = self.s1_op.q.val().get_bits::<24>(0);
-        self.place.qpn.next = self.s1_op.q.val().get_bits::<24>(24);
+        self.place.psn.next = self.s1.q.val().op.tag.psn;
+        self.place.qpn.next = self.s1.q.val().op.tag.qpn;
         self.s2_kind.d.next = self.s1_kind.q.val();
-        self.s2_op.d.next = self.s1_op.q.val();
-        self.s2_echo.d.next = self.s1_echo.q.val();
-        self.s2_from.d.next = self.s1_from.q.val();
-        self.s2_identity.d.next = self.s1_identity.q.val();
+        self.s2.d.next = self.s1.q.val();
         self.s2_claim.d.next = self.s1_claim.q.val();
-        self.s2_bit.d.next = self.s1_bit.q.val();
-        self.s2_place.d.next = self.place.m.val();
+        self.s2.d.next.place = self.place.m.val();
         if self.s1_kind.q.val().get_bit(0) | self.s1_kind.q.val().get_bit(3) {
-            self.s2_place.d.next = self.s1_place.q.val();
+            self.s2.d.next.place = self.s1.q.val().place;
         }
-        self.tags.rd.addr.next = self.s2_place.q.val();
-        self.fields.rd.addr.next = self.s2_place.q.val();
-        self.s.rd.addr.next = self.s2_place.q.val();
-        self.e.rd.addr.next = self.s2_place.q.val();
+        self.tags.rd.addr.next = self.s2.q.val().place;
+        self.fields.rd.addr.next = self.s2.q.val().place;
+        self.s.rd.addr.next = self.s2.q.val().place;
+        self.e.rd.addr.next = self.s2.q.val().place;
 
         // Stages 3 and 4: the entry; who else is there.
         self.s3_near.d.next =
-            bit_cast::<4, 1>((self.s2_place.q.val() == self.s3_place.q.val()).into())
-                | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s4_place.q.val()).into()) << 1)
-                | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s5_place.q.val()).into()) << 2)
-                | (bit_cast::<4, 1>((self.s2_place.q.val() == self.s6_place.q.val()).into()) << 3);
-        self.s3_torn.d.next = self.wk_en.val() & (self.wk_place.val() == self.s2_place.q.val());
+            bit_cast::<4, 1>((self.s2.q.val().place == self.s3.q.val().place).into())
+                | (bit_cast::<4, 1>((self.s2.q.val().place == self.s4.q.val().place).into()) << 1)
+                | (bit_cast::<4, 1>((self.s2.q.val().place == self.s5_place.q.val()).into()) << 2)
+                | (bit_cast::<4, 1>((self.s2.q.val().place == self.s6_place.q.val()).into()) << 3);
+        self.s3_torn.d.next = self.wk_en.val() & (self.wk_place.val() == self.s2.q.val().place);
         self.s3_kind.d.next = self.s2_kind.q.val();
-        self.s3_op.d.next = self.s2_op.q.val();
-        self.s3_echo.d.next = self.s2_echo.q.val();
-        self.s3_from.d.next = self.s2_from.q.val();
-        self.s3_identity.d.next = self.s2_identity.q.val();
+        self.s3.d.next = self.s2.q.val();
         self.s3_claim.d.next = self.s2_claim.q.val();
-        self.s3_place.d.next = self.s2_place.q.val();
-        self.s3_bit.d.next = self.s2_bit.q.val();
         self.s4_near.d.next = self.s3_near.q.val();
         self.s4_torn.d.next = self.s3_torn.q.val();
         self.s4_kind.d.next = self.s3_kind.q.val();
-        self.s4_op.d.next = self.s3_op.q.val();
-        self.s4_echo.d.next = self.s3_echo.q.val();
-        self.s4_from.d.next = self.s3_from.q.val();
-        self.s4_identity.d.next = self.s3_identity.q.val();
+        self.s4.d.next = self.s3.q.val();
         self.s4_claim.d.next = self.s3_claim.q.val();
-        self.s4_place.d.next = self.s3_place.q.val();
-        self.s4_bit.d.next = self.s3_bit.q.val();
 
         // Stage 5: compared.
         self.s5_near.d.next = self.s4_near.q.val();
         self.s5_torn.d.next = self.s4_torn.q.val();
         self.s5_kind.d.next = self.s4_kind.q.val();
-        self.s5_place.d.next = self.s4_place.q.val();
-        self.s5_outcome.d.next = self.s4_op.q.val().get_bits::<8>(48);
+        self.s5_place.d.next = self.s4.q.val().place;
+        self.s5_outcome.d.next = self.s4.q.val().op.outcome;
         if self.s4_kind.q.val().get_bit(0) {
             self.s5_outcome.d.next = self.timeout.val();
         }
+        self.kept.next = self.tags.rd.data.val().into();
+        self.filled.next = self.fields.rd.data.val().into();
         self.s5_set.d.next = self.s.rd.data.val() != self.e.rd.data.val();
         self.s5_kept.d.next = (self.s.rd.data.val() == self.e.rd.data.val())
-            & (self.tags.rd.data.val().get_bits::<1>(48) != self.e.rd.data.val());
+            & (self.kept.val().k != self.e.rd.data.val());
         self.s5_s.d.next = self.s.rd.data.val();
-        self.s5_same_s.d.next = self.s.rd.data.val() == self.s4_bit.q.val();
-        self.s5_same_psn.d.next =
-            self.tags.rd.data.val().get_bits::<24>(0) == self.s4_op.q.val().get_bits::<24>(0);
-        self.s5_same_qpn.d.next =
-            self.tags.rd.data.val().get_bits::<24>(24) == self.s4_op.q.val().get_bits::<24>(24);
+        self.s5_same_s.d.next = self.s.rd.data.val() == self.s4.q.val().bit;
+        self.s5_same_psn.d.next = self.kept.val().tag.psn == self.s4.q.val().op.tag.psn;
+        self.s5_same_qpn.d.next = self.kept.val().tag.qpn == self.s4.q.val().op.tag.qpn;
         self.s5_flush_qpn.d.next =
-            self.tags.rd.data.val().get_bits::<LQ>(24) == self.flush_of.q.val();
-        self.s5_no_qpn.d.next = (self.s4_op.q.val().get_bits::<24>(24) >> self.lq.val()).any();
-        self.s5_plain.d.next = !self.fields.rd.data.val().get_bits::<4>(44).any();
-        self.s5_echo.d.next = self.s4_echo.q.val();
-        self.s5_same_node.d.next =
-            self.fields.rd.data.val().get_bits::<16>(0) == self.s4_from.q.val().get_bits::<16>(0);
-        self.s5_same_peer.d.next =
-            self.fields.rd.data.val().get_bits::<24>(16) == self.s4_from.q.val().get_bits::<24>(16);
-        self.s5_same_flags.d.next = self.fields.rd.data.val().get_bits::<4>(40)
-            == self.s4_identity.q.val().get_bits::<4>(0);
-        self.s5_same_window.d.next = self.fields.rd.data.val().get_bits::<32>(48)
-            == self.s4_identity.q.val().get_bits::<32>(4);
-        self.s5_same_msn.d.next = self.fields.rd.data.val().get_bits::<32>(80)
-            == self.s4_identity.q.val().get_bits::<32>(36);
-        self.s5_tag.d.next = self.tags.rd.data.val().get_bits::<48>(0);
-        self.s5_fields.d.next = self.fields.rd.data.val().get_bits::<192>(0);
+            bit_cast::<LQ, 24>(self.kept.val().tag.qpn) == self.flush_of.q.val();
+        self.s5_no_qpn.d.next = (self.s4.q.val().op.tag.qpn >> self.lq.val()).any();
+        self.s5_plain.d.next = !self.filled.val().fields.vf.get_bits::<4>(4).any();
+        self.s5_echo.d.next = self.s4.q.val().echo;
+        self.s5_same_node.d.next = self.filled.val().fields.node == self.s4.q.val().from.node;
+        self.s5_same_peer.d.next = self.filled.val().fields.peer == self.s4.q.val().from.peer;
+        self.s5_same_flags.d.next =
+            self.filled.val().fields.vf.get_bits::<4>(0) == self.s4.q.val().identity.flags;
+        self.s5_same_window.d.next = (self.filled.val().fields.win_id
+            == self.s4.q.val().identity.win_id)
+            & (self.filled.val().fields.epoch == self.s4.q.val().identity.epoch);
+        self.s5_same_msn.d.next = self.filled.val().fields.msn == self.s4.q.val().identity.msn;
+        self.s5_tag.d.next = self.kept.val().tag;
+        self.s5_fields.d.next = self.filled.val().fields;
         self.s5_claim.d.next = self.s4_claim.q.val();
         self.s5_claimed.d.next =
-            self.claimed.q.val() & (self.claimed_place.q.val() == self.s4_place.q.val());
-        self.s5_refusals.d.next = self.fields.rd.data.val().get_bit(192)
-            & !self.s4_op.q.val().get_bits::<8>(48).any()
+            self.claimed.q.val() & (self.claimed_place.q.val() == self.s4.q.val().place);
+        self.s5_refusals.d.next = self.filled.val().answered
+            & !self.s4.q.val().op.outcome.any()
             & !self.s4_claim.q.val().any();
 
         // Stage 6: the decision (XUD-3). The model's order: in flight, echo, source, identity.
@@ -458,9 +449,13 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             & self.s5_kept.q.val()
             & self.s5_flush_qpn.q.val()
             & !self.s5_torn.q.val();
-        self.s6_record.d.next = bit_cast::<248, 192>(self.s5_fields.q.val())
-            | (bit_cast::<248, 48>(self.s5_tag.q.val()) << 192)
-            | (bit_cast::<248, 8>(self.s5_outcome.q.val()) << 240);
+        self.s6_record.d.next = EndedRequest {
+            fields: self.s5_fields.q.val(),
+            end: End {
+                tag: self.s5_tag.q.val(),
+                outcome: self.s5_outcome.q.val(),
+            },
+        };
         self.s6_unknown.d.next = self.is_ack.val() & !self.found.val() & !self.s5_no_qpn.q.val();
         self.s6_no_qp.d.next = self.is_ack.val() & self.s5_no_qpn.q.val();
         self.s6_source.d.next = self.is_ack.val()
@@ -491,13 +486,14 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.ev_acknowledged.next = self.s6_ok.q.val();
         self.ev_timeout.next = self.s6_timeout.q.val();
         self.done.s.valid.next = self.s6_done.q.val();
-        self.done.s.data.next = self.s6_record.q.val();
+        self.done.s.data.next = self.s6_record.q.val().to_bits();
         self.done.m.ready.next = self.m_ready.val();
         self.m_valid.next = self.done.m.valid.val();
-        self.m_fields.next = self.done.m.data.val().get_bits::<192>(0);
-        self.m_psn.next = self.done.m.data.val().get_bits::<24>(192);
-        self.m_qpn.next = self.done.m.data.val().get_bits::<LQ>(216);
-        self.m_status.next = self.done.m.data.val().get_bits::<8>(240);
+        self.ended.next = self.done.m.data.val().into();
+        self.m_fields.next = self.ended.val().fields.to_bits();
+        self.m_psn.next = self.ended.val().end.tag.psn;
+        self.m_qpn.next = bit_cast::<LQ, 24>(self.ended.val().end.tag.qpn);
+        self.m_status.next = self.ended.val().end.outcome;
 
         // A flush visits all places, then waits until what it gives back is given back.
         if self.turn.q.val() {

@@ -5,6 +5,18 @@ use crate::blocks::{FifoAhead, RamReg};
 use crate::bus::PlaceBitIn;
 use crate::prelude::*;
 
+hdl_record! {
+    /// An operation on a place. Q bits for a queue pair, F for a place.
+    struct OfPlace<const Q: usize, const F: usize> {
+        /// Place.
+        place: Bits<F>,
+        /// Queue pair.
+        qpn: Bits<Q>,
+        /// Packet number.
+        psn: Bits<24>,
+    }
+}
+
 hdl_module! {
     /// Keeps places of the table of requests in flight and gives kept ones back: whatever it does,
     /// it inverts the K of a place. One operation a clock, reservations first.
@@ -69,28 +81,20 @@ hdl_module! {
         /// Stages: keeps, gives back, place, tag.
         #[reset] s1_rsv: DFF<Bit>,
         #[reset] s1_back: DFF<Bit>,
-        s1_place: DFF<Bits<LF>>,
-        s1_qpn: DFF<Bits<LQ>>,
-        s1_psn: DFF<Bits<24>>,
+        s1: DFF<OfPlace<LQ, LF>>,
         #[reset] s2_rsv: DFF<Bit>,
         #[reset] s2_back: DFF<Bit>,
-        s2_place: DFF<Bits<LF>>,
-        s2_qpn: DFF<Bits<LQ>>,
-        s2_psn: DFF<Bits<24>>,
+        s2: DFF<OfPlace<LQ, LF>>,
         #[reset] s3_rsv: DFF<Bit>,
         #[reset] s3_back: DFF<Bit>,
-        s3_place: DFF<Bits<LF>>,
-        s3_qpn: DFF<Bits<LQ>>,
-        s3_psn: DFF<Bits<24>>,
+        s3: DFF<OfPlace<LQ, LF>>,
         free: Signal<Local, Bit>,
         kept: Signal<Local, Bit>,
         #[reset] s4_done: DFF<Bit>,
         #[reset] s4_ok: DFF<Bit>,
         #[reset] s4_write: DFF<Bit>,
-        s4_place: DFF<Bits<LF>>,
+        s4: DFF<OfPlace<LQ, LF>>,
         s4_bit: DFF<Bits<1>>,
-        s4_qpn: DFF<Bits<LQ>>,
-        s4_psn: DFF<Bits<24>>,
         #[reset] quiet: DFF<Bit>,
     }
 }
@@ -124,30 +128,26 @@ impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
         self.s1_rsv.d.next = self.rsv_valid.val();
         self.s1_back.d.next =
             !self.rsv_valid.val() & (self.drops.m.valid.val() | self.flushes.m.valid.val());
-        self.s1_qpn.d.next = self.rsv_qpn.val();
-        self.s1_psn.d.next = self.rsv_psn.val();
-        self.s1_place.d.next = self.flushes.m.data.val();
+        self.s1.d.next.qpn = self.rsv_qpn.val();
+        self.s1.d.next.psn = self.rsv_psn.val();
+        self.s1.d.next.place = self.flushes.m.data.val();
         if self.drops.m.valid.val() {
-            self.s1_place.d.next = self.drops.m.data.val();
+            self.s1.d.next.place = self.drops.m.data.val();
         }
         if self.rsv_valid.val() {
-            self.s1_place.d.next = self.rsv_place.m.val();
+            self.s1.d.next.place = self.rsv_place.m.val();
         }
-        self.k.rd.addr.next = self.s1_place.q.val();
-        self.s.rd.addr.next = self.s1_place.q.val();
-        self.e.rd.addr.next = self.s1_place.q.val();
+        self.k.rd.addr.next = self.s1.q.val().place;
+        self.s.rd.addr.next = self.s1.q.val().place;
+        self.e.rd.addr.next = self.s1.q.val().place;
 
         // Stages 2 and 3: the bits.
         self.s2_rsv.d.next = self.s1_rsv.q.val();
         self.s2_back.d.next = self.s1_back.q.val();
-        self.s2_place.d.next = self.s1_place.q.val();
-        self.s2_qpn.d.next = self.s1_qpn.q.val();
-        self.s2_psn.d.next = self.s1_psn.q.val();
+        self.s2.d.next = self.s1.q.val();
         self.s3_rsv.d.next = self.s2_rsv.q.val();
         self.s3_back.d.next = self.s2_back.q.val();
-        self.s3_place.d.next = self.s2_place.q.val();
-        self.s3_qpn.d.next = self.s2_qpn.q.val();
-        self.s3_psn.d.next = self.s2_psn.q.val();
+        self.s3.d.next = self.s2.q.val();
         self.free.next = self.k.rd.data.val() == self.e.rd.data.val();
         self.kept.next = !self.free.val() & (self.s.rd.data.val() == self.e.rd.data.val());
 
@@ -156,17 +156,15 @@ impl<const LQ: usize, const LF: usize> Logic for XudKeep<LQ, LF> {
         self.s4_ok.d.next = self.s3_rsv.q.val() & self.free.val() & !self.clearing.val();
         self.s4_write.d.next = (self.s3_rsv.q.val() & self.free.val() & !self.clearing.val())
             | (self.s3_back.q.val() & self.kept.val());
-        self.s4_place.d.next = self.s3_place.q.val();
+        self.s4.d.next = self.s3.q.val();
         self.s4_bit.d.next = !self.k.rd.data.val();
-        self.s4_qpn.d.next = self.s3_qpn.q.val();
-        self.s4_psn.d.next = self.s3_psn.q.val();
         self.rsv_done.next = self.s4_done.q.val();
         self.rsv_ok.next = self.s4_ok.q.val();
         self.k_en.next = self.s4_write.q.val();
-        self.k_place.next = self.s4_place.q.val();
+        self.k_place.next = self.s4.q.val().place;
         self.k_bit.next = self.s4_bit.q.val();
-        self.k_qpn.next = self.s4_qpn.q.val();
-        self.k_psn.next = self.s4_psn.q.val();
+        self.k_qpn.next = self.s4.q.val().qpn;
+        self.k_psn.next = self.s4.q.val().psn;
         self.quiet.d.next = !self.flushes.m.valid.val()
             & !self.f_valid.val()
             & !self.s1_back.q.val()

@@ -144,7 +144,7 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
         self.m.valid.next = self.ahead.m.valid.val();
-        self.m.data.next = self.ahead.m.data.val().get_bits::<64>(0);
-        self.m.last.next = self.ahead.m.data.val().get_bit(64);
+        self.m.of.next.data = self.ahead.m.data.val().get_bits::<64>(0);
+        self.m.of.next.last = self.ahead.m.data.val().get_bit(64);
     }
 }

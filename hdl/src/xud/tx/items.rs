@@ -355,17 +355,17 @@ impl Logic for XudTxItems {
             }
             Part::Payload => {
                 self.choice.next = bits::<12>(1) << 11;
-                self.bytes.next = bit_cast::<4, 3>(self.s_pl.bytes.val()) + 1;
+                self.bytes.next = bit_cast::<4, 3>(self.s_pl.of.val().bytes) + 1;
                 self.s2_valid.d.next = self.s_pl.valid.val();
                 if self.s_pl.valid.val() {
                     self.begun.d.next = true;
                     if !self.begun.q.val() {
                         self.p_valid.d.next = false;
                     }
-                    if self.s_pl.last.val() {
+                    if self.s_pl.of.val().last {
                         self.part.d.next = Part::End;
-                        self.dropped.d.next = self.s_pl.error.val();
-                        self.failed.d.next = self.s_pl.error.val();
+                        self.dropped.d.next = self.s_pl.of.val().error;
+                        self.failed.d.next = self.s_pl.of.val().error;
                     }
                 } else if !self.begun.q.val() & self.a_valid.q.val() & self.room.val() {
                     self.dropped.d.next = true;
@@ -387,7 +387,7 @@ impl Logic for XudTxItems {
             self.second.d.next = false;
         }
         self.s2_choice.d.next = self.choice.val();
-        self.s2_data.d.next = self.s_pl.data.val();
+        self.s2_data.d.next = self.s_pl.of.val().data;
         self.s2_bytes.d.next = self.bytes.val();
         self.s2_flush.d.next = self.part.q.val() == Part::Flush;
         self.s2_kind.d.next = bit_cast::<2, 1>(self.ack.q.val().into())

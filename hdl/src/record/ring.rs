@@ -1,0 +1,61 @@
+//! Entries of the rings in host memory.
+
+use tributary_protocol::card::descriptor::{
+    COMPLETION, COMPLETION_LEN, RECEIVE, RECEIVE_LEN, WORK, WORK_LEN,
+};
+
+use crate::prelude::*;
+
+hdl_record! {
+    /// A completion, as the host reads it.
+    #[words(COMPLETION, COMPLETION_LEN)]
+    pub struct CompletionEntry {
+        wr_id: _,
+        status: _,
+        of: _,
+        version_flags: _,
+        length: _,
+        node: _,
+        qpn: _,
+        win_id: _,
+        epoch: _,
+        win_msn: _,
+        q_key: _,
+        psn: _,
+        request: _,
+        phase: Bit,
+        number: _,
+    }
+}
+
+hdl_record! {
+    /// A receive request, as the host writes it.
+    #[words(RECEIVE, RECEIVE_LEN)]
+    pub struct ReceiveEntry {
+        wr_id: _,
+        address: _,
+        lkey: _,
+        length: _,
+    }
+}
+
+hdl_record! {
+    /// A work request, as the host writes it.
+    #[words(WORK, WORK_LEN)]
+    pub struct WorkEntry {
+        opcode: _,
+        head_len: _,
+        length: _,
+        wr_id: _,
+        address: _,
+        lkey: _,
+        version_flags: _,
+        node: _,
+        qpn: _,
+        win_msn: _,
+        win_id: _,
+        epoch: _,
+        head_low: _,
+        head_high: _,
+    }
+}
