@@ -44,6 +44,7 @@ hdl_record! {
     #[words(WORK, WORK_LEN)]
     pub struct WorkEntry {
         opcode: _,
+        flags: _,
         head_len: _,
         length: _,
         wr_id: _,
