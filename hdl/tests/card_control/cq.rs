@@ -245,9 +245,9 @@ fn completion_queues_with_a_fault_are_noticed() {
             "moved_reg <= can_move_reg",
             "1'b1",
         ),
-        ("index armed at", "done_reg - armed_at_reg", "16'd0"),
+        ("index armed at", "was_done_reg - was_armed_at_reg", "16'd0"),
         ("moderation", "wait_reg <= 17'd16", "1'b1"),
-        ("done of another client", "done_ctx[15:14] == 2'd1", "1'b1"),
+        ("done of another client", "context_client == CLIENT", "1'b1"),
     ];
     let design = emit_block(&mut CardCq::<LQ>::default()).unwrap();
     let library = with_faults(&design, FAULTS);

@@ -79,8 +79,8 @@ const FAULTS: &[Fault] = &[
     ),
     (
         "OK ends what waits for an answer",
-        "fields_rd_data[192] &",
-        "fields_rd_data[192] & !FAULT &",
+        "filled_answered &",
+        "filled_answered & !FAULT &",
     ),
 ];
 

@@ -173,6 +173,10 @@ fn field_named(kind: &TypeKind, path: &[&str]) -> Option<(usize, TypeDescriptor)
     None
 }
 
+/// Makes or finds the signal of a part of a record: of its key, its type and its meaning.
+pub(super) type MakePart<'a, E> =
+    dyn FnMut(&mut Signals, &str, &TypeDescriptor, &str) -> Result<SigId, E> + 'a;
+
 impl Signals {
     /// Adds a signal under `key`, already named.
     pub(super) fn add(&mut self, sig: Sig) -> Fallible<SigId> {
@@ -187,13 +191,12 @@ impl Signals {
         Ok(id)
     }
 
-    /// Adds a record, and the records in it, under `key`; `part` makes or finds the signal of one of its parts, of which it
-    /// gets the key, the type and the meaning.
+    /// Adds a record, and the records in it, under `key`.
     pub(super) fn add_record<E>(
         &mut self,
         key: &str,
         ty: &TypeDescriptor,
-        part: &mut dyn FnMut(&mut Self, &str, &TypeDescriptor, &str) -> Result<SigId, E>,
+        part: &mut MakePart<'_, E>,
     ) -> Result<usize, E> {
         let mut parts = vec![];
         for (field, doc) in record::fields(ty).unwrap_or_default() {
