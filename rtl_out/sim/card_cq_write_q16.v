@@ -117,8 +117,9 @@ module card_cq_write_q16 (
     wire       can_take;
     reg        offered;
     wire       go;
-    wire [7:0] entry_of;        // 1 a work request, 2 a receive request.
-    wire [1:0] context_client;  // Who asks.
+    // 1 a work request, 2 a receive request with a message, 3 a receive request with a
+    // notification.
+    wire [7:0] entry_of;
     wire       out_done;
 
     // Combinational logic
@@ -141,8 +142,7 @@ module card_cq_write_q16 (
     assign m_wr_valid = wr_valid_reg;
     assign m_wr_addr = {wr_addr_reg, 6'd0};
     assign m_wr_len = BYTES;
-    assign context_client = CLIENT;
-    assign m_wr_ctx = {context_client, wr_rx_reg, 9'd0, wr_qpn_reg};
+    assign m_wr_ctx = {CLIENT, wr_rx_reg, 9'd0, wr_qpn_reg};
     // Its words, as soon as those in front have been taken.
     assign out_done = out_busy_reg & m_wd_ready & (&word_reg);
     assign go = (numbered_reg | s_num_valid) & (!out_busy_reg | out_done);

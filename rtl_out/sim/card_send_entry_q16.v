@@ -165,14 +165,15 @@ module card_send_entry_q16 (
     wire [7:0]  entry_opcode;           // What the word says, if it is of that field. See opcodes of work requests.
     wire [4:0]  entry_head_len;         // Bytes of the head, 0 to 16; 16 of a one-sided request.
     // Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1
-    // to the MTU less 16; of an atomic 16.
+    // to the MTU less 16; of an atomic 16; of bulk requests any.
     wire [31:0] entry_length;
     wire [31:0] entry_lkey;             // Key of their region. Not looked at if there are no bytes.
     wire [7:0]  entry_version_flags;    // Version (upper 4 bits) and flags of the XUDETH: see version_flags.
     wire [15:0] entry_node;             // Destination node.
     wire [31:0] entry_qpn;              // Destination queue pair, 24 bits.
     // Number of the message in its window. The card carries it, win_id and epoch to the receiver
-    // and its completion; it looks at the epoch, and at all of a one-sided request.
+    // and its completion; it looks at the epoch, and at all of a one-sided request. Of bulk_write
+    // with notify the immediate data.
     wire [31:0] entry_win_msn;
     wire [15:0] entry_win_id;           // Window; of a one-sided request the index of OPEN_WINDOW there.
     // Epoch of the window: one that the destination accepts (XUD-6). 0 in version 0.
