@@ -4,6 +4,7 @@ pub mod card;
 pub mod content;
 pub mod fabric;
 pub mod link;
+pub mod multicast;
 pub mod pcap;
 pub mod pcie;
 pub mod rw;

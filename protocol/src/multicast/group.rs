@@ -17,6 +17,7 @@ mod config;
 mod control;
 mod failure;
 mod member;
+mod offload;
 mod receive;
 mod send;
 

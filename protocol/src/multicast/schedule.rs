@@ -96,7 +96,7 @@ pub struct Send {
 }
 
 /// A block that a rank receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Receive {
     /// Rank that sends it.
     pub from: u32,

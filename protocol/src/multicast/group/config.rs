@@ -20,6 +20,8 @@ pub struct GroupConfig {
     pub credits: u32,
     /// What else must be equal, such as the list of addresses, as a number made of it.
     pub identity: u64,
+    /// The card carries out the schedule (MB-16): this machine posts messages and buffers, and hears of their end.
+    pub offload: bool,
     /// Deliberate errors.
     pub mutations: Mutations,
 }
@@ -82,6 +84,12 @@ pub enum GroupError {
         /// Most bytes of a message.
         most: u64,
     },
+    /// Cards carry out binomial pipelines only.
+    #[error("{0} cannot be offloaded; binomial-pipeline can")]
+    Offload(Algorithm),
+    /// Buffers are posted ahead at members other than the root of a group that is offloaded.
+    #[error("rank {0} posts no buffers: only receivers of offloaded groups do")]
+    NoBuffers(u32),
     /// The group has been closed or is being closed.
     #[error("the group is closed")]
     Closed,
@@ -106,6 +114,7 @@ impl GroupConfig {
             block_bytes,
             credits: 2,
             identity: 0,
+            offload: false,
             mutations: Mutations::default(),
         }
     }
@@ -120,6 +129,9 @@ impl GroupConfig {
         }
         if self.credits < 2 {
             return Err(GroupError::Credits(self.credits));
+        }
+        if self.offload && self.algorithm != Algorithm::BinomialPipeline {
+            return Err(GroupError::Offload(self.algorithm));
         }
         let racks: u64 = self.racks.iter().map(|&size| u64::from(size)).sum();
         if self.algorithm == Algorithm::Hybrid && racks != u64::from(self.members) {
@@ -161,7 +173,10 @@ impl GroupConfig {
     }
 
     /// The schedule of a message of so many blocks.
-    pub(super) fn schedule(&self, blocks: u32) -> Result<Schedule, GroupError> {
+    ///
+    /// # Errors
+    /// Sizes that make no schedule.
+    pub fn schedule(&self, blocks: u32) -> Result<Schedule, GroupError> {
         Ok(match self.algorithm {
             Algorithm::Hybrid => Schedule::hybrid(&self.racks, blocks)?,
             other => Schedule::new(other, self.members, blocks)?,
@@ -176,6 +191,7 @@ impl GroupConfig {
             algorithm: self.algorithm,
             racks: self.racks.clone(),
             block_bytes: self.block_bytes,
+            offload: self.offload,
             identity: self.identity,
         }
     }

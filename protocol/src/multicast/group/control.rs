@@ -15,6 +15,8 @@ pub struct Parameters {
     pub racks: Vec<u32>,
     /// Bytes of a block.
     pub block_bytes: u32,
+    /// Cards carry out the schedule.
+    pub offload: bool,
     /// A number made of whatever else must be equal.
     pub identity: u64,
 }
@@ -28,6 +30,8 @@ pub enum Why {
     Parameters,
     /// A message is longer than the buffer that it has.
     Length,
+    /// Its card waits for what does not come.
+    Stuck,
 }
 
 impl fmt::Display for Why {
@@ -36,6 +40,7 @@ impl fmt::Display for Why {
             Self::Gone => "it does not answer",
             Self::Parameters => "it made the group with other parameters than the root",
             Self::Length => "a message is longer than its buffer",
+            Self::Stuck => "its card waits for what does not come",
         })
     }
 }

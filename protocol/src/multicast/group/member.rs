@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::offload::Offloaded;
 use super::receive::Receiving;
 use super::send::Outgoing;
 use super::{Control, GroupConfig, GroupError, Verdict, Why};
+use crate::multicast::ring::Job;
 
 /// What a member wants done, or wants its user to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub enum Output {
         /// Bytes of the whole message; they travel with the block (MB-10).
         length: u64,
     },
+    /// Tell the card: a message to send, or a buffer. Only of groups that are offloaded. Then: [`Member::completed`].
+    Post(Job),
     /// A message begins: a buffer for it is wanted. Then: [`Member::buffer`] or [`Member::refuse`].
     Begin {
         /// Number of the message.
@@ -99,6 +103,7 @@ pub struct Member {
     pub(super) allowed: BTreeMap<u32, u32>,
     pub(super) started: BTreeMap<u32, u32>,
     pub(super) receiving: Receiving,
+    pub(super) offloaded: Offloaded,
     /// Members that are known to have failed.
     pub(super) dead: BTreeSet<u32>,
     /// As the one that gathers: who was asked, and what they reported.
@@ -138,6 +143,7 @@ impl Member {
             allowed: BTreeMap::new(),
             started: BTreeMap::new(),
             receiving: Receiving::new(first_from),
+            offloaded: Offloaded::default(),
             dead: BTreeSet::new(),
             asked: BTreeSet::new(),
             reports: BTreeMap::new(),
@@ -214,8 +220,13 @@ impl Member {
         let schedule = self.config.schedule(blocks)?;
         let message = self.sent;
         self.sent += 1;
-        self.outgoing
-            .push_back(Outgoing::new(message, length, schedule, 0));
+        if self.config.offload {
+            // Nothing leaves before the members' cards allow it, and they do when the group is open.
+            out.push(Output::Post(Job::Send { length }));
+        } else {
+            self.outgoing
+                .push_back(Outgoing::new(message, length, schedule, 0));
+        }
         self.pump(out);
         Ok(message)
     }
@@ -354,8 +365,12 @@ impl Member {
         if self.state != State::Open {
             return;
         }
-        self.start_blocks(out);
-        self.grant(out);
+        if self.config.offload {
+            self.post_buffers(out);
+        } else {
+            self.start_blocks(out);
+            self.grant(out);
+        }
         self.close_if_done(out);
     }
 
@@ -363,7 +378,7 @@ impl Member {
         let Some(messages) = self.closing else {
             return;
         };
-        if self.delivered() != messages || !self.outgoing.is_empty() {
+        if self.delivered() != messages || !self.outgoing.is_empty() || self.card_has_work() {
             return;
         }
         if self.rank != 0 {
