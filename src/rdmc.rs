@@ -8,6 +8,9 @@ use clap::Subcommand;
 
 use crate::Verdict;
 
+pub use draw::colour;
+pub use schedule::Shape;
+
 /// Arguments of `tributary rdmc`.
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -1,8 +1,10 @@
-//! `tributary sim`: one transfer, the replay of one, a transfer through two cards, datagrams, or reductions over a fabric.
+//! `tributary sim`: one transfer, the replay of one, a transfer through two cards, datagrams, reductions over a fabric, or one
+//! object to many members.
 
 pub mod allreduce;
 mod demo_allreduce;
 mod demo_bulk;
+mod demo_rdmc;
 mod demo_rw;
 mod demo_xud;
 mod demo_xud_rtl;
@@ -33,6 +35,8 @@ pub struct Arguments {
     transfer: Transfer,
     #[command(flatten)]
     datagrams: Datagrams,
+    #[command(flatten)]
+    multicast: demo_rdmc::Multicast,
     /// Fabric of --demo allreduce (TOML); without, 16 endpoints on 4 leaf switches under a spine.
     #[arg(long, value_name = "FILE")]
     fabric: Option<PathBuf>,
@@ -62,7 +66,7 @@ pub struct Arguments {
 /// Arguments that say what is sent over what.
 #[derive(Args)]
 struct Transfer {
-    /// Bytes of the transfer.
+    /// Bytes of the transfer, or of the object of --demo rdmc.
     #[arg(long, value_name = "N", default_value_t = 1 << 20)]
     bytes: u32,
     /// Payload of a packet, bytes.
@@ -122,6 +126,9 @@ enum Demo {
     /// One WRITE with notification and one READ back through two whole cards, over a lossy link. Takes the options of --demo rw but
     /// --mode, --copies and --events.
     Bulk,
+    /// One object from a root to many members, who relay its blocks. Takes --bytes, --members, --block-size, --algorithm,
+    /// --latency, --offload, --kill, --pause, --slow-link, --svg and others.
+    Rdmc,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -139,6 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         (None, Some(Demo::Allreduce)) => demo_allreduce::run(arguments),
         (None, Some(Demo::Xud)) => demo_xud::run(arguments),
         (None, Some(Demo::Bulk)) => demo_bulk::run(arguments),
+        (None, Some(Demo::Rdmc)) => demo_rdmc::run(arguments),
         (None, Some(Demo::Rw) | None) => demo_rw::run(arguments),
     }
 }

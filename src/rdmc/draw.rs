@@ -107,7 +107,7 @@ fn lanes(svg: &mut String, plan: &Plan, steps: u64) {
 }
 
 /// Light colours around the circle, one for each block.
-fn colour(block: u32, blocks: u32) -> String {
+pub fn colour(block: u32, blocks: u32) -> String {
     let hue = u64::from(block) * 300 / u64::from(blocks);
     format!("hsl({hue},70%,82%)")
 }

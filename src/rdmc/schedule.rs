@@ -37,8 +37,9 @@ pub struct Arguments {
     svg: Option<PathBuf>,
 }
 
+/// A schedule by its name.
 #[derive(Clone, Copy, ValueEnum)]
-enum Shape {
+pub enum Shape {
     /// The root sends the whole message to one member after the other.
     Sequential,
     /// Each member passes each block on to the next.
@@ -52,7 +53,8 @@ enum Shape {
 }
 
 impl Shape {
-    fn algorithm(self) -> Algorithm {
+    /// What the protocol calls it.
+    pub fn algorithm(self) -> Algorithm {
         match self {
             Self::Sequential => Algorithm::Sequential,
             Self::Chain => Algorithm::Chain,

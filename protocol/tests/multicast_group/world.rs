@@ -342,6 +342,7 @@ impl World {
                 Output::Delivered { message, length } => {
                     self.delivered(scenario, rank, message, length)?;
                 }
+                Output::Post(job) => return Err(format!("{rank} posts {job:?}, but nothing is offloaded")),
                 Output::Released { .. } | Output::Failed { .. } => {}
                 Output::Closed(verdict) => self.judge(scenario, rank, &verdict)?,
             }
