@@ -1,6 +1,7 @@
 //! `tributary bench`: measurements of protocols.
 
 pub mod multicast;
+pub mod rdmc;
 pub mod reduction;
 pub mod rw;
 
@@ -24,6 +25,8 @@ enum What {
     Reduction(reduction::Arguments),
     /// Multicast routers on networks of up to 40,000 endnodes, beside each other and beside the lower bound.
     Multicast(multicast::Arguments),
+    /// Block multicast of large objects beside its step bound and beside broadcasts as MPI libraries do them.
+    Rdmc(rdmc::Arguments),
 }
 
 /// Runs it.
@@ -32,5 +35,6 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         What::Rw(arguments) => rw::run(arguments),
         What::Reduction(arguments) => reduction::run(arguments),
         What::Multicast(arguments) => multicast::run(arguments),
+        What::Rdmc(arguments) => rdmc::run(arguments),
     }
 }

@@ -8,6 +8,7 @@ mod files;
 mod r#gen;
 mod perf;
 mod plot;
+mod plot_rdmc;
 mod plot_reduction;
 mod progress;
 mod rdmc;
