@@ -36,7 +36,12 @@ const WAYS: [Way; 4] = [
 
 /// Bandwidth over group size at 256 blocks, time over message size at the size that most rows have.
 pub fn broadcasts(rows: &[Against]) -> Result<String> {
-    let middle = rows.iter().map(|row| row.members).max().unwrap_or(64).min(64);
+    let middle = rows
+        .iter()
+        .map(|row| row.members)
+        .max()
+        .unwrap_or(64)
+        .min(64);
     let lines = |of: &dyn Fn(&Against) -> bool, x: fn(&Against) -> f64, bandwidth: bool| {
         WAYS.map(|(_, time)| {
             let own = rows.iter().filter(|row| of(row));
@@ -117,7 +122,10 @@ where
     Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
 {
     let all = || lines.iter().flatten().map(|(x, _)| *x);
-    let (first, last) = (all().fold(f64::INFINITY, f64::min), all().fold(1.0, f64::max));
+    let (first, last) = (
+        all().fold(f64::INFINITY, f64::min),
+        all().fold(1.0, f64::max),
+    );
     let mut chart = ChartBuilder::on(area)
         .margin(14)
         .x_label_area_size(56)

@@ -85,7 +85,8 @@ struct Summary {
     /// Until the last block arrived.
     time_ns: f64,
     time_over_bound: f64,
-    goodput_gbps: f64,
+    /// Of a run in which everyone got the object.
+    goodput_gbps: Option<f64>,
     blocks_moved: u64,
     bytes_moved: u64,
     /// `success` or `failure`; `none` if nobody is left.
@@ -160,10 +161,8 @@ impl Summary {
                 0 => 1.0,
                 bound => done.end as f64 / bound as f64,
             },
-            goodput_gbps: match done.end {
-                0 => 0.0,
-                end => bytes as f64 * 8e6 / end as f64,
-            },
+            goodput_gbps: (name == "success" && done.end > 0)
+                .then(|| bytes as f64 * 8e6 / done.end as f64),
             blocks_moved: done.blocks,
             bytes_moved: done.bytes,
             verdict: name,
@@ -201,8 +200,12 @@ impl Summary {
         )?;
         writeln!(
             out,
-            "time        {} ns, {:.4} of {} steps; goodput {:.2} Gb/s",
-            self.time_ns, self.time_over_bound, self.total_steps, self.goodput_gbps
+            "time        {} ns, {:.4} of {} steps{}",
+            self.time_ns,
+            self.time_over_bound,
+            self.total_steps,
+            self.goodput_gbps
+                .map_or(String::new(), |gbps| format!("; goodput {gbps:.2} Gb/s"))
         )?;
         writeln!(
             out,

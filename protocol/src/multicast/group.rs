@@ -1,4 +1,4 @@
-//! The group protocol (MB-8 to MB-13): who may send which block when, what is delivered, and what becomes of a failure.
+//! The group protocol (MB-8 to MB-14): who may send which block when, what is delivered, and what becomes of a failure.
 //!
 //! [`Member`] is one member's machine. It does no input and no output: methods tell it what happened, and it answers with
 //! [`Output`]s. The runner moves blocks between the members' buffers, carries [`Control`] messages, and watches the members
@@ -19,8 +19,10 @@ mod failure;
 mod member;
 mod offload;
 mod receive;
+mod resume;
 mod send;
 
 pub use config::{GroupConfig, GroupError, Mutations};
 pub use control::{Control, Expected, Parameters, Verdict, Why};
 pub use member::{Counters, Member, Output};
+pub use resume::{Holdings, Partial, Repairs};

@@ -7,6 +7,7 @@ mod hybrid;
 mod layout;
 mod pipeline;
 mod plain;
+mod repair;
 mod transfers;
 
 use std::fmt;
@@ -16,9 +17,11 @@ use thiserror::Error;
 pub use layout::Layout;
 pub use transfers::Transfers;
 
+use bitvec::vec::BitVec;
 use hybrid::Hybrid;
 use pipeline::Pipeline;
 use plain::{Chain, Sequential, Tree};
+use repair::Repair;
 
 /// Most members of a group: addresses of ranks have 16 bits in the card's descriptors.
 pub const MAX_MEMBERS: u32 = 1 << 16;
@@ -39,10 +42,12 @@ pub enum Algorithm {
     BinomialPipeline,
     /// A binomial pipeline among the first members of racks, then one inside each rack (MB-6).
     Hybrid,
+    /// Made for members that have some of the blocks: each gets what it lacks (MB-14).
+    Repair,
 }
 
 impl Algorithm {
-    /// All of them.
+    /// Those that bring a message from the root to everyone.
     pub const ALL: [Self; 5] = [
         Self::Sequential,
         Self::Chain,
@@ -59,6 +64,7 @@ impl Algorithm {
             Self::BinomialTree => "binomial-tree",
             Self::BinomialPipeline => "binomial-pipeline",
             Self::Hybrid => "hybrid",
+            Self::Repair => "repair",
         }
     }
 }
@@ -81,6 +87,12 @@ pub enum ScheduleError {
     /// A rack has no member.
     #[error("rack {0} is empty: each rack has at least one member")]
     EmptyRack(usize),
+    /// A repair is made of what members have.
+    #[error("a repair is made of what each member has")]
+    NeedsHoldings,
+    /// Some block is nowhere, or members disagree about how many there are.
+    #[error("nobody has some block of the message")]
+    Lost,
     /// Only a schedule for racks takes racks, and it needs them.
     #[error("the {0} schedule is made by its number of members; `hybrid` is made by racks")]
     Racks(Algorithm),
@@ -148,6 +160,7 @@ enum Kind {
     Tree(Tree),
     Pipeline(Pipeline),
     Hybrid(Hybrid),
+    Repair(Repair),
 }
 
 /// The schedule of one message: a function of algorithm, members and blocks (MB-7).
@@ -184,6 +197,7 @@ impl Schedule {
             Algorithm::BinomialTree => Kind::Tree(Tree::new(members, blocks)),
             Algorithm::BinomialPipeline => Kind::Pipeline(Pipeline::new(members, blocks)),
             Algorithm::Hybrid => return Err(ScheduleError::Racks(algorithm)),
+            Algorithm::Repair => return Err(ScheduleError::NeedsHoldings),
         };
         Ok(Self {
             algorithm,
@@ -212,6 +226,26 @@ impl Schedule {
         })
     }
 
+    /// The schedule that brings each member the blocks that it lacks, from members that have them: `have` by rank (MB-14).
+    /// Every member that makes it of the same lists has the same one.
+    ///
+    /// # Errors
+    /// Sizes out of range; a block that nobody has.
+    pub fn repair(have: &[BitVec]) -> Result<Self, ScheduleError> {
+        let blocks = have.first().map_or(0, BitVec::len);
+        let size = u32::try_from(blocks).unwrap_or(u32::MAX);
+        check_sizes(have.len() as u64, size)?;
+        if have.iter().any(|list| list.len() != blocks) {
+            return Err(ScheduleError::Lost);
+        }
+        Ok(Self {
+            algorithm: Algorithm::Repair,
+            members: have.len() as u32,
+            blocks: size,
+            kind: Kind::Repair(Repair::new(have).ok_or(ScheduleError::Lost)?),
+        })
+    }
+
     /// Its shape.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
@@ -234,6 +268,7 @@ impl Schedule {
             Kind::Tree(shape) => shape,
             Kind::Pipeline(shape) => shape,
             Kind::Hybrid(shape) => shape,
+            Kind::Repair(shape) => shape,
         }
     }
 

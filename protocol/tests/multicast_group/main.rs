@@ -3,4 +3,5 @@
 mod directed;
 mod explore;
 mod random;
+mod resume;
 mod world;

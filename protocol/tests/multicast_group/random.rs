@@ -7,7 +7,7 @@ use tributary_protocol::multicast::Algorithm;
 
 use super::world::{Scenario, Step, World};
 
-fn from_env(name: &str) -> Option<u64> {
+pub fn from_env(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()
@@ -17,6 +17,11 @@ fn from_env(name: &str) -> Option<u64> {
 
 /// Whether anyone died. Prints each step if `shown`.
 fn run(seed: u64, shown: bool) -> Result<bool, String> {
+    Ok(!to_the_end(seed, shown)?.0.dead.is_empty())
+}
+
+/// A run until nothing happens any more, and what it was about.
+pub fn to_the_end(seed: u64, shown: bool) -> Result<(World, Scenario), String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let members = rng.random_range(2..=9);
     let messages = (0..rng.random_range(0..4))
@@ -43,7 +48,7 @@ fn run(seed: u64, shown: bool) -> Result<bool, String> {
             .collect();
         if World::is_at_rest(&steps) {
             world.check_rest()?;
-            return Ok(!world.dead.is_empty());
+            return Ok((world, scenario));
         }
         let deaths = steps.len() - wait.len();
         let step = match deaths > 0 && rng.random_range(0..deadly) == 0 {

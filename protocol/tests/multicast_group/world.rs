@@ -342,7 +342,9 @@ impl World {
                 Output::Delivered { message, length } => {
                     self.delivered(scenario, rank, message, length)?;
                 }
-                Output::Post(job) => return Err(format!("{rank} posts {job:?}, but nothing is offloaded")),
+                other @ (Output::Post(_) | Output::Resumed { .. }) => {
+                    return Err(format!("{rank} wants {other:?}"));
+                }
                 Output::Released { .. } | Output::Failed { .. } => {}
                 Output::Closed(verdict) => self.judge(scenario, rank, &verdict)?,
             }

@@ -18,9 +18,8 @@ fn config(members: u32, rank: u32) -> RingConfig {
 }
 
 fn starts(out: &[(GroupId, RingOutput)], group: GroupId) -> usize {
-    let start = |o: &&(GroupId, RingOutput)| {
-        o.0 == group && matches!(o.1, RingOutput::Start { .. })
-    };
+    let start =
+        |o: &&(GroupId, RingOutput)| o.0 == group && matches!(o.1, RingOutput::Start { .. });
     out.iter().filter(start).count()
 }
 
@@ -37,7 +36,8 @@ fn blocks_beside_waiting_groups(mutations: RingMutations) -> usize {
         groups.push(card.open(ring).unwrap());
     }
     for &group in &groups {
-        card.post(group, Job::Send { length: 50 }, &mut out).unwrap();
+        card.post(group, Job::Send { length: 50 }, &mut out)
+            .unwrap();
     }
     assert!(groups.iter().all(|&g| starts(&out, g) == 0));
     for granted in 1..=5 {

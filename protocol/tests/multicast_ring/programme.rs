@@ -39,8 +39,24 @@ fn mb_16_descriptors_are_those_of_another_implementation() {
     let mut rows = 0;
     for line in text.lines().skip(1) {
         let name = line.split(',').next().unwrap().to_owned();
-        let fields: Vec<i64> = line.split(',').skip(1).map(|f| f.parse().unwrap()).collect();
-        let &[n, k, rank, sequence, step, to, block, _, source, received, credit] = &fields[..]
+        let fields: Vec<i64> = line
+            .split(',')
+            .skip(1)
+            .map(|f| f.parse().unwrap())
+            .collect();
+        let &[
+            n,
+            k,
+            rank,
+            sequence,
+            step,
+            to,
+            block,
+            _,
+            source,
+            received,
+            credit,
+        ] = &fields[..]
         else {
             panic!("{line}");
         };

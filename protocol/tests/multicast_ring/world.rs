@@ -134,10 +134,7 @@ impl World {
             events.extend((0..scenario.members).map(Event::Stop));
         }
         let working = |ring: &Ring| !ring.has_ended() && ring.is_working();
-        if self.credits.is_empty()
-            && self.transfers.is_empty()
-            && self.rings.iter().any(working)
-        {
+        if self.credits.is_empty() && self.transfers.is_empty() && self.rings.iter().any(working) {
             events.push(Event::Tick);
         }
         events

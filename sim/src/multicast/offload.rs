@@ -1,6 +1,8 @@
 //! Groups whose cards carry out the schedule: doorbells, credits and blocks go to the model of the ring (MB-16).
 
-use tributary_protocol::multicast::ring::{GroupId, Job, Ring, RingConfig, RingMutations, RingOutput};
+use tributary_protocol::multicast::ring::{
+    GroupId, Job, Ring, RingConfig, RingMutations, RingOutput,
+};
 
 use super::runner::{Event, Runner};
 use super::seat::Block;

@@ -30,13 +30,29 @@ pub(super) enum Event {
     /// A block's last byte leaves.
     Left(Prediction),
     /// A block has arrived.
-    Arrived { group: usize, from: u32, block: Block },
+    Arrived {
+        group: usize,
+        from: u32,
+        block: Block,
+    },
     /// The host of a receiver has taken note of a block.
-    Noted { group: usize, from: u32, block: Block },
+    Noted {
+        group: usize,
+        from: u32,
+        block: Block,
+    },
     /// The host of a sender has told the card to send a block.
-    Posted { group: usize, rank: u32, block: Block },
+    Posted {
+        group: usize,
+        rank: u32,
+        block: Block,
+    },
     /// A sender learns that its block has arrived.
-    Sent { group: usize, rank: u32, message: u32 },
+    Sent {
+        group: usize,
+        rank: u32,
+        message: u32,
+    },
     /// A doorbell of a host reaches its card.
     Doorbell { group: usize, rank: u32, job: Job },
     /// Credits reach a card.
@@ -190,7 +206,9 @@ impl Runner {
             number: 0,
             network,
             owners: Vec::new(),
-            nodes: (0..plan.nodes).map(|_| Node::new(plan.card_groups)).collect(),
+            nodes: (0..plan.nodes)
+                .map(|_| Node::new(plan.card_groups))
+                .collect(),
             groups,
             report,
             any_dead: false,
@@ -508,7 +526,12 @@ impl Runner {
     }
 
     /// Something happens to a member; what it wants is done.
-    pub fn call(&mut self, group: usize, rank: u32, what: impl FnOnce(&mut Member, &mut Vec<Output>)) {
+    pub fn call(
+        &mut self,
+        group: usize,
+        rank: u32,
+        what: impl FnOnce(&mut Member, &mut Vec<Output>),
+    ) {
         if self.is_dead(group, rank) {
             return;
         }
@@ -568,7 +591,8 @@ impl Runner {
                 seat.member.buffer(message, more);
             }
             Output::Delivered { message, length } => self.delivered(group, rank, message, length),
-            Output::Released { .. } => {}
+            // No group of a run is resumed.
+            Output::Released { .. } | Output::Resumed { .. } => {}
             Output::Failed { suspect, why } => {
                 self.report.groups[group].members[rank as usize].failed = Some((now, suspect, why));
                 self.stop_sending(group, rank);

@@ -158,13 +158,20 @@ fn mb_12_survivors_know_of_a_death_within_the_diameter_and_one_detection_time() 
             let (when, suspect, _) = member.failed.expect("a death in the middle is noticed");
             assert_eq!(suspect, node);
             let most = at + plan.detection + diameter * plan.latency;
-            assert!(when <= most, "TRIBUTARY_SEED={seed}: {rank} at {when} > {most}");
+            assert!(
+                when <= most,
+                "TRIBUTARY_SEED={seed}: {rank} at {when} > {most}"
+            );
         }
         let failed = |m: &tributary_sim::multicast::Ended| {
             matches!(m.verdict, Some((_, Verdict::Failure { .. })))
         };
         assert_eq!(
-            report.groups[0].members.iter().filter(|m| failed(m)).count() as u32,
+            report.groups[0]
+                .members
+                .iter()
+                .filter(|m| failed(m))
+                .count() as u32,
             n - 1
         );
     }
@@ -194,7 +201,8 @@ fn diameter_without(n: u32, dead: u32, neighbours: impl Fn(u32) -> Vec<u32>) -> 
 fn mb_08_plans_that_cannot_be_are_refused() {
     let good = {
         let mut plan = Plan::new(4, BYTE);
-        plan.groups.push(GroupPlan::one(GroupConfig::new(4, BLOCK), 10));
+        plan.groups
+            .push(GroupPlan::one(GroupConfig::new(4, BLOCK), 10));
         plan
     };
     type Change = fn(&mut Plan);
@@ -203,7 +211,10 @@ fn mb_08_plans_that_cannot_be_are_refused() {
             |p| p.groups[0].nodes = vec![0, 1, 2, 1],
             "node 1 is a member twice, as rank 1 and rank 3",
         ),
-        (|p| p.groups[0].nodes = vec![0, 1, 2, 4], "node 4: there are nodes 0 to 3"),
+        (
+            |p| p.groups[0].nodes = vec![0, 1, 2, 4],
+            "node 4: there are nodes 0 to 3",
+        ),
         (|p| p.groups[0].nodes = vec![0, 1], "4 members, but 2 nodes"),
         (|p| p.groups[0].config.block_bytes = 0, "blocks of 0 bytes"),
         (|p| p.groups[0].messages = vec![(0, u64::MAX)], "has up to"),
@@ -212,7 +223,10 @@ fn mb_08_plans_that_cannot_be_are_refused() {
             |p| p.faults = vec![Fault::SlowPort { node: 1, rate: 0.0 }],
             "a rate of 0",
         ),
-        (|p| p.faults = vec![Fault::Kill { node: 9, at: 0 }], "node 9"),
+        (
+            |p| p.faults = vec![Fault::Kill { node: 9, at: 0 }],
+            "node 9",
+        ),
         (
             |p| {
                 p.groups[0].config.offload = true;

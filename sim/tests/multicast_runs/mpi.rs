@@ -16,7 +16,8 @@ fn whole_messages_take_the_times_of_the_textbook() {
     for n in [2u32, 4, 8, 16, 64] {
         let (k, rounds) = (64, f64::from(n.ilog2()));
         let share = 1.0 - 1.0 / f64::from(n);
-        let near = |got: f64, wanted: f64| assert!((got - wanted).abs() < 0.1, "{n}: {got} {wanted}");
+        let near =
+            |got: f64, wanted: f64| assert!((got - wanted).abs() < 0.1, "{n}: {got} {wanted}");
         near(blocks(Broadcast::BinomialTree, n, k, 1), 64.0 * rounds);
         near(blocks(Broadcast::ScatterRing, n, k, 1), 128.0 * share);
         near(blocks(Broadcast::ScatterDoubling, n, k, 1), 128.0 * share);
@@ -37,7 +38,10 @@ fn latency_is_paid_for_each_round_and_other_sizes_work() {
         assert!(time(Broadcast::ScatterRing, n, bytes, 1, BYTE, 0).is_some());
         assert!(time(Broadcast::BinomialTree, n, bytes, 1, BYTE, 0).is_some());
     }
-    assert_eq!(time(Broadcast::ScatterDoubling, 12, bytes, 1, BYTE, 0), None);
+    assert_eq!(
+        time(Broadcast::ScatterDoubling, 12, bytes, 1, BYTE, 0),
+        None
+    );
 }
 
 #[test]

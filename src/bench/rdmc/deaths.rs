@@ -50,8 +50,7 @@ fn random(seed: u64) -> Plan {
         Algorithm::Sequential,
     ][below(&mut rng, 5) as usize];
     config.credits = 2 + below(&mut rng, 3) as u32;
-    config.offload =
-        config.algorithm == Algorithm::BinomialPipeline && below(&mut rng, 2) == 0;
+    config.offload = config.algorithm == Algorithm::BinomialPipeline && below(&mut rng, 2) == 0;
     let mut plan = Plan::new(members, BYTE_TIME);
     plan.latency = BLOCK_TIME * [0, 5, 25][below(&mut rng, 3) as usize] / 100;
     plan.detection = below(&mut rng, 5 * BLOCK_TIME);

@@ -41,6 +41,8 @@ pub struct Mutations {
     pub no_barrier: bool,
     /// A member reports a message more than it has delivered.
     pub watermark_off_by_one: bool,
+    /// A member of a group that is resumed says that it has nothing of what it has in part.
+    pub resend_all: bool,
 }
 
 /// Why there is no such group, or no such message in it.
@@ -87,6 +89,9 @@ pub enum GroupError {
     /// Cards carry out binomial pipelines only.
     #[error("{0} cannot be offloaded; binomial-pipeline can")]
     Offload(Algorithm),
+    /// Cards do not repair.
+    #[error("a group is resumed by its hosts: offload must be off")]
+    ResumeOffload,
     /// Buffers are posted ahead at members other than the root of a group that is offloaded.
     #[error("rank {0} posts no buffers: only receivers of offloaded groups do")]
     NoBuffers(u32),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::{Holdings, Repairs};
 use crate::multicast::Algorithm;
 
 /// What all members of a group must have in common (MB-8).
@@ -78,6 +79,10 @@ pub enum Verdict {
 pub enum Control {
     /// To the root: the sender has made the group.
     Join(Parameters),
+    /// To the root of a group that is resumed: what the sender has.
+    Holdings(Holdings),
+    /// From the root of a group that is resumed: all have made it, and this is what they lack.
+    Repairs(Repairs),
     /// From the root: all have.
     Open,
     /// To a sender: blocks that it may have started by now, since the group was opened, modulo 2^32 (MB-9).

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::offload::Offloaded;
 use super::receive::Receiving;
+use super::resume::Resuming;
 use super::send::Outgoing;
 use super::{Control, GroupConfig, GroupError, Verdict, Why};
 use crate::multicast::ring::Job;
@@ -57,6 +58,11 @@ pub enum Output {
         /// What happened.
         why: Why,
     },
+    /// A group that was resumed has opened: the messages below this number become whole everywhere; those behind are lost.
+    Resumed {
+        /// Their number.
+        messages: u32,
+    },
     /// The group has ended.
     Closed(Verdict),
 }
@@ -104,6 +110,9 @@ pub struct Member {
     pub(super) started: BTreeMap<u32, u32>,
     pub(super) receiving: Receiving,
     pub(super) offloaded: Offloaded,
+    pub(super) resuming: Option<Resuming>,
+    /// Bytes of the messages that are whole here.
+    pub(super) lengths: BTreeMap<u32, u64>,
     /// Members that are known to have failed.
     pub(super) dead: BTreeSet<u32>,
     /// As the one that gathers: who was asked, and what they reported.
@@ -144,6 +153,8 @@ impl Member {
             started: BTreeMap::new(),
             receiving: Receiving::new(first_from),
             offloaded: Offloaded::default(),
+            resuming: None,
+            lengths: BTreeMap::new(),
             dead: BTreeSet::new(),
             asked: BTreeSet::new(),
             reports: BTreeMap::new(),
@@ -180,7 +191,7 @@ impl Member {
     #[must_use]
     pub fn delivered(&self) -> u32 {
         match self.rank {
-            0 => self.sent,
+            0 if self.receiving.delivered >= self.repaired() => self.sent,
             _ => self.receiving.delivered,
         }
     }
@@ -205,6 +216,7 @@ impl Member {
         if self.rank == 0 {
             self.open_if_all(out);
         } else {
+            self.say_holdings(out);
             let control = Control::Join(self.config.parameters());
             out.push(Output::Control { to: 0, control });
         }
@@ -220,6 +232,7 @@ impl Member {
         let schedule = self.config.schedule(blocks)?;
         let message = self.sent;
         self.sent += 1;
+        self.lengths.insert(message, length);
         if self.config.offload {
             // Nothing leaves before the members' cards allow it, and they do when the group is open.
             out.push(Output::Post(Job::Send { length }));
@@ -284,6 +297,8 @@ impl Member {
         match control {
             Control::Join(parameters) if self.rank == 0 => self.joins(from, &parameters, out),
             Control::Open if from == 0 => self.opens(out),
+            Control::Holdings(holdings) => self.brings(from, holdings, out),
+            Control::Repairs(repairs) if from == 0 => self.repairs(repairs, out),
             Control::Credit { granted, .. } => self.credit(from, granted, out),
             Control::Close { messages } if from == 0 => self.closes(messages, out),
             Control::Done if self.rank == 0 => {
@@ -298,7 +313,11 @@ impl Member {
                 watermark,
             } => self.reported(from, suspect, why, watermark, out),
             Control::Verdict(verdict) => self.is_told(from, verdict, out),
-            Control::Join(_) | Control::Open | Control::Close { .. } | Control::Done => {
+            Control::Join(_)
+            | Control::Open
+            | Control::Repairs(_)
+            | Control::Close { .. }
+            | Control::Done => {
                 self.counters.strange += 1;
             }
         }
@@ -316,8 +335,18 @@ impl Member {
         self.open_if_all(out);
     }
 
-    fn open_if_all(&mut self, out: &mut Vec<Output>) {
-        if self.joined.len() as u32 + 1 < self.config.members {
+    pub(super) fn open_if_all(&mut self, out: &mut Vec<Output>) {
+        if self.joined.len() as u32 + 1 < self.config.members || !self.knows_holdings() {
+            return;
+        }
+        if self.resuming.is_some() {
+            let early = self.closing.is_some();
+            self.say_repairs(out);
+            if early {
+                self.closing = Some(self.sent);
+                self.say_close(out);
+                self.pump(out);
+            }
             return;
         }
         for to in 1..self.config.members {

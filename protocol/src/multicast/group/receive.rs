@@ -6,12 +6,12 @@ use bitvec::vec::BitVec;
 
 use super::member::{Member, Output, State};
 use super::send::Outgoing;
-use super::{Control, Expected, Why};
+use super::{Control, Expected, Partial, Why};
 use crate::multicast::Receive;
 
 /// A message that has begun to arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Incoming {
+pub struct Incoming {
     message: u32,
     length: u64,
     have: BitVec,
@@ -29,6 +29,8 @@ pub struct Receiving {
     pub delivered: u32,
     /// Sender of the first block of every message; `None` at the root.
     first_from: Option<u32>,
+    /// Messages below this number are repaired.
+    repaired: u32,
     /// The message of which blocks are granted, and the step of the schedule behind the last one that was. `None`: its
     /// first block has not been granted.
     granting: u32,
@@ -39,12 +41,26 @@ pub struct Receiving {
     granted: BTreeMap<u32, u32>,
 }
 
+impl Incoming {
+    /// A message of which some blocks are here.
+    pub fn of_part(message: u32, length: u64, have: BitVec, buffer: bool) -> Self {
+        Self {
+            message,
+            length,
+            missing: have.count_zeros() as u32,
+            have,
+            buffer,
+        }
+    }
+}
+
 impl Receiving {
     pub fn new(first_from: Option<u32>) -> Self {
         Self {
             incoming: VecDeque::new(),
             delivered: 0,
             first_from,
+            repaired: 0,
             granting: 0,
             next_step: None,
             open: Vec::new(),
@@ -59,6 +75,34 @@ impl Receiving {
     pub fn has(&self, message: u32, block: u32) -> bool {
         self.find(message)
             .is_some_and(|i| i.buffer && i.have[block as usize])
+    }
+
+    /// What is here in part.
+    pub fn partial(&self) -> Vec<Partial> {
+        let of = |i: &Incoming| Partial {
+            length: i.length,
+            have: match i.buffer {
+                true => i.have.clone(),
+                // What lies beside its place is given up.
+                false => BitVec::repeat(false, i.have.len()),
+            },
+        };
+        let behind = self.incoming.iter();
+        behind
+            .filter(|i| i.message >= self.delivered)
+            .map(of)
+            .collect()
+    }
+
+    pub fn begins_again(&mut self, incoming: Incoming) {
+        self.incoming.push_back(incoming);
+    }
+
+    /// Blocks of these messages are granted by what this member lacks.
+    pub fn repairs(&mut self, first: u32, end: u32) {
+        self.granting = first;
+        self.repaired = end;
+        self.next_step = (first < end).then_some(0);
     }
 
     pub fn forget(&mut self, message: u32) {
@@ -90,8 +134,8 @@ impl Member {
     /// The next block in the order of the schedule, and its sender.
     fn next_grant(&mut self) -> Option<(u32, Expected)> {
         let message = self.receiving.granting;
-        let first_from = self.receiving.first_from?;
         let Some(step) = self.receiving.next_step else {
+            let first_from = self.receiving.first_from?;
             self.receiving.next_step = Some(0);
             let block = None;
             return Some((first_from, Expected { message, block }));
@@ -110,7 +154,8 @@ impl Member {
             }
         }
         self.receiving.granting += 1;
-        self.receiving.next_step = None;
+        let known = self.receiving.granting < self.receiving.repaired;
+        self.receiving.next_step = known.then_some(0);
         self.next_grant()
     }
 
@@ -219,7 +264,7 @@ impl Member {
         self.fail(self.rank, Why::Length, None, out);
     }
 
-    fn deliver(&mut self, out: &mut Vec<Output>) {
+    pub(super) fn deliver(&mut self, out: &mut Vec<Output>) {
         if self.state != State::Open {
             return;
         }
@@ -230,6 +275,7 @@ impl Member {
         {
             let (message, length) = (whole.message, whole.length);
             self.receiving.delivered += 1;
+            self.lengths.insert(message, length);
             let length = self.shown_length(length);
             out.push(Output::Delivered { message, length });
         }

@@ -31,11 +31,13 @@ impl Outgoing {
 impl Member {
     /// Starts every block whose turn it is, that is here, and that its receiver has granted.
     pub(super) fn start_blocks(&mut self, out: &mut Vec<Output>) {
-        let rank = self.rank;
+        let (rank, repaired) = (self.rank, self.repaired());
         for outgoing in &mut self.outgoing {
             while let Some((step, Send { to, block })) = outgoing.next {
                 let message = outgoing.message;
-                let here = rank == 0 || self.receiving.has(message, block);
+                let here = (rank == 0 && message >= repaired)
+                    || message < self.receiving.delivered
+                    || self.receiving.has(message, block);
                 let started = self.started.entry(to).or_default();
                 let allowed = self.allowed.get(&to).copied().unwrap_or(0);
                 if !here || *started == allowed {
@@ -75,7 +77,8 @@ impl Member {
     fn release(&mut self, out: &mut Vec<Output>) {
         while let Some(first) = self.outgoing.front() {
             let message = first.message;
-            let delivered = self.rank == 0 || self.receiving.delivered > message;
+            let is_source = self.rank == 0 && message >= self.repaired();
+            let delivered = is_source || self.receiving.delivered > message;
             if first.next.is_some() || first.under_way > 0 || !delivered {
                 return;
             }

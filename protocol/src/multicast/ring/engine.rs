@@ -337,7 +337,8 @@ impl Ring {
             return;
         };
         let credits = self.config.credits as usize;
-        while self.state == State::Running && self.open.iter().filter(|o| !o.landed).count() < credits
+        while self.state == State::Running
+            && self.open.iter().filter(|o| !o.landed).count() < credits
         {
             let number = self.granting;
             let granted = self.granted.clone();
@@ -410,7 +411,9 @@ impl Ring {
             return false;
         };
         let fits = match self.open[place].block {
-            Some(_) => self.message(number).is_some_and(|m| m.length == Some(length)),
+            Some(_) => self
+                .message(number)
+                .is_some_and(|m| m.length == Some(length)),
             None => {
                 let generator = self.generator(length).ok();
                 let first = generator
