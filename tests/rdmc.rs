@@ -120,3 +120,105 @@ fn wrong_calls_say_what_would_be_right() {
         assert!(text.contains(part), "{words}: {text}");
     }
 }
+
+fn demo(rest: &str) -> (i32, serde_json::Value) {
+    let mut words = vec!["sim", "--demo", "rdmc", "--json"];
+    words.extend(rest.split_whitespace());
+    json(&words)
+}
+
+#[test]
+fn mb_04_mb_05_mb_16_a_run_without_latency_takes_its_steps() {
+    for (words, steps) in [
+        ("--members 8 --bytes 1000000 --block-size 10000", 102),
+        (
+            "--members 13 --bytes 999999 --block-size 10000 --offload",
+            103,
+        ),
+        (
+            "--members 9 --bytes 50000 --block-size 10000 --algorithm chain",
+            12,
+        ),
+        ("--members 1 --bytes 50000", 0),
+    ] {
+        let (code, value) = demo(words);
+        assert_eq!((code, &value["verdict"]), (0, &"success".into()), "{value}");
+        assert_eq!(value["total_steps"], steps, "{words}");
+        let over = value["time_over_bound"].as_f64().unwrap();
+        assert!((0.99..=1.0).contains(&over), "{words}: {over}");
+    }
+}
+
+#[test]
+fn mb_12_mb_13_a_death_is_known_to_all_and_named() {
+    let (code, value) =
+        demo("--members 16 --latency 1us --detection 20us --kill 5@40us --kill 9@45us");
+    assert_eq!(code, 0);
+    assert_eq!(value["verdict"], "failure");
+    assert_eq!(value["dead"], serde_json::json!([5, 9]));
+    let suspect = value["suspect"].as_u64().unwrap();
+    assert!(suspect == 5 || suspect == 9);
+    assert!(value["watermarks"][5].is_null() && value["watermarks"][0] == 1);
+    // Whoever watches the first notices after 20 us; the diameter of 16 members is 4, two more without the dead.
+    assert!(value["known_after_ns"].as_f64().unwrap() <= 20_000.0 + 6_000.0);
+    assert!(value["goodput_gbps"].is_null());
+}
+
+#[test]
+fn mb_15_a_demo_with_something_slow_takes_longer() {
+    let time = |words: &str| demo(words).1["time_ns"].as_f64().unwrap();
+    let plain = time("--members 8");
+    assert!(time("--members 8 --slow-link 1-3@0.5") > 1.05 * plain);
+    assert!(time("--members 8 --slow-member 3@0.5") > 1.5 * plain);
+    let paused = time("--members 8 --pause 3@20us+10us");
+    assert!(paused > plain && paused <= plain + 10_000.0);
+    assert!(time("--members 8 --latency 1us --credits 1") > time("--members 8 --latency 1us"));
+}
+
+#[test]
+fn wrong_demos_say_what_would_be_right() {
+    for (words, part) in [
+        ("--block-size 0", "blocks of 0 bytes"),
+        ("--kill 9@40us", "node 9: there are nodes 0 to 7"),
+        ("--kill 3", "3@40us would be right"),
+        ("--kill 3@40", "a number and a unit"),
+        ("--slow-link 1-2@1.5", "above 0 and at most 1"),
+        (
+            "--algorithm hybrid --members 4",
+            "the racks have 0 together",
+        ),
+        ("--offload --algorithm chain", "chain cannot be offloaded"),
+        ("--bytes 4000000000 --block-size 1", "has up to"),
+        ("--engine rtl", "not in the card's RTL"),
+        ("--rate 0", "--rate 0"),
+    ] {
+        let mut call = vec!["sim", "--demo", "rdmc"];
+        call.extend(words.split_whitespace());
+        let (code, text) = failure(&call);
+        assert_eq!(code, 2, "{words}: {text}");
+        assert!(text.contains(part), "{words}: {text}");
+    }
+}
+
+#[test]
+fn mb_13_random_deaths_of_the_bench_give_no_wrong_verdict() {
+    let (code, value) = json(&["bench", "rdmc", "--deaths", "500", "--seed", "7", "--json"]);
+    assert_eq!((code, &value["wrong_verdicts"]), (0, &0.into()), "{value}");
+    assert!(value["deaths"].as_u64().unwrap() >= 500);
+    assert!(value["runs_with_failure"].as_u64().unwrap() > 50);
+}
+
+#[test]
+fn a_drawing_of_a_run_has_a_box_for_each_block_and_a_cross_for_the_dead() {
+    let file = std::env::temp_dir().join(format!("tributary-run-{}.svg", std::process::id()));
+    let path = file.to_str().unwrap();
+    let words = "sim --demo rdmc --members 6 --bytes 40000 --block-size 10000 --kill 5@100us --svg";
+    let mut call: Vec<&str> = words.split_whitespace().collect();
+    call.push(path);
+    let (code, _) = success(&call);
+    assert_eq!(code, 0);
+    let svg = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(svg.matches("rx=\"2\"").count(), 4 * 5);
+    assert_eq!(svg.matches("stroke=\"#c00\" stroke-width=\"3\"").count(), 1);
+    std::fs::remove_file(&file).unwrap();
+}

@@ -118,7 +118,7 @@ fn resumed(seed: u64, mutations: Mutations) -> Result<Option<usize>, String> {
         .filter(|m| !world.dead.contains(&m.rank()));
     let survivors: Vec<&Member> = alive.collect();
     let failed = |m: &&Member| matches!(m.verdict(), Some(Verdict::Failure { .. }));
-    if survivors.is_empty() || !survivors.iter().all(|m| failed(m)) {
+    if survivors.is_empty() || !survivors.iter().all(failed) {
         return Ok(None);
     }
     let mut config = GroupConfig::new(survivors.len() as u32, scenario.config.block_bytes);

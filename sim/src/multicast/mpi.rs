@@ -161,10 +161,10 @@ fn scatter(ports: &mut Ports, n: usize, bytes: u64) -> Vec<Time> {
 fn ring(ports: &mut Ports, n: usize, bytes: u64, mut ready: Vec<Time>) {
     for round in 0..n.saturating_sub(1) {
         let before = ready.clone();
-        for from in 0..n {
+        for (from, &here) in before.iter().enumerate() {
             let to = (from + 1) % n;
             let part = (from + n - round) % n;
-            ready[to] = ports.moves(from, to, part_of(bytes, n, part), before[from]);
+            ready[to] = ports.moves(from, to, part_of(bytes, n, part), here);
         }
     }
 }
@@ -173,13 +173,13 @@ fn doubling(ports: &mut Ports, n: usize, bytes: u64, mut ready: Vec<Time>) {
     let mut distance = 1;
     while distance < n {
         let before = ready.clone();
-        for from in 0..n {
+        for (from, &here) in before.iter().enumerate() {
             let to = from ^ distance;
             let first = from / distance * distance;
             let sum = (first..first + distance)
                 .map(|i| part_of(bytes, n, i))
                 .sum();
-            ready[to] = before[to].max(ports.moves(from, to, sum, before[from]));
+            ready[to] = before[to].max(ports.moves(from, to, sum, here));
         }
         distance *= 2;
     }

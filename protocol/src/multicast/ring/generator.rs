@@ -147,7 +147,7 @@ impl Generator {
             (false, true) => twins
                 .filter(|_| double)
                 .map(|block| Receive { from: sends, block }),
-            (false, false) => self.from_outside(partner).map(|block| Receive {
+            (false, false) => self.incoming(partner).map(|block| Receive {
                 from: from_there,
                 block,
             }),
@@ -155,7 +155,7 @@ impl Generator {
         Step { send, receive }
     }
 
-    fn from_outside(&self, partner: u32) -> Option<u32> {
+    fn incoming(&self, partner: u32) -> Option<u32> {
         match self.vertex {
             0 => None,
             _ => self.block_from(partner),
@@ -184,7 +184,7 @@ impl Iterator for Generator {
             return None;
         }
         let now = self.now();
-        let came = self.from_outside(self.vertex ^ (1 << self.dimension));
+        let came = self.incoming(self.vertex ^ (1 << self.dimension));
         self.kept[usize::from(self.changed)] = came;
         if self.vertex >> self.dimension & 1 == 1 {
             self.changed = !self.changed;
