@@ -88,11 +88,13 @@ impl Group {
 }
 
 #[test]
-fn other_parameters_are_refused_by_all_and_named() {
+fn mb_08_other_parameters_are_refused_by_all_and_named() {
     let config = GroupConfig::new(5, 1_000);
     let mut other = config.clone();
-    let changes: [fn(&mut GroupConfig); 3] = [
+    let changes: [fn(&mut GroupConfig); 5] = [
         |c| c.block_bytes = 999,
+        |c| c.members = 4,
+        |c| c.offload = true,
         |c| c.algorithm = Algorithm::Chain,
         |c| c.identity = 1,
     ];
@@ -331,7 +333,7 @@ fn mb_12_every_call_after_a_failure_names_the_suspect() {
 }
 
 #[test]
-fn groups_that_cannot_be_are_refused() {
+fn mb_08_groups_that_cannot_be_are_refused() {
     let good = GroupConfig::new(4, 10);
     assert!(Member::new(good.clone(), 3, 0).is_ok());
     type Change = fn(&mut GroupConfig);
