@@ -14,11 +14,13 @@ mod card;
 mod descriptor;
 mod engine;
 mod generator;
+mod interface;
 mod message;
 
 pub use card::{Card, CardError, GroupId};
 pub use descriptor::{Counts, Descriptor, Programme, listed};
-pub use engine::{
-    Completion, Counters, Job, Ring, RingConfig, RingError, RingMutations, RingOutput, Status,
-};
+pub use engine::Ring;
 pub use generator::{Generator, Step};
+pub use interface::{
+    Completion, Counters, Job, RingConfig, RingError, RingMutations, RingOutput, Status,
+};

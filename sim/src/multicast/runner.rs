@@ -110,7 +110,7 @@ pub(super) struct Node {
     /// Its port stands still.
     pub port_paused_until: Time,
     /// Its host stands still.
-    host_paused_until: Time,
+    pub host_paused_until: Time,
     /// Its host's software has work until then.
     host_busy_until: Time,
 }
@@ -140,13 +140,13 @@ pub(super) struct Runner {
     pub now: Time,
     queue: BinaryHeap<Reverse<Entry>>,
     number: u64,
-    network: Network,
+    pub network: Network,
     /// Whose flow it is.
     owners: Vec<(usize, u32)>,
     pub nodes: Vec<Node>,
     pub groups: Vec<Group>,
     pub report: Report,
-    any_dead: bool,
+    pub any_dead: bool,
 }
 
 /// Runs a plan until nothing happens any more.
@@ -413,7 +413,7 @@ impl Runner {
     }
 
     /// Lets the sender of the block whose turn it is at `rank` begin.
-    fn admit(&mut self, group: usize, rank: u32) {
+    pub fn admit(&mut self, group: usize, rank: u32) {
         let this = &mut self.groups[group];
         let seat = &mut this.seats[rank as usize];
         let Some(turn) = seat.cursor.block(rank, &this.schedules) else {
@@ -434,7 +434,7 @@ impl Runner {
         self.take_predictions();
     }
 
-    fn take_predictions(&mut self) {
+    pub fn take_predictions(&mut self) {
         let predictions: Vec<Prediction> = self.network.predictions().collect();
         for prediction in predictions {
             self.at(prediction.at, Event::Left(prediction));
@@ -624,97 +624,6 @@ impl Runner {
         );
         if self.is_offloaded(group) {
             self.post_buffer(group, rank);
-        }
-    }
-
-    /// A member starts nothing any more; blocks that wait for their turn never begin.
-    fn stop_sending(&mut self, group: usize, rank: u32) {
-        if self.is_offloaded(group) {
-            self.ring(group, rank, |ring, out| ring.stop(out));
-        }
-        let seat = &mut self.groups[group].seats[rank as usize];
-        seat.queue.clear();
-        let Some(OnWire { flow, block, .. }) = seat.on_wire else {
-            return;
-        };
-        let waiting = &mut self.groups[group].seats[block.to as usize].waiting;
-        if let Some(place) = waiting.iter().position(|&from| from == rank) {
-            waiting.swap_remove(place);
-            self.groups[group].seats[rank as usize].on_wire = None;
-            self.network.remove(self.now, flow);
-            self.take_predictions();
-        }
-    }
-
-    /// Whoever watches a dead member will learn of it.
-    fn watch(&mut self, group: usize, rank: u32) {
-        let dead: Vec<u32> = (0..self.groups[group].seats.len() as u32)
-            .filter(|&peer| self.is_dead(group, peer))
-            .collect();
-        let seat = &mut self.groups[group].seats[rank as usize];
-        let watched = seat.member.watched();
-        for peer in dead {
-            if watched.contains(&peer) && !seat.will_detect.contains(&peer) {
-                seat.will_detect.push(peer);
-                let at = self.now + self.plan.detection;
-                self.at(at, Event::Detect { group, rank, peer });
-                return self.watch(group, rank);
-            }
-        }
-    }
-
-    fn fault(&mut self, index: usize) {
-        match self.plan.faults[index] {
-            Fault::Kill { node, .. } => self.kill(node),
-            Fault::Pause { node, time, .. } => {
-                let until = self.now + time;
-                let n = &mut self.nodes[node as usize];
-                n.port_paused_until = n.port_paused_until.max(until);
-                n.host_paused_until = n.host_paused_until.max(until);
-                self.network.set_port(self.now, node, 0.0);
-                self.take_predictions();
-                self.at(until, Event::Resume { node });
-            }
-            Fault::PauseHost { node, time, .. } => {
-                let until = self.now + time;
-                let n = &mut self.nodes[node as usize];
-                n.host_paused_until = n.host_paused_until.max(until);
-            }
-            Fault::SlowLink { .. } | Fault::SlowPort { .. } => {}
-        }
-    }
-
-    fn kill(&mut self, node: u32) {
-        if std::mem::replace(&mut self.nodes[node as usize].dead, true) {
-            return;
-        }
-        self.any_dead = true;
-        for group in 0..self.groups.len() {
-            let seats = &self.groups[group].seats;
-            let Some(rank) = seats.iter().position(|seat| seat.node == node) else {
-                continue;
-            };
-            self.report.groups[group].members[rank].died = Some(self.now);
-            // What it sends and what is sent to it goes nowhere.
-            for other in 0..self.groups[group].seats.len() {
-                let seat = &mut self.groups[group].seats[other];
-                let Some(OnWire { flow, block, .. }) = seat.on_wire else {
-                    continue;
-                };
-                if other == rank || block.to as usize == rank {
-                    self.network.remove(self.now, flow);
-                    // A block for a dead member blocks its sender until that learns of the death.
-                    if other == rank {
-                        seat.on_wire = None;
-                    }
-                }
-            }
-            self.take_predictions();
-            for other in 0..self.groups[group].seats.len() as u32 {
-                if !self.is_dead(group, other) {
-                    self.watch(group, other);
-                }
-            }
         }
     }
 
