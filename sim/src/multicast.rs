@@ -12,6 +12,7 @@
 //! [`Time`] counts femtoseconds, so that a block time is a whole number and a run of T steps takes exactly T of them.
 
 mod check;
+mod event;
 mod faults;
 pub mod mpi;
 mod network;

@@ -1,7 +1,8 @@
 //! Deaths and pauses while a run goes on.
 
+use super::event::Event;
 use super::plan::Fault;
-use super::runner::{Event, Runner};
+use super::runner::Runner;
 use super::seat::OnWire;
 
 impl Runner {

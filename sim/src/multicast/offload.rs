@@ -4,7 +4,8 @@ use tributary_protocol::multicast::ring::{
     GroupId, Job, Ring, RingConfig, RingMutations, RingOutput,
 };
 
-use super::runner::{Event, Runner};
+use super::event::Event;
+use super::runner::Runner;
 use super::seat::Block;
 
 /// A watchdog that no run is as long as: the runner has deaths instead.
