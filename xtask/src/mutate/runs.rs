@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,9 +112,11 @@ impl Test {
     }
 }
 
-/// Runs `command` without its output; what takes longer than `limit` is ended.
+/// Runs `command` without its output; what takes longer than `limit` is ended, with all that it has started.
 fn run_until(command: &mut Command, limit: Duration) -> Result<Outcome> {
     let start = Instant::now();
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -130,12 +132,24 @@ fn run_until(command: &mut Command, limit: Duration) -> Result<Outcome> {
             });
         }
         if start.elapsed() > limit {
-            child.kill()?;
-            child.wait()?;
+            end(&mut child)?;
             return Ok(Outcome::TimedOut);
         }
         thread::sleep(POLL);
     }
+}
+
+/// Ends a process and its group: compilers that a test has started would go on for minutes.
+fn end(child: &mut Child) -> Result<()> {
+    #[cfg(unix)]
+    Command::new("kill")
+        .args(["-KILL", "--", &format!("-{}", child.id())])
+        .status()
+        .context("cannot run kill")?;
+    // A process that is gone already cannot be killed, and need not be.
+    let _ = child.kill();
+    child.wait()?;
+    Ok(())
 }
 
 /// Builds a test binary and gives the path of a copy that stays as it is.
@@ -191,5 +205,21 @@ mod tests {
         let short = Duration::from_millis(200);
         let hangs = run_until(Command::new("sleep").arg("60"), short).unwrap();
         assert_eq!(hangs, Outcome::TimedOut);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_test_has_started_ends_with_it() {
+        let folder = folder().join(format!("group-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let mark = folder.join("outlived");
+        let script = format!("(sleep 2; touch {}) & sleep 60", mark.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        let outcome = run_until(&mut command, Duration::from_millis(300)).unwrap();
+        assert_eq!(outcome, Outcome::TimedOut);
+        thread::sleep(Duration::from_secs(3));
+        assert!(!mark.exists(), "a process of the group went on");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
