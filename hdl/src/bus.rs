@@ -5,6 +5,7 @@
 
 mod axil;
 mod axis;
+mod bulk;
 mod completion;
 mod dma;
 mod in_flight;
@@ -20,6 +21,11 @@ mod window;
 
 pub use axil::{AxiLiteIn, AxiLiteOut};
 pub use axis::{AxisIn, AxisOut, AxisRxIn, AxisRxOut};
+pub use bulk::{
+    BulkCancelIn, BulkCancelOut, BulkEndIn, BulkEndOut, BulkMessageIn, BulkMessageOut,
+    BulkPacketIn, BulkPacketOut, BulkRequestIn, BulkRequestOut, BulkSettingsIn, BulkSettingsOut,
+    BulkStartedIn, BulkStartedOut,
+};
 pub use completion::{CompletionIn, CompletionOut, Ended, EndedPair, InterruptIn, InterruptOut};
 pub use dma::{
     DmaDoneIn, DmaDoneOut, DmaJob, DmaReadWord, DmaReadWordsIn, DmaReadWordsOut, DmaRequestIn,

@@ -2,6 +2,7 @@
 //!
 //! Widths are const generics, so a size on offer is an instantiation here.
 
+use crate::bulk::BulkSend;
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
 use crate::pcie::{DmaRead, DmaWrite};
@@ -278,6 +279,24 @@ macro_rules! cards {
     };
 }
 
+/// Packets of a transfer of which `bulk_send` keeps track.
+const SPAN: usize = 512;
+
+/// Sending sides of S transfers, with bitmaps in words of B bits.
+macro_rules! senders {
+    ($($s:literal x $b:literal),+) => {
+        vec![$(Choice {
+            block: "bulk_send",
+            sizes: vec![("S", $s), ("B", $b)],
+            build: build::<BulkSend<
+                $s, { log2($s) }, { if $s < 32 { 5 } else { log2($s) } },
+                { log2(SPAN) }, { log2(SPAN * $s) }, { log2(32 * $s) },
+                $b, { log2($b) }, { log2(1024 / $b) },
+            >>,
+        }),+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -308,6 +327,7 @@ pub fn choices() -> Vec<Choice> {
         32: [4096 x 8192],
         64: [4096 x 8192]
     ]);
+    all.extend(senders![16 x 64, 16 x 512, 64 x 64, 256 x 64]);
     all.extend(cards![
         16 x 32 x 64,
         64 x 256 x 1024,

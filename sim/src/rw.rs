@@ -15,6 +15,7 @@ mod observe;
 mod recorder;
 pub mod rtl;
 mod rtl_engine;
+pub mod rtl_sender;
 mod timing;
 pub mod trace;
 mod transfer;

@@ -1,0 +1,93 @@
+//! `bulk_send` in Verilator against the executable model of the sender.
+//!
+//! - `TRIBUTARY_SEED`: run this seed alone, to see a failure again;
+//! - `TRIBUTARY_FRAMES`: packets that the test with every profile of stalls compares at least.
+
+mod bench;
+mod mutations;
+mod window;
+
+use bench::{Bench, Coverage, Plan};
+use tributary_sim::rw::{rtl, rtl_sender};
+use tributary_sim::testbench::{PROFILES, Profile, profiles, seeds};
+use window::Window;
+
+fn plan(seed: u64) -> Plan {
+    let kind = seed / PROFILES.len() as u64;
+    Plan {
+        seed,
+        clocks: 120_000,
+        slots: 16,
+        w: [256, 64, 256, 1024][(kind % 4) as usize],
+        r: [64, 8, 4, 64][(kind % 4) as usize],
+        stall: Profile::of_seed(seed),
+        tick: [32, 8, 64][(kind % 3) as usize],
+        loss: [10, 50, 0, 200][(seed % 4) as usize],
+        double: [10, 0, 100][(seed % 3) as usize],
+        forge: [0, 40, 200][(seed % 3) as usize],
+        cancel: [0, 20, 100][(seed / 2 % 3) as usize],
+        flight: [400, 2000][(seed / 3 % 2) as usize],
+        spread: [200, 1000, 0][(seed / 5 % 3) as usize],
+        packets: [300, 40, 1000][(seed / 2 % 3) as usize],
+        max_busy: 4,
+        echo: seed % 5 != 4,
+        gap: [200, 200, 200, 20_000][(seed % 4) as usize],
+    }
+}
+
+#[test]
+fn bw_08_bw_04_rw_10_rw_14_rw_15_rw_18_rw_19_lock_step_with_every_profile_of_stalls() {
+    let library = rtl_sender::build(16).unwrap();
+    let mut coverage = Coverage::default();
+    profiles("packets of bulk_send", |seed| {
+        let mut bench = Bench::new(&library, plan(seed));
+        bench.run().unwrap_or_else(|what| panic!("{what}"));
+        coverage.merge(&bench.coverage);
+        bench.coverage.packets
+    });
+    println!("{coverage:#?}");
+}
+
+#[test]
+fn bw_08_bw_04_lock_step_of_other_sizes() {
+    for slots in [64, 256] {
+        let library = rtl_sender::build(slots.into()).unwrap();
+        for seed in seeds(2) {
+            let plan = Plan {
+                slots,
+                r: 512,
+                ..plan(seed)
+            };
+            let mut bench = Bench::new(&library, plan);
+            bench
+                .run()
+                .unwrap_or_else(|what| panic!("S = {slots}: {what}"));
+            assert!(bench.coverage.packets > 500, "{:?}", bench.coverage);
+        }
+    }
+}
+
+#[test]
+fn bw_08_p_03_p_04_transfers_between_bulk_send_and_rw_window() {
+    let sender = rtl_sender::build(16).unwrap();
+    for (w, r) in [(256, 64), (64, 16)] {
+        let receiver = rtl::build(w, r, false).unwrap();
+        let mut done = 0;
+        for seed in seeds(6) {
+            let plan = Plan {
+                w,
+                r,
+                loss: [10, 50, 0][(seed % 3) as usize],
+                forge: 0,
+                packets: 100,
+                max_busy: 100,
+                ..plan(seed)
+            };
+            let window = Window::new(&receiver, &bench::receiver(&plan));
+            let mut bench = Bench::new(&sender, plan).with_window(window);
+            bench.run().unwrap_or_else(|what| panic!("W = {w}: {what}"));
+            done += bench.coverage.ends.get("Ok").copied().unwrap_or(0);
+        }
+        assert!(done > 20, "W = {w}: {done} transfers only");
+    }
+}
