@@ -95,20 +95,20 @@ impl<const W: usize, const LW: usize, const A: usize> Logic for BulkInbox<W, LW,
         self.room.next = self.count.q.val() != self.most.val();
         self.words.wr.en.next = self.take_word.val() & self.room.val();
         self.words.wr.addr.next = bit_cast::<5, 11>(self.count.q.val() >> self.lw.val());
-        self.words.wr.data.next = self.s_bitmap.data.val();
+        self.words.wr.data.next = self.s_bitmap.of.val().data;
         if self.take.val() {
             self.count.d.next = 0.into();
         }
         if self.take_word.val() & self.room.val() {
             self.count.d.next = self.count.q.val() + (bits::<11>(1) << self.lw.val());
         }
-        if self.take_word.val() & self.s_bitmap.last.val() {
+        if self.take_word.val() & self.s_bitmap.of.val().last {
             self.collecting.d.next = false;
         }
 
         // The highest packet that has arrived.
         self.word_valid.d.next = self.take_word.val() & self.room.val();
-        self.word.d.next = self.s_bitmap.data.val();
+        self.word.d.next = self.s_bitmap.of.val().data;
         self.before.d.next = self.count.q.val();
         self.reverse.s.next = self.word.q.val();
         self.top.req.next = self.reverse.m.val();
