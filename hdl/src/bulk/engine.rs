@@ -498,8 +498,7 @@ impl<
             self.found.q.val() & (self.s_msg.r#type.val() == self.complete.val());
         self.is_unknown.d.next =
             self.found.q.val() & (self.s_msg.r#type.val() == self.abort_unknown.val());
-        self.is_one.d.next =
-            self.found.q.val() & (self.s_msg.r#type.val() == self.retx_one.val());
+        self.is_one.d.next = self.found.q.val() & (self.s_msg.r#type.val() == self.retx_one.val());
         self.is_range.d.next =
             self.found.q.val() & (self.s_msg.r#type.val() == self.retx_range.val());
         self.is_resp.d.next =
@@ -520,8 +519,7 @@ impl<
             & self.t_open.q.val()
             & !self.base_beyond.q.val()
             & !self.credit_beyond.q.val();
-        self.newest.d.next =
-            self.found.q.val() & self.credible.q.val() & !self.base_below.q.val();
+        self.newest.d.next = self.found.q.val() & self.credible.q.val() & !self.base_below.q.val();
         self.more_credit.d.next =
             self.found.q.val() & self.credible.q.val() & self.credit_more.q.val();
         self.begins.d.next = self.starts.q.val() & !self.plan.error.val().any();
@@ -993,7 +991,8 @@ impl<
                     if self.is_complete.q.val() & !self.s_msg.status.val().any() {
                         self.outcome.d.next = 0.into();
                     }
-                    if self.is_complete.q.val() & (self.s_msg.status.val() == self.not_ready.val()) {
+                    if self.is_complete.q.val() & (self.s_msg.status.val() == self.not_ready.val())
+                    {
                         self.outcome.d.next = 9.into();
                     }
                 }

@@ -569,7 +569,7 @@ impl Bench {
             *clock += 1;
             let ending = *clock > plan.clocks;
             let now = *clock / plan.tick;
-            if *clock % plan.tick == 0 {
+            if (*clock).is_multiple_of(plan.tick) {
                 let outputs = self.rx.handle_sweep(now);
                 self.reply(outputs, *clock, &mut back);
             }
@@ -609,7 +609,8 @@ impl Bench {
             if offers(&mut stalls, 4, wanted, bitmap.len() == 1) {
                 inputs.bitmap = bitmap.front().copied();
             }
-            let wanted = inputs.request.is_none() && !ending && self.rng.random_range(0..plan.gap) == 0;
+            let wanted =
+                inputs.request.is_none() && !ending && self.rng.random_range(0..plan.gap) == 0;
             if offers(&mut stalls, 5, wanted, true) {
                 inputs.request = Some(self.request());
             }
@@ -625,12 +626,12 @@ impl Bench {
                 inputs.cancel = Some((slot, xid.wrapping_add(wrong.into()), reason));
             }
             // What is too long for this run is cancelled.
-            if inputs.cancel.is_none() && *clock > plan.clocks + 60_000 && *clock % 512 == 0 {
+            if inputs.cancel.is_none()
+                && *clock > plan.clocks + 60_000
+                && (*clock).is_multiple_of(512)
+            {
                 let slot = (*clock / 512 % u64::from(plan.slots)) as u16;
-                inputs.cancel = self
-                    .tx
-                    .xid(slot)
-                    .map(|xid| (slot, xid, Reason::Cancelled));
+                inputs.cancel = self.tx.xid(slot).map(|xid| (slot, xid, Reason::Cancelled));
             }
             inputs.now = now as u16;
             inputs.pkt_ready = stalls.ready(0);
