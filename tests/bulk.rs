@@ -32,7 +32,7 @@ fn bw_01_bw_03_bw_11_the_demo_writes_notifies_and_reads_over_a_bad_network() {
     for part in parts {
         assert_eq!(
             (&part["status"], &part["every_byte_right"]),
-            (&"Ok".into(), &true.into())
+            (&"ok".into(), &true.into())
         );
         let goodput = number(part, "goodput");
         assert!((0.2..1.0).contains(&goodput), "{part}");

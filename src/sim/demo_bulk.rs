@@ -57,7 +57,7 @@ const DROPS: [BulkCounter; 10] = [
 #[derive(Serialize)]
 struct Part {
     operation: &'static str,
-    status: WorkCompletionStatus,
+    status: &'static str,
     every_byte_right: bool,
     time_s: f64,
     /// Payload as a share of what the line carries in that time.
@@ -331,7 +331,7 @@ impl Run {
         let useful = packets(self.bytes, self.packet);
         Ok(Part {
             operation,
-            status: done.status,
+            status: done.status.name(),
             every_byte_right,
             time_s: time_ns / 1e9,
             goodput: f64::from(self.bytes) * 8.0 / time_ns / self.gbps,
@@ -378,7 +378,8 @@ impl Counts {
 
 impl Summary {
     fn good(&self) -> bool {
-        let right = |part: &Part| part.status == WorkCompletionStatus::Ok && part.every_byte_right;
+        let right =
+            |part: &Part| part.status == WorkCompletionStatus::Ok.name() && part.every_byte_right;
         self.parts.iter().all(right) && self.notified_once
     }
 
