@@ -1,4 +1,4 @@
-//! The operations of the sending side, one at a time.
+//! The operations of the sending side, one at a time. One file, since they are one state machine, and a kernel can neither be cut nor call.
 
 use super::{BulkPlan, BulkScan, BulkWants};
 use crate::blocks::{PriorityEncoder, RamReg, TakeTurns};
