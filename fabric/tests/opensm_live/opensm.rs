@@ -84,6 +84,8 @@ impl OpenSm {
         std::thread::sleep(Duration::from_millis(500));
         let port = |of: usize| [("SIM_HOST", network.endnodes()[of].name.clone())];
         let mut opensm = Command::new(&self.opensm);
+        // The simulated ports are files in the working folder.
+        opensm.current_dir(&folder);
         opensm.args(["-R", engine, "-D", "0x43", "--console", "off", "-f"]);
         opensm
             .arg(at("log"))
@@ -108,6 +110,7 @@ impl OpenSm {
             }
         }
         let mut join = Command::new(&self.join);
+        join.current_dir(&folder);
         join.arg(OPENSM_LID).env("IBSIM_SOCKNAME", &simulated);
         join.env("LD_PRELOAD", &self.preload).envs(port(1));
         let mut join = join.stdin(Stdio::piped()).spawn().unwrap();
