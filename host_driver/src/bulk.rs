@@ -8,7 +8,9 @@ use tributary_protocol::xud::{Window, wire::ONE_SIDED_FRAME};
 
 use crate::memory::Buffer;
 use crate::queue::{Batch, reject};
-use crate::{AddressHandle, Context, PostError, ProtectionDomain, QueuePair, Rejected, Remote};
+use crate::{
+    AddressHandle, Context, Exposed, PostError, ProtectionDomain, QueuePair, Rejected, Remote,
+};
 
 /// Most packets of a transfer.
 const PACKETS_MAX: u64 = 1 << 21;
@@ -128,6 +130,32 @@ impl Batch<'_> {
     /// As there.
     pub fn read(&mut self, request: TransferRequest) -> Result<(), Rejected> {
         self.transfer(OPCODE_BULK_READ, request)
+    }
+
+    /// Writes a part of exposed memory, and notifies. Whoever posts it keeps the memory until the completion.
+    pub(crate) fn write_exposed(
+        &mut self,
+        wr_id: u64,
+        to: AddressHandle,
+        from: &Exposed,
+        (at, bytes): (usize, u32),
+        there: Remote,
+        immediate: u32,
+    ) -> Result<(), PostError> {
+        fits(self.domain.context(), bytes as usize)?;
+        if !from.buffer().is_in(self.domain) {
+            return Err(PostError::Domain);
+        }
+        self.rings.takes_send()?;
+        let options = (flags::NOTIFY.mask() as u8, immediate);
+        let whole = work(OPCODE_BULK_WRITE, wr_id, to, from.buffer(), there, options);
+        let part = WorkRequest {
+            address: whole.address + at as u64,
+            length: bytes,
+            ..whole
+        };
+        self.rings.put_send(&part, None);
+        Ok(())
     }
 
     fn transfer(&mut self, opcode: u8, request: TransferRequest) -> Result<(), Rejected> {

@@ -18,6 +18,11 @@ impl Exposed {
         Self(buffer)
     }
 
+    /// The memory itself, for the card.
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.0
+    }
+
     /// Bytes.
     #[must_use]
     pub fn length(&self) -> usize {

@@ -22,6 +22,7 @@ mod error;
 mod exposed;
 mod lock;
 pub mod memory;
+pub mod multicast;
 mod onesided;
 mod parts;
 mod port;

@@ -21,6 +21,7 @@ mod offload;
 mod receive;
 mod resume;
 mod send;
+pub mod wire;
 
 pub use config::{GroupConfig, GroupError, Mutations};
 pub use control::{Control, Expected, Parameters, Verdict, Why};

@@ -3,6 +3,8 @@
 mod bulk;
 mod endpoints;
 mod life;
+mod multicast;
+mod multicast_deaths;
 mod one_sided;
 #[path = "../onesided_runs/mod.rs"]
 mod onesided_runs;

@@ -438,6 +438,8 @@ impl Member {
             State::Joining if self.rank == 0 => others.collect(),
             State::Joining => BTreeSet::from([0]),
             State::Open if self.closing.is_some() && self.rank == 0 => others.collect(),
+            // Nothing is wanted of the others any more, and they may know the verdict already and leave.
+            State::Open if self.said_done => BTreeSet::from([0]),
             State::Open => {
                 let root = self.closing.is_some().then_some(0);
                 self.neighbours.iter().copied().chain(root).collect()
