@@ -182,6 +182,80 @@ int tributary_one_sided_wait(tributary_one_sided *one_sided, uint64_t timeout_ns
 /* Frees the bytes of a read. */
 void tributary_wc_free(tributary_wc *wc);
 
+/* Block multicast: one member of a group, the root, sends large messages, and the members pass blocks on. Each member makes a
+ * seat and tells the others its address; then all create the group with the same list and options. Needs cards with bulk
+ * transfers. A group works only in its own calls: a member whose host does not call is silent to the others.
+ */
+typedef struct tributary_seat tributary_seat;
+typedef struct tributary_group tributary_group;
+
+/* Shapes of schedules. */
+#define TRIBUTARY_SEQUENTIAL 0
+#define TRIBUTARY_CHAIN 1
+#define TRIBUTARY_BINOMIAL_TREE 2
+#define TRIBUTARY_BINOMIAL_PIPELINE 3
+
+/* What a member is suspected of. */
+#define TRIBUTARY_GONE 1       /* it does not answer */
+#define TRIBUTARY_PARAMETERS 2 /* it made the group with another list or other options */
+#define TRIBUTARY_LENGTH 3     /* a message is longer than its memory */
+#define TRIBUTARY_STUCK 4      /* its card waits for what does not come */
+
+/* memory, silence_ns, join_ns, credits and resumable are a member's own; all else is the same at all. */
+typedef struct tributary_group_options {
+    uint64_t memory;      /* bytes for messages; with `resumable` it holds all of the group */
+    uint64_t silence_ns;  /* a member that is silent for so long is gone */
+    uint64_t join_ns;     /* the same until all have created the group */
+    uint32_t root;        /* place of the root in the list of members */
+    uint32_t block_bytes; /* the last block of a message may be shorter */
+    uint32_t credits;     /* blocks that may be on their way to this member, at least 2 */
+    uint32_t epoch;       /* any number */
+    uint8_t algorithm;
+    uint8_t resumable;    /* 1: messages are kept, so that survivors of a failure can go on */
+} tributary_group_options;
+
+typedef struct tributary_group_message {
+    uint8_t *payload;
+    size_t length;
+    uint32_t number; /* 0, 1, .. in a group */
+} tributary_group_message;
+
+/* How a group ended. A rank is a place in the list, the root moved to its front. */
+typedef struct tributary_group_verdict {
+    uint32_t messages; /* of a success */
+    uint32_t suspect;  /* of a failure: a rank */
+    uint8_t success;   /* 1: every message reached every member */
+    uint8_t why;       /* of a failure */
+} tributary_group_verdict;
+
+/* `ordered` of the configuration does not matter. */
+int tributary_seat_new(const tributary_card *card, const tributary_endpoint_config *config, tributary_seat **seat);
+/* Frees a seat that no group has taken. */
+void tributary_seat_free(tributary_seat *seat);
+tributary_address tributary_seat_address(const tributary_seat *seat);
+
+/* Fills in what most want. */
+void tributary_group_defaults(tributary_group_options *options);
+/* Takes the seat, also when it fails. It does not wait for the others. */
+int tributary_group_create(tributary_seat *seat, const tributary_address *members, uint32_t count, const tributary_group_options *options, tributary_group **group);
+/* Before the group has ended, the member is gone to the others. */
+void tributary_group_free(tributary_group *group);
+/* Returns 1 if all have created the group and none has failed, else 0. */
+int tributary_group_is_open(const tributary_group *group);
+/* The root sends a copy of a message; `number` may be NULL. Returns 1 if there is no room until others have gone. */
+int tributary_group_send(tributary_group *group, const void *message, size_t length, uint32_t *number);
+/* Works, and waits for the next message for at most so long. Returns 1 with one, 0 without. After a failure of the group it gives
+ * the messages that had arrived, then -1, and tributary_error() names the suspect. */
+int tributary_group_next(tributary_group *group, uint64_t timeout_ns, tributary_group_message *message);
+/* Frees the bytes of a message. */
+void tributary_group_message_free(tributary_group_message *message);
+/* Called by all; the root sends no more. Waits for the end for at most so long. Returns 1 with a verdict; 0 without, and may be
+ * called again. `watermarks` may be NULL, or has room for each rank: messages that it has, -1 if it is gone. */
+int tributary_group_close(tributary_group *group, uint64_t timeout_ns, tributary_group_verdict *verdict, int64_t *watermarks);
+/* All survivors of a failure, after its verdict: a group without those that are gone, in which what some have in part becomes
+ * whole at all. Takes the old group, also when it fails. */
+int tributary_group_resume(tributary_group *group, tributary_group **resumed);
+
 #ifdef __cplusplus
 }
 #endif

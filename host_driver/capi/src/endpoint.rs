@@ -57,6 +57,22 @@ pub struct Config {
     pub ordered: u8,
 }
 
+impl Config {
+    /// As the driver has it.
+    pub(crate) fn of(&self) -> EndpointConfig {
+        EndpointConfig {
+            q_key: self.q_key,
+            windows: self.windows,
+            receives: self.receives,
+            sends: self.sends,
+            timeout: self.timeout,
+            attempts: self.attempts,
+            ordered: self.ordered != 0,
+            ..EndpointConfig::default()
+        }
+    }
+}
+
 /// `tributary_event`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -115,18 +131,8 @@ pub unsafe extern "C" fn tributary_endpoint_new(
     if endpoint.is_null() {
         return fail(&NULL);
     }
-    let config = EndpointConfig {
-        q_key: config.q_key,
-        windows: config.windows,
-        receives: config.receives,
-        sends: config.sends,
-        timeout: config.timeout,
-        attempts: config.attempts,
-        ordered: config.ordered != 0,
-        ..EndpointConfig::default()
-    };
     let domain = card.0.alloc_pd();
-    let made = domain.and_then(|domain| ReliableEndpoint::new(&domain, config));
+    let made = domain.and_then(|domain| ReliableEndpoint::new(&domain, config.of()));
     done(made, |made| {
         // SAFETY: there is room for a handle.
         unsafe { endpoint.write(Box::into_raw(Box::new(Endpoint(made)))) };

@@ -4,6 +4,7 @@
 
 mod endpoint;
 mod memory;
+mod multicast;
 mod onesided;
 
 use std::cell::RefCell;
@@ -17,6 +18,7 @@ use tributary_sim::link::LinkConfig;
 
 pub use endpoint::*;
 pub use memory::*;
+pub use multicast::*;
 pub use onesided::*;
 
 thread_local! {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tributary_c::{
-    Address, COMPLETED, Completion, Config, DELIVERED, Event, OneSidedSettings, REMOTE_ATOMIC,
-    REMOTE_READ, REMOTE_WRITE, RemoteMemory, SimConfig, WindowGrant,
+    Address, COMPLETED, Completion, Config, DELIVERED, Event, GroupMessage, GroupSettings,
+    GroupVerdict, OneSidedSettings, REMOTE_ATOMIC, REMOTE_READ, REMOTE_WRITE, RemoteMemory, SHAPES,
+    SimConfig, WindowGrant, why_code,
 };
 use tributary_host_driver::WorkCompletionStatus;
+use tributary_host_driver::multicast::{Algorithm, Why};
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -57,6 +59,15 @@ fn xud_13_the_example_does_each_operation_once_on_memory_of_another_host() {
     assert_eq!(run(&source, "counter"), "500 additions, each done once\n");
 }
 
+#[test]
+fn mb_11_mb_13_mb_14_the_example_sends_to_all_and_goes_on_without_one() {
+    let source = Path::new(CRATE).join("examples/multicast.c");
+    assert_eq!(
+        run(&source, "multicast"),
+        "2 messages at all that are there\n"
+    );
+}
+
 /// Names and numbers of parameters of functions, sorted. `open` begins a function, the list of parameters follows.
 fn functions(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
@@ -97,7 +108,8 @@ fn the_header_declares_every_function_and_no_other() {
         };
         declared += part;
     }
-    let files = ["lib", "endpoint", "memory", "onesided"].map(|name| format!("src/{name}.rs"));
+    let files =
+        ["lib", "endpoint", "memory", "multicast", "onesided"].map(|name| format!("src/{name}.rs"));
     let sources = files.map(|file| read(&file)).concat();
     let exported: String = sources
         .split("#[unsafe(no_mangle)]")
@@ -106,7 +118,7 @@ fn the_header_declares_every_function_and_no_other() {
         .collect();
     let expected = functions(&exported);
     assert_eq!(functions(&declared), expected);
-    assert_eq!(expected.len(), 33);
+    assert_eq!(expected.len(), 45);
 }
 
 #[test]
@@ -132,7 +144,25 @@ fn structures_and_constants_are_those_of_the_library() {
     structure!("grant" WindowGrant { qp_num node window epoch });
     structure!("remote" RemoteMemory { addr rkey });
     structure!("wc" Completion { old payload length through status });
+    structure!("group_options" GroupSettings {
+        memory silence_ns join_ns root block_bytes credits epoch algorithm resumable
+    });
+    structure!("group_message" GroupMessage { payload length number });
+    structure!("group_verdict" GroupVerdict { messages suspect success why });
+    for (number, shape) in SHAPES.into_iter().enumerate() {
+        let name = match shape {
+            Algorithm::Sequential => "SEQUENTIAL",
+            Algorithm::Chain => "CHAIN",
+            Algorithm::BinomialTree => "BINOMIAL_TREE",
+            _ => "BINOMIAL_PIPELINE",
+        };
+        same(format!("TRIBUTARY_{name}"), number);
+    }
     let constants = [
+        ("GONE", why_code(Why::Gone)),
+        ("PARAMETERS", why_code(Why::Parameters)),
+        ("LENGTH", why_code(Why::Length)),
+        ("STUCK", why_code(Why::Stuck)),
         ("DELIVERED", DELIVERED),
         ("COMPLETED", COMPLETED),
         ("OK", WorkCompletionStatus::Ok.code()),
@@ -186,6 +216,13 @@ fn null_and_nonsense_are_errors_with_a_text() {
         tributary_c::tributary_dereg_mr(null_mut());
         tributary_c::tributary_window_close(null_mut());
         tributary_c::tributary_wc_free(null_mut());
+        let no_seat =
+            tributary_c::tributary_group_create(null_mut(), null(), 2, null(), null_mut());
+        assert_eq!(no_seat, -1);
+        assert_eq!(tributary_c::tributary_group_is_open(null()), -1);
+        tributary_c::tributary_group_free(null_mut());
+        tributary_c::tributary_seat_free(null_mut());
+        tributary_c::tributary_group_message_free(null_mut());
         let bad = SimConfig {
             seed: 0,
             loss: 2.0,

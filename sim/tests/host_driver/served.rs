@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tributary_host_driver::multicast::{Group, GroupOptions, Seat, Verdict};
 use tributary_host_driver::{
     Access, Context, EndpointConfig, EndpointEvent, Error, Options, ReliableEndpoint, SendRequest,
     VfioUserDevice, WorkCompletionStatus,
@@ -176,6 +177,79 @@ fn a_killed_process_is_an_error_of_every_call_and_no_hang() {
         .err()
         .unwrap();
     assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[test]
+fn mb_11_mb_12_mb_13_groups_over_sockets_deliver_and_a_member_that_goes_is_named() {
+    let mut other = Other::start("group");
+    let config = EndpointConfig {
+        timeout: 6,
+        attempts: 32,
+        ..EndpointConfig::default()
+    };
+    let options = GroupOptions {
+        block_bytes: 10_000,
+        memory: 1 << 20,
+        ..GroupOptions::default()
+    };
+    // A group that closes, one of which a member goes, one of which all cards go.
+    for end in 0..3 {
+        let seats = [0, 1].map(|node| {
+            let domain = other.open(node).alloc_pd().unwrap();
+            Seat::new(&domain, config).unwrap()
+        });
+        let members = seats.each_ref().map(Seat::address);
+        let mut groups = seats.map(|s| Group::create(s, &members, options.clone()).unwrap());
+        let message: Vec<u8> = (0..100_003u32)
+            .map(|at| (at.wrapping_mul(at) >> 5) as u8)
+            .collect();
+        groups[0].send(&message).unwrap();
+        let start = Instant::now();
+        let brief = Duration::from_micros(100);
+        let got = loop {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            assert!(groups[0].next(brief).unwrap().is_none());
+            if let Some(got) = groups[1].next(brief).unwrap() {
+                break got;
+            }
+        };
+        assert!(got.to_vec() == message);
+        let [mut root, member] = groups;
+        if end == 0 {
+            let mut member = member;
+            let wait = Duration::from_secs(60);
+            let both = std::thread::scope(|scope| {
+                let closing = scope.spawn(|| member.close(wait).unwrap());
+                [root.close(wait).unwrap(), closing.join().unwrap()]
+            });
+            assert!(both.iter().all(|v| *v == Verdict::Success { messages: 1 }));
+            continue;
+        }
+        let start = Instant::now();
+        if end == 1 {
+            drop((member, got));
+            let Verdict::Failure {
+                suspect,
+                watermarks,
+                ..
+            } = root.close(Duration::from_secs(60)).unwrap()
+            else {
+                panic!("member 1 is gone");
+            };
+            assert_eq!((suspect, watermarks), (1, vec![Some(1), None]));
+            let error = root.send(&[]).unwrap_err().to_string();
+            assert!(error.ends_with("(rank 1): it does not answer"), "{error}");
+        } else {
+            other.kill();
+            for mut group in [root, member] {
+                let error = group.close(Duration::from_secs(60)).unwrap_err();
+                assert_eq!(error.to_string(), "the card is gone");
+                let error = group.next(Duration::from_secs(60)).unwrap_err();
+                assert_eq!(error.to_string(), "the card is gone");
+            }
+        }
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
 }
 
 #[test]
