@@ -5,6 +5,7 @@
 //!
 //! Multi-byte fields are big-endian. The Ethernet frame check sequence is the MAC's business and not part of a frame here.
 
+use crate::red::address::Address;
 use thiserror::Error;
 
 /// EtherType of IPv4.
@@ -17,10 +18,8 @@ pub const IP_FLAGS: u16 = 0x4000;
 pub const IP_TTL: u8 = 64;
 /// IPv4 protocol: UDP.
 pub const IP_PROTOCOL: u8 = 17;
-/// First byte of the IPv4 addresses that simulated nodes and cards have; the second is 0, then comes the node.
+/// First byte of the IPv4 addresses of nodes; the other three are the node number.
 pub const IP_NET: u8 = 10;
-/// First byte of their MAC addresses: locally administered.
-pub const MAC_NET: u8 = 2;
 /// Bits that are set in every UDP source port: the dynamic ports.
 pub const UDP_SOURCE: u16 = 0xC000;
 /// Bits of BTH byte 1 that are 0: all but the pad count.
@@ -44,7 +43,7 @@ pub const MAX_BODY: usize = 4096 + 64;
 
 header! {
     FRAME "frame" BODY_OFFSET, "Headers of every frame, from the first byte of the Ethernet header on.";
-    F_DST_MAC "dst_mac" [0 / 0 +: 48] "Destination MAC: 02:00:00:00:hh:ll of node hhll.",
+    F_DST_MAC "dst_mac" [0 / 0 +: 48] "Destination MAC: 02:00 and the fabric address of the node, its number times 4,096.",
     F_SRC_MAC "src_mac" [6 / 0 +: 48] "Source MAC, likewise.",
     F_ETHERTYPE "ethertype" [12 / 0 +: 16] "0x0800.",
     F_IP_VERSION "ip_version" [14 / 0 +: 8] "IPv4 version and header length: 0x45.",
@@ -55,7 +54,7 @@ header! {
     F_IP_TTL "ip_ttl" [22 / 0 +: 8] "Time to live: any; not in the ICRC.",
     F_IP_PROTOCOL "ip_protocol" [23 / 0 +: 8] "17, UDP.",
     F_IP_CHECKSUM "ip_checksum" [24 / 0 +: 16] "Header checksum: checked; not in the ICRC.",
-    F_SRC_IP "src_ip" [26 / 0 +: 32] "Source address: 10.0.h.l of node hl, h and l its upper and lower byte. The receiver takes the node from here.",
+    F_SRC_IP "src_ip" [26 / 0 +: 32] "Source address: 10 and three bytes of the node number, 20 bits. The receiver takes the node from here.",
     F_DST_IP "dst_ip" [30 / 0 +: 32] "Destination address, likewise.",
     F_UDP_SOURCE "udp_source" [34 / 0 +: 16] "Source port: any.",
     F_UDP_PORT "udp_port" [36 / 0 +: 16] "Destination port: 4791.",
@@ -88,10 +87,11 @@ pub struct Link {
 }
 
 impl Link {
-    /// The addresses that simulated nodes have: MAC 02:00:00:00:hh:ll, IPv4 10.0.hh.ll, for node number hhll.
+    /// The addresses of two nodes, of the 2^16 that a card can be: the MAC address of endpoint 0 as [`Address::mac`] lays it
+    /// out, IPv4 10 and the node number in three bytes.
     #[must_use]
     pub fn between(src: u16, dst: u16) -> Self {
-        let mac = |node: u16| [MAC_NET, 0, 0, 0, (node >> 8) as u8, node as u8];
+        let mac = |node: u16| Address::unicast(node.into(), 0).mac();
         let ip = |node: u16| [IP_NET, 0, (node >> 8) as u8, node as u8];
         Self {
             dst_mac: mac(dst),

@@ -1,6 +1,7 @@
 //! Bytes of the datagram packets: what comes out goes in again, and nothing else goes in.
 
 use proptest::prelude::*;
+use tributary_protocol::red::{Address, PortSettings, Switch, SwitchConfig};
 use tributary_protocol::roce::{self, Bth, Link};
 use tributary_protocol::xud::{
     Ack, Card, CardConfig, Drop, Echo, Nak, Packet, Reply, Send, Window,
@@ -271,4 +272,35 @@ fn control_messages_have_the_documented_bytes() {
     wrong = bytes;
     wrong[1] = 0;
     assert_eq!(Control::decode(&wrong), None);
+}
+
+/// Every node that a card can be, as destination and as source, and a switch that knows only fabric addresses.
+#[test]
+fn cl_01_the_macs_of_datagrams_are_the_fabric_addresses_that_switches_forward_by() {
+    let config = SwitchConfig {
+        ports: 2,
+        unicast_bits: 16,
+        ..SwitchConfig::default()
+    };
+    let mut switch = Switch::new(config).unwrap();
+    let settings = PortSettings {
+        enable: true,
+        ..PortSettings::default()
+    };
+    (0..2).for_each(|port| switch.set_port(port, settings).unwrap());
+    let bth = Bth {
+        opcode: 0xC8,
+        dest_qp: 1,
+        psn: 2,
+    };
+    for node in 0..=u16::MAX {
+        let link = Link::between(node, !node);
+        assert_eq!(link.src_mac, Address::unicast(node.into(), 0).mac());
+        assert_eq!(link.dst_mac, Address::unicast((!node).into(), 0).mac());
+        let frame = roce::encode(&link, &bth, &[0; 16]).unwrap();
+        assert_eq!(switch.receive(0, &frame, 0), [], "no entry yet");
+        switch.set_unicast((!node).into(), Some(1)).unwrap();
+        assert_eq!(switch.receive(0, &frame, 0), [(1, frame.clone())]);
+        switch.set_unicast((!node).into(), None).unwrap();
+    }
 }

@@ -75,7 +75,7 @@ module xud_tx_items (
 
     // Constants
     // Fixed fields of the headers; those of two bytes have their first byte lowest.
-    localparam [7:0] MAC            = 8'd2;
+    localparam [15:0] MAC           = 16'd2;
     localparam [15:0] ETHERTYPE     = 16'd8;
     localparam [7:0] IP_VERSION     = 8'd69;
     localparam [15:0] IP_FLAGS      = 16'd64;
@@ -162,6 +162,8 @@ module xud_tx_items (
     reg  [3:0]   bytes;
     wire [15:0]  node_first;       // Fields with their first byte lowest.
     wire [15:0]  own_first;
+    wire [23:0]  node_mac;         // Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
+    wire [23:0]  own_mac;
     reg  [2:0]   part_next;
     reg  [8:0]   step_next;        // The word of headers that is due, a bit each.
     reg          second_next;      // The second half of the head is due.
@@ -205,9 +207,9 @@ module xud_tx_items (
     mux_one_hot_w64_n12 mux (
         .sel  (s2_choice_reg),
         // MACs.
-        .s_0  ({8'd0, MAC, node_first, 24'd0, MAC}),
+        .s_0  ({MAC, 8'd0, node_mac, MAC}),
         // MAC, ethertype, IPv4 version and header length.
-        .s_1  ({8'd0, IP_VERSION, ETHERTYPE, own_first, 16'd0}),
+        .s_1  ({8'd0, IP_VERSION, ETHERTYPE, 8'd0, own_mac}),
         // Length, don't fragment, time to live 64, protocol 17.
         .s_2  ({IP_PROTOCOL, IP_TTL, IP_FLAGS, 16'd0, ip_length_reg[7:0], ip_length_reg[15:8]}),
         // Checksum, source address, half of the destination address.
@@ -380,6 +382,9 @@ module xud_tx_items (
     // Stage 2: the words of the headers, first byte in bits 7:0.
     assign node_first = {node_reg[7:0], node_reg[15:8]};
     assign own_first = {cfg_node[7:0], cfg_node[15:8]};
+    // 02:00 and the fabric address: node, 12 bits of 0.
+    assign node_mac = {node_reg[3:0], 4'd0, node_reg[11:4], 4'd0, node_reg[15:12]};
+    assign own_mac = {cfg_node[3:0], 4'd0, cfg_node[11:4], 4'd0, cfg_node[15:12]};
     // The other half, UDP ports (source: 14 bits of the node), length.
     assign mux_s_4 = {
         udp_length_reg[7:0],

@@ -199,8 +199,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Who this card is. */
 #define TRIB_CARD_NODE                                   0x014u
 #define TRIB_CARD_NODE_AFTER_RESET                       0x00000000u
-/* Node number; the last two bytes of its MAC and IPv4 address. Another one for each card of a
- * network. */
+/* Node number; bits 27:12 of the fabric address in its MAC address, and the last two bytes of
+ * its IPv4 address. Another one for each card of a network. */
 #define TRIB_CARD_NODE_NUMBER_SHIFT                      0u
 #define TRIB_CARD_NODE_NUMBER_WIDTH                      16u
 #define TRIB_CARD_NODE_NUMBER_MASK                       0x0000ffffu
@@ -1046,7 +1046,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* ---- Headers of every frame, from the first byte of the Ethernet header on. ---- */
 
 #define TRIB_FRAME_BYTES                                 54u
-/* Destination MAC: 02:00:00:00:hh:ll of node hhll. */
+/* Destination MAC: 02:00 and the fabric address of the node, its number times 4,096. */
 #define TRIB_FRAME_DST_MAC_OFFSET                        0u
 #define TRIB_FRAME_DST_MAC_BYTES                         6u
 #define TRIB_FRAME_DST_MAC_SHIFT                         0u
@@ -1112,8 +1112,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_FRAME_IP_CHECKSUM_SHIFT                     0u
 #define TRIB_FRAME_IP_CHECKSUM_WIDTH                     16u
 #define TRIB_FRAME_IP_CHECKSUM_MASK                      0x0000ffffu
-/* Source address: 10.0.h.l of node hl, h and l its upper and lower byte. The receiver takes the
- * node from here. */
+/* Source address: 10 and three bytes of the node number, 20 bits. The receiver takes the node
+ * from here. */
 #define TRIB_FRAME_SRC_IP_OFFSET                         26u
 #define TRIB_FRAME_SRC_IP_BYTES                          4u
 #define TRIB_FRAME_SRC_IP_SHIFT                          0u
@@ -1648,9 +1648,9 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_ETHERTYPE                                   0x800u
 /* UDP destination port. */
 #define TRIB_UDP_PORT                                    4791u
-/* First byte of MAC addresses; 0, 0, 0 and the node number follow. */
-#define TRIB_MAC_PREFIX                                  0x2u
-/* First byte of IPv4 addresses; 0 and the node number follow. */
+/* First two bytes of MAC addresses; the fabric address follows: node, 12 bits of 0. */
+#define TRIB_MAC_PREFIX                                  0x200u
+/* First byte of IPv4 addresses; the node number follows in three bytes. */
 #define TRIB_IP_PREFIX                                   0xau
 /* BTH opcodes: request, acknowledgement. */
 #define TRIB_BTH_REQUEST                                 0xd0u

@@ -12,8 +12,8 @@ use crate::bus::{AckToSendIn, AxisOut, PayloadIn, SendHeaderIn};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (MAC
-    /// 02:00:00:00:hh:ll, IPv4 10.0.hh.ll for node hhll). A frame is made in a buffer of 2^B words,
+    /// Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (node n:
+    /// MAC 02:00 and the four bytes of 4,096 n, IPv4 10 and the three bytes of n). A frame is made in a buffer of 2^B words,
     /// B at least 11, begins to leave when nothing of it is missing any more, and leaves without a
     /// gap of its own while the next one is made. Headers are made while payload is awaited.
     /// Acknowledgements go first between frames, and before a frame of whose payload nothing is there.

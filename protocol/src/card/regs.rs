@@ -66,7 +66,7 @@ registers! {
         CONTROL_RESET "reset" [1 +: 1] "A 1 resets the card as a function-level reset does, the MSI-X table included; reads as 0.",
     }
     NODE @ 0x014 ReadWrite reset 0 "node" "Who this card is." {
-        NODE_NUMBER "number" [0 +: 16] "Node number; the last two bytes of its MAC and IPv4 address. Another one for each card of a network.",
+        NODE_NUMBER "number" [0 +: 16] "Node number; bits 27:12 of the fabric address in its MAC address, and the last two bytes of its IPv4 address. Another one for each card of a network.",
     }
     MTU @ 0x018 ReadWrite reset 4096 "mtu" "Largest payload of a packet." {
         MTU_BYTES "bytes" [0 +: 13] "256 to 4,096; more counts as 4,096. The payload is what stands behind the XUDETH: head and bytes from memory.",

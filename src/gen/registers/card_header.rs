@@ -5,6 +5,7 @@ use std::fmt::Write;
 use tributary_protocol::bulk;
 use tributary_protocol::card::command::{CALLS, Call, KEY_INDEX, KEY_VARIANT, Status};
 use tributary_protocol::card::{descriptor, regs};
+use tributary_protocol::red::address;
 use tributary_protocol::roce;
 use tributary_protocol::xud::{OPCODE_ACK, OPCODE_SEND, Outcome, control, onesided, wire};
 
@@ -292,12 +293,12 @@ fn frames(out: &mut String) {
             format!("{}u", roce::UDP_PORT),
         ),
         (
-            "First byte of MAC addresses; 0, 0, 0 and the node number follow.",
+            "First two bytes of MAC addresses; the fabric address follows: node, 12 bits of 0.",
             "mac_prefix",
-            hex(roce::MAC_NET.into()),
+            hex(address::MAC.into()),
         ),
         (
-            "First byte of IPv4 addresses; 0 and the node number follow.",
+            "First byte of IPv4 addresses; the node number follows in three bytes.",
             "ip_prefix",
             hex(roce::IP_NET.into()),
         ),

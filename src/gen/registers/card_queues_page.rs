@@ -6,6 +6,7 @@ use tributary_protocol::bulk::{OPCODE_READ_REFUSED, OPCODE_READ_REQUEST, Refusal
 use tributary_protocol::card::command::RING_LOG_MAX;
 use tributary_protocol::card::command::argument::create_qp::RING_ALIGN;
 use tributary_protocol::card::descriptor::{Of, Opcode, flags};
+use tributary_protocol::red::address;
 use tributary_protocol::roce;
 use tributary_protocol::xud::onesided::Operation;
 use tributary_protocol::xud::{Nak, OPCODE_ACK, OPCODE_SEND, OPCODES, Outcome, wire};
@@ -77,7 +78,7 @@ pub fn wire() -> String {
          header of those with one_sided.\n\n\
          Bulk transfers have the BTH opcodes 0xc0 to 0xc7 of the receiver window, whose bodies `protocol/src/rw/wire.rs` declares, with the header transfer behind \
          CONNECT; and {OPCODE_READ_REQUEST:#x} and {OPCODE_READ_REFUSED:#x}. `docs/bulk.md` says who sends what.\n\n\
-         MAC addresses begin with {:#04x} and three bytes of 0, IPv4 addresses with {} and 0; the node number follows in two bytes.\n\n\
+         The MAC address of node n is {:#06x} and the four bytes of its fabric address, 4,096 n (endpoint 0); its IPv4 address is {} and the three bytes of n.\n\n\
          The ICRC is Ethernet's CRC-32 (polynomial 0x04c11db7, reflected, begun with ones and inverted at the end) over 8 bytes of 0xff and all from the IPv4 \
          header to the last pad byte, with ones where the tables say \"not in the ICRC\". Cards make and check it. The shortest frame has {} bytes, so \
          Ethernet's padding never occurs; a frame with bytes behind its ICRC is refused.\n\n\
@@ -86,7 +87,7 @@ pub fn wire() -> String {
         OPCODES.start(),
         OPCODES.end(),
         roce::UDP_PORT,
-        roce::MAC_NET,
+        address::MAC,
         roce::IP_NET,
         roce::FRAME.length + wire::ACK_LEN[0] + roce::ICRC_LEN
     );

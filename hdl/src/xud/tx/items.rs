@@ -4,9 +4,10 @@ use crate::blocks::{FifoAhead, OneHotMux};
 use crate::bus::PayloadIn;
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::red::address;
 use tributary_protocol::roce::{
     BODY_OFFSET, ETHERTYPE, ICRC_LEN, IP_FLAGS, IP_NET, IP_OFFSET, IP_PROTOCOL, IP_TTL, IP_VERSION,
-    MAC_NET, PARTITION_KEY, UDP_OFFSET, UDP_PORT, UDP_SOURCE,
+    PARTITION_KEY, UDP_OFFSET, UDP_PORT, UDP_SOURCE,
 };
 use tributary_protocol::xud::OPCODE_SEND;
 use tributary_protocol::xud::wire::ACK_LEN;
@@ -193,6 +194,9 @@ hdl_module! {
         /// Fields with their first byte lowest.
         node_first: Signal<Local, Bits<16>>,
         own_first: Signal<Local, Bits<16>>,
+        /// Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
+        node_mac: Signal<Local, Bits<24>>,
+        own_mac: Signal<Local, Bits<24>>,
         middle: ByteSwap,
         end: ByteSwap,
         /// Stage 3.
@@ -202,7 +206,7 @@ hdl_module! {
         s3_flush: DFF<Bit>,
         s3_kind: DFF<Bits<2>>,
         /// Fixed fields of the headers; those of two bytes have their first byte lowest.
-        mac: Param<{ MAC_NET as usize }, 8>,
+        mac: Param<{ address::MAC.swap_bytes() as usize }, 16>,
         ethertype: Param<{ ETHERTYPE.swap_bytes() as usize }, 16>,
         ip_version: Param<{ IP_VERSION as usize }, 8>,
         ip_flags: Param<{ IP_FLAGS.swap_bytes() as usize }, 16>,
@@ -409,12 +413,19 @@ impl Logic for XudTxItems {
         // Stage 2: the words of the headers, first byte in bits 7:0.
         self.node_first.next = (self.node.q.val() >> 8) | (self.node.q.val() << 8);
         self.own_first.next = (self.cfg_node.val() >> 8) | (self.cfg_node.val() << 8);
+        // 02:00 and the fabric address: node, 12 bits of 0.
+        self.node_mac.next = bit_cast::<24, 4>(self.node.q.val().get_bits::<4>(12))
+            | (bit_cast::<24, 8>(self.node.q.val().get_bits::<8>(4)) << 8)
+            | (bit_cast::<24, 4>(self.node.q.val().get_bits::<4>(0)) << 20);
+        self.own_mac.next = bit_cast::<24, 4>(self.cfg_node.val().get_bits::<4>(12))
+            | (bit_cast::<24, 8>(self.cfg_node.val().get_bits::<8>(4)) << 8)
+            | (bit_cast::<24, 4>(self.cfg_node.val().get_bits::<4>(0)) << 20);
         // MACs.
-        self.mux.s[0].next = (bit_cast::<64, 16>(self.node_first.val()) << 32)
-            | (bit_cast::<64, 8>(self.mac.val()) << 48)
-            | bit_cast::<64, 8>(self.mac.val());
+        self.mux.s[0].next = (bit_cast::<64, 24>(self.node_mac.val()) << 16)
+            | (bit_cast::<64, 16>(self.mac.val()) << 48)
+            | bit_cast::<64, 16>(self.mac.val());
         // MAC, ethertype, IPv4 version and header length.
-        self.mux.s[1].next = (bit_cast::<64, 16>(self.own_first.val()) << 16)
+        self.mux.s[1].next = bit_cast::<64, 24>(self.own_mac.val())
             | (bit_cast::<64, 16>(self.ethertype.val()) << 32)
             | (bit_cast::<64, 8>(self.ip_version.val()) << 48);
         // Length, don't fragment, time to live 64, protocol 17.
