@@ -13,6 +13,7 @@ mod interrupts;
 mod landing;
 mod large;
 mod model;
+mod no_bulk;
 mod onesided;
 mod onesided_driver;
 mod onesided_model;
