@@ -5,6 +5,7 @@
 use crate::bulk::BulkSend;
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
+use crate::mb::MbGenerator;
 use crate::pcie::{DmaRead, DmaWrite};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
@@ -314,6 +315,11 @@ pub fn choices() -> Vec<Choice> {
         block: "red_lane",
         sizes: vec![],
         build: build::<RedLane>,
+    });
+    all.push(Choice {
+        block: "mb_generator",
+        sizes: vec![],
+        build: build::<MbGenerator>,
     });
     all.push(Choice {
         block: "red_engine",

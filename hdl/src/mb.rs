@@ -1,0 +1,5 @@
+//! Block multicast in the card.
+
+mod generator;
+
+pub use generator::MbGenerator;
