@@ -4,7 +4,11 @@ use anyhow::{Error, Result};
 use clap::Args;
 use clap::error::ErrorKind;
 use tributary_host_driver::BulkTuning;
-use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, SimDevice, network, network_rtl};
+use tributary_protocol::card::model::ModelConfig;
+use tributary_sim::card::{
+    CLOCK_NS, CardSizes, Cluster, NetworkConfig, Node, RtlNode, SimDevice, network, network_rtl,
+};
+use tributary_sim::fabric::Simulator;
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcie::Config;
 
@@ -100,6 +104,26 @@ pub fn cards(
         ..Config::default()
     };
     network_rtl(&config, CardSizes::default(), root)
+}
+
+/// Cards at the endpoints of a fabric.
+pub fn cluster(engine: Engine, simulator: Simulator, seed: u64) -> Result<Cluster> {
+    let model = ModelConfig::default();
+    if engine == Engine::Model {
+        return Cluster::of_models(simulator, model, SLOT_NS);
+    }
+    let library = CardSizes::default().build(false)?;
+    let hosts = 0..simulator.fabric().endpoints.len() as u64;
+    let cards = hosts.map(|host| {
+        let root = Config {
+            seed: seed.wrapping_add(host),
+            large: true,
+            ..Config::default()
+        };
+        Ok(Box::new(RtlNode::new(&library, root)?) as Box<dyn Node>)
+    });
+    let cards = cards.collect::<Result<_>>()?;
+    Cluster::new(simulator, cards, 1 << model.vectors_log, SLOT_NS)
 }
 
 /// The error of a call that makes no sense: exit code 2.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tributary_sim::card::serve;
+use tributary_fabric::control::Control;
+use tributary_sim::card::{SimDevice, serve};
 
 use crate::Verdict;
-use crate::cards::{Network, SLOT_NS, cards};
-use crate::sim::Engine;
+use crate::cards::{Network, SLOT_NS, cards, cluster};
+use crate::sim::{Engine, fabric, simulator};
 
 /// How often it is looked whether clients are gone.
 const LOOK: Duration = Duration::from_millis(20);
@@ -20,8 +21,11 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Cards.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "fabric", value_parser = clap::value_parser!(u16).range(1..=64))]
     cards: u16,
+    /// Fabric (TOML) whose endpoints are the cards; its cables, not the options of links, say how frames travel.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["loss", "dup", "reorder", "round_trip"])]
+    fabric: Option<PathBuf>,
     /// Folder for the sockets, which are named by node number; made if it is not there.
     #[arg(long, value_name = "DIR")]
     sockets: PathBuf,
@@ -38,11 +42,18 @@ pub struct Arguments {
 /// Serves until Ctrl-C, SIGTERM, or with --once until the last client is gone.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let folder = &arguments.sockets;
-    let (engine, count) = (arguments.engine, arguments.cards);
-    let cards = cards(engine, count, [SLOT_NS; 2], &arguments.network)?;
+    let engine = arguments.engine;
+    let (cards, nodes) = match &arguments.fabric {
+        Some(path) => of_fabric(path, engine, arguments.network.seed)?,
+        None => {
+            let cards = cards(engine, arguments.cards, [SLOT_NS; 2], &arguments.network)?;
+            (cards, (0..arguments.cards).collect())
+        }
+    };
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let paths: Vec<PathBuf> = (0..count)
+    let paths: Vec<PathBuf> = nodes
+        .iter()
         .map(|node| folder.join(node.to_string()))
         .collect();
     for path in &paths {
@@ -64,10 +75,23 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         }
     }
     drop(served);
-    for (node, card) in cards.iter().enumerate() {
+    for (node, card) in nodes.iter().zip(&cards) {
         card.check().with_context(|| format!("card {node}"))?;
     }
     Ok(Verdict::Good)
+}
+
+/// The cards of a fabric, with their node numbers. Where it has switches, a manager has programmed them.
+fn of_fabric(path: &Path, engine: Engine, seed: u64) -> Result<(Vec<SimDevice>, Vec<u16>)> {
+    let fabric = fabric(Some(path), None)?;
+    let mut simulator = simulator(fabric.clone(), engine, seed, false)?;
+    if !fabric.switches.is_empty() {
+        let plan = fabric.plan().with_context(|| path.display().to_string())?;
+        let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
+        Control::start(plan.network, nodes, &mut simulator)?;
+    }
+    let cluster = cluster(engine, simulator, seed)?;
+    Ok((cluster.devices().to_vec(), cluster.nodes().to_vec()))
 }
 
 /// Removes a socket that a server left which was killed.

@@ -4,6 +4,7 @@
 pub mod allreduce;
 mod demo_allreduce;
 mod demo_bulk;
+mod demo_cluster;
 mod demo_rdmc;
 mod demo_rw;
 mod demo_xud;
@@ -37,7 +38,9 @@ pub struct Arguments {
     datagrams: Datagrams,
     #[command(flatten)]
     multicast: demo_rdmc::Multicast,
-    /// Fabric of --demo allreduce (TOML); without, 16 endpoints on 4 leaf switches under a spine.
+    #[command(flatten)]
+    cluster: demo_cluster::Options,
+    /// Fabric of --demo allreduce or cluster (TOML); without, 16 endpoints on 4 leaf switches under a spine, or on 3 under 2.
     #[arg(long, value_name = "FILE")]
     fabric: Option<PathBuf>,
     /// What stands at the receiving end of a transfer, or what the switches of a fabric are.
@@ -121,6 +124,9 @@ enum Demo {
     Rw,
     /// Every reduction of the specification, in the switches of a fabric. Takes --fabric, --loss, --seed, --engine, --pcap, --trace.
     Allreduce,
+    /// 16 hosts with cards on 5 switches under a manager: every host sends to every other, writes in bulk, all-reduces, and a cable
+    /// fails. Takes --fabric, --engine, --loss, --seed, --each, --cut, --html.
+    Cluster,
     /// Datagrams between two cards with the reliable layer, over a lossy link. Takes --messages, --size, --windows, --ordered.
     Xud,
     /// One WRITE with notification and one READ back through two whole cards, over a lossy link. Takes the options of --demo rw but
@@ -144,6 +150,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     match (&arguments.replay, arguments.demo) {
         (Some(file), _) => replay::run(file, arguments),
         (None, Some(Demo::Allreduce)) => demo_allreduce::run(arguments),
+        (None, Some(Demo::Cluster)) => demo_cluster::run(arguments),
         (None, Some(Demo::Xud)) => demo_xud::run(arguments),
         (None, Some(Demo::Bulk)) => demo_bulk::run(arguments),
         (None, Some(Demo::Rdmc)) => demo_rdmc::run(arguments),

@@ -19,6 +19,64 @@ fn scratch(name: &str) -> PathBuf {
 
 const TWO_SPINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sim/fabrics/two-spines.toml");
 
+/// Four hosts on a pair of switches with two cables between them.
+const PAIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pair.toml");
+
+#[test]
+fn the_cluster_demo_sends_writes_and_reduces_while_each_cable_in_turn_fails() {
+    let page = scratch("cluster.html");
+    for cut in 16..22 {
+        let cut = cut.to_string();
+        let (code, sum) = json(&[
+            "sim",
+            "--demo",
+            "cluster",
+            "--each",
+            "2",
+            "--cut",
+            &cut,
+            "--json",
+            "--html",
+            page.to_str().unwrap(),
+        ]);
+        assert_eq!(code, 0, "{sum}");
+        assert_eq!((&sum["hosts"], &sum["switches"]), (&16.into(), &5.into()));
+        let parts = sum["parts"].as_array().unwrap();
+        assert_eq!(parts.len(), 4, "{sum}");
+        assert!(parts.iter().all(|part| part["good"] == true), "{sum}");
+        assert!(sum["unicast_entries_mended"].as_u64().unwrap() > 0, "{sum}");
+        assert!(
+            sum["exchange_after_mend_us"].as_f64().unwrap() < 20_000.0,
+            "{sum}"
+        );
+        let html = fs::read_to_string(&page).unwrap();
+        assert!(html.contains("class=\"cut\"") && html.contains("leaf2"));
+        assert!(!html.contains("http"), "nothing is loaded from elsewhere");
+    }
+}
+
+#[test]
+fn two_cables_between_two_switches_are_enough_to_lose_one() {
+    let arguments = ["sim", "--demo", "cluster", "--fabric", PAIR, "--json"];
+    let (code, sum) = json(&arguments);
+    assert_eq!(code, 0, "{sum}");
+    assert_eq!(sum["hosts"], 4);
+}
+
+#[test]
+fn a_cluster_that_cannot_be_says_why() {
+    for (arguments, reason) in [
+        (&["--cut", "3"][..], "[16, 17, 18, 19, 20, 21]"),
+        (&["--fabric", TWO_SPINES], "whose nodes count from 0"),
+    ] {
+        let mut all = vec!["sim", "--demo", "cluster"];
+        all.extend(arguments);
+        let (code, message) = failure(&all);
+        assert_eq!(code, 1, "{message}");
+        assert!(message.contains(reason), "{message}");
+    }
+}
+
 #[test]
 fn all_operations_are_right_and_the_object_says_so() {
     let (code, sum) = json(&["sim", "--demo", "allreduce", "--json", "--seed", "9"]);

@@ -38,6 +38,23 @@ fn a_served_card_opens_and_the_server_ends_with_ctrl_c() {
 }
 
 #[test]
+fn each_card_of_a_fabric_has_a_socket_and_they_reach_each_other_through_its_switches() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pair.toml");
+    let mut server = Server::of_fabric("fabric", file, 4);
+    let mut named = server.sockets.iter().zip(["/0", "/1", "/2", "/3"]);
+    assert!(named.all(|(path, end)| path.ends_with(end)));
+    // The hosts of two switches.
+    server.sockets = vec![server.sockets[0].clone(), server.sockets[3].clone()];
+    let output = server.perf(&["send-lat", "-n", "20", "--json"]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(all["rows"][0]["iterations"], 20);
+    server.signal("-INT");
+    server.ends_cleanly();
+}
+
+#[test]
 fn perf_measures_cards_of_another_process_which_ends_when_its_clients_are_gone() {
     let mut server = Server::start("once", 2, &["--once", "--loss", "0.001"]);
     let output = server.perf(&["send-lat", "-n", "50", "--json"]).output();

@@ -9,9 +9,11 @@
 //! - [`route`]: the routers, from OpenSM's to the project's own.
 //! - [`table`]: a tree as entries of the switches' tables; [`update`]: the order in which they are written; [`ids`]: tree ids.
 //! - [`export`]: trees written down for those who program switches.
+//! - [`unicast`]: routes to single endnodes; [`control`]: switches of a running fabric, programmed through their registers.
 //! - [`manager`]: groups that are joined, routed, re-routed after failures, and left.
 
 pub mod bound;
+pub mod control;
 pub mod export;
 pub mod group;
 pub mod hops;
@@ -26,6 +28,7 @@ pub mod structure;
 pub mod table;
 pub mod topology;
 pub mod tree;
+pub mod unicast;
 pub mod update;
 
 pub use group::{Group, GroupError};

@@ -276,7 +276,7 @@ fn control_messages_have_the_documented_bytes() {
 
 /// Every node that a card can be, as destination and as source, and a switch that knows only fabric addresses.
 #[test]
-fn cl_01_the_macs_of_datagrams_are_the_fabric_addresses_that_switches_forward_by() {
+fn the_macs_of_datagrams_are_the_fabric_addresses_that_switches_forward_by() {
     let config = SwitchConfig {
         ports: 2,
         unicast_bits: 16,

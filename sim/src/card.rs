@@ -30,6 +30,7 @@
 #[cfg(doctest)]
 pub struct DriverDocument;
 
+mod cluster;
 mod device;
 mod exchange;
 mod memory;
@@ -38,6 +39,7 @@ mod rtl;
 mod serve;
 mod world;
 
+pub use cluster::Cluster;
 pub use device::SimDevice;
 pub use exchange::{Exchange, ExchangeReport, exchange, exchange_over};
 pub use memory::HostStats;

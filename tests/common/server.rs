@@ -24,10 +24,24 @@ impl Server {
         Self::start_in(folder, cards, arguments)
     }
 
+    /// One with the cards of a fabric, of which there are `cards`.
+    pub fn of_fabric(name: &str, fabric: &str, cards: usize) -> Self {
+        let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Self::spawn(folder, cards, &["--fabric", fabric])
+    }
+
     /// The same in a folder that may be there.
     pub fn start_in(folder: PathBuf, cards: usize, arguments: &[&str]) -> Self {
+        let count = cards.to_string();
+        let mut all = vec!["--cards", &count];
+        all.extend(arguments);
+        Self::spawn(folder, cards, &all)
+    }
+
+    fn spawn(folder: PathBuf, cards: usize, arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tributary"))
-            .args(["serve", "--cards", &cards.to_string(), "--sockets"])
+            .args(["serve", "--sockets"])
             .arg(&folder)
             .args(arguments)
             .stdin(Stdio::null())

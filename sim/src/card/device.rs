@@ -64,7 +64,11 @@ impl SimDevice {
     /// # Errors
     /// The rules that it broke.
     pub fn check(&self) -> anyhow::Result<()> {
-        self.world().places[self.at].node.check()
+        let world = self.world();
+        if let Some(broken) = &world.broken {
+            anyhow::bail!("the fabric has broken down: {broken}");
+        }
+        world.places[self.at].node.check()
     }
 
     /// Requests in flight on the card, if it is a model.

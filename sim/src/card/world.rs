@@ -8,11 +8,14 @@ use tributary_protocol::card::regs::{MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, STA
 use tributary_protocol::roce;
 
 use super::memory::{MSI, Memory};
-use super::{Node, SimDevice};
+use super::{CLOCK_NS, Node, SimDevice};
+use crate::fabric::Simulator;
 use crate::link::{Link, LinkConfig, LinkStats};
 
 /// Frames of a card that leave in one slot if its port has no rate: one request, and acknowledgements along with it.
 const FRAMES_A_SLOT: usize = 4;
+/// Frames that wait at the port of a card in a fabric: one leaves, the next one is there in time.
+const PORT_FRAMES: usize = 2;
 /// Looks at a register until the longest reset is over, at 8 clocks each and more.
 const RESET_LOOKS: u32 = 4_000;
 /// Bytes on the line around a frame: preamble 8, frame check sequence 4, gap 12.
@@ -59,10 +62,10 @@ impl Default for NetworkConfig {
 pub(super) struct Place {
     pub node: Box<dyn Node>,
     pub memory: Memory,
-    /// To each other node, by number.
-    out: Vec<Link<Vec<u8>>>,
+    /// To each other node, by number; of a fabric, none.
+    pub out: Vec<Link<Vec<u8>>>,
     /// When its port has sent all that it was given, ns.
-    port_free: f64,
+    pub port_free: f64,
     /// Whether the card can be reached.
     pub present: bool,
 }
@@ -83,9 +86,13 @@ pub(super) struct World {
     pub places: Vec<Place>,
     /// Frames at both ends of their links, if they are kept.
     pub captured: Option<Vec<Captured>>,
-    slot: u64,
-    slot_ns: u64,
-    line_gbps: Option<f64>,
+    pub slot: u64,
+    pub slot_ns: u64,
+    pub line_gbps: Option<f64>,
+    /// What carries frames instead of links.
+    pub fabric: Option<Simulator>,
+    /// Why it carries nothing any more.
+    pub broken: Option<String>,
 }
 
 /// Cards of the model, and a device for each, by node number.
@@ -140,6 +147,8 @@ pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<V
         slot: 0,
         slot_ns: config.slot_ns,
         line_gbps: config.line_gbps,
+        fabric: None,
+        broken: None,
     }));
     let device = |at| SimDevice::new(Arc::clone(&world), at, vectors);
     Ok((0..count).map(device).collect())
@@ -171,9 +180,14 @@ impl World {
     pub fn step(&mut self) {
         self.slot += 1;
         let (slot, now) = (self.slot, self.now_ns());
+        self.carry(now);
         for at in 0..self.places.len() {
             for from in 0..self.places.len() {
-                while let Some(frame) = self.places[from].out[at].receive(slot) {
+                while let Some(frame) = self.places[from]
+                    .out
+                    .get_mut(at)
+                    .and_then(|out| out.receive(slot))
+                {
                     self.capture(at, now, &frame);
                     if self.places[at].present {
                         self.places[at].node.receive_frame(&frame, now);
@@ -187,13 +201,23 @@ impl World {
             place.node.step(&mut place.memory, now);
             for sent in 0.. {
                 let place = &mut self.places[at];
-                let open = match self.line_gbps {
-                    Some(_) => place.port_free <= now as f64,
-                    None => sent < FRAMES_A_SLOT,
+                let open = match (&self.fabric, self.line_gbps) {
+                    (Some(fabric), _) => fabric.endpoints()[at].waiting() < PORT_FRAMES,
+                    (None, Some(_)) => place.port_free <= now as f64,
+                    (None, None) => sent < FRAMES_A_SLOT,
                 };
                 let Some(frame) = open.then(|| place.node.next_frame(now)).flatten() else {
                     break;
                 };
+                if self.fabric.is_some() {
+                    self.capture(at, now, &frame);
+                    if let Some(fabric) = &mut self.fabric {
+                        // Every endpoint of the fabric has a card.
+                        let _ = fabric.inject(at, &frame, now / CLOCK_NS);
+                    }
+                    continue;
+                }
+                let place = &mut self.places[at];
                 let leaves = self.line_gbps.map_or(slot, |gbps| {
                     // It may have begun at any time since the last look.
                     let begins = place.port_free.max(now.saturating_sub(self.slot_ns) as f64);
@@ -211,6 +235,27 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Lets the fabric run until now, and gives the cards what has arrived.
+    fn carry(&mut self, now: u64) {
+        let Some(mut fabric) = self.fabric.take() else {
+            return;
+        };
+        if self.broken.is_none()
+            && let Err(error) = fabric.run(now / CLOCK_NS)
+        {
+            self.broken = Some(format!("{error:#}"));
+        }
+        for at in 0..self.places.len() {
+            for (_, frame) in fabric.take_ignored(at) {
+                self.capture(at, now, &frame);
+                if self.places[at].present {
+                    self.places[at].node.receive_frame(&frame, now);
+                }
+            }
+        }
+        self.fabric = Some(fabric);
     }
 
     fn capture(&mut self, node: usize, at_ns: u64, frame: &[u8]) {

@@ -168,6 +168,17 @@ impl Endpoint {
         &self.ignored
     }
 
+    /// Takes them.
+    pub(super) fn take_ignored(&mut self) -> Vec<(u64, Arc<[u8]>)> {
+        std::mem::take(&mut self.ignored)
+    }
+
+    /// Frames that have not left.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.outbox.len()
+    }
+
     pub(super) fn add(&mut self, group: usize, role: Role, now: u64) {
         let script = BTreeMap::new();
         self.players.push(Player {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use tributary_protocol::red::{
-    Address, Counter, PortSettings, Switch, SwitchConfig, SwitchError, Tree,
+    Address, Counter, PortSettings, Switch, SwitchConfig, SwitchError, Tree, regs,
     wire::DEFAULT_ETHERTYPE,
 };
 
@@ -190,6 +190,24 @@ impl SwitchNode for ModelSwitch {
     fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<()> {
         self.switch.set_multicast(tree, entry)?;
         self.parents[usize::from(tree)] = entry.map(|entry| entry.parent);
+        Ok(())
+    }
+
+    fn read(&self, offset: u16) -> Result<u32> {
+        Ok(self.switch.read(offset)?)
+    }
+
+    fn write(&mut self, offset: u16, value: u32) -> Result<()> {
+        self.switch.write(offset, value)?;
+        if offset == regs::MULTICAST_COMMIT.offset {
+            let entry = self.switch.read(regs::MULTICAST_ENTRY.offset)?;
+            let valid = regs::MULTICAST_VALID.get(entry) == 1;
+            let parent = regs::MULTICAST_PARENT.get(entry) as u8;
+            let tree = regs::MULTICAST_INDEX.get(value) as usize;
+            if let Some(slot) = self.parents.get_mut(tree) {
+                *slot = valid.then_some(parent);
+            }
+        }
         Ok(())
     }
 

@@ -18,14 +18,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use anyhow::{bail, ensure};
 use thiserror::Error;
+use tributary_fabric::control::Registers;
 use tributary_fabric::export::Routed;
 use tributary_fabric::network::{Jack, Network};
-use tributary_fabric::{TableError, table};
+use tributary_fabric::{NetworkBuilder, TableError, table};
 
 use super::describe::{
     Cable, EndpointSpec, Fabric, LinkSpec, Place, SWITCH_NODES, SwitchSpec, TreeSpec,
 };
+use super::simulator::Simulator;
 
 /// A network that is not simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -117,6 +120,68 @@ impl Fabric {
         let trees: Result<Vec<TreeSpec>, _> = trees.iter().map(|t| tree(network, t)).collect();
         self.trees.append(&mut trees?);
         Ok(self)
+    }
+}
+
+/// What a manager knows of a fabric: the plan of its cables.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Switches and endnodes, with the index that they have in the fabric.
+    pub network: Network,
+    /// The cable of the fabric that each cable of the network is.
+    pub cables: Vec<usize>,
+}
+
+impl Fabric {
+    /// The fabric as a network: ports count from 1.
+    ///
+    /// # Errors
+    /// An endpoint that hangs on no switch, a cable from a switch to itself, or parts without a way between them.
+    pub fn plan(&self) -> anyhow::Result<Plan> {
+        ensure!(
+            !self.switches.is_empty(),
+            "the fabric has no switch for a manager to program"
+        );
+        let mut builder = NetworkBuilder::new("fabric");
+        for (guid, switch) in (1..).zip(&self.switches) {
+            builder.switch(&switch.name, guid, switch.ports.into())?;
+        }
+        let jack = |switch: usize, port: u8| (switch as u32, u16::from(port) + 1);
+        let mut homes = vec![(u32::MAX, 0); self.endpoints.len()];
+        let mut cables = Vec::new();
+        for (index, cable) in self.cables.iter().enumerate() {
+            match cable.ends {
+                [Place::Endpoint(e), Place::Switch(s, p)]
+                | [Place::Switch(s, p), Place::Endpoint(e)] => homes[e] = jack(s, p),
+                [Place::Switch(a, p), Place::Switch(b, q)] => {
+                    builder.cable(jack(a, p), jack(b, q))?;
+                    cables.push(index);
+                }
+                [Place::Endpoint(a), Place::Endpoint(b)] => bail!(
+                    "{} and {} are joined without a switch; in a fabric with switches each endpoint hangs on one",
+                    self.endpoints[a].name,
+                    self.endpoints[b].name
+                ),
+            }
+        }
+        let first = self.switches.len() as u64 + 1;
+        for ((guid, endpoint), home) in (first..).zip(&self.endpoints).zip(homes) {
+            builder.endnode(&endpoint.name, guid, home)?;
+        }
+        let network = builder.build()?;
+        Ok(Plan { network, cables })
+    }
+}
+
+impl Registers for Simulator {
+    type Error = anyhow::Error;
+
+    fn read(&mut self, switch: u32, offset: u16) -> anyhow::Result<u32> {
+        self.read_register(switch as usize, offset)
+    }
+
+    fn write(&mut self, switch: u32, offset: u16, value: u32) -> anyhow::Result<()> {
+        self.write_register(switch as usize, offset, value)
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Departure {
 }
 
 /// A switch of any kind.
-pub trait SwitchNode: Debug {
+pub trait SwitchNode: Debug + Send {
     /// A cable has been put into a port.
     ///
     /// # Errors
@@ -46,6 +46,16 @@ pub trait SwitchNode: Debug {
     /// # Errors
     /// The table does not reach so far, or the wait count does not fit.
     fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<()>;
+    /// Reads a register ([`tributary_protocol::red::regs`]).
+    ///
+    /// # Errors
+    /// There is none.
+    fn read(&self, offset: u16) -> Result<u32>;
+    /// Writes a register.
+    ///
+    /// # Errors
+    /// There is none, it cannot be written, or this kind of switch cannot change it while it runs.
+    fn write(&mut self, offset: u16, value: u32) -> Result<()>;
     /// When it wants its frames.
     fn acts_on(&self) -> ActsOn;
     /// A frame comes in; `damaged` if its check sequence is wrong.

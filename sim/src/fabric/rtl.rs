@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use tributary_protocol::red::{Counter, Tree, wire::FRAME_LEN};
+use tributary_protocol::red::{
+    Counter, PortSettings, Switch, SwitchConfig, Tree, regs, wire::FRAME_LEN,
+};
 
 use super::describe::{Fabric, LinkSpec, SwitchSpec};
 use super::node::{ActsOn, Departure, SwitchNode};
@@ -42,6 +44,8 @@ pub struct RtlSwitch {
     macs: Vec<Mac>,
     /// When the MACs take words, beside the pace of their cables. They collect a frame before they send it.
     stalls: Stalls,
+    /// Its registers.
+    file: Switch,
     /// Clock that comes next.
     next: u64,
 }
@@ -51,7 +55,12 @@ impl RtlSwitch {
     ///
     /// # Errors
     /// The library is of another size, or the engines are not as the RTL has them.
-    pub fn new(library: &Verilated, index: usize, spec: &SwitchSpec) -> Result<Self> {
+    pub fn new(
+        library: &Verilated,
+        index: usize,
+        spec: &SwitchSpec,
+        bits: TableBits,
+    ) -> Result<Self> {
         ensure!(
             spec.engine.descriptors == DESCRIPTORS,
             "{} descriptors; the RTL has {DESCRIPTORS}",
@@ -76,6 +85,7 @@ impl RtlSwitch {
             rtl,
             macs: (0..spec.ports).map(|_| mac()).collect(),
             stalls: Stalls::new(Profile::Free, 0, spec.ports.into()),
+            file: registers(index, spec, bits)?,
             next: 0,
         })
     }
@@ -92,6 +102,25 @@ impl RtlSwitch {
         self.rtl.rx.fill(None);
         self.rtl.tx_ready.fill(false);
     }
+}
+
+/// The registers of a switch of a fabric, ports enabled.
+fn registers(index: usize, spec: &SwitchSpec, bits: TableBits) -> Result<Switch> {
+    let mut file = Switch::new(SwitchConfig {
+        ports: spec.ports,
+        unicast_bits: bits.unicast,
+        multicast_bits: bits.multicast,
+        engine: spec.engine,
+    })?;
+    for port in 0..spec.ports {
+        let settings = PortSettings {
+            enable: true,
+            engine: spec.engines,
+            address: Fabric::port_address(index, port),
+        };
+        file.set_port(port, settings)?;
+    }
+    Ok(file)
 }
 
 /// Ports of the smallest size that has enough.
@@ -155,7 +184,7 @@ impl Simulator {
                 Entry::Vacant(entry) => entry.insert(red::build(sizes, trace)?),
             };
             let stalls = Stalls::new(profile, seed, spec.ports.into()).stream(index as u64);
-            let switch = RtlSwitch::new(library, index, spec)?;
+            let switch = RtlSwitch::new(library, index, spec, bits)?;
             Ok(Box::new(switch.stalled(stalls)))
         })
     }
@@ -184,6 +213,44 @@ impl SwitchNode for RtlSwitch {
     fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<()> {
         self.pause();
         self.rtl.write_multicast(tree, entry)
+    }
+
+    fn read(&self, offset: u16) -> Result<u32> {
+        Ok(self.file.read(offset)?)
+    }
+
+    /// `red_switch` stands without its register block here: the block's model takes the write, and what it commits goes to the
+    /// ports of the tables.
+    fn write(&mut self, offset: u16, value: u32) -> Result<()> {
+        let before = self.file.read(offset)?;
+        self.file.write(offset, value)?;
+        if offset == regs::UNICAST_COMMIT.offset {
+            let entry = self.file.read(regs::UNICAST_ENTRY.offset)?;
+            let valid = regs::UNICAST_VALID.get(entry) == 1;
+            let port = valid.then_some(regs::UNICAST_PORT.get(entry) as u8);
+            self.pause();
+            return self.rtl.write_unicast(regs::UNICAST_INDEX.get(value), port);
+        }
+        if offset == regs::MULTICAST_COMMIT.offset {
+            let entry = self.file.read(regs::MULTICAST_ENTRY.offset)?;
+            let [low, high] = [regs::MULTICAST_CHILDREN_LOW, regs::MULTICAST_CHILDREN_HIGH]
+                .map(|half| self.file.read(half.offset));
+            let tree = Tree {
+                parent: regs::MULTICAST_PARENT.get(entry) as u8,
+                children: u64::from(low?) | u64::from(high?) << 32,
+                wait: regs::MULTICAST_WAIT.get(entry),
+            };
+            let valid = regs::MULTICAST_VALID.get(entry) == 1;
+            self.pause();
+            let index = regs::MULTICAST_INDEX.get(value) as u16;
+            return self.rtl.write_multicast(index, valid.then_some(tree));
+        }
+        let staged = (regs::UNICAST_ENTRY.offset..=regs::MULTICAST_ENTRY.offset).contains(&offset);
+        ensure!(
+            staged || self.file.read(offset)? == before,
+            "register {offset:#x}: settings of a Verilated switch of a fabric are fixed"
+        );
+        Ok(())
     }
 
     fn acts_on(&self) -> ActsOn {

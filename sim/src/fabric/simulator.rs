@@ -42,7 +42,7 @@ pub enum SimulationError {
     Summands(#[from] TooManySummands),
 }
 
-type Tamper = Box<dyn FnMut(&Passing<'_>) -> Treatment>;
+type Tamper = Box<dyn FnMut(&Passing<'_>) -> Treatment + Send>;
 
 /// A fabric in time.
 pub struct Simulator {
@@ -52,6 +52,8 @@ pub struct Simulator {
     switches: Vec<Box<dyn SwitchNode>>,
     endpoints: Vec<Endpoint>,
     wires: Vec<[Wire; 2]>,
+    /// Cables that carry nothing.
+    down: Vec<bool>,
     events: BinaryHeap<Event>,
     count: u64,
     /// Clock of the event by which a node acts; earlier ones of the same node have been overtaken.
@@ -114,8 +116,52 @@ impl Simulator {
         self.log.as_deref().unwrap_or_default()
     }
 
+    /// Cuts a cable or mends it: frames that begin to cross a cut one are lost, those on their way arrive.
+    ///
+    /// # Errors
+    /// There is no such cable.
+    pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<(), SimulationError> {
+        let unknown = SimulationError::Unknown {
+            what: "cable",
+            index: cable,
+        };
+        *self.down.get_mut(cable).ok_or(unknown)? = !up;
+        Ok(())
+    }
+
+    /// Reads a register of a switch.
+    ///
+    /// # Errors
+    /// There is no such switch or register.
+    pub fn read_register(&self, switch: usize, offset: u16) -> Result<u32> {
+        let unknown = SimulationError::Unknown {
+            what: "switch",
+            index: switch,
+        };
+        self.switches.get(switch).ok_or(unknown)?.read(offset)
+    }
+
+    /// Writes a register of a switch, as its host would while the fabric runs.
+    ///
+    /// # Errors
+    /// There is no such switch, or it does not take the write.
+    pub fn write_register(&mut self, switch: usize, offset: u16, value: u32) -> Result<()> {
+        let unknown = SimulationError::Unknown {
+            what: "switch",
+            index: switch,
+        };
+        let node = self.switches.get_mut(switch).ok_or(unknown)?;
+        node.write(offset, value)
+    }
+
+    /// Takes the frames that no machine of an endpoint wanted, with the clock at which the host had them: those of its card.
+    pub fn take_ignored(&mut self, endpoint: usize) -> Vec<(u64, Arc<[u8]>)> {
+        let endpoint = self.endpoints.get_mut(endpoint);
+        endpoint.map(Endpoint::take_ignored).unwrap_or_default()
+    }
+
     /// Asks `tamper` about every frame that begins to cross a cable.
-    pub fn tamper(&mut self, tamper: impl FnMut(&Passing<'_>) -> Treatment + 'static) {
+    pub fn tamper(&mut self, tamper: impl FnMut(&Passing<'_>) -> Treatment + Send + 'static) {
         self.tamper = Some(Box::new(tamper));
     }
 
@@ -396,11 +442,16 @@ impl Simulator {
             .tamper
             .as_mut()
             .map_or(Treatment::Pass, |tamper| tamper(&passing));
+        let treatment = if self.down[cable] {
+            Treatment::Lose
+        } else {
+            treatment
+        };
         let wire = &mut self.wires[cable][side];
         let (mut first, mut copy) = wire.carry(bytes.len(), start);
         match treatment {
             Treatment::Pass => {}
-            Treatment::Lose => first.fate = Fate::Lost,
+            Treatment::Lose => (first.fate, copy) = (Fate::Lost, None),
             Treatment::Damage => first.fate = Fate::Damaged,
             Treatment::Delay(clocks) => {
                 (first.first, first.last) = (first.first + clocks, first.last + clocks);

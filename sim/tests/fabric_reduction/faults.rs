@@ -379,7 +379,7 @@ fn red_09_a_wrong_operation_names_two_endpoints() {
 #[test]
 fn a_tamperer_sees_every_frame_and_both_ends_of_its_cable() {
     let mut sim = two_level();
-    let seen = std::rc::Rc::new(std::cell::Cell::new(0u32));
+    let seen = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
     let count = seen.clone();
     sim.tamper(move |passing| {
         let frame = parse(passing);
@@ -391,10 +391,11 @@ fn a_tamperer_sees_every_frame_and_both_ends_of_its_cable() {
                 reduction: 0
             })
         );
-        count.set(count.get() + u32::from(down && passing.from == Place::Endpoint(0)));
+        let more = u32::from(down && passing.from == Place::Endpoint(0));
+        count.fetch_add(more, std::sync::atomic::Ordering::Relaxed);
         Treatment::Pass
     });
     let group = begin(&mut sim);
     complete(&mut sim, group);
-    assert_eq!(seen.get(), 2);
+    assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 2);
 }

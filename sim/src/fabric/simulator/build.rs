@@ -58,6 +58,32 @@ impl Simulator {
     pub fn with_switches(
         fabric: impl Into<Arc<Fabric>>,
         seed: u64,
+        make: impl FnMut(usize, &SwitchSpec, TableBits) -> Result<Box<dyn SwitchNode>>,
+    ) -> Result<Self> {
+        let mut simulator = Self::unrouted(fabric, seed, make)?;
+        let (fabric, cabling) = (&simulator.fabric, &simulator.cabling);
+        let levels = routes::levels(cabling, fabric.switches.len());
+        for (e, endpoint) in fabric.endpoints.iter().enumerate() {
+            let ports = routes::towards(fabric, cabling, &levels, e);
+            for (switch, port) in simulator.switches.iter_mut().zip(ports) {
+                if let Some(port) = port {
+                    switch.set_unicast(endpoint.node, port)?;
+                }
+            }
+        }
+        for switch in 0..simulator.switches.len() {
+            simulator.rouse(Node::Switch(switch));
+        }
+        Ok(simulator)
+    }
+
+    /// The same with empty unicast tables, for a manager to write.
+    ///
+    /// # Errors
+    /// As [`Self::with_switches`].
+    pub fn unrouted(
+        fabric: impl Into<Arc<Fabric>>,
+        seed: u64,
         mut make: impl FnMut(usize, &SwitchSpec, TableBits) -> Result<Box<dyn SwitchNode>>,
     ) -> Result<Self> {
         let fabric = fabric.into();
@@ -80,15 +106,6 @@ impl Simulator {
             }
             switches.push(node);
         }
-        let levels = routes::levels(&cabling, fabric.switches.len());
-        for (e, endpoint) in fabric.endpoints.iter().enumerate() {
-            let ports = routes::towards(&fabric, &cabling, &levels, e);
-            for (switch, port) in switches.iter_mut().zip(ports) {
-                if let Some(port) = port {
-                    switch.set_unicast(endpoint.node, port)?;
-                }
-            }
-        }
         let link = |e| {
             cabling
                 .at(Place::Endpoint(e))
@@ -98,7 +115,7 @@ impl Simulator {
         let endpoints: Vec<Endpoint> = (0..fabric.endpoints.len())
             .map(|e| Endpoint::new(link(e)))
             .collect();
-        let wires = (0u64..)
+        let wires: Vec<_> = (0u64..)
             .zip(&fabric.cables)
             .map(|(i, c)| [2 * i, 2 * i + 1].map(|stream| Wire::new(c.link, seed, stream)))
             .collect();
@@ -109,6 +126,7 @@ impl Simulator {
             trees,
             switches,
             endpoints,
+            down: vec![false; wires.len()],
             wires,
             events: BinaryHeap::new(),
             count: 0,

@@ -1,0 +1,449 @@
+//! The manager of a running fabric: it programs every switch through its registers, and mends routes and trees after failures (CL-3).
+//!
+//! It reaches the registers over a path of their own ([`Registers`]): each switch has an AXI4-Lite port, and a processor beside it,
+//! or the host that it is plugged into, does the accesses. So routes can be mended when the fabric itself carries nothing.
+//!
+//! What is cabled to what comes from the plan of the fabric ([`Network`]). The manager compares each switch with it (identity,
+//! version, ports, size of the tables) before it writes. Unicast tables cannot be read, so a manager that begins, or begins
+//! again beside running traffic, writes every entry, in the order of [`Unicast::writes`], which makes no loop from any older routes
+//! without one.
+//!
+//! A tree that loses a cable is made anew under another number (MC-9): its members go on when they are told the new one.
+
+use std::fmt::Display;
+
+use thiserror::Error;
+use tributary_protocol::red::{self, regs};
+
+use crate::export::Routed;
+use crate::network::{CableId, EndnodeId, Network, SwitchId};
+use crate::route::{Own, RouteError, Router};
+use crate::unicast::{Unicast, UnicastWrite};
+use crate::{Group, GroupError, HopTable, IdError, Load, TableError, Tree, TreeIds, table, update};
+
+/// How the manager reaches the registers of switches.
+pub trait Registers {
+    /// Why an access failed.
+    type Error: Display;
+    /// Reads a register.
+    ///
+    /// # Errors
+    /// The switch does not answer, or has no such register.
+    fn read(&mut self, switch: SwitchId, offset: u16) -> Result<u32, Self::Error>;
+    /// Writes a register.
+    ///
+    /// # Errors
+    /// The switch does not answer, or does not take it.
+    fn write(&mut self, switch: SwitchId, offset: u16, value: u32) -> Result<(), Self::Error>;
+}
+
+/// What the manager cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ControlError {
+    /// An access to a register failed.
+    #[error("switch {switch}: register {offset:#x}: {reason}")]
+    Access {
+        /// Its name.
+        switch: String,
+        /// Register.
+        offset: u16,
+        /// Why.
+        reason: String,
+    },
+    /// A switch that is not as the plan says.
+    #[error("switch {switch}: {what} is {is}, it has to be {wanted}")]
+    Differs {
+        /// Its name.
+        switch: String,
+        /// What differs.
+        what: &'static str,
+        /// As the switch says.
+        is: u32,
+        /// As it has to be; of sizes, at least.
+        wanted: u32,
+    },
+    /// Not one node number for each endnode, each once.
+    #[error("node numbers: {0}")]
+    Nodes(String),
+    /// There is no such cable between switches, or it is in that state already.
+    #[error("cable {0} is none between switches, or is so already")]
+    Cable(CableId),
+    /// There is no such switch.
+    #[error("there is no switch {0}")]
+    Switch(SwitchId),
+    /// A group that cannot be.
+    #[error(transparent)]
+    Group(#[from] GroupError),
+    /// A group that cannot be routed.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// A tree without a number.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// A tree that does not fit the tables.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A network whose distances do not fit.
+    #[error(transparent)]
+    Hops(#[from] crate::hops::HopError),
+}
+
+/// What a failure has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// Entries of unicast tables that were written.
+    pub unicast: usize,
+    /// Endnodes that some switch has lost its way to.
+    pub unreachable: Vec<EndnodeId>,
+    /// Trees that were made anew: the group, its old and its new number.
+    pub trees: Vec<(usize, u16, u16)>,
+    /// Groups that have no tree any more, and why.
+    pub lost: Vec<(usize, String)>,
+}
+
+#[derive(Debug)]
+struct Placed {
+    group: Group,
+    leader: EndnodeId,
+    tree: Option<(u16, Tree)>,
+}
+
+/// The manager.
+#[derive(Debug)]
+pub struct Control {
+    network: Network,
+    nodes: Vec<u32>,
+    routes: Unicast,
+    hops: HopTable,
+    load: Load,
+    ids: TreeIds,
+    groups: Vec<Placed>,
+}
+
+impl Control {
+    /// Compares every switch with the plan and programs it. Endnode e has node number `nodes[e]`.
+    ///
+    /// # Errors
+    /// A switch that is not as planned or does not answer, or numbers that do not fit; what was written stays.
+    pub fn start<R: Registers>(
+        network: Network,
+        nodes: Vec<u32>,
+        registers: &mut R,
+    ) -> Result<Self, ControlError> {
+        if nodes.len() != network.endnodes().len() {
+            let reason = format!("{} for {} endnodes", nodes.len(), network.endnodes().len());
+            return Err(ControlError::Nodes(reason));
+        }
+        let mut sorted = nodes.clone();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let reason = format!("{} is there twice", twice[0]);
+            return Err(ControlError::Nodes(reason));
+        }
+        let largest = sorted.last().copied().unwrap_or(0);
+        let bits = (u32::BITS - largest.leading_zeros()).max(1);
+        let mut tree_bits = 13;
+        for switch in 0..network.switch_count() {
+            tree_bits = tree_bits.min(compare(&network, switch, bits, registers)?);
+        }
+        let control = Self {
+            routes: Unicast::new(&network),
+            hops: HopTable::new(&network)?,
+            load: Load::new(&network),
+            ids: TreeIds::new(network.switch_count(), 1 << tree_bits)?,
+            groups: Vec::new(),
+            nodes,
+            network,
+        };
+        for write in control.routes.writes(None) {
+            control.unicast(registers, &write)?;
+        }
+        for switch in 0..control.network.switch_count() {
+            for port in 0..control.network.switches()[switch as usize].ports as u8 {
+                let offset = regs::port_offset(port, &regs::PORT_CONTROL);
+                let is = get(&control.network, registers, switch, offset)?;
+                // Of a port that works somebody has chosen whether its engine does.
+                if regs::PORT_ENABLE.get(is) == 0 {
+                    let on = regs::PORT_ENABLE.put(1) | regs::PORT_ENGINE.put(1);
+                    put(&control.network, registers, switch, offset, on)?;
+                }
+            }
+        }
+        Ok(control)
+    }
+
+    /// The network as it is now.
+    #[must_use]
+    pub const fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The routes as they are now.
+    #[must_use]
+    pub const fn routes(&self) -> &Unicast {
+        &self.routes
+    }
+
+    /// The number of a group's tree, if it has one.
+    #[must_use]
+    pub fn tree(&self, group: usize) -> Option<u16> {
+        self.groups.get(group)?.tree.as_ref().map(|(id, _)| *id)
+    }
+
+    /// Makes a tree for a group and writes it. Returns the number of the group.
+    ///
+    /// # Errors
+    /// It cannot be routed or written.
+    pub fn add_group<R: Registers>(
+        &mut self,
+        members: &[EndnodeId],
+        leader: EndnodeId,
+        registers: &mut R,
+    ) -> Result<usize, ControlError> {
+        let group = Group::new(&self.network, members)?;
+        let placed = Placed {
+            group,
+            leader,
+            tree: None,
+        };
+        self.groups.push(placed);
+        let number = self.groups.len() - 1;
+        if let Err(error) = self.plant(number, registers) {
+            self.groups.pop();
+            return Err(error);
+        }
+        Ok(number)
+    }
+
+    /// A cable has failed: writes what has to change.
+    ///
+    /// # Errors
+    /// There is no such cable, or a switch does not take a write.
+    pub fn cable_failed<R: Registers>(
+        &mut self,
+        cable: CableId,
+        registers: &mut R,
+    ) -> Result<Mended, ControlError> {
+        if !self.network.fail(cable) {
+            return Err(ControlError::Cable(cable));
+        }
+        self.hops.failed(&self.network, cable)?;
+        self.mend(registers)
+    }
+
+    /// A switch has failed: all its cables.
+    ///
+    /// # Errors
+    /// There is no such switch, or another does not take a write.
+    pub fn switch_failed<R: Registers>(
+        &mut self,
+        switch: SwitchId,
+        registers: &mut R,
+    ) -> Result<Mended, ControlError> {
+        if switch >= self.network.switch_count() {
+            return Err(ControlError::Switch(switch));
+        }
+        let links = self.network.links(switch).iter();
+        let cables: Vec<CableId> = links.map(|link| link.cable).collect();
+        for cable in cables {
+            self.network.fail(cable);
+            self.hops.failed(&self.network, cable)?;
+        }
+        self.mend(registers)
+    }
+
+    /// A cable works again. Trees stay where they are.
+    ///
+    /// # Errors
+    /// There is no such cable, or a switch does not take a write.
+    pub fn cable_restored<R: Registers>(
+        &mut self,
+        cable: CableId,
+        registers: &mut R,
+    ) -> Result<Mended, ControlError> {
+        if !self.network.restore(cable) {
+            return Err(ControlError::Cable(cable));
+        }
+        self.hops.renew(&self.network)?;
+        self.mend(registers)
+    }
+
+    fn mend<R: Registers>(&mut self, registers: &mut R) -> Result<Mended, ControlError> {
+        let routes = Unicast::new(&self.network);
+        let writes = routes.writes(Some(&self.routes));
+        let mut mended = Mended {
+            unicast: writes.len(),
+            ..Mended::default()
+        };
+        self.routes = routes;
+        for write in &writes {
+            // Nobody reads the tables of a switch that has no way to anyone.
+            let cut_off = self.network.links(write.switch).is_empty();
+            match self.unicast(registers, write) {
+                Err(error) if !cut_off => return Err(error),
+                _ => {}
+            }
+            if write.port.is_none() && !cut_off && !mended.unreachable.contains(&write.endnode) {
+                mended.unreachable.push(write.endnode);
+            }
+        }
+        for number in 0..self.groups.len() {
+            let network = &self.network;
+            let broken = |tree: &Tree| tree.cables().any(|cable| !network.is_up(cable));
+            let placed = &mut self.groups[number];
+            let Some((old, tree)) = placed.tree.take_if(|(_, tree)| broken(tree)) else {
+                continue;
+            };
+            self.load.remove(&tree);
+            match self.plant(number, registers) {
+                Ok(new) => mended.trees.push((number, old, new)),
+                Err(error @ ControlError::Access { .. }) => return Err(error),
+                Err(error) => mended.lost.push((number, error.to_string())),
+            }
+        }
+        Ok(mended)
+    }
+
+    /// Routes a group over the cables that are up and writes its tree under a number that is free.
+    fn plant<R: Registers>(
+        &mut self,
+        number: usize,
+        registers: &mut R,
+    ) -> Result<u16, ControlError> {
+        let placed = &self.groups[number];
+        let switches = placed.group.switches();
+        let tree = Own::default().route(&self.network, &self.hops, &self.load, switches)?;
+        let on: Vec<SwitchId> = tree.switches().collect();
+        let id = self.ids.allocate(&on)?;
+        let entries = table::entries(&self.network, &placed.group, &tree, placed.leader)?;
+        for write in update::install(id, &entries) {
+            let Some(entry) = write.entry else { continue };
+            self.multicast(registers, write.switch, id, entry)?;
+        }
+        self.load.add(&tree);
+        self.groups[number].tree = Some((id, tree));
+        Ok(id)
+    }
+
+    /// A group's tree with all that its members have to know of it.
+    #[must_use]
+    pub fn routed(&self, group: usize) -> Option<Routed<'_>> {
+        let placed = self.groups.get(group)?;
+        let (id, tree) = placed.tree.as_ref()?;
+        Some(Routed {
+            id: *id,
+            group: &placed.group,
+            tree,
+            leader: placed.leader,
+        })
+    }
+
+    fn unicast<R: Registers>(
+        &self,
+        registers: &mut R,
+        write: &UnicastWrite,
+    ) -> Result<(), ControlError> {
+        // The network counts ports from 1, the switch from 0.
+        let port = write.port.map_or(0, |port| u32::from(port) - 1);
+        let entry =
+            regs::UNICAST_PORT.put(port) | regs::UNICAST_VALID.put(write.port.is_some().into());
+        let commit = regs::UNICAST_INDEX.put(self.nodes[write.endnode as usize]);
+        [
+            (&regs::UNICAST_ENTRY, entry),
+            (&regs::UNICAST_COMMIT, commit),
+        ]
+        .into_iter()
+        .try_for_each(|(r, value)| put(&self.network, registers, write.switch, r.offset, value))
+    }
+
+    fn multicast<R: Registers>(
+        &self,
+        registers: &mut R,
+        switch: SwitchId,
+        id: u16,
+        entry: red::Tree,
+    ) -> Result<(), ControlError> {
+        let rest = regs::MULTICAST_WAIT.put(entry.wait)
+            | regs::MULTICAST_PARENT.put(entry.parent.into())
+            | regs::MULTICAST_VALID.put(1);
+        [
+            (&regs::MULTICAST_CHILDREN_LOW, entry.children as u32),
+            (
+                &regs::MULTICAST_CHILDREN_HIGH,
+                (entry.children >> 32) as u32,
+            ),
+            (&regs::MULTICAST_ENTRY, rest),
+            (
+                &regs::MULTICAST_COMMIT,
+                regs::MULTICAST_INDEX.put(id.into()),
+            ),
+        ]
+        .into_iter()
+        .try_for_each(|(r, value)| put(&self.network, registers, switch, r.offset, value))
+    }
+}
+
+/// Compares a switch with the plan; returns log2 of its trees.
+fn compare<R: Registers>(
+    network: &Network,
+    switch: SwitchId,
+    unicast_bits: u32,
+    registers: &mut R,
+) -> Result<u32, ControlError> {
+    let plan = &network.switches()[switch as usize];
+    let [id, version, sizes] = [regs::ID, regs::VERSION, regs::SIZES]
+        .map(|register| get(network, registers, switch, register.offset));
+    let (id, version, sizes) = (id?, version?, sizes?);
+    let differs = |what, is, wanted| ControlError::Differs {
+        switch: plan.name.clone(),
+        what,
+        is,
+        wanted,
+    };
+    let major = |value| regs::VERSION_MAJOR.get(value);
+    let (ours, theirs) = (major(regs::VERSION.reset), major(version));
+    if id != regs::ID.reset {
+        return Err(differs("identity", id, regs::ID.reset));
+    }
+    if theirs != ours {
+        return Err(differs("major version", theirs, ours));
+    }
+    let ports = regs::SIZES_PORTS.get(sizes);
+    if ports < plan.ports.into() {
+        return Err(differs("number of ports", ports, plan.ports.into()));
+    }
+    let bits = regs::SIZES_UNICAST.get(sizes);
+    if bits < unicast_bits {
+        return Err(differs("unicast_bits", bits, unicast_bits));
+    }
+    Ok(regs::SIZES_MULTICAST.get(sizes))
+}
+
+fn get<R: Registers>(
+    network: &Network,
+    registers: &mut R,
+    switch: SwitchId,
+    offset: u16,
+) -> Result<u32, ControlError> {
+    let read = registers.read(switch, offset);
+    read.map_err(|error| ControlError::Access {
+        switch: network.switches()[switch as usize].name.clone(),
+        offset,
+        reason: error.to_string(),
+    })
+}
+
+fn put<R: Registers>(
+    network: &Network,
+    registers: &mut R,
+    switch: SwitchId,
+    offset: u16,
+    value: u32,
+) -> Result<(), ControlError> {
+    let written = registers.write(switch, offset, value);
+    written.map_err(|error| ControlError::Access {
+        switch: network.switches()[switch as usize].name.clone(),
+        offset,
+        reason: error.to_string(),
+    })
+}

@@ -1,0 +1,140 @@
+//! Cards at the endpoints of a fabric: hosts, cards, switches and cables together (CL-2).
+//!
+//! A clock of the fabric is [`CLOCK_NS`] here, that of the card's RTL. Each endpoint has one card, a model or RTL; the machines of
+//! reductions that the simulator gives an endpoint share its port with the card. Two cards may be joined by one cable without a
+//! switch.
+//!
+//! ```
+//! use tributary_protocol::card::model::ModelConfig;
+//! use tributary_sim::card::Cluster;
+//! use tributary_sim::fabric::{Simulator, file};
+//!
+//! let text = r#"
+//! [[endpoint]]
+//! name = "a"
+//! [[endpoint]]
+//! name = "b"
+//! [[cable]]
+//! ends = ["a", "b"]
+//! "#;
+//! let fabric = file::parse(text, "pair.toml")?;
+//! let cluster = Cluster::of_models(Simulator::new(fabric, 1)?, ModelConfig::default(), 104)?;
+//! assert_eq!(cluster.devices().len(), 2);
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Result, ensure};
+use tributary_protocol::card::model::{CardModel, ModelConfig};
+
+use super::memory::Memory;
+use super::world::{Place, World, set_up_interrupts};
+use super::{CLOCK_NS, Node, SimDevice};
+use crate::fabric::Simulator;
+
+/// Cards of a fabric.
+#[derive(Clone)]
+pub struct Cluster {
+    world: Arc<Mutex<World>>,
+    devices: Vec<SimDevice>,
+    nodes: Vec<u16>,
+}
+
+impl Cluster {
+    /// Puts a card at every endpoint, in their order. Time goes on in steps of `slot_ns`, a multiple of [`CLOCK_NS`]; `vectors` is
+    /// the number of interrupt vectors of each card.
+    ///
+    /// # Errors
+    /// Not one card for each endpoint, a node number that a card cannot have, or such a step.
+    pub fn new(
+        simulator: Simulator,
+        cards: Vec<Box<dyn Node>>,
+        vectors: usize,
+        slot_ns: u64,
+    ) -> Result<Self> {
+        let endpoints = &simulator.fabric().endpoints;
+        ensure!(
+            cards.len() == endpoints.len() && !cards.is_empty(),
+            "{} cards for {} endpoints",
+            cards.len(),
+            endpoints.len()
+        );
+        ensure!(
+            slot_ns > 0 && slot_ns.is_multiple_of(CLOCK_NS),
+            "steps of {slot_ns} ns; they must be a multiple of {CLOCK_NS}"
+        );
+        let mut nodes = Vec::new();
+        for endpoint in endpoints {
+            let node = u16::try_from(endpoint.node).ok();
+            ensure!(
+                node.is_some(),
+                "{} is node {}; cards have nodes below 65536",
+                endpoint.name,
+                endpoint.node
+            );
+            nodes.extend(node);
+        }
+        let places = cards.into_iter().map(|mut node| {
+            set_up_interrupts(&mut *node, vectors);
+            Place {
+                out: Vec::new(),
+                node,
+                memory: Memory::new(vectors),
+                port_free: 0.0,
+                present: true,
+            }
+        });
+        let world = Arc::new(Mutex::new(World {
+            places: places.collect(),
+            captured: None,
+            slot: 0,
+            slot_ns,
+            line_gbps: None,
+            fabric: Some(simulator),
+            broken: None,
+        }));
+        let device = |at| SimDevice::new(Arc::clone(&world), at, vectors);
+        Ok(Self {
+            devices: (0..nodes.len()).map(device).collect(),
+            world,
+            nodes,
+        })
+    }
+
+    /// The same with models.
+    ///
+    /// # Errors
+    /// As [`Cluster::new`], or a size out of its range.
+    pub fn of_models(simulator: Simulator, card: ModelConfig, slot_ns: u64) -> Result<Self> {
+        let cards = (0..simulator.fabric().endpoints.len()).map(|_| {
+            let card = CardModel::new(card)?;
+            Ok(Box::new(card) as Box<dyn Node>)
+        });
+        let cards = cards.collect::<Result<_>>()?;
+        Self::new(simulator, cards, 1 << card.vectors_log, slot_ns)
+    }
+
+    /// The cards, by endpoint.
+    #[must_use]
+    pub fn devices(&self) -> &[SimDevice] {
+        &self.devices
+    }
+
+    /// Their node numbers, for the driver.
+    #[must_use]
+    pub fn nodes(&self) -> &[u16] {
+        &self.nodes
+    }
+
+    /// Does something with the fabric between two steps: a fault, a look at it, a manager's work. If it lets the fabric run on, the cards'
+    /// time follows.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Simulator) -> T) -> Option<T> {
+        let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let fabric = world.fabric.as_mut()?;
+        let done = act(fabric);
+        let now = fabric.now() * CLOCK_NS;
+        world.slot = world.slot.max(now.div_ceil(world.slot_ns));
+        Some(done)
+    }
+}

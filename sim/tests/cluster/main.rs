@@ -1,0 +1,55 @@
+//! Cards, switches and a manager in one fabric.
+
+mod manager;
+mod traffic;
+mod wrong;
+
+use anyhow::Result;
+use tributary_host_driver::EndpointConfig;
+use tributary_protocol::card::model::ModelConfig;
+use tributary_sim::card::{Cluster, Exchange, NetworkConfig};
+use tributary_sim::fabric::{Fabric, ModelSwitch, Simulator, file};
+
+/// Step of time, ns: 13 clocks.
+const SLOT_NS: u64 = 104;
+
+/// The file of 16 hosts on 5 switches.
+fn sixteen() -> Fabric {
+    file::parse(include_str!("../../fabrics/cluster.toml"), "cluster.toml").unwrap()
+}
+
+/// A fabric of models whose unicast tables nobody has written.
+fn unrouted(fabric: Fabric, seed: u64) -> Simulator {
+    let sim = Simulator::unrouted(fabric, seed, |index, spec, bits| {
+        let switch = ModelSwitch::new(index, spec, bits.unicast, bits.multicast)?;
+        Ok(Box::new(switch))
+    });
+    sim.unwrap()
+}
+
+fn models(sim: Simulator) -> Cluster {
+    Cluster::of_models(sim, ModelConfig::default(), SLOT_NS).unwrap()
+}
+
+/// Every host sends to every other.
+fn plan(messages: u64, seed: u64) -> Exchange {
+    Exchange {
+        network: NetworkConfig {
+            seed,
+            ..NetworkConfig::default()
+        },
+        endpoint: EndpointConfig::default(),
+        mtu: 512,
+        messages,
+        largest: 400,
+        longer: Some((50, 3_000)),
+    }
+}
+
+fn exchange(
+    cluster: &Cluster,
+    plan: &Exchange,
+    watch: &mut dyn FnMut(u64),
+) -> Result<tributary_sim::card::ExchangeReport> {
+    tributary_sim::card::exchange_over(plan, cluster.devices().to_vec(), watch)
+}
