@@ -11,8 +11,8 @@ use crate::copies::Copies;
 use crate::port::{Arrival, DeviceClock, Message, Port};
 use crate::ring::{Rings, Shape};
 use crate::{
-    Access, AddressHandle, Buffer, Error, PostError, ProtectionDomain, QueuePairState, Rejected,
-    WorkCompletionStatus,
+    Access, AddressHandle, Buffer, Context, Error, PostError, ProtectionDomain, QueuePairState,
+    Rejected, WorkCompletionStatus,
 };
 
 /// How an endpoint is made.
@@ -77,6 +77,25 @@ pub enum EndpointEvent<'a> {
         /// The buffer that was given to [`ReliableEndpoint::send`].
         buffer: Option<Buffer>,
     },
+}
+
+/// Waits for the interrupt that [`ReliableEndpoint::arm`] asked for.
+pub struct Waiter {
+    context: Context,
+    vector: u32,
+    seen: u64,
+}
+
+impl Waiter {
+    /// Sleeps until the interrupt, or the time is over.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn wait(&self, timeout: Duration) -> Result<(), Error> {
+        let device = self.context.device();
+        device.wait(self.vector, self.seen, timeout)?;
+        Ok(())
+    }
 }
 
 /// Messages of up to 64 KiB, each delivered once or reported as failed, over one queue pair with one consumer (XUD-7).
@@ -225,6 +244,76 @@ impl ReliableEndpoint {
         Ok(self.take_event())
     }
 
+    /// Gives the card what was sent and takes what it has, but no event: those stay for [`Self::poll`]. A program that sends and
+    /// then does something else calls this.
+    ///
+    /// # Errors
+    /// As [`Self::poll`].
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.port.take_back();
+        self.work()
+    }
+
+    /// Takes the card's completions, serves timers, posts what waits.
+    fn work(&mut self) -> Result<(), Error> {
+        let Some(layer) = &mut self.layer else {
+            return Ok(());
+        };
+        if self.port.rings.has_next() || layer.has_work() {
+            layer.run(&mut self.port, DeviceClock(self.domain.context().device()));
+            if let Some(error) = self.port.error.take() {
+                return Err(error);
+            }
+            self.port.rings.ring()?;
+            self.port.rings.give_back()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every message has ended, or the time is over; whether they have. Events stay for [`Self::poll`].
+    ///
+    /// # Errors
+    /// As [`Self::poll`].
+    pub fn drain(&mut self, timeout: Duration) -> Result<bool, Error> {
+        let context = self.domain.context().clone();
+        let start = context.device().now_ns();
+        loop {
+            self.flush()?;
+            let over = Duration::from_nanos(context.device().now_ns().saturating_sub(start));
+            if self.pending() == 0 || over >= timeout {
+                return Ok(self.pending() == 0);
+            }
+            if let Some(waiter) = self.arm()? {
+                waiter.wait((timeout - over).min(self.slice()))?;
+            }
+        }
+    }
+
+    /// Asks for an interrupt and returns who waits for it, without the endpoint: a thread that sleeps keeps it from nobody.
+    /// `None` if there is something to do at once.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn arm(&mut self) -> Result<Option<Waiter>, Error> {
+        let context = self.domain.context();
+        let vector = self.config.vector;
+        let seen = context.device().interrupts(vector)?;
+        self.port.rings.arm()?;
+        // What came before the arming interrupts nobody.
+        let free = !self.port.rings.has_next();
+        Ok(free.then(|| Waiter {
+            context: context.clone(),
+            vector,
+            seen,
+        }))
+    }
+
+    /// How long who waits may sleep: timers of the layer need a look now and then.
+    #[must_use]
+    pub fn slice(&self) -> Duration {
+        Duration::from_nanos(4_096 << self.config.timeout.min(16))
+    }
+
     /// Works if there is no event; whether there is one now.
     fn look(&mut self) -> Result<bool, Error> {
         let Some(layer) = &mut self.layer else {
@@ -233,20 +322,12 @@ impl ReliableEndpoint {
         if layer.has_event() {
             return Ok(true);
         }
-        let device = self.domain.context().device();
         self.port.take_back();
-        if self.port.rings.has_next() || layer.has_work() {
-            layer.run(&mut self.port, DeviceClock(device));
-            if let Some(error) = self.port.error.take() {
-                return Err(error);
-            }
-            self.port.rings.ring()?;
-            self.port.rings.give_back()?;
-            if layer.has_event() {
-                return Ok(true);
-            }
+        self.work()?;
+        if self.layer.as_ref().is_some_and(Layer::has_event) {
+            return Ok(true);
         }
-        device.idle()?;
+        self.domain.context().device().idle()?;
         Ok(false)
     }
 
@@ -285,8 +366,7 @@ impl ReliableEndpoint {
         let context = self.domain.context().clone();
         let device = context.device();
         let start = device.now_ns();
-        // Timers of the layer need a look now and then.
-        let slice = Duration::from_nanos(4_096 << self.config.timeout.min(16));
+        let slice = self.slice();
         loop {
             let found = self.look()?;
             let over = Duration::from_nanos(device.now_ns().saturating_sub(start));
@@ -294,11 +374,8 @@ impl ReliableEndpoint {
             if found || left.is_zero() {
                 return Ok(self.take_event());
             }
-            let seen = device.interrupts(self.config.vector)?;
-            self.port.rings.arm()?;
-            // What came before the arming interrupts nobody.
-            if !self.port.rings.has_next() {
-                device.wait(self.config.vector, seen, left.min(slice))?;
+            if let Some(waiter) = self.arm()? {
+                waiter.wait(left.min(slice))?;
             }
         }
     }

@@ -13,6 +13,8 @@
 //! (`VfioUserDevice`), on the bus (`VfioDevice`, untested on hardware), or whatever else implements it. `docs/driver.md` shows how to use all this.
 
 mod bulk;
+#[cfg(target_os = "linux")]
+mod claim;
 mod completion;
 mod context;
 mod copies;
@@ -37,6 +39,8 @@ mod vfio_user;
 mod window;
 
 #[cfg(target_os = "linux")]
+pub use crate::claim::{Claim, ClaimError};
+#[cfg(target_os = "linux")]
 pub use crate::vfio::VfioDevice;
 #[cfg(target_os = "linux")]
 pub use crate::vfio_user::VfioUserDevice;
@@ -44,7 +48,7 @@ pub use bulk::TransferRequest;
 pub use completion::{CompletionQueue, WorkCompletion};
 pub use context::{BulkTuning, Context, Options, Sizes};
 pub use device::{Device, DeviceError, DmaMemory};
-pub use endpoint::{EndpointConfig, EndpointEvent, ReliableEndpoint};
+pub use endpoint::{EndpointConfig, EndpointEvent, ReliableEndpoint, Waiter};
 pub use error::{Error, MapVersion, PostError, Rejected};
 pub use exposed::Exposed;
 pub use memory::{Access, Buffer, MemoryRegion, ProtectionDomain};

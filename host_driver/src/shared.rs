@@ -1,10 +1,14 @@
 //! Memory and events that two processes share (Linux).
 
+mod posted;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{NonNull, null_mut};
 use std::time::Duration;
+
+pub use posted::{POSTED_BYTES, POSTED_REGION, Posted, PostedWrites};
 
 /// A part of a file in memory.
 #[derive(Debug)]

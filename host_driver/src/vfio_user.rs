@@ -1,4 +1,5 @@
-//! A card behind a vfio-user socket: registers by message, memory as shared files, interrupts as events.
+//! A card behind a vfio-user socket: registers by message, doorbells through shared memory where the server has it, memory as
+//! shared files, interrupts as events.
 
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
@@ -7,10 +8,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tributary_protocol::card::regs::{ID, MAGIC};
+use tributary_protocol::card::regs::{DOORBELLS, ID, MAGIC};
 use vfio_user::{Client, Error as ClientError};
 
-use crate::shared::{Event, Mapping, memory_file};
+use crate::shared::{Event, Mapping, POSTED_REGION, Posted, PostedWrites, memory_file};
 use crate::{Device, DeviceError, DmaMemory};
 
 /// Region of BAR0, and the index of MSI-X, as VFIO numbers them.
@@ -23,16 +24,19 @@ const FIRST: u64 = 0x1_0000_0000;
 const PAGE: usize = 4_096;
 /// Who waits looks this often whether the other process still lives.
 const LOOK: Duration = Duration::from_millis(50);
-/// Who polls in vain looks once in so many times.
+/// Who polls in vain asks for the time once in so many times.
 const LOOKS: u32 = 256;
 
 /// A card in another process.
 pub struct VfioUserDevice {
     client: Mutex<Client>,
+    posted: Option<Mutex<PostedWrites>>,
     memory: Mutex<HashMap<u64, Mapping>>,
     next: AtomicU64,
     vectors: Vec<Vector>,
     idle: AtomicU32,
+    /// When it was last looked whether the other process lives, ms.
+    looked: AtomicU64,
     start: Instant,
 }
 
@@ -67,12 +71,18 @@ impl VfioUserDevice {
         client
             .set_irqs(MSIX, BY_EVENT, 0, events.len() as u32, &events)
             .map_err(gone)?;
+        let ring = client
+            .region(POSTED_REGION)
+            .and_then(|region| region.file_offset.as_ref());
+        let ring = ring.map(|place| PostedWrites::open(place.file(), place.start()));
         Ok(Self {
+            posted: ring.transpose()?.flatten().map(Mutex::new),
             client: Mutex::new(client),
             memory: Mutex::default(),
             next: AtomicU64::new(FIRST),
             vectors,
             idle: AtomicU32::new(0),
+            looked: AtomicU64::new(0),
             start: Instant::now(),
         })
     }
@@ -106,6 +116,18 @@ unsafe impl Device for VfioUserDevice {
     }
 
     fn write32(&self, offset: u32, value: u32) -> Result<(), DeviceError> {
+        if let Some(ring) = self.posted.as_ref().filter(|_| offset >= DOORBELLS) {
+            let ring = ring.lock().unwrap_or_else(PoisonError::into_inner);
+            match ring.post(offset, value) {
+                Posted::Seen => return Ok(()),
+                Posted::Asleep => {
+                    drop(ring);
+                    let woken = self.client().region_write(POSTED_REGION, 0, &[0; 4]);
+                    return woken.map_err(gone);
+                }
+                Posted::Full => {}
+            }
+        }
         let value = value.to_le_bytes();
         let written = self.client().region_write(BAR0, offset.into(), &value);
         written.map_err(gone)
@@ -163,15 +185,15 @@ unsafe impl Device for VfioUserDevice {
     }
 
     fn idle(&self) -> Result<(), DeviceError> {
-        if self
-            .idle
-            .fetch_add(1, Ordering::Relaxed)
-            .is_multiple_of(LOOKS)
-        {
-            self.look()?;
-        } else {
-            std::thread::yield_now();
+        let count = self.idle.fetch_add(1, Ordering::Relaxed);
+        if count.is_multiple_of(LOOKS) {
+            let now = self.start.elapsed().as_millis() as u64;
+            if now.saturating_sub(self.looked.load(Ordering::Relaxed)) >= LOOK.as_millis() as u64 {
+                self.looked.store(now, Ordering::Relaxed);
+                return self.look();
+            }
         }
+        std::thread::yield_now();
         Ok(())
     }
 }

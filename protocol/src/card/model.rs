@@ -20,7 +20,7 @@ mod send;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::descriptor::Completion;
-use super::regs::{BULK_SHARE, BULK_SHARE_OF_256, BulkCounter, Counter};
+use super::regs::{BULK_SHARE, BULK_SHARE_OF_256, BulkCounter, Counter, STATUS, STATUS_BUSY};
 use crate::roce::{self, Link};
 use crate::xud::{Card, CardConfig, ConfigError, Drop, wire};
 use bar::Registers;
@@ -260,6 +260,20 @@ impl CardModel {
     #[must_use]
     pub fn regions(&self) -> usize {
         self.regions.len()
+    }
+
+    /// Whether nothing happens until a register is written or a frame arrives: no command, no request, no timer.
+    #[must_use]
+    pub fn idle(&self) -> bool {
+        let queues = || self.queues.values();
+        self.out.is_empty()
+            && self.engine.in_flight() == 0
+            && !self.engine.has_answer()
+            && !self.engine.is_landing()
+            && STATUS_BUSY.get(self.read(STATUS.offset.into())) == 0
+            && queues().all(|queue| queue.send.held() == 0 && queue.parked.is_none())
+            && self.bulk_under_way() == [0; 4]
+            && !self.interrupts_wait()
     }
 
     /// Does all that can be done now: messages into memory and their completions, one-sided operations, the command that was written, requests out of

@@ -1,14 +1,14 @@
 //! A simulated card as the driver sees it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tributary_host_driver::shared::{Event, Mapping};
+use tributary_host_driver::shared::{Event, Mapping, PostedWrites};
 use tributary_host_driver::{Counter, Device, DeviceError, DmaMemory};
 use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET};
 
 use super::HostStats;
-use super::world::{Captured, Place, World, set_up_interrupts};
+use super::world::{Captured, Place, Work, World, set_up_interrupts};
 use crate::link::LinkStats;
 
 /// One card of a simulated network. Copies are the same card.
@@ -134,6 +134,51 @@ impl SimDevice {
     /// Pulls the card out: from now on its driver gets errors and its peers hear nothing.
     pub fn remove(&self) {
         self.world().places[self.at].present = false;
+    }
+
+    /// Where its driver in another process posts doorbells.
+    pub(super) fn set_posted(&self, ring: PostedWrites) {
+        self.world().places[self.at].posted = Some(ring);
+    }
+
+    /// A driver of another process asks for something: what it posted before comes first.
+    pub(super) fn catch_up(&self) {
+        let mut world = self.world();
+        world.touch();
+        world.places[self.at].take_posted();
+    }
+
+    /// What a driver that is gone has posted counts no more.
+    pub(super) fn forget_posted(&self) {
+        if let Some(ring) = &self.world().places[self.at].posted {
+            ring.clear();
+        }
+    }
+
+    /// Lets up to so many slots pass, no longer than `turn`; what there is to do then.
+    pub(super) fn turn(&self, slots: u64, turn: Duration) -> Work {
+        let mut world = self.world();
+        let start = Instant::now();
+        for _ in 0..slots {
+            world.step();
+            if start.elapsed() > turn {
+                break;
+            }
+        }
+        world.work()
+    }
+
+    /// Tells all drivers whether time stands still until they wake it; whether it may.
+    pub(super) fn sleep(&self, asleep: bool) -> bool {
+        let world = self.world();
+        let rings = || {
+            world
+                .places
+                .iter()
+                .filter_map(|place| place.posted.as_ref())
+        };
+        rings().for_each(|ring| ring.set_asleep(asleep));
+        rings().all(PostedWrites::is_empty) && world.work() == Work::None
     }
 
     /// Lets so many slots pass.

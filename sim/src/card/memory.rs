@@ -172,10 +172,24 @@ impl Drop for Memory {
 impl HostMemory for Memory {
     fn read(&mut self, iova: u64, into: &mut [u8]) -> Result<(), Unanswered> {
         let from = self.find(iova, into.len())?;
-        for (at, byte) in into.iter_mut().enumerate() {
-            // SAFETY: within the part.
-            *byte = unsafe { AtomicU8::from_ptr(from.add(at)) }.load(Ordering::Relaxed);
+        let (head, rest) = into.split_at_mut(from.align_offset(8).min(into.len()));
+        let bytes = |into: &mut [u8], from: *mut u8| {
+            for (at, byte) in into.iter_mut().enumerate() {
+                // SAFETY: within the part.
+                *byte = unsafe { AtomicU8::from_ptr(from.add(at)) }.load(Ordering::Relaxed);
+            }
+        };
+        bytes(head, from);
+        let mut at = head.len();
+        let mut words = rest.chunks_exact_mut(8);
+        for word in &mut words {
+            // SAFETY: within the part and aligned.
+            let value = unsafe { AtomicU64::from_ptr(from.add(at).cast()) };
+            word.copy_from_slice(&value.load(Ordering::Relaxed).to_ne_bytes());
+            at += 8;
         }
+        // SAFETY: within the part.
+        bytes(words.into_remainder(), unsafe { from.add(at) });
         Ok(())
     }
 

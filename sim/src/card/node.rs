@@ -20,6 +20,11 @@ pub trait Node: Send {
     /// The next frame that leaves.
     fn next_frame(&mut self, now: u64) -> Option<Vec<u8>>;
 
+    /// Whether nothing happens in it until a register is written or a frame arrives; nothing if it cannot tell.
+    fn idle(&self) -> Option<bool> {
+        None
+    }
+
     /// Whether the card kept every rule of its buses so far.
     ///
     /// # Errors
@@ -53,6 +58,10 @@ impl Node for CardModel {
 
     fn next_frame(&mut self, now: u64) -> Option<Vec<u8>> {
         Self::next_frame(self, now)
+    }
+
+    fn idle(&self) -> Option<bool> {
+        Some(Self::idle(self))
     }
 
     fn as_model(&self) -> Option<&CardModel> {

@@ -2,29 +2,35 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use thiserror::Error;
 use tributary_host_driver::Device;
-use tributary_host_driver::shared::{Event, Mapping};
+use tributary_host_driver::shared::{Event, Mapping, POSTED_BYTES, POSTED_REGION, PostedWrites};
 use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET, SIZES, SIZES_QPS, bar0_bytes};
-use vfio_user::{DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion};
+use vfio_user::{
+    DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion, SparseArea,
+};
 
 use super::SimDevice;
+use super::world::Work;
 
-/// Regions and interrupts of a PCI device, as VFIO numbers them.
-const REGIONS: u32 = 9;
+/// Regions and interrupts of a PCI device, as VFIO numbers them; the last region is the ring of doorbells.
+const REGIONS: u32 = POSTED_REGION + 1;
 const BAR0: u32 = 0;
 const CONFIG: u32 = 7;
 const IRQS: u32 = 5;
 const MSIX: u32 = 2;
 /// VFIO_REGION_INFO_FLAG_READ and VFIO_REGION_INFO_FLAG_WRITE.
 const READ_WRITE: u32 = 3;
+/// VFIO_REGION_INFO_FLAG_MMAP.
+const MMAP: u32 = 4;
 /// VFIO_IRQ_INFO_EVENTFD.
 const EVENT: u32 = 1;
 /// Bytes of configuration space.
@@ -34,6 +40,8 @@ const ACCESS_MAX: usize = 8;
 /// Slots that pass at a time, if they take no longer than a turn: registers must get theirs.
 const SLOTS: u64 = 16;
 const TURN: Duration = Duration::from_micros(100);
+/// A network that has nothing to do sleeps so long at most: what needs no driver happens with it.
+const NAP: Duration = Duration::from_millis(2);
 
 /// Why cards cannot be served.
 #[derive(Debug, Error)]
@@ -55,6 +63,7 @@ pub enum ServeError {
 pub struct Served {
     stop: Arc<AtomicBool>,
     clients: Arc<Clients>,
+    calls: Arc<Calls>,
     cards: Vec<(SimDevice, PathBuf)>,
     clock: Option<JoinHandle<()>>,
 }
@@ -86,6 +95,7 @@ pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
     let mut served = Served {
         stop: Arc::default(),
         clients: Arc::default(),
+        calls: Arc::default(),
         cards: Vec::new(),
         clock: None,
     };
@@ -94,19 +104,24 @@ pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
     };
     let clock = first.clone();
     for (device, path) in cards {
-        let server = listen(&device, &path).map_err(|error| ServeError::Listen {
+        let (ring, file) = PostedWrites::create()?;
+        device.set_posted(ring);
+        let server = listen(&device, &path, &file).map_err(|error| ServeError::Listen {
             path: path.clone(),
             error,
         })?;
         served.cards.push((device.clone(), path));
         let stop = Arc::clone(&served.stop);
-        let clients = Arc::clone(&served.clients);
+        let (clients, calls) = (Arc::clone(&served.clients), Arc::clone(&served.calls));
         let thread = std::thread::Builder::new().name("card".to_owned());
         thread.spawn(move || {
+            // Clients are given copies of it.
+            let _file = file;
             while !stop.load(Ordering::Acquire) {
                 let mut backend = Backend {
                     device: device.clone(),
                     clients: Arc::clone(&clients),
+                    calls: Arc::clone(&calls),
                     came: false,
                 };
                 // A client that breaks the protocol loses its connection; the next one may come.
@@ -114,26 +129,63 @@ pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
             }
         })?;
     }
-    let stop = Arc::clone(&served.stop);
+    let (stop, calls) = (Arc::clone(&served.stop), Arc::clone(&served.calls));
     let thread = std::thread::Builder::new().name("network".to_owned());
-    served.clock = Some(thread.spawn(move || {
-        while !stop.load(Ordering::Acquire) {
-            let turn = Instant::now();
-            for _ in 0..SLOTS {
-                clock.run(1);
-                if turn.elapsed() > TURN {
-                    break;
-                }
-            }
-            std::thread::sleep(Duration::from_micros(1));
-        }
-    })?);
+    served.clock = Some(thread.spawn(move || pass_time(&clock, &stop, &calls))?);
     Ok(served)
+}
+
+/// Time of the network: as fast as the machine can while there is something to do.
+fn pass_time(clock: &SimDevice, stop: &AtomicBool, calls: &Calls) {
+    while !stop.load(Ordering::Acquire) {
+        match clock.turn(SLOTS, TURN) {
+            // Who waits for the network must get it.
+            Work::Some if calls.waiting.load(Ordering::Acquire) == 0 => std::thread::yield_now(),
+            Work::Some | Work::Unknown => std::thread::sleep(Duration::from_micros(1)),
+            Work::None => {
+                let seen = calls.count();
+                if clock.sleep(true) {
+                    calls.wait(seen, NAP);
+                }
+                clock.sleep(false);
+            }
+        }
+    }
+}
+
+/// Calls of clients, which wake a network that sleeps.
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: AtomicUsize,
+    count: Mutex<u64>,
+    came: Condvar,
+}
+
+impl Calls {
+    fn count(&self) -> u64 {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call(&self) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.came.notify_all();
+    }
+
+    /// Waits until there are other calls than those that were seen.
+    fn wait(&self, seen: u64, most: Duration) {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        // A lock that somebody broke is as good.
+        drop(
+            self.came
+                .wait_timeout_while(count, most, |count| *count == seen),
+        );
+    }
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
+        self.calls.call();
         for (card, path) in &self.cards {
             card.remove();
             // Wakes who waits for a client; who has one ends with it.
@@ -147,7 +199,7 @@ impl Drop for Served {
     }
 }
 
-fn listen(device: &SimDevice, path: &Path) -> Result<Server, vfio_user::Error> {
+fn listen(device: &SimDevice, path: &Path, posted: &File) -> Result<Server, vfio_user::Error> {
     let irqs = (0..IRQS).map(|index| IrqInfo {
         index,
         flags: if index == MSIX { EVENT } else { 0 },
@@ -171,9 +223,19 @@ fn listen(device: &SimDevice, path: &Path) -> Result<Server, vfio_user::Error> {
         info.size = match index {
             BAR0 => bar0,
             CONFIG => CONFIG_LEN as u64,
+            POSTED_REGION => POSTED_BYTES as u64,
             _ => 0,
         };
         info.flags = if info.size > 0 { READ_WRITE } else { 0 };
+        if index == POSTED_REGION {
+            info.flags |= MMAP;
+            let mut area = SparseArea {
+                area: Default::default(),
+            };
+            area.area.size = info.size;
+            region.sparse_areas.push(area);
+            region.mmap_fd = Some(posted.as_raw_fd());
+        }
         region
     });
     Server::new(path, true, irqs.collect(), regions.collect())
@@ -183,11 +245,22 @@ fn listen(device: &SimDevice, path: &Path) -> Result<Server, vfio_user::Error> {
 struct Backend {
     device: SimDevice,
     clients: Arc<Clients>,
+    calls: Arc<Calls>,
     /// It has asked for something.
     came: bool,
 }
 
 impl Backend {
+    /// Does what was posted, wakes the network, and then what is asked.
+    fn ask<T>(&self, act: impl FnOnce(&SimDevice) -> T) -> T {
+        self.calls.waiting.fetch_add(1, Ordering::AcqRel);
+        self.device.catch_up();
+        let result = act(&self.device);
+        self.calls.waiting.fetch_sub(1, Ordering::AcqRel);
+        self.calls.call();
+        result
+    }
+
     fn note(&mut self) {
         if !std::mem::replace(&mut self.came, true) {
             self.clients.came.fetch_add(1, Ordering::AcqRel);
@@ -198,6 +271,7 @@ impl Backend {
 impl Drop for Backend {
     fn drop(&mut self) {
         // First the card lets go of the memory, then the memory goes.
+        self.device.forget_posted();
         let _ = self.reset();
         self.device.unmap_all();
         if self.came {
@@ -227,12 +301,12 @@ impl ServerBackend for Backend {
                 let offsets = registers(offset, data.len())?;
                 for (offset, place) in offsets.zip(data.chunks_exact_mut(4)) {
                     // A card that is gone reads as ones, as on a bus.
-                    let value = self.device.read32(offset).unwrap_or(u32::MAX);
+                    let value = self.ask(|card| card.read32(offset)).unwrap_or(u32::MAX);
                     place.copy_from_slice(&value.to_le_bytes());
                 }
             }
             // The driver needs nothing from configuration space: the server does what an operating system would.
-            CONFIG => data.fill(0),
+            CONFIG | POSTED_REGION => data.fill(0),
             _ => return Err(bad()),
         }
         Ok(())
@@ -245,11 +319,15 @@ impl ServerBackend for Backend {
                 for (offset, value) in offsets.zip(data.chunks_exact(4)) {
                     let value = u32::from_le_bytes([value[0], value[1], value[2], value[3]]);
                     // Nobody tells a writer of a card that is gone.
-                    let _ = self.device.write32(offset, value);
+                    let _ = self.ask(|card| card.write32(offset, value));
                 }
                 Ok(())
             }
             CONFIG => Ok(()),
+            POSTED_REGION => {
+                self.ask(|_| ());
+                Ok(())
+            }
             _ => Err(bad()),
         }
     }
@@ -264,7 +342,7 @@ impl ServerBackend for Backend {
     ) -> io::Result<()> {
         let file = file.ok_or_else(bad)?;
         let mapping = Mapping::new(&file, offset, size.try_into().map_err(|_| bad())?)?;
-        if self.device.map(address, mapping) {
+        if self.ask(|card| card.map(address, mapping)) {
             Ok(())
         } else {
             Err(bad())
@@ -272,7 +350,7 @@ impl ServerBackend for Backend {
     }
 
     fn dma_unmap(&mut self, _: DmaUnmapFlags, address: u64, size: u64) -> io::Result<()> {
-        if self.device.unmap(address, size) {
+        if self.ask(|card| card.unmap(address, size)) {
             Ok(())
         } else {
             Err(bad())
@@ -280,9 +358,7 @@ impl ServerBackend for Backend {
     }
 
     fn reset(&mut self) -> io::Result<()> {
-        let reset = self
-            .device
-            .write32(CONTROL.offset.into(), CONTROL_RESET.put(1));
+        let reset = self.ask(|card| card.write32(CONTROL.offset.into(), CONTROL_RESET.put(1)));
         reset.map_err(io::Error::other)
     }
 

@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, ensure};
+use tributary_host_driver::shared::PostedWrites;
 use tributary_protocol::card::model::{CardModel, ModelConfig};
-use tributary_protocol::card::regs::{MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, STATUS, STATUS_BUSY};
+use tributary_protocol::card::regs::{
+    DOORBELLS, MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, STATUS, STATUS_BUSY,
+};
 use tributary_protocol::roce;
 
 use super::memory::{MSI, Memory};
@@ -18,6 +21,8 @@ const FRAMES_A_SLOT: usize = 4;
 const PORT_FRAMES: usize = 2;
 /// Looks at a register until the longest reset is over, at 8 clocks each and more.
 const RESET_LOOKS: u32 = 4_000;
+/// Slots for which a network stays awake after something was done: whoever did it is likely to do more.
+const LINGER: u64 = 400;
 /// Bytes on the line around a frame: preamble 8, frame check sequence 4, gap 12.
 const AROUND_FRAME: usize = 24;
 
@@ -68,6 +73,37 @@ pub(super) struct Place {
     pub port_free: f64,
     /// Whether the card can be reached.
     pub present: bool,
+    /// Doorbells that its driver in another process posts.
+    pub posted: Option<PostedWrites>,
+}
+
+impl Place {
+    /// Does the register writes that were posted; whether there were some.
+    pub fn take_posted(&mut self) -> bool {
+        let Some(ring) = &self.posted else {
+            return false;
+        };
+        let mut some = false;
+        while let Some((offset, value)) = ring.take() {
+            // Whatever else a register does goes over the socket.
+            if offset >= DOORBELLS && offset.is_multiple_of(4) {
+                self.node.write32(offset, value);
+            }
+            some = true;
+        }
+        some
+    }
+}
+
+/// What a network has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Something is under way, or was just now.
+    Some,
+    /// Cards that cannot tell may have timers.
+    Unknown,
+    /// Nothing happens before a driver does something.
+    None,
 }
 
 /// A frame at one end of its link.
@@ -86,6 +122,8 @@ pub(super) struct World {
     pub places: Vec<Place>,
     /// Frames at both ends of their links, if they are kept.
     pub captured: Option<Vec<Captured>>,
+    /// The slot in which something was last done.
+    pub active: u64,
     pub slot: u64,
     pub slot_ns: u64,
     pub line_gbps: Option<f64>,
@@ -139,11 +177,13 @@ pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<V
             memory: Memory::new(vectors),
             port_free: 0.0,
             present: true,
+            posted: None,
         });
     }
     let world = Arc::new(Mutex::new(World {
         places,
         captured: None,
+        active: 0,
         slot: 0,
         slot_ns: config.slot_ns,
         line_gbps: config.line_gbps,
@@ -182,12 +222,16 @@ impl World {
         let (slot, now) = (self.slot, self.now_ns());
         self.carry(now);
         for at in 0..self.places.len() {
+            if self.places[at].take_posted() {
+                self.active = slot;
+            }
             for from in 0..self.places.len() {
                 while let Some(frame) = self.places[from]
                     .out
                     .get_mut(at)
                     .and_then(|out| out.receive(slot))
                 {
+                    self.active = slot;
                     self.capture(at, now, &frame);
                     if self.places[at].present {
                         self.places[at].node.receive_frame(&frame, now);
@@ -265,6 +309,25 @@ impl World {
                 at_ns,
                 frame: frame.to_vec(),
             });
+        }
+    }
+
+    /// A driver did something over the socket.
+    pub fn touch(&mut self) {
+        self.active = self.slot;
+    }
+
+    /// What there is to do.
+    pub fn work(&self) -> Work {
+        let there = || self.places.iter().filter(|place| place.present);
+        let idle = there().all(|place| place.node.idle() != Some(false));
+        let flying = (self.places.iter()).any(|place| place.out.iter().any(|l| l.in_flight() > 0));
+        if !idle || flying || self.slot < self.active + LINGER {
+            Work::Some
+        } else if self.fabric.is_none() && there().all(|place| place.node.idle() == Some(true)) {
+            Work::None
+        } else {
+            Work::Unknown
         }
     }
 

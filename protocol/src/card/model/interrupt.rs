@@ -79,6 +79,12 @@ impl CardModel {
         })
     }
 
+    /// Whether an interrupt waits for its pause.
+    pub(super) fn interrupts_wait(&self) -> bool {
+        let mut vectors = self.interrupts.0.iter();
+        vectors.any(|vector| vector.due && !self.silent(vector))
+    }
+
     /// Sends what is due.
     pub(super) fn interrupt(&mut self, memory: &mut dyn HostMemory, now: u64) {
         let clocks = MODERATION_CLOCKS.get(self.registers.get(&MODERATION));

@@ -55,6 +55,11 @@ impl Card {
         !self.answers.is_empty()
     }
 
+    /// Whether something that has arrived is not yet in memory.
+    pub(crate) fn is_landing(&self) -> bool {
+        !self.landing.is_empty() || !self.waiting.is_empty()
+    }
+
     /// The oldest completion of a queue pair; its slot stays taken until [`Self::release`].
     pub(crate) fn take(&mut self, qpn: u32) -> Option<Completion> {
         let qp = self.qps.get_mut(&qpn)?;
