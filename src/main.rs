@@ -6,6 +6,8 @@ mod bench;
 mod cards;
 mod files;
 mod r#gen;
+#[cfg(target_os = "linux")]
+mod mpi;
 mod perf;
 mod plot;
 mod plot_rdmc;
@@ -53,6 +55,9 @@ enum Command {
     /// Give simulated cards to other processes, each behind a vfio-user socket.
     #[cfg(target_os = "linux")]
     Serve(serve::Arguments),
+    /// Run an MPI program, unchanged, over simulated cards.
+    #[cfg(target_os = "linux")]
+    Mpi(mpi::Arguments),
     /// Size and speed of a block on an FPGA, from Yosys and nextpnr.
     Synth(synth_command::Arguments),
 }
@@ -80,6 +85,8 @@ fn main() -> ExitCode {
         Command::Perf(arguments) => perf::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Serve(arguments) => serve::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Mpi(arguments) => mpi::run(&arguments),
         Command::Synth(arguments) => synth_command::run(&arguments),
     };
     match result {

@@ -78,6 +78,7 @@ impl Cluster {
         let places = cards.into_iter().map(|mut node| {
             set_up_interrupts(&mut *node, vectors);
             Place {
+                posted: None,
                 out: Vec::new(),
                 node,
                 memory: Memory::new(vectors),
@@ -86,6 +87,7 @@ impl Cluster {
             }
         });
         let world = Arc::new(Mutex::new(World {
+            active: 0,
             places: places.collect(),
             captured: None,
             slot: 0,

@@ -1,0 +1,281 @@
+//! Layouts of libfabric's C interface, by hand: providers are loaded by libraries of many versions and must not be linked to one.
+//! `tests/abi.rs` compares them with the headers where those are installed.
+
+#![allow(
+    missing_docs,
+    reason = "fields are those of libfabric's headers and manual pages"
+)]
+
+use std::ffi::{c_char, c_int, c_void};
+
+pub const SUCCESS: c_int = 0;
+pub const EIO: c_int = 5;
+pub const EAGAIN: c_int = 11;
+pub const ENOMEM: c_int = 12;
+pub const EINVAL: c_int = 22;
+pub const ENOSYS: c_int = 38;
+pub const ENOMSG: c_int = 42;
+pub const ENODATA: c_int = 61;
+pub const EMSGSIZE: c_int = 90;
+pub const ENODEV: c_int = 19;
+pub const EHOSTUNREACH: c_int = 113;
+pub const ECANCELED: c_int = 125;
+pub const EOTHER: c_int = 256;
+pub const ETOOSMALL: c_int = 257;
+pub const EAVAIL: c_int = 259;
+pub const ETRUNC: c_int = 265;
+
+pub const MSG: u64 = 1 << 1;
+pub const TAGGED: u64 = 1 << 3;
+pub const RECV: u64 = 1 << 10;
+pub const SEND: u64 = 1 << 11;
+pub const REMOTE_CQ_DATA: u64 = 1 << 17;
+pub const PEEK: u64 = 1 << 19;
+pub const COMPLETION: u64 = 1 << 24;
+pub const INJECT: u64 = 1 << 25;
+pub const DELIVERY_COMPLETE: u64 = 1 << 28;
+pub const MATCH_COMPLETE: u64 = 1 << 31;
+pub const LOCAL_COMM: u64 = 1 << 51;
+pub const REMOTE_COMM: u64 = 1 << 52;
+pub const SOURCE: u64 = 1 << 57;
+pub const DISCARD: u64 = 1 << 58;
+pub const DIRECTED_RECV: u64 = 1 << 59;
+pub const CLAIM: u64 = 1 << 59;
+/// Of a bind: only operations that ask for it complete there.
+pub const SELECTIVE_COMPLETION: u64 = 1 << 59;
+
+pub const PROV_SPECIFIC: u32 = 1 << 31;
+pub const ADDR_UNSPEC: u64 = u64::MAX;
+pub const EP_RDM: c_int = 3;
+pub const THREAD_SAFE: c_int = 1;
+pub const PROGRESS_AUTO: c_int = 1;
+pub const RM_ENABLED: c_int = 2;
+pub const AV_TABLE: c_int = 2;
+pub const ORDER_SAS: u64 = 1 << 8;
+pub const TAG_FORMAT: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+
+pub const CLASS_FABRIC: usize = 1;
+pub const CLASS_DOMAIN: usize = 2;
+pub const CLASS_EP: usize = 3;
+pub const CLASS_AV: usize = 11;
+pub const CLASS_EQ: usize = 13;
+pub const CLASS_CQ: usize = 14;
+
+pub const COMMAND_GETOPSFLAG: c_int = 2;
+pub const COMMAND_SETOPSFLAG: c_int = 3;
+pub const COMMAND_ENABLE: c_int = 6;
+
+pub const FORMAT_CONTEXT: c_int = 1;
+pub const FORMAT_MSG: c_int = 2;
+pub const FORMAT_DATA: c_int = 3;
+pub const FORMAT_TAGGED: c_int = 4;
+pub const WAIT_UNSPEC: c_int = 1;
+
+/// A structure of C with public fields.
+macro_rules! layouts {
+    ($($name:ident { $($field:ident: $of:ty),+ $(,)? })+) => {
+        $(
+            #[repr(C)]
+            #[derive(Clone, Copy)]
+            pub struct $name { $(pub $field: $of),+ }
+
+            impl $name {
+                /// Name, bytes, and names and offsets of the fields.
+                pub const LAYOUT: (&str, usize, &[(&str, usize)]) = (
+                    stringify!($name),
+                    size_of::<$name>(),
+                    &[$((stringify!($field), std::mem::offset_of!($name, $field))),+],
+                );
+            }
+        )+
+
+        /// Of all structures.
+        pub const LAYOUTS: &[(&str, usize, &[(&str, usize)])] = &[$($name::LAYOUT),+];
+    };
+}
+
+/// A function that is not there.
+pub type Missing = *const c_void;
+type Fid = *mut fid;
+
+#[allow(non_camel_case_types, reason = "names of C")]
+mod types {
+    use super::*;
+
+    layouts! {
+        fid { fclass: usize, context: *mut c_void, ops: *const fi_ops }
+        fi_ops {
+            size: usize,
+            close: Option<unsafe extern "C" fn(Fid) -> c_int>,
+            bind: Option<unsafe extern "C" fn(Fid, Fid, u64) -> c_int>,
+            control: Option<unsafe extern "C" fn(Fid, c_int, *mut c_void) -> c_int>,
+            ops_open: Missing,
+            tostr: Missing,
+            ops_set: Missing,
+        }
+        fi_tx_attr {
+            caps: u64, mode: u64, op_flags: u64, msg_order: u64, comp_order: u64,
+            inject_size: usize, size: usize, iov_limit: usize, rma_iov_limit: usize, tclass: u32,
+        }
+        fi_rx_attr {
+            caps: u64, mode: u64, op_flags: u64, msg_order: u64, comp_order: u64,
+            total_buffered_recv: usize, size: usize, iov_limit: usize,
+        }
+        fi_ep_attr {
+            r#type: c_int, protocol: u32, protocol_version: u32, max_msg_size: usize, msg_prefix_size: usize,
+            max_order_raw_size: usize, max_order_war_size: usize, max_order_waw_size: usize,
+            mem_tag_format: u64, tx_ctx_cnt: usize, rx_ctx_cnt: usize, auth_key_size: usize, auth_key: *mut u8,
+        }
+        fi_domain_attr {
+            domain: Fid, name: *mut c_char, threading: c_int, control_progress: c_int, data_progress: c_int,
+            resource_mgmt: c_int, av_type: c_int, mr_mode: c_int, mr_key_size: usize, cq_data_size: usize,
+            cq_cnt: usize, ep_cnt: usize, tx_ctx_cnt: usize, rx_ctx_cnt: usize, max_ep_tx_ctx: usize,
+            max_ep_rx_ctx: usize, max_ep_stx_ctx: usize, max_ep_srx_ctx: usize, cntr_cnt: usize,
+            mr_iov_limit: usize, caps: u64, mode: u64, auth_key: *mut u8, auth_key_size: usize,
+            max_err_data: usize, mr_cnt: usize, tclass: u32,
+        }
+        fi_fabric_attr {
+            fabric: Fid, name: *mut c_char, prov_name: *mut c_char, prov_version: u32, api_version: u32,
+        }
+        fi_info {
+            next: *mut fi_info, caps: u64, mode: u64, addr_format: u32, src_addrlen: usize, dest_addrlen: usize,
+            src_addr: *mut c_void, dest_addr: *mut c_void, handle: Fid, tx_attr: *mut fi_tx_attr,
+            rx_attr: *mut fi_rx_attr, ep_attr: *mut fi_ep_attr, domain_attr: *mut fi_domain_attr,
+            fabric_attr: *mut fi_fabric_attr, nic: *mut c_void,
+        }
+        fi_context { internal: [*mut c_void; 4] }
+        fi_provider {
+            version: u32, fi_version: u32, context: fi_context, name: *const c_char,
+            getinfo: unsafe extern "C" fn(u32, *const c_char, *const c_char, u64, *const fi_info, *mut *mut fi_info) -> c_int,
+            fabric: unsafe extern "C" fn(*mut fi_fabric_attr, *mut *mut fid_fabric, *mut c_void) -> c_int,
+            cleanup: unsafe extern "C" fn(),
+        }
+        fid_fabric { fid: fid, ops: *const fi_ops_fabric, api_version: u32 }
+        fi_ops_fabric {
+            size: usize,
+            domain: unsafe extern "C" fn(*mut fid_fabric, *mut fi_info, *mut *mut fid_domain, *mut c_void) -> c_int,
+            passive_ep: unsafe extern "C" fn() -> c_int,
+            eq_open: unsafe extern "C" fn(*mut fid_fabric, *mut c_void, *mut *mut fid_eq, *mut c_void) -> c_int,
+            wait_open: unsafe extern "C" fn() -> c_int,
+            trywait: unsafe extern "C" fn() -> c_int,
+            domain2: Missing,
+        }
+        fid_domain { fid: fid, ops: *const fi_ops_domain, mr: *const fi_ops_mr }
+        fi_ops_mr {
+            size: usize, reg: unsafe extern "C" fn() -> c_int, regv: unsafe extern "C" fn() -> c_int,
+            regattr: unsafe extern "C" fn() -> c_int,
+        }
+        fi_ops_domain {
+            size: usize,
+            av_open: unsafe extern "C" fn(*mut fid_domain, *mut c_void, *mut *mut fid_av, *mut c_void) -> c_int,
+            cq_open: unsafe extern "C" fn(*mut fid_domain, *mut fi_cq_attr, *mut *mut fid_cq, *mut c_void) -> c_int,
+            endpoint: unsafe extern "C" fn(*mut fid_domain, *mut fi_info, *mut *mut fid_ep, *mut c_void) -> c_int,
+            scalable_ep: unsafe extern "C" fn() -> c_int,
+            cntr_open: unsafe extern "C" fn() -> c_int,
+            poll_open: unsafe extern "C" fn() -> c_int,
+            stx_ctx: unsafe extern "C" fn() -> c_int,
+            srx_ctx: unsafe extern "C" fn() -> c_int,
+            query_atomic: Missing,
+            query_collective: Missing,
+            endpoint2: Missing,
+        }
+        fid_av { fid: fid, ops: *const fi_ops_av }
+        fi_ops_av {
+            size: usize,
+            insert: unsafe extern "C" fn(*mut fid_av, *const c_void, usize, *mut u64, u64, *mut c_void) -> c_int,
+            insertsvc: unsafe extern "C" fn() -> c_int,
+            insertsym: unsafe extern "C" fn() -> c_int,
+            remove: unsafe extern "C" fn(*mut fid_av, *mut u64, usize, u64) -> c_int,
+            lookup: unsafe extern "C" fn(*mut fid_av, u64, *mut c_void, *mut usize) -> c_int,
+            straddr: unsafe extern "C" fn(*mut fid_av, *const c_void, *mut c_char, *mut usize) -> *const c_char,
+            av_set: Missing,
+        }
+        fi_cq_attr {
+            size: usize, flags: u64, format: c_int, wait_obj: c_int, signaling_vector: c_int, wait_cond: c_int,
+            wait_set: *mut c_void,
+        }
+        fi_cq_tagged_entry { op_context: *mut c_void, flags: u64, len: usize, buf: *mut c_void, data: u64, tag: u64 }
+        fi_cq_err_entry {
+            op_context: *mut c_void, flags: u64, len: usize, buf: *mut c_void, data: u64, tag: u64, olen: usize,
+            err: c_int, prov_errno: c_int, err_data: *mut c_void, err_data_size: usize,
+        }
+        fid_eq { fid: fid, ops: *const fi_ops_eq }
+        fi_ops_eq {
+            size: usize,
+            read: unsafe extern "C" fn() -> isize,
+            readerr: unsafe extern "C" fn() -> isize,
+            write: unsafe extern "C" fn() -> isize,
+            sread: unsafe extern "C" fn() -> isize,
+            strerror: unsafe extern "C" fn() -> *const c_char,
+        }
+        fid_cq { fid: fid, ops: *const fi_ops_cq }
+        fi_ops_cq {
+            size: usize,
+            read: unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize) -> isize,
+            readfrom: unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize, *mut u64) -> isize,
+            readerr: unsafe extern "C" fn(*mut fid_cq, *mut fi_cq_err_entry, u64) -> isize,
+            sread: unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize, *const c_void, c_int) -> isize,
+            sreadfrom: unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize, *mut u64, *const c_void, c_int) -> isize,
+            signal: unsafe extern "C" fn() -> c_int,
+            strerror: unsafe extern "C" fn(*mut fid_cq, c_int, *const c_void, *mut c_char, usize) -> *const c_char,
+        }
+        fid_ep {
+            fid: fid, ops: *const fi_ops_ep, cm: *const fi_ops_cm, msg: *const fi_ops_msg, rma: Missing,
+            tagged: *const fi_ops_tagged, atomic: Missing, collective: Missing,
+        }
+        fi_ops_ep {
+            size: usize,
+            cancel: unsafe extern "C" fn(Fid, *mut c_void) -> isize,
+            getopt: unsafe extern "C" fn() -> c_int,
+            setopt: unsafe extern "C" fn() -> c_int,
+            tx_ctx: unsafe extern "C" fn() -> c_int,
+            rx_ctx: unsafe extern "C" fn() -> c_int,
+            rx_size_left: unsafe extern "C" fn() -> isize,
+            tx_size_left: unsafe extern "C" fn() -> isize,
+        }
+        fi_ops_cm {
+            size: usize,
+            setname: unsafe extern "C" fn() -> c_int,
+            getname: unsafe extern "C" fn(Fid, *mut c_void, *mut usize) -> c_int,
+            getpeer: unsafe extern "C" fn() -> c_int,
+            connect: unsafe extern "C" fn() -> c_int,
+            listen: unsafe extern "C" fn() -> c_int,
+            accept: unsafe extern "C" fn() -> c_int,
+            reject: unsafe extern "C" fn() -> c_int,
+            shutdown: unsafe extern "C" fn() -> c_int,
+            join: unsafe extern "C" fn() -> c_int,
+        }
+        fi_msg {
+            msg_iov: *const libc::iovec, desc: *mut *mut c_void, iov_count: usize, addr: u64, context: *mut c_void, data: u64,
+        }
+        fi_msg_tagged {
+            msg_iov: *const libc::iovec, desc: *mut *mut c_void, iov_count: usize, addr: u64, tag: u64, ignore: u64,
+            context: *mut c_void, data: u64,
+        }
+        fi_ops_msg {
+            size: usize,
+            recv: unsafe extern "C" fn(*mut fid_ep, *mut c_void, usize, *mut c_void, u64, *mut c_void) -> isize,
+            recvv: unsafe extern "C" fn(*mut fid_ep, *const libc::iovec, *mut *mut c_void, usize, u64, *mut c_void) -> isize,
+            recvmsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg, u64) -> isize,
+            send: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, *mut c_void) -> isize,
+            sendv: unsafe extern "C" fn(*mut fid_ep, *const libc::iovec, *mut *mut c_void, usize, u64, *mut c_void) -> isize,
+            sendmsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg, u64) -> isize,
+            inject: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, u64) -> isize,
+            senddata: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, u64, *mut c_void) -> isize,
+            injectdata: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, u64, u64) -> isize,
+        }
+        fi_ops_tagged {
+            size: usize,
+            recv: unsafe extern "C" fn(*mut fid_ep, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize,
+            recvv: unsafe extern "C" fn(*mut fid_ep, *const libc::iovec, *mut *mut c_void, usize, u64, u64, u64, *mut c_void) -> isize,
+            recvmsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_tagged, u64) -> isize,
+            send: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, u64, *mut c_void) -> isize,
+            sendv: unsafe extern "C" fn(*mut fid_ep, *const libc::iovec, *mut *mut c_void, usize, u64, u64, *mut c_void) -> isize,
+            sendmsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_tagged, u64) -> isize,
+            inject: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, u64, u64) -> isize,
+            senddata: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize,
+            injectdata: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, u64, u64, u64) -> isize,
+        }
+    }
+}
+pub use types::*;

@@ -1,0 +1,115 @@
+//! A domain: one card of this process.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::endpoint::EndpointPort;
+use super::*;
+use crate::card::Card;
+
+#[repr(C)]
+pub struct Domain {
+    pub fid: fid_domain,
+    pub inner: Arc<Inner>,
+}
+
+/// What endpoints and queues of a domain share.
+pub struct Inner {
+    pub card: Card,
+    ports: Mutex<Vec<Arc<EndpointPort>>>,
+}
+
+impl Inner {
+    pub fn add(&self, port: Arc<EndpointPort>) {
+        self.ports
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(port);
+    }
+
+    pub fn remove(&self, port: &Arc<EndpointPort>) {
+        let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        ports.retain(|other| !Arc::ptr_eq(other, port));
+    }
+
+    /// Works for all endpoints.
+    pub fn progress(&self) {
+        let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        for port in ports.iter() {
+            port.progress();
+        }
+    }
+}
+
+static FID: Shared<fi_ops> = Shared(fid_ops(close));
+static MR: Shared<fi_ops_mr> = Shared(fi_ops_mr {
+    size: size_of::<fi_ops_mr>(),
+    reg: none,
+    regv: none,
+    regattr: none,
+});
+static OPS: Shared<fi_ops_domain> = Shared(fi_ops_domain {
+    size: size_of::<fi_ops_domain>(),
+    av_open: address::open,
+    cq_open: queue::open,
+    endpoint: endpoint::open,
+    scalable_ep: none,
+    cntr_open: none,
+    poll_open: none,
+    stx_ctx: none,
+    srx_ctx: none,
+    query_atomic: std::ptr::null(),
+    query_collective: std::ptr::null(),
+    endpoint2: std::ptr::null(),
+});
+
+/// Tells the user what no error number can.
+pub fn complain(what: &str) {
+    eprintln!("tributary: {what}");
+}
+
+pub unsafe extern "C" fn open(
+    _: *mut fid_fabric,
+    _: *mut fi_info,
+    out: *mut *mut fid_domain,
+    context: *mut c_void,
+) -> c_int {
+    call(|| {
+        let Some(folder) = folder() else {
+            complain(&format!("{SOCKETS} does not name a folder of sockets"));
+            return -ENODEV;
+        };
+        let card = match Card::claim(&folder) {
+            Ok(card) => card,
+            Err(error) => {
+                complain(&error);
+                return -ENODEV;
+            }
+        };
+        let domain = Domain {
+            fid: fid_domain {
+                fid: fid {
+                    fclass: CLASS_DOMAIN,
+                    context,
+                    ops: &FID.0,
+                },
+                ops: &OPS.0,
+                mr: &MR.0,
+            },
+            inner: Arc::new(Inner {
+                card,
+                ports: Mutex::default(),
+            }),
+        };
+        // SAFETY: the caller gives a place.
+        unsafe { out.write(Box::into_raw(Box::new(domain)).cast()) };
+        SUCCESS
+    })
+}
+
+unsafe extern "C" fn close(fid: *mut fid) -> c_int {
+    call(|| {
+        // SAFETY: made by `open`, closed once.
+        drop(unsafe { Box::from_raw(fid.cast::<Domain>()) });
+        SUCCESS
+    })
+}

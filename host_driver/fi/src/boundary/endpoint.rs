@@ -1,0 +1,644 @@
+//! Endpoints: messages with and without tags.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::address::{Av, Table, put};
+use super::domain::{Domain, Inner, complain};
+use super::queue::{Cq, Entry, Queue};
+use super::*;
+use crate::card::{Core, Port};
+use crate::engine::{Done, EAGER, Failure, Label, Want};
+
+/// Names a folder in which every endpoint leaves a file when it is closed: messages sent, bytes, of these long messages, packets
+/// that were sent again.
+const STATISTICS: &str = "TRIBUTARY_STATISTICS";
+
+/// What an operation is to the program.
+#[derive(Clone, PartialEq)]
+struct Op {
+    context: usize,
+    /// Where its memory begins.
+    buffer: usize,
+    tagged: bool,
+    /// The program wants to be told if it ends well.
+    told: bool,
+}
+
+/// An endpoint on the card.
+pub struct EndpointPort {
+    port: Arc<Port<Op, UserMemory>>,
+    queues: Arc<Queues>,
+}
+
+/// Where the program is told of ends.
+#[derive(Default)]
+struct Queues {
+    send: OnceLock<(Arc<Queue>, bool)>,
+    receive: OnceLock<(Arc<Queue>, bool)>,
+    table: OnceLock<Arc<Table>>,
+    /// The card has failed, and what was under way has ended.
+    failed: Mutex<bool>,
+}
+
+impl Queues {
+    fn tell(&self, core: &mut Core<Op, UserMemory>) {
+        if let Some(why) = &core.failed {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if !std::mem::replace(&mut *failed, true) {
+                complain(&format!("the card has failed: {why}"));
+                core.engine.fail();
+            }
+        }
+        while let Some(done) = core.engine.take() {
+            self.one(done);
+        }
+    }
+
+    fn one(&self, done: Done<Op>) {
+        let side = if done.receive {
+            &self.receive
+        } else {
+            &self.send
+        };
+        let Some((queue, _)) = side.get() else { return };
+        if done.failure.is_none() && !done.op.told {
+            return;
+        }
+        let kind = if done.op.tagged { TAGGED } else { MSG };
+        let data = if done.label.data.is_some() && done.receive {
+            REMOTE_CQ_DATA
+        } else {
+            0
+        };
+        let error = done.failure.map(|failure| match failure {
+            Failure::Truncated(over) => (ETRUNC, over),
+            Failure::Canceled => (ECANCELED, 0),
+            Failure::Peer => (EHOSTUNREACH, 0),
+            Failure::NoMessage => (ENOMSG, 0),
+        });
+        let table = self.table.get();
+        queue.push(Entry {
+            entry: fi_cq_tagged_entry {
+                op_context: done.op.context as *mut c_void,
+                flags: kind | data | if done.receive { RECV } else { SEND },
+                len: done.length,
+                buf: done.op.buffer as *mut c_void,
+                data: done.label.data.unwrap_or(0),
+                tag: done.label.tag.unwrap_or(0),
+            },
+            from: table.map_or(ADDR_UNSPEC, |table| table.place(done.from)),
+            error,
+        });
+    }
+}
+
+impl EndpointPort {
+    pub fn progress(&self) {
+        let mut core = self.port.enter();
+        core.progress();
+        self.queues.tell(&mut core);
+    }
+}
+
+#[repr(C)]
+struct Ep {
+    fid: fid_ep,
+    domain: Arc<Inner>,
+    end: Arc<EndpointPort>,
+    /// A source counts only for programs that asked for it.
+    directed: bool,
+    tx_flags: u64,
+    rx_flags: u64,
+}
+
+static FID: Shared<fi_ops> = Shared(fi_ops {
+    size: size_of::<fi_ops>(),
+    close: Some(close),
+    bind: Some(bind),
+    control: Some(control),
+    ops_open: std::ptr::null(),
+    tostr: std::ptr::null(),
+    ops_set: std::ptr::null(),
+});
+static OPS: Shared<fi_ops_ep> = Shared(fi_ops_ep {
+    size: size_of::<fi_ops_ep>(),
+    cancel,
+    getopt: none,
+    setopt: none,
+    tx_ctx: none,
+    rx_ctx: none,
+    rx_size_left: none_size,
+    tx_size_left: none_size,
+});
+static CM: Shared<fi_ops_cm> = Shared(fi_ops_cm {
+    size: size_of::<fi_ops_cm>(),
+    setname: none,
+    getname,
+    getpeer: none,
+    connect: none,
+    listen: none,
+    accept: none,
+    reject: none,
+    shutdown: none,
+    join: none,
+});
+static MESSAGES: Shared<fi_ops_msg> = Shared(fi_ops_msg {
+    size: size_of::<fi_ops_msg>(),
+    recv,
+    recvv,
+    recvmsg,
+    send,
+    sendv,
+    sendmsg,
+    inject,
+    senddata,
+    injectdata,
+});
+static TAGGED_MESSAGES: Shared<fi_ops_tagged> = Shared(fi_ops_tagged {
+    size: size_of::<fi_ops_tagged>(),
+    recv: trecv,
+    recvv: trecvv,
+    recvmsg: trecvmsg,
+    send: tsend,
+    sendv: tsendv,
+    sendmsg: tsendmsg,
+    inject: tinject,
+    senddata: tsenddata,
+    injectdata: tinjectdata,
+});
+
+pub unsafe extern "C" fn open(
+    domain: *mut fid_domain,
+    info: *mut fi_info,
+    out: *mut *mut fid_ep,
+    context: *mut c_void,
+) -> c_int {
+    call(|| {
+        // SAFETY: a domain of this provider and an `fi_info` of libfabric.
+        let (domain, caps, tx_flags, rx_flags) = unsafe {
+            let info = &*info;
+            let tx = info.tx_attr.as_ref().map_or(0, |attr| attr.op_flags);
+            let rx = info.rx_attr.as_ref().map_or(0, |attr| attr.op_flags);
+            (&(*domain.cast::<Domain>()).inner, info.caps, tx, rx)
+        };
+        let queues: Arc<Queues> = Arc::default();
+        let told = Arc::clone(&queues);
+        let port = match Port::new(&domain.card, move |core| told.tell(core)) {
+            Ok(port) => port,
+            Err(error) => {
+                complain(&error);
+                return -ENODEV;
+            }
+        };
+        let end = Arc::new(EndpointPort { port, queues });
+        let ep = Ep {
+            fid: fid_ep {
+                fid: fid {
+                    fclass: CLASS_EP,
+                    context,
+                    ops: &FID.0,
+                },
+                ops: &OPS.0,
+                cm: &CM.0,
+                msg: &MESSAGES.0,
+                rma: std::ptr::null(),
+                tagged: &TAGGED_MESSAGES.0,
+                atomic: std::ptr::null(),
+                collective: std::ptr::null(),
+            },
+            domain: Arc::clone(domain),
+            end,
+            directed: caps & DIRECTED_RECV != 0,
+            tx_flags,
+            rx_flags,
+        };
+        // SAFETY: the caller gives a place.
+        unsafe { out.write(Box::into_raw(Box::new(ep)).cast()) };
+        SUCCESS
+    })
+}
+
+unsafe extern "C" fn bind(of: *mut fid, other: *mut fid, flags: u64) -> c_int {
+    call(|| {
+        // SAFETY: an endpoint of this provider and something to bind to it, whose class says what it is.
+        unsafe {
+            let ep = &*of.cast::<Ep>();
+            let queues = &ep.end.queues;
+            let bound = match (*other).fclass {
+                CLASS_CQ => {
+                    let queue = &(*other.cast::<Cq>()).queue;
+                    let entry = || (Arc::clone(queue), flags & SELECTIVE_COMPLETION != 0);
+                    (flags & SEND == 0 || queues.send.set(entry()).is_ok())
+                        && (flags & RECV == 0 || queues.receive.set(entry()).is_ok())
+                }
+                CLASS_AV => {
+                    let table = Arc::clone(&(*other.cast::<Av>()).table);
+                    queues.table.set(table).is_ok()
+                }
+                // Nothing ever happens there.
+                CLASS_EQ => true,
+                _ => return -ENOSYS,
+            };
+            if bound { SUCCESS } else { -EINVAL }
+        }
+    })
+}
+
+unsafe extern "C" fn control(of: *mut fid, command: c_int, argument: *mut c_void) -> c_int {
+    call(|| {
+        // SAFETY: an endpoint of this provider; the argument is what the command says.
+        unsafe {
+            let ep = &mut *of.cast::<Ep>();
+            match command {
+                COMMAND_ENABLE => {
+                    if ep.end.queues.table.get().is_none() {
+                        return -EINVAL;
+                    }
+                    ep.domain.add(Arc::clone(&ep.end));
+                }
+                COMMAND_GETOPSFLAG => {
+                    let flags = argument.cast::<u64>();
+                    flags.write(if *flags & SEND != 0 {
+                        ep.tx_flags
+                    } else {
+                        ep.rx_flags
+                    });
+                }
+                COMMAND_SETOPSFLAG => {
+                    let flags = argument.cast::<u64>().read();
+                    if flags & SEND != 0 {
+                        ep.tx_flags = flags & !SEND;
+                    } else {
+                        ep.rx_flags = flags & !RECV;
+                    }
+                }
+                _ => return -ENOSYS,
+            }
+        }
+        SUCCESS
+    })
+}
+
+unsafe extern "C" fn close(of: *mut fid) -> c_int {
+    call(|| {
+        // SAFETY: made by `open`, closed once.
+        let ep = unsafe { Box::from_raw(of.cast::<Ep>()) };
+        let (counts, resent) = ep.end.port.close();
+        ep.domain.remove(&ep.end);
+        if let Some(folder) = std::env::var_os(STATISTICS) {
+            let name = format!("{}-{}", std::process::id(), ep.end.port.own());
+            let text = format!(
+                "{} {} {} {resent}\n",
+                counts.sent, counts.bytes, counts.long
+            );
+            // Whoever wants figures of a program does without those that cannot be written.
+            let _ = std::fs::write(std::path::Path::new(&folder).join(name), text);
+        }
+        SUCCESS
+    })
+}
+
+unsafe extern "C" fn getname(of: *mut fid, to: *mut c_void, length: *mut usize) -> c_int {
+    call(|| {
+        // SAFETY: an endpoint of this provider, and so much room.
+        let ep = unsafe { &*of.cast::<Ep>() };
+        // SAFETY: as above.
+        let whole = unsafe { put(ep.end.port.own(), to, length) };
+        if whole { SUCCESS } else { -ETOOSMALL }
+    })
+}
+
+unsafe extern "C" fn cancel(of: *mut fid, context: *mut c_void) -> isize {
+    size(|| {
+        // SAFETY: an endpoint of this provider.
+        let ep = unsafe { &*of.cast::<Ep>() };
+        let mut core = ep.end.port.enter();
+        core.engine.cancel(|op| op.context == context as usize);
+        ep.end.queues.tell(&mut core);
+        0
+    })
+}
+
+/// A send as every call describes it.
+struct Send<'a> {
+    memory: UserMemory,
+    to: u64,
+    label: Label,
+    context: *mut c_void,
+    /// Nothing for injects, of which nobody is told.
+    flags: Option<&'a u64>,
+}
+
+impl Ep {
+    fn send(&self, send: Send<'_>) -> isize {
+        let queues = &self.end.queues;
+        let Some(to) = queues.table.get().and_then(|table| table.address(send.to)) else {
+            return -(EINVAL as isize);
+        };
+        let mut core = self.end.port.enter();
+        if core.failed.is_some() {
+            return -(EIO as isize);
+        }
+        let selective = queues.send.get().is_some_and(|(_, selective)| *selective);
+        let flags = send.flags.copied();
+        let op = Op {
+            context: send.context as usize,
+            buffer: 0,
+            tagged: send.label.tag.is_some(),
+            told: flags.is_some_and(|flags| !selective || flags & COMPLETION != 0),
+        };
+        let matched = flags.is_some_and(|f| f & (DELIVERY_COMPLETE | MATCH_COMPLETE) != 0);
+        let inject = flags.is_none_or(|flags| flags & INJECT != 0);
+        if inject && crate::engine::Memory::length(&send.memory) > EAGER {
+            return -(EMSGSIZE as isize);
+        }
+        if core
+            .engine
+            .send(to, send.label, send.memory, Some(op), matched)
+            .is_err()
+        {
+            core.progress();
+            queues.tell(&mut core);
+            return -(EAGAIN as isize);
+        }
+        core.push();
+        queues.tell(&mut core);
+        0
+    }
+
+    fn receive(
+        &self,
+        memory: UserMemory,
+        from: u64,
+        tag: Option<(u64, u64)>,
+        context: *mut c_void,
+        flags: u64,
+    ) -> isize {
+        let queues = &self.end.queues;
+        let directed = self.directed && from != ADDR_UNSPEC;
+        let from = directed
+            .then(|| queues.table.get()?.address(from))
+            .flatten();
+        if directed && from.is_none() {
+            return -(EINVAL as isize);
+        }
+        let mut core = self.end.port.enter();
+        if core.failed.is_some() {
+            return -(EIO as isize);
+        }
+        let selective = (queues.receive.get()).is_some_and(|(_, selective)| *selective);
+        let op = Op {
+            context: context as usize,
+            buffer: memory.pointer() as usize,
+            tagged: tag.is_some(),
+            told: !selective || flags & COMPLETION != 0,
+        };
+        let want = Want { from, tag };
+        let discard = flags & DISCARD != 0;
+        let claim = flags & CLAIM != 0 && tag.is_some();
+        if flags & PEEK != 0 {
+            core.progress();
+            let claim = claim.then_some(context as usize);
+            core.engine.peek(want, op, claim, discard);
+        } else if claim {
+            if !core
+                .engine
+                .receive_claimed(context as usize, memory, op, discard)
+            {
+                return -(EINVAL as isize);
+            }
+        } else {
+            core.engine.receive(want, memory, op);
+        }
+        if core.engine.waits() {
+            core.push();
+        }
+        queues.tell(&mut core);
+        0
+    }
+}
+
+/// # Safety
+/// An endpoint of this provider.
+unsafe fn of<'a>(ep: *mut fid_ep) -> &'a Ep {
+    // SAFETY: as the caller says.
+    unsafe { &*ep.cast::<Ep>() }
+}
+
+fn label(tag: Option<u64>, data: Option<u64>) -> Label {
+    Label { tag, data }
+}
+
+unsafe extern "C" fn recv(
+    ep: *mut fid_ep,
+    buffer: *mut c_void,
+    length: usize,
+    _: *mut c_void,
+    from: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: as libfabric's contract says; of all calls that follow, too.
+    let ep = unsafe { of(ep) };
+    size(|| {
+        ep.receive(
+            UserMemory::new(buffer, length),
+            from,
+            None,
+            context,
+            ep.rx_flags,
+        )
+    })
+}
+
+unsafe extern "C" fn recvv(
+    ep: *mut fid_ep,
+    list: *const libc::iovec,
+    _: *mut *mut c_void,
+    count: usize,
+    from: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: as above.
+    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
+    size(|| ep.receive(memory, from, None, context, ep.rx_flags))
+}
+
+unsafe extern "C" fn recvmsg(ep: *mut fid_ep, message: *const fi_msg, flags: u64) -> isize {
+    // SAFETY: as above.
+    let (ep, m, memory) = unsafe {
+        let m = &*message;
+        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
+    };
+    size(|| ep.receive(memory, m.addr, None, m.context, flags))
+}
+
+unsafe extern "C" fn trecv(
+    ep: *mut fid_ep,
+    buffer: *mut c_void,
+    length: usize,
+    _: *mut c_void,
+    from: u64,
+    tag: u64,
+    ignore: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: as above.
+    let ep = unsafe { of(ep) };
+    let tag = Some((tag, ignore));
+    size(|| {
+        ep.receive(
+            UserMemory::new(buffer, length),
+            from,
+            tag,
+            context,
+            ep.rx_flags,
+        )
+    })
+}
+
+unsafe extern "C" fn trecvv(
+    ep: *mut fid_ep,
+    list: *const libc::iovec,
+    _: *mut *mut c_void,
+    count: usize,
+    from: u64,
+    tag: u64,
+    ignore: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: as above.
+    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
+    size(|| ep.receive(memory, from, Some((tag, ignore)), context, ep.rx_flags))
+}
+
+unsafe extern "C" fn trecvmsg(ep: *mut fid_ep, message: *const fi_msg_tagged, flags: u64) -> isize {
+    // SAFETY: as above.
+    let (ep, m, memory) = unsafe {
+        let m = &*message;
+        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
+    };
+    size(|| ep.receive(memory, m.addr, Some((m.tag, m.ignore)), m.context, flags))
+}
+
+/// Sends whose arguments stand in the call.
+macro_rules! sends {
+    ($($name:ident($($argument:ident: $of:ty),*) to $to:expr, tag $tag:expr, data $data:expr, context $context:expr, flags $flags:expr;)+) => {
+        $(
+            unsafe extern "C" fn $name(
+                ep: *mut fid_ep,
+                buffer: *const c_void,
+                length: usize,
+                $($argument: $of),*
+            ) -> isize {
+                // SAFETY: as above.
+                let ep = unsafe { of(ep) };
+                let flags: for<'a> fn(&'a Ep) -> Option<&'a u64> = $flags;
+                size(|| ep.send(Send {
+                    memory: UserMemory::new(buffer.cast_mut(), length),
+                    to: $to,
+                    label: label($tag, $data),
+                    context: $context,
+                    flags: flags(ep),
+                }))
+            }
+        )+
+    };
+}
+
+sends! {
+    send(_desc: *mut c_void, to: u64, context: *mut c_void) to to, tag None, data None, context context, flags |ep| Some(&ep.tx_flags);
+    senddata(_desc: *mut c_void, data: u64, to: u64, context: *mut c_void) to to, tag None, data Some(data), context context, flags |ep| Some(&ep.tx_flags);
+    inject(to: u64) to to, tag None, data None, context std::ptr::null_mut(), flags |_| None;
+    injectdata(data: u64, to: u64) to to, tag None, data Some(data), context std::ptr::null_mut(), flags |_| None;
+    tsend(_desc: *mut c_void, to: u64, tag: u64, context: *mut c_void) to to, tag Some(tag), data None, context context, flags |ep| Some(&ep.tx_flags);
+    tsenddata(_desc: *mut c_void, data: u64, to: u64, tag: u64, context: *mut c_void) to to, tag Some(tag), data Some(data), context context, flags |ep| Some(&ep.tx_flags);
+    tinject(to: u64, tag: u64) to to, tag Some(tag), data None, context std::ptr::null_mut(), flags |_| None;
+    tinjectdata(data: u64, to: u64, tag: u64) to to, tag Some(tag), data Some(data), context std::ptr::null_mut(), flags |_| None;
+}
+
+unsafe extern "C" fn sendv(
+    ep: *mut fid_ep,
+    list: *const libc::iovec,
+    _: *mut *mut c_void,
+    count: usize,
+    to: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: as above.
+    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
+    let (label, flags) = (label(None, None), Some(&ep.tx_flags));
+    size(|| {
+        ep.send(Send {
+            memory,
+            to,
+            label,
+            context,
+            flags,
+        })
+    })
+}
+
+unsafe extern "C" fn tsendv(
+    ep: *mut fid_ep,
+    list: *const libc::iovec,
+    _: *mut *mut c_void,
+    count: usize,
+    to: u64,
+    tag: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: as above.
+    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
+    let (label, flags) = (label(Some(tag), None), Some(&ep.tx_flags));
+    size(|| {
+        ep.send(Send {
+            memory,
+            to,
+            label,
+            context,
+            flags,
+        })
+    })
+}
+
+fn data_of(flags: u64, data: u64) -> Option<u64> {
+    (flags & REMOTE_CQ_DATA != 0).then_some(data)
+}
+
+unsafe extern "C" fn sendmsg(ep: *mut fid_ep, message: *const fi_msg, flags: u64) -> isize {
+    // SAFETY: as above.
+    let (ep, m, memory) = unsafe {
+        let m = &*message;
+        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
+    };
+    let label = label(None, data_of(flags, m.data));
+    let (to, context, flags) = (m.addr, m.context, Some(&flags));
+    size(|| {
+        ep.send(Send {
+            memory,
+            to,
+            label,
+            context,
+            flags,
+        })
+    })
+}
+
+unsafe extern "C" fn tsendmsg(ep: *mut fid_ep, message: *const fi_msg_tagged, flags: u64) -> isize {
+    // SAFETY: as above.
+    let (ep, m, memory) = unsafe {
+        let m = &*message;
+        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
+    };
+    let label = label(Some(m.tag), data_of(flags, m.data));
+    let (to, context, flags) = (m.addr, m.context, Some(&flags));
+    size(|| {
+        ep.send(Send {
+            memory,
+            to,
+            label,
+            context,
+            flags,
+        })
+    })
+}

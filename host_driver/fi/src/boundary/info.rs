@@ -1,0 +1,163 @@
+//! fi_getinfo: what the provider offers.
+
+use super::*;
+use crate::engine::EAGER;
+
+/// What a program may ask for.
+const CAPS: u64 = MSG | TAGGED | RECV | SEND | SOURCE | DIRECTED_RECV | LOCAL_COMM | REMOTE_COMM;
+/// Entries of a list of memory.
+pub const IOV: usize = 16;
+/// Bytes of a structure that libfabric may know longer than this provider does.
+const SLACK: usize = 512;
+/// Longest message.
+const LONGEST: usize = 1 << 40;
+
+/// Memory that libfabric frees by `free`.
+///
+/// # Safety
+/// `T` is plain data for which zeros are good.
+unsafe fn zeroed<T>() -> *mut T {
+    // SAFETY: a plain allocation.
+    unsafe { libc::calloc(1, size_of::<T>().max(SLACK)).cast() }
+}
+
+/// # Safety
+/// The hints are nothing or an `fi_info` of libfabric.
+unsafe fn fits(hints: *const fi_info) -> bool {
+    // SAFETY: as the caller says; attributes are nothing or theirs.
+    unsafe {
+        let Some(hints) = hints.as_ref() else {
+            return true;
+        };
+        let kind = hints.ep_attr.as_ref().map_or(0, |attr| attr.r#type);
+        let named = |pointer: *const c_char| {
+            let name = text(pointer);
+            name.is_empty() || name.starts_with(NAME.to_bytes())
+        };
+        let domain = (hints.domain_attr.as_ref()).is_none_or(|attr| named(attr.name));
+        let fabric = (hints.fabric_attr.as_ref()).is_none_or(|attr| named(attr.name));
+        let format = hints.addr_format == 0 || hints.addr_format == PROV_SPECIFIC | 1;
+        let long = (hints.ep_attr.as_ref()).is_some_and(|attr| attr.max_msg_size > LONGEST);
+        let inject = (hints.tx_attr.as_ref()).is_some_and(|attr| attr.inject_size > EAGER);
+        let raw = (hints.tx_attr.as_ref()).map_or(0, |attr| attr.msg_order) & !(ORDER_SAS | 0x1FF);
+        hints.caps & !CAPS == 0
+            && (kind == 0 || kind == EP_RDM)
+            && domain
+            && fabric
+            && format
+            && !long
+            && !inject
+            && raw == 0
+    }
+}
+
+pub unsafe extern "C" fn get(
+    version: u32,
+    node: *const c_char,
+    service: *const c_char,
+    _: u64,
+    hints: *const fi_info,
+    out: *mut *mut fi_info,
+) -> c_int {
+    call(|| {
+        // SAFETY: libfabric's own structures.
+        let offered = unsafe { fits(hints) } && folder().is_some();
+        if !offered || !node.is_null() || !service.is_null() {
+            return -ENODATA;
+        }
+        // SAFETY: new memory, filled before anybody sees it; hints as above.
+        unsafe {
+            let info: *mut fi_info = zeroed();
+            let tx: *mut fi_tx_attr = zeroed();
+            let rx: *mut fi_rx_attr = zeroed();
+            let ep: *mut fi_ep_attr = zeroed();
+            let domain: *mut fi_domain_attr = zeroed();
+            let fabric: *mut fi_fabric_attr = zeroed();
+            if [
+                info.cast(),
+                tx.cast(),
+                rx.cast(),
+                ep.cast(),
+                domain.cast(),
+                fabric.cast(),
+            ]
+            .contains(&std::ptr::null_mut::<c_void>())
+            {
+                return -ENOMEM;
+            }
+            let asked = hints.as_ref();
+            let caps = match asked.map_or(0, |hints| hints.caps) {
+                0 => CAPS,
+                some if some & (SEND | RECV) == 0 => some | SEND | RECV | LOCAL_COMM | REMOTE_COMM,
+                some => some | LOCAL_COMM | REMOTE_COMM,
+            };
+            let asked_tx = asked.and_then(|hints| hints.tx_attr.as_ref());
+            let asked_rx = asked.and_then(|hints| hints.rx_attr.as_ref());
+            let asked_domain = asked.and_then(|hints| hints.domain_attr.as_ref());
+            (*tx).caps = caps & !(RECV | DIRECTED_RECV | SOURCE);
+            (*tx).op_flags = asked_tx.map_or(0, |attr| attr.op_flags);
+            (*tx).msg_order = ORDER_SAS;
+            (*tx).inject_size = EAGER;
+            (*tx).size = 1_024;
+            (*tx).iov_limit = IOV;
+            (*rx).caps = caps & !SEND;
+            (*rx).op_flags = asked_rx.map_or(0, |attr| attr.op_flags);
+            (*rx).msg_order = ORDER_SAS;
+            (*rx).size = 4_096;
+            (*rx).iov_limit = IOV;
+            (*ep).r#type = EP_RDM;
+            (*ep).protocol = PROV_SPECIFIC | 0x7B;
+            (*ep).protocol_version = 1;
+            (*ep).max_msg_size = LONGEST;
+            (*ep).mem_tag_format = TAG_FORMAT;
+            (*ep).tx_ctx_cnt = 1;
+            (*ep).rx_ctx_cnt = 1;
+            (*domain).name = libc::strdup(NAME.as_ptr());
+            // Programs compare this with what they asked for.
+            (*domain).threading = match asked_domain.map_or(0, |attr| attr.threading) {
+                0 => THREAD_SAFE,
+                some => some,
+            };
+            (*domain).control_progress = PROGRESS_AUTO;
+            (*domain).data_progress = match asked_domain.map_or(0, |attr| attr.data_progress) {
+                0 => PROGRESS_AUTO,
+                some => some,
+            };
+            (*domain).resource_mgmt = RM_ENABLED;
+            (*domain).av_type = match asked_domain.map_or(0, |attr| attr.av_type) {
+                0 => AV_TABLE,
+                some => some,
+            };
+            (*domain).mr_key_size = 8;
+            (*domain).cq_data_size = 8;
+            (*domain).cq_cnt = 64;
+            (*domain).ep_cnt = 16;
+            (*domain).tx_ctx_cnt = 16;
+            (*domain).rx_ctx_cnt = 16;
+            (*domain).max_ep_tx_ctx = 1;
+            (*domain).max_ep_rx_ctx = 1;
+            (*domain).mr_iov_limit = 1;
+            (*domain).caps = LOCAL_COMM | REMOTE_COMM;
+            (*fabric).name = libc::strdup(NAME.as_ptr());
+            (*fabric).prov_version = 1 << 16;
+            (*fabric).api_version = version;
+            (*info).caps = caps;
+            (*info).addr_format = PROV_SPECIFIC | 1;
+            if let Some(hints) = asked.filter(|hints| !hints.dest_addr.is_null()) {
+                (*info).dest_addr = libc::malloc(hints.dest_addrlen.max(1));
+                if (*info).dest_addr.is_null() {
+                    return -ENOMEM;
+                }
+                (*info)
+                    .dest_addr
+                    .cast::<u8>()
+                    .copy_from_nonoverlapping(hints.dest_addr.cast(), hints.dest_addrlen);
+                (*info).dest_addrlen = hints.dest_addrlen;
+            }
+            ((*info).tx_attr, (*info).rx_attr, (*info).ep_attr) = (tx, rx, ep);
+            ((*info).domain_attr, (*info).fabric_attr) = (domain, fabric);
+            out.write(info);
+        }
+        SUCCESS
+    })
+}

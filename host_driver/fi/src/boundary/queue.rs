@@ -1,0 +1,250 @@
+//! Completion queues.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::domain::{Domain, Inner};
+use super::*;
+
+#[repr(C)]
+pub struct Cq {
+    fid: fid_cq,
+    pub queue: Arc<Queue>,
+    domain: Arc<Inner>,
+    format: c_int,
+}
+
+/// What has ended.
+#[derive(Default)]
+pub struct Queue(Mutex<VecDeque<Entry>>);
+
+/// An operation that has ended.
+pub struct Entry {
+    pub entry: fi_cq_tagged_entry,
+    pub from: u64,
+    /// Number of the error and bytes that had no room, if it failed.
+    pub error: Option<(c_int, usize)>,
+}
+
+// SAFETY: the pointers in it are the program's, who gets them back.
+unsafe impl Send for Entry {}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn push(&self, entry: Entry) {
+        self.lock().push_back(entry);
+    }
+}
+
+static FID: Shared<fi_ops> = Shared(fid_ops(close));
+static OPS: Shared<fi_ops_cq> = Shared(fi_ops_cq {
+    size: size_of::<fi_ops_cq>(),
+    read,
+    readfrom,
+    readerr,
+    sread,
+    sreadfrom,
+    signal: none,
+    strerror,
+});
+
+pub unsafe extern "C" fn open(
+    domain: *mut fid_domain,
+    attr: *mut fi_cq_attr,
+    out: *mut *mut fid_cq,
+    context: *mut c_void,
+) -> c_int {
+    call(|| {
+        // SAFETY: libfabric's own structures, or nothing.
+        let (asked, wait) = unsafe { attr.as_ref() }.map_or((0, 0), |a| (a.format, a.wait_obj));
+        // Who wants a descriptor to wait for must look elsewhere.
+        if wait > WAIT_UNSPEC || !(0..=FORMAT_TAGGED).contains(&asked) {
+            return -ENOSYS;
+        }
+        let format = if asked == 0 { FORMAT_TAGGED } else { asked };
+        // SAFETY: a domain of this provider.
+        let domain = unsafe { &*domain.cast::<Domain>() };
+        let cq = Cq {
+            fid: fid_cq {
+                fid: fid {
+                    fclass: CLASS_CQ,
+                    context,
+                    ops: &FID.0,
+                },
+                ops: &OPS.0,
+            },
+            queue: Arc::default(),
+            domain: Arc::clone(&domain.inner),
+            format,
+        };
+        // SAFETY: the caller gives a place.
+        unsafe { out.write(Box::into_raw(Box::new(cq)).cast()) };
+        SUCCESS
+    })
+}
+
+fn entry_bytes(format: c_int) -> usize {
+    match format {
+        FORMAT_CONTEXT => 8,
+        FORMAT_MSG => 24,
+        FORMAT_DATA => 40,
+        _ => size_of::<fi_cq_tagged_entry>(),
+    }
+}
+
+/// # Safety
+/// A queue of this provider, room for `count` entries of its format, and for as many addresses or none.
+unsafe fn take(cq: *mut fid_cq, to: *mut c_void, count: usize, from: *mut u64) -> isize {
+    // SAFETY: as the caller says.
+    let cq = unsafe { &*cq.cast::<Cq>() };
+    let mut queue = cq.queue.lock();
+    if queue.is_empty() {
+        drop(queue);
+        cq.domain.progress();
+        queue = cq.queue.lock();
+    }
+    let bytes = entry_bytes(cq.format);
+    let mut taken = 0;
+    while taken < count {
+        let Some(entry) = queue.pop_front_if(|entry| entry.error.is_none()) else {
+            break;
+        };
+        // SAFETY: every format is the front part of the longest.
+        unsafe {
+            let source = (&raw const entry.entry).cast::<u8>();
+            let place = to.cast::<u8>().add(taken * bytes);
+            place.copy_from_nonoverlapping(source, bytes);
+            if !from.is_null() {
+                from.add(taken).write(entry.from);
+            }
+        }
+        taken += 1;
+    }
+    if taken > 0 {
+        taken as isize
+    } else if queue.is_empty() {
+        -(EAGAIN as isize)
+    } else {
+        -(EAVAIL as isize)
+    }
+}
+
+unsafe extern "C" fn read(cq: *mut fid_cq, to: *mut c_void, count: usize) -> isize {
+    // SAFETY: as libfabric's contract says.
+    size(|| unsafe { take(cq, to, count, std::ptr::null_mut()) })
+}
+
+unsafe extern "C" fn readfrom(
+    cq: *mut fid_cq,
+    to: *mut c_void,
+    count: usize,
+    from: *mut u64,
+) -> isize {
+    // SAFETY: as libfabric's contract says.
+    size(|| unsafe { take(cq, to, count, from) })
+}
+
+unsafe extern "C" fn sread(
+    cq: *mut fid_cq,
+    to: *mut c_void,
+    count: usize,
+    _: *const c_void,
+    timeout: c_int,
+) -> isize {
+    // SAFETY: as libfabric's contract says.
+    size(|| unsafe { wait(cq, to, count, std::ptr::null_mut(), timeout) })
+}
+
+unsafe extern "C" fn sreadfrom(
+    cq: *mut fid_cq,
+    to: *mut c_void,
+    count: usize,
+    from: *mut u64,
+    _: *const c_void,
+    timeout: c_int,
+) -> isize {
+    // SAFETY: as libfabric's contract says.
+    size(|| unsafe { wait(cq, to, count, from, timeout) })
+}
+
+/// # Safety
+/// As [`take`].
+unsafe fn wait(
+    cq: *mut fid_cq,
+    to: *mut c_void,
+    count: usize,
+    from: *mut u64,
+    timeout: c_int,
+) -> isize {
+    let start = Instant::now();
+    let most = u64::try_from(timeout).ok().map(Duration::from_millis);
+    loop {
+        // SAFETY: as the caller says.
+        let taken = unsafe { take(cq, to, count, from) };
+        if taken != -(EAGAIN as isize) || most.is_some_and(|most| start.elapsed() >= most) {
+            return taken;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Bytes of an error entry that every version has.
+const ERROR_BYTES: usize = std::mem::offset_of!(fi_cq_err_entry, err_data);
+
+unsafe extern "C" fn readerr(cq: *mut fid_cq, to: *mut fi_cq_err_entry, _: u64) -> isize {
+    size(|| {
+        // SAFETY: a queue of this provider.
+        let cq = unsafe { &*cq.cast::<Cq>() };
+        let found = cq.queue.lock().pop_front_if(|entry| entry.error.is_some());
+        let Some(Entry {
+            entry,
+            error: Some((err, olen)),
+            ..
+        }) = found
+        else {
+            return -(EAGAIN as isize);
+        };
+        let error = fi_cq_err_entry {
+            op_context: entry.op_context,
+            flags: entry.flags,
+            len: entry.len,
+            buf: entry.buf,
+            data: entry.data,
+            tag: entry.tag,
+            olen,
+            err,
+            prov_errno: 0,
+            err_data: std::ptr::null_mut(),
+            err_data_size: 0,
+        };
+        // SAFETY: room for an entry, of which no more is written than the oldest version has; nobody asked for error data.
+        unsafe {
+            let source = (&raw const error).cast::<u8>();
+            to.cast::<u8>()
+                .copy_from_nonoverlapping(source, ERROR_BYTES);
+        }
+        1
+    })
+}
+
+unsafe extern "C" fn strerror(
+    _: *mut fid_cq,
+    _: c_int,
+    _: *const c_void,
+    _: *mut c_char,
+    _: usize,
+) -> *const c_char {
+    c"no details".as_ptr()
+}
+
+unsafe extern "C" fn close(fid: *mut fid) -> c_int {
+    call(|| {
+        // SAFETY: made by `open`, closed once.
+        drop(unsafe { Box::from_raw(fid.cast::<Cq>()) });
+        SUCCESS
+    })
+}

@@ -1,0 +1,274 @@
+//! The engine on a card: a reliable endpoint of the driver, and a thread that works while the program computes.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tributary_host_driver::{
+    AddressHandle, Claim, ClaimError, Context, EndpointConfig, EndpointEvent, Error, Options,
+    PostError, ProtectionDomain, ReliableEndpoint, WorkCompletionStatus,
+};
+
+use crate::engine::{Address, Busy, Counts, Engine, Memory, Wire};
+
+/// Receive requests of an endpoint, and peers that share them.
+const RECEIVES: u16 = 2_048;
+const PEERS: usize = 64;
+/// Bytes of a packet, and what the driver uses of it.
+const MTU: u16 = 4_096;
+const PACKET: usize = MTU as usize - 64;
+/// A program that has not asked for so long computes: the thread works for it.
+const AWAY: Duration = Duration::from_millis(1);
+/// The thread looks whether it shall end this often.
+const LOOK: Duration = Duration::from_millis(20);
+/// What is under way gets so long when an endpoint is closed.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// A card of this process.
+pub struct Card {
+    domain: ProtectionDomain,
+    _claim: Claim,
+}
+
+impl Card {
+    /// Claims a card of a folder of sockets.
+    ///
+    /// # Errors
+    /// None is free, or it is none that this provider can drive: the text says why.
+    pub fn claim(folder: &Path) -> Result<Self, String> {
+        let text = |error: ClaimError| error.to_string();
+        let claim = Claim::first(folder).map_err(text)?;
+        let device = Arc::new(claim.connect().map_err(text)?);
+        let options = Options {
+            node: claim.node(),
+            mtu: MTU,
+        };
+        let opened = Context::open(device, options).and_then(|context| context.alloc_pd());
+        let socket = claim.socket().display();
+        let domain =
+            opened.map_err(|error| format!("cannot open the card at {socket}: {error}"))?;
+        Ok(Self {
+            domain,
+            _claim: claim,
+        })
+    }
+}
+
+/// Address of a queue pair, as programs exchange it: node and number.
+#[must_use]
+pub fn address(of: AddressHandle) -> Address {
+    u64::from(of.node()) << 32 | u64::from(of.qp_num())
+}
+
+fn handle(of: Address) -> Option<AddressHandle> {
+    AddressHandle::new(u16::try_from(of >> 32).ok()?, of as u32).ok()
+}
+
+struct Sender<'a>(&'a mut ReliableEndpoint);
+
+impl Wire for Sender<'_> {
+    fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy> {
+        // An address that cannot be is refused before a message goes there.
+        let Some(to) = handle(to) else { return Ok(()) };
+        match self.0.send_copy(to, message) {
+            Ok(_) => Ok(()),
+            Err(PostError::Full(_)) => Err(Busy),
+            // The engine sends nothing that is too long.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// What an endpoint works with, under one lock.
+pub struct Core<O, M> {
+    /// The logic.
+    pub engine: Engine<O, M>,
+    port: ReliableEndpoint,
+    /// The card has failed: why.
+    pub failed: Option<String>,
+    /// Events to skip of peers that are gone.
+    lost: HashMap<Address, ()>,
+}
+
+impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
+    /// Does what can be done now.
+    pub fn progress(&mut self) {
+        if self.failed.is_none()
+            && let Err(error) = self.work()
+        {
+            self.failed = Some(error.to_string());
+        }
+    }
+
+    fn work(&mut self) -> Result<(), Error> {
+        self.flush()?;
+        while let Some(event) = self.port.poll()? {
+            match event {
+                EndpointEvent::Delivered { from, payload } => {
+                    self.engine.arrived(address(from), &payload);
+                }
+                EndpointEvent::Completed { to, status, .. } => {
+                    let to = address(to);
+                    if status != WorkCompletionStatus::Ok && self.lost.insert(to, ()).is_none() {
+                        self.engine.lost(to);
+                    }
+                }
+            }
+        }
+        if self.engine.waits() {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the card what waits.
+    fn flush(&mut self) -> Result<(), Error> {
+        self.engine.pump(&mut Sender(&mut self.port));
+        self.port.flush()
+    }
+
+    /// The same, from a call that sends.
+    pub fn push(&mut self) {
+        if self.failed.is_none()
+            && let Err(error) = self.flush()
+        {
+            self.failed = Some(error.to_string());
+        }
+    }
+}
+
+/// An endpoint.
+pub struct Port<O, M> {
+    core: Mutex<Core<O, M>>,
+    own: Address,
+    /// Calls of the program so far: whether it is away.
+    calls: AtomicU64,
+    stop: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl<O, M> Port<O, M>
+where
+    O: Clone + PartialEq + Send + 'static,
+    M: Memory + Send + 'static,
+{
+    /// Makes an endpoint on a card; `served` is told whenever the thread has worked.
+    ///
+    /// # Errors
+    /// The card has no more of something.
+    pub fn new(
+        card: &Card,
+        served: impl Fn(&mut Core<O, M>) + Send + 'static,
+    ) -> Result<Arc<Self>, String> {
+        let config = EndpointConfig {
+            receives: RECEIVES,
+            sends: 512,
+            windows: 64,
+            attempts: 32,
+            ordered: true,
+            copy_bytes: 8 << 20,
+            ..EndpointConfig::default()
+        };
+        let port = ReliableEndpoint::new(&card.domain, config).map_err(|e| e.to_string())?;
+        let own = address(port.address());
+        let port = Arc::new(Self {
+            core: Mutex::new(Core {
+                engine: Engine::new(own, usize::from(RECEIVES) / PEERS, PACKET),
+                port,
+                failed: None,
+                lost: HashMap::new(),
+            }),
+            own,
+            calls: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            thread: Mutex::new(None),
+        });
+        let weak = Arc::downgrade(&port);
+        let thread = std::thread::Builder::new().name("tributary".to_owned());
+        let thread = thread.spawn(move || help(&weak, served));
+        let thread = thread.map_err(|error| error.to_string())?;
+        *port.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(port)
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn own(&self) -> Address {
+        self.own
+    }
+
+    /// For a call of the program.
+    pub fn enter(&self) -> MutexGuard<'_, Core<O, M>> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.core()
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core<O, M>> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until what was sent has arrived, for a bounded time, and ends the thread. What the endpoint has done: its messages, and
+    /// packets that were sent again.
+    pub fn close(&self) -> (Counts, u64) {
+        self.stop.store(true, Ordering::Release);
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            // A thread that failed has said so.
+            let _ = thread.join();
+        }
+        let mut core = self.core();
+        let start = std::time::Instant::now();
+        while core.failed.is_none() && !core.engine.is_drained() && start.elapsed() < CLOSING {
+            core.progress();
+            std::thread::yield_now();
+        }
+        let left = CLOSING.saturating_sub(start.elapsed());
+        if core.failed.is_none()
+            && let Err(error) = core.port.drain(left)
+        {
+            core.failed = Some(error.to_string());
+        }
+        let stats = core.port.stats();
+        (core.engine.counts(), stats.resent + stats.rnr_resent)
+    }
+}
+
+/// Works while the program does not, and sleeps in the interrupt.
+fn help<O, M>(port: &Weak<Port<O, M>>, served: impl Fn(&mut Core<O, M>))
+where
+    O: Clone + PartialEq + Send + 'static,
+    M: Memory + Send + 'static,
+{
+    let mut seen = 0;
+    while let Some(port) = port
+        .upgrade()
+        .filter(|port| !port.stop.load(Ordering::Acquire))
+    {
+        let calls = port.calls.load(Ordering::Relaxed);
+        let mut sleep = None;
+        if calls == seen {
+            let mut core = port.core();
+            core.progress();
+            served(&mut core);
+            if core.failed.is_none() {
+                let slice = core.port.slice().max(AWAY);
+                let most = if core.port.pending() > 0 || core.engine.waits() {
+                    slice
+                } else {
+                    LOOK
+                };
+                sleep = core.port.arm().ok().flatten().map(|waiter| (waiter, most));
+            }
+        }
+        seen = calls;
+        drop(port);
+        match sleep {
+            // What fails is seen with the next look.
+            Some((waiter, most)) => drop(waiter.wait(most)),
+            None => std::thread::sleep(AWAY),
+        }
+    }
+}

@@ -1,0 +1,726 @@
+//! Messages with tags over a service that delivers in order: matching, credits, long messages. No card, no C.
+//!
+//! A short message goes at once and waits at the receiver until somebody wants it. A long one announces itself (`Request`), and its
+//! parts follow when its receiver is there (`Clear`). A sender has credits for so many packets that the receiver has not seen yet,
+//! so that a receiver that computes never runs out of receive requests.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::header::{HEADER, Header, Kind};
+
+/// Where somebody is.
+pub type Address = u64;
+
+/// Longest message that goes at once.
+pub const EAGER: usize = 16 << 10;
+/// Bytes of a part of a long message.
+const PART: usize = 16 << 10;
+/// Messages of a peer that may wait for credits; the program is told to come again.
+const QUEUE: usize = 512;
+
+/// Memory of the program.
+pub trait Memory {
+    /// Bytes.
+    fn length(&self) -> usize;
+    /// Copies bytes from `at` on to the end of `to`.
+    fn read(&self, at: usize, count: usize, to: &mut Vec<u8>);
+    /// Copies bytes to `at`; the caller keeps within the length.
+    fn write(&mut self, at: usize, from: &[u8]);
+}
+
+/// Carries messages in order.
+pub trait Wire {
+    /// Takes a message, or has no room now.
+    ///
+    /// # Errors
+    /// No room.
+    fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy>;
+}
+
+/// No room now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy;
+
+/// What a message carries beside its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The tag, if it has one.
+    pub tag: Option<u64>,
+    /// Data for the receiving program.
+    pub data: Option<u64>,
+}
+
+/// What a receiver wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// From whom; from anybody without.
+    pub from: Option<Address>,
+    /// Tag and the bits of it that do not count; nothing for messages without.
+    pub tag: Option<(u64, u64)>,
+}
+
+impl Want {
+    fn takes(&self, from: Address, tag: Option<u64>) -> bool {
+        let same = match (self.tag, tag) {
+            (Some((want, ignore)), Some(tag)) => (want ^ tag) & !ignore == 0,
+            (None, None) => true,
+            _ => false,
+        };
+        same && self.from.is_none_or(|peer| peer == from)
+    }
+}
+
+/// Why an operation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The message was longer than its memory, by so many bytes.
+    Truncated(usize),
+    /// The program took it back.
+    Canceled,
+    /// The peer is gone.
+    Peer,
+    /// There is no such message.
+    NoMessage,
+}
+
+/// An operation that has ended. `O` is what the program calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done<O> {
+    /// Which.
+    pub op: O,
+    /// A receive.
+    pub receive: bool,
+    /// Bytes.
+    pub length: usize,
+    /// What came with it.
+    pub label: Label,
+    /// From whom.
+    pub from: Address,
+    /// Why not.
+    pub failure: Option<Failure>,
+}
+
+/// An unexpected message.
+struct Unexpected {
+    from: Address,
+    label: Label,
+    length: usize,
+    /// Its bytes, or the sender's number of a long one.
+    body: Result<Vec<u8>, u32>,
+    /// Kept for the operation of this name, which has looked at it.
+    claimed: Option<usize>,
+}
+
+struct Posted<O, M> {
+    want: Want,
+    op: O,
+    memory: M,
+}
+
+/// A long message that is sent.
+struct Sending<O, M> {
+    to: Address,
+    op: O,
+    memory: M,
+    label: Label,
+    /// Number of the receiver, and bytes sent so far.
+    cleared: Option<(u32, usize)>,
+}
+
+/// A long message that is received.
+struct Receiving<O, M> {
+    from: Address,
+    op: O,
+    memory: M,
+    label: Label,
+    length: usize,
+    arrived: usize,
+}
+
+#[derive(Default)]
+struct Peer {
+    credits: usize,
+    /// Packets seen of which it was not told.
+    owed: usize,
+    /// Messages that wait: their bytes, whether credits count.
+    queue: VecDeque<Vec<u8>>,
+    /// Answers, which need no credits.
+    answers: VecDeque<Vec<u8>>,
+    /// Long messages that were cleared.
+    long: VecDeque<u32>,
+    gone: bool,
+}
+
+/// Counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages of the program that were sent, and their bytes.
+    pub sent: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Of these, long ones.
+    pub long: u64,
+}
+
+/// The engine of one endpoint.
+pub struct Engine<O, M> {
+    own: Address,
+    /// Credits of each peer at first.
+    credits: usize,
+    /// Bytes of a packet.
+    packet: usize,
+    peers: HashMap<Address, Peer>,
+    /// Peers that may have something to send.
+    busy: Vec<Address>,
+    posted: VecDeque<Posted<O, M>>,
+    unexpected: VecDeque<Unexpected>,
+    sending: HashMap<u32, Sending<O, M>>,
+    receiving: HashMap<u32, Receiving<O, M>>,
+    next: u32,
+    done: VecDeque<Done<O>>,
+    counts: Counts,
+}
+
+impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
+    /// An engine at an address; each peer may have `credits` packets of `packet` bytes under way to it.
+    #[must_use]
+    pub fn new(own: Address, credits: usize, packet: usize) -> Self {
+        Self {
+            own,
+            credits,
+            packet,
+            peers: HashMap::new(),
+            busy: Vec::new(),
+            posted: VecDeque::new(),
+            unexpected: VecDeque::new(),
+            sending: HashMap::new(),
+            receiving: HashMap::new(),
+            next: 0,
+            done: VecDeque::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Its counters.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The oldest operation that has ended.
+    pub fn take(&mut self) -> Option<Done<O>> {
+        self.done.pop_front()
+    }
+
+    /// Whether something waits to be sent.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        !self.busy.is_empty()
+    }
+
+    /// Whether nothing of this end is under way any more.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.busy.is_empty() && self.sending.is_empty()
+    }
+
+    fn cost(&self, bytes: usize) -> usize {
+        bytes.div_ceil(self.packet).max(1)
+    }
+
+    fn peer(&mut self, at: Address) -> &mut Peer {
+        let credits = self.credits;
+        self.peers.entry(at).or_insert_with(|| Peer {
+            credits,
+            ..Peer::default()
+        })
+    }
+
+    fn wake(&mut self, at: Address) {
+        if !self.busy.contains(&at) {
+            self.busy.push(at);
+        }
+    }
+
+    /// Sends a message. `matched`: it ends only when its receiver has it. Without `op` nobody is told of its end.
+    ///
+    /// # Errors
+    /// Too many messages wait for this peer.
+    pub fn send(
+        &mut self,
+        to: Address,
+        label: Label,
+        memory: M,
+        op: Option<O>,
+        matched: bool,
+    ) -> Result<(), Busy> {
+        let (own, length) = (self.own, memory.length());
+        let peer = self.peer(to);
+        if peer.queue.len() >= QUEUE {
+            return Err(Busy);
+        }
+        if peer.gone {
+            self.end(op, false, 0, label, to, Some(Failure::Peer));
+            return Ok(());
+        }
+        self.counts.sent += 1;
+        self.counts.bytes += length as u64;
+        let long = length > EAGER || matched;
+        let mut header = Header {
+            kind: if long { Kind::Request } else { Kind::Eager },
+            tagged: label.tag.is_some(),
+            has_data: label.data.is_some(),
+            credits: 0,
+            id: 0,
+            tag: label.tag.unwrap_or(0),
+            data: label.data.unwrap_or(0),
+            length: length as u64,
+        };
+        if let Some(op) = op.clone().filter(|_| long) {
+            header.id = self.number();
+            let cleared = None;
+            let sending = Sending {
+                to,
+                op,
+                memory,
+                label,
+                cleared,
+            };
+            self.sending.insert(header.id, sending);
+            self.counts.long += 1;
+            self.queue(to, header.encode().to_vec());
+            return Ok(());
+        }
+        header.kind = Kind::Eager;
+        if to == own {
+            let mut bytes = Vec::with_capacity(length);
+            memory.read(0, length, &mut bytes);
+            self.end(op, false, length, label, to, None);
+            self.message(own, label, length, Ok(bytes));
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(HEADER + length);
+        bytes.extend_from_slice(&header.encode());
+        memory.read(0, length, &mut bytes);
+        self.queue(to, bytes);
+        self.end(op, false, length, label, to, None);
+        Ok(())
+    }
+
+    fn queue(&mut self, to: Address, bytes: Vec<u8>) {
+        self.peer(to).queue.push_back(bytes);
+        self.wake(to);
+    }
+
+    fn number(&mut self) -> u32 {
+        self.next = self.next.wrapping_add(1);
+        self.next
+    }
+
+    fn end(
+        &mut self,
+        op: Option<O>,
+        receive: bool,
+        length: usize,
+        label: Label,
+        from: Address,
+        failure: Option<Failure>,
+    ) {
+        let Some(op) = op else { return };
+        self.done.push_back(Done {
+            op,
+            receive,
+            length,
+            label,
+            from,
+            failure,
+        });
+    }
+
+    /// Receives into memory: the oldest message that was not expected, or the next that comes.
+    pub fn receive(&mut self, want: Want, memory: M, op: O) {
+        let found = self
+            .unexpected
+            .iter()
+            .position(|m| m.claimed.is_none() && want.takes(m.from, m.label.tag));
+        match found.and_then(|at| self.unexpected.remove(at)) {
+            Some(message) => self.matched(message, memory, op),
+            None if want.from.is_some_and(|from| self.peer(from).gone) => {
+                let from = want.from.unwrap_or(0);
+                let label = Label::default();
+                self.end(Some(op), true, 0, label, from, Some(Failure::Peer));
+            }
+            None => self.posted.push_back(Posted { want, op, memory }),
+        }
+    }
+
+    /// Looks for a message without receiving it; with `claim`, it is kept for who names it so.
+    pub fn peek(&mut self, want: Want, op: O, claim: Option<usize>, discard: bool) {
+        let free = |m: &Unexpected| m.claimed.is_none() && want.takes(m.from, m.label.tag);
+        let Some(at) = self.unexpected.iter().position(free) else {
+            let (label, failure) = (Label::default(), Some(Failure::NoMessage));
+            return self.end(Some(op), true, 0, label, want.from.unwrap_or(0), failure);
+        };
+        let message = &mut self.unexpected[at];
+        message.claimed = claim;
+        let (length, label, from) = (message.length, message.label, message.from);
+        self.end(Some(op), true, length, label, from, None);
+        if discard {
+            self.drop_message(at);
+        }
+    }
+
+    /// Receives a message that was claimed; whether there is one.
+    pub fn receive_claimed(&mut self, claim: usize, memory: M, op: O, discard: bool) -> bool {
+        let mine = |m: &Unexpected| m.claimed == Some(claim);
+        let Some(at) = self.unexpected.iter().position(mine) else {
+            return false;
+        };
+        if discard {
+            let message = &self.unexpected[at];
+            let (label, from) = (message.label, message.from);
+            self.end(Some(op), true, 0, label, from, None);
+            self.drop_message(at);
+        } else if let Some(message) = self.unexpected.remove(at) {
+            self.matched(message, memory, op);
+        }
+        true
+    }
+
+    /// The sender of a long message that nobody wants is cleared for nothing: it counts as sent.
+    fn drop_message(&mut self, at: usize) {
+        if let Some(message) = self.unexpected.remove(at)
+            && let Err(id) = message.body
+        {
+            self.clear(message.from, id, 0, 0);
+        }
+    }
+
+    /// Takes back receives of this name; whether there was one.
+    pub fn cancel(&mut self, named: impl Fn(&O) -> bool) -> bool {
+        let Some(at) = self.posted.iter().position(|posted| named(&posted.op)) else {
+            return false;
+        };
+        if let Some(posted) = self.posted.remove(at) {
+            let (label, failure) = (Label::default(), Some(Failure::Canceled));
+            self.end(Some(posted.op), true, 0, label, 0, failure);
+        }
+        true
+    }
+
+    fn message(&mut self, from: Address, label: Label, length: usize, body: Result<Vec<u8>, u32>) {
+        let message = Unexpected {
+            from,
+            label,
+            length,
+            body,
+            claimed: None,
+        };
+        let found = self
+            .posted
+            .iter()
+            .position(|posted| posted.want.takes(from, label.tag));
+        match found.and_then(|at| self.posted.remove(at)) {
+            Some(posted) => self.matched(message, posted.memory, posted.op),
+            None => self.unexpected.push_back(message),
+        }
+    }
+
+    fn matched(&mut self, message: Unexpected, mut memory: M, op: O) {
+        let Unexpected {
+            from,
+            label,
+            length,
+            body,
+            ..
+        } = message;
+        let room = memory.length();
+        let failure = (length > room).then(|| Failure::Truncated(length - room));
+        match body {
+            Ok(bytes) => {
+                memory.write(0, &bytes[..length.min(room)]);
+                self.end(Some(op), true, length.min(room), label, from, failure);
+            }
+            Err(id) => {
+                let wanted = length.min(room);
+                let number = self.number();
+                self.clear(from, id, number, wanted);
+                if wanted == 0 {
+                    return self.end(Some(op), true, 0, label, from, failure);
+                }
+                let receiving = Receiving {
+                    from,
+                    op,
+                    memory,
+                    label,
+                    length,
+                    arrived: 0,
+                };
+                self.receiving.insert(number, receiving);
+            }
+        }
+    }
+
+    /// Tells the sender of a long message where its bytes go, and how many are wanted.
+    fn clear(&mut self, to: Address, id: u32, number: u32, wanted: usize) {
+        let header = Header {
+            kind: Kind::Clear,
+            tagged: false,
+            has_data: false,
+            credits: 0,
+            id,
+            tag: number.into(),
+            data: 0,
+            length: wanted as u64,
+        };
+        self.peer(to).answers.push_back(header.encode().to_vec());
+        self.wake(to);
+    }
+
+    /// A message has arrived. What makes no sense is dropped.
+    pub fn arrived(&mut self, from: Address, bytes: &[u8]) {
+        let Some((header, payload)) = Header::decode(bytes) else {
+            return;
+        };
+        let (cost, half) = (self.cost(bytes.len()), self.credits / 2);
+        let peer = self.peer(from);
+        peer.credits += usize::from(header.credits);
+        if !matches!(header.kind, Kind::Credit | Kind::Clear) {
+            peer.owed += cost;
+        }
+        let speaks = peer.owed >= half;
+        let sends = !(peer.queue.is_empty() && peer.long.is_empty());
+        if speaks || sends {
+            self.wake(from);
+        }
+        let label = Label {
+            tag: header.tagged.then_some(header.tag),
+            data: header.has_data.then_some(header.data),
+        };
+        let length = usize::try_from(header.length).unwrap_or(usize::MAX);
+        match header.kind {
+            Kind::Eager => self.message(from, label, length, Ok(payload.to_vec())),
+            Kind::Request => self.message(from, label, length, Err(header.id)),
+            Kind::Clear => self.cleared(from, header.id, header.tag as u32, length),
+            Kind::Part => self.part(from, header.id, header.tag, payload),
+            Kind::Credit => {}
+        }
+    }
+
+    fn cleared(&mut self, from: Address, id: u32, number: u32, wanted: usize) {
+        let Some(sending) = self.sending.get_mut(&id).filter(|s| s.to == from) else {
+            return;
+        };
+        if wanted == 0 {
+            if let Some(sending) = self.sending.remove(&id) {
+                let length = sending.memory.length();
+                self.end(Some(sending.op), false, length, sending.label, from, None);
+            }
+            return;
+        }
+        sending.cleared = Some((number, 0));
+        self.peer(from).long.push_back(id);
+        self.wake(from);
+    }
+
+    fn part(&mut self, from: Address, id: u32, offset: u64, payload: &[u8]) {
+        let Some(receiving) = self.receiving.get_mut(&id).filter(|r| r.from == from) else {
+            return;
+        };
+        let room = receiving.memory.length();
+        let at = usize::try_from(offset).unwrap_or(usize::MAX).min(room);
+        let bytes = &payload[..payload.len().min(room - at)];
+        receiving.memory.write(at, bytes);
+        receiving.arrived += payload.len();
+        if receiving.arrived < receiving.length {
+            return;
+        }
+        if let Some(r) = self.receiving.remove(&id) {
+            let failure = (r.length > room).then(|| Failure::Truncated(r.length - room));
+            self.end(Some(r.op), true, r.length.min(room), r.label, from, failure);
+        }
+    }
+
+    /// A peer is gone: whatever was under way with it has failed.
+    pub fn lost(&mut self, at: Address) {
+        let peer = self.peer(at);
+        peer.gone = true;
+        peer.queue.clear();
+        peer.answers.clear();
+        peer.long.clear();
+        let failure = Some(Failure::Peer);
+        let sending: Vec<u32> = keys(&self.sending, |s| s.to == at);
+        for s in sending
+            .iter()
+            .filter_map(|id| self.sending.remove(id))
+            .collect::<Vec<_>>()
+        {
+            self.end(Some(s.op), false, 0, s.label, at, failure);
+        }
+        let receiving: Vec<u32> = keys(&self.receiving, |r| r.from == at);
+        for r in receiving
+            .iter()
+            .filter_map(|id| self.receiving.remove(id))
+            .collect::<Vec<_>>()
+        {
+            self.end(Some(r.op), true, 0, r.label, at, failure);
+        }
+        // A long message of it that nobody has wanted yet can never come.
+        self.unexpected
+            .retain(|message| message.from != at || message.body.is_ok());
+        let mut kept = VecDeque::new();
+        for posted in std::mem::take(&mut self.posted) {
+            if posted.want.from == Some(at) {
+                self.end(Some(posted.op), true, 0, Label::default(), at, failure);
+            } else {
+                kept.push_back(posted);
+            }
+        }
+        self.posted = kept;
+    }
+
+    /// The card is gone: every peer is, and nobody is left to receive from.
+    pub fn fail(&mut self) {
+        let peers: Vec<Address> = self.peers.keys().copied().collect();
+        peers.into_iter().for_each(|peer| self.lost(peer));
+        for posted in std::mem::take(&mut self.posted) {
+            let (label, failure) = (Label::default(), Some(Failure::Peer));
+            self.end(Some(posted.op), true, 0, label, 0, failure);
+        }
+        self.busy.clear();
+    }
+
+    /// Sends what can be sent now.
+    pub fn pump(&mut self, wire: &mut impl Wire) {
+        for at in std::mem::take(&mut self.busy) {
+            if self.pump_peer(at, wire).is_err() {
+                self.wake(at);
+            }
+        }
+    }
+
+    /// `Busy` if the wire has no room: it is tried again. Without credits, the peer's next message wakes it.
+    fn pump_peer(&mut self, at: Address, wire: &mut impl Wire) -> Result<(), Busy> {
+        let (own, half, packet) = (self.own, self.credits / 2, self.packet);
+        let cost = |bytes: usize| bytes.div_ceil(packet).max(1);
+        loop {
+            let Some(peer) = self.peers.get_mut(&at).filter(|peer| !peer.gone) else {
+                return Ok(());
+            };
+            if let Some(answer) = peer.answers.front_mut() {
+                put(wire, own, at, answer, &mut peer.owed)?;
+                let answer = peer.answers.pop_front();
+                self.loop_back(at, answer);
+                continue;
+            }
+            if let Some(message) = peer.queue.front_mut() {
+                let cost = cost(message.len());
+                if at == own || peer.credits >= cost {
+                    put(wire, own, at, message, &mut peer.owed)?;
+                    peer.credits -= if at == own { 0 } else { cost };
+                    let message = peer.queue.pop_front();
+                    self.loop_back(at, message);
+                    continue;
+                }
+            }
+            if let Some(id) = peer.long.pop_front() {
+                if peer.credits < cost(HEADER + PART) && at != own {
+                    peer.long.push_front(id);
+                } else if self.send_part(at, id, wire)? {
+                    continue;
+                }
+            }
+            let Some(peer) = self.peers.get_mut(&at) else {
+                return Ok(());
+            };
+            if peer.owed >= half && at != own {
+                let header = Header {
+                    kind: Kind::Credit,
+                    tagged: false,
+                    has_data: false,
+                    credits: 0,
+                    id: 0,
+                    tag: 0,
+                    data: 0,
+                    length: 0,
+                };
+                put(wire, own, at, &mut header.encode(), &mut peer.owed)?;
+            }
+            return Ok(());
+        }
+    }
+
+    /// One part of a long message, which then waits for its next turn.
+    fn send_part(&mut self, at: Address, id: u32, wire: &mut impl Wire) -> Result<bool, Busy> {
+        let own = self.own;
+        let Some(sending) = self.sending.get_mut(&id) else {
+            return Ok(true);
+        };
+        let Some((number, sent)) = sending.cleared else {
+            return Ok(true);
+        };
+        let length = sending.memory.length();
+        let count = PART.min(length - sent);
+        let header = Header {
+            kind: Kind::Part,
+            tagged: false,
+            has_data: false,
+            credits: 0,
+            id: number,
+            tag: sent as u64,
+            data: 0,
+            length: length as u64,
+        };
+        let mut bytes = Vec::with_capacity(HEADER + count);
+        bytes.extend_from_slice(&header.encode());
+        sending.memory.read(sent, count, &mut bytes);
+        let packets = bytes.len().div_ceil(self.packet).max(1);
+        let peer = self.peers.entry(at).or_default();
+        if let Err(busy) = put(wire, own, at, &mut bytes, &mut peer.owed) {
+            peer.long.push_front(id);
+            return Err(busy);
+        }
+        peer.credits -= if at == own { 0 } else { packets };
+        if sent + count < length {
+            sending.cleared = Some((number, sent + count));
+            peer.long.push_back(id);
+        } else if let Some(s) = self.sending.remove(&id) {
+            self.end(Some(s.op), false, length, s.label, at, None);
+        }
+        self.loop_back(at, Some(bytes));
+        Ok(true)
+    }
+
+    /// A message to oneself has arrived.
+    fn loop_back(&mut self, at: Address, bytes: Option<Vec<u8>>) {
+        if at == self.own
+            && let Some(bytes) = bytes
+        {
+            self.arrived(at, &bytes);
+            self.peer(at).owed = 0;
+        }
+    }
+}
+
+fn keys<T>(all: &HashMap<u32, T>, wanted: impl Fn(&T) -> bool) -> Vec<u32> {
+    let found = all.iter().filter(|(_, item)| wanted(item));
+    found.map(|(id, _)| *id).collect()
+}
+
+/// Sends bytes with the credits that the peer is owed.
+fn put(
+    wire: &mut impl Wire,
+    own: Address,
+    to: Address,
+    bytes: &mut [u8],
+    owed: &mut usize,
+) -> Result<(), Busy> {
+    if to == own {
+        return Ok(());
+    }
+    let credits = (*owed).min(usize::from(u16::MAX));
+    bytes[4..6].copy_from_slice(&(credits as u16).to_le_bytes());
+    wire.send(to, bytes)?;
+    *owed -= credits;
+    Ok(())
+}

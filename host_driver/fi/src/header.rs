@@ -1,0 +1,90 @@
+//! What stands in front of every message between two providers.
+
+/// Bytes of a header.
+pub const HEADER: usize = 40;
+/// Version of this layout; messages of another are refused.
+const VERSION: u8 = 1;
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole message of the program.
+    Eager = 1,
+    /// A long message waits for its receiver.
+    Request = 2,
+    /// The receiver of a long message is ready.
+    Clear = 3,
+    /// A part of a long message.
+    Part = 4,
+    /// Credits only.
+    Credit = 5,
+}
+
+/// A header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What it is.
+    pub kind: Kind,
+    /// Of a message with a tag.
+    pub tagged: bool,
+    /// It carries `data` for the program.
+    pub has_data: bool,
+    /// Packets that the sender of this has room for again.
+    pub credits: u16,
+    /// Of `Request` and `Clear` the number of the sender, of `Part` that of the receiver.
+    pub id: u32,
+    /// Tag; of `Clear` the number of the receiver, of `Part` the offset.
+    pub tag: u64,
+    /// The program's.
+    pub data: u64,
+    /// Bytes of the whole message.
+    pub length: u64,
+}
+
+impl Header {
+    /// Its bytes.
+    #[must_use]
+    pub fn encode(&self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[0] = VERSION;
+        bytes[1] = self.kind as u8;
+        bytes[2] = u8::from(self.tagged) | u8::from(self.has_data) << 1;
+        bytes[4..6].copy_from_slice(&self.credits.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.id.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.tag.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.data.to_le_bytes());
+        bytes[32..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// Header and payload of a message; nothing if it is of another version or makes no sense.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (head, payload) = bytes.split_first_chunk::<HEADER>()?;
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&head[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        let kind = match head[1] {
+            1 => Kind::Eager,
+            2 => Kind::Request,
+            3 => Kind::Clear,
+            4 => Kind::Part,
+            5 => Kind::Credit,
+            _ => return None,
+        };
+        let header = Self {
+            kind,
+            tagged: head[2] & 1 != 0,
+            has_data: head[2] & 2 != 0,
+            credits: u16::from_le_bytes([head[4], head[5]]),
+            id: u32::from_le_bytes([head[8], head[9], head[10], head[11]]),
+            tag: word(16),
+            data: word(24),
+            length: word(32),
+        };
+        let whole = kind != Kind::Eager || header.length == payload.len() as u64;
+        (head[0] == VERSION && head[2] < 4 && whole).then_some((header, payload))
+    }
+}

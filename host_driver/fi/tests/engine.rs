@@ -1,0 +1,268 @@
+//! The engine by itself: two of them on wires that refuse now and then, against lists in order.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use tributary_fi::engine::{Address, Busy, EAGER, Engine, Failure, Label, Memory, Want, Wire};
+
+#[derive(Clone)]
+struct Bytes(Rc<RefCell<Vec<u8>>>);
+
+impl Bytes {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self(Rc::new(RefCell::new(bytes)))
+    }
+}
+
+impl Memory for Bytes {
+    fn length(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    fn read(&self, at: usize, count: usize, to: &mut Vec<u8>) {
+        to.extend_from_slice(&self.0.borrow()[at..at + count]);
+    }
+
+    fn write(&mut self, at: usize, from: &[u8]) {
+        self.0.borrow_mut()[at..at + from.len()].copy_from_slice(from);
+    }
+}
+
+/// Messages under way to one end; every third is refused once.
+#[derive(Default)]
+struct Line {
+    from: Address,
+    queue: VecDeque<(Address, Address, Vec<u8>)>,
+    calls: u32,
+    /// Packets that the receiver has not seen.
+    packets: usize,
+    most: usize,
+}
+
+const PACKET: usize = 4_000;
+const CREDITS: usize = 16;
+
+impl Wire for Line {
+    fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy> {
+        self.calls += 1;
+        if self.calls.is_multiple_of(3) {
+            return Err(Busy);
+        }
+        self.packets += message.len().div_ceil(PACKET);
+        self.most = self.most.max(self.packets);
+        self.queue.push_back((to, self.from, message.to_vec()));
+        Ok(())
+    }
+}
+
+type End = Engine<u32, Bytes>;
+
+fn pair() -> ([End; 2], [Line; 2]) {
+    let ends = [1, 2].map(|at| End::new(at, CREDITS, PACKET));
+    let lines = [1, 2].map(|from| Line {
+        from,
+        ..Line::default()
+    });
+    (ends, lines)
+}
+
+fn settle(ends: &mut [End; 2], lines: &mut [Line; 2]) {
+    for _ in 0..4_000 {
+        for (end, line) in ends.iter_mut().zip(lines.iter_mut()) {
+            end.pump(line);
+        }
+        for line in lines.iter_mut() {
+            while let Some((to, from, message)) = line.queue.pop_front() {
+                line.packets -= message.len().div_ceil(PACKET);
+                ends[to as usize - 1].arrived(from, &message);
+            }
+        }
+        if !ends.iter().any(End::waits) {
+            return;
+        }
+    }
+    panic!("the two never rest");
+}
+
+fn content(number: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 31 + number * 7) as u8).collect()
+}
+
+fn sizes() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        Just(0),
+        1usize..100,
+        Just(EAGER),
+        Just(EAGER + 1),
+        EAGER..200_000
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The reference: messages of a tag are received in the order in which they were sent, whoever comes first.
+    #[test]
+    fn cl_9_messages_match_in_order_whoever_comes_first(
+        sends in prop::collection::vec((0u64..3, sizes(), any::<bool>()), 1..60),
+        early in any::<bool>(),
+        any_tag in any::<bool>(),
+    ) {
+        let (mut ends, mut lines) = pair();
+        let post = |end: &mut End| -> Vec<Bytes> {
+            sends.iter().enumerate().map(|(number, (tag, ..))| {
+                let memory = Bytes::new(vec![0xEE; 200_000]);
+                let ignore = if any_tag { u64::MAX } else { 0 };
+                let want = Want { from: Some(1), tag: Some((*tag, ignore)) };
+                end.receive(want, memory.clone(), number as u32);
+                memory
+            }).collect()
+        };
+        let mut memories = if early { post(&mut ends[1]) } else { Vec::new() };
+        for (number, (tag, length, matched)) in sends.iter().enumerate() {
+            let label = Label { tag: Some(*tag), data: Some(number as u64) };
+            let memory = Bytes::new(content(number, *length));
+            prop_assert_eq!(ends[0].send(2, label, memory, Some(number as u32), *matched), Ok(()));
+            if number % 5 == 0 {
+                settle(&mut ends, &mut lines);
+            }
+        }
+        settle(&mut ends, &mut lines);
+        if !early {
+            memories = post(&mut ends[1]);
+        }
+        settle(&mut ends, &mut lines);
+        prop_assert!(ends[0].is_drained());
+        // Which message each receive gets: the same number, for receives were posted tag by tag in the same order.
+        let mut ended = vec![false; sends.len()];
+        while let Some(done) = ends[1].take() {
+            let number = done.op as usize;
+            prop_assert_eq!(done.failure, None);
+            prop_assert_eq!(done.label.data, Some(number as u64));
+            prop_assert_eq!(done.length, sends[number].1);
+            let memory = memories[number].0.borrow();
+            prop_assert_eq!(&memory[..done.length], &content(number, done.length)[..]);
+            prop_assert!(memory[done.length..].iter().all(|byte| *byte == 0xEE));
+            ended[number] = true;
+        }
+        prop_assert!(ended.iter().all(|ended| *ended));
+        let told = std::iter::from_fn(|| ends[0].take()).filter(|done| done.failure.is_none());
+        prop_assert_eq!(told.count(), sends.len());
+        // No more packets under way than there are credits; credits and answers need none.
+        prop_assert!(lines[0].most <= CREDITS + 3, "{} packets", lines[0].most);
+    }
+
+    #[test]
+    fn cl_9_what_makes_no_sense_changes_nothing(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let (mut ends, mut lines) = pair();
+        let mut bytes = bytes;
+        if let Some(first) = bytes.first_mut() {
+            *first = 1;
+        }
+        ends[0].arrived(2, &bytes);
+        settle(&mut ends, &mut lines);
+        prop_assert!(ends[1].take().is_none());
+    }
+}
+
+const ANY: Want = Want {
+    from: None,
+    tag: Some((0, u64::MAX)),
+};
+
+#[test]
+fn cl_9_a_message_longer_than_its_memory_is_truncated_short_or_long() {
+    for length in [100, EAGER + 100] {
+        let (mut ends, mut lines) = pair();
+        let memory = Bytes::new(vec![0; 60]);
+        ends[1].receive(ANY, memory.clone(), 1);
+        let label = Label {
+            tag: Some(5),
+            data: None,
+        };
+        ends[0]
+            .send(2, label, Bytes::new(content(0, length)), Some(9), false)
+            .unwrap();
+        settle(&mut ends, &mut lines);
+        let done = ends[1].take().unwrap();
+        assert_eq!(done.failure, Some(Failure::Truncated(length - 60)));
+        assert_eq!(*memory.0.borrow(), content(0, 60));
+        assert_eq!(ends[0].take().unwrap().failure, None);
+    }
+}
+
+#[test]
+fn cl_9_peek_claim_discard_and_cancel() {
+    let (mut ends, mut lines) = pair();
+    ends[1].peek(ANY, 1, None, false);
+    assert_eq!(ends[1].take().unwrap().failure, Some(Failure::NoMessage));
+    for length in [10, EAGER * 2, 30] {
+        let label = Label {
+            tag: Some(length as u64),
+            data: None,
+        };
+        let memory = Bytes::new(content(1, length));
+        ends[0].send(2, label, memory, Some(0), false).unwrap();
+    }
+    settle(&mut ends, &mut lines);
+    ends[1].peek(ANY, 2, Some(77), false);
+    assert_eq!(ends[1].take().unwrap().length, 10);
+    // A claimed message is nobody else's.
+    ends[1].peek(ANY, 3, None, true);
+    assert_eq!(ends[1].take().unwrap().length, EAGER * 2);
+    settle(&mut ends, &mut lines);
+    assert!(ends[0].is_drained());
+    let memory = Bytes::new(vec![0; 10]);
+    assert!(ends[1].receive_claimed(77, memory.clone(), 4, false));
+    assert_eq!(*memory.0.borrow(), content(1, 10));
+    assert!(!ends[1].receive_claimed(77, memory.clone(), 4, false));
+    assert_eq!(ends[1].take().unwrap().op, 4);
+    ends[1].receive(
+        Want {
+            from: Some(1),
+            tag: Some((999, 0)),
+        },
+        memory,
+        5,
+    );
+    assert!(ends[1].cancel(|op| *op == 5));
+    assert!(!ends[1].cancel(|op| *op == 5));
+    assert_eq!(ends[1].take().unwrap().failure, Some(Failure::Canceled));
+}
+
+#[test]
+fn cl_9_a_peer_that_is_gone_ends_what_was_under_way_with_it_only() {
+    let (mut ends, mut lines) = pair();
+    let want = |from| Want {
+        from: Some(from),
+        tag: None,
+    };
+    ends[0].receive(want(2), Bytes::new(vec![0; 8]), 1);
+    ends[0].receive(want(3), Bytes::new(vec![0; 8]), 2);
+    let long = Bytes::new(vec![1; EAGER + 1]);
+    ends[0]
+        .send(2, Label::default(), long, Some(3), false)
+        .unwrap();
+    ends[0].lost(2);
+    ends[0].pump(&mut lines[0]);
+    let mut over: Vec<_> = std::iter::from_fn(|| ends[0].take())
+        .map(|done| (done.op, done.failure))
+        .collect();
+    over.sort_by_key(|(op, _)| *op);
+    assert_eq!(over, [(1, Some(Failure::Peer)), (3, Some(Failure::Peer))]);
+    let short = Bytes::new(vec![1]);
+    ends[0]
+        .send(2, Label::default(), short, Some(4), false)
+        .unwrap();
+    assert_eq!(ends[0].take().unwrap().failure, Some(Failure::Peer));
+    assert!(ends[0].is_drained());
+    // Without a card, nobody is left to receive from.
+    ends[0].receive(ANY, Bytes::new(vec![0; 8]), 5);
+    ends[0].fail();
+    let over: Vec<_> = std::iter::from_fn(|| ends[0].take())
+        .map(|done| done.op)
+        .collect();
+    assert_eq!(over, [2, 5]);
+}

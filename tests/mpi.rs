@@ -1,0 +1,217 @@
+//! Programs of others, unchanged, over served cards: they are skipped with a word where they are not installed.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const TRIBUTARY: &str = env!("CARGO_BIN_EXE_tributary");
+/// Longest time of one program.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder of this test; with the provider as libfabric looks for it.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let deps = std::env::current_exe().unwrap();
+    let built = deps.with_file_name("libtributary_fi.so");
+    std::os::unix::fs::symlink(built, folder.join("libtributary-fi.so")).unwrap();
+    folder
+}
+
+fn is_installed(program: &str) -> bool {
+    let there = Command::new("which")
+        .arg(program)
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !there {
+        println!("skipped: {program} is not installed");
+    }
+    there
+}
+
+/// Ends with the test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn serve(sockets: &Path, cards: usize, faults: &[&str]) -> Started {
+    let child = Command::new(TRIBUTARY)
+        .args(["serve", "--cards", &cards.to_string(), "--sockets"])
+        .arg(sockets)
+        .args(faults)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while !sockets.join((cards - 1).to_string()).exists() {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Started(child)
+}
+
+fn end(mut child: Started) -> Output {
+    let start = Instant::now();
+    while child.0.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < PATIENCE, "it hangs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let read = |pipe: Option<&mut dyn std::io::Read>| {
+        let mut text = Vec::new();
+        pipe.map(|pipe| pipe.read_to_end(&mut text));
+        text
+    };
+    Output {
+        stdout: read(child.0.stdout.as_mut().map(|pipe| pipe as _)),
+        stderr: read(child.0.stderr.as_mut().map(|pipe| pipe as _)),
+        status: child.0.wait().unwrap(),
+    }
+}
+
+fn pingpong(folder: &Path, arguments: &[&str], place: &[&str]) -> Started {
+    let child = Command::new("fi_pingpong")
+        .args(["-p", "tributary", "-e", "rdm", "-c"])
+        .args(arguments)
+        .args(place)
+        .env("FI_PROVIDER_PATH", folder)
+        .env("TRIBUTARY_SOCKETS", folder.join("cards"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    Started(child)
+}
+
+#[test]
+fn cl_9_fi_pingpong_checks_messages_of_all_sizes_with_and_without_faults() {
+    if !is_installed("fi_pingpong") {
+        return;
+    }
+    let faults = ["--loss", "0.01", "--dup", "0.01", "--reorder", "64"];
+    for (run, faults) in [&[][..], &faults].into_iter().enumerate() {
+        let folder = folder(&format!("pingpong-{run}"));
+        let server = serve(&folder.join("cards"), 2, faults);
+        for (at, mode) in ["msg", "tagged"].into_iter().enumerate() {
+            let port = (47_610 + 2 * run + at).to_string();
+            let arguments = ["-m", mode, "-I", "10", "-S", "all"];
+            let listener = pingpong(&folder, &arguments, &["-B", &port]);
+            let start = Instant::now();
+            let caller = loop {
+                let caller = end(pingpong(&folder, &arguments, &["-P", &port, "127.0.0.1"]));
+                // The other may not listen yet.
+                let early = String::from_utf8_lossy(&caller.stderr).contains("failed to connect");
+                if !early || start.elapsed() > PATIENCE {
+                    break caller;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            };
+            let text = String::from_utf8_lossy(&caller.stdout);
+            assert!(caller.status.success() && text.contains("6m"), "{caller:?}");
+            assert!(end(listener).status.success());
+        }
+        drop(server);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+const HELLO: &str = r#"
+#include <mpi.h>
+#include <stdlib.h>
+int main(int count, char **arguments) {
+    int rank, ranks, sum;
+    MPI_Init(&count, &arguments);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (sum != ranks * (ranks - 1) / 2) MPI_Abort(MPI_COMM_WORLD, 3);
+    if (count > 1 && rank == 1) abort();
+    for (int bytes = 1; bytes <= 1 << 20; bytes *= 4) {
+        char *out = malloc(bytes), *in = malloc(bytes);
+        int before = (rank + ranks - 1) % ranks;
+        for (int at = 0; at < bytes; at++) out[at] = at * 7 + rank;
+        MPI_Sendrecv(out, bytes, MPI_CHAR, (rank + 1) % ranks, 1, in, bytes, MPI_CHAR, before, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        for (int at = 0; at < bytes; at++)
+            if (in[at] != (char)(at * 7 + before)) MPI_Abort(MPI_COMM_WORLD, 4);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+#[test]
+fn cl_9_an_mpi_program_runs_unchanged_and_one_that_dies_ends_the_run() {
+    if !is_installed("mpicc") || !is_installed("mpiexec") {
+        return;
+    }
+    let folder = folder("hello");
+    let (source, program) = (folder.join("hello.c"), folder.join("hello"));
+    std::fs::write(&source, HELLO).unwrap();
+    let compiled = Command::new("mpicc")
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .status();
+    assert!(compiled.unwrap().success());
+    let run = |arguments: &[&str], more: &[&str]| {
+        let child = Command::new(TRIBUTARY)
+            .args(["mpi", "--json"])
+            .args(arguments)
+            .arg("--")
+            .arg(&program)
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        end(Started(child.unwrap()))
+    };
+    let faults = [
+        "-n",
+        "2",
+        "--loss",
+        "0.01",
+        "--dup",
+        "0.01",
+        "--reorder",
+        "64",
+    ];
+    for arguments in [&["-n", "4"][..], &faults] {
+        let output = run(arguments, &[]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let summary = text.lines().last().unwrap_or_default();
+        let summary: serde_json::Value = serde_json::from_str(summary).expect(&text);
+        assert!(output.status.success(), "{output:?}");
+        assert!(summary["messages"].as_u64() > Some(20), "{summary}");
+        assert!(summary["long_messages"].as_u64() > Some(3), "{summary}");
+        let lost = summary["frames_lost"].as_u64() > Some(0);
+        assert_eq!(lost, arguments.len() > 2, "{summary}");
+    }
+    let died = run(&["-n", "3"], &["die"]);
+    assert!(!died.status.success());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn cl_9_a_launcher_that_is_not_there_or_not_known_is_named() {
+    for (launcher, says) in [
+        ("/nowhere/mpiexec", "install an MPI"),
+        ("true", "not known here"),
+    ] {
+        let output = Command::new(TRIBUTARY)
+            .args(["mpi", "--mpiexec", launcher, "--", "program"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text.contains(says) && text.contains(launcher), "{text}");
+    }
+}
