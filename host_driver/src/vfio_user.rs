@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,8 @@ pub struct VfioUserDevice {
     next: AtomicU64,
     vectors: Vec<Vector>,
     idle: AtomicU32,
+    /// The other process is gone: a ring in memory would not say so.
+    gone: AtomicBool,
     /// When it was last looked whether the other process lives, ms.
     looked: AtomicU64,
     start: Instant,
@@ -82,6 +84,7 @@ impl VfioUserDevice {
             next: AtomicU64::new(FIRST),
             vectors,
             idle: AtomicU32::new(0),
+            gone: AtomicBool::new(false),
             looked: AtomicU64::new(0),
             start: Instant::now(),
         })
@@ -98,10 +101,12 @@ impl VfioUserDevice {
 
     /// Whether the other process still answers.
     fn look(&self) -> Result<(), DeviceError> {
-        if self.read32(ID.offset.into())? == MAGIC {
-            Ok(())
-        } else {
-            Err(DeviceError::Gone)
+        match self.read32(ID.offset.into()) {
+            Ok(MAGIC) => Ok(()),
+            _ => {
+                self.gone.store(true, Ordering::Release);
+                Err(DeviceError::Gone)
+            }
         }
     }
 }
@@ -117,6 +122,9 @@ unsafe impl Device for VfioUserDevice {
 
     fn write32(&self, offset: u32, value: u32) -> Result<(), DeviceError> {
         if let Some(ring) = self.posted.as_ref().filter(|_| offset >= DOORBELLS) {
+            if self.gone.load(Ordering::Acquire) {
+                return Err(DeviceError::Gone);
+            }
             let ring = ring.lock().unwrap_or_else(PoisonError::into_inner);
             match ring.post(offset, value) {
                 Posted::Seen => return Ok(()),
