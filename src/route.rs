@@ -174,7 +174,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
                 let routed = tables::routed(network, &task.groups, &outcome.trees)?;
                 let path = arguments.tables.as_deref();
                 let as_json = path.and_then(Path::extension).is_some_and(|e| e == "json");
-                write(file, &tables::tables(network, &routed, as_json)?)?;
+                tables::write_tables(network, &routed, as_json, file)?;
             }
             if let Some(file) = mcfdbs.take() {
                 let numbers = tables::mlids(&outcome.trees)?;

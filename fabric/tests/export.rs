@@ -5,7 +5,7 @@ mod manager_common;
 use manager_common::{network, random_group, rng, seed};
 use rand::RngExt as _;
 use tributary_fabric::export::mcfdbs::{CheckError, McastTables};
-use tributary_fabric::export::tables::{NamedTables, ResolveError};
+use tributary_fabric::export::tables::{Entries, NamedTables, ResolveError};
 use tributary_fabric::export::{ExportError, Routed};
 use tributary_fabric::route::{Fulb, Minihop, RootChoice};
 use tributary_fabric::{
@@ -428,6 +428,26 @@ fn mc_10_tables_read_back_as_the_entries_they_were_made_from() {
             (read.id, read.leader, &read.group),
             (routed.id, routed.leader, routed.group)
         );
+    }
+}
+
+#[test]
+fn mc_10_a_written_file_is_the_text_of_its_tables() {
+    let seed = seed();
+    let network = two_levels(6, 4, 5).unwrap();
+    // No tree, one, and numbers at, below and above what is made in one piece.
+    for count in [0, 1, 15, 16, 17, 1023, 1024, 1025, 2100] {
+        let groups = random(&network, count, 6, seed);
+        let trees = route(&network, &groups, &mut Fulb::default());
+        let all: Vec<_> = routed(&groups, &trees).collect();
+        let entries = Entries::new(&network, &all).unwrap();
+        let mut text = Vec::new();
+        entries.write_toml(&mut text).unwrap();
+        let tables = NamedTables::new(&network, &all).unwrap();
+        assert_eq!(text, tables.to_string().as_bytes(), "{count}, seed {seed}");
+        let starts = String::from_utf8(text).unwrap();
+        let starts = starts.lines().filter(|&line| line == "[[tree]]").count();
+        assert_eq!(starts, all.len(), "{count}, seed {seed}");
     }
 }
 

@@ -1,15 +1,18 @@
 //! Trees as tables of switches: for the project's own, with ids that may repeat where trees share no switch, and as OpenSM has them.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 use tributary_fabric::export::Routed;
 use tributary_fabric::export::mcfdbs::{MLID_FIRST, MLID_LAST, McastTables, mlid};
-use tributary_fabric::export::tables::{ID_LAST, NamedTables};
+use tributary_fabric::export::tables::{Entries, ID_LAST};
 use tributary_fabric::ids::TreeIds;
 use tributary_fabric::network::SwitchId;
 use tributary_fabric::{Group, Network, Tree};
+
+use crate::files::NewFile;
 
 /// Trees with ids; member 0 of each group leads.
 pub fn routed<'a>(
@@ -34,14 +37,21 @@ pub fn routed<'a>(
     Ok(routed)
 }
 
-/// Entries for the project's switches: JSON, or TOML as in fabric files.
-pub fn tables(network: &Network, routed: &[Routed<'_>], as_json: bool) -> Result<String> {
-    let tables = NamedTables::new(network, routed)?;
-    if as_json {
-        Ok(serde_json::to_string(&tables)? + "\n")
+/// Writes entries for the project's switches: JSON, or TOML as in fabric files.
+pub fn write_tables(
+    network: &Network,
+    routed: &[Routed<'_>],
+    as_json: bool,
+    mut file: NewFile,
+) -> Result<()> {
+    let entries = Entries::new(network, routed)?;
+    let written = if as_json {
+        file.write_all((serde_json::to_string(&entries.named())? + "\n").as_bytes())
     } else {
-        Ok(tables.to_string())
-    }
+        entries.write_toml(&mut file)
+    };
+    written.context("cannot write an output")?;
+    file.finish()
 }
 
 /// A group's multicast LID.

@@ -1,20 +1,19 @@
 //! Entries of the project's switches, by name: what [`crate::table`] computes, for files and people.
 //!
 //! As TOML these are the `[[tree]]` sections of a fabric file; as JSON, through serde, the same fields. Ports count from 0
-//! here, as they do in the switches' registers.
+//! here, as they do in the switches' registers. [`Entries`] writes large tables without names in memory.
 
+mod entries;
 mod resolve;
 pub mod toml;
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
+pub use entries::Entries;
 pub use resolve::{Programmed, ResolveError};
 
-use super::{ExportError, Routed, endnode_name, switch_name};
+use super::{ExportError, Routed};
 use crate::network::Network;
-use crate::table;
 
 /// Last id that the switches' tables have room for.
 pub const ID_LAST: u16 = tributary_protocol::red::address::TREES - 1;
@@ -72,37 +71,7 @@ impl NamedTables {
     /// # Errors
     /// Two trees have one id on one switch, an id is out of range, or a tree does not fit the tables.
     pub fn new(network: &Network, trees: &[Routed<'_>]) -> Result<Self, ExportError> {
-        let mut taken = HashSet::new();
-        let mut tables = Self::default();
-        for routed in trees {
-            let id = routed.id;
-            if id > ID_LAST {
-                return Err(ExportError::Id { id, last: ID_LAST });
-            }
-            let entries = table::entries(network, routed.group, routed.tree, routed.leader)
-                .map_err(|source| ExportError::Table { id, source })?;
-            if let Some((switch, _)) = entries.iter().find(|(s, _)| !taken.insert((*s, id))) {
-                return Err(ExportError::Clash {
-                    id,
-                    switch: switch_name(network, *switch),
-                });
-            }
-            let others = routed.group.endnodes().iter();
-            let others = others.filter(|&&e| e != routed.leader);
-            let entry = |(switch, entry): &(u32, tributary_protocol::red::Tree)| SwitchEntry {
-                name: switch_name(network, *switch),
-                parent: entry.parent,
-                children: (0..64).filter(|p| entry.children >> p & 1 == 1).collect(),
-                wait: entry.wait,
-            };
-            tables.tree.push(TreeTable {
-                id,
-                root: endnode_name(network, routed.leader),
-                members: others.map(|&e| endnode_name(network, e)).collect(),
-                switch: entries.iter().map(entry).collect(),
-            });
-        }
-        Ok(tables)
+        Ok(Entries::new(network, trees)?.named())
     }
 
     /// The table of one switch: ids and entries, in the order of the trees.
