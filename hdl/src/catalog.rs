@@ -5,6 +5,7 @@
 use crate::bulk::BulkSend;
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
+use crate::mac::MacGmii;
 use crate::mb::MbGenerator;
 use crate::pcie::{DmaRead, DmaWrite};
 use crate::red::{RedFltSum, RedLane};
@@ -343,6 +344,11 @@ pub fn choices() -> Vec<Choice> {
         block: "dma_read",
         sizes: vec![],
         build: build::<DmaRead>,
+    });
+    all.push(Choice {
+        block: "mac_gmii",
+        sizes: vec![],
+        build: build::<MacGmii>,
     });
     all.push(Choice {
         block: "dma_write",

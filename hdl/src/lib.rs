@@ -6,6 +6,7 @@ pub mod bulk;
 pub mod bus;
 pub mod card;
 pub mod catalog;
+pub mod mac;
 pub mod mb;
 pub mod param;
 pub mod pcie;

@@ -1,6 +1,7 @@
 //! Invariant CRC of a RoCEv2 frame, a word a clock.
 
-use super::crc::{CrcAdvance, advance, over};
+use crate::blocks::CrcAdvance;
+use crate::blocks::crc::{advance, over};
 use crate::prelude::*;
 
 /// State behind eight bytes of ones, the first byte of an IPv4 header and DSCP/ECN, which is masked.

@@ -1,8 +1,9 @@
 //! The ICRC block against `roce::icrc`, in rust-hdl's own simulation.
 
 use rand::RngExt;
+use tributary_hdl::blocks::CrcRetreat;
 use tributary_hdl::prelude::*;
-use tributary_hdl::xud::{CrcRetreat, XudIcrc};
+use tributary_hdl::xud::XudIcrc;
 use tributary_protocol::roce;
 
 use super::rtl::{chance, frame, packet, rng, words};

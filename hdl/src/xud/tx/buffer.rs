@@ -1,8 +1,9 @@
 //! Frames that wait for the line.
 
+use crate::blocks::CrcRetreat;
 use crate::blocks::{FifoAhead, RamReg};
 use crate::prelude::*;
-use crate::xud::{CrcRetreat, XudIcrc};
+use crate::xud::XudIcrc;
 
 hdl_module! {
     /// Frames in block RAM, 2^B words of 64 bits. A frame's words come with zeros for its ICRC,

@@ -6,7 +6,7 @@ use crate::prelude::*;
 const POLYNOMIAL: u32 = 0xEDB8_8320;
 
 /// The state after `bits` more bits of zero.
-pub(super) const fn advance(state: u32, bits: usize) -> u32 {
+pub(crate) const fn advance(state: u32, bits: usize) -> u32 {
     let (mut state, mut done) = (state, 0);
     while done < bits {
         state = state >> 1 ^ if state & 1 == 1 { POLYNOMIAL } else { 0 };
@@ -16,7 +16,7 @@ pub(super) const fn advance(state: u32, bits: usize) -> u32 {
 }
 
 /// The state before the last `bits` bits, if those were zero.
-pub(super) const fn retreat(state: u32, bits: usize) -> u32 {
+pub(crate) const fn retreat(state: u32, bits: usize) -> u32 {
     let (mut state, mut done) = (state, 0);
     while done < bits {
         // The polynomial's top bit is set, so the top bit says what was shifted out.
@@ -28,7 +28,7 @@ pub(super) const fn retreat(state: u32, bits: usize) -> u32 {
 }
 
 /// The state after `bytes`.
-pub(super) const fn over(state: u32, bytes: &[u8]) -> u32 {
+pub(crate) const fn over(state: u32, bytes: &[u8]) -> u32 {
     let (mut state, mut at) = (state, 0);
     while at < bytes.len() {
         state = advance(state ^ bytes[at] as u32, 8);
