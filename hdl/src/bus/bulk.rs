@@ -148,6 +148,9 @@ hdl_bus! {
 hdl_bus! {
     /// Times and limits of the sending side; times in ticks.
     pub struct BulkSettings {
+        /// Number of the transfer before the first one of each slot; looked at while the engine leaves reset. Far from all
+        /// numbers of before: what comes late for one of those names no transfer then.
+        xid_before: Bits<32>,
         /// Shortest round trip and the reorder allowance.
         settled: Bits<16>,
         /// Reorder allowance.

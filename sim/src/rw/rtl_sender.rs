@@ -77,6 +77,7 @@ ports!(
     m_end_xid,
     m_end_outcome,
     now,
+    cfg_xid_before,
     cfg_settled,
     cfg_allowance,
     cfg_overtaken,
@@ -276,6 +277,8 @@ impl RtlSender {
         ] {
             rtl.model.set(port, setting(name, value, bits)?);
         }
+        let before = config.first_xid.wrapping_sub(1);
+        rtl.model.set(p.cfg_xid_before, before.into());
         rtl.model.reset(4)?;
         for _ in 0..10_000 {
             if rtl.model.is_set(p.ready) {

@@ -73,12 +73,16 @@ impl Coverage {
     }
 }
 
+/// Numbers of first transfers (BW-9), also ones that soon wrap.
+const FIRST_XIDS: [u32; 4] = [1, 0x3FFF_0001, u32::MAX - 1, 0x8000_0000];
+
 /// The settings of both.
 pub fn config(plan: &Plan) -> SenderConfig {
     let rtt = (2 * plan.flight / plan.tick) as u32 + 2;
     let allowance = (plan.spread / plan.tick) as u32 + 2;
     SenderConfig {
         slots: plan.slots,
+        first_xid: FIRST_XIDS[(plan.seed % 4) as usize],
         rtt_ticks: rtt,
         allowance_ticks: allowance,
         retry_ticks: rtt + 2 * allowance + 4,
