@@ -256,7 +256,7 @@ hdl_module! {
         // Comparisons, made while the engine waits.
         named_xid: Signal<Local, Bits<32>>,
         /// Number that the slots have after reset.
-        before: Signal<Local, Bits<32>>,
+        number_before: Signal<Local, Bits<32>>,
         named_slot: Signal<Local, Bits<16>>,
         same_xid: DFF<Bit>,
         in_range: DFF<Bit>,
@@ -656,7 +656,7 @@ impl<
         self.polled.wr.data.next = self.start.q.val();
         self.polled_at.d.next = self.polled.rd.data.val() - self.cfg.allowance.val();
 
-        self.before.next = self.cfg.xid_before.val();
+        self.number_before.next = self.cfg.xid_before.val();
         self.states.wr.en.next = self.state.q.val() == State::Store;
         self.states.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
         self.flags.next = bits::<5>(0)
@@ -826,7 +826,7 @@ impl<
                 self.clear_count.d.next = self.clear_count.q.val() + 1;
                 self.states.wr.en.next = true;
                 self.states.wr.addr.next = bit_cast::<SA, LS>(self.clear_count.q.val());
-                self.states.wr.data.next = bit_cast::<321, 32>(self.before.val());
+                self.states.wr.data.next = bit_cast::<321, 32>(self.number_before.val());
                 self.up.d.next = self.clear_count.q.val().all();
                 if self.clear_count.q.val().all() {
                     self.timer.d.next = 0.into();

@@ -14,7 +14,7 @@ const WRONG: [(&str, &str, &str); 27] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
     // BW-9: numbers begin anew after a reset, whatever the setting.
-    ("bulk_engine", "before_sig = ", "32'd0"),
+    ("bulk_engine", "number_before = ", "32'd0"),
     // RW-10: no polls.
     ("bulk_wants", "due_now_reg <= ", "1'b0"),
     // RW-10: the interval does not grow.
