@@ -106,6 +106,8 @@ struct Placed {
     group: Group,
     leader: EndnodeId,
     tree: Option<(u16, Tree)>,
+    /// Number of its latest tree.
+    last: u16,
 }
 
 /// The manager.
@@ -114,6 +116,8 @@ pub struct Control {
     network: Network,
     nodes: Vec<u32>,
     routes: Unicast,
+    /// Tables may hold something else: a write has failed.
+    unsure: bool,
     hops: HopTable,
     load: Load,
     ids: TreeIds,
@@ -148,6 +152,7 @@ impl Control {
         }
         let control = Self {
             routes: Unicast::new(&network),
+            unsure: false,
             hops: HopTable::new(&network)?,
             load: Load::new(&network),
             ids: TreeIds::new(network.switch_count(), 1 << tree_bits)?,
@@ -205,6 +210,7 @@ impl Control {
             group,
             leader,
             tree: None,
+            last: 0,
         };
         self.groups.push(placed);
         let number = self.groups.len() - 1;
@@ -252,7 +258,7 @@ impl Control {
         self.mend(registers)
     }
 
-    /// A cable works again. Trees stay where they are.
+    /// A cable works again. Trees stay where they are; groups that have lost theirs are tried again.
     ///
     /// # Errors
     /// There is no such cable, or a switch does not take a write.
@@ -268,9 +274,15 @@ impl Control {
         self.mend(registers)
     }
 
-    fn mend<R: Registers>(&mut self, registers: &mut R) -> Result<Mended, ControlError> {
+    /// Writes what has to change. After a write that failed, all entries are written, and groups that have lost their trees are
+    /// tried again: whoever got the error calls this when the switch answers again.
+    ///
+    /// # Errors
+    /// A switch does not take a write.
+    pub fn mend<R: Registers>(&mut self, registers: &mut R) -> Result<Mended, ControlError> {
         let routes = Unicast::new(&self.network);
-        let writes = routes.writes(Some(&self.routes));
+        let writes = routes.writes((!self.unsure).then_some(&self.routes));
+        self.unsure = true;
         let mut mended = Mended {
             unicast: writes.len(),
             ..Mended::default()
@@ -287,14 +299,17 @@ impl Control {
                 mended.unreachable.push(write.endnode);
             }
         }
+        self.unsure = false;
         for number in 0..self.groups.len() {
             let network = &self.network;
             let broken = |tree: &Tree| tree.cables().any(|cable| !network.is_up(cable));
             let placed = &mut self.groups[number];
-            let Some((old, tree)) = placed.tree.take_if(|(_, tree)| broken(tree)) else {
+            if let Some((_, tree)) = placed.tree.take_if(|(_, tree)| broken(tree)) {
+                self.load.remove(&tree);
+            } else if placed.tree.is_some() {
                 continue;
-            };
-            self.load.remove(&tree);
+            }
+            let old = placed.last;
             match self.plant(number, registers) {
                 Ok(new) => mended.trees.push((number, old, new)),
                 Err(error @ ControlError::Access { .. }) => return Err(error),
@@ -321,7 +336,8 @@ impl Control {
             self.multicast(registers, write.switch, id, entry)?;
         }
         self.load.add(&tree);
-        self.groups[number].tree = Some((id, tree));
+        let placed = &mut self.groups[number];
+        (placed.tree, placed.last) = (Some((id, tree)), id);
         Ok(id)
     }
 

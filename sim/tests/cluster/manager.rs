@@ -2,7 +2,7 @@
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tributary_fabric::control::{Control, ControlError};
+use tributary_fabric::control::{Control, ControlError, Registers};
 use tributary_fabric::topology::Topology;
 use tributary_fabric::unicast::Unicast;
 use tributary_fabric::{Network, network::Port};
@@ -174,6 +174,67 @@ fn a_tree_that_loses_a_cable_is_made_anew_under_another_number() {
     assert_eq!(mended.trees, [(group, old, new)]);
     assert_ne!(old, new);
     assert_eq!(reduce(&mut sim, &control, group), (16, 16));
+}
+
+/// Registers of a fabric of which one write fails.
+struct Failing<'a> {
+    sim: &'a mut Simulator,
+    /// Writes until then.
+    left: usize,
+}
+
+impl Registers for Failing<'_> {
+    type Error = String;
+
+    fn read(&mut self, switch: u32, offset: u16) -> Result<u32, String> {
+        self.sim
+            .read_register(switch as usize, offset)
+            .map_err(|e| e.to_string())
+    }
+
+    fn write(&mut self, switch: u32, offset: u16, value: u32) -> Result<(), String> {
+        self.left = self.left.wrapping_sub(1);
+        if self.left == usize::MAX {
+            return Err("no answer".into());
+        }
+        self.sim
+            .write_register(switch as usize, offset, value)
+            .map_err(|e| e.to_string())
+    }
+}
+
+/// Whichever write of a mend fails: after the next one traffic and reductions are whole.
+#[test]
+fn a_write_that_fails_is_made_up_for_by_the_next_mend() {
+    let fabric = sixteen();
+    let plan_of = fabric.plan().unwrap();
+    let members: Vec<u32> = (0..16).collect();
+    for left in 0.. {
+        let mut sim = unrouted(fabric.clone(), 7);
+        let mut control = start(&mut sim, &plan_of);
+        let group = control.add_group(&members, 5, &mut sim).unwrap();
+        let used = control.routed(group).unwrap().tree.cables().next().unwrap();
+        sim.set_cable(plan_of.cables[used as usize], false).unwrap();
+        let mut failing = Failing {
+            sim: &mut sim,
+            left,
+        };
+        match control.cable_failed(used, &mut failing) {
+            Err(ControlError::Access { reason, .. }) => assert_eq!(reason, "no answer"),
+            Ok(_) => {
+                assert!(left > 10, "{left} writes");
+                return;
+            }
+            Err(other) => panic!("{other}"),
+        }
+        control.mend(&mut sim).unwrap();
+        assert_eq!(reduce(&mut sim, &control, group), (16, 16), "write {left}");
+        let cluster = models(sim);
+        let report = exchange(&cluster, &plan(240, 7), &mut |_| {}).unwrap();
+        assert!(report.good(240), "write {left}: {report:?}");
+        let no_route = cluster.with(|sim| sim.counted(Counter::NoRoute));
+        assert_eq!(no_route, Some(0), "write {left}");
+    }
 }
 
 #[test]
