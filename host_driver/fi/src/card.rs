@@ -67,11 +67,17 @@ fn handle(of: Address) -> Option<AddressHandle> {
     AddressHandle::new(u16::try_from(of >> 32).ok()?, of as u32).ok()
 }
 
+/// Whether a queue pair can have this address.
+#[must_use]
+pub fn is_possible(of: Address) -> bool {
+    handle(of).is_some()
+}
+
 struct Sender<'a>(&'a mut ReliableEndpoint);
 
 impl Wire for Sender<'_> {
     fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy> {
-        // An address that cannot be is refused before a message goes there.
+        // An address vector takes no address that cannot be.
         let Some(to) = handle(to) else { return Ok(()) };
         match self.0.send_copy(to, message) {
             Ok(_) => Ok(()),

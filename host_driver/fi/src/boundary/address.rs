@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::*;
+use crate::card::is_possible;
 use crate::engine::Address;
 
 /// Bytes of an address.
@@ -23,6 +24,19 @@ pub struct Table(Mutex<Places>);
 struct Places {
     all: Vec<Option<Address>>,
     of: HashMap<Address, u64>,
+}
+
+impl Places {
+    /// The place of an address; none for one that no queue pair can have.
+    fn insert(&mut self, address: Address) -> Option<u64> {
+        if !is_possible(address) {
+            return None;
+        }
+        let place = self.all.len() as u64;
+        self.all.push(Some(address));
+        self.of.entry(address).or_insert(place);
+        Some(place)
+    }
 }
 
 impl Table {
@@ -91,17 +105,16 @@ unsafe extern "C" fn insert(
             (table, bytes)
         };
         let mut table = table.lock();
+        let mut taken = 0;
         for (at, bytes) in addresses.iter().enumerate() {
-            let address = u64::from_ne_bytes(*bytes);
-            let place = table.all.len() as u64;
-            table.all.push(Some(address));
-            table.of.entry(address).or_insert(place);
+            let place = table.insert(u64::from_ne_bytes(*bytes));
+            taken += c_int::from(place.is_some());
             if !places.is_null() {
                 // SAFETY: as above.
-                unsafe { places.add(at).write(place) };
+                unsafe { places.add(at).write(place.unwrap_or(ADDR_UNSPEC)) };
             }
         }
-        count as c_int
+        taken
     })
 }
 
@@ -189,4 +202,19 @@ unsafe extern "C" fn close(fid: *mut fid) -> c_int {
         drop(unsafe { Box::from_raw(fid.cast::<Av>()) });
         SUCCESS
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cl_9_addresses_that_no_queue_pair_can_have_get_no_place() {
+        let mut places = Places::default();
+        assert_eq!(places.insert(3 << 32 | 7), Some(0));
+        // Nodes have 16 bits, queue pairs 24.
+        assert_eq!(places.insert(1 << 48 | 7), None);
+        assert_eq!(places.insert(u64::from(u32::MAX)), None);
+        assert_eq!(places.insert(3 << 32 | 9), Some(1));
+    }
 }

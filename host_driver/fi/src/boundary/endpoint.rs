@@ -450,6 +450,27 @@ unsafe extern "C" fn recv(
     })
 }
 
+/// Receives into a list.
+///
+/// # Safety
+/// An endpoint of this provider, and so many entries at the list.
+unsafe fn receive_list(
+    ep: *mut fid_ep,
+    (list, count): (*const libc::iovec, usize),
+    from: u64,
+    tag: Option<(u64, u64)>,
+    context: *mut c_void,
+    flags: Option<u64>,
+) -> isize {
+    // SAFETY: as the caller says.
+    let ep = unsafe { of(ep) };
+    size(|| {
+        // SAFETY: as above.
+        let memory = unsafe { UserMemory::of(list, count) };
+        ep.receive(memory, from, tag, context, flags.unwrap_or(ep.rx_flags))
+    })
+}
+
 unsafe extern "C" fn recvv(
     ep: *mut fid_ep,
     list: *const libc::iovec,
@@ -459,17 +480,16 @@ unsafe extern "C" fn recvv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: as above.
-    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
-    size(|| ep.receive(memory, from, None, context, ep.rx_flags))
+    unsafe { receive_list(ep, (list, count), from, None, context, None) }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut fid_ep, message: *const fi_msg, flags: u64) -> isize {
     // SAFETY: as above.
-    let (ep, m, memory) = unsafe {
+    unsafe {
         let m = &*message;
-        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
-    };
-    size(|| ep.receive(memory, m.addr, None, m.context, flags))
+        let list = (m.msg_iov, m.iov_count);
+        receive_list(ep, list, m.addr, None, m.context, Some(flags))
+    }
 }
 
 unsafe extern "C" fn trecv(
@@ -506,18 +526,18 @@ unsafe extern "C" fn trecvv(
     ignore: u64,
     context: *mut c_void,
 ) -> isize {
+    let tag = Some((tag, ignore));
     // SAFETY: as above.
-    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
-    size(|| ep.receive(memory, from, Some((tag, ignore)), context, ep.rx_flags))
+    unsafe { receive_list(ep, (list, count), from, tag, context, None) }
 }
 
 unsafe extern "C" fn trecvmsg(ep: *mut fid_ep, message: *const fi_msg_tagged, flags: u64) -> isize {
     // SAFETY: as above.
-    let (ep, m, memory) = unsafe {
+    unsafe {
         let m = &*message;
-        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
-    };
-    size(|| ep.receive(memory, m.addr, Some((m.tag, m.ignore)), m.context, flags))
+        let (list, tag) = ((m.msg_iov, m.iov_count), Some((m.tag, m.ignore)));
+        receive_list(ep, list, m.addr, tag, m.context, Some(flags))
+    }
 }
 
 /// Sends whose arguments stand in the call.
@@ -556,6 +576,33 @@ sends! {
     tinjectdata(data: u64, to: u64, tag: u64) to to, tag Some(tag), data Some(data), context std::ptr::null_mut(), flags |_| None;
 }
 
+/// Sends whose memory is a list.
+///
+/// # Safety
+/// An endpoint of this provider, and so many entries at the list.
+unsafe fn send_list(
+    ep: *mut fid_ep,
+    (list, count): (*const libc::iovec, usize),
+    to: u64,
+    label: Label,
+    context: *mut c_void,
+    flags: Option<u64>,
+) -> isize {
+    // SAFETY: as the caller says.
+    let ep = unsafe { of(ep) };
+    let flags = flags.unwrap_or(ep.tx_flags);
+    size(|| {
+        ep.send(Send {
+            // SAFETY: as above.
+            memory: unsafe { UserMemory::of(list, count) },
+            to,
+            label,
+            context,
+            flags: Some(&flags),
+        })
+    })
+}
+
 unsafe extern "C" fn sendv(
     ep: *mut fid_ep,
     list: *const libc::iovec,
@@ -565,17 +612,7 @@ unsafe extern "C" fn sendv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: as above.
-    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
-    let (label, flags) = (label(None, None), Some(&ep.tx_flags));
-    size(|| {
-        ep.send(Send {
-            memory,
-            to,
-            label,
-            context,
-            flags,
-        })
-    })
+    unsafe { send_list(ep, (list, count), to, label(None, None), context, None) }
 }
 
 unsafe extern "C" fn tsendv(
@@ -588,17 +625,7 @@ unsafe extern "C" fn tsendv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: as above.
-    let (ep, memory) = unsafe { (of(ep), UserMemory::of(list, count)) };
-    let (label, flags) = (label(Some(tag), None), Some(&ep.tx_flags));
-    size(|| {
-        ep.send(Send {
-            memory,
-            to,
-            label,
-            context,
-            flags,
-        })
-    })
+    unsafe { send_list(ep, (list, count), to, label(Some(tag), None), context, None) }
 }
 
 fn data_of(flags: u64, data: u64) -> Option<u64> {
@@ -607,38 +634,20 @@ fn data_of(flags: u64, data: u64) -> Option<u64> {
 
 unsafe extern "C" fn sendmsg(ep: *mut fid_ep, message: *const fi_msg, flags: u64) -> isize {
     // SAFETY: as above.
-    let (ep, m, memory) = unsafe {
+    unsafe {
         let m = &*message;
-        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
-    };
-    let label = label(None, data_of(flags, m.data));
-    let (to, context, flags) = (m.addr, m.context, Some(&flags));
-    size(|| {
-        ep.send(Send {
-            memory,
-            to,
-            label,
-            context,
-            flags,
-        })
-    })
+        let label = label(None, data_of(flags, m.data));
+        let list = (m.msg_iov, m.iov_count);
+        send_list(ep, list, m.addr, label, m.context, Some(flags))
+    }
 }
 
 unsafe extern "C" fn tsendmsg(ep: *mut fid_ep, message: *const fi_msg_tagged, flags: u64) -> isize {
     // SAFETY: as above.
-    let (ep, m, memory) = unsafe {
+    unsafe {
         let m = &*message;
-        (of(ep), m, UserMemory::of(m.msg_iov, m.iov_count))
-    };
-    let label = label(Some(m.tag), data_of(flags, m.data));
-    let (to, context, flags) = (m.addr, m.context, Some(&flags));
-    size(|| {
-        ep.send(Send {
-            memory,
-            to,
-            label,
-            context,
-            flags,
-        })
-    })
+        let label = label(Some(m.tag), data_of(flags, m.data));
+        let list = (m.msg_iov, m.iov_count);
+        send_list(ep, list, m.addr, label, m.context, Some(flags))
+    }
 }
