@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{NonNull, null_mut};
 use std::time::Duration;
 
-pub use posted::{POSTED_BYTES, POSTED_REGION, Posted, PostedWrites};
+pub use posted::{POSTED_BYTES, POSTED_ENTRIES, POSTED_REGION, Posted, PostedWrites};
 
 /// A part of a file in memory.
 #[derive(Debug)]

@@ -16,6 +16,8 @@ pub const POSTED_BYTES: usize = 8_192;
 /// First word: "TRBP" and the version of this layout. Another one is not used, and every write goes over the socket.
 const VERSION: u32 = 0x5452_4201;
 const ENTRIES: u32 = 512;
+/// Writes that the ring has room for.
+pub const POSTED_ENTRIES: usize = ENTRIES as usize;
 
 /// Offsets in the region. Each side's words have a cache line of their own.
 mod at {

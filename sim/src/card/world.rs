@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, ensure};
-use tributary_host_driver::shared::PostedWrites;
+use tributary_host_driver::shared::{POSTED_ENTRIES, PostedWrites};
 use tributary_protocol::card::model::{CardModel, ModelConfig};
 use tributary_protocol::card::regs::{
     DOORBELLS, MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, STATUS, STATUS_BUSY,
@@ -84,7 +84,8 @@ impl Place {
             return false;
         };
         let mut some = false;
-        while let Some((offset, value)) = ring.take() {
+        // Who posts without end gets no more than a ring of them in one go.
+        for (offset, value) in std::iter::from_fn(|| ring.take()).take(POSTED_ENTRIES) {
             // Whatever else a register does goes over the socket.
             if offset >= DOORBELLS && offset.is_multiple_of(4) {
                 self.node.write32(offset, value);
@@ -255,9 +256,10 @@ impl World {
                 };
                 if self.fabric.is_some() {
                     self.capture(at, now, &frame);
-                    if let Some(fabric) = &mut self.fabric {
-                        // Every endpoint of the fabric has a card.
-                        let _ = fabric.inject(at, &frame, now / CLOCK_NS);
+                    if let Some(fabric) = &mut self.fabric
+                        && let Err(error) = fabric.inject(at, &frame, now / CLOCK_NS)
+                    {
+                        self.broken = Some(error.to_string());
                     }
                     continue;
                 }
