@@ -8,6 +8,8 @@ use emit_support::cosim::assert_same_quickly;
 use emit_support::{tools, word};
 use rand::RngExt;
 use tributary_hdl::blocks::*;
+use tributary_hdl::emit::emit_block;
+use tributary_hdl::mac::{MacGmii, MacGuard, MacReceive, MacTransmit};
 
 /// One test per block: its inputs get random values, `rare` ones seldom a one.
 macro_rules! same {
@@ -49,3 +51,39 @@ same!(leading_ones_run_as_in_rust, LeadingOnes<70, 7>, 1000, clk: [], words: [ve
 same!(leading_ones_pipe_runs_as_in_rust, LeadingOnesPipe<64, 7>, 500, clk: [clk], words: [vector], bits: [], rare: []);
 same!(priority_encoder_runs_as_in_rust, PriorityEncoder<70, 7>, 1000, clk: [], words: [req], bits: [], rare: []);
 same!(priority_encoder_pipe_runs_as_in_rust, PriorityEncoderPipe<64, 6>, 500, clk: [clk], words: [req], bits: [], rare: []);
+same!(sync_bits_run_as_in_rust, SyncBits<5>, 1000, clk: [clk], words: [d], bits: [], rare: []);
+same!(mac_guard_runs_as_in_rust, MacGuard, 2000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
+same!(mac_transmit_runs_as_in_rust, MacTransmit<4>, 2000, clk: [clk], words: [s.data, level], bits: [s.valid, whole], rare: [rst]);
+
+/// Most bytes are those that frames begin with.
+#[test]
+fn mac_receive_runs_as_in_rust() {
+    let name = "mac_receive_runs_as_in_rust";
+    let design = assert_same_quickly(
+        name,
+        MacReceive::default(),
+        3000,
+        |b, rng| {
+            b.gmii_rxd.next = match rng.random_range(0..3) {
+                0 => 0x55u64.into(),
+                1 => 0xD5u64.into(),
+                _ => word(rng),
+            };
+            b.gmii_rx_dv.next = rng.random_range(0..30) > 0;
+            b.gmii_rx_er.next = rng.random_range(0..100) == 0;
+            b.cfg_longest.next = word(rng);
+            b.rst.next = rng.random_range(0..500) == 0;
+        },
+        |b, level| b.clk.next = level.into(),
+    );
+    tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
+}
+
+/// Every block of the MAC together: no message of any tool, and both flows take it.
+#[test]
+fn the_mac_has_no_messages_and_synthesises() {
+    let design = emit_block(&mut MacGmii::default()).unwrap();
+    let dir = tools::scratch("mac_gmii_lint");
+    tools::assert_no_messages(&design, &dir);
+    tools::assert_synthesises(&design, &dir);
+}

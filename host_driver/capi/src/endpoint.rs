@@ -5,7 +5,8 @@ use std::ptr::{null_mut, slice_from_raw_parts_mut};
 use std::time::Duration;
 
 use tributary_host_driver::{
-    AddressHandle, EndpointConfig, EndpointEvent, PostError, ReliableEndpoint,
+    AddressHandle, EndpointConfig, EndpointEvent, Error, PostError, ProtectionDomain,
+    ReliableEndpoint,
 };
 
 use crate::{Card, NULL, done, fail};
@@ -124,18 +125,35 @@ pub unsafe extern "C" fn tributary_endpoint_new(
     config: *const Config,
     endpoint: *mut *mut Endpoint,
 ) -> c_int {
-    // SAFETY: null or valid, as the header says.
+    // SAFETY: as the header says.
+    unsafe {
+        make(card, config, endpoint, |domain, config| {
+            ReliableEndpoint::new(domain, config).map(Endpoint)
+        })
+    }
+}
+
+/// Makes something in a domain of its own on a card, and a handle of it.
+///
+/// # Safety
+/// `card` and `config` are null or valid; `handle` is null or has room.
+pub unsafe fn make<T>(
+    card: *const Card,
+    config: *const Config,
+    handle: *mut *mut T,
+    new: impl FnOnce(&ProtectionDomain, EndpointConfig) -> Result<T, Error>,
+) -> c_int {
+    // SAFETY: as the caller says.
     let (Some(card), Some(config)) = (unsafe { (card.as_ref(), config.as_ref()) }) else {
         return fail(&NULL);
     };
-    if endpoint.is_null() {
+    if handle.is_null() {
         return fail(&NULL);
     }
-    let domain = card.0.alloc_pd();
-    let made = domain.and_then(|domain| ReliableEndpoint::new(&domain, config.of()));
+    let made = (card.0.alloc_pd()).and_then(|domain| new(&domain, config.of()));
     done(made, |made| {
         // SAFETY: there is room for a handle.
-        unsafe { endpoint.write(Box::into_raw(Box::new(Endpoint(made)))) };
+        unsafe { handle.write(Box::into_raw(Box::new(made))) };
         0
     })
 }

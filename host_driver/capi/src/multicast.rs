@@ -10,6 +10,7 @@ use tributary_host_driver::multicast::{
     Algorithm, Group, GroupOptions, MulticastError, Seat, Verdict, Why,
 };
 
+use crate::endpoint::make;
 use crate::{Address, Card, Config, NULL, done, fail};
 
 /// The endpoint of a member.
@@ -97,20 +98,12 @@ pub unsafe extern "C" fn tributary_seat_new(
     config: *const Config,
     seat: *mut *mut GroupSeat,
 ) -> c_int {
-    // SAFETY: null or valid, as the header says.
-    let (Some(card), Some(config)) = (unsafe { (card.as_ref(), config.as_ref()) }) else {
-        return fail(&NULL);
-    };
-    if seat.is_null() {
-        return fail(&NULL);
+    // SAFETY: as the header says.
+    unsafe {
+        make(card, config, seat, |domain, config| {
+            Seat::new(domain, config).map(GroupSeat)
+        })
     }
-    let domain = card.0.alloc_pd();
-    let made = domain.and_then(|domain| Seat::new(&domain, config.of()));
-    done(made, |made| {
-        // SAFETY: there is room for a handle.
-        unsafe { seat.write(Box::into_raw(Box::new(GroupSeat(made)))) };
-        0
-    })
 }
 
 /// Frees a seat that no group was made with.

@@ -1,7 +1,6 @@
 //! Frames that wait for the line.
 
-use crate::blocks::CrcRetreat;
-use crate::blocks::{FifoAhead, RamReg};
+use crate::blocks::{CrcRetreat, FifoAhead, RamReg};
 use crate::prelude::*;
 use crate::xud::XudIcrc;
 
