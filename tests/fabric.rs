@@ -55,6 +55,19 @@ fn the_cluster_demo_sends_writes_and_reduces_while_each_cable_in_turn_fails() {
     }
 }
 
+/// Every card and every switch is Verilated.
+#[test]
+fn the_cluster_demo_runs_on_verilated_cards_and_switches() {
+    let arguments = ["sim", "--demo", "cluster", "--engine", "rtl", "--each", "1"];
+    let (code, sum) = json(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(code, 0, "{sum}");
+    assert_eq!(sum["engine"], "rtl");
+    let parts = sum["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 3, "{sum}");
+    assert!(parts.iter().all(|part| part["good"] == true), "{sum}");
+    assert!(sum["unicast_entries_mended"].as_u64().unwrap() > 0, "{sum}");
+}
+
 #[test]
 fn two_cables_between_two_switches_are_enough_to_lose_one() {
     let arguments = ["sim", "--demo", "cluster", "--fabric", PAIR, "--json"];
