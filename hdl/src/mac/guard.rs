@@ -7,6 +7,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Stands between mac_receive, which cannot wait, and a queue that may be full. Of a frame that meets a full queue
     /// the rest is dropped; if some of it is in the queue, one more word ends it and says that it is bad.
+    /// m_valid falls again if a word is not taken in its clock: that word is lost. Only a queue may stand behind it.
     /// Latency: none. Frames that come while that word waits for room are dropped whole.
     #[module("mac_guard")]
     pub struct MacGuard {
