@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 const TRIBUTARY: &str = env!("CARGO_BIN_EXE_tributary");
 /// Longest time of one program.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A folder of this test; with the provider as libfabric looks for it.
 fn folder(name: &str) -> PathBuf {

@@ -43,6 +43,7 @@ typedef struct tributary_endpoint_config {
     uint8_t timeout;   /* exponent t: 4.096 us times 2^t */
     uint8_t attempts;  /* sendings of a packet before its message is given up */
     uint8_t ordered;   /* 1: deliver in the order of sending */
+    uint32_t longest_pause_us; /* between two sendings of a packet; pauses double from 2 us to it */
 } tributary_endpoint_config;
 
 /* Kinds of events. */
@@ -107,6 +108,7 @@ typedef struct tributary_one_sided_config {
     uint16_t operations; /* under way, in all windows: 1 to 8192 */
     uint8_t timeout;     /* exponent t: 4.096 us times 2^t, above the round trip */
     uint8_t attempts;    /* sendings of an operation before its window is given up */
+    uint32_t longest_pause_us; /* between two sendings; pauses double from 2 us to it */
 } tributary_one_sided_config;
 
 /* What the user of a window has to know. */

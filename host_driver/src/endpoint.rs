@@ -28,8 +28,11 @@ pub struct EndpointConfig {
     pub sends: u16,
     /// Timeout exponent t: 4.096 µs · 2^t, above the round trip.
     pub timeout: u8,
-    /// Sendings of a packet before its message is given up (XUD-8).
+    /// Sendings of a packet before its message is given up (XUD-8), and answers that its receiver was not ready.
     pub attempts: u8,
+    /// Longest pause between two sendings. Pauses double from 2 µs to it, so that `attempts` and this bound how long a peer may be
+    /// deaf, or its program kept from running, before it is given up.
+    pub longest_pause: Duration,
     /// Deliver in the order of sending, for each peer (XUD-11).
     pub ordered: bool,
     /// Bytes for messages that are copied ([`ReliableEndpoint::send_copy`]).
@@ -39,7 +42,7 @@ pub struct EndpointConfig {
 }
 
 impl Default for EndpointConfig {
-    /// 32 windows, 65 µs, 12 sendings, no order, 1 MiB for copies.
+    /// 32 windows, 65 µs, 24 sendings with pauses of up to 33 ms (a third of a second in all), no order, 1 MiB for copies.
     fn default() -> Self {
         Self {
             q_key: 0x1EE7,
@@ -47,7 +50,8 @@ impl Default for EndpointConfig {
             receives: 256,
             sends: 256,
             timeout: 4,
-            attempts: 12,
+            attempts: 24,
+            longest_pause: Duration::from_millis(33),
             ordered: false,
             copy_bytes: 1 << 20,
             vector: 0,
@@ -136,6 +140,8 @@ impl ReliableEndpoint {
             sends: config.sends,
             timeout: shape.timeout,
             attempts: config.attempts,
+            rnr_attempts: config.attempts,
+            longest_pause_ns: u64::try_from(config.longest_pause.as_nanos()).unwrap_or(u64::MAX),
             ordered: config.ordered,
             ..LayerConfig::default()
         };

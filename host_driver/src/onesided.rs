@@ -17,6 +17,9 @@ use crate::{
     ProtectionDomain, QueuePairState, Rejected, Remote, WorkCompletionStatus,
 };
 
+/// Pause before the first repeat of an operation, ns.
+const FIRST_PAUSE_NS: u64 = 2_048;
+
 /// How one-sided operations are done.
 #[derive(Clone, Copy, Debug)]
 pub struct OneSidedConfig {
@@ -28,21 +31,21 @@ pub struct OneSidedConfig {
     pub timeout: u8,
     /// Sendings of an operation before its window is given up (XUD-8).
     pub attempts: u8,
-    /// Pause before the first repeat, ns; doubles with each, up to 64 times.
-    pub backoff_ns: u64,
+    /// Longest pause before a repeat. Pauses double from 2 µs to it, and bound together with `attempts` how long a peer may be deaf.
+    pub longest_pause: Duration,
     /// Interrupt vector that wakes [`OneSided::wait`].
     pub vector: u32,
 }
 
 impl Default for OneSidedConfig {
-    /// 64 operations, 65 µs, 12 sendings.
+    /// 64 operations, 65 µs, 24 sendings with pauses of up to 33 ms (a third of a second in all).
     fn default() -> Self {
         Self {
             q_key: 0x1EE7,
             operations: 64,
             timeout: 4,
-            attempts: 12,
-            backoff_ns: 2_048,
+            attempts: 24,
+            longest_pause: Duration::from_millis(33),
             vector: 0,
         }
     }
@@ -403,8 +406,9 @@ impl OneSided {
         let is_bulk = matches!(operation.work.opcode, OPCODE_BULK_WRITE | OPCODE_BULK_READ);
         let again = matches!(status, Status::Timeout | Status::RemoteRnr) && !is_bulk;
         if again && operation.sendings < self.config.attempts {
-            let doublings = u32::from(operation.sendings - 1).min(6);
-            let pause = self.config.backoff_ns << doublings;
+            let longest = u64::try_from(self.config.longest_pause.as_nanos()).unwrap_or(u64::MAX);
+            let doublings = u32::from(operation.sendings - 1).min(31);
+            let pause = (FIRST_PAUSE_NS << doublings).min(longest);
             self.pauses.push((now.saturating_add(pause), place));
             line.doing = Some(operation);
             return;
@@ -467,7 +471,7 @@ impl OneSided {
         let device = context.device();
         let start = device.now_ns();
         // Pauses need a look now and then.
-        let slice = Duration::from_nanos(self.config.backoff_ns.max(4_096));
+        let slice = Duration::from_nanos(2 * FIRST_PAUSE_NS);
         loop {
             let ended = self.poll()?;
             let over = Duration::from_nanos(device.now_ns().saturating_sub(start));

@@ -56,6 +56,8 @@ pub struct Config {
     pub attempts: u8,
     /// 1: deliver in the order of sending.
     pub ordered: u8,
+    /// Longest pause between two sendings of a packet, µs.
+    pub longest_pause_us: u32,
 }
 
 impl Config {
@@ -69,6 +71,7 @@ impl Config {
             timeout: self.timeout,
             attempts: self.attempts,
             ordered: self.ordered != 0,
+            longest_pause: Duration::from_micros(self.longest_pause_us.into()),
             ..EndpointConfig::default()
         }
     }
@@ -110,6 +113,7 @@ pub unsafe extern "C" fn tributary_endpoint_defaults(config: *mut Config) {
                 timeout: usual.timeout,
                 attempts: usual.attempts,
                 ordered: usual.ordered.into(),
+                longest_pause_us: usual.longest_pause.as_micros() as u32,
             });
         }
     }

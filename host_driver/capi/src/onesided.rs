@@ -46,6 +46,8 @@ pub struct OneSidedSettings {
     pub timeout: u8,
     /// Sendings of an operation before its window is given up.
     pub attempts: u8,
+    /// Longest pause between two sendings, µs.
+    pub longest_pause_us: u32,
 }
 
 /// `tributary_grant`.
@@ -112,6 +114,7 @@ pub unsafe extern "C" fn tributary_one_sided_defaults(config: *mut OneSidedSetti
                 operations: usual.operations,
                 timeout: usual.timeout,
                 attempts: usual.attempts,
+                longest_pause_us: usual.longest_pause.as_micros() as u32,
             });
         }
     }
@@ -149,6 +152,7 @@ impl OneSided {
             operations: config.operations,
             timeout: config.timeout,
             attempts: config.attempts,
+            longest_pause: Duration::from_micros(config.longest_pause_us.into()),
             ..OneSidedConfig::default()
         };
         let driver = Driver::new(&domain, config)?;

@@ -138,9 +138,9 @@ fn structures_and_constants_are_those_of_the_library() {
     }
     structure!("sim_config" SimConfig { seed loss duplication delay reorder });
     structure!("address" Address { qp_num node });
-    structure!("endpoint_config" Config { q_key windows receives sends timeout attempts ordered });
+    structure!("endpoint_config" Config { q_key windows receives sends timeout attempts ordered longest_pause_us });
     structure!("event" Event { id payload length peer kind status });
-    structure!("one_sided_config" OneSidedSettings { q_key operations timeout attempts });
+    structure!("one_sided_config" OneSidedSettings { q_key operations timeout attempts longest_pause_us });
     structure!("grant" WindowGrant { qp_num node window epoch });
     structure!("remote" RemoteMemory { addr rkey });
     structure!("wc" Completion { old payload length through status });

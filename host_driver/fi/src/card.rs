@@ -24,6 +24,8 @@ const PACKET: usize = MTU as usize - 64;
 const AWAY: Duration = Duration::from_millis(1);
 /// The thread looks whether it shall end this often.
 const LOOK: Duration = Duration::from_millis(20);
+/// Longest pause between two sendings of a packet: a peer whose processor others have taken is not dead before seconds.
+const DEAF: Duration = Duration::from_millis(250);
 /// What is under way gets so long when an endpoint is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -174,6 +176,7 @@ where
             sends: 512,
             windows: 64,
             attempts: 32,
+            longest_pause: DEAF,
             ordered: true,
             copy_bytes: 8 << 20,
             ..EndpointConfig::default()

@@ -164,8 +164,10 @@ pub struct LayerConfig {
     pub attempts: u8,
     /// Sendings that may be answered RNR, on top.
     pub rnr_attempts: u8,
-    /// Pause before the first resend, ns; doubles with each, up to 64 times.
+    /// Pause before the first resend, ns; doubles with each.
     pub backoff_ns: u64,
+    /// Longest of these pauses, ns: with `attempts`, how long a peer may be deaf before it is given up.
+    pub longest_pause_ns: u64,
     /// Deliver in the order of sending, for each connection (XUD-11).
     pub ordered: bool,
     /// How far an ordered sender runs ahead of its oldest unfinished message, and the length of the receiver's reorder ring.
@@ -187,6 +189,7 @@ impl Default for LayerConfig {
             attempts: 8,
             rnr_attempts: 16,
             backoff_ns: 2_048,
+            longest_pause_ns: 131_072,
             ordered: false,
             span: 64,
             mutations: Mutations::default(),
@@ -195,6 +198,13 @@ impl Default for LayerConfig {
 }
 
 impl LayerConfig {
+    /// Pause after so many sendings, ns.
+    pub(super) fn pause(&self, sendings: u8) -> u64 {
+        let doublings = u32::from(sendings.saturating_sub(1)).min(63);
+        let pause = self.backoff_ns.saturating_mul(1 << doublings);
+        pause.min(self.longest_pause_ns)
+    }
+
     /// What its queue pair is made with.
     #[must_use]
     pub fn shape(&self) -> Shape {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tributary_host_driver::{
-    Access, EndpointConfig, EndpointEvent, PostError, ReliableEndpoint, WorkCompletionStatus,
+    Access, Device, EndpointConfig, EndpointEvent, PostError, ReliableEndpoint,
+    WorkCompletionStatus,
 };
 use tributary_sim::card::{Exchange, exchange};
 
@@ -178,6 +179,27 @@ fn xud_08_a_peer_that_is_not_there_is_unreachable_and_a_long_message_is_refused(
     };
     assert_eq!(status, WorkCompletionStatus::Unreachable);
     assert!(buffer.is_some());
+}
+
+#[test]
+fn xud_08_a_program_that_is_kept_from_running_is_not_given_up() {
+    let (devices, domains) = pair();
+    let config = EndpointConfig::default();
+    let [mut a, mut b] = domains.map(|domain| ReliableEndpoint::new(&domain, config).unwrap());
+    for number in 0..2 {
+        a.send_copy(b.address(), &[number]).unwrap();
+        // Its card is there, but nobody answers OPEN, or posts receive requests: more than a time slice of a busy processor.
+        let until = devices[0].now_ns() + 200_000_000;
+        while devices[0].now_ns() < until {
+            let slept = a.wait(Duration::from_millis(1)).unwrap();
+            assert!(number > 0 || slept.is_none(), "{slept:?}");
+        }
+        let start = devices[0].now_ns();
+        while b.wait(Duration::from_micros(50)).unwrap().is_none() {
+            a.poll().unwrap();
+            assert!(devices[0].now_ns() < start + 100_000_000);
+        }
+    }
 }
 
 #[test]

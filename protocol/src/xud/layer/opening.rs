@@ -62,7 +62,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         let peer = connection.peer;
         self.stats.opens += 1;
         self.say(card, peer, Control::Open(open));
-        let pause = self.config.backoff_ns << attempts.saturating_sub(1).min(6);
+        let pause = self.config.pause(attempts);
         let wait = (4_096 << self.config.timeout) + pause;
         self.timers
             .start(clock.now(), wait, Timer::Open(to, epoch, attempts));

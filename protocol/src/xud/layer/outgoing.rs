@@ -167,16 +167,15 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             return;
         };
         let to = piece.to;
-        let pause = |count: u8| config.backoff_ns << count.saturating_sub(1).min(6);
         let again = match outcome {
             Outcome::Timeout => {
                 piece.attempts = piece.attempts.saturating_add(1);
                 let more = piece.attempts < config.attempts || config.mutations.no_bound;
-                more.then(|| pause(piece.attempts))
+                more.then(|| config.pause(piece.attempts))
             }
             Outcome::RemoteRnr => {
                 piece.rnr = piece.rnr.saturating_add(1);
-                (piece.rnr <= config.rnr_attempts).then(|| pause(piece.rnr))
+                (piece.rnr <= config.rnr_attempts).then(|| config.pause(piece.rnr))
             }
             _ => None,
         };
