@@ -42,7 +42,7 @@ enum Command {
     Gen(r#gen::Arguments),
     /// Measure a protocol over many simulated transfers.
     Bench(bench::Arguments),
-    /// Simulate one transfer, replay what a receiver got in one, or reduce in the switches of a fabric.
+    /// Demonstrations: transfers, datagrams, reductions in switches, multicast, a whole cluster; `--demo NAME --help` for each.
     Sim(sim::Arguments),
     /// Route multicast groups over a network: load of the cables, height of the trees, time; drawings and tables.
     Route(route::Arguments),
@@ -72,7 +72,8 @@ enum Verdict {
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse()
+    let words = sim::demo_first(std::env::args_os().collect()).unwrap_or_else(|error| error.exit());
+    let command = Arguments::parse_from(words)
         .command
         .unwrap_or_else(|| Command::Gen(r#gen::Arguments::default()));
     let result = match command {

@@ -138,14 +138,6 @@ fn wrong_calls_of_transfers_say_what_is_wrong() {
             "--raw and --compare are for sends",
         ),
         (&["perf", "write-bw", "-s", "1073741825"], "1073741825"),
-        (
-            &["sim", "--demo", "bulk", "--events"],
-            "--demo bulk has none of",
-        ),
-        (
-            &["sim", "--demo", "bulk", "--engine", "rtl"],
-            "no bulk transfers so far",
-        ),
     ] {
         let (code, error) = failure(call);
         assert_eq!(code, 2, "{error}");

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
-use common::{failure, json, tributary};
+use common::{failure, json, success, tributary};
 use serde_json::Value;
 
 /// A path for the output of one test.
@@ -128,6 +128,49 @@ fn a_wrong_call_exits_with_2_and_names_the_argument_and_what_would_be_right() {
             "{arguments:?}: {error}"
         );
     }
+}
+
+#[test]
+fn each_demo_has_its_own_options_and_no_others() {
+    for (demo, option) in [
+        ("rw", "--fabric x"),
+        ("rw", "--trace-node x"),
+        ("rw", "--messages 2"),
+        ("allreduce", "--events"),
+        ("allreduce", "--dup 0.1"),
+        ("cluster", "--pcap x"),
+        ("cluster", "--bytes 7"),
+        ("xud", "--record x"),
+        ("xud", "--mode rw"),
+        ("bulk", "--engine rtl"),
+        ("bulk", "--events"),
+        ("rdmc", "--engine rtl"),
+        ("rdmc", "--loss 0.1"),
+    ] {
+        let line = format!("sim --demo {demo} {option}");
+        let (code, error) = failure(&line.split(' ').collect::<Vec<_>>());
+        let name = option.split(' ').next().unwrap();
+        assert_eq!(code, 2, "{line}: {error}");
+        assert!(
+            error.contains(&format!("unexpected argument '{name}'")),
+            "{line}: {error}"
+        );
+        let (_, help) = success(&["sim", "--demo", demo, "--help"]);
+        assert!(help.contains("--seed") || demo == "rdmc", "{help}");
+        assert!(
+            help.contains(&format!("tributary sim --demo {demo}")),
+            "{help}"
+        );
+        let shown = |line: &str| line.trim_start().split(' ').any(|word| word == name);
+        assert!(!help.lines().any(shown), "{line}: {help}");
+    }
+    let (_, all) = success(&["sim", "--help"]);
+    assert!(
+        ["rw", "allreduce", "cluster", "xud", "bulk", "rdmc"]
+            .iter()
+            .all(|demo| all.contains(demo))
+    );
+    assert!(!all.contains("--loss"), "{all}");
 }
 
 #[test]

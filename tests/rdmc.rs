@@ -189,7 +189,6 @@ fn wrong_demos_say_what_would_be_right() {
         ),
         ("--offload --algorithm chain", "chain cannot be offloaded"),
         ("--bytes 4000000000 --block-size 1", "has up to"),
-        ("--engine rtl", "not in the card's RTL"),
         ("--rate 0", "--rate 0"),
     ] {
         let mut call = vec!["sim", "--demo", "rdmc"];

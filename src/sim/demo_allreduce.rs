@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use clap::Args;
 use serde::Serialize;
 use tributary_protocol::red::Op;
 use tributary_sim::fabric::{Fabric, LinkSpec, Simulator, capture, file};
 
-use super::{Arguments, Engine, allreduce};
+use super::{Engine, allreduce, probability};
 use crate::Verdict;
 use crate::files::NewFile;
 use crate::progress::Progress;
@@ -38,16 +39,40 @@ struct Summary {
     clocks_per_s: f64,
 }
 
+/// Options of `--demo allreduce`.
+#[derive(Args)]
+pub struct Options {
+    /// The fabric (TOML); without, 16 endpoints on 4 leaf switches under a spine.
+    #[arg(long, value_name = "FILE")]
+    fabric: Option<PathBuf>,
+    /// Probability that a frame is lost on a cable; without, as the fabric says.
+    #[arg(long, value_name = "P", value_parser = probability)]
+    loss: Option<f64>,
+    /// Every random choice comes from this number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// What the switches are.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
+    /// Waveform of a switch (FST).
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Which switch --trace is of; without, the first.
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    trace_node: Option<String>,
+    /// Every frame at both ends of its cable (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs it.
-pub fn run(arguments: &Arguments) -> Result<Verdict> {
-    ensure!(
-        arguments.record.is_none() && !arguments.events,
-        "--record and --events are options of --demo rw; --pcap has every frame of a fabric"
-    );
-    let fabric = fabric(arguments.fabric.as_deref(), arguments.transfer.loss)?;
-    let seed = arguments.transfer.seed;
-    let create =
-        |path: &Option<std::path::PathBuf>| path.as_deref().map(NewFile::create).transpose();
+pub fn run(arguments: &Options) -> Result<Verdict> {
+    let fabric = fabric(arguments.fabric.as_deref(), arguments.loss)?;
+    let seed = arguments.seed;
+    let create = |path: &Option<PathBuf>| path.as_deref().map(NewFile::create).transpose();
     let (pcap, waveform) = (create(&arguments.pcap)?, create(&arguments.trace)?);
     let mut sim = simulator(fabric, arguments.engine, seed, waveform.is_some())?;
     let traced = trace_node(&sim, arguments.trace_node.as_deref())?;
@@ -76,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         switches: sim.fabric().switches.len(),
         endpoints: sim.fabric().endpoints.len(),
         group_endpoints: sim.group_endpoints(group).len(),
-        loss: arguments.transfer.loss,
+        loss: arguments.loss,
         seed,
         wrong_operations: operations.iter().filter(|row| row.wrong.is_some()).count(),
         operations,

@@ -1,16 +1,18 @@
 //! `tributary sim --demo bulk`: a WRITE and a READ of any size through two whole cards, over a bad network.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
+use clap::Args;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use tributary_host_driver::{
-    Access, BulkCounter, BulkTuning, CompletionQueue, Context, Device, Options, TransferRequest,
-    WorkCompletion, WorkCompletionOpcode, WorkCompletionStatus,
+    self as driver, Access, BulkCounter, BulkTuning, CompletionQueue, Context, Device,
+    TransferRequest, WorkCompletion, WorkCompletionOpcode, WorkCompletionStatus,
 };
 use tributary_protocol::card::model::{BulkConfig, ModelConfig};
 use tributary_protocol::rw::packets;
@@ -18,14 +20,12 @@ use tributary_sim::card::{NetworkConfig, SimDevice, network};
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcap::Capture;
 
-use super::{Arguments, Engine};
+use super::{Engine, Link, Transfer};
 use crate::Verdict;
-use crate::cards::{AROUND_PAYLOAD, line_gbps, usage};
+use crate::cards::{AROUND_PAYLOAD, line_gbps};
 use crate::files::NewFile;
 use crate::progress::Progress;
 
-/// Packets lost unless asked for otherwise.
-const DEFAULT_LOSS: f64 = 0.01;
 /// Key of both ends.
 const Q_KEY: u32 = 0x1EE7;
 /// What the other side is told.
@@ -113,28 +113,28 @@ struct Run {
     gbps: f64,
 }
 
+/// Options of `--demo bulk`, which runs on models: the RTL has no bulk transfers so far.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    transfer: Transfer,
+    #[command(flatten)]
+    link: Link,
+    /// Every frame at both ends of the link (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs it.
-pub fn run(arguments: &Arguments) -> Result<Verdict> {
+pub fn run(arguments: &Options) -> Result<Verdict> {
     let started = Instant::now();
-    if arguments.engine == Engine::Rtl {
-        return Err(usage(
-            "--demo bulk runs on models: the RTL has no bulk transfers so far",
-        ));
-    }
-    if arguments.fabric.is_some()
-        || arguments.trace.is_some()
-        || arguments.record.is_some()
-        || arguments.events
-    {
-        return Err(usage(
-            "--demo bulk has none of --fabric, --trace, --record and --events",
-        ));
-    }
-    let wanted = &arguments.transfer;
-    let packet = 1u32 << wanted.packet;
+    let (wanted, link) = (&arguments.transfer, &arguments.link);
+    let packet = 1u32 << link.packet;
     let gbps = line_gbps(Engine::Model);
     let slot_ns = ((f64::from(packet) + AROUND_PAYLOAD) * 8.0 / gbps).ceil() as u64;
-    let loss = wanted.loss.unwrap_or(DEFAULT_LOSS);
     let config = NetworkConfig {
         card: ModelConfig {
             bulk: Some(BulkConfig {
@@ -144,23 +144,23 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
             ..ModelConfig::default()
         },
         link: LinkConfig {
-            delay_slots: wanted.round_trip.div_ceil(2),
-            reorder_slots: wanted.reorder,
-            loss,
-            duplication: wanted.dup,
+            delay_slots: link.round_trip.div_ceil(2),
+            reorder_slots: link.reorder,
+            loss: link.loss,
+            duplication: link.dup,
         },
-        seed: wanted.seed,
+        seed: link.seed,
         slot_ns,
         line_gbps: Some(gbps),
         ..NetworkConfig::default()
     };
     let tuning = BulkTuning {
-        round_trip_ns: u64::from(wanted.round_trip) * slot_ns,
-        overtaking: wanted.reorder + 2,
+        round_trip_ns: u64::from(link.round_trip) * slot_ns,
+        overtaking: link.reorder + 2,
         share_of_256: 128,
     };
     let open = |(node, device): (usize, SimDevice)| {
-        let options = Options {
+        let options = driver::Options {
             node: node as u16,
             mtu: packet as u16,
         };
@@ -185,10 +185,10 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         capture,
         progress: Progress::new(2, "transfers"),
         bytes: wanted.bytes,
-        packet: wanted.packet,
+        packet: link.packet,
         gbps,
     };
-    let (parts, notified_once) = run.transfers(wanted.seed)?;
+    let (parts, notified_once) = run.transfers(link.seed)?;
     let links = [0, 1].map(|at| run.hosts[at].device.link_stats()[1 - at]);
     if let Some(capture) = run.capture.take() {
         capture.into_inner().finish()?;
@@ -198,15 +198,15 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         engine: "model",
         transfer_bytes: wanted.bytes,
         packet_bytes: packet,
-        packets: packets(wanted.bytes, wanted.packet),
+        packets: packets(wanted.bytes, link.packet),
         window_packets: wanted.window,
-        loss,
-        duplication: wanted.dup,
-        reorder_slots: wanted.reorder,
-        round_trip_slots: wanted.round_trip,
+        loss: link.loss,
+        duplication: link.dup,
+        reorder_slots: link.reorder,
+        round_trip_slots: link.round_trip,
         slot_ns,
         line_gbps: gbps,
-        seed: wanted.seed,
+        seed: link.seed,
         notified_once,
         parts,
         frames_lost: links.iter().map(|link| link.lost).sum(),

@@ -16,9 +16,9 @@ use tributary_protocol::red::Counter;
 use tributary_sim::card::{Cluster, Exchange, ExchangeReport, NetworkConfig, exchange_over};
 use tributary_sim::fabric::{Fabric, GroupConfig, Simulator, file, network};
 
-use super::{Arguments, Engine, allreduce, engine_name};
+use super::{Engine, allreduce, engine_name, probability};
 use crate::Verdict;
-use crate::cards::{cluster, usage};
+use crate::cards::cluster;
 use crate::files::NewFile;
 use crate::progress::Progress;
 
@@ -29,18 +29,33 @@ const MTU: u16 = 512;
 /// Largest message, bytes; one in 50 has up to 3,000.
 const LARGEST: usize = 400;
 
-/// Arguments of --demo cluster beside --fabric, --engine, --loss, --seed and --json.
+/// Options of `--demo cluster`.
 #[derive(Args)]
 pub struct Options {
-    /// Messages of every host to every other, of --demo cluster.
+    /// Messages of every host to every other.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     each: u64,
-    /// Cable that fails in --demo cluster, by number in the file from 0; without, the first between two switches.
+    /// Cable that fails, by number in the file from 0; without, the first between two switches.
     #[arg(long, value_name = "CABLE")]
     cut: Option<usize>,
-    /// Report page of --demo cluster (HTML).
+    /// Report page (HTML).
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// The fabric (TOML); without, 16 endpoints on 3 leaf switches under 2 spines.
+    #[arg(long, value_name = "FILE")]
+    fabric: Option<PathBuf>,
+    /// Probability that a frame is lost on a cable; without, as the fabric says.
+    #[arg(long, value_name = "P", value_parser = probability)]
+    loss: Option<f64>,
+    /// Every random choice comes from this number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// What cards and switches are.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
 /// How a part of the run went.
@@ -73,22 +88,13 @@ struct Summary {
 }
 
 /// Runs it.
-pub fn run(arguments: &Arguments) -> Result<Verdict> {
-    if arguments.trace.is_some()
-        || arguments.record.is_some()
-        || arguments.pcap.is_some()
-        || arguments.events
-    {
-        return Err(usage(
-            "--demo cluster has none of --trace, --record, --pcap and --events",
-        ));
-    }
+pub fn run(arguments: &Options) -> Result<Verdict> {
     let started = Instant::now();
-    let page = arguments.cluster.html.as_deref().map(NewFile::create);
+    let page = arguments.html.as_deref().map(NewFile::create);
     let page = page.transpose()?;
     let mut run = Run::new(arguments)?;
     run.reduce("all-reduce in the switches", 0)?;
-    run.exchange(arguments.cluster.each)?;
+    run.exchange(arguments.each)?;
     if arguments.engine == Engine::Model {
         let part = writes::run(&run.cluster, MTU)?;
         run.parts.push(part);
@@ -110,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         frames_on_cables: frames,
         frames_without_route: lost_ways,
         parts: run.parts,
-        seed: arguments.transfer.seed,
+        seed: arguments.seed,
         time_s: started.elapsed().as_secs_f64(),
     };
     if let Some(mut file) = page {
@@ -143,13 +149,13 @@ struct Run {
 }
 
 impl Run {
-    fn new(arguments: &Arguments) -> Result<Self> {
+    fn new(arguments: &Options) -> Result<Self> {
         let mut fabric = match &arguments.fabric {
             Some(_) => super::fabric(arguments.fabric.as_deref(), None)?,
             None => file::parse(SIXTEEN, "cluster.toml")?,
         };
         for cable in &mut fabric.cables {
-            cable.link.loss = arguments.transfer.loss.unwrap_or(cable.link.loss);
+            cable.link.loss = arguments.loss.unwrap_or(cable.link.loss);
         }
         let numbered = (0..).zip(&fabric.endpoints).all(|(i, e)| e.node == i);
         ensure!(
@@ -158,12 +164,12 @@ impl Run {
         );
         let plan = fabric.plan()?;
         let first = plan.cables.first().copied();
-        let cut = arguments.cluster.cut.or(first);
+        let cut = arguments.cut.or(first);
         let cut_number = cut.and_then(|cut| plan.cables.iter().position(|&c| c == cut));
         let (cut, cut_number) = cut
             .zip(cut_number)
             .with_context(|| format!("--cut: cables between two switches are {:?}", plan.cables))?;
-        let seed = arguments.transfer.seed;
+        let seed = arguments.seed;
         let mut simulator = super::simulator(fabric.clone(), arguments.engine, seed, false)?;
         let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
         let mut control = Control::start(plan.network, nodes, &mut simulator)?;

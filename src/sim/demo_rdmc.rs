@@ -11,9 +11,8 @@ use serde::Serialize;
 use tributary_protocol::multicast::group::Verdict as End;
 use tributary_sim::multicast::{GroupPlan, Plan, Report, Time, run as simulate};
 
-pub use arguments::Multicast;
+pub use arguments::Options;
 
-use super::{Arguments, Engine};
 use crate::Verdict;
 use crate::cards::usage;
 use crate::files::NewFile;
@@ -22,25 +21,9 @@ use crate::files::NewFile;
 pub const NS: Time = 1_000_000;
 
 /// Runs it.
-pub fn run(arguments: &Arguments) -> Result<Verdict> {
+pub fn run(wanted: &Options) -> Result<Verdict> {
     let started = Instant::now();
-    if arguments.engine == Engine::Rtl {
-        return Err(usage(
-            "--demo rdmc runs on models; the ring is not in the card's RTL yet",
-        ));
-    }
-    if arguments.fabric.is_some()
-        || arguments.trace.is_some()
-        || arguments.record.is_some()
-        || arguments.pcap.is_some()
-        || arguments.events
-    {
-        return Err(usage(
-            "--demo rdmc has none of --fabric, --trace, --record, --pcap and --events; --svg draws the run",
-        ));
-    }
-    let wanted = &arguments.multicast;
-    let plan = wanted.plan(arguments.transfer.bytes.into())?;
+    let plan = wanted.plan()?;
     let report = simulate(&plan).map_err(usage)?;
     if let Some(path) = &wanted.svg {
         let drawing = draw::drawing(&plan, &report).map_err(usage)?;
@@ -51,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let mut summary = Summary::new(&plan, &report);
     summary.time_s = started.elapsed().as_secs_f64();
     let mut out = std::io::stdout().lock();
-    if arguments.json {
+    if wanted.json {
         serde_json::to_writer(&mut out, &summary).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {

@@ -1,43 +1,70 @@
 //! `tributary sim --demo rw`: one transfer of random bytes.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
-use tributary_protocol::rw::{Outcome, ReceiverConfig};
+use anyhow::{Context, Result};
+use clap::Args;
+use tributary_protocol::rw::{Mode, Outcome, ReceiverConfig};
 use tributary_sim::pcap::Capture;
 use tributary_sim::rw::{
     Memory, ModelEngine, Observer, Plan, ReceiverEngine, Recorder, RtlEngine, Timeline, Transfer,
 };
 
-use super::{Arguments, Engine, summary::Summary};
+use super::{Engine, Link, summary::Summary};
 use crate::Verdict;
 use crate::files::NewFile;
 use crate::progress::Progress;
 
-/// Packets lost unless asked for otherwise.
-const DEFAULT_LOSS: f64 = 0.01;
 /// Rate of the line in captures, Gb/s.
 const LINE_GBPS: f64 = 100.0;
 /// Bytes on the line around the payload of a DATA packet: preamble 8, Ethernet, IPv4, UDP and BTH
 /// 54, header of the message 8, ICRC 4, frame check sequence 4, gap 12.
 const OVERHEAD_BYTES: f64 = 90.0;
 
+/// Options of `--demo rw`.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    transfer: super::Transfer,
+    #[command(flatten)]
+    link: Link,
+    /// Protocol: counter, go-back-n, rw-timer or rw. Counter is for links that do not duplicate.
+    #[arg(long, default_value = "rw")]
+    mode: Mode,
+    /// How often each message of the receiver leaves, with `rw`: a second copy repairs the loss of the first.
+    #[arg(long, value_name = "N", default_value_t = ReceiverConfig::default().copies, value_parser = clap::value_parser!(u8).range(1..=2))]
+    copies: u8,
+    /// What stands at the receiving end.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
+    /// Print every event as a line.
+    #[arg(long, conflicts_with = "json")]
+    events: bool,
+    /// Waveform of the receiver (FST).
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Every frame at both ends of the link (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Records that enter the receiver, for --replay (JSON lines).
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs it.
-pub fn run(arguments: &Arguments) -> Result<Verdict> {
+pub fn run(arguments: &Options) -> Result<Verdict> {
     let started = Instant::now();
-    ensure!(
-        arguments.fabric.is_none() && arguments.trace_node.is_none(),
-        "--fabric and --trace-node are options of --demo allreduce"
-    );
     let plan = plan(arguments);
     let slot_ns = (f64::from(1u32 << plan.mtu) + OVERHEAD_BYTES) * 8.0 / LINE_GBPS;
     let mut transfer = Transfer::of_bytes(plan, Memory::random_bytes(plan.bytes, plan.seed))?;
     let mut engine = engine(arguments.engine, plan.receiver())?;
 
-    let create =
-        |path: &Option<std::path::PathBuf>| path.as_deref().map(NewFile::create).transpose();
+    let create = |path: &Option<PathBuf>| path.as_deref().map(NewFile::create).transpose();
     let (waveform, record) = (create(&arguments.trace)?, create(&arguments.record)?);
     let mut capture = create(&arguments.pcap)?
         .map(|file| Capture::new(file, slot_ns))
@@ -110,21 +137,20 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     Ok(if good { Verdict::Good } else { Verdict::Bad })
 }
 
-fn plan(arguments: &Arguments) -> Plan {
-    let wanted = &arguments.transfer;
-    let loss = wanted.loss.unwrap_or(DEFAULT_LOSS);
+fn plan(wanted: &Options) -> Plan {
+    let link = &wanted.link;
     Plan {
         mode: wanted.mode,
-        window_packets: wanted.window,
-        bytes: wanted.bytes,
-        mtu: wanted.packet,
-        round_trip_slots: wanted.round_trip,
-        reorder_slots: wanted.reorder,
-        loss,
-        loss_back: loss,
+        window_packets: wanted.transfer.window,
+        bytes: wanted.transfer.bytes,
+        mtu: link.packet,
+        round_trip_slots: link.round_trip,
+        reorder_slots: link.reorder,
+        loss: link.loss,
+        loss_back: link.loss,
         copies: wanted.copies,
-        duplication: wanted.dup,
-        seed: wanted.seed,
+        duplication: link.dup,
+        seed: link.seed,
     }
 }
 
@@ -136,6 +162,6 @@ pub fn engine(engine: Engine, config: ReceiverConfig) -> Result<Box<dyn Receiver
     })
 }
 
-fn shown(path: &Option<std::path::PathBuf>) -> std::path::Display<'_> {
+fn shown(path: &Option<PathBuf>) -> std::path::Display<'_> {
     path.as_deref().unwrap_or(Path::new("")).display()
 }

@@ -2,58 +2,77 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
+use clap::Args;
 use serde::Serialize;
 use tributary_protocol::xud::{Drops, Outcome};
 use tributary_sim::pcap::Capture;
 use tributary_sim::xud::{Plan, Report, run as simulate};
 
-use super::{Arguments, Engine, demo_xud_rtl};
+use super::{Engine, Link, demo_xud_rtl};
 use crate::Verdict;
 use crate::cards::{line_gbps, usage};
 use crate::files::NewFile;
 use crate::progress::Progress;
 
-/// Packets lost unless asked for otherwise.
-const DEFAULT_LOSS: f64 = 0.01;
 /// Bytes on the line around the payload of a packet: preamble 8, Ethernet, IPv4, UDP and BTH 54, XUDETH 16, ICRC 4, frame check
 /// sequence 4, gap 12.
 const OVERHEAD_BYTES: f64 = 98.0;
 
+/// Options of `--demo xud`.
+#[derive(Args)]
+pub struct Options {
+    /// Messages.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    messages: u64,
+    /// Bytes of a message; above a packet it travels as fragments.
+    #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = clap::value_parser!(u32).range(8..=65_536))]
+    size: u32,
+    /// Windows of the connection.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    windows: u32,
+    /// Deliver messages in the order of sending.
+    #[arg(long)]
+    ordered: bool,
+    #[command(flatten)]
+    link: Link,
+    /// What the cards are.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
+    /// Every frame at both ends of the link (pcapng); of models.
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs it.
-pub fn run(arguments: &Arguments) -> Result<Verdict> {
+pub fn run(arguments: &Options) -> Result<Verdict> {
     let started = Instant::now();
     let rtl = arguments.engine == Engine::Rtl;
-    if arguments.fabric.is_some()
-        || arguments.trace.is_some()
-        || arguments.record.is_some()
-        || arguments.events
-    {
-        return Err(usage(
-            "--demo xud has none of --fabric, --trace, --record and --events",
-        ));
-    }
     if rtl && arguments.pcap.is_some() {
         return Err(usage(
             "--demo xud captures frames of models: --pcap without --engine rtl",
         ));
     }
-    let (wanted, datagrams) = (&arguments.transfer, &arguments.datagrams);
-    let mtu = 1u16 << wanted.packet;
-    let filled = f64::from(mtu).min(f64::from(datagrams.size));
+    let link = &arguments.link;
+    let mtu = 1u16 << link.packet;
+    let filled = f64::from(mtu).min(f64::from(arguments.size));
     let plan = Plan {
-        messages: datagrams.messages,
-        size: datagrams.size as usize,
+        messages: arguments.messages,
+        size: arguments.size as usize,
         mtu,
-        windows: datagrams.windows,
-        ordered: datagrams.ordered,
-        round_trip_slots: wanted.round_trip,
-        reorder_slots: wanted.reorder,
-        loss: wanted.loss.unwrap_or(DEFAULT_LOSS),
-        duplication: wanted.dup,
-        seed: wanted.seed,
+        windows: arguments.windows,
+        ordered: arguments.ordered,
+        round_trip_slots: link.round_trip,
+        reorder_slots: link.reorder,
+        loss: link.loss,
+        duplication: link.dup,
+        seed: link.seed,
         slot_ns: ((filled + OVERHEAD_BYTES) * 8.0 / line_gbps(arguments.engine)).ceil() as u64,
     };
     let mut capture = arguments

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use serde::Serialize;
 use tributary_protocol::rw::{Output, Status};
 use tributary_sim::rw::{replay, trace::Trace};
 
-use super::{Arguments, demo_rw};
+use super::{Engine, demo_rw};
 use crate::Verdict;
 
 #[derive(Serialize)]
@@ -28,8 +29,22 @@ struct Summary {
     time_s: f64,
 }
 
+/// Options of `--replay`.
+#[derive(Args)]
+pub struct Options {
+    /// The records.
+    file: PathBuf,
+    /// What takes them.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs it.
-pub fn run(path: &Path, arguments: &Arguments) -> Result<Verdict> {
+pub fn run(arguments: &Options) -> Result<Verdict> {
+    let path = &arguments.file;
     let started = Instant::now();
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let trace = Trace::read(BufReader::new(file)).with_context(|| path.display().to_string())?;

@@ -12,16 +12,19 @@ use crate::cards::usage;
 use crate::rdmc::Shape;
 use crate::sim::CLOCK_NS;
 
-/// Arguments of --demo rdmc beside --bytes.
+/// Options of `--demo rdmc`, which runs on models: the ring is not in the card's RTL yet.
 #[derive(Args)]
-pub struct Multicast {
-    /// Members of the group of --demo rdmc, the root among them [default: 8, or those of --racks]
+pub struct Options {
+    /// Bytes of the object.
+    #[arg(long, value_name = "N", default_value_t = 1 << 20)]
+    bytes: u32,
+    /// Members of the group, the root among them [default: 8, or those of --racks]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     members: Option<u32>,
-    /// Bytes of a block of --demo rdmc.
+    /// Bytes of a block.
     #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
     block_size: u32,
-    /// Schedule of --demo rdmc.
+    /// Schedule.
     #[arg(long, value_enum, default_value = "binomial-pipeline")]
     algorithm: Shape,
     /// Members of each rack, for `--algorithm hybrid`.
@@ -30,10 +33,10 @@ pub struct Multicast {
     /// Blocks that may be on their way to a member at once; 1 shows why it takes two.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
     credits: u32,
-    /// Rate of the ports of --demo rdmc, Gb/s.
+    /// Rate of the ports, Gb/s.
     #[arg(long, value_name = "GBPS", default_value_t = 100.0)]
     rate: f64,
-    /// Latency of --demo rdmc, one way: 500ns, 1.5us.
+    /// Latency, one way: 500ns, 1.5us.
     #[arg(long, value_name = "TIME", default_value = "0ns", value_parser = time)]
     latency: Time,
     /// The cards carry out the schedule, not the hosts.
@@ -57,14 +60,17 @@ pub struct Multicast {
     /// A member's port is slow: 3@0.5. May be given several times.
     #[arg(long, value_name = "MEMBER@SHARE", value_parser = slow_member)]
     slow_member: Vec<Fault>,
-    /// Draw --demo rdmc: members over time.
+    /// Draw the run: members over time.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
 }
 
-impl Multicast {
+impl Options {
     /// What is to be run.
-    pub fn plan(&self, bytes: u64) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan> {
         if !(0.001..=1e5).contains(&self.rate) {
             return Err(usage(format!("--rate {}: 0.001 to 100000", self.rate)));
         }
@@ -87,7 +93,7 @@ impl Multicast {
         }
         let byte_time = (8e6 / self.rate).round() as Time;
         let mut plan = Plan::new(members, byte_time);
-        plan.groups.push(GroupPlan::one(config, bytes));
+        plan.groups.push(GroupPlan::one(config, self.bytes.into()));
         plan.latency = self.latency;
         plan.detection = self.detection;
         plan.host_time = (f64::from(self.host_clocks) * CLOCK_NS * NS as f64).round() as Time;
