@@ -4,6 +4,8 @@
 //! parts follow when its receiver is there (`Clear`). A sender has credits for so many packets that the receiver has not seen yet,
 //! so that a receiver that computes never runs out of receive requests.
 
+mod pump;
+
 use std::collections::{HashMap, VecDeque};
 
 use crate::header::{HEADER, Header, Kind};
@@ -589,138 +591,9 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         }
         self.busy.clear();
     }
-
-    /// Sends what can be sent now.
-    pub fn pump(&mut self, wire: &mut impl Wire) {
-        for at in std::mem::take(&mut self.busy) {
-            if self.pump_peer(at, wire).is_err() {
-                self.wake(at);
-            }
-        }
-    }
-
-    /// `Busy` if the wire has no room: it is tried again. Without credits, the peer's next message wakes it.
-    fn pump_peer(&mut self, at: Address, wire: &mut impl Wire) -> Result<(), Busy> {
-        let (own, half, packet) = (self.own, self.credits / 2, self.packet);
-        let cost = |bytes: usize| bytes.div_ceil(packet).max(1);
-        loop {
-            let Some(peer) = self.peers.get_mut(&at).filter(|peer| !peer.gone) else {
-                return Ok(());
-            };
-            if let Some(answer) = peer.answers.front_mut() {
-                put(wire, own, at, answer, &mut peer.owed)?;
-                let answer = peer.answers.pop_front();
-                self.loop_back(at, answer);
-                continue;
-            }
-            if let Some(message) = peer.queue.front_mut() {
-                let cost = cost(message.len());
-                if at == own || peer.credits >= cost {
-                    put(wire, own, at, message, &mut peer.owed)?;
-                    peer.credits -= if at == own { 0 } else { cost };
-                    let message = peer.queue.pop_front();
-                    self.loop_back(at, message);
-                    continue;
-                }
-            }
-            if let Some(id) = peer.long.pop_front() {
-                if peer.credits < cost(HEADER + PART) && at != own {
-                    peer.long.push_front(id);
-                } else if self.send_part(at, id, wire)? {
-                    continue;
-                }
-            }
-            let Some(peer) = self.peers.get_mut(&at) else {
-                return Ok(());
-            };
-            if peer.owed >= half && at != own {
-                let header = Header {
-                    kind: Kind::Credit,
-                    tagged: false,
-                    has_data: false,
-                    credits: 0,
-                    id: 0,
-                    tag: 0,
-                    data: 0,
-                    length: 0,
-                };
-                put(wire, own, at, &mut header.encode(), &mut peer.owed)?;
-            }
-            return Ok(());
-        }
-    }
-
-    /// One part of a long message, which then waits for its next turn.
-    fn send_part(&mut self, at: Address, id: u32, wire: &mut impl Wire) -> Result<bool, Busy> {
-        let own = self.own;
-        let Some(sending) = self.sending.get_mut(&id) else {
-            return Ok(true);
-        };
-        let Some((number, sent)) = sending.cleared else {
-            return Ok(true);
-        };
-        let length = sending.memory.length();
-        let count = PART.min(length - sent);
-        let header = Header {
-            kind: Kind::Part,
-            tagged: false,
-            has_data: false,
-            credits: 0,
-            id: number,
-            tag: sent as u64,
-            data: 0,
-            length: length as u64,
-        };
-        let mut bytes = Vec::with_capacity(HEADER + count);
-        bytes.extend_from_slice(&header.encode());
-        sending.memory.read(sent, count, &mut bytes);
-        let packets = bytes.len().div_ceil(self.packet).max(1);
-        let peer = self.peers.entry(at).or_default();
-        if let Err(busy) = put(wire, own, at, &mut bytes, &mut peer.owed) {
-            peer.long.push_front(id);
-            return Err(busy);
-        }
-        peer.credits -= if at == own { 0 } else { packets };
-        if sent + count < length {
-            sending.cleared = Some((number, sent + count));
-            peer.long.push_back(id);
-        } else if let Some(s) = self.sending.remove(&id) {
-            self.end(Some(s.op), false, length, s.label, at, None);
-        }
-        self.loop_back(at, Some(bytes));
-        Ok(true)
-    }
-
-    /// A message to oneself has arrived.
-    fn loop_back(&mut self, at: Address, bytes: Option<Vec<u8>>) {
-        if at == self.own
-            && let Some(bytes) = bytes
-        {
-            self.arrived(at, &bytes);
-            self.peer(at).owed = 0;
-        }
-    }
 }
 
 fn keys<T>(all: &HashMap<u32, T>, wanted: impl Fn(&T) -> bool) -> Vec<u32> {
     let found = all.iter().filter(|(_, item)| wanted(item));
     found.map(|(id, _)| *id).collect()
-}
-
-/// Sends bytes with the credits that the peer is owed.
-fn put(
-    wire: &mut impl Wire,
-    own: Address,
-    to: Address,
-    bytes: &mut [u8],
-    owed: &mut usize,
-) -> Result<(), Busy> {
-    if to == own {
-        return Ok(());
-    }
-    let credits = (*owed).min(usize::from(u16::MAX));
-    bytes[4..6].copy_from_slice(&(credits as u16).to_le_bytes());
-    wire.send(to, bytes)?;
-    *owed -= credits;
-    Ok(())
 }
