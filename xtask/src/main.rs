@@ -1,7 +1,8 @@
-//! Developer commands of Tributary: `cargo xtask tools | test | check | conformance | mutate | same`.
+//! Developer commands of Tributary: `cargo xtask tools | test | check | conformance | mutate | same | judge`.
 
 mod check;
 mod conformance;
+mod judge;
 mod mutate;
 mod process;
 mod same;
@@ -69,6 +70,14 @@ enum Task {
         #[arg(long)]
         prove: bool,
     },
+    /// Run MPI programs that were not written here (mpi4py's tests, HPC Challenge) over the provider of libfabric.
+    Judge {
+        /// Whose programs.
+        #[arg(value_parser = ["mpi"])]
+        what: String,
+        #[command(flatten)]
+        options: judge::Options,
+    },
 }
 
 fn main() -> ExitCode {
@@ -93,5 +102,6 @@ fn run(task: Task) -> Result<()> {
         Task::Conformance { check } => conformance::run(check),
         Task::Mutate { blocks, options } => mutate::run(&blocks, options),
         Task::Same { revision, prove } => same::run(&revision, prove),
+        Task::Judge { options, .. } => judge::run(options),
     }
 }

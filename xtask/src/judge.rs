@@ -1,0 +1,188 @@
+//! `cargo xtask judge mpi`: MPI programs that were not written here, over the provider of libfabric.
+//!
+//! What fails is run again over libfabric's own TCP provider: a failure there too is one of the program or of the MPI library.
+
+mod hpcc;
+mod mpi4py;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::run_loudly;
+use crate::workspace;
+
+/// How often a run that goes on is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How to judge.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// Processes of each run.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(2..=16))]
+    ranks: u16,
+    /// Only test files of mpi4py with one of these in their name; `hpcc` for that program. May be given several times.
+    #[arg(long, value_name = "PART")]
+    only: Vec<String>,
+    /// Loss, doubling and overtaking of the simulated network.
+    #[arg(long)]
+    faults: bool,
+    /// A file of tests or a program that takes longer than this has failed, s; a test alone gets a fifth.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    patience: u64,
+}
+
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
+    }
+}
+
+/// What carries the messages of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Tributary,
+    Tcp,
+}
+
+/// How a run ended.
+enum End {
+    Good,
+    /// The last lines of what it said.
+    Bad(String),
+}
+
+/// Starts programs.
+struct Judge {
+    options: Options,
+    folder: PathBuf,
+}
+
+impl Judge {
+    /// A program's run in a folder of its own. `seems`: whether what it printed is good, too.
+    fn run(
+        &self,
+        over: Over,
+        place: &Path,
+        program: &[&str],
+        patience: u64,
+        seems: impl Fn(&str) -> bool,
+    ) -> Result<End> {
+        let mut command = match over {
+            Over::Tributary => {
+                let mut command = Command::new(workspace::root().join("target/release/tributary"));
+                command.args(["mpi", "-n", &self.options.ranks.to_string()]);
+                if self.options.faults {
+                    let faults = ["--loss", "0.01", "--dup", "0.01", "--reorder", "64"];
+                    command.args(faults);
+                }
+                command.arg("--");
+                command
+            }
+            Over::Tcp => {
+                let mut command = Command::new("mpiexec");
+                command.args(["-n", &self.options.ranks.to_string()]);
+                command.args([
+                    "--oversubscribe",
+                    "--mca",
+                    "pml",
+                    "cm",
+                    "--mca",
+                    "mtl",
+                    "ofi",
+                ]);
+                command.args(["--mca", "mtl_ofi_provider_include", "tcp;ofi_rxm"]);
+                command
+                    .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+                    .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+                command
+            }
+        };
+        let log = self.folder.join("run.log");
+        let output = std::fs::File::create(&log)?;
+        command
+            .args(program)
+            .current_dir(place)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output);
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start {:?}", command.get_program()))?;
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break Some(status);
+            }
+            if start.elapsed() > Duration::from_secs(patience) {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            sleep(LOOK);
+        };
+        let text = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();
+        Ok(match status {
+            Some(status) if status.success() && seems(&text) => End::Good,
+            Some(_) => End::Bad(tail(&text)),
+            None => End::Bad(format!("no end after {patience} s")),
+        })
+    }
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(12)..].join("\n")
+}
+
+/// What was found, over all programs.
+#[derive(Default)]
+struct Score {
+    good: usize,
+    /// Fail over TCP as well.
+    others: Vec<String>,
+    bad: Vec<String>,
+}
+
+/// Judges.
+pub fn run(options: Options) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    run_loudly(
+        build
+            .current_dir(workspace::root())
+            .args(["build", "--release", "--quiet"]),
+    )?;
+    let folder = workspace::root().join("target/judge");
+    std::fs::create_dir_all(&folder)?;
+    let judge = Judge { options, folder };
+    let mut score = Score::default();
+    mpi4py::run(&judge, &mut score)?;
+    if judge.options.wants("hpcc") {
+        hpcc::run(&judge, &mut score)?;
+    }
+    println!(
+        "{} good, {} that fail over TCP as well{}, {} bad",
+        score.good,
+        score.others.len(),
+        list(&score.others),
+        score.bad.len()
+    );
+    if score.good + score.others.len() + score.bad.len() == 0 {
+        bail!("nothing was run: --only names no test");
+    }
+    if !score.bad.is_empty() {
+        bail!("failed only over this provider{}", list(&score.bad));
+    }
+    Ok(())
+}
+
+fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!(" ({})", names.join(", ")),
+    }
+}

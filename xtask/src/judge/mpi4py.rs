@@ -1,0 +1,148 @@
+//! The tests of mpi4py, as its source distribution has them, with the mpi4py that is installed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use super::{End, Judge, Over, Score};
+use crate::process::run_quietly;
+use crate::workspace;
+
+/// They start processes, each of which would need a card that the run has not.
+const STARTING: [&str; 2] = ["test_spawn", "test_dynproc"];
+
+/// Runs every file of tests; of one that fails, every test by its name.
+pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
+    let python = python()?;
+    let tests = tests(judge, &python)?;
+    let mut files: Vec<PathBuf> = std::fs::read_dir(tests.join("test"))?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    files.sort();
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let is_test = name.starts_with("test_") && !STARTING.contains(&&*name);
+        if !is_test || !judge.options.wants(&name) {
+            continue;
+        }
+        let start = Instant::now();
+        let whole = |over| one(judge, over, &python, &tests, &name, None);
+        if let End::Good = whole(Over::Tributary)? {
+            println!("{name}: good, {:.1} s", start.elapsed().as_secs_f64());
+            score.good += 1;
+            continue;
+        }
+        let text = std::fs::read_to_string(&file)?;
+        let before = score.bad.len();
+        for test in named(&text) {
+            let alone = |over| one(judge, over, &python, &tests, &name, Some(test));
+            let End::Bad(why) = alone(Over::Tributary)? else {
+                continue;
+            };
+            let full = format!("{name} {test}");
+            if let End::Bad(_) = alone(Over::Tcp)? {
+                println!("{full}: fails over TCP as well");
+                score.others.push(full);
+            } else {
+                println!("{full}: BAD\n{why}");
+                score.bad.push(full);
+            }
+        }
+        if score.bad.len() == before {
+            let seconds = start.elapsed().as_secs_f64();
+            println!("{name}: good but for these, {seconds:.1} s");
+            score.good += 1;
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    judge: &Judge,
+    over: Over,
+    python: &str,
+    tests: &Path,
+    file: &str,
+    test: Option<&str>,
+) -> Result<End> {
+    let only = format!("^{file}$");
+    let mut words = vec![
+        python,
+        "test/runtests.py",
+        "--no-builddir",
+        "-q",
+        "-i",
+        &only,
+    ];
+    words.extend(test.iter().flat_map(|test| ["-k", test]));
+    let ended = |text: &str| text.contains("\nOK") || text.contains("Ran 0 tests");
+    let patience = judge.options.patience / if test.is_some() { 5 } else { 1 };
+    judge.run(over, tests, &words, patience, ended)
+}
+
+/// Names of tests in a file, each once.
+fn named(text: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("def "))
+        .filter_map(|rest| rest.split('(').next())
+        .filter(|name| name.starts_with("test"))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// A Python that has mpi4py.
+fn python() -> Result<String> {
+    let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| {
+        let output = Command::new(python).args(["-c", "import mpi4py"]).output();
+        output.is_ok_and(|output| output.status.success())
+    });
+    match found {
+        Some(python) => Ok(python.to_owned()),
+        None => bail!("no Python with mpi4py: `apt-get install python3-mpi4py`, or pip's mpi4py"),
+    }
+}
+
+/// The source distribution of the version that is installed.
+fn tests(judge: &Judge, python: &str) -> Result<PathBuf> {
+    let print = "import mpi4py; print(mpi4py.__version__)";
+    let output = run_quietly(Command::new(python).args(["-c", print]))?;
+    let version = String::from_utf8(output.stdout)?.trim().to_owned();
+    let folder = judge.folder.join(format!("mpi4py-{version}"));
+    if !folder.join("test/runtests.py").is_file() {
+        let pip = workspace::tools_dir().join("venv/bin/python");
+        run_quietly(
+            Command::new(&pip)
+                .args([
+                    "-m",
+                    "pip",
+                    "download",
+                    "--quiet",
+                    "--no-deps",
+                    "--no-binary",
+                    ":all:",
+                ])
+                .arg(format!("mpi4py=={version}"))
+                .arg("--dest")
+                .arg(&judge.folder),
+        )
+        .context("cannot get mpi4py's tests; `cargo xtask tools` installs pip")?;
+        let archive = judge.folder.join(format!("mpi4py-{version}.tar.gz"));
+        let mut tar = Command::new("tar");
+        run_quietly(tar.arg("xf").arg(archive).arg("-C").arg(&judge.folder))?;
+    }
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn tests_are_found_by_name() {
+        let text = "class A:\n    def testB(self):\n    def test_c(self, x):\n  def testB(self):\n def other(self):\n";
+        assert_eq!(super::named(text), ["testB", "test_c"]);
+    }
+}
