@@ -64,10 +64,19 @@ pub struct Register {
 impl Register {
     /// Bits that some field has.
     #[must_use]
-    pub fn mask(&self) -> u32 {
-        self.fields
-            .iter()
-            .fold(0, |mask, field| mask | field.mask())
+    pub const fn mask(&self) -> u32 {
+        let (mut mask, mut at) = (0, 0);
+        while at < self.fields.len() {
+            mask |= self.fields[at].mask();
+            at += 1;
+        }
+        mask
+    }
+
+    /// Whether a value has ones only where the register has fields.
+    #[must_use]
+    pub const fn fits(&self, value: u32) -> bool {
+        value & !self.mask() == 0
     }
 
     /// Whether it says how large a device was built: a constant, and `reset` is none of its values.

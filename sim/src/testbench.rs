@@ -1,5 +1,6 @@
 //! What the benches of Verilated blocks share: stalls, and the seeds to run.
 
+pub mod beyond;
 pub mod stall;
 
 pub use stall::{Length, PROFILES, Profile, Stalls};

@@ -92,12 +92,10 @@ use codes;
 
 /// Values of an argument that are taken.
 fn taken(argument: &Argument) -> String {
-    let alone = "bits above are 0";
     match argument.limit {
         Limit::Any => "any".to_owned(),
-        Limit::Alone => format!("any; {alone}"),
-        Limit::State => format!("a state; {alone}"),
-        Limit::QueuePair => format!("below the number of queue pairs; {alone}"),
+        Limit::State => "a state".to_owned(),
+        Limit::QueuePair => "below the number of queue pairs".to_owned(),
         Limit::Vector => "below the number of vectors".to_owned(),
         Limit::Multiple(of) => format!("multiples of {of}"),
         Limit::BytesFrom(base) => format!("1 and more; {} + it at most 2^64", base.name),

@@ -22,6 +22,11 @@ const fn page(offset: u32) -> usize {
     (offset / regs::PAGE) as usize
 }
 
+/// Bits that no field of a register has.
+const fn spare(register: &Register) -> usize {
+    !register.mask() as usize
+}
+
 /// A register's value after reset.
 const fn reset(register: &Register) -> usize {
     register.reset as usize
@@ -36,7 +41,8 @@ hdl_module! {
     /// Registers of the card: BAR0, commands, doorbells, counters and interrupts.
     /// BAR0 has 2^(LQ+13) bytes, 2^17 at least: of an address only the bits within that count.
     /// Writes act 3 clocks after they come, one a clock, and must be of whole 32-bit words; those
-    /// without any byte do nothing. What else does nothing is counted as bad_write, but a command
+    /// without any byte do nothing. A one in a bit that no field of a register of the card has refuses the write. What
+    /// does nothing is counted as bad_write, but a command
     /// or an argument while a command runs is ignored. A doorbell page of no queue pair counts as
     /// bad_doorbell. Reads are answered after 7 clocks, always, and see all writes in front.
     /// rst, flr, and a 1 written to control.reset raise m_reset for 48 clocks: registers, commands,
@@ -139,6 +145,13 @@ hdl_module! {
         w2_there: DFF<Bit>,
         w2_kind: DFF<Bits<2>>,
         w2_pair: DFF<Bits<LQ>>,
+        /// The word has no one where these registers have no field.
+        w2_fits_control: DFF<Bit>,
+        w2_fits_node: DFF<Bit>,
+        w2_fits_mtu: DFF<Bit>,
+        w2_fits_timeout_unit: DFF<Bit>,
+        w2_fits_moderation: DFF<Bit>,
+        w2_fits_select: DFF<Bit>,
         acts: Signal<Local, Bit>,
         global: Signal<Local, Bit>,
         known: Signal<Local, Bit>,
@@ -217,6 +230,12 @@ hdl_module! {
         at_receive: Param<{ word(&regs::DOORBELL_RECEIVE) }, 10>,
         at_complete: Param<{ word(&regs::DOORBELL_COMPLETE) }, 10>,
         at_arm: Param<{ word(&regs::DOORBELL_ARM) }, 10>,
+        spare_control: Param<{ spare(&regs::CONTROL) }, 32>,
+        spare_node: Param<{ spare(&regs::NODE) }, 32>,
+        spare_mtu: Param<{ spare(&regs::MTU) }, 32>,
+        spare_timeout_unit: Param<{ spare(&regs::TIMEOUT_UNIT) }, 32>,
+        spare_moderation: Param<{ spare(&regs::MODERATION) }, 32>,
+        spare_select: Param<{ spare(&regs::STATISTICS_SELECT) }, 32>,
         id: Param<{ reset(&regs::ID) }, 32>,
         version: Param<{ reset(&regs::VERSION) }, 32>,
         features: Param<{ reset(&regs::FEATURES) }, 32>,
@@ -274,6 +293,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.w2_pair.d.next = self.w1_pair.val().get_bits::<LQ>(0);
         self.w2_there.d.next = !(self.w1_pair.val() >> self.lq.val().get_bits::<5>(0)).any();
 
+        self.w2_fits_control.d.next = !(self.w1_data.q.val() & self.spare_control.val()).any();
+        self.w2_fits_node.d.next = !(self.w1_data.q.val() & self.spare_node.val()).any();
+        self.w2_fits_mtu.d.next = !(self.w1_data.q.val() & self.spare_mtu.val()).any();
+        self.w2_fits_timeout_unit.d.next =
+            !(self.w1_data.q.val() & self.spare_timeout_unit.val()).any();
+        self.w2_fits_moderation.d.next =
+            !(self.w1_data.q.val() & self.spare_moderation.val()).any();
+        self.w2_fits_select.d.next = !(self.w1_data.q.val() & self.spare_select.val()).any();
+
         // They act.
         self.acts.next = self.w2_valid.q.val() & self.w2_whole.q.val() & !self.resetting.q.val();
         self.global.next = self.acts.val() & self.w2_global.q.val();
@@ -283,20 +311,22 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.start_data.d.next = self.w2_data.q.val();
         self.selected.d.next = false;
         if self.global.val() {
-            if self.w2_word.q.val() == self.at_control.val() {
+            if (self.w2_word.q.val() == self.at_control.val()) & self.w2_fits_control.q.val() {
                 self.known.next = true;
                 self.enable.d.next = self.w2_data.q.val().get_bit(0);
                 self.resets_card.next = self.w2_data.q.val().get_bit(1);
             }
-            if self.w2_word.q.val() == self.at_node.val() {
+            if (self.w2_word.q.val() == self.at_node.val()) & self.w2_fits_node.q.val() {
                 self.known.next = true;
                 self.node.d.next = self.w2_data.q.val().get_bits::<16>(0);
             }
-            if self.w2_word.q.val() == self.at_mtu.val() {
+            if (self.w2_word.q.val() == self.at_mtu.val()) & self.w2_fits_mtu.q.val() {
                 self.known.next = true;
                 self.mtu.d.next = self.w2_data.q.val().get_bits::<13>(0);
             }
-            if self.w2_word.q.val() == self.at_timeout_unit.val() {
+            if (self.w2_word.q.val() == self.at_timeout_unit.val())
+                & self.w2_fits_timeout_unit.q.val()
+            {
                 self.known.next = true;
                 self.timeout_unit.d.next = self.w2_data.q.val().get_bits::<16>(0);
             }
@@ -304,11 +334,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
                 self.known.next = true;
                 self.starts.d.next = true;
             }
-            if self.w2_word.q.val() == self.at_moderation.val() {
+            if (self.w2_word.q.val() == self.at_moderation.val()) & self.w2_fits_moderation.q.val()
+            {
                 self.known.next = true;
                 self.moderation.d.next = self.w2_data.q.val().get_bits::<16>(0);
             }
-            if self.w2_word.q.val() == self.at_select.val() {
+            if (self.w2_word.q.val() == self.at_select.val()) & self.w2_fits_select.q.val() {
                 self.known.next = true;
                 self.select.d.next = self.w2_data.q.val().get_bits::<8>(0);
                 self.selected.d.next = true;

@@ -3,20 +3,23 @@
 use crate::blocks::{AsyncRam, FifoAhead, RamReg};
 use crate::bus::{ContextOut, FlushOut, QueuePairIn, RamReadIn, RegionSetOut, WindowSetOut};
 use crate::prelude::*;
-use tributary_protocol::card::command::argument::{create_qp, open_window, set_region};
+use tributary_protocol::card::command::argument::{
+    bits_of, create_qp, modify_qp, open_window, set_region,
+};
 use tributary_protocol::card::command::{self, Argument, Command, State as QpState, Status};
 
-/// Fields of a queue pair's shape.
-const SHAPE: u32 = command::SHAPE_SEND.mask()
-    | command::SHAPE_RECEIVE.mask()
-    | command::SHAPE_COMPLETE.mask()
-    | command::SHAPE_TIMEOUT.mask()
-    | command::SHAPE_VECTOR.mask();
+/// Bits of an argument register that no argument has.
+const fn spare(arguments: &[Argument], register: u8) -> u32 {
+    !bits_of(arguments, register)
+}
 
 /// Whether an argument begins a register.
 const fn begins(argument: &Argument, register: u8) -> bool {
     argument.register == register && argument.lsb == 0
 }
+
+const ABOVE_16: u32 = 0xffff_0000;
+const ABOVE_24: u32 = 0xff00_0000;
 
 // The machine takes arguments by the order of their registers: it must be the declared one.
 const _: () = {
@@ -28,7 +31,15 @@ const _: () = {
     assert!(begins(&set_region::LENGTH, 4) && begins(&set_region::VARIANT, 0));
     assert!(begins(&open_window::QPN, 0) && begins(&open_window::NODE, 1));
     assert!(begins(&open_window::PEER, 2) && begins(&open_window::EPOCH, 3));
-    assert!(begins(&command::argument::modify_qp::STATE, 0));
+    assert!(begins(&modify_qp::STATE, 0));
+    // Bits that must be 0 in each register, as `forbidden` has them.
+    assert!(spare(create_qp::ARGUMENTS, 1) == 0 && spare(create_qp::ARGUMENTS, 2) == ABOVE_16);
+    assert!(spare(create_qp::ARGUMENTS, 3) == ABOVE_24 && spare(create_qp::ARGUMENTS, 4) == 0);
+    assert!(spare(set_region::ARGUMENTS, 1) == ABOVE_16 && spare(set_region::ARGUMENTS, 2) == 0);
+    assert!(spare(open_window::ARGUMENTS, 0) == ABOVE_24);
+    assert!(spare(open_window::ARGUMENTS, 1) == ABOVE_16);
+    assert!(spare(open_window::ARGUMENTS, 2) == ABOVE_24);
+    assert!(spare(open_window::ARGUMENTS, 3) == ABOVE_16);
     assert!(command::PATIENCE_LOG == 23); // `waited` ends with this bit.
 };
 
@@ -255,13 +266,14 @@ hdl_module! {
         receives: Param<{ QpState::ReadyToReceive as usize }, 3>,
         sends: Param<{ QpState::ReadyToSend as usize }, 3>,
         error: Param<{ QpState::Error as usize }, 3>,
-        shape: Param<{ SHAPE as usize }, 32>,
-        above_16: Param<0xffff_0000, 32>,
-        above_24: Param<0xff00_0000, 32>,
+        above_16: Param<{ ABOVE_16 as usize }, 32>,
+        above_24: Param<{ ABOVE_24 as usize }, 32>,
+        spare_shape: Param<{ spare(create_qp::ARGUMENTS, 0) as usize }, 32>,
+        spare_region: Param<{ spare(set_region::ARGUMENTS, 0) as usize }, 32>,
+        spare_state: Param<{ spare(modify_qp::ARGUMENTS, 0) as usize }, 32>,
         below_64: Param<63, 32>,
         /// All of word 0 but the state.
         keep: Param<0xffff_ffff_fff8, 48>,
-        above_3: Param<0xffff_fff8, 32>,
         /// Most epochs accepted, less 1.
         reach: Param<0x7fff, 16>,
     }
@@ -366,7 +378,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.forbidden.d.next = self.above_16.val();
         }
         if (self.is_create.q.val() & (self.step.q.val() == 3))
-            | (self.is_open.q.val() & (self.step.q.val() == 2))
+            | (self.is_open.q.val() & ((self.step.q.val() == 0) | (self.step.q.val() == 2)))
         {
             self.forbidden.d.next = self.above_24.val();
         }
@@ -375,8 +387,16 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         {
             self.forbidden.d.next = self.below_64.val();
         }
-        if self.is_modify.q.val() & (self.step.q.val() == 0) {
-            self.forbidden.d.next = self.above_3.val();
+        if self.step.q.val() == 0 {
+            if self.is_create.q.val() {
+                self.forbidden.d.next = self.spare_shape.val();
+            }
+            if self.is_set.q.val() {
+                self.forbidden.d.next = self.spare_region.val();
+            }
+            if self.is_modify.q.val() {
+                self.forbidden.d.next = self.spare_state.val();
+            }
         }
         // What was fetched for the command before is none of it.
         if !self.fetching.q.val() {
@@ -561,10 +581,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         self.oldest.d.next = self.next_epoch.q.val();
                         self.says.d.next = true;
                         self.said0.d.next = bit_cast::<32, 16>(self.next_epoch.q.val());
-                        self.word0.d.next =
-                            bit_cast::<48, 32>(self.first.q.val() & self.shape.val())
-                                | (bit_cast::<48, 16>(self.domain.q.val()) << 32)
-                                | bit_cast::<48, 3>(self.init.val());
+                        self.word0.d.next = bit_cast::<48, 32>(self.first.q.val())
+                            | (bit_cast::<48, 16>(self.domain.q.val()) << 32)
+                            | bit_cast::<48, 3>(self.init.val());
                         self.state.d.next = State::Gather;
                     }
                 }

@@ -10,6 +10,11 @@ const KNOWN: u32 = words(false);
 /// Bit i: it can be written.
 const WRITABLE: u32 = words(true);
 
+/// Bits that no field of a register has.
+const fn spare(register: &regs::Register) -> usize {
+    !register.mask() as usize
+}
+
 const fn words(writable: bool) -> u32 {
     let (mut mask, mut i) = (0, 0);
     while i < regs::GLOBAL.len() {
@@ -26,7 +31,8 @@ hdl_module! {
     /// Registers of the switch on AXI4-Lite, 32 bits each; one access at a time, about 6 clocks each, and up to 40
     /// for a write to statistics_select, which takes a copy of a counter.
     /// Address and data of a write come in any order. Bytes without strobe keep what they were, or count as 0 where
-    /// there is nothing to keep. What is not there, cannot be written or lies beyond a table is answered SLVERR, without effect.
+    /// there is nothing to keep. What is not there, cannot be written, has a one in a bit without a field or lies beyond a table
+    /// is answered SLVERR, without effect.
     /// An answer that is not taken is held with a copy of what was read: registers and counters may change meanwhile. An
     /// access of the same kind waits until it is taken, one of the other kind does not.
     /// After reset the tables are wiped, an entry a clock; accesses wait until that is done.
@@ -112,6 +118,9 @@ hdl_module! {
         mask_low: Signal<Local, Bits<16>>,
         mask_high: Signal<Local, Bits<16>>,
         beyond: Signal<Local, Bit>,
+        /// Bits that must be 0 in it.
+        spare: DFF<Bits<32>>,
+        spares: OneHotMux<32, 10>,
         fresh: DFF<Bits<32>>,
         good: DFF<Bit>,
         go: Signal<Local, Bit>,
@@ -161,6 +170,16 @@ hdl_module! {
         one: Param<1, 32>,
         known_words: Param<{ KNOWN as usize }, 32>,
         writable_words: Param<{ WRITABLE as usize }, 32>,
+        spare_mode: Param<{ spare(&regs::MODE) }, 32>,
+        spare_ethertype: Param<{ spare(&regs::ETHERTYPE) }, 32>,
+        spare_threshold: Param<{ spare(&regs::THRESHOLD0) }, 32>,
+        spare_timeout: Param<{ spare(&regs::TIMEOUT0) }, 32>,
+        spare_unicast: Param<{ spare(&regs::UNICAST_ENTRY) }, 32>,
+        spare_unicast_index: Param<{ spare(&regs::UNICAST_COMMIT) }, 32>,
+        spare_multicast: Param<{ spare(&regs::MULTICAST_ENTRY) }, 32>,
+        spare_multicast_index: Param<{ spare(&regs::MULTICAST_COMMIT) }, 32>,
+        spare_select: Param<{ spare(&regs::STATISTICS_SELECT) }, 32>,
+        spare_control: Param<{ spare(&regs::PORT_CONTROL) }, 32>,
         id: Param<{ regs::ID.reset as usize }, 32>,
         version: Param<{ regs::VERSION.reset as usize }, 32>,
         ethertype_reset: Param<{ regs::ETHERTYPE.reset as usize }, 16>,
@@ -283,6 +302,40 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
             | (!self.writes.q.val() & (self.hit.q.val() & self.known_words.val()).any())
             | (self.writes.q.val() & (self.hit.q.val() & self.writable_words.val()).any());
 
+        // Bits that no field of it has; registers that are not named here have fields everywhere, or cannot be written.
+        self.spares.s[0].next = self.spare_mode.val();
+        self.spares.s[1].next = self.spare_ethertype.val();
+        self.spares.s[2].next = self.spare_threshold.val();
+        self.spares.s[3].next = self.spare_timeout.val();
+        self.spares.s[4].next = self.spare_unicast.val();
+        self.spares.s[5].next = self.spare_unicast_index.val();
+        self.spares.s[6].next = self.spare_multicast.val();
+        self.spares.s[7].next = self.spare_multicast_index.val();
+        self.spares.s[8].next = self.spare_select.val();
+        self.spares.s[9].next = self.spare_control.val();
+        self.spares.sel.next = bit_cast::<10, 1>(self.hit.q.val().get_bit(4).into())
+            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(5).into()) << 1)
+            | (bit_cast::<10, 1>(
+                (self.hit.q.val().get_bit(8)
+                    | self.hit.q.val().get_bit(9)
+                    | self.hit.q.val().get_bit(10))
+                .into(),
+            ) << 2)
+            | (bit_cast::<10, 1>(
+                (self.hit.q.val().get_bit(12)
+                    | self.hit.q.val().get_bit(13)
+                    | self.hit.q.val().get_bit(14)
+                    | self.hit.q.val().get_bit(15))
+                .into(),
+            ) << 3)
+            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(16).into()) << 4)
+            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(17).into()) << 5)
+            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(22).into()) << 6)
+            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(23).into()) << 7)
+            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(28).into()) << 8)
+            | (bit_cast::<10, 1>((self.port.q.val().any() & self.hit_control.q.val()).into()) << 9);
+        self.spare.d.next = self.spares.m.val();
+
         // Step 3: the word to write; whether an index lies in its table.
         self.mask_low.next = 0.into();
         if self.w_strb.q.val().get_bit(0) {
@@ -313,8 +366,9 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
         }
 
         // Step 4: it is written.
-        self.beyond.next = (self.hit.q.val().get_bit(17)
-            & ((self.fresh.q.val().get_bits::<20>(0) >> self.tu.val().get_bits::<5>(0)) != 0))
+        self.beyond.next = (self.fresh.q.val() & self.spare.q.val()).any()
+            | (self.hit.q.val().get_bit(17)
+                & ((self.fresh.q.val().get_bits::<20>(0) >> self.tu.val().get_bits::<5>(0)) != 0))
             | (self.hit.q.val().get_bit(23)
                 & ((self.fresh.q.val().get_bits::<13>(0) >> self.tm.val().get_bits::<5>(0)) != 0));
         self.go.next = false;

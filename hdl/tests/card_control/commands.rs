@@ -2,6 +2,7 @@
 
 use crate::bench::seeds;
 use crate::regs_bench::{Bench, Context, LQ, LR, Set};
+use tributary_protocol::card::command::argument::{bits_of, create_qp, set_region};
 use tributary_protocol::card::command::{self, Built, Command, State, Status};
 use tributary_protocol::card::regs;
 use tributary_protocol::xud::{Card, CardConfig, Shape};
@@ -264,6 +265,7 @@ fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
     let mut args: Vec<u32> = (0..10).map(|_| d.bits(32) as u32).collect();
     match command {
         Some(Command::CreateQp) => {
+            args[0] &= bits_of(create_qp::ARGUMENTS, 0);
             args[2] &= 0xffff;
             args[3] &= 0xff_ffff;
             for base in [4, 6, 8] {
@@ -272,6 +274,7 @@ fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
         }
         Some(Command::ModifyQp) => args[0] = d.below(5) as u32,
         Some(Command::SetRegion) => {
+            args[0] &= bits_of(set_region::ARGUMENTS, 0);
             args[1] &= 0xffff;
             let base = d.of(&[0, d_top(), u64::MAX, 1 << 32]);
             let length = d.of(&[

@@ -3,6 +3,7 @@
 //! `TRIBUTARY_SEED` runs one seed alone.
 
 mod bench;
+mod beyond;
 mod commands;
 mod cq;
 mod cq_bench;

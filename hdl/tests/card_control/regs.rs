@@ -54,6 +54,9 @@ fn registers_have_the_reset_values_masks_and_rights_that_are_declared() {
             if register.offset == regs::COMMAND.offset {
                 value = 0;
             }
+            if register.access == Access::ReadWrite {
+                value &= register.mask();
+            }
             let kept = if register.offset == regs::CONTROL.offset {
                 value &= !regs::CONTROL_RESET.mask();
                 regs::CONTROL_ENABLE.mask()
@@ -274,7 +277,7 @@ fn xud_06_resets_of_the_function_make_everything_as_after_power_up_but_the_epoch
         assert_eq!(bench.run(Command::NextEpoch, 1, &[]).1, 2);
         for register in regs::GLOBAL {
             if register.access == Access::ReadWrite && register.offset != regs::CONTROL.offset {
-                bench.set(register, u32::MAX);
+                bench.set(register, register.mask());
             }
         }
         for word in 0..32 {

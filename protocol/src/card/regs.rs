@@ -9,9 +9,10 @@
 //!
 //! BAR0 is as large as [`bar0_bytes`] says; the card looks at no bit of an address above that.
 //!
-//! Registers have 32 bits; an access of 64 bits is two of 32, the lower one first. Bits outside the fields read as 0 and are
-//! ignored when written; an offset that is not here reads as 0. A write there, or to what can only be read, is counted and does
-//! nothing.
+//! Registers have 32 bits; an access of 64 bits is two of 32, the lower one first. Bits outside the fields read as 0, and an offset
+//! that is not here reads as 0. A write there, to what can only be read, or with a one outside the fields is counted and does
+//! nothing: a number that is too large is not taken for the one that its lower bits are. But bits outside the fields are not
+//! looked at in doorbells, whose indices count modulo 2^16, and in the MSI-X table, as PCI Express has it.
 
 use crate::registers::{Access, Field, Register};
 
@@ -218,6 +219,14 @@ pub const ACCESSES: &[(&str, &str)] = &[
         "Nothing is written; counted in bad_write.",
     ),
     (
+        "write to a register of the card with a one in a bit without a field",
+        "Nothing is written; counted in bad_write. So a number that is too large for its field is refused whole.",
+    ),
+    (
+        "write to a doorbell or to the MSI-X table with ones in bits without a field",
+        "These bits are not looked at: the index of a doorbell counts modulo 2^16, and may be written with more bits.",
+    ),
+    (
         "write to a doorbell of a queue pair that the card does not have or that does not exist",
         "Nothing; counted in bad_doorbell.",
     ),
@@ -308,7 +317,7 @@ codes! {
         LocalError = 21 "local_error",
         /// Doorbells beyond the ring, or of a queue pair that is not there.
         BadDoorbell = 22 "bad_doorbell",
-        /// Writes to BAR0 where nothing is.
+        /// Writes to BAR0 where nothing is, of less than a word, or of what a register has no field for.
         BadWrite = 23 "bad_write",
         /// TLPs that were refused as unsupported, or malformed.
         BadTlp = 24 "bad_tlp",

@@ -1,7 +1,8 @@
 //! Registers of the switch, declared once for the model, the RTL, the driver and the documents.
 //!
-//! 32-bit registers on AXI4-Lite, byte offsets. Bits outside the fields read as 0 and are ignored when written. A read or write of
-//! an offset that is not here, a write to a read-only register, and a commit beyond a table are answered SLVERR, without effect.
+//! 32-bit registers on AXI4-Lite, byte offsets. Bits outside the fields read as 0. A read or write of an offset that is not here, a
+//! write to a read-only register, a write with a one outside the fields, and a commit beyond a table are answered SLVERR, without
+//! effect: a number that is too large is not taken for the one that its lower bits are.
 //!
 //! A table entry is written in full to the staging registers and takes effect with the write of its index to the commit
 //! register, at once: a frame sees the old entry or the new one.

@@ -7,6 +7,7 @@
 //! TRIBUTARY_FRAMES=1000000 cargo test --release -p tributary-sim --test switch_regs -- --nocapture every_register at_the_same_time
 //! ```
 
+mod beyond;
 mod reductions;
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -206,6 +207,11 @@ fn every_register_is_that_of_the_model() {
                 bench.read(offset);
             } else {
                 let mut value: u32 = bench.rng.random();
+                if let Some((register, _)) = regs::find(offset)
+                    && bench.rng.random_range(0..4) != 0
+                {
+                    value &= register.mask();
+                }
                 if bench.rng.random_range(0..2) == 0 {
                     value &= 0x7f;
                 }

@@ -40,7 +40,7 @@ pub fn registers() -> String {
     ];
     let rows = rows.map(|(offset, what)| vec![offset, what]);
     p::table(&mut out, "Layout of BAR0", &["offset", "what"], &rows);
-    out += "\nRegisters have 32 bits. Bits without a field read as 0 and are ignored when written. Numbers are little-endian, as on the bus.\n";
+    out += "\nRegisters have 32 bits. Bits without a field read as 0; what becomes of a write with a one there: see accesses. Numbers are little-endian, as on the bus.\n";
     let rows: Vec<_> = QPS_LOGS
         .map(|log| {
             let bytes = regs::bar0_bytes(log);
@@ -103,7 +103,9 @@ pub fn commands() -> String {
             command's are written anew.\n\n\
             The card checks in this order; the first check that fails decides, and a command that is refused changes nothing, but for \
             `not_idle`, which see: the code (`bad_command`), the index (`bad_index`), the arguments (`bad_argument`), the state \
-            (`bad_state`), that nothing is under way (`not_idle`, of commands that wait). Results are 0 unless named here.\n";
+            (`bad_state`), that nothing is under way (`not_idle`, of commands that wait). Results are 0 unless named here.\n\n\
+            Bits that no argument has, of the argument registers from the first to the last that the command has an argument in, must be 0 \
+            (`bad_argument`): a value that is too large is not taken for its lower bits. Registers behind those are not looked at.\n";
     p::codes(&mut out, "How a command ended", &codes!(Status));
     p::codes(&mut out, "Commands", &codes!(Command));
     for call in CALLS {

@@ -48,6 +48,10 @@ pub fn header() -> String {
 /// The page.
 pub fn page() -> String {
     let mut out = p::page("Switch: registers", "protocol/src/red/regs.rs");
+    out += "\nRegisters have 32 bits. Bits without a field read as 0. Answered SLVERR, without effect: an access where nothing is, or to a port that the \
+            switch does not have; a write to a register that can only be read, with a one in a bit without a field, or of an index beyond its table. \
+            So a number that is too large is not taken for its lower bits. Ports in entries of tables that the switch does not have: a child is \
+            left out, frames towards a parent or an endnode there are dropped and counted in `no_route`.\n";
     p::registers(&mut out, "AXI4-Lite", regs::GLOBAL);
     let _ = writeln!(
         out,

@@ -27,13 +27,11 @@ pub struct Argument {
 /// Which values of an argument are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Every one. Bits of its register that no argument has are not looked at.
+    /// Every one.
     Any,
-    /// Every one, but the bits of its register above it must be 0.
-    Alone,
-    /// Code of a [`State`]; the bits above it must be 0.
+    /// Code of a [`State`].
     State,
-    /// A queue pair that the card has, whether it exists or not; the bits above it must be 0.
+    /// A queue pair that the card has, whether it exists or not.
     QueuePair,
     /// An interrupt vector that the card has.
     Vector,
@@ -106,12 +104,10 @@ impl Argument {
     #[must_use]
     pub fn is_taken(&self, registers: &Arguments, built: &Built) -> bool {
         let value = self.get(registers);
-        let alone = || self.both(registers) >> self.lsb <= self.mask();
         match self.limit {
             Limit::Any => true,
-            Limit::Alone => alone(),
-            Limit::State => alone() && State::from_code(value as u8).is_some(),
-            Limit::QueuePair => alone() && value < built.queue_pairs.into(),
+            Limit::State => State::from_code(value as u8).is_some(),
+            Limit::QueuePair => value < built.queue_pairs.into(),
             Limit::Vector => value < built.vectors.into(),
             Limit::Multiple(of) => value.is_multiple_of(of),
             Limit::BytesFrom(base) => {
@@ -119,6 +115,25 @@ impl Argument {
             }
         }
     }
+}
+
+/// Bits of an argument register that some argument has; the others must be 0, or the command ends with bad_argument. So a value
+/// that is too large is not taken for the one that its lower bits are.
+#[must_use]
+pub const fn bits_of(arguments: &[Argument], register: u8) -> u32 {
+    let (mut bits, mut at) = (0, 0);
+    while at < arguments.len() {
+        let argument = &arguments[at];
+        let mask = argument.mask() << argument.lsb;
+        if argument.register == register {
+            bits |= mask as u32;
+        }
+        if argument.further() > 0 && argument.register + 1 == register {
+            bits |= (mask >> 32) as u32;
+        }
+        at += 1;
+    }
+    bits
 }
 
 /// A value that a command leaves in a result register.
@@ -186,8 +201,8 @@ pub mod create_qp {
         TIMEOUT "timeout" [0, 16 +: 5] Limit::Any, "Timeout exponent t: a request times out after 4.096 µs · 2^t (XUD-1); the card does not send it again.";
         VECTOR "vector" [0, 24 +: 3] Limit::Vector, "Interrupt vector of its completions.";
         Q_KEY "q_key" [1, 0 +: 32] Limit::Any, "Q_Key: requests that arrive must carry it, requests that leave carry it. So queue pairs that talk have the same.";
-        DOMAIN "domain" [2, 0 +: 16] Limit::Alone, "Protection domain: the queue pair uses regions of the same one only.";
-        FIRST_PSN "first_psn" [3, 0 +: 24] Limit::Alone, "PSN of the first request. A clock or a random number, or an acknowledgement of an earlier queue pair of this number may pass for one of this.";
+        DOMAIN "domain" [2, 0 +: 16] Limit::Any, "Protection domain: the queue pair uses regions of the same one only.";
+        FIRST_PSN "first_psn" [3, 0 +: 24] Limit::Any, "PSN of the first request. A clock or a random number, or an acknowledgement of an earlier queue pair of this number may pass for one of this.";
         SEND_BASE "send_base" [4, 0 +: 64] Limit::Multiple(RING_ALIGN), "Bus address of the send ring.";
         RECEIVE_BASE "receive_base" [6, 0 +: 64] Limit::Multiple(RING_ALIGN), "Bus address of the receive ring.";
         COMPLETE_BASE "complete_base" [8, 0 +: 64] Limit::Multiple(RING_ALIGN), "Bus address of the completion ring.";
@@ -241,7 +256,7 @@ pub mod set_region {
         REMOTE_WRITE "remote_write" [0, 9 +: 1] Limit::Any, "Others may write there (IBV_ACCESS_REMOTE_WRITE).";
         REMOTE_READ "remote_read" [0, 10 +: 1] Limit::Any, "Others may read there (IBV_ACCESS_REMOTE_READ).";
         REMOTE_ATOMIC "remote_atomic" [0, 11 +: 1] Limit::Any, "Others may do atomics there (IBV_ACCESS_REMOTE_ATOMIC).";
-        DOMAIN "domain" [1, 0 +: 16] Limit::Alone, "Protection domain.";
+        DOMAIN "domain" [1, 0 +: 16] Limit::Any, "Protection domain.";
         BASE "base" [2, 0 +: 64] Limit::Any, "Bus address of the first byte.";
         LENGTH "length" [4, 0 +: 64] Limit::BytesFrom(&BASE), "Bytes.";
     }
@@ -254,9 +269,9 @@ pub mod open_window {
     arguments! {
         ARGUMENTS "Arguments of OPEN_WINDOW.";
         QPN "qpn" [0, 0 +: 24] Limit::QueuePair, "Own queue pair.";
-        NODE "node" [1, 0 +: 16] Limit::Alone, "Node of the peer.";
-        PEER "peer" [2, 0 +: 24] Limit::Alone, "Queue pair of the peer.";
-        EPOCH "epoch" [3, 0 +: 16] Limit::Alone, "Epoch: one that the own queue pair accepts, by CREATE_QP or NEXT_EPOCH; with another one requests are refused.";
+        NODE "node" [1, 0 +: 16] Limit::Any, "Node of the peer.";
+        PEER "peer" [2, 0 +: 24] Limit::Any, "Queue pair of the peer.";
+        EPOCH "epoch" [3, 0 +: 16] Limit::Any, "Epoch: one that the own queue pair accepts, by CREATE_QP or NEXT_EPOCH; with another one requests are refused.";
     }
 }
 

@@ -1,7 +1,7 @@
 //! What each command takes, checks, changes and returns.
 
 use super::argument::{
-    Argument, Arguments, Built, Returned, close_window, create_qp, modify_qp, next_epoch,
+    Argument, Arguments, Built, Returned, bits_of, close_window, create_qp, modify_qp, next_epoch,
     open_window, query_qp, set_region,
 };
 use super::{Command, Status};
@@ -168,7 +168,9 @@ impl Call {
             return Err(Status::BadIndex);
         }
         let taken = |argument: &Argument| argument.is_taken(registers, built);
-        if !self.arguments.iter().all(taken) {
+        let spare = |register| !bits_of(self.arguments, register as u8);
+        let beyond = (0..self.registers()).any(|at| registers[at] & spare(at) != 0);
+        if beyond || !self.arguments.iter().all(taken) {
             return Err(Status::BadArgument);
         }
         Ok(())

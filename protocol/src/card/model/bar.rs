@@ -186,7 +186,8 @@ impl CardModel {
         let register = &GLOBAL[place];
         match register.access {
             Access::ReadOnly => self.count(Counter::BadWrite),
-            Access::ReadWrite => self.set(place, value & register.mask()),
+            Access::ReadWrite if !register.fits(value) => self.count(Counter::BadWrite),
+            Access::ReadWrite => self.set(place, value),
             Access::WriteOnly => {
                 if *register == COMMAND && self.registers.command.is_none() {
                     self.registers.command = Some(value);
@@ -223,10 +224,10 @@ impl CardModel {
 
     fn set_bulk(&mut self, place: usize, value: u32) {
         let register = &BULK[place];
-        if register.access == Access::ReadOnly {
+        if register.access == Access::ReadOnly || !register.fits(value) {
             return self.count(Counter::BadWrite);
         }
-        self.registers.bulk[place] = value & register.mask();
+        self.registers.bulk[place] = value;
         let get = |register: &Register| self.registers.get_bulk(register);
         if *register == BULK_SHARE {
             let share = BULK_SHARE_OF_256.get(get(&BULK_SHARE));

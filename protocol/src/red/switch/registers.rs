@@ -20,6 +20,16 @@ pub enum RegisterError {
     /// A write to what can only be read.
     #[error("register at {0:#x} is read only")]
     ReadOnly(u16),
+    /// Ones where the register has no field.
+    #[error("register at {offset:#x} has no field for {:#x} of {value:#x}", value & !mask)]
+    Fields {
+        /// Where it is.
+        offset: u16,
+        /// What was written.
+        value: u32,
+        /// Bits of its fields.
+        mask: u32,
+    },
     /// An entry that the table does not have.
     #[error("the table has no entry {0}")]
     Index(u32),
@@ -87,13 +97,19 @@ impl Switch {
     /// Writes a register.
     ///
     /// # Errors
-    /// Nothing there, read only, or beyond a table; without effect then.
+    /// Nothing there, read only, more than the fields hold, or beyond a table; without effect then.
     pub fn write(&mut self, offset: u16, value: u32) -> Result<(), RegisterError> {
         let (register, port) = self.register(offset)?;
         if register.access == Access::ReadOnly {
             return Err(RegisterError::ReadOnly(offset));
         }
-        let value = value & register.mask();
+        if !register.fits(value) {
+            return Err(RegisterError::Fields {
+                offset,
+                value,
+                mask: register.mask(),
+            });
+        }
         if let Some(port) = port {
             let old = self.ports[usize::from(port)].settings;
             let settings = if register.offset == regs::PORT_CONTROL.offset {
