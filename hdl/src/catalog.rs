@@ -276,7 +276,10 @@ macro_rules! cards {
         vec![$(Choice {
             block: "card",
             sizes: vec![("Q", $q), ("R", $r), ("F", $f)],
-            build: build::<CardTop<{ log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) }>>,
+            build: {
+                const { assert!($q <= 1024, "contexts of reads name a queue pair in 10 bits") };
+                build::<CardTop<{ log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) }>>
+            },
         }),+]
     };
 }

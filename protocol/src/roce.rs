@@ -20,6 +20,8 @@ pub const IP_TTL: u8 = 64;
 pub const IP_PROTOCOL: u8 = 17;
 /// First byte of the IPv4 addresses of nodes; the other three are the node number.
 pub const IP_NET: u8 = 10;
+/// Upper half of the IPv4 address of every node that a card can be: those below 65,536.
+pub const IP_CARDS: u16 = (IP_NET as u16) << 8;
 /// Bits that are set in every UDP source port: the dynamic ports.
 pub const UDP_SOURCE: u16 = 0xC000;
 /// Bits of BTH byte 1 that are 0: all but the pad count.
@@ -54,8 +56,8 @@ header! {
     F_IP_TTL "ip_ttl" [22 / 0 +: 8] "Time to live: any; not in the ICRC.",
     F_IP_PROTOCOL "ip_protocol" [23 / 0 +: 8] "17, UDP.",
     F_IP_CHECKSUM "ip_checksum" [24 / 0 +: 16] "Header checksum: checked; not in the ICRC.",
-    F_SRC_IP "src_ip" [26 / 0 +: 32] "Source address: 10 and three bytes of the node number, 20 bits. The receiver takes the node from here.",
-    F_DST_IP "dst_ip" [30 / 0 +: 32] "Destination address, likewise.",
+    F_SRC_IP "src_ip" [26 / 0 +: 32] "Source address: 10, 0 and two bytes of the node number. The receiver takes the node from here; 10.0 is checked, since no card is node 65,536 or above.",
+    F_DST_IP "dst_ip" [30 / 0 +: 32] "Destination address, likewise; not checked.",
     F_UDP_SOURCE "udp_source" [34 / 0 +: 16] "Source port: any.",
     F_UDP_PORT "udp_port" [36 / 0 +: 16] "Destination port: 4791.",
     F_UDP_LENGTH "udp_length" [38 / 0 +: 16] "UDP length: from the UDP header to the end of the ICRC.",
@@ -317,6 +319,11 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
         "UDP destination port",
         F_UDP_PORT.get(head) as u32,
         UDP_PORT.into(),
+    )?;
+    field(
+        "upper half of the IPv4 source address",
+        (F_SRC_IP.get(head) >> 16) as u32,
+        IP_CARDS.into(),
     )?;
     length(
         "UDP length",

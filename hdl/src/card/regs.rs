@@ -49,9 +49,9 @@ hdl_module! {
     /// interrupts and counters start anew, after rst epochs too, and writes are lost. status.busy stays high until
     /// the tables of all blocks have been cleared too and s_left has been low; reads go on being answered. The other blocks
     /// of the card are to be reset by m_reset, this one is not.
-    /// cfg_mtu is at most 4,096, whatever the register holds.
+    /// cfg_mtu is 256 to 4,096 and cfg_timeout_unit 4 at least, whatever the registers hold.
     /// Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
-    /// LQ at most 11, LR and LF at most 17.
+    /// LQ at most 10, LR and LF at most 17.
     #[module("card_regs_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct CardRegs<const LQ: usize, const LR: usize, const LF: usize> {
         /// Clock.
@@ -242,6 +242,8 @@ hdl_module! {
         windows: Param<{ reset(&regs::WINDOWS) }, 32>,
         node_reset: Param<{ reset(&regs::NODE) }, 16>,
         mtu_reset: Param<{ reset(&regs::MTU) }, 13>,
+        mtu_least: Param<{ regs::MTU_LEAST as usize }, 13>,
+        timeout_unit_least: Param<{ regs::TIMEOUT_UNIT_LEAST as usize }, 16>,
         timeout_unit_reset: Param<{ reset(&regs::TIMEOUT_UNIT) }, 16>,
         moderation_reset: Param<{ reset(&regs::MODERATION) }, 16>,
         select_reset: Param<{ reset(&regs::STATISTICS_SELECT) }, 8>,
@@ -363,7 +365,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         if self.mtu.q.val().get_bit(12) {
             self.cfg_mtu.next = self.mtu_reset.val();
         }
+        if !self.mtu.q.val().get_bits::<5>(8).any() {
+            self.cfg_mtu.next = self.mtu_least.val();
+        }
         self.cfg_timeout_unit.next = self.timeout_unit.q.val();
+        if !self.timeout_unit.q.val().get_bits::<14>(2).any() {
+            self.cfg_timeout_unit.next = self.timeout_unit_least.val();
+        }
         self.cfg_moderation.next = self.moderation.q.val();
 
         // Reset.

@@ -111,6 +111,17 @@ fn registers_drive_the_card() {
     bench.set(&regs::MTU, 8191);
     assert_eq!(bench.get(&regs::MTU), 8191);
     assert_eq!(bench.rtl.get("cfg_mtu"), 4096, "no larger than a buffer");
+    // Clamped, and read back as written.
+    for (value, counts) in [(0, 256), (255, 256), (256, 256), (257, 257), (4095, 4095)] {
+        bench.set(&regs::MTU, value);
+        assert_eq!(bench.get(&regs::MTU), value);
+        assert_eq!(bench.rtl.get("cfg_mtu"), counts);
+    }
+    for (value, counts) in [(0, 4), (3, 4), (4, 4), (5, 5), (0xffff, 0xffff)] {
+        bench.set(&regs::TIMEOUT_UNIT, value);
+        assert_eq!(bench.get(&regs::TIMEOUT_UNIT), value);
+        assert_eq!(bench.rtl.get("cfg_timeout_unit"), counts);
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use tributary_hdl::emit::emit_block;
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::WorkRequest;
 use tributary_protocol::xud::Outcome;
+use tributary_sim::testbench::beyond::beyond;
 use tributary_sim::tools::{Tools, target_dir};
 
 fn bench(seed: u64, manner: Manner) -> Bench {
@@ -132,6 +133,46 @@ fn limits_hold_to_the_byte() {
             Some(&(before + 1)),
             "case {case}"
         );
+    }
+}
+
+/// Numbers of a work request that are too large, though their lower bits are those of a good one.
+#[test]
+fn a_number_that_is_too_large_is_not_taken_for_its_lower_bits() {
+    let mut bench = bench(2, CALM);
+    bench.mtu = 1024;
+    works(bench.connect(5, shape(3, 5)));
+    let all = |head_lens: Vec<u64>, lengths: Vec<u64>, qpns: Vec<u64>| {
+        let of = |which| move |value| (which, value);
+        let all = head_lens.into_iter().map(of(0));
+        let all = all.chain(lengths.into_iter().map(of(1)));
+        all.chain(qpns.into_iter().map(of(2))).collect::<Vec<_>>()
+    };
+    let cases = all(
+        beyond(17, 8, &[0, 4, 16]),
+        beyond(1021, 32, &[0, 4, 64]),
+        beyond(1 << 24, 32, &[0, 5]),
+    );
+    assert!(cases.len() > 80);
+    for (which, value) in cases {
+        let want = [
+            Outcome::LocalLength,
+            Outcome::LocalLength,
+            Outcome::LocalAddress,
+        ][which]
+            .code();
+        let before = bench.seen.outcomes.get(&want).copied().unwrap_or(0);
+        post(&mut bench, 5, |request| {
+            (request.head_len, request.length) = (4, 4);
+            match which {
+                0 => request.head_len = value as u8,
+                1 => request.length = value as u32,
+                _ => request.to.qpn = value as u32,
+            }
+        });
+        works(bench.drain());
+        let now = bench.seen.outcomes.get(&want);
+        assert_eq!(now, Some(&(before + 1)), "{which}: {value:#x}");
     }
 }
 

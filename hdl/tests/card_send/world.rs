@@ -163,7 +163,7 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
             0 => request.length = (mtu - head_len + 1 + dice.below(3)) as u32,
             1 => request.length = 1 << (13 + dice.below(19)),
             2 => request.length = dice.word() as u32,
-            3 => request.head_len = 17 + dice.below(15) as u8,
+            3 => request.head_len = 17 + dice.below(239) as u8,
             4 => request.to.qpn |= 1 << (24 + dice.below(8)),
             5 => request.opcode ^= 1 << dice.below(8),
             6 => request.version_flags |= 0x20 << dice.below(3),
@@ -179,7 +179,6 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
     let mut entry = request.encode();
     // Bits without a field: the card does not look at them.
     entry[1] = dice.word() as u8;
-    entry[2] |= dice.word() as u8 & 0xE0;
     entry[3] = dice.word() as u8;
     entry[29] = dice.word() as u8;
     entry[44..48].copy_from_slice(&(dice.word() as u32).to_le_bytes());

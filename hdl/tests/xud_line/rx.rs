@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use tributary_hdl::xud::XudRx;
-use tributary_protocol::roce;
+use tributary_protocol::roce::{self, IP_CARDS};
 use tributary_protocol::xud::wire::{self, WireError};
 use tributary_protocol::xud::{Outcome, Packet, Reply};
+use tributary_sim::testbench::beyond::beyond;
 use tributary_sim::verilate::Verilated;
 
 use super::rtl::{Rtl, ack, frame, rng, send, verilate, words};
@@ -448,6 +449,26 @@ fn xud_14_every_flipped_bit_under_right_checksums_gets_the_verdict_of_the_model(
     ] {
         assert!(bench.verdicts.contains(&verdict), "{verdict:?} never");
     }
+}
+
+/// The node stands in 24 bits of the source address, of which a card looks up 16: the others must not be left out.
+#[test]
+fn xud_14_no_other_source_address_is_taken_for_that_of_a_card() {
+    let mut bench = Bench::new();
+    for frame in samples() {
+        for upper in beyond(IP_CARDS.into(), 16, &[])
+            .into_iter()
+            .chain([0, 1, 0x0900])
+        {
+            let mut strange = frame.clone();
+            strange[26..28].copy_from_slice(&(upper as u16).to_be_bytes());
+            repair(&mut strange);
+            let good = upper == u64::from(IP_CARDS);
+            assert_eq!(judge(&strange, false).is_ok(), good, "{upper:#x}");
+            bench.plain(&strange);
+        }
+    }
+    bench.finish();
 }
 
 #[test]

@@ -113,7 +113,7 @@ layout! {
     WORK, "A work request, 64 bytes, in the send ring.";
     W_OPCODE "opcode" [0, 0 +: 8] "See opcodes of work requests.",
     W_FLAGS "flags" [0, 8 +: 8] "Fence and notify: see flags of work requests. Cards without the feature bulk do not look at them.",
-    W_HEAD_LEN "head_len" [0, 16 +: 5] "Bytes of the head, 0 to 16; 16 of a one-sided request.",
+    W_HEAD_LEN "head_len" [0, 16 +: 8] "Bytes of the head, 0 to 16; 16 of a one-sided request.",
     W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1 to the MTU less 16; of an atomic 16; of bulk requests any.",
     W_ID "wr_id" [1, 0 +: 64] "The user's name for it.",
     W_ADDRESS "address" [2, 0 +: 64] "Bus address of the bytes, or of where a read goes; any byte.",

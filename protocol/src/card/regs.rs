@@ -31,6 +31,10 @@ pub const MSIX_ENTRY_LEN: u32 = 16;
 pub const fn bar0_bytes(qps_log: u8) -> u32 {
     (DOORBELLS + (PAGE << qps_log)).next_power_of_two()
 }
+/// Fewest bytes that the register `mtu` counts as.
+pub const MTU_LEAST: u16 = 256;
+/// Fewest clocks that the register `timeout_unit` counts as.
+pub const TIMEOUT_UNIT_LEAST: u32 = 4;
 /// Offset of the first argument of a command.
 pub const ARG0: u16 = 0x040;
 /// Arguments of a command.
@@ -70,10 +74,10 @@ registers! {
         NODE_NUMBER "number" [0 +: 16] "Node number; bits 27:12 of the fabric address in its MAC address, and the last two bytes of its IPv4 address. Another one for each card of a network.",
     }
     MTU @ 0x018 ReadWrite reset 4096 "mtu" "Largest payload of a packet." {
-        MTU_BYTES "bytes" [0 +: 13] "256 to 4,096; more counts as 4,096. The payload is what stands behind the XUDETH: head and bytes from memory.",
+        MTU_BYTES "bytes" [0 +: 13] "256 to 4,096; others count as the nearest. The payload is what stands behind the XUDETH: head and bytes from memory.",
     }
     TIMEOUT_UNIT @ 0x01c ReadWrite reset 512 "timeout_unit" "Clocks in 4.096 µs (XUD-1)." {
-        TIMEOUT_CLOCKS "clocks" [0 +: 16] "4 or more. 512 at 125 MHz; a board with another clock says its own.",
+        TIMEOUT_CLOCKS "clocks" [0 +: 16] "4 or more; fewer count as 4. 512 at 125 MHz; a board with another clock says its own.",
     }
     COMMAND @ 0x020 WriteOnly reset 0 "command" "A write starts a command; ignored while status.busy is 1." {
         COMMAND_CODE "code" [0 +: 8] "Which.",

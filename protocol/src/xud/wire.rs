@@ -480,7 +480,7 @@ pub fn encode_frame(link: &Link, packet: &Packet) -> Result<Vec<u8>, WireError> 
 }
 
 /// Takes the frame of a packet apart; checks ICRC, lengths and reserved bits before anything else sees it (XUD-14).
-/// The node it comes from is the last two bytes of its source address.
+/// The node it comes from is the last two bytes of its source address; the first two are those of every card.
 ///
 /// # Errors
 /// The first check that fails.

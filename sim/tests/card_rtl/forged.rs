@@ -20,6 +20,8 @@ const QUIET: u64 = 1_000 * CLOCK_NS;
 #[derive(Clone, Copy, Debug)]
 struct Case {
     from: u16,
+    /// Second byte of its IPv4 address: 0 of all nodes that cards can be.
+    net: u8,
     ack: Ack,
     /// It is counted here, and nowhere else.
     counted: Counter,
@@ -39,7 +41,12 @@ fn cases(dice: &mut Dice, qpn: u32, psn: u32, window: Window) -> Vec<Case> {
         reply,
         echo: Some(echo),
     };
-    let of = |from, ack, counted| Case { from, ack, counted };
+    let of = |from, ack, counted| Case {
+        from,
+        net: 0,
+        ack,
+        counted,
+    };
     let echoes = |echo| Ack {
         echo: Some(echo),
         ..right
@@ -78,6 +85,11 @@ fn cases(dice: &mut Dice, qpn: u32, psn: u32, window: Window) -> Vec<Case> {
             Counter::AckUnknown,
         ),
         of(node, right, Counter::AckSource),
+        // Node 65,536 and some.
+        Case {
+            net: 1 << dice.below(4),
+            ..of(NODE, right, Counter::BadFrame)
+        },
         of(
             NODE,
             echoes(Echo {
@@ -158,7 +170,8 @@ fn xud_03_a_forged_acknowledgement_ends_nothing_and_the_true_one_does() {
                 let what = format!("card {kind}, round {round}: {case:?}");
                 let before = Counter::ALL.iter().map(|c| pair.counter(0, *c));
                 let before: Vec<u64> = before.collect();
-                let link = Link::between(case.from, NODES[0]);
+                let mut link = Link::between(case.from, NODES[0]);
+                link.src_ip[1] = case.net;
                 let frame = wire::encode_frame(&link, &Packet::Ack(case.ack)).unwrap();
                 pair.hosts[0].inbox.push_back(frame);
                 pair.settle(QUIET);

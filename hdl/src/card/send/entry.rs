@@ -165,7 +165,7 @@ hdl_module! {
         unread: Signal<Local, Bit>,
         /// Stage 4: the fields.
         opcode: DFF<Bits<8>>,
-        head_len: DFF<Bits<5>>,
+        head_len: DFF<Bits<8>>,
         length: DFF<Bits<13>>,
         /// The length has more bits.
         long: DFF<Bit>,
@@ -189,7 +189,7 @@ hdl_module! {
         #[reset] looked: DFF<Bit>,
         allowed: DFF<Bit>,
         /// Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so far.
-        in_front: Signal<Local, Bits<5>>,
+        in_front: Signal<Local, Bits<8>>,
         bytes: DFF<Bits<14>>,
         too_long: DFF<Bit>,
         bad_flags: DFF<Bit>,
@@ -211,7 +211,7 @@ hdl_module! {
         mark_qpn: DFF<Bits<LQ>>,
         mark_rest: DFF<SendContext>,
         /// Longest head.
-        head_max: Param<HEAD_MAX, 5>,
+        head_max: Param<HEAD_MAX, 8>,
         /// Opcodes.
         send: Param<{ OPCODE_SEND as usize }, 8>,
         write: Param<{ OPCODE_WRITE as usize }, 8>,
@@ -350,7 +350,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.in_front.next = self.head_max.val();
         }
         self.bytes.d.next =
-            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 5>(self.in_front.val());
+            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 8>(self.in_front.val());
         self.too_long.d.next = self.long.q.val()
             | (self.head_len.q.val() > self.head_max.val())
             | (self.bytes.q.val() > bit_cast::<14, 13>(self.cfg_mtu.val()));
@@ -439,7 +439,8 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.m_msn.next = self.msn.q.val();
         self.m_head.next = bit_cast::<128, 64>(self.head_0.q.val())
             | (bit_cast::<128, 64>(self.head_1.q.val()) << 64);
-        self.m_head_len.next = self.head_len.q.val();
+        // More than 5 bits are refused, and not sent.
+        self.m_head_len.next = self.head_len.q.val().get_bits::<5>(0);
         if self.rst.val() {
             self.open.d.next = true;
             self.field.d.next = 1.into();

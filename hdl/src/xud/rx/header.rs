@@ -3,8 +3,8 @@
 use crate::prelude::*;
 use crate::switch::ByteSwap;
 use tributary_protocol::roce::{
-    BTH_ZERO, ETHERTYPE, IP_FLAGS, IP_OFFSET, IP_PROTOCOL, IP_VERSION, PARTITION_KEY, UDP_OFFSET,
-    UDP_PORT,
+    BTH_ZERO, ETHERTYPE, IP_CARDS, IP_FLAGS, IP_OFFSET, IP_PROTOCOL, IP_VERSION, PARTITION_KEY,
+    UDP_OFFSET, UDP_PORT,
 };
 use tributary_protocol::xud::{Nak, OPCODE_ACK, OPCODES, Reply};
 
@@ -156,6 +156,7 @@ hdl_module! {
         ethertype: Param<{ ETHERTYPE as usize }, 16>,
         ip_version: Param<{ IP_VERSION as usize }, 8>,
         ip_flags: Param<{ IP_FLAGS as usize }, 16>,
+        ip_cards: Param<{ IP_CARDS as usize }, 16>,
         ip_protocol: Param<{ IP_PROTOCOL as usize }, 8>,
         udp_port: Param<{ UDP_PORT as usize }, 16>,
         /// Bits of BTH byte 1 that are 0.
@@ -207,8 +208,14 @@ impl Logic for XudRxHeader {
         self.udp_length.d.next = self.ip_length.q.val() - self.ip_header.val();
         self.frame_length.d.next =
             bit_cast::<17, 16>(self.ip_length.q.val()) + self.ip_offset.val();
+        // Source address: a node that a card can be.
         if self.s_at.val().get_bit(3) {
             self.from.d.next = self.word.val().get_bits::<16>(16);
+            self.wrong.d.next = self
+                .wrong
+                .q
+                .val()
+                .replace_bit(3, self.word.val().get_bits::<16>(32) != self.ip_cards.val());
         }
         // UDP port and length.
         if self.s_at.val().get_bit(4) {

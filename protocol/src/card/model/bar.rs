@@ -9,9 +9,10 @@ use crate::card::regs::{
     BULK_WINDOWS, BULK_WINDOWS_COUNT, BULK_WINDOWS_PACKETS, BulkCounter, COMMAND, CONTROL,
     CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM, DOORBELL_COMPLETE, DOORBELL_RECEIVE,
     DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, GLOBAL, MSIX_ENTRY, MSIX_PENDING,
-    MSIX_TABLE, MTU, MTU_BYTES, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES, SIZES_IN_FLIGHT,
-    SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW,
-    STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, bar0_bytes,
+    MSIX_TABLE, MTU, MTU_BYTES, MTU_LEAST, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES,
+    SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH,
+    STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS,
+    TIMEOUT_UNIT, TIMEOUT_UNIT_LEAST, bar0_bytes,
 };
 use crate::registers::{Access, Register};
 use crate::xud::wire::MAX_PAYLOAD;
@@ -97,7 +98,7 @@ impl Registers {
 
     pub fn mtu(&self) -> u16 {
         let bytes = MTU_BYTES.get(self.get(&MTU)) as u16;
-        bytes.min(MAX_PAYLOAD as u16)
+        bytes.clamp(MTU_LEAST, MAX_PAYLOAD as u16)
     }
 }
 
@@ -258,7 +259,7 @@ impl CardModel {
     /// Tells the engine what the registers say of packets and time.
     pub(super) fn set_line(&mut self) {
         let clocks = TIMEOUT_CLOCKS.get(self.registers.get(&TIMEOUT_UNIT));
-        let unit = u64::from(clocks) * self.config.clock_ns;
+        let unit = u64::from(clocks.max(TIMEOUT_UNIT_LEAST)) * self.config.clock_ns;
         self.engine.set_line(self.registers.mtu(), unit);
     }
 
