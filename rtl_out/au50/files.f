@@ -146,6 +146,7 @@ event_queue_w25_d512.v
 event_queue_w9_d16.v
 ../lib/rw_counts_d16.v
 rw_window_w1024_r512.v
+../lib/mux_one_hot_w32_n10.v
 ../lib/mux_one_hot_w32_n32.v
 mux_one_hot_w32_n16.v
 switch_regs_n16_u4096_t8192.v

@@ -41,6 +41,7 @@ module xud_rx_header (
     localparam [15:0] ETHERTYPE     = 16'd2048;  // Fixed fields of the headers.
     localparam [7:0] IP_VERSION     = 8'd69;
     localparam [15:0] IP_FLAGS      = 16'h4000;
+    localparam [15:0] IP_CARDS      = 16'd2560;
     localparam [7:0] IP_PROTOCOL    = 8'd17;
     localparam [15:0] UDP_PORT      = 16'd4791;
     localparam [7:0] BTH_ZERO       = 8'd207;  // Bits of BTH byte 1 that are 0.
@@ -154,6 +155,11 @@ module xud_rx_header (
                 wrong_reg[1:0]
             };
         end
+        // Source address: a node that a card can be.
+        if (s_at[3]) begin
+            from_reg <= word[31:16];
+            wrong_reg <= {wrong_reg[8:4], word[47:32] != IP_CARDS, wrong_reg[2:0]};
+        end
         // UDP port and length.
         if (s_at[4]) begin
             wrong_reg <= {
@@ -189,11 +195,6 @@ module xud_rx_header (
 
         udp_length_reg <= ip_length_reg - IP_HEADER;
         frame_length_reg <= {1'b0, ip_length_reg} + IP_OFFSET;
-
-        if (s_at[3]) begin
-            from_reg <= word[31:16];
-        end
-
         wrong_any_reg <= |wrong_reg;
         f_foreign_reg <= opcode_reg[7:4] != XUD;
         f_ack_reg <= opcode_reg[3:0] == ACK;

@@ -208,8 +208,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Largest payload of a packet. */
 #define TRIB_CARD_MTU                                    0x018u
 #define TRIB_CARD_MTU_AFTER_RESET                        0x00001000u
-/* 256 to 4,096; more counts as 4,096. The payload is what stands behind the XUDETH: head and
- * bytes from memory. */
+/* 256 to 4,096; others count as the nearest. The payload is what stands behind the XUDETH: head
+ * and bytes from memory. */
 #define TRIB_CARD_MTU_BYTES_SHIFT                        0u
 #define TRIB_CARD_MTU_BYTES_WIDTH                        13u
 #define TRIB_CARD_MTU_BYTES_MASK                         0x00001fffu
@@ -217,7 +217,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Clocks in 4.096 us (XUD-1). */
 #define TRIB_CARD_TIMEOUT_UNIT                           0x01cu
 #define TRIB_CARD_TIMEOUT_UNIT_AFTER_RESET               0x00000200u
-/* 4 or more. 512 at 125 MHz; a board with another clock says its own. */
+/* 4 or more; fewer count as 4. 512 at 125 MHz; a board with another clock says its own. */
 #define TRIB_CARD_TIMEOUT_UNIT_CLOCKS_SHIFT              0u
 #define TRIB_CARD_TIMEOUT_UNIT_CLOCKS_WIDTH              16u
 #define TRIB_CARD_TIMEOUT_UNIT_CLOCKS_MASK               0x0000ffffu
@@ -549,14 +549,13 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CREATE_QP_Q_KEY_SHIFT                       0u
 #define TRIB_CREATE_QP_Q_KEY_WIDTH                       32u
 #define TRIB_CREATE_QP_Q_KEY_MASK                        0xffffffffu
-/* Protection domain: the queue pair uses regions of the same one only. Taken: any; bits above
- * are 0. */
+/* Protection domain: the queue pair uses regions of the same one only. Taken: any. */
 #define TRIB_CREATE_QP_DOMAIN_ARG                        2u
 #define TRIB_CREATE_QP_DOMAIN_SHIFT                      0u
 #define TRIB_CREATE_QP_DOMAIN_WIDTH                      16u
 #define TRIB_CREATE_QP_DOMAIN_MASK                       0x0000ffffu
 /* PSN of the first request. A clock or a random number, or an acknowledgement of an earlier
- * queue pair of this number may pass for one of this. Taken: any; bits above are 0. */
+ * queue pair of this number may pass for one of this. Taken: any. */
 #define TRIB_CREATE_QP_FIRST_PSN_ARG                     3u
 #define TRIB_CREATE_QP_FIRST_PSN_SHIFT                   0u
 #define TRIB_CREATE_QP_FIRST_PSN_WIDTH                   24u
@@ -587,7 +586,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
  * is in flight still ends, with its completion. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_MODIFY_QP_ARGS                              1u
-/* The new state. Taken: a state; bits above are 0. */
+/* The new state. Taken: a state. */
 #define TRIB_MODIFY_QP_STATE_ARG                         0u
 #define TRIB_MODIFY_QP_STATE_SHIFT                       0u
 #define TRIB_MODIFY_QP_STATE_WIDTH                       3u
@@ -657,7 +656,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_SET_REGION_REMOTE_ATOMIC_SHIFT              11u
 #define TRIB_SET_REGION_REMOTE_ATOMIC_WIDTH              1u
 #define TRIB_SET_REGION_REMOTE_ATOMIC_MASK               0x00000800u
-/* Protection domain. Taken: any; bits above are 0. */
+/* Protection domain. Taken: any. */
 #define TRIB_SET_REGION_DOMAIN_ARG                       1u
 #define TRIB_SET_REGION_DOMAIN_SHIFT                     0u
 #define TRIB_SET_REGION_DOMAIN_WIDTH                     16u
@@ -685,23 +684,23 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
  * replaced. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_OPEN_WINDOW_ARGS                            4u
-/* Own queue pair. Taken: below the number of queue pairs; bits above are 0. */
+/* Own queue pair. Taken: below the number of queue pairs. */
 #define TRIB_OPEN_WINDOW_QPN_ARG                         0u
 #define TRIB_OPEN_WINDOW_QPN_SHIFT                       0u
 #define TRIB_OPEN_WINDOW_QPN_WIDTH                       24u
 #define TRIB_OPEN_WINDOW_QPN_MASK                        0x00ffffffu
-/* Node of the peer. Taken: any; bits above are 0. */
+/* Node of the peer. Taken: any. */
 #define TRIB_OPEN_WINDOW_NODE_ARG                        1u
 #define TRIB_OPEN_WINDOW_NODE_SHIFT                      0u
 #define TRIB_OPEN_WINDOW_NODE_WIDTH                      16u
 #define TRIB_OPEN_WINDOW_NODE_MASK                       0x0000ffffu
-/* Queue pair of the peer. Taken: any; bits above are 0. */
+/* Queue pair of the peer. Taken: any. */
 #define TRIB_OPEN_WINDOW_PEER_ARG                        2u
 #define TRIB_OPEN_WINDOW_PEER_SHIFT                      0u
 #define TRIB_OPEN_WINDOW_PEER_WIDTH                      24u
 #define TRIB_OPEN_WINDOW_PEER_MASK                       0x00ffffffu
 /* Epoch: one that the own queue pair accepts, by CREATE_QP or NEXT_EPOCH; with another one
- * requests are refused. Taken: any; bits above are 0. */
+ * requests are refused. Taken: any. */
 #define TRIB_OPEN_WINDOW_EPOCH_ARG                       3u
 #define TRIB_OPEN_WINDOW_EPOCH_SHIFT                     0u
 #define TRIB_OPEN_WINDOW_EPOCH_WIDTH                     16u
@@ -751,8 +750,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Bytes of the head, 0 to 16; 16 of a one-sided request. */
 #define TRIB_WORK_HEAD_LEN_WORD                          0u
 #define TRIB_WORK_HEAD_LEN_SHIFT                         16u
-#define TRIB_WORK_HEAD_LEN_WIDTH                         5u
-#define TRIB_WORK_HEAD_LEN_MASK                          0x001f0000u
+#define TRIB_WORK_HEAD_LEN_WIDTH                         8u
+#define TRIB_WORK_HEAD_LEN_MASK                          0x00ff0000u
 /* Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1
  * to the MTU less 16; of an atomic 16; of bulk requests any. */
 #define TRIB_WORK_LENGTH_WORD                            0u
@@ -1112,14 +1111,14 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_FRAME_IP_CHECKSUM_SHIFT                     0u
 #define TRIB_FRAME_IP_CHECKSUM_WIDTH                     16u
 #define TRIB_FRAME_IP_CHECKSUM_MASK                      0x0000ffffu
-/* Source address: 10 and three bytes of the node number, 20 bits. The receiver takes the node
- * from here. */
+/* Source address: 10, 0 and two bytes of the node number. The receiver takes the node from here;
+ * 10.0 is checked, since no card is node 65,536 or above. */
 #define TRIB_FRAME_SRC_IP_OFFSET                         26u
 #define TRIB_FRAME_SRC_IP_BYTES                          4u
 #define TRIB_FRAME_SRC_IP_SHIFT                          0u
 #define TRIB_FRAME_SRC_IP_WIDTH                          32u
 #define TRIB_FRAME_SRC_IP_MASK                           0xffffffffu
-/* Destination address, likewise. */
+/* Destination address, likewise; not checked. */
 #define TRIB_FRAME_DST_IP_OFFSET                         30u
 #define TRIB_FRAME_DST_IP_BYTES                          4u
 #define TRIB_FRAME_DST_IP_SHIFT                          0u
@@ -1762,7 +1761,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COUNTER_LOCAL_ERROR                         21u
 /* Doorbells beyond the ring, or of a queue pair that is not there. */
 #define TRIB_COUNTER_BAD_DOORBELL                        22u
-/* Writes to BAR0 where nothing is. */
+/* Writes to BAR0 where nothing is, of less than a word, or of what a register has no field for. */
 #define TRIB_COUNTER_BAD_WRITE                           23u
 /* TLPs that were refused as unsupported, or malformed. */
 #define TRIB_COUNTER_BAD_TLP                             24u
