@@ -78,9 +78,15 @@ fn red_12_registers_do_what_the_methods_do() {
     sw.write(regs::STATISTICS_SELECT.offset, 200)
         .expect("register");
     assert_eq!(sw.read(regs::STATISTICS_LOW.offset), Ok(0));
-    // Every register that can be written keeps its fields and no other bit.
+    // Every register that can be written keeps its fields, and refuses any other bit.
     for r in regs::GLOBAL {
-        let wrote = sw.write(r.offset, u32::MAX);
+        let spare = (0..32).filter(|bit| r.mask() >> bit & 1 == 0);
+        for bit in spare.filter(|_| r.access != regs::Access::ReadOnly) {
+            let wrote = sw.write(r.offset, 1 << bit);
+            let refused = matches!(wrote, Err(RegisterError::Fields { .. }));
+            assert!(refused, "{} bit {bit}: {wrote:?}", r.name);
+        }
+        let wrote = sw.write(r.offset, r.mask());
         match r.access {
             regs::Access::ReadOnly => assert_eq!(wrote, Err(RegisterError::ReadOnly(r.offset))),
             regs::Access::WriteOnly => {

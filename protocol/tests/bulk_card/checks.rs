@@ -208,7 +208,7 @@ fn bw_02_a_wrong_q_key_is_never_answered() {
     let to = world.hosts[1].peer(2);
     // Another Q_Key there.
     let args = [
-        0x6644 | 2 << 16,
+        0x6640 | 2 << 16,
         9,
         5,
         1,
