@@ -173,3 +173,50 @@ fn counters_and_their_ports_that_are_not_there_read_as_0() {
         assert_eq!(bench.counter(port as usize, received), 0, "port {port}");
     }
 }
+
+/// Addresses in frames: every bit of them that the tables do not have.
+#[test]
+fn an_address_beyond_the_tables_is_not_taken_for_its_lower_bits() {
+    let library = library();
+    let mut bench = Bench::new(&library, 5);
+    bench.enable();
+    bench.set(&regs::MULTICAST_CHILDREN_LOW, 0b0010);
+    bench.set(&regs::MULTICAST_ENTRY, regs::MULTICAST_VALID.put(1));
+    for place in 0..64 {
+        bench.route(place, Some(1));
+        bench.set(&regs::MULTICAST_COMMIT, place);
+    }
+    let tree = |tree| Key { tree, reduction: 0 }.address().mac();
+    let mut addresses: Vec<[u8; 6]> = beyond(64, 20, &[0, 5, 63])
+        .into_iter()
+        .map(|node| Address::unicast(node as u32, 0).mac())
+        .collect();
+    let trees = beyond(64, 13, &[0, 5, 63]);
+    addresses.extend(trees.into_iter().map(|number| tree(number as u16)));
+    let none = addresses.len();
+    // And every bit of an address that is there.
+    for there in [Address::unicast(5, 0).mac(), tree(5)] {
+        for bit in 0..48 {
+            let mut other = there;
+            other[bit / 8] ^= 1 << (bit % 8);
+            addresses.push(other);
+        }
+    }
+    let mut led = 0;
+    for (number, to) in addresses.into_iter().enumerate() {
+        let frame = bench.frame(to);
+        let known = !bench.model.receive(0, &frame, 0).is_empty();
+        assert!(!known || number >= none, "{to:x?}");
+        led += u64::from(known);
+        bench.sources[0].push(&frame);
+        for _ in 0..160 {
+            bench.clock();
+        }
+        assert_eq!(bench.out[1].pop(), known.then_some(frame), "{to:x?}");
+        assert!(bench.out.iter().all(Vec::is_empty), "{to:x?}");
+    }
+    assert!(led > 20, "{led}");
+    let model = bench.model.counters(0).unwrap().get(Counter::NoRoute);
+    assert_eq!(u64::from(bench.counter(0, Counter::NoRoute as u32)), model);
+    assert!(model > 60, "{model}");
+}
