@@ -14,6 +14,7 @@ mod queue_pair;
 mod receive;
 mod region;
 mod registers;
+mod schedule;
 mod send;
 mod stream;
 mod tlp;
@@ -47,6 +48,11 @@ pub use region::{
     RegionSetIn, RegionSetOut, VerdictIn, VerdictOut,
 };
 pub use registers::{RegistersIn, RegistersOut};
+pub use schedule::{
+    BlockStartIn, BlockStartOut, BlockToSend, GrantStartIn, GrantStartOut, GrantToTell,
+    ScheduleAnswerIn, ScheduleAnswerOut, ScheduleCommandIn, ScheduleCommandOut, ScheduleDoneIn,
+    ScheduleDoneOut, ScheduleEnd, ScheduleEventIn, ScheduleEventOut,
+};
 pub use send::{
     Ack, AckToSendIn, AckToSendOut, PayloadIn, PayloadOut, PayloadWord, SendHeaderIn,
     SendHeaderOut, ToSend,

@@ -6,7 +6,7 @@ use crate::bulk::BulkSend;
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
 use crate::mac::MacGmii;
-use crate::mb::MbGenerator;
+use crate::mb::{MbGenerator, MbRing};
 use crate::pcie::{DmaRead, DmaWrite};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
@@ -302,6 +302,17 @@ macro_rules! senders {
     };
 }
 
+/// Schedule rings of G groups.
+macro_rules! rings {
+    ($($g:literal),+) => {
+        vec![$(Choice {
+            block: "mb_ring",
+            sizes: vec![("G", $g)],
+            build: build::<MbRing<{ log2($g) }, { log2(256 * $g) }, { log2(32 * $g) }>>,
+        }),+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -325,6 +336,7 @@ pub fn choices() -> Vec<Choice> {
         sizes: vec![],
         build: build::<MbGenerator>,
     });
+    all.extend(rings![16, 64]);
     all.push(Choice {
         block: "red_engine",
         sizes: vec![("T", 8)],

@@ -6,7 +6,7 @@ mod ring;
 
 pub use context::{ContextEpochs, ContextKeys, ContextPart, ContextShape, RingBase};
 pub use dma::{AnyContext, EntryContext, ReadClient, ReceiveContext, WriteClient};
-pub use ring::{CompletionEntry, ReceiveEntry, WorkEntry};
+pub use ring::{CompletionEntry, ReceiveEntry, ScheduleEntry, WorkEntry};
 
 use tributary_protocol::card::descriptor;
 use tributary_protocol::header::Header;

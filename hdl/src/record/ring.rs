@@ -4,6 +4,8 @@ use tributary_protocol::card::descriptor::{
     COMPLETION, COMPLETION_LEN, RECEIVE, RECEIVE_LEN, WORK, WORK_LEN,
 };
 
+use tributary_protocol::multicast::ring::{ENTRY_LEN, SCHEDULE};
+
 use crate::prelude::*;
 
 hdl_record! {
@@ -58,5 +60,22 @@ hdl_record! {
         epoch: _,
         head_low: _,
         head_high: _,
+    }
+}
+
+hdl_record! {
+    /// An entry of a schedule ring, as the host writes it.
+    #[words(SCHEDULE, ENTRY_LEN)]
+    pub struct ScheduleEntry {
+        kind: _,
+        waits: _,
+        source: _,
+        to: _,
+        step: _,
+        block: _,
+        message: _,
+        received: _,
+        credit: _,
+        user: _,
     }
 }

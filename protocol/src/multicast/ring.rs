@@ -8,19 +8,24 @@
 //!
 //! [`Generator`] makes the descriptors of a binomial pipeline out of (members, rank, blocks) with registers alone, step by
 //! step; [`listed`] makes the same ones from the schedule, as a host would write them. [`Ring`] is the machine of one group,
-//! [`Card`] the table of all groups of a card.
+//! [`Card`] the table of all groups of a card. [`RingTable`] is the part of a card that hardware has: it carries out
+//! [entries](Entry) that a host wrote for a schedule of any shape, and counts and waits for it.
 
 mod card;
 mod descriptor;
 mod engine;
+mod entry;
 mod generator;
 mod interface;
 mod message;
+mod table;
 
 pub use card::{Card, CardError, GroupId};
 pub use descriptor::{Counts, Descriptor, Programme, listed};
 pub use engine::Ring;
+pub use entry::{ALL, ENTRY_LEN, ENTRY_WORDS, Entry, EntryKind, EntryWriter, PEERS, SCHEDULE};
 pub use generator::{Generator, Step};
 pub use interface::{
     Completion, Counters, Job, RingConfig, RingError, RingMutations, RingOutput, Status,
 };
+pub use table::{EndCode, Opening, Operation, QUEUE, RingTable, TableOutput};
