@@ -275,6 +275,7 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
         self.looks.m.ready.next = (self.state.q.val() == State::Idle) & (self.turn.q.val() == 3);
         DmaWordsIn::link(&mut self.s_rd, &mut self.burst.s);
         self.entry.next = self.burst.entry.val().into();
+        self.head.next = self.queues.rd.data.val().into();
         self.burst.take.next =
             (self.state.q.val() == State::Save) & (self.op.q.val() == self.op_entry.val());
         self.s_cmd.ready.next =
@@ -675,7 +676,6 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
         self.queues.rd.addr.next = (bit_cast::<LB, LG>(self.group.q.val()) << 5)
             | (bit_cast::<LB, 2>(self.lane.q.val()) << 3)
             | bit_cast::<LB, 3>(self.queue.val().head);
-        self.head.next = self.queues.rd.data.val().into();
         if self.state.q.val() == State::Lane {
             self.aim.d.next = Aim::Head;
             if self.lane.q.val() == 3 {

@@ -1,5 +1,6 @@
 //! `mb_ring` in Verilator beside its model: each operation and each output is compared in the clock in which it happens.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::OnceLock;
 
@@ -79,6 +80,11 @@ pub fn library() -> &'static Verilated {
         let design = design.unwrap().emit().unwrap();
         Verilated::build(&BuildOptions::new(&design.top, &design.files()).with_checks()).unwrap()
     })
+}
+
+thread_local! {
+    /// The deliberate error of the models of this thread; the block without errors has no port for it.
+    pub static WRONG: Cell<u64> = const { Cell::new(0) };
 }
 
 /// A command of the host.
@@ -191,6 +197,9 @@ impl Bench {
         let mut model = library.model_with_seed(seed).unwrap();
         let ports = PORTS.iter().map(|&name| (name, model.port(name).unwrap()));
         let ports = ports.collect();
+        if let Ok(wrong) = model.port("wrong") {
+            model.set(wrong, WRONG.get());
+        }
         model.reset(2).unwrap();
         model.clocks(GROUPS as u64 + 4).unwrap();
         Self {

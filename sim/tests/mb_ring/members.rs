@@ -5,19 +5,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tributary_protocol::multicast::ring::{EndCode, Entry, EntryWriter, Opening, TableOutput};
 use tributary_protocol::multicast::{Algorithm, Schedule};
 use tributary_sim::testbench::number;
+use tributary_sim::verilate::Verilated;
 
 use super::bench::{Bench, Command, Event, Seen, library};
 
 /// Groups of the same cards; group g has card g as its root.
-struct Scenario {
-    algorithm: Algorithm,
-    members: u32,
-    blocks: u32,
-    groups: u32,
-    messages: u32,
+pub struct Scenario {
+    pub algorithm: Algorithm,
+    pub members: u32,
+    pub blocks: u32,
+    pub groups: u32,
+    pub messages: u32,
     /// Clocks of a block on the line, and of one way.
-    block: u64,
-    latency: u64,
+    pub block: u64,
+    pub latency: u64,
 }
 
 struct Card {
@@ -48,8 +49,8 @@ impl Scenario {
         ((rank + group as u32) % self.members) as usize
     }
 
-    fn new_card(&self, card: usize) -> Card {
-        let mut bench = Bench::new(library(), card as u64).free();
+    fn new_card(&self, library: &Verilated, card: usize) -> Card {
+        let mut bench = Bench::new(library, card as u64).free();
         bench.latency = 100;
         let mut new = Card {
             bench,
@@ -95,9 +96,9 @@ impl Scenario {
     }
 
     /// Clocks until the last card has completed its last message; no host has done anything meanwhile.
-    fn run(&self) -> Result<u64, String> {
+    pub fn run(&self, library: &Verilated) -> Result<u64, String> {
         let mut cards: Vec<Card> = (0..self.members as usize)
-            .map(|card| self.new_card(card))
+            .map(|card| self.new_card(library, card))
             .collect();
         while cards.iter().any(|card| !card.bench.commands.is_empty()) {
             cards.iter_mut().try_for_each(|card| card.bench.clock())?;
@@ -131,7 +132,13 @@ impl Scenario {
         Err(format!("not all messages are done: {done:?}"))
     }
 
-    fn sees(&self, at: usize, cards: &mut [Card], now: u64, agenda: &mut Agenda) -> Result<(), String> {
+    fn sees(
+        &self,
+        at: usize,
+        cards: &mut [Card],
+        now: u64,
+        agenda: &mut Agenda,
+    ) -> Result<(), String> {
         while let Some(&seen) = cards[at].bench.seen.get(cards[at].read) {
             let card = &mut cards[at];
             card.read += 1;
@@ -147,7 +154,10 @@ impl Scenario {
                     card.order[group].push_back(slot);
                     let (there, own) = self.peer(at, cards, group, slot);
                     let event = Event::Credit(group, own, granted);
-                    agenda.entry(now + self.latency).or_default().push((there, event));
+                    agenda
+                        .entry(now + self.latency)
+                        .or_default()
+                        .push((there, event));
                 }
                 Seen::Done(group, TableOutput::Completion { code, message, .. }) => {
                     let blocks = (0..self.blocks).all(|b| card.here.contains(&(group, message, b)));
@@ -193,7 +203,8 @@ impl Scenario {
         assert_eq!((message, block), (entry.message, entry.block));
         receiver.here.insert((group, message, block));
         let (first, last) = (now + self.latency, now + self.block + self.latency);
-        let mut at_clock = |clock: u64, card, event| agenda.entry(clock).or_default().push((card, event));
+        let mut at_clock =
+            |clock: u64, card, event| agenda.entry(clock).or_default().push((card, event));
         at_clock(first, there, Event::Begin(group, own));
         at_clock(last, there, Event::Landed(group, own));
         at_clock(last + self.latency, at, Event::Sent(group));
@@ -218,7 +229,7 @@ fn mb_16_cards_in_rtl_carry_out_every_schedule_from_one_doorbell_to_one_completi
                 block: 300,
                 latency: 40,
             };
-            scenario.run().unwrap();
+            scenario.run(library()).unwrap();
         }
     }
 }
@@ -227,7 +238,8 @@ fn mb_16_cards_in_rtl_carry_out_every_schedule_from_one_doorbell_to_one_completi
 #[test]
 fn mb_09_mb_16_two_credits_in_rtl_reach_the_share_of_the_step_bound_that_models_reach() {
     let blocks = number("MB_BLOCKS").unwrap_or(48) as u32;
-    for (members, latency, least) in [(4, 41, 0.93), (8, 41, 0.93), (4, 205, 0.80), (8, 205, 0.80)] {
+    for (members, latency, least) in [(4, 41, 0.93), (8, 41, 0.93), (4, 205, 0.80), (8, 205, 0.80)]
+    {
         let scenario = Scenario {
             algorithm: Algorithm::BinomialPipeline,
             members,
@@ -238,7 +250,7 @@ fn mb_09_mb_16_two_credits_in_rtl_reach_the_share_of_the_step_bound_that_models_
             latency,
         };
         let steps = u64::from(blocks) + u64::from(members.ilog2()) - 1;
-        let clocks = scenario.run().unwrap();
+        let clocks = scenario.run(library()).unwrap();
         let share = (819 * steps) as f64 / clocks as f64;
         println!("{members} members, {blocks} blocks, one way {latency} clocks: {share:.3}");
         assert!(share >= least && share <= 1.0, "{share}");
