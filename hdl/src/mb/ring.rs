@@ -19,6 +19,7 @@ enum State {
     Read,
     Wait,
     Load,
+    Size,
     Act,
     First,
     Second,
@@ -59,12 +60,12 @@ hdl_module! {
     /// and ends of messages when the counters that they wait for have come far enough; it counts itself.
     /// One operation at a time: a command, an event, an entry that has come, a look at a group that can go on, a tick of a
     /// group. Each kind has its turn, so none waits for ever, and a group that waits takes no time of others.
-    /// Stages of an operation: IDLE (1 to 5 clocks), READ, WAIT, LOAD the group's state, ACT. An event then reads two
+    /// Stages of an operation: IDLE (1 to 5 clocks), READ, WAIT, LOAD the group's state, SIZE, ACT. An event then reads two
     /// counters (FIRST to FOURTH), compares (JUDGE) and changes one (DECIDE); a block that is here does so twice. Then
     /// each queue whose head may have become ready: LANE, ENTRY, FIRST to DECIDE. Then FETCH and CARRY, if the ring is to
     /// be read, END, SAVE.
-    /// Clocks without IDLE: refused 5 to 11; event 14 to 20 and 8 for each head that is looked at; look 10 and 8 for each
-    /// head; entry 18; open 262, which clears the counters. After reset the groups are closed, one a clock.
+    /// Clocks without IDLE: refused 6, or 12 if the counters say so; begin 12; other events 18, landed 24; entry, look 12;
+    /// each head that is looked at 7 more, a read 1; open 262, which clears the counters. After reset the groups are closed, one a clock.
     /// An output that is not taken stops only what would go there: the group is looked at again, and events, commands and
     /// other outputs pass. What is offered stays as it is.
     /// All state lies in memories: of a group, of its counters (4 of 64 slots) and of its queues (3 of 8 entries).
@@ -147,9 +148,9 @@ hdl_module! {
         still: Signal<Local, Bit>,
         /// Commands.
         opens: Signal<Local, Bit>,
-        ahead: Signal<Local, Bits<16>>,
-        before: Signal<Local, Bits<16>>,
-        size: Signal<Local, Bits<16>>,
+        ahead: DFF<Bits<16>>,
+        before: DFF<Bits<16>>,
+        size: DFF<Bits<16>>,
         rings: Signal<Local, Bit>,
         /// The event may be right; it is.
         fits: Signal<Local, Bit>,
@@ -158,8 +159,7 @@ hdl_module! {
         ends: Signal<Local, Bit>,
         code: Signal<Local, Bits<3>>,
         peer: Signal<Local, Bits<6>>,
-        flush: Signal<Local, Bit>,
-        ticked: Signal<Local, Bits<16>>,
+        ticked: DFF<Bits<16>>,
         /// The head is ready, and its output free.
         ready: Signal<Local, Bit>,
         free: Signal<Local, Bit>,
@@ -353,7 +353,7 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
             self.lane.d.next = 0.into();
             self.index.d.next = 0.into();
             self.aim.d.next = Aim::Event;
-            self.state.d.next = State::Act;
+            self.state.d.next = State::Size;
         }
 
         // The state.
@@ -369,7 +369,6 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
         self.ends.next = false;
         self.code.next = self.code_stopped.val();
         self.peer.next = 0.into();
-        self.flush.next = false;
         self.answer_group.d.next = bit_cast::<8, LG>(self.group.q.val());
         if self.op.q.val() <= self.op_close.val() {
             self.answer_group.d.next = self.s_cmd.group.val();
@@ -379,18 +378,21 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
         }
         self.answer_ok.d.next = false;
 
-        // Commands.
+        // Commands. What they are compared with is reckoned in SIZE.
+        if self.state.q.val() == State::Size {
+            self.state.d.next = State::Act;
+        }
         self.opens.next = (self.st.q.val().mode == self.closed.val())
             & !self.beyond.q.val()
             & self.s_cmd.log.val().any()
             & !self.s_cmd.base.val().get_bits::<5>(0).any();
-        self.ahead.next = self.s_cmd.posted.val() - self.st.q.val().fetched;
-        self.before.next = self.st.q.val().posted - self.st.q.val().fetched;
-        self.size.next = bits::<16>(1) << self.st.q.val().log;
+        self.ahead.d.next = self.s_cmd.posted.val() - self.st.q.val().fetched;
+        self.before.d.next = self.st.q.val().posted - self.st.q.val().fetched;
+        self.size.d.next = bits::<16>(1) << self.st.q.val().log;
         self.rings.next = self.runs.val()
-            & (self.ahead.val() >= self.before.val())
-            & (self.ahead.val() <= self.size.val());
-        self.ticked.next = self.st.q.val().idle + 1;
+            & (self.ahead.q.val() >= self.before.q.val())
+            & (self.ahead.q.val() <= self.size.q.val());
+        self.ticked.d.next = self.st.q.val().idle + 1;
         self.fits.next = self.lives.val() & (self.s_ev.slot.val() != self.all.val());
         if self.op.q.val() == self.op_begin.val() {
             self.fits.next = self.runs.val() & (self.s_ev.slot.val() != self.all.val());
@@ -422,13 +424,12 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
                 self.st.d.next.posted = self.s_cmd.posted.val();
                 self.st.d.next.idle = 0.into();
                 self.st.d.next.begun = self.st.q.val().begun
-                    | (self.st.q.val().timed & (self.ahead.val() != self.before.val()));
+                    | (self.st.q.val().timed & (self.ahead.q.val() != self.before.q.val()));
                 self.state.d.next = State::Fetch;
             }
             if (self.op.q.val() == self.op_stop.val()) & self.runs.val() {
                 self.answer_ok.d.next = true;
                 self.st.d.next.mode = self.draining.val();
-                self.flush.next = true;
                 self.ends.next = self.still.val();
                 self.state.d.next = State::End;
             }
@@ -442,8 +443,8 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
             }
             if self.op.q.val() == self.op_tick.val() {
                 if self.lives.val() & self.st.q.val().begun & self.st.q.val().watchdog.any() {
-                    self.st.d.next.idle = self.ticked.val();
-                    if self.ticked.val() >= self.st.q.val().watchdog {
+                    self.st.d.next.idle = self.ticked.q.val();
+                    if self.ticked.q.val() >= self.st.q.val().watchdog {
                         self.answer_ok.d.next = true;
                         self.ends.next = true;
                         self.code.next = self.code_watchdog.val();
@@ -818,13 +819,11 @@ impl<const LG: usize, const LC: usize, const LB: usize> Logic for MbRing<LG, LC,
             self.state.d.next = State::Idle;
         }
 
-        if self.flush.val() | self.ends.val() {
+        if self.ends.val() {
             self.st.d.next.send.count = 0.into();
             self.st.d.next.grant.count = 0.into();
             self.st.d.next.done.count = 0.into();
             self.st.d.next.posted = self.st.q.val().fetched;
-        }
-        if self.ends.val() {
             self.st.d.next.mode = self.ending.val();
             self.st.d.next.code = self.code.val();
             self.st.d.next.peer = self.peer.val();

@@ -5,7 +5,7 @@ use tributary_protocol::multicast::Algorithm;
 use tributary_sim::verilate::{BuildOptions, Verilated};
 
 use super::bench::{GROUPS, WRONG};
-use super::directed::waiting_groups;
+use super::directed::{closing, refused, waiting_groups};
 use super::members::Scenario;
 use super::random::{arbitrary, real};
 
@@ -13,17 +13,120 @@ use super::random::{arbitrary, real};
 const MUTATIONS: &[(&str, &str, &str, &str)] = &[
     (
         "not_modulo: blocks",
-        "first_behind_reg <= ",
+        "first_behind_next = ",
         "first_ahead[31]",
-        "first_value_reg < head_received",
+        "(aim_reg == AIM_HEAD) ? (first_value_reg < head_received) : first_ahead[31]",
     ),
     (
         "not_modulo: credits",
-        "second_behind_reg <= ",
+        "second_behind_next = ",
         "second_ahead[31]",
         "second_value_reg < head_credit",
     ),
-    ("error_satisfies", "", "op_reg == OP_FAILED", "1'b0"),
+    (
+        "error_satisfies",
+        "op_next = ",
+        "{1'b0, s_ev_op} | OP_BEGIN",
+        "(s_ev_op == 3'd4) ? OP_LANDED : ({1'b0, s_ev_op} | OP_BEGIN)",
+    ),
+    (
+        "blocks_others",
+        "lane_next = lane_reg + 2'd1;\n            state_next = ",
+        "STATE_LANE",
+        "ready ? STATE_LANE : STATE_FIRST",
+    ),
+    ("two_errors", "st_mode_next = ", "ENDED", "ENDING"),
+    (
+        "no_watchdog",
+        "if (",
+        "ticked_reg >= st_watchdog_reg",
+        "1'b0",
+    ),
+    ("no_drain", "ends = ", "still", "1'b1"),
+    (
+        "no_recheck",
+        "if (op_reg == OP_CREDIT) begin\n                    mask_next = ",
+        "3'd1",
+        "3'd0",
+    ),
+    (
+        "a late credit counts",
+        "counts = ",
+        "!first_behind_reg & !first_same_reg;",
+        "(op_reg == OP_CREDIT) | (!first_behind_reg & !first_same_reg);",
+    ),
+    (
+        "one block more than granted",
+        "counts = ",
+        "!first_behind_reg & !first_same_reg & ",
+        "!first_behind_reg & ",
+    ),
+    (
+        "blocks of all are not counted",
+        "(aim_reg == AIM_TOTAL)) begin\n            counters_wr_en = ",
+        "1'b1",
+        "1'b0",
+    ),
+    (
+        "grants are not kept",
+        "grant_valid_next = 1'b1;\n                        counters_wr_en = ",
+        "1'b1",
+        "1'b0",
+    ),
+    (
+        "room for one entry too many",
+        "assign room = ((st_send_count_reg + st_flying_reg) < ",
+        "4'd8",
+        "4'd9",
+    ),
+    (
+        "its queues stay when a group ends",
+        "if (ends) begin\n            st_send_count_next = ",
+        "4'd0",
+        "st_send_count_reg",
+    ),
+    (
+        "time runs after a message is done",
+        "st_begun_next = ",
+        "!first_same_reg",
+        "1'b1",
+    ),
+    (
+        "a carry is lost",
+        "{st_base_reg[63:32] + ",
+        "{31'd0, low_reg[32]}",
+        "32'd0",
+    ),
+    (
+        "a start that waits is lost",
+        "free = ",
+        "!start_valid_reg",
+        "1'b1",
+    ),
+    (
+        "groups beyond the last",
+        "(st_mode_reg == RUNNING) & ",
+        "!beyond_reg",
+        "1'b1",
+    ),
+    (
+        "an unreadable entry is carried out",
+        "if (",
+        "burst_error",
+        "1'b0",
+    ),
+    (
+        "closed while a read is under way",
+        "(st_mode_reg == ENDED)\n                    & ",
+        "!(|st_flying_reg)",
+        "1'b1",
+    ),
+    (
+        "too many entries posted",
+        "(ahead_reg >= before_reg) & ",
+        "(ahead_reg <= size_reg)",
+        "1'b1",
+    ),
 ];
 
 fn with_errors() -> Verilated {
@@ -40,8 +143,12 @@ fn with_errors() -> Verilated {
         .unwrap();
     for (number, (name, before, right, wrong)) in (1..).zip(MUTATIONS) {
         let place = format!("{before}{right}");
-        assert_eq!(text.matches(&place).count(), 1, "{name}: {place}");
-        let either = format!("{before}((wrong == 5'd{number}) ? ({wrong}) : ({right}))");
+        assert!(text.contains(&place), "{name}: nowhere {place}");
+        // What stands behind the expression stays behind it.
+        let strip = |text: &'static str| text.trim_end_matches([';', '&', ' ']);
+        let rest = &right[strip(right).len()..];
+        let (right, wrong) = (strip(right), strip(wrong));
+        let either = format!("{before}((wrong == 5'd{number}) ? ({wrong}) : ({right})){rest}");
         *text = text.replace(&place, &either);
     }
     let clock = text
@@ -55,8 +162,15 @@ fn with_errors() -> Verilated {
 
 /// What notices an error first.
 fn noticed(library: &Verilated) -> Option<String> {
-    if let Err(error) = waiting_groups(library) {
-        return Some(format!("groups that wait: {error}"));
+    let strange = |library: &_| refused(library).map(|_| ());
+    for directed in [
+        waiting_groups as fn(&Verilated) -> Result<(), String>,
+        closing,
+        strange,
+    ] {
+        if let Err(error) = directed(library) {
+            return Some(format!("directed: {error}"));
+        }
     }
     for seed in 0..6 {
         for (what, run) in [

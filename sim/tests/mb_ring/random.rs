@@ -48,7 +48,11 @@ impl Played {
             _ => rng.random_range(0..members),
         };
         let opening = Opening {
-            base: rng.random::<u64>() & !31,
+            // Some rings lie across a multiple of 4 GiB.
+            base: match rng.random_range(0..4) {
+                0 => (rng.random::<u64>() | 0xffff_ffff) - 31 - 32 * rng.random_range(0..4),
+                _ => rng.random::<u64>() & !31,
+            },
             log: rng.random_range(1..=6),
             watchdog: 0,
             timed: rank == 0,

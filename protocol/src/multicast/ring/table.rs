@@ -145,14 +145,10 @@ impl Group {
         self.sends > 0 || self.receives > 0
     }
 
-    fn flush(&mut self) {
-        self.queues.iter_mut().for_each(VecDeque::clear);
-        self.posted = self.fetched;
-    }
-
     fn ends(&mut self, code: EndCode, peer: u8) {
         self.mode = Mode::Ending(code, peer);
-        self.flush();
+        self.queues.iter_mut().for_each(VecDeque::clear);
+        self.posted = self.fetched;
         (self.sends, self.receives) = (0, 0);
     }
 
@@ -251,7 +247,6 @@ impl RingTable {
         match self.groups.get_mut(group) {
             Some(g) if g.mode == Mode::Running => {
                 g.mode = Mode::Draining;
-                g.flush();
                 g.drained();
                 true
             }
