@@ -214,7 +214,8 @@ impl RingTable {
 
     /// Takes a group. False: its place is taken, or there is no such place, or the ring cannot be.
     pub fn open(&mut self, group: usize, opening: Opening) -> bool {
-        let right = (1..=15).contains(&opening.log) && opening.base.is_multiple_of(ENTRY_LEN as u64);
+        let right =
+            (1..=15).contains(&opening.log) && opening.base.is_multiple_of(ENTRY_LEN as u64);
         match self.groups.get_mut(group) {
             Some(place) if right && place.mode == Mode::Closed => {
                 *place = Group::new(Mode::Running, opening);
