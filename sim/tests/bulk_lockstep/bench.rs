@@ -258,6 +258,8 @@ pub struct Bench {
     /// (slot, xid) of what the sender calls done.
     done: Vec<(u16, u32)>,
     rng: SmallRng,
+    /// Of forged numbers that are far away: what else comes at random does not depend on it.
+    far: SmallRng,
     turns: Turns,
     wants: Vec<Wants>,
     mtu: Vec<u8>,
@@ -285,6 +287,7 @@ impl Bench {
             window: None,
             done: Vec::new(),
             rng: SmallRng::seed_from_u64(plan.seed),
+            far: SmallRng::seed_from_u64(!plan.seed),
             turns: Turns::new(),
             wants: vec![Wants::default(); slots],
             mtu: vec![0; slots],
@@ -345,7 +348,7 @@ impl Bench {
             1 => self.rng.random(),
             _ => now,
         };
-        let slot = if self.rng.random_range(0..16) == 0 {
+        let mut slot = if self.rng.random_range(0..16) == 0 {
             slot | 1 << self.rng.random_range(8..16)
         } else {
             slot
@@ -354,8 +357,17 @@ impl Bench {
         let near = |rng: &mut SmallRng, at: u32| {
             (at + rng.random_range(0..40)).saturating_sub(rng.random_range(0..300)) & 0x3f_ffff
         };
-        let pidx = near(&mut self.rng, next);
-        let credit = near(&mut self.rng, credit);
+        let mut pidx = near(&mut self.rng, next);
+        let mut credit = near(&mut self.rng, credit);
+        // Far away, and like what is near in the lower bits.
+        let mut far = 0;
+        match self.far.random_range(0..64) {
+            0 => slot ^= 1 << self.far.random_range(self.plan.slots.ilog2()..16),
+            1 => pidx ^= 1 << self.far.random_range(9..22),
+            2 => credit ^= 1 << self.far.random_range(9..22),
+            3 => far = 1 << self.far.random_range(6..16),
+            _ => {}
+        }
         let any = self.rng.random_range(0..100);
         match self.rng.random_range(0..24) {
             0 => Message::Complete(Complete {
@@ -401,7 +413,7 @@ impl Bench {
                 Message::Status(StatusReport {
                     slot,
                     xid,
-                    seq: self.rng.random_range(0..40),
+                    seq: self.rng.random_range(0..40) | far,
                     wbase: pidx,
                     w_tail: false,
                     credit,

@@ -10,9 +10,11 @@ use crate::bench::{Bench, Plan};
 
 /// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
 /// `cfg_max_busy`; with any other the engine is right.
-const WRONG: [(&str, &str, &str); 27] = [
+const WRONG: [(&str, &str, &str); 28] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
+    // RW-7: a slot that is not there is the one of its lower bits.
+    ("bulk_engine", "in_range_reg <= ", "1'b1"),
     // BW-9: numbers begin anew after a reset, whatever the setting.
     ("bulk_engine", "number_before = ", "32'd0"),
     // RW-10: no polls.
