@@ -108,6 +108,8 @@ struct Placed {
     tree: Option<(u16, Tree)>,
     /// Number of its latest tree.
     last: u16,
+    /// Nobody uses it any more.
+    removed: bool,
 }
 
 /// The manager.
@@ -211,6 +213,7 @@ impl Control {
             leader,
             tree: None,
             last: 0,
+            removed: false,
         };
         self.groups.push(placed);
         let number = self.groups.len() - 1;
@@ -219,6 +222,41 @@ impl Control {
             return Err(error);
         }
         Ok(number)
+    }
+
+    /// A group that nobody uses any more: its tree leaves the tables, and its number is free for others.
+    ///
+    /// # Errors
+    /// A switch does not take a write; the number stays taken then.
+    pub fn remove_group<R: Registers>(
+        &mut self,
+        group: usize,
+        registers: &mut R,
+    ) -> Result<(), ControlError> {
+        let Some(placed) = self.groups.get_mut(group) else {
+            return Ok(());
+        };
+        placed.removed = true;
+        let Some((id, tree)) = placed.tree.take() else {
+            return Ok(());
+        };
+        self.load.remove(&tree);
+        let switches: Vec<SwitchId> = tree.switches().collect();
+        for write in update::clear(id, &switches) {
+            let commit = regs::MULTICAST_INDEX.put(id.into());
+            for (register, value) in [(regs::MULTICAST_ENTRY, 0), (regs::MULTICAST_COMMIT, commit)]
+            {
+                put(
+                    &self.network,
+                    registers,
+                    write.switch,
+                    register.offset,
+                    value,
+                )?;
+            }
+        }
+        self.ids.release(id, &switches)?;
+        Ok(())
     }
 
     /// A cable has failed: writes what has to change.
@@ -306,7 +344,7 @@ impl Control {
             let placed = &mut self.groups[number];
             if let Some((_, tree)) = placed.tree.take_if(|(_, tree)| broken(tree)) {
                 self.load.remove(&tree);
-            } else if placed.tree.is_some() {
+            } else if placed.tree.is_some() || placed.removed {
                 continue;
             }
             let old = placed.last;

@@ -8,10 +8,10 @@ use tributary_protocol::card::regs::{
     ARG0, BULK_ALLOWANCE, BULK_LINE, BULK_LINE_MBPS, BULK_ROUND_TRIP, BULK_SHARE, BULK_SIZES,
     BULK_SIZES_SLOTS, BULK_TICK, BulkCounter, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL,
     CONTROL_ENABLE, CONTROL_RESET, Counter, FEATURES, FEATURES_BULK, FEATURES_ONE_SIDED,
-    FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0, RESULT1, SIZES, SIZES_IN_FLIGHT,
-    SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT,
-    STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR,
-    VERSION_MINOR, WINDOWS,
+    FEATURES_REDUCTIONS, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0, RESULT1,
+    ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS,
+    STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE,
+    TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR, VERSION_MINOR, WINDOWS,
 };
 use tributary_protocol::registers::Register;
 
@@ -63,6 +63,8 @@ pub struct Sizes {
     pub windows: u32,
     /// Bulk transfers that it sends at once (BW-4); 0 if it has none: then no request is longer than a packet.
     pub transfers: u32,
+    /// Whether its queue pairs can be in reduction groups (CL-5).
+    pub reductions: bool,
 }
 
 /// What bulk transfers should know of the network (`docs/bulk.md`). Until told, a card has the times of its board.
@@ -236,6 +238,7 @@ impl Context {
             } else {
                 BULK_SIZES_SLOTS.get(read(&BULK_SIZES)?)
             },
+            reductions: FEATURES_REDUCTIONS.get(features) != 0,
         };
         let inner = Inner {
             device,
@@ -333,6 +336,14 @@ impl Context {
     /// # Errors
     /// The card cannot be reached.
     pub fn bulk_counter(&self, counter: BulkCounter) -> Result<u64, Error> {
+        self.statistic(counter.code())
+    }
+
+    /// A counter of reductions; 0 if the card has none.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn reduction_counter(&self, counter: ReductionCounter) -> Result<u64, Error> {
         self.statistic(counter.code())
     }
 

@@ -15,6 +15,7 @@
 mod bulk;
 #[cfg(target_os = "linux")]
 mod claim;
+pub mod collective;
 mod completion;
 mod context;
 mod copies;
@@ -29,6 +30,7 @@ mod onesided;
 mod parts;
 mod port;
 mod queue;
+mod reduction;
 mod ring;
 #[cfg(target_os = "linux")]
 pub mod shared;
@@ -54,8 +56,9 @@ pub use exposed::Exposed;
 pub use memory::{Access, Buffer, MemoryRegion, ProtectionDomain};
 pub use onesided::{OneSided, OneSidedCompletion, OneSidedConfig, Through};
 pub use queue::{AddressHandle, Batch, QueuePair, QueuePairBuilder, SendRequest};
+pub use reduction::{ReductionGroup, ReductionPair};
 pub use tributary_protocol::card::command::State as QueuePairState;
 pub use tributary_protocol::card::descriptor::Of as WorkCompletionOpcode;
-pub use tributary_protocol::card::regs::{BulkCounter, Counter};
+pub use tributary_protocol::card::regs::{BulkCounter, Counter, ReductionCounter};
 pub use tributary_protocol::xud::{Outcome as WorkCompletionStatus, Window};
 pub use window::{Grant, OpenWindow, Remote};

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tributary_protocol::card::command::argument::{create_qp, modify_qp, next_epoch};
 use tributary_protocol::card::command::{Arguments, Command, RING_LOG_MAX};
 use tributary_protocol::card::descriptor::{
-    COMPLETION_LEN, Completion, Of, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
+    Arrival, COMPLETION_LEN, Completion, Of, RECEIVE_LEN, ReceiveRequest, ReductionRequest,
+    WORK_LEN, WorkRequest, flags,
 };
 use tributary_protocol::card::regs::{
     DOORBELL_ARM, DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, doorbell,
@@ -45,6 +46,15 @@ pub(crate) struct Ended {
     /// Where it was: [`Rings::kept`].
     place: usize,
     pub completion: Completion,
+}
+
+/// What a completion of a queue pair in a reduction group says.
+#[derive(Debug)]
+pub(crate) enum Came {
+    /// A frame of the group has arrived.
+    Frame(Arrival),
+    /// A request has ended, or the queue pair has.
+    Ended,
 }
 
 /// Where software stands in a ring that it fills.
@@ -100,6 +110,14 @@ impl Producer {
     fn ring(&mut self) -> Option<u16> {
         let new = std::mem::replace(&mut self.rung, self.posted) != self.posted;
         new.then_some(self.posted as u16)
+    }
+
+    /// The card has fetched so many entries, modulo 2^16.
+    fn fetched(&mut self, number: u16) {
+        let waiting = u64::from((self.posted as u16).wrapping_sub(number));
+        if waiting <= self.mask + 1 {
+            self.read = self.read.max(self.posted.saturating_sub(waiting));
+        }
     }
 
     fn ended(&mut self, number: u64) {
@@ -266,6 +284,46 @@ impl<K: Default> Rings<K> {
         self.receive.advance();
     }
 
+    /// Puts a reduction frame into the ring, which takes it; the card does not know yet. Arriving frames say how far the ring was
+    /// read; in case none come, a completion says it for every quarter of the ring.
+    pub fn put_reduction(&mut self, request: &ReductionRequest) {
+        let quarter = (self.send.mask + 1).div_ceil(4);
+        let number = self.send.posted;
+        let mut entry = ReductionRequest {
+            wr_id: u64::MAX,
+            ..*request
+        };
+        let at = self.send.next(WORK_LEN);
+        if (number + 1).is_multiple_of(quarter) {
+            entry.wr_id = self.enter(0, Of::Send, number, K::default());
+            entry.flags |= flags::SIGNAL.put(1) as u8;
+            self.send.advance();
+        } else {
+            self.send.posted += 1;
+        }
+        self.put(at, &entry.encode());
+    }
+
+    /// Takes the next completion of a queue pair in a reduction group.
+    pub fn next_arrival(&mut self) -> Result<Option<Came>, Error> {
+        let entry = self.entry().filter(|entry| self.is_written(entry));
+        let Some(entry) = entry else {
+            return Ok(None);
+        };
+        let words = std::array::from_fn(|at| u64::from_le(entry[at].load(Ordering::Relaxed)));
+        if !Arrival::is_of(&words) {
+            return Ok(self.next()?.map(|_| Came::Ended));
+        }
+        let arrival = Arrival::from_words(&words).map_err(|error| self.corrupt(&error))?;
+        if arrival.number != self.taken {
+            let (number, at) = (arrival.number, self.taken);
+            return Err(self.corrupt(&format_args!("completion {number} at {at}")));
+        }
+        self.taken = self.taken.wrapping_add(1);
+        self.send.fetched(arrival.fetched);
+        Ok(Some(Came::Frame(arrival)))
+    }
+
     /// Tells the card what was put into the rings.
     #[inline]
     pub fn ring(&mut self) -> Result<(), DeviceError> {
@@ -324,7 +382,8 @@ impl<K: Default> Rings<K> {
             wr_id = request.wr_id;
             match completion.of {
                 Of::Send => self.send.ended(request.number),
-                Of::Receive | Of::Notify => self.receive.ended(request.number),
+                // No request is of a frame: that was refused above.
+                Of::Receive | Of::Notify | Of::Reduction => self.receive.ended(request.number),
             }
             self.free.push(place as u32);
         }

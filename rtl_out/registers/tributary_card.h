@@ -163,6 +163,10 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_BULK_SHIFT                    2u
 #define TRIB_CARD_FEATURES_BULK_WIDTH                    1u
 #define TRIB_CARD_FEATURES_BULK_MASK                     0x00000004u
+/* Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far. */
+#define TRIB_CARD_FEATURES_REDUCTIONS_SHIFT              3u
+#define TRIB_CARD_FEATURES_REDUCTIONS_WIDTH              1u
+#define TRIB_CARD_FEATURES_REDUCTIONS_MASK               0x00000008u
 
 /* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu
@@ -477,6 +481,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMMAND_OPEN_WINDOW                         8u
 /* Ends it. */
 #define TRIB_COMMAND_CLOSE_WINDOW                        9u
+/* Puts a queue pair into a reduction group (CL-5). Of cards with the feature reductions. */
+#define TRIB_COMMAND_JOIN_GROUP                          10u
 
 /* ---- How a command ended: status.code ---- */
 
@@ -721,6 +727,31 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CLOSE_WINDOW_WAS_OPEN_WIDTH                 1u
 #define TRIB_CLOSE_WINDOW_WAS_OPEN_MASK                  0x00000001u
 
+/* JOIN_GROUP. Index: a queue pair. bad_state if the queue pair is not in the state init, is in a
+ * group already, or another one of the card is in a group of this VNI and cookie. Queue pair: is
+ * in the group until it is destroyed. Its work requests are reduction frames, and the frames of
+ * the group its completions; it takes no messages. A card without the feature reductions ends
+ * with bad_command. */
+/* Argument registers that it looks at: the first so many. */
+#define TRIB_JOIN_GROUP_ARGS                             3u
+/* VNI: the job. Frames of the group carry it. Taken: any; bits above are 0. */
+#define TRIB_JOIN_GROUP_VNI_ARG                          0u
+#define TRIB_JOIN_GROUP_VNI_SHIFT                        0u
+#define TRIB_JOIN_GROUP_VNI_WIDTH                        16u
+#define TRIB_JOIN_GROUP_VNI_MASK                         0x0000ffffu
+/* Tree in the switches' multicast tables. Frames that come by another one are dropped. Taken:
+ * any; bits above are 0. */
+#define TRIB_JOIN_GROUP_TREE_ARG                         1u
+#define TRIB_JOIN_GROUP_TREE_SHIFT                       0u
+#define TRIB_JOIN_GROUP_TREE_WIDTH                       13u
+#define TRIB_JOIN_GROUP_TREE_MASK                        0x00001fffu
+/* Names the group among those of the VNI. Frames of the group carry it plus their reduction id.
+ * Taken: multiples of 8. */
+#define TRIB_JOIN_GROUP_COOKIE_ARG                       2u
+#define TRIB_JOIN_GROUP_COOKIE_SHIFT                     0u
+#define TRIB_JOIN_GROUP_COOKIE_WIDTH                     32u
+#define TRIB_JOIN_GROUP_COOKIE_MASK                      0xffffffffu
+
 
 /* ---- Key of a region ---- */
 
@@ -854,7 +885,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMPLETION_STATUS_SHIFT                     0u
 #define TRIB_COMPLETION_STATUS_WIDTH                     8u
 #define TRIB_COMPLETION_STATUS_MASK                      0x000000ffu
-/* 1 a work request, 2 a receive request with a message, 3 a receive request with a notification. */
+/* 1 a work request, 2 a receive request with a message, 3 a receive request with a notification;
+ * 4 a reduction frame, whose fields are others. */
 #define TRIB_COMPLETION_OF_WORD                          1u
 #define TRIB_COMPLETION_OF_SHIFT                         8u
 #define TRIB_COMPLETION_OF_WIDTH                         8u
@@ -922,6 +954,154 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMPLETION_NUMBER_WIDTH                     16u
 #define TRIB_COMPLETION_NUMBER_MASK                      0xffff0000u
 
+/* ---- Work request of a queue pair in a reduction group ---- */
+
+#define TRIB_REDUCE_BYTES                                64u
+/* reduce. */
+#define TRIB_REDUCE_OPCODE_WORD                          0u
+#define TRIB_REDUCE_OPCODE_SHIFT                         0u
+#define TRIB_REDUCE_OPCODE_WIDTH                         8u
+#define TRIB_REDUCE_OPCODE_MASK                          0x000000ffu
+/* signal: see flags of work requests. */
+#define TRIB_REDUCE_FLAGS_WORD                           0u
+#define TRIB_REDUCE_FLAGS_SHIFT                          8u
+#define TRIB_REDUCE_FLAGS_WIDTH                          8u
+#define TRIB_REDUCE_FLAGS_MASK                           0x0000ff00u
+/* 1: to endpoint 0 of node. 0: to the group's tree. */
+#define TRIB_REDUCE_TO_NODE_WORD                         0u
+#define TRIB_REDUCE_TO_NODE_SHIFT                        16u
+#define TRIB_REDUCE_TO_NODE_WIDTH                        1u
+#define TRIB_REDUCE_TO_NODE_MASK                         0x00010000u
+/* Reduction id. The frame's cookie is that of the group plus it. */
+#define TRIB_REDUCE_REDUCTION_WORD                       0u
+#define TRIB_REDUCE_REDUCTION_SHIFT                      20u
+#define TRIB_REDUCE_REDUCTION_WIDTH                      3u
+#define TRIB_REDUCE_REDUCTION_MASK                       0x00700000u
+/* Kind of message between hosts: opcode of the restricted header, 0 to 4. */
+#define TRIB_REDUCE_KIND_WORD                            0u
+#define TRIB_REDUCE_KIND_SHIFT                           24u
+#define TRIB_REDUCE_KIND_WIDTH                           4u
+#define TRIB_REDUCE_KIND_MASK                            0x0f000000u
+/* Destination node, if to a node. */
+#define TRIB_REDUCE_NODE_WORD                            0u
+#define TRIB_REDUCE_NODE_SHIFT                           32u
+#define TRIB_REDUCE_NODE_WIDTH                           16u
+#define TRIB_REDUCE_NODE_MASK                            0x0000ffff00000000ull
+/* The user's name for it. */
+#define TRIB_REDUCE_WR_ID_WORD                           1u
+#define TRIB_REDUCE_WR_ID_SHIFT                          0u
+#define TRIB_REDUCE_WR_ID_WIDTH                          64u
+#define TRIB_REDUCE_WR_ID_MASK                           0xffffffffffffffffull
+/* Bits 63:0 of the reduction header: seqno, arm, op, count, resno, rc, m, oflow, pad. */
+#define TRIB_REDUCE_HEADER_WORD                          2u
+#define TRIB_REDUCE_HEADER_SHIFT                         0u
+#define TRIB_REDUCE_HEADER_WIDTH                         64u
+#define TRIB_REDUCE_HEADER_MASK                          0xffffffffffffffffull
+/* remote_offset of the restricted header. */
+#define TRIB_REDUCE_ROUND_WORD                           3u
+#define TRIB_REDUCE_ROUND_SHIFT                          0u
+#define TRIB_REDUCE_ROUND_WIDTH                          56u
+#define TRIB_REDUCE_ROUND_MASK                           0x00ffffffffffffffull
+/* First word of data. */
+#define TRIB_REDUCE_DATA0_WORD                           4u
+#define TRIB_REDUCE_DATA0_SHIFT                          0u
+#define TRIB_REDUCE_DATA0_WIDTH                          64u
+#define TRIB_REDUCE_DATA0_MASK                           0xffffffffffffffffull
+/* Second. */
+#define TRIB_REDUCE_DATA1_WORD                           5u
+#define TRIB_REDUCE_DATA1_SHIFT                          0u
+#define TRIB_REDUCE_DATA1_WIDTH                          64u
+#define TRIB_REDUCE_DATA1_MASK                           0xffffffffffffffffull
+/* Third. */
+#define TRIB_REDUCE_DATA2_WORD                           6u
+#define TRIB_REDUCE_DATA2_SHIFT                          0u
+#define TRIB_REDUCE_DATA2_WIDTH                          64u
+#define TRIB_REDUCE_DATA2_MASK                           0xffffffffffffffffull
+/* Fourth. */
+#define TRIB_REDUCE_DATA3_WORD                           7u
+#define TRIB_REDUCE_DATA3_SHIFT                          0u
+#define TRIB_REDUCE_DATA3_WIDTH                          64u
+#define TRIB_REDUCE_DATA3_MASK                           0xffffffffffffffffull
+
+/* ---- Completion that is a reduction frame ---- */
+
+#define TRIB_ARRIVAL_BYTES                               64u
+/* remote_offset of the restricted header. */
+#define TRIB_ARRIVAL_ROUND_WORD                          0u
+#define TRIB_ARRIVAL_ROUND_SHIFT                         0u
+#define TRIB_ARRIVAL_ROUND_WIDTH                         56u
+#define TRIB_ARRIVAL_ROUND_MASK                          0x00ffffffffffffffull
+/* opcode of the restricted header. */
+#define TRIB_ARRIVAL_KIND_WORD                           0u
+#define TRIB_ARRIVAL_KIND_SHIFT                          56u
+#define TRIB_ARRIVAL_KIND_WIDTH                          4u
+#define TRIB_ARRIVAL_KIND_MASK                           0x0f00000000000000ull
+/* Reduction id. */
+#define TRIB_ARRIVAL_REDUCTION_WORD                      0u
+#define TRIB_ARRIVAL_REDUCTION_SHIFT                     60u
+#define TRIB_ARRIVAL_REDUCTION_WIDTH                     3u
+#define TRIB_ARRIVAL_REDUCTION_MASK                      0x7000000000000000ull
+/* 1: it was sent to the tree. 0: to this node. */
+#define TRIB_ARRIVAL_BY_TREE_WORD                        0u
+#define TRIB_ARRIVAL_BY_TREE_SHIFT                       63u
+#define TRIB_ARRIVAL_BY_TREE_WIDTH                       1u
+#define TRIB_ARRIVAL_BY_TREE_MASK                        0x8000000000000000ull
+/* ok. */
+#define TRIB_ARRIVAL_STATUS_WORD                         1u
+#define TRIB_ARRIVAL_STATUS_SHIFT                        0u
+#define TRIB_ARRIVAL_STATUS_WIDTH                        8u
+#define TRIB_ARRIVAL_STATUS_MASK                         0x000000ffu
+/* 4, reduction. */
+#define TRIB_ARRIVAL_OF_WORD                             1u
+#define TRIB_ARRIVAL_OF_SHIFT                            8u
+#define TRIB_ARRIVAL_OF_WIDTH                            8u
+#define TRIB_ARRIVAL_OF_MASK                             0x0000ff00u
+/* Work requests that the card has fetched so far, modulo 2^16: their entries are free. */
+#define TRIB_ARRIVAL_FETCHED_WORD                        1u
+#define TRIB_ARRIVAL_FETCHED_SHIFT                       16u
+#define TRIB_ARRIVAL_FETCHED_WIDTH                       16u
+#define TRIB_ARRIVAL_FETCHED_MASK                        0xffff0000u
+/* Fabric address of who sent: a host, or the port of a switch. */
+#define TRIB_ARRIVAL_SOURCE_WORD                         1u
+#define TRIB_ARRIVAL_SOURCE_SHIFT                        32u
+#define TRIB_ARRIVAL_SOURCE_WIDTH                        32u
+#define TRIB_ARRIVAL_SOURCE_MASK                         0xffffffff00000000ull
+/* Bits 63:0 of the reduction header. */
+#define TRIB_ARRIVAL_HEADER_WORD                         2u
+#define TRIB_ARRIVAL_HEADER_SHIFT                        0u
+#define TRIB_ARRIVAL_HEADER_WIDTH                        64u
+#define TRIB_ARRIVAL_HEADER_MASK                         0xffffffffffffffffull
+/* First word of data. */
+#define TRIB_ARRIVAL_DATA0_WORD                          3u
+#define TRIB_ARRIVAL_DATA0_SHIFT                         0u
+#define TRIB_ARRIVAL_DATA0_WIDTH                         64u
+#define TRIB_ARRIVAL_DATA0_MASK                          0xffffffffffffffffull
+/* Second. */
+#define TRIB_ARRIVAL_DATA1_WORD                          4u
+#define TRIB_ARRIVAL_DATA1_SHIFT                         0u
+#define TRIB_ARRIVAL_DATA1_WIDTH                         64u
+#define TRIB_ARRIVAL_DATA1_MASK                          0xffffffffffffffffull
+/* Third. */
+#define TRIB_ARRIVAL_DATA2_WORD                          5u
+#define TRIB_ARRIVAL_DATA2_SHIFT                         0u
+#define TRIB_ARRIVAL_DATA2_WIDTH                         64u
+#define TRIB_ARRIVAL_DATA2_MASK                          0xffffffffffffffffull
+/* Fourth. */
+#define TRIB_ARRIVAL_DATA3_WORD                          6u
+#define TRIB_ARRIVAL_DATA3_SHIFT                         0u
+#define TRIB_ARRIVAL_DATA3_WIDTH                         64u
+#define TRIB_ARRIVAL_DATA3_MASK                          0xffffffffffffffffull
+/* As of every completion. */
+#define TRIB_ARRIVAL_PHASE_WORD                          7u
+#define TRIB_ARRIVAL_PHASE_SHIFT                         0u
+#define TRIB_ARRIVAL_PHASE_WIDTH                         1u
+#define TRIB_ARRIVAL_PHASE_MASK                          0x00000001u
+/* As of every completion. */
+#define TRIB_ARRIVAL_NUMBER_WORD                         7u
+#define TRIB_ARRIVAL_NUMBER_SHIFT                        16u
+#define TRIB_ARRIVAL_NUMBER_WIDTH                        16u
+#define TRIB_ARRIVAL_NUMBER_MASK                         0xffff0000u
+
 /* ---- Limits of rings and requests ---- */
 
 #define TRIB_RING_LOG_MAX                                15u
@@ -963,6 +1143,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_FLAGS_NOTIFY_SHIFT                     1u
 #define TRIB_WORK_FLAGS_NOTIFY_WIDTH                     1u
 #define TRIB_WORK_FLAGS_NOTIFY_MASK                      0x00000002u
+/* Of reduce alone: a completion follows when the frame was made. Without it one follows only if
+ * the work request is bad (CL-5). */
+#define TRIB_WORK_FLAGS_SIGNAL_SHIFT                     2u
+#define TRIB_WORK_FLAGS_SIGNAL_WIDTH                     1u
+#define TRIB_WORK_FLAGS_SIGNAL_MASK                      0x00000004u
 
 /* ---- Opcodes of work requests ---- */
 
@@ -984,6 +1169,9 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Reads any number of bytes from memory there to memory here (BW-11). As bulk_write with
  * operation READ; needs local_write. */
 #define TRIB_OPCODE_BULK_READ                            6u
+/* Sends one reduction frame of the queue pair's group (CL-5). Of queue pairs in a group alone,
+ * which send nothing else; so of cards with the feature reductions. */
+#define TRIB_OPCODE_REDUCE                               7u
 
 /* ---- What a completion is of ---- */
 
@@ -994,6 +1182,9 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* A receive request that a bulk WRITE with notify took (BW-3); nothing was written to its
  * memory. */
 #define TRIB_OF_NOTIFY                                   3u
+/* A frame of the queue pair's reduction group, which took no receive request (CL-5); its fields
+ * are others. */
+#define TRIB_OF_REDUCTION                                4u
 
 /* ---- How a request ended: status of a completion ---- */
 
@@ -1855,5 +2046,19 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_BULK_COUNTER_BULK_IN_WAIT_WRITE             94u
 /* Clocks in which a transfer waited for a receive request. */
 #define TRIB_BULK_COUNTER_BULK_IN_WAIT_RECEIVE           95u
+
+/* ---- Counters of reductions, likewise ---- */
+
+/* Reduction frames handed to the line. */
+#define TRIB_REDUCTION_COUNTER_REDUCTION_SENT            96u
+/* Reduction frames that became completions. */
+#define TRIB_REDUCTION_COUNTER_REDUCTION_RECEIVED        97u
+/* Frames with the ethertype of reductions that are malformed. */
+#define TRIB_REDUCTION_COUNTER_REDUCTION_BAD_FRAME       98u
+/* Reduction frames of no group here: VNI and cookie, tree, node; or the queue pair does not
+ * receive. */
+#define TRIB_REDUCTION_COUNTER_REDUCTION_FOREIGN         99u
+/* Reduction frames dropped because the completion ring was full. */
+#define TRIB_REDUCTION_COUNTER_REDUCTION_NO_SLOT         100u
 
 #endif

@@ -37,6 +37,7 @@ mod memory;
 mod node;
 mod rtl;
 mod serve;
+mod trees;
 mod world;
 
 pub use cluster::Cluster;
@@ -46,4 +47,5 @@ pub use memory::HostStats;
 pub use node::Node;
 pub use rtl::{CLOCK_NS, CardSizes, RtlNode, network_rtl};
 pub use serve::{ServeError, Served, serve};
+pub use trees::ClusterTrees;
 pub use world::{Captured, NetworkConfig, network, network_of};

@@ -68,7 +68,9 @@ impl Model {
     }
 
     fn run(&mut self, code: u8, index: u32) -> Done {
-        let Some(command) = Command::from_code(code) else {
+        // The RTL is in no reduction group.
+        let known = Command::from_code(code).filter(|c| *c != Command::JoinGroup);
+        let Some(command) = known else {
             return Done::refused(Status::BadCommand);
         };
         // Index and arguments: as declared.
@@ -111,6 +113,7 @@ impl Model {
                 window: Some((index.into(), None)),
                 ..Done::default()
             },
+            Command::JoinGroup => unreachable!("no command of the RTL"),
         }
     }
 

@@ -37,6 +37,8 @@ codes! {
         OpenWindow = 8 "open_window",
         /// Ends it.
         CloseWindow = 9 "close_window",
+        /// Puts a queue pair into a reduction group (CL-5). Of cards with the feature reductions.
+        JoinGroup = 10 "join_group",
     }
 }
 

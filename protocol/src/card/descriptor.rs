@@ -31,10 +31,13 @@ codes! {
         BulkWrite = 5 "bulk_write",
         /// Reads any number of bytes from memory there to memory here (BW-11). As bulk_write with operation READ; needs local_write.
         BulkRead = 6 "bulk_read",
+        /// Sends one reduction frame of the queue pair's group (CL-5). Of queue pairs in a group alone, which send nothing else; so of
+        /// cards with the feature reductions.
+        Reduce = 7 "reduce",
     }
 }
 
-/// Bits of a work request that only cards with the feature bulk look at.
+/// Bits of a work request that only cards with the feature that has them look at.
 pub mod flags {
     use crate::registers::Field;
 
@@ -52,8 +55,15 @@ pub mod flags {
         width: 1,
         doc: "Of bulk_write alone: the target's queue pair gets one completion, with the immediate data, when every byte is in its memory (BW-3).",
     };
+    /// A completion follows though all went well.
+    pub const SIGNAL: Field = Field {
+        name: "signal",
+        lsb: 2,
+        width: 1,
+        doc: "Of reduce alone: a completion follows when the frame was made. Without it one follows only if the work request is bad (CL-5).",
+    };
     /// Every flag, by ascending bit.
-    pub const FLAGS: &[Field] = &[FENCE, NOTIFY];
+    pub const FLAGS: &[Field] = &[FENCE, NOTIFY, SIGNAL];
 }
 
 /// Opcode of a work request: send.
@@ -68,6 +78,8 @@ pub const OPCODE_ATOMIC: u8 = Opcode::Atomic.code();
 pub const OPCODE_BULK_WRITE: u8 = Opcode::BulkWrite.code();
 /// Opcode of a work request: read any number of bytes there.
 pub const OPCODE_BULK_READ: u8 = Opcode::BulkRead.code();
+/// Opcode of a work request: a reduction frame.
+pub const OPCODE_REDUCE: u8 = Opcode::Reduce.code();
 
 /// Some bits of a word of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +121,10 @@ macro_rules! layout {
     };
 }
 
+mod reduction;
+
+pub use reduction::{ARRIVAL, Arrival, KIND_MAX, REDUCE, ReductionRequest};
+
 layout! {
     WORK, "A work request, 64 bytes, in the send ring.";
     W_OPCODE "opcode" [0, 0 +: 8] "See opcodes of work requests.",
@@ -140,7 +156,7 @@ layout! {
     COMPLETION, "A completion, 64 bytes, in the completion ring.";
     C_ID "wr_id" [0, 0 +: 64] "Name of the request.",
     C_STATUS "status" [1, 0 +: 8] "How it ended: see outcomes.",
-    C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request with a message, 3 a receive request with a notification.",
+    C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request with a message, 3 a receive request with a notification; 4 a reduction frame, whose fields are others.",
     C_VERSION_FLAGS "version_flags" [1, 16 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
     C_LENGTH "length" [1, 32 +: 32] "Bytes received; of a notification bytes of the transfer, which are not in the receive request's memory; 0 of a work request.",
     C_NODE "node" [2, 0 +: 16] "Node of the peer.",
@@ -204,6 +220,8 @@ codes! {
         Receive = 2 "receive",
         /// A receive request that a bulk WRITE with notify took (BW-3); nothing was written to its memory.
         Notify = 3 "notify",
+        /// A frame of the queue pair's reduction group, which took no receive request (CL-5); its fields are others.
+        Reduction = 4 "reduction",
     }
 }
 

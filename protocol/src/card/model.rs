@@ -14,6 +14,7 @@ mod memory;
 mod onesided;
 mod queue;
 mod receive;
+mod reduction;
 mod regions;
 mod send;
 
@@ -30,6 +31,7 @@ use interrupt::Interrupts;
 use line::{Line, Source};
 pub use memory::{HostMemory, Unanswered};
 use queue::Queue;
+use reduction::Reductions;
 use regions::Regions;
 
 /// Frames of requests that wait for the line; with more, no work request is fetched.
@@ -50,10 +52,12 @@ pub struct ModelConfig {
     pub clock_ns: u64,
     /// Engines of bulk transfers, if it has any.
     pub bulk: Option<BulkConfig>,
+    /// Whether its queue pairs can be in reduction groups (CL-5).
+    pub reductions: bool,
 }
 
 impl Default for ModelConfig {
-    /// 64 queue pairs, 64 regions, 4,096 places, 8 vectors, 125 MHz, bulk transfers.
+    /// 64 queue pairs, 64 regions, 4,096 places, 8 vectors, 125 MHz, bulk transfers and reductions.
     fn default() -> Self {
         Self {
             qps_log: 6,
@@ -62,6 +66,7 @@ impl Default for ModelConfig {
             vectors_log: 3,
             clock_ns: 8,
             bulk: Some(BulkConfig::default()),
+            reductions: true,
         }
     }
 }
@@ -135,6 +140,7 @@ pub struct CardModel {
     /// Who sends next.
     line: Line,
     bulk: Option<Box<Bulk>>,
+    reductions: Option<Box<Reductions>>,
 }
 
 impl CardModel {
@@ -157,6 +163,7 @@ impl CardModel {
             turn: 0,
             line: Line::new(BULK_SHARE_OF_256.get(BULK_SHARE.reset)),
             bulk: None,
+            reductions: config.reductions.then(Box::default),
         };
         if let Some(bulk) = config.bulk {
             card.bulk = Some(Box::new(Bulk::new(bulk, 0)?));
@@ -273,6 +280,7 @@ impl CardModel {
             && STATUS_BUSY.get(self.read(STATUS.offset.into())) == 0
             && queues().all(|queue| queue.send.held() == 0 && queue.parked.is_none())
             && self.bulk_under_way() == [0; 4]
+            && self.reductions.as_ref().is_none_or(|r| r.is_idle())
             && !self.interrupts_wait()
     }
 
@@ -283,6 +291,7 @@ impl CardModel {
         if self.pci.bus_master {
             self.land(memory);
             self.with_bulk(|bulk, card| bulk.land(card, memory, now));
+            self.land_reductions(memory);
             self.serve(memory);
             self.ended(memory);
         }
@@ -307,6 +316,9 @@ impl CardModel {
         if !self.registers.enabled() {
             return;
         }
+        if self.reductions.is_some() && reduction::is_reduction(frame) {
+            return self.take_reduction(frame);
+        }
         let bulk = self.bulk.is_some() && roce::F_OPCODE.get(frame) >> 4 == 0xC;
         match bulk.then(|| roce::decode(frame)) {
             Some(Ok(frame)) if bulk::OPCODES.contains(&frame.bth.opcode) => {
@@ -316,10 +328,14 @@ impl CardModel {
         }
     }
 
-    /// The next frame for the line: datagrams and bulk transfers by their shares.
+    /// The next frame for the line: reductions first, which are short and few, then datagrams and bulk transfers by their shares.
     pub fn next_frame(&mut self, now: u64) -> Option<Vec<u8>> {
         if !self.registers.enabled() {
             return None;
+        }
+        let reduction = self.reductions.as_mut().and_then(|r| r.next_frame());
+        if reduction.is_some() {
+            return reduction;
         }
         let datagrams = self.engine.has_answer() || !self.out.is_empty();
         let bulk = self.bulk.as_ref().is_some_and(|bulk| bulk.has_frame());
@@ -357,7 +373,14 @@ impl CardModel {
         let Some(queue) = self.queues.get_mut(&qpn) else {
             return;
         };
-        queue.write_completion(completion, memory);
+        let log = queue.complete.log;
+        queue.write_entry(memory, |number| {
+            let completion = Completion {
+                number,
+                ..completion
+            };
+            completion.encode(log)
+        });
         if queue.take_due() {
             self.interrupts.raise(queue.vector);
         }

@@ -59,6 +59,7 @@ registers! {
         FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
         FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. 0 in the RTL so far.",
+        FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far.",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
@@ -417,5 +418,21 @@ codes! {
         InWaitWrite = 94 "bulk_in_wait_write",
         /// Clocks in which a transfer waited for a receive request.
         InWaitReceive = 95 "bulk_in_wait_receive",
+    }
+}
+
+codes! {
+    /// Counters of reductions, by the number that `statistics_select` takes; without the feature reductions they read as 0.
+    ReductionCounter {
+        /// Reduction frames handed to the line.
+        Sent = 96 "reduction_sent",
+        /// Reduction frames that became completions.
+        Received = 97 "reduction_received",
+        /// Frames with the ethertype of reductions that are malformed.
+        BadFrame = 98 "reduction_bad_frame",
+        /// Reduction frames of no group here: VNI and cookie, tree, node; or the queue pair does not receive.
+        Foreign = 99 "reduction_foreign",
+        /// Reduction frames dropped because the completion ring was full.
+        NoSlot = 100 "reduction_no_slot",
     }
 }

@@ -198,29 +198,28 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// The 12 bytes, top of the cookie first; bits beyond a field's width are not sent.
+    /// Bits 63:0; bits beyond a field's width are not sent.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; 12] {
-        let field = |value: u32, width: u32, at: u32| (u64::from(value) & ((1 << width) - 1)) << at;
-        let low = field(self.seqno.into(), 10, 0)
-            | field(self.arm.into(), 1, 10)
-            | field(self.op.code().into(), 6, 11)
+    pub const fn word(&self) -> u64 {
+        const fn field(value: u32, width: u32, at: u32) -> u64 {
+            (value as u64 & ((1 << width) - 1)) << at
+        }
+        field(self.seqno as u32, 10, 0)
+            | field(self.arm as u32, 1, 10)
+            | field(self.op.code() as u32, 6, 11)
             | field(self.count, 20, 17)
-            | field(self.resno.into(), 10, 37)
-            | field(self.rc.code().into(), 4, 47)
-            | field((self.m as u8).into(), 8, 51)
-            | field(self.oflow.into(), 2, 59)
-            | field(self.pad.into(), 3, 61);
-        let mut bytes = [0; 12];
-        bytes[..4].copy_from_slice(&self.cookie.to_be_bytes());
-        bytes[4..].copy_from_slice(&low.to_be_bytes());
-        bytes
+            | field(self.resno as u32, 10, 37)
+            | field(self.rc.code() as u32, 4, 47)
+            | field(self.m as u8 as u32, 8, 51)
+            | field(self.oflow as u32, 2, 59)
+            | field(self.pad as u32, 3, 61)
     }
 
+    /// From the cookie and bits 63:0.
+    ///
     /// # Errors
     /// [`WireError::Op`].
-    pub fn from_bytes(bytes: [u8; 12]) -> Result<Self, WireError> {
-        let low = be(&bytes[4..]);
+    pub fn from_word(cookie: u32, low: u64) -> Result<Self, WireError> {
         let field = |width: u32, at: u32| low >> at & ((1 << width) - 1);
         let code = field(6, 11) as u8;
         Ok(Self {
@@ -233,8 +232,23 @@ impl Reduction {
             m: field(8, 51) as i8,
             oflow: field(2, 59) as u8,
             pad: field(3, 61) as u8,
-            cookie: be(&bytes[..4]) as u32,
+            cookie,
         })
+    }
+
+    /// The 12 bytes, top of the cookie first.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        bytes[..4].copy_from_slice(&self.cookie.to_be_bytes());
+        bytes[4..].copy_from_slice(&self.word().to_be_bytes());
+        bytes
+    }
+
+    /// # Errors
+    /// [`WireError::Op`].
+    pub fn from_bytes(bytes: [u8; 12]) -> Result<Self, WireError> {
+        Self::from_word(be(&bytes[..4]) as u32, be(&bytes[4..]))
     }
 }
 

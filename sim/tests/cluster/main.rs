@@ -1,6 +1,8 @@
 //! Cards, switches and a manager in one fabric.
 
+mod collective;
 mod manager;
+mod reduction;
 mod traffic;
 mod wrong;
 

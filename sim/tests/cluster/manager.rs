@@ -14,7 +14,7 @@ use tributary_sim::fabric::{Contribution, Fabric, Fate, GroupConfig, Simulator};
 
 use super::{exchange, models, plan, sixteen, unrouted};
 
-fn start(sim: &mut Simulator, plan: &Plan) -> Control {
+pub fn start(sim: &mut Simulator, plan: &Plan) -> Control {
     let nodes = sim.fabric().endpoints.iter().map(|e| e.node).collect();
     Control::start(plan.network.clone(), nodes, sim).unwrap()
 }

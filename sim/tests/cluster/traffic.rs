@@ -11,7 +11,7 @@ use tributary_sim::fabric::{Fabric, LinkSpec, Place, Simulator, file};
 use super::{exchange, models, plan, sixteen};
 
 /// Hosts on one switch, or two without one.
-fn small(hosts: usize, link: LinkSpec) -> Fabric {
+pub fn small(hosts: usize, link: LinkSpec) -> Fabric {
     let mut text = String::new();
     for host in 0..hosts {
         text += &format!("[[endpoint]]\nname = \"h{host}\"\n");

@@ -52,6 +52,12 @@ pub fn text() -> String {
         "Counters of bulk transfers, likewise",
         &codes!(regs::BulkCounter),
     );
+    c::codes(
+        &mut out,
+        "trib_reduction_counter",
+        "Counters of reductions, likewise",
+        &codes!(regs::ReductionCounter),
+    );
     out.push('\n');
     c::header(
         "TRIBUTARY_CARD_H",
@@ -199,7 +205,7 @@ fn one_command(out: &mut String, call: &Call) {
 }
 
 /// Rings: prefix, title, bytes of an entry, fields.
-pub const DESCRIPTORS: [(&str, &str, usize, &[descriptor::Place]); 3] = [
+pub const DESCRIPTORS: [(&str, &str, usize, &[descriptor::Place]); 5] = [
     (
         "work",
         "Work request: entry of the send ring",
@@ -217,6 +223,18 @@ pub const DESCRIPTORS: [(&str, &str, usize, &[descriptor::Place]); 3] = [
         "Completion: entry of the completion ring",
         descriptor::COMPLETION_LEN,
         descriptor::COMPLETION,
+    ),
+    (
+        "reduce",
+        "Work request of a queue pair in a reduction group",
+        descriptor::WORK_LEN,
+        descriptor::REDUCE,
+    ),
+    (
+        "arrival",
+        "Completion that is a reduction frame",
+        descriptor::COMPLETION_LEN,
+        descriptor::ARRIVAL,
     ),
 ];
 

@@ -92,6 +92,11 @@ pub fn registers() -> String {
         "Counters of bulk transfers",
         &codes!(regs::BulkCounter),
     );
+    p::codes(
+        &mut out,
+        "Counters of reductions",
+        &codes!(regs::ReductionCounter),
+    );
     out
 }
 

@@ -1,8 +1,8 @@
 //! What each command takes, checks, changes and returns.
 
 use super::argument::{
-    Argument, Arguments, Built, Returned, bits_of, close_window, create_qp, modify_qp, next_epoch,
-    open_window, query_qp, set_region,
+    Argument, Arguments, Built, Returned, bits_of, close_window, create_qp, join_group, modify_qp,
+    next_epoch, open_window, query_qp, set_region,
 };
 use super::{Command, Status};
 use crate::card::regs::WINDOWS_ONE_SIDED;
@@ -148,6 +148,16 @@ pub const CALLS: &[Call] = &[
         state: "",
         waits: true,
         effect: "Window: closed; requests for it are refused. One that was not open: nothing.",
+    },
+    Call {
+        command: Command::JoinGroup,
+        index: Index::QueuePair,
+        arguments: join_group::ARGUMENTS,
+        results: &[],
+        state: "the queue pair is not in the state init, is in a group already, or another one of the card is in a group of this VNI and cookie",
+        waits: false,
+        effect: "Queue pair: is in the group until it is destroyed. Its work requests are reduction frames, and the frames of the group its completions; \
+                 it takes no messages. A card without the feature reductions ends with bad_command.",
     },
 ];
 

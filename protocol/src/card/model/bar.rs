@@ -8,11 +8,11 @@ use crate::card::regs::{
     BULK_SHARE_OF_256, BULK_SIZES, BULK_SIZES_READS, BULK_SIZES_SLOTS, BULK_TICK, BULK_TICK_CLOCKS,
     BULK_WINDOWS, BULK_WINDOWS_COUNT, BULK_WINDOWS_PACKETS, BulkCounter, COMMAND, CONTROL,
     CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM, DOORBELL_COMPLETE, DOORBELL_RECEIVE,
-    DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, GLOBAL, MSIX_ENTRY, MSIX_PENDING,
-    MSIX_TABLE, MTU, MTU_BYTES, MTU_LEAST, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, SIZES,
-    SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH,
-    STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS,
-    TIMEOUT_UNIT, TIMEOUT_UNIT_LEAST, bar0_bytes,
+    DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, FEATURES_REDUCTIONS, GLOBAL, MSIX_ENTRY,
+    MSIX_PENDING, MSIX_TABLE, MTU, MTU_BYTES, MTU_LEAST, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1,
+    ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS,
+    STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY,
+    STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, TIMEOUT_UNIT_LEAST, bar0_bytes,
 };
 use crate::registers::{Access, Register};
 use crate::xud::wire::MAX_PAYLOAD;
@@ -139,7 +139,9 @@ impl CardModel {
         match GLOBAL.iter().find(|register| of(register)) {
             None => 0,
             Some(register) if *register == FEATURES => {
-                registers.get(register) | FEATURES_BULK.put(self.bulk.is_some().into())
+                registers.get(register)
+                    | FEATURES_BULK.put(self.bulk.is_some().into())
+                    | FEATURES_REDUCTIONS.put(self.reductions.is_some().into())
             }
             Some(register) if *register == SIZES => {
                 SIZES_QPS.put(config.qps_log.into())
@@ -205,7 +207,10 @@ impl CardModel {
         self.registers.values[place] = value;
         if register == STATISTICS_SELECT {
             let code = STATISTICS_COUNTER.get(value) as u8;
-            let bulk = || BulkCounter::from_code(code).map_or(0, |c| self.bulk_counter(c));
+            let reductions =
+                || ReductionCounter::from_code(code).map_or(0, |c| self.reduction_counter(c));
+            let bulk =
+                || BulkCounter::from_code(code).map_or_else(reductions, |c| self.bulk_counter(c));
             self.registers.copy = Counter::from_code(code).map_or_else(bulk, |c| self.counter(c));
         }
         if register == MTU || register == TIMEOUT_UNIT {

@@ -47,7 +47,10 @@ impl CardModel {
         };
         let bulk = self.bulk.as_ref().is_none_or(|bulk| bulk.is_at_rest());
         self.pci.bus_master
-            || bulk && self.engine.is_at_rest() && !self.queues.values().any(fetches)
+            || bulk
+                && self.reductions.as_ref().is_none_or(|r| r.is_at_rest())
+                && self.engine.is_at_rest()
+                && !self.queues.values().any(fetches)
     }
 
     fn execute(&mut self, word: u32) -> Result<(), Status> {
@@ -55,6 +58,7 @@ impl CardModel {
         self.registers.results = [0, 0];
         match Command::from_code(code as u8) {
             None => Err(Status::BadCommand),
+            Some(Command::JoinGroup) if self.reductions.is_none() => Err(Status::BadCommand),
             Some(command) => self.run(command, index),
         }
     }
@@ -86,6 +90,7 @@ impl CardModel {
             Command::SetRegion => self.set_region(index),
             Command::ClearRegion => self.clear_region(index),
             Command::OpenWindow => self.open_window(index as u16),
+            Command::JoinGroup => self.join_group(index),
             Command::CloseWindow => {
                 self.close_window(index as u16);
                 Ok(())
@@ -125,6 +130,7 @@ impl CardModel {
             state: State::Init,
             fatal: false,
             vector: vector as u8,
+            group: None,
             domain: domain as u16,
             q_key: q_key as u32,
             send,
@@ -159,6 +165,9 @@ impl CardModel {
         self.queues.remove(&qpn).ok_or(Status::BadState)?;
         self.engine.destroy_qp(qpn);
         self.with_bulk(|bulk, _| bulk.end_queue_pair(qpn));
+        if let Some(reductions) = &mut self.reductions {
+            reductions.end_queue_pair(qpn);
+        }
         Ok(())
     }
 

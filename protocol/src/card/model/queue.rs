@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::reduction::Membership;
 use super::{HostMemory, receive::READ_AHEAD};
 use crate::card::command::State;
 use crate::card::descriptor::{COMPLETION_LEN, Completion, ReceiveRequest, WorkRequest};
@@ -62,6 +63,8 @@ pub(super) struct Queue {
     /// A ring could not be read: nothing is taken from the line any more.
     pub fatal: bool,
     pub vector: u8,
+    /// Its reduction group.
+    pub group: Option<Membership>,
     pub domain: u16,
     pub q_key: u32,
     pub send: Ring,
@@ -81,9 +84,9 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Whether messages are accepted.
+    /// Whether messages are accepted: never in a reduction group.
     pub fn receives(&self) -> bool {
-        self.state.receives()
+        self.state.receives() && self.group.is_none()
     }
 
     /// Whether requests may be posted.
@@ -96,15 +99,16 @@ impl Queue {
         self.takes_requests() && self.receive.held() > 0 && self.ahead.len() < READ_AHEAD
     }
 
-    pub fn write_completion(&mut self, completion: Completion, memory: &mut dyn HostMemory) {
+    /// Writes an entry of the completion ring, made for its number.
+    pub fn write_entry(
+        &mut self,
+        memory: &mut dyn HostMemory,
+        entry: impl FnOnce(u16) -> [u8; COMPLETION_LEN],
+    ) {
         let number = self.complete.producer;
-        let completion = Completion {
-            number,
-            ..completion
-        };
         let at = self.complete.entry(number, COMPLETION_LEN);
         // A posted write: nobody tells the card whether it arrived.
-        let _ = memory.write(at, &completion.encode(self.complete.log));
+        let _ = memory.write(at, &entry(number));
         self.complete.producer = number.wrapping_add(1);
     }
 

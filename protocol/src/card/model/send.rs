@@ -115,6 +115,9 @@ impl CardModel {
 
     /// One work request of a queue pair, if there is a completion slot and a place in flight for it.
     fn send_one(&mut self, qpn: u32, memory: &mut dyn HostMemory, now: u64) -> bool {
+        if self.queues.get(&qpn).is_some_and(|q| q.group.is_some()) {
+            return self.has_room_for_reductions() && self.send_reduction(qpn, memory);
+        }
         if let Some((work, psn, request)) = self.queues.get(&qpn).and_then(|queue| queue.parked) {
             self.turn = qpn;
             return self.begin(qpn, &work, psn, request, memory, now);

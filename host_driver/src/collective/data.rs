@@ -1,0 +1,356 @@
+//! What is reduced: data of a type, as words of reduction frames and back.
+
+use tributary_protocol::red::host::repsum::{self, SUMMANDS_MAX, Sum};
+use tributary_protocol::red::ops::Rounding;
+use tributary_protocol::red::{Op, Value};
+
+use super::CollectiveError;
+
+/// Bit that turns the order of unsigned numbers into that of signed ones.
+const TOP: u64 = 1 << 63;
+
+/// An operation on the elements of all members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Sum. Integers wrap at the size of their type; floating-point sums depend on the order.
+    Sum,
+    /// Sum of doubles that is the same to the bit whatever the order, the tree and the number of members; within
+    /// `docs/arithmetic.md` of the exact sum.
+    SumReproducible,
+    /// Smallest. A NaN wins.
+    Min,
+    /// Largest. A NaN wins.
+    Max,
+    /// Smallest and largest with their places; of equal ones the lower place.
+    MinMaxLoc,
+    /// Bitwise and, of integers.
+    And,
+    /// Bitwise or, of integers.
+    Or,
+    /// Bitwise exclusive or, of integers.
+    Xor,
+}
+
+impl Operation {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::SumReproducible => "reproducible sum",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::MinMaxLoc => "minmaxloc",
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Xor => "xor",
+        }
+    }
+}
+
+/// A smallest and a largest value, each with its place.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Extremes<T> {
+    /// Smallest value.
+    pub min: T,
+    /// Its place: a rank, an index, whatever the program likes.
+    pub min_at: u64,
+    /// Largest value.
+    pub max: T,
+    /// Its place.
+    pub max_at: u64,
+}
+
+/// Elements of one type.
+///
+/// A frame carries 4 elements, whatever their size; of reproducible sums and of extremes it carries one. Elements of 32 bits travel
+/// widened to 64, which changes no integer result; a sum of `f32` is added as doubles and rounded once.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Binary64.
+    F64(Vec<f64>),
+    /// Binary32.
+    F32(Vec<f32>),
+    /// Signed, 64 bits.
+    I64(Vec<i64>),
+    /// Unsigned, 64 bits.
+    U64(Vec<u64>),
+    /// Signed, 32 bits.
+    I32(Vec<i32>),
+    /// For [`Operation::MinMaxLoc`].
+    F64Extremes(Vec<Extremes<f64>>),
+    /// For [`Operation::MinMaxLoc`].
+    I64Extremes(Vec<Extremes<i64>>),
+    /// Reproducible sums that have numbers in them already; for [`Operation::SumReproducible`], whose outcome is [`Data::F64`].
+    Sums(Vec<Sum>),
+    /// Bytes, 32 in a frame; for bitwise operations.
+    Bytes(Vec<u8>),
+}
+
+impl Data {
+    /// Elements.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::F64(list) => list.len(),
+            Self::F32(list) => list.len(),
+            Self::I64(list) => list.len(),
+            Self::U64(list) => list.len(),
+            Self::I32(list) => list.len(),
+            Self::F64Extremes(list) => list.len(),
+            Self::I64Extremes(list) => list.len(),
+            Self::Sums(list) => list.len(),
+            Self::Bytes(list) => list.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::F64(_) => "f64",
+            Self::F32(_) => "f32",
+            Self::I64(_) => "i64",
+            Self::U64(_) => "u64",
+            Self::I32(_) => "i32",
+            Self::F64Extremes(_) => "extremes of f64",
+            Self::I64Extremes(_) => "extremes of i64",
+            Self::Sums(_) => "sums",
+            Self::Bytes(_) => "bytes",
+        }
+    }
+
+    /// A part of it.
+    #[must_use]
+    pub fn part(&self, range: std::ops::Range<usize>) -> Self {
+        match self {
+            Self::F64(list) => Self::F64(list[range].to_vec()),
+            Self::F32(list) => Self::F32(list[range].to_vec()),
+            Self::I64(list) => Self::I64(list[range].to_vec()),
+            Self::U64(list) => Self::U64(list[range].to_vec()),
+            Self::I32(list) => Self::I32(list[range].to_vec()),
+            Self::F64Extremes(list) => Self::F64Extremes(list[range].to_vec()),
+            Self::I64Extremes(list) => Self::I64Extremes(list[range].to_vec()),
+            Self::Sums(list) => Self::Sums(list[range].to_vec()),
+            Self::Bytes(list) => Self::Bytes(list[range].to_vec()),
+        }
+    }
+}
+
+/// How words become data again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    F64,
+    F32,
+    I64,
+    /// With the top bit turned.
+    U64(u64),
+    I32,
+    F64Extremes,
+    I64Extremes,
+    Bytes,
+    Reproducible,
+}
+
+/// Operation of the engines, the values of this member, and how the result is read.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub op: Op,
+    pub values: Vec<Value>,
+    pub shape: Shape,
+    pub length: usize,
+}
+
+fn frames(words: impl Iterator<Item = u64>) -> Vec<Value> {
+    let words: Vec<u64> = words.collect();
+    let frame = |chunk: &[u64]| {
+        let mut data = [0; 4];
+        data[..chunk.len()].copy_from_slice(chunk);
+        Value {
+            data,
+            ..Value::default()
+        }
+    };
+    words.chunks(4).map(frame).collect()
+}
+
+/// Bytes as words, the first in the lowest bits.
+fn packed(bytes: &[u8]) -> Vec<Value> {
+    let word = |chunk: &[u8]| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    };
+    frames(bytes.chunks(8).map(word))
+}
+
+/// The elements of one member among as many of each: all others are 0, so that a bitwise or of all members' has everyone's.
+pub fn placed(data: &Data, rank: usize, size: usize) -> Result<Prepared, CollectiveError> {
+    let (words, shape): (Vec<u64>, Shape) = match data {
+        Data::F64(list) => (list.iter().map(|x| x.to_bits()).collect(), Shape::F64),
+        Data::F32(list) => {
+            let words = list.iter().map(|&x| f64::from(x).to_bits());
+            (words.collect(), Shape::F32)
+        }
+        Data::I64(list) => (list.iter().map(|&x| x as u64).collect(), Shape::I64),
+        Data::U64(list) => (list.clone(), Shape::U64(0)),
+        Data::I32(list) => {
+            let words = list.iter().map(|&x| i64::from(x) as u64);
+            (words.collect(), Shape::I32)
+        }
+        Data::Bytes(list) => {
+            let mut all = vec![0; list.len() * size];
+            all[list.len() * rank..][..list.len()].copy_from_slice(list);
+            return prepare(Operation::Or, &Data::Bytes(all));
+        }
+        Data::F64Extremes(_) | Data::I64Extremes(_) | Data::Sums(_) => {
+            return Err(CollectiveError::Unsupported {
+                operation: "gather",
+                data: data.name(),
+            });
+        }
+    };
+    let length = words.len() * size;
+    let mut all = vec![0; length];
+    all[words.len() * rank..][..words.len()].copy_from_slice(&words);
+    Ok(Prepared {
+        op: Op::Or,
+        values: frames(all.into_iter()),
+        shape,
+        length,
+    })
+}
+
+/// What the engines are to do with data.
+pub fn prepare(operation: Operation, data: &Data) -> Result<Prepared, CollectiveError> {
+    use Operation as O;
+    let unsupported = CollectiveError::Unsupported {
+        operation: operation.name(),
+        data: data.name(),
+    };
+    let integers = |flip| match operation {
+        O::Sum => Some((Op::IntSum, 0)),
+        O::Min => Some((Op::IntMin, flip)),
+        O::Max => Some((Op::IntMax, flip)),
+        O::And => Some((Op::And, 0)),
+        O::Or => Some((Op::Or, 0)),
+        O::Xor => Some((Op::Xor, 0)),
+        _ => None,
+    };
+    let reals = match operation {
+        O::Sum => Some(Op::FltSumNearest),
+        O::Min => Some(Op::FltMin),
+        O::Max => Some(Op::FltMax),
+        _ => None,
+    };
+    let bits = |x: f64| x.to_bits();
+    let prepared = match data {
+        Data::F64(list) if operation == O::SumReproducible => Some((
+            Op::FltRepsum,
+            list.iter().map(|x| repsum::encode(x.to_bits())).collect(),
+            Shape::Reproducible,
+        )),
+        Data::F64(list) => reals.map(|op| (op, frames(list.iter().copied().map(bits)), Shape::F64)),
+        Data::F32(list) => reals.map(|op| {
+            let words = list.iter().map(|&x| bits(x.into()));
+            (op, frames(words), Shape::F32)
+        }),
+        Data::I64(list) => {
+            integers(0).map(|(op, _)| (op, frames(list.iter().map(|&x| x as u64)), Shape::I64))
+        }
+        Data::U64(list) => integers(TOP).map(|(op, flip)| {
+            let words = list.iter().map(|&x| x ^ flip);
+            (op, frames(words), Shape::U64(flip))
+        }),
+        Data::I32(list) => integers(0).map(|(op, _)| {
+            let words = list.iter().map(|&x| i64::from(x) as u64);
+            (op, frames(words), Shape::I32)
+        }),
+        Data::F64Extremes(list) if operation == O::MinMaxLoc => {
+            let value = |e: &Extremes<f64>| Value {
+                data: [bits(e.min), e.min_at, bits(e.max), e.max_at],
+                ..Value::default()
+            };
+            let values = list.iter().map(value).collect();
+            Some((Op::FltMinmaxloc, values, Shape::F64Extremes))
+        }
+        Data::I64Extremes(list) if operation == O::MinMaxLoc => {
+            let value = |e: &Extremes<i64>| Value {
+                data: [e.min as u64, e.min_at, e.max as u64, e.max_at],
+                ..Value::default()
+            };
+            let values = list.iter().map(value).collect();
+            Some((Op::IntMinmaxloc, values, Shape::I64Extremes))
+        }
+        Data::Bytes(list) => match operation {
+            O::And | O::Or | O::Xor => integers(0).map(|(op, _)| (op, packed(list), Shape::Bytes)),
+            _ => None,
+        },
+        Data::Sums(list) if operation == O::SumReproducible => {
+            let values = list.iter().map(|sum| *sum.value()).collect();
+            Some((Op::FltRepsum, values, Shape::Reproducible))
+        }
+        Data::F64Extremes(_) | Data::I64Extremes(_) | Data::Sums(_) => None,
+    };
+    let (op, values, shape) = prepared.ok_or(unsupported)?;
+    Ok(Prepared {
+        op,
+        values,
+        shape,
+        length: data.len(),
+    })
+}
+
+/// Whether sums of as many members stay within what a word holds, if all bring as many numbers as these.
+pub fn check_summands(data: &Data, size: usize) -> Result<(), CollectiveError> {
+    let Data::Sums(list) = data else {
+        return Ok(());
+    };
+    let most = SUMMANDS_MAX as usize / size;
+    let largest = list.iter().map(|sum| sum.summands() as usize).max();
+    match largest {
+        Some(numbers) if numbers > most => Err(CollectiveError::Summands { numbers, most }),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a result.
+pub fn restore(shape: Shape, length: usize, values: &[Value]) -> Data {
+    let words = values.iter().flat_map(|value| value.data).take(length);
+    let loc = values.iter().map(|value| value.data);
+    match shape {
+        Shape::F64 => Data::F64(words.map(f64::from_bits).collect()),
+        Shape::F32 => Data::F32(words.map(|w| f64::from_bits(w) as f32).collect()),
+        Shape::I64 => Data::I64(words.map(|w| w as i64).collect()),
+        Shape::U64(flip) => Data::U64(words.map(|w| w ^ flip).collect()),
+        Shape::I32 => Data::I32(words.map(|w| w as i32).collect()),
+        Shape::F64Extremes => {
+            let read = |[min, min_at, max, max_at]: [u64; 4]| Extremes {
+                min: f64::from_bits(min),
+                min_at,
+                max: f64::from_bits(max),
+                max_at,
+            };
+            Data::F64Extremes(loc.map(read).collect())
+        }
+        Shape::I64Extremes => {
+            let read = |[min, min_at, max, max_at]: [u64; 4]| Extremes {
+                min: min as i64,
+                min_at,
+                max: max as i64,
+                max_at,
+            };
+            Data::I64Extremes(loc.map(read).collect())
+        }
+        Shape::Bytes => {
+            let words = values.iter().flat_map(|value| value.data);
+            Data::Bytes(words.flat_map(u64::to_le_bytes).take(length).collect())
+        }
+        Shape::Reproducible => {
+            let number = |v: &Value| f64::from_bits(repsum::decode(v, Rounding::NearestEven).0);
+            Data::F64(values.iter().map(number).collect())
+        }
+    }
+}

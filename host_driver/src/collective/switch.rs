@@ -1,0 +1,315 @@
+//! Reductions through the engines of the switches: root and leaf of each reduction id of a tree, over one queue pair.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tributary_protocol::red::address::REDUCTIONS;
+use tributary_protocol::red::host::{
+    Event, Group, Kind, Leaf, LeafConfig, Output, Root, RootConfig,
+};
+use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
+use tributary_protocol::red::{Address, Frame, Key, Op, Rc, Value};
+
+use super::Why;
+use crate::{AddressHandle, Error, PostError, ProtectionDomain, ReductionGroup, ReductionPair};
+
+/// A tree that a manager has made for a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The manager's name for the group.
+    pub group: u64,
+    /// Number of the tree.
+    pub tree: u16,
+    /// Names this use of the tree: a multiple of 8, another one for each group of the VNI and each tree that a group gets.
+    pub cookie: u32,
+}
+
+/// Who makes trees: the fabric's manager, however a program reaches it.
+pub trait Trees: Send {
+    /// Makes a tree for these nodes; the first is its root.
+    ///
+    /// # Errors
+    /// There is none: tables are full, a node is not on the fabric or is there twice. Messages do the group's work then.
+    fn plant(&mut self, nodes: &[u16]) -> Result<Grant, String>;
+
+    /// The tree that a group has now: after a failure another one, with another cookie; nothing if it has none.
+    fn current(&mut self, group: u64) -> Option<Grant>;
+
+    /// The group needs its tree no more.
+    fn uproot(&mut self, group: u64);
+}
+
+/// A manager that several communicators of a process ask.
+pub type SharedTrees = Arc<Mutex<dyn Trees>>;
+
+/// Times of the protocol of root and leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    pub attempt: Duration,
+    pub roll: Duration,
+    pub idle: Duration,
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[derive(Debug)]
+enum Machine {
+    Root(Box<Root>),
+    Leaf(Box<Leaf>),
+}
+
+impl Machine {
+    fn start(&mut self, op: Op, value: Value, now: u64) -> bool {
+        match self {
+            Self::Root(root) => root.start(op, value, now).is_ok(),
+            Self::Leaf(leaf) => leaf.contribute(leaf.round(), op, value, now).is_ok(),
+        }
+    }
+
+    fn receive(&mut self, bytes: &[u8], now: u64) -> bool {
+        match self {
+            Self::Root(root) => root.receive(bytes, now).is_ok(),
+            Self::Leaf(leaf) => leaf.receive(bytes, now).is_ok(),
+        }
+    }
+
+    fn poll(&mut self, now: u64) -> Vec<Output> {
+        match self {
+            Self::Root(root) => root.poll(now),
+            Self::Leaf(leaf) => leaf.poll(now),
+        }
+    }
+}
+
+/// A reduction id.
+struct Lane {
+    machine: Option<Machine>,
+    /// The value of the operation that is under way.
+    chunk: Option<usize>,
+    begun: u64,
+    /// At the root: frames of this round, of which engines that all work send one.
+    frames: u32,
+    /// The round needed another attempt.
+    again: bool,
+}
+
+/// What has come up.
+pub enum News {
+    /// A value of the operation has its result; whether engines alone made it, and in the first attempt.
+    Done(usize, Value, bool, bool),
+    /// A round goes on with another attempt, long after it began.
+    Again,
+    /// A member did something that ends the group.
+    Failed(usize, Why),
+}
+
+/// A tree in use.
+pub struct Switch {
+    pub grant: Grant,
+    pair: ReductionPair,
+    groups: Vec<Arc<Group>>,
+    rank: usize,
+    times: Times,
+    lanes: Vec<Lane>,
+    unsent: VecDeque<(u8, Frame)>,
+}
+
+impl Switch {
+    /// Joins the group of a tree; the first member is its root.
+    pub fn new(
+        domain: &ProtectionDomain,
+        grant: Grant,
+        vni: u16,
+        rank: usize,
+        members: &[AddressHandle],
+        (lanes, times): (u8, Times),
+    ) -> Result<Self, Error> {
+        let group = ReductionGroup {
+            vni,
+            tree: grant.tree,
+            cookie: grant.cookie,
+        };
+        // A root without engines gets a frame of each member and lane.
+        let lanes = lanes.clamp(1, REDUCTIONS);
+        let frames = (members.len() * usize::from(lanes)).clamp(64, 2_048) as u16;
+        let pair = domain.join_group(group, frames, 0)?;
+        let at = |member: &AddressHandle| Address::unicast(member.node().into(), 0);
+        let leaves: Vec<Address> = members[1..].iter().map(at).collect();
+        let groups = (0..lanes).map(|reduction| {
+            let key = Key {
+                tree: grant.tree,
+                reduction,
+            };
+            let cookie = grant.cookie + u32::from(reduction);
+            Arc::new(Group::new(
+                key,
+                vni,
+                cookie,
+                at(&members[0]),
+                leaves.clone(),
+            ))
+        });
+        let lane = |_| Lane {
+            machine: None,
+            chunk: None,
+            begun: 0,
+            frames: 0,
+            again: false,
+        };
+        let mut switch = Self {
+            grant,
+            pair,
+            groups: groups.collect(),
+            rank,
+            times,
+            lanes: (0..lanes).map(lane).collect(),
+            unsent: VecDeque::new(),
+        };
+        for lane in 0..usize::from(lanes) {
+            switch.make(lane, domain.context().device().now_ns());
+        }
+        Ok(switch)
+    }
+
+    fn make(&mut self, lane: usize, now: u64) {
+        let group = Arc::clone(&self.groups[lane]);
+        let machine = if self.rank == 0 {
+            let config = RootConfig {
+                attempt_timeout: ns(self.times.attempt),
+                attempts: 3,
+                roll_timeout: ns(self.times.roll),
+                // A round ends with everyone; who is not there any more ends the communicator.
+                rolls: u32::MAX,
+                rearm_after: ns(self.times.idle),
+            };
+            Machine::Root(Box::new(Root::new(group, config, now)))
+        } else {
+            let config = LeafConfig {
+                // A value that overtakes the root's first frame passes the engines, and the root combines it.
+                wait_for_arm: false,
+                patience: 2 * ns(self.times.attempt),
+            };
+            let me = group.leaves[self.rank - 1];
+            Machine::Leaf(Box::new(Leaf::new(group, me, config)))
+        };
+        self.lanes[lane].machine = Some(machine);
+    }
+
+    /// Values that may be under way at once.
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Gives this member's value number `chunk` of an operation on the lane for it, if that is free.
+    pub fn start(&mut self, chunk: usize, op: Op, value: Value, now: u64) -> bool {
+        let lane = chunk % self.lanes.len();
+        if self.lanes[lane].chunk.is_some() {
+            return false;
+        }
+        let lane = &mut self.lanes[lane];
+        let started = lane
+            .machine
+            .as_mut()
+            .is_some_and(|m| m.start(op, value, now));
+        if started {
+            lane.chunk = Some(chunk);
+            lane.begun = now;
+            lane.again = false;
+        }
+        started
+    }
+
+    /// Takes what has come, sends what is to be sent.
+    pub fn poll(&mut self, now: u64) -> Result<Vec<News>, Error> {
+        let mut news = Vec::new();
+        while let Some((reduction, frame)) = self.pair.poll()? {
+            let Some(lane) = self.lanes.get_mut(usize::from(reduction)) else {
+                continue;
+            };
+            let Some(machine) = &mut lane.machine else {
+                continue;
+            };
+            let taken = machine.receive(&frame.to_bytes(DEFAULT_ETHERTYPE), now);
+            if taken && Kind::of(&frame) == Some(Kind::Reduce) {
+                lane.frames += 1;
+            }
+            self.outputs(usize::from(reduction), now, &mut news);
+        }
+        for lane in 0..self.lanes.len() {
+            self.outputs(lane, now, &mut news);
+        }
+        while let Some((reduction, frame)) = self.unsent.pop_front() {
+            match self.pair.post(reduction, &frame) {
+                Ok(()) => {}
+                Err(PostError::Full(_)) => {
+                    self.unsent.push_front((reduction, frame));
+                    break;
+                }
+                Err(PostError::Device(error)) => return Err(error.into()),
+                Err(error) => {
+                    return Err(Error::Corrupt {
+                        qpn: self.pair.qp_num(),
+                        what: error.to_string(),
+                    });
+                }
+            }
+        }
+        self.pair.ring()?;
+        Ok(news)
+    }
+
+    fn rank_of(&self, at: Address) -> usize {
+        let group = &self.groups[0];
+        let leaf = group.leaves.iter().position(|&leaf| leaf == at);
+        leaf.map_or(0, |leaf| leaf + 1)
+    }
+
+    fn outputs(&mut self, at: usize, now: u64, news: &mut Vec<News>) {
+        let Some(machine) = &mut self.lanes[at].machine else {
+            return;
+        };
+        for output in machine.poll(now) {
+            match output {
+                Output::Send(bytes) => {
+                    let frame = Frame::parse(&bytes, DEFAULT_ETHERTYPE);
+                    self.unsent.extend(frame.map(|frame| (at as u8, frame)));
+                }
+                Output::Event(event) => {
+                    let event = self.event(at, event, now);
+                    news.extend(event);
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, at: usize, event: Event, now: u64) -> Option<News> {
+        let lane = &mut self.lanes[at];
+        match event {
+            Event::Done(outcome) => {
+                let chunk = lane.chunk.take()?;
+                let one = std::mem::take(&mut lane.frames) <= 1;
+                let first = !std::mem::take(&mut lane.again);
+                if outcome.value.rc == Rc::OP_MISMATCH {
+                    let second = Address(outcome.value.data[0] as u32);
+                    return Some(News::Failed(self.rank_of(second), Why::Mismatch));
+                }
+                if outcome.count != self.groups[at].size() {
+                    return Some(News::Failed(0, Why::Strange));
+                }
+                Some(News::Done(chunk, outcome.value, one, first))
+            }
+            Event::Retry { .. } => {
+                // An attempt that begins with the round only arms engines that have timed out.
+                let late = lane.chunk.is_some() && now > lane.begun;
+                lane.frames = 0;
+                lane.again |= late;
+                late.then_some(News::Again)
+            }
+            Event::Doubtful { leaf, .. } => Some(News::Failed(self.rank_of(leaf), Why::Doubtful)),
+            Event::Missing { .. } | Event::LeftOut(_) => Some(News::Failed(0, Why::Strange)),
+        }
+    }
+}

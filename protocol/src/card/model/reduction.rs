@@ -1,0 +1,248 @@
+//! Queue pairs in reduction groups (CL-5): their work requests leave as reduction frames, and each frame of the group that comes is
+//! one completion. What the frames mean to each other is the driver's matter.
+
+use std::collections::VecDeque;
+
+use super::{CardModel, HostMemory, OUT_MAX, Queue, send::unreadable};
+use crate::card::command::argument::join_group;
+use crate::card::command::{State, Status};
+use crate::card::descriptor::{
+    Arrival, Completion, Of, ReductionRequest, WORK_LEN, WorkRequest, flags,
+};
+use crate::card::regs::{Counter, ReductionCounter};
+use crate::red::address::REDUCTIONS;
+use crate::red::wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Restricted};
+use crate::red::{Address, Key};
+use crate::xud::Outcome;
+
+/// The group of a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Membership {
+    pub vni: u16,
+    pub tree: u16,
+    /// A multiple of 8; frames carry it plus their reduction id.
+    pub cookie: u32,
+}
+
+impl Membership {
+    /// Whether a frame is one of the group, at a node with this address.
+    fn has(&self, frame: &Frame, own: Address) -> bool {
+        let reduction = (frame.red.cookie % u32::from(REDUCTIONS)) as u8;
+        let key = Key {
+            tree: self.tree,
+            reduction,
+        };
+        (self.vni, self.cookie + u32::from(reduction)) == (frame.fabric.vni, frame.red.cookie)
+            && (frame.fabric.dfa == own || frame.fabric.dfa.multicast() == Some(key))
+    }
+}
+
+/// What waits: frames for the line, and completions for host memory. Slots of the latter are reserved.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reductions {
+    pub out: VecDeque<Vec<u8>>,
+    landing: VecDeque<(u32, Arrival)>,
+    counters: [u64; ReductionCounter::ALL.len()],
+}
+
+impl Reductions {
+    pub fn counter(&self, counter: ReductionCounter) -> u64 {
+        self.counters[usize::from(counter.code() - ReductionCounter::ALL[0].code())]
+    }
+
+    fn count(&mut self, counter: ReductionCounter) {
+        self.counters[usize::from(counter.code() - ReductionCounter::ALL[0].code())] += 1;
+    }
+
+    pub fn next_frame(&mut self) -> Option<Vec<u8>> {
+        let frame = self.out.pop_front()?;
+        self.count(ReductionCounter::Sent);
+        Some(frame)
+    }
+
+    /// Nothing waits for host memory.
+    pub fn is_at_rest(&self) -> bool {
+        self.landing.is_empty()
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.out.is_empty() && self.landing.is_empty()
+    }
+
+    /// What has arrived for a queue pair that is no more is forgotten.
+    pub fn end_queue_pair(&mut self, qpn: u32) {
+        self.landing.retain(|(of, _)| *of != qpn);
+    }
+}
+
+/// Whether a frame has the ethertype of reductions.
+pub(super) fn is_reduction(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&DEFAULT_ETHERTYPE.to_be_bytes())
+}
+
+impl CardModel {
+    /// A counter of reductions; 0 without them.
+    #[must_use]
+    pub fn reduction_counter(&self, counter: ReductionCounter) -> u64 {
+        (self.reductions.as_ref()).map_or(0, |reductions| reductions.counter(counter))
+    }
+
+    fn count_reduction(&mut self, counter: ReductionCounter) {
+        if let Some(reductions) = &mut self.reductions {
+            reductions.count(counter);
+        }
+    }
+
+    /// JOIN_GROUP.
+    pub(super) fn join_group(&mut self, qpn: u32) -> Result<(), Status> {
+        let value = |argument| self.argument(argument);
+        let group = Membership {
+            vni: value(&join_group::VNI) as u16,
+            tree: value(&join_group::TREE) as u16,
+            cookie: value(&join_group::COOKIE) as u32,
+        };
+        let named = |queue: &Queue| {
+            (queue.group).is_some_and(|g| (g.vni, g.cookie) == (group.vni, group.cookie))
+        };
+        if self.queues.values().any(named) {
+            return Err(Status::BadState);
+        }
+        let queue = self.queues.get_mut(&qpn).ok_or(Status::BadState)?;
+        if queue.state != State::Init || queue.group.is_some() {
+            return Err(Status::BadState);
+        }
+        queue.group = Some(group);
+        Ok(())
+    }
+
+    /// One work request of a queue pair in a group, if there is a completion slot for it.
+    pub(super) fn send_reduction(&mut self, qpn: u32, memory: &mut dyn HostMemory) -> bool {
+        if !self.engine.reserve_slot(qpn) {
+            self.count(Counter::StallCredit);
+            return false;
+        }
+        self.turn = qpn;
+        let node = self.registers.node();
+        let Some(queue) = self.queues.get_mut(&qpn) else {
+            return false;
+        };
+        let number = queue.send.consumer;
+        let mut entry = [0; WORK_LEN];
+        if memory
+            .read(queue.send.entry(number, WORK_LEN), &mut entry)
+            .is_err()
+        {
+            self.fatal(qpn, unreadable(Of::Send, 0, number), memory);
+            return true;
+        }
+        queue.send.consumer = number.wrapping_add(1);
+        let asked = ReductionRequest::decode(&entry).zip(queue.group);
+        let status = match asked {
+            Some(_) => Outcome::Ok,
+            None => {
+                self.count(Counter::LocalError);
+                Outcome::LocalOpcode
+            }
+        };
+        if let Some((request, group)) = asked
+            && let Some(reductions) = &mut self.reductions
+        {
+            let frame = frame(node, group, &request);
+            (reductions.out).push_back(frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
+        }
+        let signal = |r: ReductionRequest| flags::SIGNAL.get(r.flags.into()) != 0;
+        if asked.is_some_and(|(request, _)| !signal(request)) {
+            self.engine.release(qpn, 1);
+            return true;
+        }
+        let ended = Completion {
+            wr_id: WorkRequest::decode(&entry).wr_id,
+            status,
+            ..unreadable(Of::Send, 0, number)
+        };
+        self.complete(qpn, ended, memory);
+        true
+    }
+
+    /// Whether another frame of a group may be made.
+    pub(super) fn has_room_for_reductions(&self) -> bool {
+        (self.reductions.as_ref()).is_some_and(|reductions| reductions.out.len() < OUT_MAX)
+    }
+
+    /// A frame with the ethertype of reductions.
+    pub(super) fn take_reduction(&mut self, bytes: &[u8]) {
+        let Ok(frame) = Frame::parse(bytes, DEFAULT_ETHERTYPE) else {
+            return self.count_reduction(ReductionCounter::BadFrame);
+        };
+        let own = Address::unicast(self.registers.node().into(), 0);
+        let of = |queue: &Queue| {
+            let receives = queue.state.receives() && !queue.fatal;
+            receives && queue.group.is_some_and(|group| group.has(&frame, own))
+        };
+        let Some((&qpn, queue)) = self.queues.iter().find(|(_, queue)| of(queue)) else {
+            return self.count_reduction(ReductionCounter::Foreign);
+        };
+        let arrival = Arrival {
+            kind: frame.restricted.opcode,
+            round: frame.restricted.remote_offset,
+            reduction: (frame.red.cookie % u32::from(REDUCTIONS)) as u8,
+            by_tree: frame.fabric.dfa != own,
+            fetched: queue.send.consumer,
+            source: frame.fabric.sfa,
+            red: frame.red,
+            data: frame.data,
+            number: 0,
+        };
+        if !self.engine.reserve_slot(qpn) {
+            return self.count_reduction(ReductionCounter::NoSlot);
+        }
+        self.count_reduction(ReductionCounter::Received);
+        if let Some(reductions) = &mut self.reductions {
+            reductions.landing.push_back((qpn, arrival));
+        }
+    }
+
+    /// Completions of what has arrived.
+    pub(super) fn land_reductions(&mut self, memory: &mut dyn HostMemory) {
+        while let Some((qpn, arrival)) =
+            (self.reductions.as_mut()).and_then(|r| r.landing.pop_front())
+        {
+            if let Some(queue) = self.queues.get_mut(&qpn) {
+                let fetched = queue.send.consumer;
+                let log = queue.complete.log;
+                queue.write_entry(memory, |number| {
+                    let arrival = Arrival {
+                        fetched,
+                        number,
+                        ..arrival
+                    };
+                    arrival.encode(log)
+                });
+                if queue.take_due() {
+                    self.interrupts.raise(queue.vector);
+                }
+            }
+        }
+    }
+}
+
+/// The frame that a work request asks for.
+fn frame(node: u16, group: Membership, request: &ReductionRequest) -> Frame {
+    let key = Key {
+        tree: group.tree,
+        reduction: request.reduction,
+    };
+    let to = (request.to).map_or(key.address(), |node| Address::unicast(node.into(), 0));
+    let mut red = request.red;
+    red.cookie = group.cookie + u32::from(request.reduction);
+    Frame {
+        fabric: Fabric::new(Address::unicast(node.into(), 0), to, group.vni),
+        restricted: Restricted {
+            opcode: request.kind,
+            remote_offset: request.round,
+            ..Restricted::default()
+        },
+        red,
+        data: request.data,
+    }
+}
