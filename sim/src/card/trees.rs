@@ -26,7 +26,7 @@ pub struct ClusterTrees {
 impl ClusterTrees {
     /// Trees of a cluster's manager; its cookies begin behind `cookie`.
     #[must_use]
-    pub fn new(cluster: &Cluster, control: &Arc<Mutex<Control>>, cookie: u32) -> SharedTrees {
+    pub fn shared(cluster: &Cluster, control: &Arc<Mutex<Control>>, cookie: u32) -> SharedTrees {
         let endnodes = cluster.nodes().iter().copied().zip(0..).collect();
         Arc::new(Mutex::new(Self {
             cluster: cluster.clone(),

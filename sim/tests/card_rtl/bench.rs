@@ -265,8 +265,9 @@ impl Pair {
             qps_log: 4,
             regions_log: 5,
             in_flight_log: 6,
-            // The RTL has none so far.
+            // The RTL has none of these so far.
             bulk: None,
+            reductions: false,
             ..ModelConfig::default()
         };
         Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))

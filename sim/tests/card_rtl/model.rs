@@ -578,7 +578,7 @@ fn order(completions: Vec<Completion>) -> Vec<Completion> {
         })
         .collect();
     completions.sort_by_key(|completion| match completion.of {
-        Of::Receive | Of::Notify => (0, 0),
+        Of::Receive | Of::Notify | Of::Reduction => (0, 0),
         Of::Send => (1, completion.request),
     });
     completions

@@ -107,7 +107,7 @@ impl Traffic {
                     let good = u64::from(completion.status == Outcome::Ok);
                     match completion.of {
                         Of::Send => self.good += good,
-                        Of::Receive | Of::Notify => self.landed[at] += good,
+                        Of::Receive | Of::Notify | Of::Reduction => self.landed[at] += good,
                     }
                 }
                 if flow.dead {

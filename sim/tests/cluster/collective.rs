@@ -67,7 +67,7 @@ impl World {
         let mut sim = unrouted(fabric, seed);
         let control = Arc::new(Mutex::new(start(&mut sim, &plan)));
         let cluster = models(sim);
-        let trees = ClusterTrees::new(&cluster, &control, 0x4000);
+        let trees = ClusterTrees::shared(&cluster, &control, 0x4000);
         Self {
             contexts: open(&cluster),
             trees,

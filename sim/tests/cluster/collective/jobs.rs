@@ -87,7 +87,7 @@ fn cl_08_two_jobs_do_not_see_each_other() {
     let world = sixteen_world(seed);
     let everyone: Vec<usize> = (0..16).collect();
     // Each job's manager begins with the same cookies.
-    let other = tributary_sim::card::ClusterTrees::new(&world.cluster, &world.control, 0x4000);
+    let other = tributary_sim::card::ClusterTrees::shared(&world.cluster, &world.control, 0x4000);
     let one = world.hosts(&everyone, host_options(0x1111, 1));
     let two = world.hosts(&everyone, host_options(0x2222, 2));
     let mut first = communicators(&one, 1, Some(&world.trees), Options::default());
