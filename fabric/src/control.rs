@@ -191,6 +191,12 @@ impl Control {
         &self.routes
     }
 
+    /// Groups that were made so far: the number of the next one.
+    #[must_use]
+    pub const fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
     /// The number of a group's tree, if it has one.
     #[must_use]
     pub fn tree(&self, group: usize) -> Option<u16> {

@@ -1,10 +1,12 @@
 //! `tributary sim --demo cluster`: hosts with their cards on the switches of one fabric, a manager, and a cable that fails.
 
+mod collectives;
 mod page;
 mod writes;
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
@@ -94,6 +96,13 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     let page = page.transpose()?;
     let mut run = Run::new(arguments)?;
     run.reduce("all-reduce in the switches", 0)?;
+    if arguments.engine == Engine::Model {
+        // Cards in Verilog take no part in reductions so far.
+        let cables = run.fabric.plan()?.cables;
+        let how = (MTU, arguments.seed);
+        let part = collectives::run(&run.cluster, &run.control, &cables, how)?;
+        run.parts.push(part);
+    }
     run.exchange(arguments.each)?;
     if arguments.engine == Engine::Model {
         let part = writes::run(&run.cluster, MTU)?;
@@ -137,7 +146,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
 struct Run {
     fabric: Fabric,
     cluster: Cluster,
-    control: Control,
+    control: Arc<Mutex<Control>>,
     /// Cable of the fabric that fails, and its number for the manager.
     cut: usize,
     cut_number: u32,
@@ -178,7 +187,7 @@ impl Run {
         Ok(Self {
             cluster: cluster(arguments.engine, simulator, seed)?,
             fabric,
-            control,
+            control: Arc::new(Mutex::new(control)),
             cut,
             cut_number: cut_number as u32,
             group,
@@ -187,6 +196,10 @@ impl Run {
             parts: Vec::new(),
             seed,
         })
+    }
+
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now_us(&self) -> f64 {
@@ -203,9 +216,12 @@ impl Run {
     /// Every operation, over the tree that the group has now. The ends are models of hosts that share the ports of the cards.
     fn reduce(&mut self, name: &'static str, number: u32) -> Result<()> {
         let begun = self.now_us();
-        let routed = self.control.routed(self.group);
-        let routed = routed.context("the group has no tree any more")?;
-        let tree = network::tree(self.control.network(), &routed)?;
+        let tree = {
+            let control = self.control();
+            let routed = control.routed(self.group);
+            let routed = routed.context("the group has no tree any more")?;
+            network::tree(control.network(), &routed)?
+        };
         let seed = self.seed;
         let rows = self.cluster.with(|sim: &mut Simulator| {
             let tree = sim.add_tree(tree)?;
@@ -227,7 +243,7 @@ impl Run {
             text: format!(
                 "{} operations, {wrong} wrong; the slowest {slowest} clocks; tree {}",
                 rows.len(),
-                self.control.tree(self.group).unwrap_or_default()
+                self.control().tree(self.group).unwrap_or_default()
             ),
         });
         Ok(())
@@ -250,7 +266,7 @@ impl Run {
         };
         let begun = self.now_us();
         let progress = Progress::new(messages, "messages");
-        let (cluster, control) = (self.cluster.clone(), &mut self.control);
+        let (cluster, control) = (self.cluster.clone(), Arc::clone(&self.control));
         let (cut, number) = (self.cut, self.cut_number);
         let (mut failed, mut mended, mut known) = (false, None, 0.0);
         let devices = cluster.devices().to_vec();
@@ -262,6 +278,7 @@ impl Run {
             }
             if failed && mended.is_none() && ended >= messages / 2 {
                 known = cluster.devices()[0].now_ns() as f64 / 1_000.0;
+                let mut control = control.lock().unwrap_or_else(PoisonError::into_inner);
                 mended = cluster.with(|sim| control.cable_failed(number, sim));
             }
         })?;

@@ -320,7 +320,7 @@ impl Communicator {
     /// # Errors
     /// A member has failed, or the time is over.
     pub fn close(mut self) -> Result<(), CollectiveError> {
-        let ticket = self.post_last()?;
+        let ticket = self.post_close()?;
         self.wait_for(ticket)?;
         self.drain()
     }

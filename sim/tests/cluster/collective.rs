@@ -140,12 +140,13 @@ fn all(
         .collect()
 }
 
-fn close(members: Vec<Communicator>) {
-    std::thread::scope(|scope| {
-        for member in members {
-            scope.spawn(move || member.close().unwrap());
+fn close(mut members: Vec<Communicator>, rng: &mut StdRng) {
+    all(&mut members, rng, Communicator::post_close);
+    while !members.iter().all(Communicator::is_drained) {
+        for member in &mut members {
+            assert!(member.poll().unwrap().is_none());
         }
-    });
+    }
 }
 
 /// The sum of everyone's rank and one, at every rank.

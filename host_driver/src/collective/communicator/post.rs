@@ -113,7 +113,12 @@ impl Communicator {
         self.enqueue(barrier(), Keep::All, false)
     }
 
-    pub(super) fn post_last(&mut self) -> Result<Ticket, CollectiveError> {
+    /// What [`Self::close`] begins with, for a program that does not wait: when it has ended and [`Self::is_drained`], the communicator
+    /// may be dropped.
+    ///
+    /// # Errors
+    /// The communicator has failed.
+    pub fn post_close(&mut self) -> Result<Ticket, CollectiveError> {
         self.enqueue(barrier(), Keep::All, true)
     }
 

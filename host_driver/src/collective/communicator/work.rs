@@ -49,11 +49,17 @@ impl Communicator {
         self.host.hub().push()
     }
 
+    /// Whether all that this host has sent has arrived.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.host.hub().is_quiet()
+    }
+
     /// Waits until all that this member has sent has arrived.
     pub(super) fn drain(&mut self) -> Result<(), CollectiveError> {
         let begun = self.host.now();
         let patience = self.options.patience;
-        while !self.host.hub().is_quiet() {
+        while !self.is_drained() {
             self.work()?;
             let over = Duration::from_nanos(self.host.now().saturating_sub(begun));
             if over > patience {

@@ -292,8 +292,8 @@ pub mod join_group {
 
     arguments! {
         ARGUMENTS "Arguments of JOIN_GROUP.";
-        VNI "vni" [0, 0 +: 16] Limit::Alone, "VNI: the job. Frames of the group carry it.";
-        TREE "tree" [1, 0 +: 13] Limit::Alone, "Tree in the switches' multicast tables. Frames that come by another one are dropped.";
+        VNI "vni" [0, 0 +: 16] Limit::Any, "VNI: the job. Frames of the group carry it.";
+        TREE "tree" [1, 0 +: 13] Limit::Any, "Tree in the switches' multicast tables. Frames that come by another one are dropped.";
         COOKIE "cookie" [2, 0 +: 32] Limit::Multiple(8), "Names the group among those of the VNI. Frames of the group carry it plus their reduction id.";
     }
 }

@@ -139,7 +139,7 @@ fn cl_08_a_member_that_begins_late_is_waited_for() {
         if trees.is_some() {
             assert!(root.completed_by_root > 0 && root.again > 0, "{root:?}");
         }
-        close(group);
+        close(group, &mut rng);
     }
 }
 
@@ -220,7 +220,7 @@ fn cl_08_a_failing_cable_costs_time_and_no_result() {
                 .iter()
                 .all(|m| m.path() == after && m.counters().new_trees == 1)
         );
-        close(group);
+        close(group, &mut rng);
     }
 }
 

@@ -75,7 +75,7 @@ fn cl_08_overlapping_groups_share_engines_and_software_takes_over_where_they_run
     );
     for group in groups {
         assert!(group.iter().all(|m| matches!(m.path(), Path::Switches(_))));
-        close(group);
+        close(group, &mut rng);
     }
 }
 
@@ -137,8 +137,8 @@ fn cl_08_two_jobs_do_not_see_each_other() {
             .chain(&second)
             .all(|m| m.counters().strange == 0)
     );
-    close(first);
-    close(second);
+    close(first, &mut rng);
+    close(second, &mut rng);
 }
 
 /// A manager without a number for a tree, a card without a queue pair, two members on one node: messages do the work, the values are
@@ -196,13 +196,13 @@ fn cl_08_without_a_tree_software_takes_over_with_the_same_bits_and_a_counter_say
     // What is given back can be had again.
     let trees = kept.len();
     for group in kept.drain(1..) {
-        close(group);
+        close(group, &mut rng);
     }
     for _ in 0..2 * trees {
         let mut group = communicators(&hosts, next(), Some(&world.trees), quick());
         assert_eq!(sum(&mut group, &mut rng), expected);
         assert!(matches!(group[0].path(), Path::Switches(_)));
-        close(group);
+        close(group, &mut rng);
     }
     // Two members on one node: a tree has one endpoint there.
     let twins = world.hosts(&[1, 6, 6], host_options(1, 1));

@@ -258,8 +258,8 @@ fn cl_08_every_operation_on_every_type_is_right_on_both_ways() {
             .iter()
             .all(|m| m.counters().in_software > 20 && m.path() == Path::Software)
     );
-    close(switched);
-    close(by_messages);
+    close(switched, &mut rng);
+    close(by_messages, &mut rng);
 }
 
 /// A sum of doubles was posted at rank 0: the others follow, and all have the same sum, close to the exact one.
@@ -358,7 +358,7 @@ fn cl_08_reproducible_sums_are_the_same_whatever_the_order_tree_and_number_of_me
                 assert_eq!(sum[0].to_bits(), expected.to_bits(), "{members} members");
             }
             plain.insert(numbers.iter().sum::<f64>().to_bits());
-            close(group);
+            close(group, &mut rng);
         }
     }
     assert!(
@@ -454,9 +454,9 @@ fn cl_08_reduce_broadcast_gather_scatter_barrier_and_split() {
                 .chain(&even)
                 .all(|m| through(m) == trees.is_some())
         );
-        close(even);
-        close(odd);
-        close(group);
+        close(even, &mut rng);
+        close(odd, &mut rng);
+        close(group, &mut rng);
     }
 }
 
