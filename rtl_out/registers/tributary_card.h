@@ -734,13 +734,13 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
  * with bad_command. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_JOIN_GROUP_ARGS                             3u
-/* VNI: the job. Frames of the group carry it. Taken: any; bits above are 0. */
+/* VNI: the job. Frames of the group carry it. Taken: any. */
 #define TRIB_JOIN_GROUP_VNI_ARG                          0u
 #define TRIB_JOIN_GROUP_VNI_SHIFT                        0u
 #define TRIB_JOIN_GROUP_VNI_WIDTH                        16u
 #define TRIB_JOIN_GROUP_VNI_MASK                         0x0000ffffu
 /* Tree in the switches' multicast tables. Frames that come by another one are dropped. Taken:
- * any; bits above are 0. */
+ * any. */
 #define TRIB_JOIN_GROUP_TREE_ARG                         1u
 #define TRIB_JOIN_GROUP_TREE_SHIFT                       0u
 #define TRIB_JOIN_GROUP_TREE_WIDTH                       13u
