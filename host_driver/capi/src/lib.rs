@@ -2,7 +2,6 @@
 //!
 //! Handles are boxes. Every pointer that C gives is checked for null; beyond that, C keeps what the header says.
 
-mod collective;
 mod endpoint;
 mod memory;
 mod multicast;
@@ -17,7 +16,6 @@ use tributary_host_driver::{Context, Counter, Options};
 use tributary_sim::card::{NetworkConfig, SimDevice, network};
 use tributary_sim::link::LinkConfig;
 
-pub use collective::*;
 pub use endpoint::*;
 pub use memory::*;
 pub use multicast::*;
