@@ -42,7 +42,7 @@ fn the_cluster_demo_sends_writes_and_reduces_while_each_cable_in_turn_fails() {
         assert_eq!(code, 0, "{sum}");
         assert_eq!((&sum["hosts"], &sum["switches"]), (&16.into(), &5.into()));
         let parts = sum["parts"].as_array().unwrap();
-        assert_eq!(parts.len(), 4, "{sum}");
+        assert_eq!(parts.len(), 5, "{sum}");
         assert!(parts.iter().all(|part| part["good"] == true), "{sum}");
         assert!(sum["unicast_entries_mended"].as_u64().unwrap() > 0, "{sum}");
         assert!(

@@ -167,7 +167,7 @@ const fn behind(counter: u32, wanted: u32) -> bool {
     (counter.wrapping_sub(wanted) as i32) < 0
 }
 
-/// The groups of a card: see the [module](self).
+/// The groups of a card: each with its ring, its counters and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RingTable {
     groups: Vec<Group>,
