@@ -37,6 +37,7 @@ impl Both {
             regions_log: LR as u8,
             in_flight_log: LF as u8,
             bulk: None,
+            reductions: false,
             ..ModelConfig::default()
         };
         let mut rtl = Bench::new(seed);
@@ -292,6 +293,11 @@ fn index(call: &Call) -> u32 {
     }
 }
 
+/// Queue pairs of reductions are not in the RTL: there the command is as unknown as any other code.
+fn is_built(command: Command) -> bool {
+    command != Command::JoinGroup
+}
+
 #[test]
 fn a_command_refuses_indices_that_the_card_does_not_have() {
     let mut both = Both::new(4);
@@ -299,7 +305,7 @@ fn a_command_refuses_indices_that_the_card_does_not_have() {
     for qpn in [0, 1] {
         both.done(create, qpn, &good(create), "create");
     }
-    for call in CALLS {
+    for call in CALLS.iter().filter(|call| is_built(call.command)) {
         let built = Built {
             queue_pairs: 1 << LQ,
             regions: 1 << LR,
@@ -313,7 +319,7 @@ fn a_command_refuses_indices_that_the_card_does_not_have() {
         }
     }
     for code in 0..=u8::MAX {
-        if Command::from_code(code).is_none() {
+        if !Command::from_code(code).is_some_and(is_built) {
             both.refused(code, 1, &[], Status::BadCommand, &format!("code {code}"));
         }
     }
@@ -330,7 +336,7 @@ fn a_command_refuses_arguments_that_do_not_fit() {
     let create = Command::CreateQp.call();
     both.done(create, 1, &good(create), "create");
     let mut tried = 0;
-    for call in CALLS {
+    for call in CALLS.iter().filter(|call| is_built(call.command)) {
         let (code, at, args) = (call.command.code(), index(call), good(call));
         let mut wrong = vec![];
         for register in 0..call.registers() {
