@@ -286,7 +286,9 @@ fn a_queue_pair_without_slots_does_not_block_the_others() {
     let before = bench.seen.records;
     bench.post(2, 1);
     works(bench.clocks(300));
-    assert_eq!(bench.seen.records, before + 1);
+    // A place of the first may have become free meanwhile, for one more of its own.
+    assert_eq!(bench.qps[2].fetched, 1);
+    assert!(bench.seen.records > before);
     assert!(bench.seen.stall_credit > 5);
     works(bench.drain());
 }
