@@ -5,5 +5,6 @@ mod ends;
 mod mutations;
 mod order;
 mod random;
+mod registers;
 mod strangers;
 mod world;
