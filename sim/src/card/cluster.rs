@@ -29,8 +29,7 @@ use anyhow::{Result, ensure};
 use tributary_fabric::control::Control;
 use tributary_protocol::card::model::{CardModel, ModelConfig};
 
-use super::memory::Memory;
-use super::world::{Place, World, set_up_interrupts};
+use super::world::{Place, World};
 use super::{CLOCK_NS, Node, SimDevice};
 use crate::fabric::{Fabric, Simulator};
 
@@ -79,17 +78,9 @@ impl Cluster {
             );
             nodes.extend(node);
         }
-        let places = cards.into_iter().map(|mut node| {
-            set_up_interrupts(&mut *node, vectors);
-            Place {
-                posted: None,
-                out: Vec::new(),
-                node,
-                memory: Memory::new(vectors),
-                port_free: 0.0,
-                present: true,
-            }
-        });
+        let places = cards
+            .into_iter()
+            .map(|node| Place::new(node, vectors, Vec::new()));
         let world = Arc::new(Mutex::new(World {
             active: 0,
             places: places.collect(),

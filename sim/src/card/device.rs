@@ -110,6 +110,11 @@ impl SimDevice {
         self.vectors
     }
 
+    /// Bytes of the card's BAR0.
+    pub(super) fn bar0(&self) -> u32 {
+        self.world().places[self.at].bar0
+    }
+
     /// Memory of another process for the card; false if some of the addresses are taken.
     pub(super) fn map(&self, iova: u64, mapping: Mapping) -> bool {
         self.world().places[self.at].memory.map(iova, mapping)
@@ -188,21 +193,35 @@ impl SimDevice {
     }
 }
 
+/// As for an offset behind what is mapped of a card.
+fn no_register() -> DeviceError {
+    std::io::Error::from(std::io::ErrorKind::InvalidInput).into()
+}
+
 // SAFETY: memory is zeroed, page-aligned and of its own (`Memory::allocate`), and is kept until it is freed; the world lives as long
 // as any of its devices.
 unsafe impl Device for SimDevice {
     fn read32(&self, offset: u32) -> Result<u32, DeviceError> {
-        self.with(|place| place.node.read32(offset))
+        self.with(|place| {
+            let there = place.has_register(offset);
+            there
+                .then(|| place.node.read32(offset))
+                .ok_or_else(no_register)
+        })?
     }
 
     fn write32(&self, offset: u32, value: u32) -> Result<(), DeviceError> {
         self.with(|place| {
+            if !place.has_register(offset) {
+                return Err(no_register());
+            }
             place.node.write32(offset, value);
             let resets = offset == u32::from(CONTROL.offset) && CONTROL_RESET.get(value) != 0;
             if resets {
                 set_up_interrupts(&mut *place.node, self.vectors);
             }
-        })
+            Ok(())
+        })?
     }
 
     fn allocate(&self, length: usize) -> Result<DmaMemory, DeviceError> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tributary_host_driver::Device;
 use tributary_host_driver::shared::{Event, Mapping, POSTED_BYTES, POSTED_REGION, PostedWrites};
-use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET, SIZES, SIZES_QPS, bar0_bytes};
+use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET};
 use vfio_user::{
     DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion, SparseArea,
 };
@@ -209,8 +209,7 @@ fn listen(device: &SimDevice, path: &Path, posted: &File) -> Result<Server, vfio
             0
         },
     });
-    let sizes = device.read32(SIZES.offset.into()).unwrap_or(0);
-    let bar0 = u64::from(bar0_bytes(SIZES_QPS.get(sizes) as u8));
+    let bar0 = u64::from(device.bar0());
     let regions = (0..REGIONS).map(|index| {
         let mut region = ServerRegion {
             region_info: Default::default(),
@@ -284,13 +283,16 @@ fn bad() -> io::Error {
     io::ErrorKind::InvalidInput.into()
 }
 
-/// Offsets of the registers of an access.
-fn registers(offset: u64, bytes: usize) -> io::Result<impl Iterator<Item = u32>> {
+/// Offsets of the registers of an access to a BAR0 of so many bytes.
+fn registers(bar0: u32, offset: u64, bytes: usize) -> io::Result<impl Iterator<Item = u32>> {
     let first = u32::try_from(offset).map_err(|_| bad())?;
+    if offset + bytes as u64 > u64::from(bar0) {
+        return Err(bad());
+    }
     if bytes == 0 || bytes > ACCESS_MAX || !bytes.is_multiple_of(4) || !first.is_multiple_of(4) {
         return Err(bad());
     }
-    Ok((0..bytes as u32 / 4).map(move |word| first.wrapping_add(4 * word)))
+    Ok((0..bytes as u32 / 4).map(move |word| first + 4 * word))
 }
 
 impl ServerBackend for Backend {
@@ -298,7 +300,7 @@ impl ServerBackend for Backend {
         self.note();
         match region {
             BAR0 => {
-                let offsets = registers(offset, data.len())?;
+                let offsets = registers(self.device.bar0(), offset, data.len())?;
                 for (offset, place) in offsets.zip(data.chunks_exact_mut(4)) {
                     // A card that is gone reads as ones, as on a bus.
                     let value = self.ask(|card| card.read32(offset)).unwrap_or(u32::MAX);
@@ -315,7 +317,7 @@ impl ServerBackend for Backend {
     fn region_write(&mut self, region: u32, offset: u64, data: &[u8]) -> io::Result<()> {
         match region {
             BAR0 => {
-                let offsets = registers(offset, data.len())?;
+                let offsets = registers(self.device.bar0(), offset, data.len())?;
                 for (offset, value) in offsets.zip(data.chunks_exact(4)) {
                     let value = u32::from_le_bytes([value[0], value[1], value[2], value[3]]);
                     // Nobody tells a writer of a card that is gone.

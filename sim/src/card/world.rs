@@ -6,7 +6,8 @@ use anyhow::{Result, ensure};
 use tributary_host_driver::shared::{POSTED_ENTRIES, PostedWrites};
 use tributary_protocol::card::model::{CardModel, ModelConfig};
 use tributary_protocol::card::regs::{
-    DOORBELLS, MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, STATUS, STATUS_BUSY,
+    DOORBELLS, MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, SIZES, SIZES_QPS, STATUS, STATUS_BUSY,
+    bar0_bytes,
 };
 use tributary_protocol::roce;
 
@@ -67,6 +68,8 @@ impl Default for NetworkConfig {
 pub(super) struct Place {
     pub node: Box<dyn Node>,
     pub memory: Memory,
+    /// Bytes of the card's BAR0.
+    pub bar0: u32,
     /// To each other node, by number; of a fabric, none.
     pub out: Vec<Link<Vec<u8>>>,
     /// When its port has sent all that it was given, ns.
@@ -78,6 +81,26 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// A card with its interrupts set up, and the links from it.
+    pub fn new(mut node: Box<dyn Node>, vectors: usize, out: Vec<Link<Vec<u8>>>) -> Self {
+        set_up_interrupts(&mut *node, vectors);
+        let sizes = node.read32(SIZES.offset.into());
+        Self {
+            node,
+            memory: Memory::new(vectors),
+            bar0: bar0_bytes(SIZES_QPS.get(sizes) as u8),
+            out,
+            port_free: 0.0,
+            present: true,
+            posted: None,
+        }
+    }
+
+    /// Whether an offset is that of a register: of those behind its BAR0 a card hears nothing on any bus.
+    pub fn has_register(&self, offset: u32) -> bool {
+        offset < self.bar0 && offset.is_multiple_of(4)
+    }
+
     /// Does the register writes that were posted; whether there were some.
     pub fn take_posted(&mut self) -> bool {
         let Some(ring) = &self.posted else {
@@ -87,7 +110,7 @@ impl Place {
         // Who posts without end gets no more than a ring of them in one go.
         for (offset, value) in std::iter::from_fn(|| ring.take()).take(POSTED_ENTRIES) {
             // Whatever else a register does goes over the socket.
-            if offset >= DOORBELLS && offset.is_multiple_of(4) {
+            if offset >= DOORBELLS && self.has_register(offset) {
                 self.node.write32(offset, value);
             }
             some = true;
@@ -166,20 +189,12 @@ pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<V
     );
     let vectors = 1usize << config.card.vectors_log;
     let mut places = Vec::new();
-    for (from, mut node) in nodes.into_iter().enumerate() {
+    for (from, node) in nodes.into_iter().enumerate() {
         let links = (0..count).map(|to| {
             let stream = (from * count + to) as u64;
             Ok(Link::new(config.link, config.seed, stream)?)
         });
-        set_up_interrupts(&mut *node, vectors);
-        places.push(Place {
-            out: links.collect::<Result<_>>()?,
-            node,
-            memory: Memory::new(vectors),
-            port_free: 0.0,
-            present: true,
-            posted: None,
-        });
+        places.push(Place::new(node, vectors, links.collect::<Result<_>>()?));
     }
     let world = Arc::new(Mutex::new(World {
         places,

@@ -6,10 +6,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tributary_host_driver::Device;
 use tributary_host_driver::multicast::{Group, GroupOptions, Seat, Verdict};
 use tributary_host_driver::{
     Access, Context, EndpointConfig, EndpointEvent, Error, Options, ReliableEndpoint, SendRequest,
     VfioUserDevice, WorkCompletionStatus,
+};
+use tributary_protocol::card::regs::{
+    CONTROL, CONTROL_RESET, ID, MAGIC, NODE, SIZES, SIZES_QPS, bar0_bytes,
 };
 use tributary_sim::card::{network, serve};
 
@@ -270,4 +274,39 @@ fn a_server_that_ends_is_an_error_too_and_leaves_no_socket() {
     assert_eq!(error.to_string(), "the card is gone");
     assert!(!path.exists());
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Offsets behind BAR0 whose lower bits are those of registers: over the socket, through the ring of doorbells, and of a card in
+/// this process.
+#[test]
+fn what_lies_behind_bar0_is_taken_for_no_register() {
+    let other = Other::start("behind");
+    let path = other.folder.join("0");
+    let open = || VfioUserDevice::connect(&path).unwrap();
+    let device = open();
+    let node = u32::from(NODE.offset);
+    let sizes = device.read32(SIZES.offset.into()).unwrap();
+    let bar0 = bar0_bytes(SIZES_QPS.get(sizes) as u8);
+    device.write32(node, 7).unwrap();
+    // These go through the ring: nobody is told.
+    for beyond in [bar0, 2 * bar0, 1 << 31] {
+        device.write32(beyond + node, 8).unwrap();
+        device
+            .write32(beyond + u32::from(CONTROL.offset), CONTROL_RESET.put(1))
+            .unwrap();
+    }
+    assert_eq!(device.read32(node).unwrap(), 7);
+    // Whoever reads there loses the connection.
+    assert!(device.read32(bar0 + node).is_err());
+    drop(device);
+    assert_eq!(open().read32(ID.offset.into()).unwrap(), MAGIC);
+
+    let here = &network(&config(2, BAD)).unwrap()[0];
+    here.write32(node, 7).unwrap();
+    for beyond in [bar0, 2 * bar0, 1 << 31] {
+        assert!(here.write32(beyond + node, 8).is_err());
+        assert!(here.read32(beyond + node).is_err());
+    }
+    assert!(here.read32(node + 1).is_err());
+    assert_eq!(here.read32(node).unwrap(), 7);
 }
