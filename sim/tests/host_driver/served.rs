@@ -281,9 +281,7 @@ fn a_server_that_ends_is_an_error_too_and_leaves_no_socket() {
 #[test]
 fn what_lies_behind_bar0_is_taken_for_no_register() {
     let other = Other::start("behind");
-    let path = other.folder.join("0");
-    let open = || VfioUserDevice::connect(&path).unwrap();
-    let device = open();
+    let device = VfioUserDevice::connect(&other.folder.join("0")).unwrap();
     let node = u32::from(NODE.offset);
     let sizes = device.read32(SIZES.offset.into()).unwrap();
     let bar0 = bar0_bytes(SIZES_QPS.get(sizes) as u8);
@@ -296,10 +294,9 @@ fn what_lies_behind_bar0_is_taken_for_no_register() {
             .unwrap();
     }
     assert_eq!(device.read32(node).unwrap(), 7);
-    // Whoever reads there loses the connection.
-    assert!(device.read32(bar0 + node).is_err());
-    drop(device);
-    assert_eq!(open().read32(ID.offset.into()).unwrap(), MAGIC);
+    // As on a bus where nobody answers.
+    assert_eq!(device.read32(bar0 + node).unwrap(), u32::MAX);
+    assert_eq!(device.read32(ID.offset.into()).unwrap(), MAGIC);
 
     let here = &network(&config(2, BAD)).unwrap()[0];
     here.write32(node, 7).unwrap();
