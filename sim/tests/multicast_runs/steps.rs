@@ -1,7 +1,9 @@
 //! Runs take their steps, and latency costs what it must.
 
-use tributary_protocol::multicast::Algorithm;
+use std::collections::BTreeMap;
+
 use tributary_protocol::multicast::group::GroupConfig;
+use tributary_protocol::multicast::{Algorithm, Schedule};
 
 use crate::common::{B, efficiency, good, plan, plan_of};
 
@@ -75,6 +77,38 @@ fn mb_09_two_credits_hide_most_of_the_latency() {
         for n in [3, 4, 5, 6, 7, 12, 16, 31, 32, 33, 64, 100, 128] {
             let got = (share(n, 256, 5, offload), share(n, 256, 25, offload));
             assert!(got.0 >= 0.965 && got.1 >= 0.85, "{n}: {got:?}");
+        }
+    }
+}
+
+/// The time of a schedule at ports that take one block at a time and in its order, with nothing to wait for but blocks.
+fn least_time(n: u32, k: u32, latency: u64) -> u64 {
+    let schedule = Schedule::new(Algorithm::BinomialPipeline, n, k).unwrap();
+    let (mut sends, mut receives) = (vec![0; n as usize], vec![0; n as usize]);
+    let mut here = BTreeMap::new();
+    for transfer in schedule.transfers() {
+        let (from, to) = (transfer.src as usize, transfer.dst as usize);
+        let block = here.get(&(transfer.src, transfer.block)).copied();
+        let begins = sends[from].max(receives[to]).max(block.unwrap_or(0));
+        (sends[from], receives[to]) = (begins + B, begins + B);
+        here.insert((transfer.dst, transfer.block), begins + B + latency);
+    }
+    here.into_values().max().unwrap()
+}
+
+#[test]
+fn mb_09_mb_16_cards_with_two_credits_take_the_least_time_of_the_schedule_and_latency() {
+    for n in [2, 3, 4, 5, 8, 12, 16, 17, 33, 64, 100, 256] {
+        for percent in [5, 25] {
+            let least = least_time(n, 256, B * percent / 100);
+            let mut plan = plan(Algorithm::BinomialPipeline, n, 256);
+            plan.latency = B * percent / 100;
+            plan.groups[0].config.offload = true;
+            let end = good(&plan).groups[0].end;
+            let over = end as f64 / least as f64;
+            println!("{n} members, {percent} %: {over:.4} of the least time");
+            // The last credits and the length of the message cost a few latencies.
+            assert!((1.0..=1.01).contains(&over), "{n}, {percent}: {over}");
         }
     }
 }
