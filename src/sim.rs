@@ -12,6 +12,8 @@ mod demo_xud_rtl;
 mod replay;
 mod summary;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -83,6 +85,23 @@ struct Link {
     /// Every random choice comes from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+}
+
+/// Where reductions run.
+#[derive(Args)]
+struct OnFabric {
+    /// The fabric (TOML); without, one of 16 endpoints: on 4 leaf switches under a spine, of --demo cluster on 3 under 2.
+    #[arg(long, value_name = "FILE")]
+    fabric: Option<PathBuf>,
+    /// Probability that a frame is lost on a cable; without, as the fabric says.
+    #[arg(long, value_name = "P", value_parser = probability)]
+    loss: Option<f64>,
+    /// Every random choice comes from this number.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// What switches and cards are.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
 }
 
 /// What is moved between two memories.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tributary_protocol::red::Op;
 use tributary_sim::fabric::{Fabric, LinkSpec, Simulator, capture, file};
 
-use super::{Engine, allreduce, probability};
+use super::{Engine, OnFabric, allreduce};
 use crate::Verdict;
 use crate::files::NewFile;
 use crate::progress::Progress;
@@ -42,18 +42,8 @@ struct Summary {
 /// Options of `--demo allreduce`.
 #[derive(Args)]
 pub struct Options {
-    /// The fabric (TOML); without, 16 endpoints on 4 leaf switches under a spine.
-    #[arg(long, value_name = "FILE")]
-    fabric: Option<PathBuf>,
-    /// Probability that a frame is lost on a cable; without, as the fabric says.
-    #[arg(long, value_name = "P", value_parser = probability)]
-    loss: Option<f64>,
-    /// Every random choice comes from this number.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// What the switches are.
-    #[arg(long, default_value = "model")]
-    engine: Engine,
+    #[command(flatten)]
+    on: OnFabric,
     /// Waveform of a switch (FST).
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -70,11 +60,11 @@ pub struct Options {
 
 /// Runs it.
 pub fn run(arguments: &Options) -> Result<Verdict> {
-    let fabric = fabric(arguments.fabric.as_deref(), arguments.loss)?;
-    let seed = arguments.seed;
+    let fabric = fabric(arguments.on.fabric.as_deref(), arguments.on.loss)?;
+    let seed = arguments.on.seed;
     let create = |path: &Option<PathBuf>| path.as_deref().map(NewFile::create).transpose();
     let (pcap, waveform) = (create(&arguments.pcap)?, create(&arguments.trace)?);
-    let mut sim = simulator(fabric, arguments.engine, seed, waveform.is_some())?;
+    let mut sim = simulator(fabric, arguments.on.engine, seed, waveform.is_some())?;
     let traced = trace_node(&sim, arguments.trace_node.as_deref())?;
     if let (Some(file), Some(switch)) = (&waveform, sim.switch_mut(traced)) {
         switch.start_waveform(file.working_path())?;
@@ -97,11 +87,11 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     let lost = |s: &&tributary_sim::fabric::Sighting| s.fate == tributary_sim::fabric::Fate::Lost;
     let summary = Summary {
         demo: "allreduce",
-        engine: engine_name(arguments.engine),
+        engine: engine_name(arguments.on.engine),
         switches: sim.fabric().switches.len(),
         endpoints: sim.fabric().endpoints.len(),
         group_endpoints: sim.group_endpoints(group).len(),
-        loss: arguments.loss,
+        loss: arguments.on.loss,
         seed,
         wrong_operations: operations.iter().filter(|row| row.wrong.is_some()).count(),
         operations,

@@ -18,7 +18,7 @@ use tributary_protocol::red::Counter;
 use tributary_sim::card::{Cluster, Exchange, ExchangeReport, NetworkConfig, exchange_over};
 use tributary_sim::fabric::{Fabric, GroupConfig, Simulator, file, network};
 
-use super::{Engine, allreduce, engine_name, probability};
+use super::{Engine, OnFabric, allreduce, engine_name};
 use crate::Verdict;
 use crate::cards::cluster;
 use crate::files::NewFile;
@@ -43,18 +43,8 @@ pub struct Options {
     /// Report page (HTML).
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The fabric (TOML); without, 16 endpoints on 3 leaf switches under 2 spines.
-    #[arg(long, value_name = "FILE")]
-    fabric: Option<PathBuf>,
-    /// Probability that a frame is lost on a cable; without, as the fabric says.
-    #[arg(long, value_name = "P", value_parser = probability)]
-    loss: Option<f64>,
-    /// Every random choice comes from this number.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// What cards and switches are.
-    #[arg(long, default_value = "model")]
-    engine: Engine,
+    #[command(flatten)]
+    on: OnFabric,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -96,15 +86,15 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     let page = page.transpose()?;
     let mut run = Run::new(arguments)?;
     run.reduce("all-reduce in the switches", 0)?;
-    if arguments.engine == Engine::Model {
+    if arguments.on.engine == Engine::Model {
         // Cards in Verilog take no part in reductions so far.
         let cables = run.fabric.plan()?.cables;
-        let how = (MTU, arguments.seed);
+        let how = (MTU, arguments.on.seed);
         let part = collectives::run(&run.cluster, &run.control, &cables, how)?;
         run.parts.push(part);
     }
     run.exchange(arguments.each)?;
-    if arguments.engine == Engine::Model {
+    if arguments.on.engine == Engine::Model {
         let part = writes::run(&run.cluster, MTU)?;
         run.parts.push(part);
     }
@@ -115,7 +105,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
         .context("the fabric is gone")?;
     let summary = Summary {
         demo: "cluster",
-        engine: engine_name(arguments.engine),
+        engine: engine_name(arguments.on.engine),
         hosts: run.fabric.endpoints.len(),
         switches: run.fabric.switches.len(),
         cut_cable: run.cut_name(),
@@ -125,7 +115,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
         frames_on_cables: frames,
         frames_without_route: lost_ways,
         parts: run.parts,
-        seed: arguments.seed,
+        seed: arguments.on.seed,
         time_s: started.elapsed().as_secs_f64(),
     };
     if let Some(mut file) = page {
@@ -159,12 +149,12 @@ struct Run {
 
 impl Run {
     fn new(arguments: &Options) -> Result<Self> {
-        let mut fabric = match &arguments.fabric {
-            Some(_) => super::fabric(arguments.fabric.as_deref(), None)?,
+        let mut fabric = match &arguments.on.fabric {
+            Some(_) => super::fabric(arguments.on.fabric.as_deref(), None)?,
             None => file::parse(SIXTEEN, "cluster.toml")?,
         };
         for cable in &mut fabric.cables {
-            cable.link.loss = arguments.loss.unwrap_or(cable.link.loss);
+            cable.link.loss = arguments.on.loss.unwrap_or(cable.link.loss);
         }
         let numbered = (0..).zip(&fabric.endpoints).all(|(i, e)| e.node == i);
         ensure!(
@@ -178,14 +168,14 @@ impl Run {
         let (cut, cut_number) = cut
             .zip(cut_number)
             .with_context(|| format!("--cut: cables between two switches are {:?}", plan.cables))?;
-        let seed = arguments.seed;
-        let mut simulator = super::simulator(fabric.clone(), arguments.engine, seed, false)?;
+        let seed = arguments.on.seed;
+        let mut simulator = super::simulator(fabric.clone(), arguments.on.engine, seed, false)?;
         let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
         let mut control = Control::start(plan.network, nodes, &mut simulator)?;
         let members: Vec<u32> = (0..fabric.endpoints.len() as u32).collect();
         let group = control.add_group(&members, 0, &mut simulator)?;
         Ok(Self {
-            cluster: cluster(arguments.engine, simulator, seed)?,
+            cluster: cluster(arguments.on.engine, simulator, seed)?,
             fabric,
             control: Arc::new(Mutex::new(control)),
             cut,

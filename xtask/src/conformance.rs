@@ -26,9 +26,9 @@ pub fn run(check: bool) -> Result<()> {
     let rules = rules::load(&root.join("docs").join("rules.toml"))?;
     let found = scan::sources(&root)?;
     rules.check_tests(&found)?;
-    texts::check(&root, &rules)?;
+    let in_part = texts::check(&root, &rules)?;
     documents::check(&root, &found)?;
-    let text = page::render(&rules, &found);
+    let text = page::render(&rules, &found, &in_part);
 
     let path = root.join("docs").join("conformance.md");
     if check {
@@ -44,6 +44,9 @@ pub fn run(check: bool) -> Result<()> {
         .with_context(|| format!("cannot write {}", workspace::shown(&temporary)))?;
     fs::rename(&temporary, &path)
         .with_context(|| format!("cannot write {}", workspace::shown(&path)))?;
-    println!("docs/conformance.md: {}", page::summary(&rules, &found));
+    println!(
+        "docs/conformance.md: {}",
+        page::summary(&rules, &found, &in_part)
+    );
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! `cargo xtask judge mpi`: MPI programs that were not written here, over the provider of libfabric.
 //!
-//! What fails is run again over libfabric's own TCP provider: a failure there too is one of the program or of the MPI library.
+//! What fails is run again over libfabric's own TCP provider: a failure there too is one of the program or of the MPI library. So a
+//! run begins with a program that must work over TCP: Open MPI 4, and a libfabric with that provider.
 
 mod hpcc;
 mod mpi4py;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ use crate::workspace;
 
 /// How often a run that goes on is looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long a run that is asked to end may take for it.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// How to judge.
 #[derive(Clone, Debug, clap::Args)]
@@ -118,8 +121,7 @@ impl Judge {
                 break Some(status);
             }
             if start.elapsed() > Duration::from_secs(patience) {
-                child.kill()?;
-                child.wait()?;
+                end(&mut child)?;
                 break None;
             }
             sleep(LOOK);
@@ -131,6 +133,20 @@ impl Judge {
             None => End::Bad(format!("no end after {patience} s")),
         })
     }
+}
+
+/// Asks a run to end, so that its launcher ends the processes as well, and makes it end if it does not.
+fn end(child: &mut Child) -> Result<()> {
+    let mut ask = Command::new("kill");
+    ask.args(["-TERM", &child.id().to_string()]).status()?;
+    let start = Instant::now();
+    while child.try_wait()?.is_none() {
+        if start.elapsed() > GRACE {
+            child.kill()?;
+        }
+        sleep(LOOK);
+    }
+    Ok(())
 }
 
 fn tail(text: &str) -> String {

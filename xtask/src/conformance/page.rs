@@ -1,13 +1,13 @@
 //! The page, as Markdown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::rules::{Id, Rules};
 use super::scan::Found;
 
 /// The whole page.
-pub fn render(rules: &Rules, found: &Found) -> String {
+pub fn render(rules: &Rules, found: &Found, in_part: &BTreeSet<String>) -> String {
     let mut page = String::from(
         "# Conformance\n\n\
          Which rule is proven by which test. Made by `cargo xtask conformance` from \
@@ -15,19 +15,23 @@ pub fn render(rules: &Rules, found: &Found) -> String {
          do not edit. An id leads to the [rule in full](rules/README.md). A test carries the ids \
          of its rules in its name: `cargo test xud_13` runs those of XUD-13.\n\n",
     );
-    let _ = writeln!(page, "{}.", capital(&summary(rules, found)));
+    let _ = writeln!(page, "{}.", capital(&summary(rules, found, in_part)));
     for family in rules.families() {
         let total = family.rules().count();
-        let tested = family
-            .rules()
-            .filter(|(id, _)| found.tests.contains_key(id))
-            .count();
+        let whole = |id: &Id| found.tests.contains_key(id) && !in_part.contains(&id.to_string());
+        let tested = family.rules().filter(|(id, _)| whole(id)).count();
         let _ = writeln!(page, "\n## {}: {tested} of {total}\n", family.title);
         page.push_str("| id | rule | code | tests |\n|---|---|---|---|\n");
         for (id, title) in family.rules() {
             let code = found.code.get(&id).map_or(0, |files| files.len());
             let tests = match found.tests.get(&id) {
-                Some(tests) => format!("[{}](#{})", count(tests.len(), "test"), anchor(id)),
+                Some(tests) => {
+                    let tests = format!("[{}](#{})", count(tests.len(), "test"), anchor(id));
+                    match in_part.contains(&id.to_string()) {
+                        true => format!("**in part**: {tests}"),
+                        false => tests,
+                    }
+                }
                 None => "**open**".to_owned(),
             };
             let code = match code {
@@ -77,15 +81,14 @@ fn count(number: usize, what: &str) -> String {
     }
 }
 
-/// How many rules have a test.
-pub fn summary(rules: &Rules, found: &Found) -> String {
+/// How many rules have a test, and for how many of these that is not all of the rule.
+pub fn summary(rules: &Rules, found: &Found, in_part: &BTreeSet<String>) -> String {
     let total = rules.ids().count();
-    let tested = rules
-        .ids()
-        .filter(|id| found.tests.contains_key(id))
-        .count();
+    let tested = || rules.ids().filter(|id| found.tests.contains_key(id));
+    let parts = tested().filter(|id| in_part.contains(&id.to_string()));
+    let (parts, tested) = (parts.count(), tested().count());
     format!(
-        "{tested} of {total} rules have a test, {} are open",
+        "{tested} of {total} rules have a test, {parts} of them hold in part (the rule in full says which), {} are open",
         total - tested
     )
 }

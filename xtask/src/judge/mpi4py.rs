@@ -16,6 +16,18 @@ const STARTING: [&str; 2] = ["test_spawn", "test_dynproc"];
 /// Runs every file of tests; of one that fails, every test by its name.
 pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
     let python = python()?;
+    let barrier = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()";
+    let patience = judge.options.patience;
+    let good = |_: &str| true;
+    if let End::Bad(why) = judge.run(
+        Over::Tcp,
+        &judge.folder,
+        &[&python, "-c", barrier],
+        patience,
+        good,
+    )? {
+        bail!("a barrier over TCP fails, so nothing can be compared with it:\n{why}");
+    }
     let tests = tests(judge, &python)?;
     let mut files: Vec<PathBuf> = std::fs::read_dir(tests.join("test"))?
         .map(|entry| Ok(entry?.path()))
