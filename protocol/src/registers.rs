@@ -73,10 +73,16 @@ impl Register {
         mask
     }
 
+    /// Bits that no field has.
+    #[must_use]
+    pub const fn spare(&self) -> u32 {
+        !self.mask()
+    }
+
     /// Whether a value has ones only where the register has fields.
     #[must_use]
     pub const fn fits(&self, value: u32) -> bool {
-        value & !self.mask() == 0
+        value & self.spare() == 0
     }
 
     /// Whether it says how large a device was built: a constant, and `reset` is none of its values.

@@ -167,7 +167,7 @@ module card_regs_q1024_r4096_f4096 (
     localparam [31:0] SPARE_MODERATION   = 32'hffff0000;
     localparam [31:0] SPARE_SELECT       = 32'hffffff00;
     localparam [31:0] ID                 = 32'h54524e43;
-    localparam [31:0] VERSION            = 32'h10001;
+    localparam [31:0] VERSION            = 32'h20000;
     localparam [31:0] FEATURES           = 32'd3;
     localparam [31:0] WINDOWS            = 32'd256;
     localparam [15:0] NODE_RESET         = 16'd0;

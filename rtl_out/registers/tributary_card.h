@@ -94,7 +94,7 @@ static inline void trib_header_store(uint8_t *at, unsigned bytes, uint64_t value
 /* Value of the register id. */
 #define TRIB_CARD_MAGIC                                  0x54524e43u
 /* Value of the register version that this header is of. */
-#define TRIB_CARD_MAP_VERSION                            0x10001u
+#define TRIB_CARD_MAP_VERSION                            0x20000u
 /* Argument registers: the first, how many. */
 #define TRIB_CARD_ARG0                                   0x40u
 #define TRIB_CARD_ARGS                                   16u
@@ -137,7 +137,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 
 /* Version of this map; a driver needs the same major number. */
 #define TRIB_CARD_VERSION                                0x004u
-#define TRIB_CARD_VERSION_AFTER_RESET                    0x00010001u
+#define TRIB_CARD_VERSION_AFTER_RESET                    0x00020000u
 /* Raised by additions. */
 #define TRIB_CARD_VERSION_MINOR_SHIFT                    0u
 #define TRIB_CARD_VERSION_MINOR_WIDTH                    16u

@@ -20,7 +20,7 @@
 
 /* Version of this register map; a driver needs the same major number. */
 #define TRIB_SWITCH_VERSION                              0x004u
-#define TRIB_SWITCH_VERSION_AFTER_RESET                  0x00010000u
+#define TRIB_SWITCH_VERSION_AFTER_RESET                  0x00020000u
 /* Raised by additions. */
 #define TRIB_SWITCH_VERSION_MINOR_SHIFT                  0u
 #define TRIB_SWITCH_VERSION_MINOR_WIDTH                  16u

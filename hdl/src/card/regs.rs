@@ -22,11 +22,6 @@ const fn page(offset: u32) -> usize {
     (offset / regs::PAGE) as usize
 }
 
-/// Bits that no field of a register has.
-const fn spare(register: &Register) -> usize {
-    !register.mask() as usize
-}
-
 /// A register's value after reset.
 const fn reset(register: &Register) -> usize {
     register.reset as usize
@@ -230,12 +225,12 @@ hdl_module! {
         at_receive: Param<{ word(&regs::DOORBELL_RECEIVE) }, 10>,
         at_complete: Param<{ word(&regs::DOORBELL_COMPLETE) }, 10>,
         at_arm: Param<{ word(&regs::DOORBELL_ARM) }, 10>,
-        spare_control: Param<{ spare(&regs::CONTROL) }, 32>,
-        spare_node: Param<{ spare(&regs::NODE) }, 32>,
-        spare_mtu: Param<{ spare(&regs::MTU) }, 32>,
-        spare_timeout_unit: Param<{ spare(&regs::TIMEOUT_UNIT) }, 32>,
-        spare_moderation: Param<{ spare(&regs::MODERATION) }, 32>,
-        spare_select: Param<{ spare(&regs::STATISTICS_SELECT) }, 32>,
+        spare_control: Param<{ regs::CONTROL.spare() as usize }, 32>,
+        spare_node: Param<{ regs::NODE.spare() as usize }, 32>,
+        spare_mtu: Param<{ regs::MTU.spare() as usize }, 32>,
+        spare_timeout_unit: Param<{ regs::TIMEOUT_UNIT.spare() as usize }, 32>,
+        spare_moderation: Param<{ regs::MODERATION.spare() as usize }, 32>,
+        spare_select: Param<{ regs::STATISTICS_SELECT.spare() as usize }, 32>,
         id: Param<{ reset(&regs::ID) }, 32>,
         version: Param<{ reset(&regs::VERSION) }, 32>,
         features: Param<{ reset(&regs::FEATURES) }, 32>,

@@ -10,11 +10,6 @@ const KNOWN: u32 = words(false);
 /// Bit i: it can be written.
 const WRITABLE: u32 = words(true);
 
-/// Bits that no field of a register has.
-const fn spare(register: &regs::Register) -> usize {
-    !register.mask() as usize
-}
-
 const fn words(writable: bool) -> u32 {
     let (mut mask, mut i) = (0, 0);
     while i < regs::GLOBAL.len() {
@@ -170,16 +165,16 @@ hdl_module! {
         one: Param<1, 32>,
         known_words: Param<{ KNOWN as usize }, 32>,
         writable_words: Param<{ WRITABLE as usize }, 32>,
-        spare_mode: Param<{ spare(&regs::MODE) }, 32>,
-        spare_ethertype: Param<{ spare(&regs::ETHERTYPE) }, 32>,
-        spare_threshold: Param<{ spare(&regs::THRESHOLD0) }, 32>,
-        spare_timeout: Param<{ spare(&regs::TIMEOUT0) }, 32>,
-        spare_unicast: Param<{ spare(&regs::UNICAST_ENTRY) }, 32>,
-        spare_unicast_index: Param<{ spare(&regs::UNICAST_COMMIT) }, 32>,
-        spare_multicast: Param<{ spare(&regs::MULTICAST_ENTRY) }, 32>,
-        spare_multicast_index: Param<{ spare(&regs::MULTICAST_COMMIT) }, 32>,
-        spare_select: Param<{ spare(&regs::STATISTICS_SELECT) }, 32>,
-        spare_control: Param<{ spare(&regs::PORT_CONTROL) }, 32>,
+        spare_mode: Param<{ regs::MODE.spare() as usize }, 32>,
+        spare_ethertype: Param<{ regs::ETHERTYPE.spare() as usize }, 32>,
+        spare_threshold: Param<{ regs::THRESHOLD0.spare() as usize }, 32>,
+        spare_timeout: Param<{ regs::TIMEOUT0.spare() as usize }, 32>,
+        spare_unicast: Param<{ regs::UNICAST_ENTRY.spare() as usize }, 32>,
+        spare_unicast_index: Param<{ regs::UNICAST_COMMIT.spare() as usize }, 32>,
+        spare_multicast: Param<{ regs::MULTICAST_ENTRY.spare() as usize }, 32>,
+        spare_multicast_index: Param<{ regs::MULTICAST_COMMIT.spare() as usize }, 32>,
+        spare_select: Param<{ regs::STATISTICS_SELECT.spare() as usize }, 32>,
+        spare_control: Param<{ regs::PORT_CONTROL.spare() as usize }, 32>,
         id: Param<{ regs::ID.reset as usize }, 32>,
         version: Param<{ regs::VERSION.reset as usize }, 32>,
         ethertype_reset: Param<{ regs::ETHERTYPE.reset as usize }, 16>,

@@ -42,7 +42,7 @@ pub const ARGS: u16 = 16;
 /// Value of the register `id`.
 pub const MAGIC: u32 = 0x5452_4e43;
 /// Value of the register `version`: major number above, minor below.
-pub const MAP_VERSION: u32 = 0x0001_0001;
+pub const MAP_VERSION: u32 = VERSION.reset;
 /// Windows of one-sided operations, in every size of the card: value of the register `windows`.
 pub const WINDOWS_ONE_SIDED: u32 = 256;
 
@@ -51,7 +51,7 @@ registers! {
     ID @ 0x000 ReadOnly reset 0x5452_4e43 "id" "`TRNC` in ASCII." {
         ID_VALUE "id" [0 +: 32] "0x54524e43.",
     }
-    VERSION @ 0x004 ReadOnly reset 0x0001_0001 "version" "Version of this map; a driver needs the same major number." {
+    VERSION @ 0x004 ReadOnly reset 0x0002_0000 "version" "Version of this map; a driver needs the same major number." {
         VERSION_MINOR "minor" [0 +: 16] "Raised by additions.",
         VERSION_MAJOR "major" [16 +: 16] "Raised by changes.",
     }

@@ -14,7 +14,7 @@ registers! {
     ID @ 0x000 ReadOnly reset 0x5452_5357 "id" "`TRSW` in ASCII." {
         ID_VALUE "id" [0 +: 32] "0x54525357.",
     }
-    VERSION @ 0x004 ReadOnly reset 0x0001_0000 "version" "Version of this register map; a driver needs the same major number." {
+    VERSION @ 0x004 ReadOnly reset 0x0002_0000 "version" "Version of this register map; a driver needs the same major number." {
         VERSION_MINOR "minor" [0 +: 16] "Raised by additions.",
         VERSION_MAJOR "major" [16 +: 16] "Raised by changes.",
     }

@@ -332,9 +332,12 @@ fn opening_refuses_other_devices_and_versions_and_names_both() {
         open(0, 7).unwrap(),
         "register id reads 0x00000007: not a Tributary card (0x54524e43)"
     );
-    let driver = MapVersion { major: 1, minor: 1 };
-    let text = format!("the card's register map has version 2.3, this driver knows {driver}");
-    assert_eq!(open(4, 0x2_0003), Some(text));
+    let driver = MapVersion { major: 2, minor: 0 };
+    for (word, version) in [(0x1_0001, "1.1"), (0x3_0003, "3.3")] {
+        let text =
+            format!("the card's register map has version {version}, this driver knows {driver}");
+        assert_eq!(open(4, word), Some(text));
+    }
     assert_eq!(
         open(8, 0).unwrap(),
         "the card has no extended unreliable datagrams"
