@@ -231,10 +231,13 @@ fn library(mpiexec: &Path) -> Result<Library> {
 fn provider() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let folder = program.parent().unwrap_or(Path::new("."));
-    let places = [folder.join(BUILT), folder.join("deps").join(BUILT)];
-    let found = places.iter().find(|place| place.exists());
-    let found = found.with_context(|| format!("no {BUILT} in {}", folder.display()))?;
-    Ok(found.clone())
+    provider_beside(folder).with_context(|| format!("no {BUILT} in {}", folder.display()))
+}
+
+/// Cargo builds it into `deps` together with this program; what lies beside the program may be of an earlier build of the workspace.
+fn provider_beside(folder: &Path) -> Option<PathBuf> {
+    let places = [folder.join("deps").join(BUILT), folder.join(BUILT)];
+    places.into_iter().find(|place| place.exists())
 }
 
 /// A folder that goes when it is not needed any more.
@@ -258,6 +261,19 @@ impl Drop for Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_provider_is_that_of_this_build() {
+        let folder = Folder::new().unwrap();
+        assert_eq!(provider_beside(&folder.0), None);
+        let beside = folder.0.join(BUILT);
+        std::fs::write(&beside, "").unwrap();
+        assert_eq!(provider_beside(&folder.0), Some(beside));
+        let built = folder.0.join("deps").join(BUILT);
+        std::fs::create_dir(folder.0.join("deps")).unwrap();
+        std::fs::write(&built, "").unwrap();
+        assert_eq!(provider_beside(&folder.0), Some(built));
+    }
 
     #[test]
     fn libraries_are_known_by_what_they_say() {
