@@ -258,6 +258,128 @@ int tributary_group_close(tributary_group *group, uint64_t timeout_ns, tributary
  * whole at all. Takes the old group, also when it fails. */
 int tributary_group_resume(tributary_group *group, tributary_group **resumed);
 
+/* Collectives: operations that all members of a communicator do together, through the switches where there is a tree for them, by
+ * messages where not. docs/collectives.md is the contract. Every member calls the same operations in the same order. A
+ * tributary_communicator is used from one thread at a time, communicators of one host from several.
+ */
+typedef struct tributary_host tributary_host;
+typedef struct tributary_communicator tributary_communicator;
+/* Who makes trees in the switches. */
+typedef struct tributary_trees tributary_trees;
+
+/* Operations. */
+#define TRIBUTARY_SUM 0
+#define TRIBUTARY_SUM_REPRODUCIBLE 1 /* of F64: the same bits whatever the order */
+#define TRIBUTARY_MIN 2
+#define TRIBUTARY_MAX 3
+#define TRIBUTARY_MINMAXLOC 4 /* of extremes */
+#define TRIBUTARY_AND 5
+#define TRIBUTARY_OR 6
+#define TRIBUTARY_XOR 7
+
+/* Types of elements. */
+#define TRIBUTARY_F64 0
+#define TRIBUTARY_F32 1
+#define TRIBUTARY_I64 2
+#define TRIBUTARY_U64 3
+#define TRIBUTARY_I32 4
+#define TRIBUTARY_F64_EXTREMES 5
+#define TRIBUTARY_I64_EXTREMES 6
+#define TRIBUTARY_BYTES 7
+
+typedef struct tributary_f64_extremes {
+    double min;
+    uint64_t min_at;
+    double max;
+    uint64_t max_at;
+} tributary_f64_extremes;
+
+typedef struct tributary_i64_extremes {
+    int64_t min;
+    uint64_t min_at;
+    int64_t max;
+    uint64_t max_at;
+} tributary_i64_extremes;
+
+/* What a rank did that ended the communicator. */
+#define TRIBUTARY_RANK_SILENT 1
+#define TRIBUTARY_RANK_UNREACHABLE 2
+#define TRIBUTARY_RANK_LEFT 3
+#define TRIBUTARY_RANK_MISMATCH 4 /* another operation, or another length */
+#define TRIBUTARY_RANK_DOUBTFUL 5 /* the network repeated its value */
+#define TRIBUTARY_RANK_STRANGE 6
+#define TRIBUTARY_RANK_BROKEN 7
+
+/* The same at all members. */
+typedef struct tributary_communicator_options {
+    uint64_t attempt_ns;   /* longest attempt through the engines: more than their timeouts together */
+    uint64_t roll_ns;      /* wait for answers when members are asked one by one */
+    uint64_t idle_ns;      /* a tree that was idle for longer is armed anew */
+    uint64_t ask_after_ns; /* a member that is waited for is asked whether it is there, and again each time */
+    uint64_t patience_ns;  /* how long calls that wait do so */
+    uint32_t questions;    /* without an answer, until it counts as failed */
+    uint8_t lanes;         /* values of an operation in the switches at once, 1 to 8 */
+} tributary_communicator_options;
+
+typedef struct tributary_collective_counters {
+    uint64_t in_switches;       /* operations through the switches */
+    uint64_t in_software;       /* operations by messages */
+    uint64_t alone;             /* operations of a member that is alone */
+    uint64_t completed_by_root; /* at rank 0: values of which its software combined more than one frame */
+    uint64_t again;             /* at rank 0: values that needed more than one attempt */
+    uint64_t new_trees;         /* trees that took the place of another one */
+    uint64_t no_tree;           /* times that a tree was wanted and there was none */
+} tributary_collective_counters;
+
+/* An operation that has ended. */
+typedef struct tributary_result {
+    uint64_t ticket;
+    void *payload; /* elements; NULL of a failure */
+    size_t count;
+    uint32_t rank; /* of a failure: who */
+    uint8_t kind;  /* type of the elements */
+    uint8_t code;  /* what the arithmetic reported: 0 nothing, see the result codes of docs/rules/reduction.md */
+    uint8_t why;   /* of a failure: what that rank did; else 0 */
+} tributary_result;
+
+/* Makes a fabric of model cards and switches from the text of a fabric file, with a manager; as many devices as it has endpoints,
+ * `room` at most. `trees` may be NULL. */
+int tributary_sim_fabric(const char *text, uint64_t seed, uint16_t room, tributary_device **devices, uint16_t *count, tributary_trees **trees);
+void tributary_trees_free(tributary_trees *trees);
+
+/* The job is the q_key of the configuration and the VNI. */
+int tributary_host_new(const tributary_card *card, const tributary_endpoint_config *config, uint16_t vni, tributary_host **host);
+void tributary_host_free(tributary_host *host);
+tributary_address tributary_host_address(const tributary_host *host);
+
+/* Fills in what most want. */
+void tributary_communicator_defaults(tributary_communicator_options *options);
+/* Ranks are places in the list. `trees` is asked by rank 0, and for parts; NULL: all goes by messages. It does not wait for the others. */
+int tributary_communicator_create(const tributary_host *host, uint64_t name, const tributary_address *members, uint32_t count, const tributary_trees *trees, const tributary_communicator_options *options, tributary_communicator **communicator);
+/* The member has left: an error at those who still wait for it. */
+void tributary_communicator_free(tributary_communicator *communicator);
+/* Called by all: when it returns 0, everyone has all results. Takes the communicator, also when it fails. */
+int tributary_communicator_close(tributary_communicator *communicator);
+/* `path`: 0 not known yet, 1 alone, 2 by messages, 3 through the switches. Each may be NULL. */
+int tributary_communicator_query(const tributary_communicator *communicator, uint32_t *rank, uint32_t *size, uint8_t *path);
+int tributary_communicator_counters(const tributary_communicator *communicator, tributary_collective_counters *counters);
+
+/* Post an operation on copies of `count` elements; `ticket` may be NULL. */
+int tributary_post_all_reduce(tributary_communicator *communicator, uint8_t operation, uint8_t kind, const void *data, size_t count, uint64_t *ticket);
+int tributary_post_reduce(tributary_communicator *communicator, uint32_t root, uint8_t operation, uint8_t kind, const void *data, size_t count, uint64_t *ticket);
+int tributary_post_reduce_scatter(tributary_communicator *communicator, uint8_t operation, uint8_t kind, const void *data, size_t count, uint64_t *ticket);
+int tributary_post_all_gather(tributary_communicator *communicator, uint8_t kind, const void *data, size_t count, uint64_t *ticket);
+int tributary_post_broadcast(tributary_communicator *communicator, uint32_t root, const void *bytes, size_t length, uint64_t *ticket);
+int tributary_post_barrier(tributary_communicator *communicator, uint64_t *ticket);
+/* Works. Returns 1 with the oldest operation that has ended, well or not, 0 without. */
+int tributary_communicator_poll(tributary_communicator *communicator, tributary_result *result);
+/* Waits for an operation. Returns 1 when it has ended, well or not; -1 if the time is over, and it goes on. */
+int tributary_communicator_wait(tributary_communicator *communicator, uint64_t ticket, tributary_result *result);
+/* Frees the elements. */
+void tributary_result_free(tributary_result *result);
+/* Waits for all; the part of this member's color, ordered by key, then rank. Color UINT32_MAX: none, and `part` is NULL. */
+int tributary_communicator_split(tributary_communicator *communicator, uint32_t color, uint32_t key, tributary_communicator **part);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 //!
 //! Handles are boxes. Every pointer that C gives is checked for null; beyond that, C keeps what the header says.
 
+mod collective;
 mod endpoint;
 mod memory;
 mod multicast;
@@ -16,6 +17,7 @@ use tributary_host_driver::{Context, Counter, Options};
 use tributary_sim::card::{NetworkConfig, SimDevice, network};
 use tributary_sim::link::LinkConfig;
 
+pub use collective::*;
 pub use endpoint::*;
 pub use memory::*;
 pub use multicast::*;

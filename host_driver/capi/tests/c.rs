@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tributary_c::{
-    Address, COMPLETED, Completion, Config, DELIVERED, Event, GroupMessage, GroupSettings,
-    GroupVerdict, OneSidedSettings, REMOTE_ATOMIC, REMOTE_READ, REMOTE_WRITE, RemoteMemory, SHAPES,
-    SimConfig, WindowGrant, why_code,
+    Address, COMPLETED, CollectiveResult, CommunicatorCounters, CommunicatorSettings, Completion,
+    Config, DELIVERED, Event, GroupMessage, GroupSettings, GroupVerdict, OPERATIONS,
+    OneSidedSettings, REMOTE_ATOMIC, REMOTE_READ, REMOTE_WRITE, RemoteMemory, SHAPES, SimConfig,
+    TYPES, WindowGrant, why_code,
 };
 use tributary_host_driver::WorkCompletionStatus;
+use tributary_host_driver::collective::{Operation, Why as Reason};
 use tributary_host_driver::multicast::{Algorithm, Why};
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
@@ -68,6 +70,15 @@ fn mb_11_mb_13_mb_14_the_example_sends_to_all_and_goes_on_without_one() {
     );
 }
 
+#[test]
+fn cl_05_cl_08_the_example_reduces_in_the_switches_and_names_who_is_gone() {
+    let source = Path::new(CRATE).join("examples/reduce.c");
+    assert_eq!(
+        run(&source, "reduce"),
+        "4 members, 3 operations in the switches; rank 2 is gone\n"
+    );
+}
+
 /// Names and numbers of parameters of functions, sorted. `open` begins a function, the list of parameters follows.
 fn functions(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
@@ -108,8 +119,16 @@ fn the_header_declares_every_function_and_no_other() {
         };
         declared += part;
     }
-    let files =
-        ["lib", "endpoint", "memory", "multicast", "onesided"].map(|name| format!("src/{name}.rs"));
+    let files = [
+        "lib",
+        "collective",
+        "collective/operations",
+        "endpoint",
+        "memory",
+        "multicast",
+        "onesided",
+    ]
+    .map(|name| format!("src/{name}.rs"));
     let sources = files.map(|file| read(&file)).concat();
     let exported: String = sources
         .split("#[unsafe(no_mangle)]")
@@ -118,7 +137,7 @@ fn the_header_declares_every_function_and_no_other() {
         .collect();
     let expected = functions(&exported);
     assert_eq!(functions(&declared), expected);
-    assert_eq!(expected.len(), 45);
+    assert_eq!(expected.len(), 66);
 }
 
 #[test]
@@ -149,6 +168,34 @@ fn structures_and_constants_are_those_of_the_library() {
     });
     structure!("group_message" GroupMessage { payload length number });
     structure!("group_verdict" GroupVerdict { messages suspect success why });
+    structure!("communicator_options" CommunicatorSettings {
+        attempt_ns roll_ns idle_ns ask_after_ns patience_ns questions lanes
+    });
+    structure!("collective_counters" CommunicatorCounters {
+        in_switches in_software alone completed_by_root again new_trees no_tree
+    });
+    structure!("result" CollectiveResult { ticket payload count rank kind code why });
+    for (number, operation) in OPERATIONS.iter().enumerate() {
+        let name = match operation {
+            Operation::SumReproducible => "SUM_REPRODUCIBLE".to_owned(),
+            other => format!("{other:?}").to_uppercase(),
+        };
+        same(format!("TRIBUTARY_{name}"), number);
+    }
+    for (number, (name, _)) in TYPES.iter().enumerate() {
+        same(format!("TRIBUTARY_{name}"), number);
+    }
+    for (name, why) in [
+        ("SILENT", Reason::Silent),
+        ("UNREACHABLE", Reason::Unreachable),
+        ("LEFT", Reason::Left),
+        ("MISMATCH", Reason::Mismatch),
+        ("DOUBTFUL", Reason::Doubtful),
+        ("STRANGE", Reason::Strange),
+        ("BROKEN", Reason::Broken),
+    ] {
+        same(format!("TRIBUTARY_RANK_{name}"), why.code().into());
+    }
     for (number, shape) in SHAPES.into_iter().enumerate() {
         let name = match shape {
             Algorithm::Sequential => "SEQUENTIAL",
@@ -221,6 +268,22 @@ fn null_and_nonsense_are_errors_with_a_text() {
         assert_eq!(no_seat, -1);
         assert_eq!(tributary_c::tributary_group_is_open(null()), -1);
         tributary_c::tributary_group_free(null_mut());
+        let nobody = tributary_c::tributary_post_barrier(null_mut(), null_mut());
+        assert_eq!(nobody, -1);
+        assert_eq!(tributary_c::tributary_communicator_close(null_mut()), -1);
+        tributary_c::tributary_communicator_free(null_mut());
+        tributary_c::tributary_result_free(null_mut());
+        let (mut devices, mut count) = ([null_mut(); 1], 0);
+        let text = c"[[endpoint]]\nname = \"a\"\n";
+        let fabric = tributary_c::tributary_sim_fabric(
+            text.as_ptr(),
+            1,
+            1,
+            devices.as_mut_ptr(),
+            &raw mut count,
+            null_mut(),
+        );
+        assert_eq!(fabric, -1);
         tributary_c::tributary_seat_free(null_mut());
         tributary_c::tributary_group_message_free(null_mut());
         let bad = SimConfig {

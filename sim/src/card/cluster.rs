@@ -26,11 +26,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, ensure};
+use tributary_fabric::control::Control;
 use tributary_protocol::card::model::{CardModel, ModelConfig};
 
 use super::world::{Place, World};
 use super::{CLOCK_NS, Node, SimDevice};
-use crate::fabric::Simulator;
+use crate::fabric::{Fabric, Simulator};
+
+/// Step of time of a cluster with a manager: 13 clocks.
+const MANAGED_SLOT_NS: u64 = 13 * CLOCK_NS;
 
 /// Cards of a fabric.
 #[derive(Clone)]
@@ -106,6 +110,19 @@ impl Cluster {
         });
         let cards = cards.collect::<Result<_>>()?;
         Self::new(simulator, cards, 1 << card.vectors_log, slot_ns)
+    }
+
+    /// The same, and a manager that has programmed the switches: model cards and switches of a fabric, ready for traffic.
+    ///
+    /// # Errors
+    /// A fabric that cannot be, or that the manager cannot program.
+    pub fn managed(fabric: Fabric, seed: u64) -> Result<(Self, Arc<Mutex<Control>>)> {
+        let plan = fabric.plan()?;
+        let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
+        let mut simulator = Simulator::new(fabric, seed)?;
+        let control = Control::start(plan.network, nodes, &mut simulator)?;
+        let cluster = Self::of_models(simulator, ModelConfig::default(), MANAGED_SLOT_NS)?;
+        Ok((cluster, Arc::new(Mutex::new(control))))
     }
 
     /// The cards, by endpoint.
