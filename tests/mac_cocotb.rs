@@ -1,0 +1,23 @@
+//! `mac_gmii` against the GMII of cocotbext-eth, which nobody here wrote. The tests are in `tests/cocotb/mac_gmii.py`.
+//!
+//! Skipped where cocotb is not installed (`cargo xtask tools` does it). Long form, 10,000 frames each way:
+//!
+//! ```sh
+//! TRIBUTARY_FRAMES=10000 cargo test --release --workspace --test mac_cocotb -- --nocapture
+//! ```
+
+#[path = "common/cocotb.rs"]
+mod cocotb;
+mod common;
+
+use cocotb::Cocotb;
+
+#[test]
+fn mac_agrees_with_the_gmii_models_of_cocotbext_eth() {
+    let Some(cocotb) = Cocotb::find() else { return };
+    let bench = cocotb.bench("mac_gmii_bench.v");
+    let sources = cocotb.generate("mac_gmii", &[]);
+    let (passed, output) = cocotb.run("mac_gmii_bench", "mac_gmii", &sources, &[bench]);
+    assert!(passed, "{output}");
+    assert!(output.contains("3 tests, 0 failed"), "{output}");
+}
