@@ -2,6 +2,7 @@
 //!
 //! Widths are const generics, so a size on offer is an instantiation here.
 
+use crate::board::Repeater;
 use crate::bulk::BulkSend;
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
@@ -48,8 +49,17 @@ pub const PRESETS: &[Preset] = &[
         ],
     },
     Preset {
-        name: "ecp5-versa",
-        purpose: "Lattice ECP5-5G, open flow",
+        name: "versa-45f",
+        purpose: "ECP5-5G Versa (LFE5UM5G-45F), open flow; each block fits by itself",
+        blocks: &[
+            ("card", &[("Q", 16), ("R", 32), ("F", 64)]),
+            ("mac_gmii", &[]),
+            ("repeater", &[("C", 22)]),
+        ],
+    },
+    Preset {
+        name: "ecp5-85f",
+        purpose: "Lattice ECP5 85F, open flow; each block fits by itself",
         blocks: &[
             ("card", &[("Q", 64), ("R", 256), ("F", 1024)]),
             ("red_lane", &[]),
@@ -313,6 +323,17 @@ macro_rules! rings {
     };
 }
 
+/// Repeaters with PHYs whose reset takes 2^C clocks; delays of their pads are RX and TX steps.
+macro_rules! repeaters {
+    ($($rx:literal, $tx:literal, $c:literal);+) => {
+        vec![$(Choice {
+            block: "repeater",
+            sizes: vec![("RX", $rx), ("TX", $tx), ("C", $c)],
+            build: build::<Repeater<$rx, $tx, $c>>,
+        }),+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -355,6 +376,8 @@ pub fn choices() -> Vec<Choice> {
         64 x 256 x 1024,
         1024 x 4096 x 4096
     ]);
+    // The PHYs of the ECP5-5G Versa delay both clocks themselves. The short reset is for simulation.
+    all.extend(repeaters![0, 0, 8; 0, 0, 22]);
     all.push(Choice {
         block: "dma_read",
         sizes: vec![],

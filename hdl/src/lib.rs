@@ -2,6 +2,7 @@
 //! portable Verilog-2001.
 
 pub mod blocks;
+pub mod board;
 pub mod bulk;
 pub mod bus;
 pub mod card;

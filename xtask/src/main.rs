@@ -1,5 +1,6 @@
 //! Developer commands of Tributary: `cargo xtask tools | test | check | conformance | mutate | same | judge`.
 
+mod board;
 mod check;
 mod conformance;
 mod judge;
@@ -40,6 +41,11 @@ enum Task {
         /// Passed on to `cargo test --workspace`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Bitstreams for boards, by open tools.
+    Board {
+        #[command(subcommand)]
+        task: board::Task,
     },
     /// Check one block: write and lint its Verilog, run its tests, compare its synthesis with docs/performance.md.
     Check {
@@ -98,6 +104,7 @@ fn run(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Test { arguments } => test::run(&arguments),
+        Task::Board { task } => board::run(&task),
         Task::Check { block, options } => check::run(&block, &options),
         Task::Conformance { check } => conformance::run(check),
         Task::Mutate { blocks, options } => mutate::run(&blocks, options),

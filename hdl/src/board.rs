@@ -1,0 +1,17 @@
+//! What stands between the cores and the pads of a board.
+
+mod ddr;
+mod frame_store;
+mod line_port;
+mod mdio;
+mod phy_setup;
+mod repeater;
+mod rgmii;
+
+pub use ddr::{Ecp5DdrIn, Ecp5DdrOut};
+pub use frame_store::FrameStore;
+pub use line_port::LinePort;
+pub use mdio::{Mdio, MdioFrame};
+pub use phy_setup::PhySetup;
+pub use repeater::Repeater;
+pub use rgmii::RgmiiEcp5;

@@ -1,0 +1,261 @@
+//! `cargo xtask board`: bitstreams for boards with an ECP5, by open tools alone.
+//!
+//! A board is a folder of `constraints/`: `board.toml` (what is generated, the device, the clocks), `top.v` (what stands
+//! between the generated block and the pads), `pins.lpf` (pins and their clocks). Everything is built in
+//! `target/board/NAME`.
+
+mod description;
+mod timing;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+
+use crate::process::{run_loudly, run_quietly, shown};
+use crate::{tools, workspace};
+use description::Board;
+
+/// What is done.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Task {
+    /// The boards there are.
+    List,
+    /// Make a bitstream: Verilog, Yosys, nextpnr, a verdict for each clock, ecppack.
+    Build {
+        /// The board, as `list` names it.
+        board: String,
+        /// Seed of the placement.
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// The program `tributary` that writes the Verilog; otherwise `cargo run --release`.
+        #[arg(long, value_name = "PROGRAM")]
+        generator: Option<PathBuf>,
+    },
+    /// Load the bitstream into the board with openFPGALoader.
+    Load {
+        /// The board, as `list` names it.
+        board: String,
+    },
+}
+
+/// Does it.
+pub fn run(task: &Task) -> Result<()> {
+    match task {
+        Task::List => list(),
+        Task::Build {
+            board,
+            seed,
+            generator,
+        } => build(board, *seed, generator.as_deref()),
+        Task::Load { board } => load(board),
+    }
+}
+
+fn list() -> Result<()> {
+    for name in description::names()? {
+        let board = Board::read(&name)?;
+        println!(
+            "{name:<12} {}: {} on {} in {}, speed grade {}",
+            board.name, board.block, board.device, board.package, board.speed
+        );
+    }
+    Ok(())
+}
+
+/// The folder in which a board is built.
+fn folder(name: &str) -> PathBuf {
+    workspace::root().join("target/board").join(name)
+}
+
+fn build(name: &str, seed: u32, generator: Option<&Path>) -> Result<()> {
+    let board = Board::read(name)?;
+    tools::install(false)?;
+    let start = Instant::now();
+    let dir = folder(name);
+    if dir.exists() {
+        fs::remove_dir_all(&dir).with_context(|| format!("cannot remove {}", dir.display()))?;
+    }
+    let rtl = dir.join("rtl");
+    fs::create_dir_all(&rtl).with_context(|| format!("cannot create {}", rtl.display()))?;
+    let mut gen_command = match generator {
+        Some(program) => Command::new(program),
+        None => {
+            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            cargo
+                .current_dir(workspace::root())
+                .args(["run", "--release", "--quiet", "--"]);
+            cargo
+        }
+    };
+    gen_command
+        .args(["gen", "--block", &board.block])
+        .args(board.set.iter().flat_map(|size| ["--set", size]))
+        .arg("--out")
+        .arg(&rtl);
+    run_quietly(&mut gen_command)?;
+    let sources = gather(&dir, &rtl, name)?;
+    let code = user_code(&dir, &sources, &board, seed)?;
+
+    step(&start, "yosys");
+    let script = format!(
+        "read_verilog -D TRIBUTARY_ECP5 {}; synth_ecp5 -top {}; check -assert; write_json netlist.json",
+        sources.join(" "),
+        board.top
+    );
+    tool(&dir, "yosys", &["-q", "-l", "yosys.log", "-p", &script])?;
+
+    step(&start, "nextpnr");
+    let seed = seed.to_string();
+    let speed = board.speed.to_string();
+    let device = format!("--{}", board.device);
+    let place = [
+        &device,
+        "--package",
+        &board.package,
+        "--speed",
+        &speed,
+        "--lpf",
+        "pins.lpf",
+        "--seed",
+        &seed,
+        "--json",
+        "netlist.json",
+        "--textcfg",
+        "board.config",
+        "--report",
+        "report.json",
+        "--log",
+        "nextpnr.log",
+        "--timing-allow-fail",
+        "--quiet",
+    ];
+    tool(&dir, "nextpnr-ecp5", &place)?;
+    let verdict = timing::verdict(&dir.join("report.json"), &board.clocks)?;
+    print!("{verdict}");
+    if !verdict.met() {
+        bail!(
+            "no bitstream of {name} with seed {seed}: its clocks are not met; try another --seed"
+        );
+    }
+
+    step(&start, "ecppack");
+    // It takes no other base.
+    let decimal = code.to_string();
+    let arguments = [
+        "--compress",
+        "--usercode",
+        &decimal,
+        "--input",
+        "board.config",
+        "--bit",
+        "board.bit",
+    ];
+    tool(&dir, "ecppack", &arguments)?;
+    let bitstream = dir.join("board.bit");
+    let bytes =
+        fs::read(&bitstream).with_context(|| format!("ecppack left no {}", bitstream.display()))?;
+    println!(
+        "{}: {} bytes, USERCODE 0x{code:08x}, SHA-256 {}; {} s",
+        workspace::shown(&bitstream),
+        bytes.len(),
+        hex(&Sha256::digest(&bytes)),
+        start.elapsed().as_secs()
+    );
+    Ok(())
+}
+
+fn step(start: &Instant, what: &str) {
+    eprintln!("{what} ({} s)", start.elapsed().as_secs());
+}
+
+/// Copies what was generated, and the board's own files, into one folder: the tools see nothing outside of it.
+fn gather(dir: &Path, rtl: &Path, name: &str) -> Result<Vec<String>> {
+    let mut sources = vec![];
+    let entries = fs::read_dir(rtl).with_context(|| format!("cannot read {}", rtl.display()))?;
+    for block in entries {
+        let block = block?.path();
+        let list = block.join("files.f");
+        let list =
+            fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
+        for file in list.lines() {
+            copy(&block.join(file), &dir.join(file))?;
+            sources.push(file.to_owned());
+        }
+    }
+    let own = description::folder(name);
+    for file in ["top.v", "pins.lpf"] {
+        copy(&own.join(file), &dir.join(file))?;
+    }
+    sources.push("top.v".to_owned());
+    Ok(sources)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+/// The first 32 bits of a hash of all that the bitstream is made from: sources, pins, device, seed, versions of the tools.
+fn user_code(dir: &Path, sources: &[String], board: &Board, seed: u32) -> Result<u32> {
+    let mut hash = Sha256::new();
+    let files = sources.iter().map(String::as_str).chain(["pins.lpf"]);
+    for file in files {
+        let text = fs::read(dir.join(file)).with_context(|| format!("cannot read {file}"))?;
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    }
+    let stamp = workspace::tools_dir().join("stamp");
+    hash.update(fs::read(&stamp).with_context(|| format!("cannot read {}", stamp.display()))?);
+    hash.update(format!(
+        "{} {} {} {seed}",
+        board.device, board.package, board.speed
+    ));
+    let hash = hash.finalize();
+    Ok(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn tool(dir: &Path, name: &str, arguments: &[&str]) -> Result<()> {
+    let program = workspace::tools_dir().join("bin").join(name);
+    run_quietly(Command::new(program).current_dir(dir).args(arguments))?;
+    Ok(())
+}
+
+fn load(name: &str) -> Result<()> {
+    let board = Board::read(name)?;
+    let bitstream = folder(name).join("board.bit");
+    if !bitstream.is_file() {
+        bail!(
+            "there is no {}; `cargo xtask board build {name}` makes it",
+            workspace::shown(&bitstream)
+        );
+    }
+    if let Some(hint) = &board.before_loading {
+        println!("{hint}");
+    }
+    let mut command = Command::new("openFPGALoader");
+    command
+        .current_dir(workspace::root())
+        .args(&board.loader)
+        .arg(workspace::shown(&bitstream));
+    let installed = Command::new("openFPGALoader")
+        .arg("--Version")
+        .output()
+        .is_ok();
+    if !installed {
+        bail!(
+            "openFPGALoader is not installed; where it is, run `{}`",
+            shown(&command)
+        );
+    }
+    run_loudly(&mut command)
+}

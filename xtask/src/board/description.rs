@@ -1,0 +1,72 @@
+//! `board.toml`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::workspace;
+
+/// A board, and what is built for it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Its name for people.
+    pub name: String,
+    /// The block that `top.v` instantiates, as `tributary gen` names it.
+    pub block: String,
+    /// Its sizes, as `--set` takes them.
+    pub set: Vec<String>,
+    /// The device, as nextpnr's option names it.
+    pub device: String,
+    /// The package, as nextpnr names it.
+    pub package: String,
+    /// Speed grade.
+    pub speed: u32,
+    /// The module of `top.v`.
+    pub top: String,
+    /// Frequencies that must be met, MHz, one for each clock of the design.
+    pub clocks: Vec<f64>,
+    /// Arguments of openFPGALoader in front of the bitstream.
+    pub loader: Vec<String>,
+    /// What is to be done on the board before it can be loaded.
+    pub before_loading: Option<String>,
+}
+
+/// The folder of a board.
+pub fn folder(name: &str) -> PathBuf {
+    workspace::root().join("constraints").join(name)
+}
+
+/// The boards there are, by name.
+pub fn names() -> Result<Vec<String>> {
+    let all = workspace::root().join("constraints");
+    let entries =
+        fs::read_dir(&all).with_context(|| format!("cannot read {}", workspace::shown(&all)))?;
+    let mut names = vec![];
+    for entry in entries {
+        let path = entry?.path();
+        if path.join("board.toml").is_file()
+            && let Some(name) = path.file_name()
+        {
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+impl Board {
+    /// The board of this name.
+    pub fn read(name: &str) -> Result<Self> {
+        let names = names()?;
+        if !names.iter().any(|known| known == name) {
+            bail!("there is no board `{name}`; there are {}", names.join(", "));
+        }
+        let path = folder(name).join("board.toml");
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", workspace::shown(&path)))?;
+        toml::from_str(&text).with_context(|| format!("in {}", workspace::shown(&path)))
+    }
+}

@@ -1,0 +1,61 @@
+//! The whole flow to a bitstream, for every board. Needs the pinned tools and the program `tributary`, which
+//! `cargo test --workspace` builds beside xtask.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn xtask(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn every_board_has_a_bitstream_with_all_clocks_met() {
+    let list = xtask(&["board", "list"]);
+    let list = text(&list.stdout);
+    let boards: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(boards.contains(&"versa"), "{list}");
+    let generator = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name("tributary");
+    assert!(generator.is_file(), "{} is not built", generator.display());
+    for board in boards {
+        let built = xtask(&[
+            "board",
+            "build",
+            board,
+            "--generator",
+            generator.to_str().unwrap(),
+        ]);
+        let said = text(&built.stdout);
+        assert!(built.status.success(), "{said}{}", text(&built.stderr));
+        assert!(said.contains(" met ") && !said.contains("NOT"), "{said}");
+        let bitstream = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../target/board")
+            .join(board)
+            .join("board.bit");
+        assert!(
+            std::fs::metadata(bitstream).unwrap().len() > 50_000,
+            "{said}"
+        );
+        println!("{said}");
+    }
+}
+
+#[test]
+fn boards_that_are_not_there_are_named_with_those_that_are() {
+    let none = xtask(&["board", "build", "nexys"]);
+    assert!(!none.status.success());
+    let error = text(&none.stderr);
+    assert!(
+        error.contains("there is no board `nexys`; there are versa"),
+        "{error}"
+    );
+}
