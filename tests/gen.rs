@@ -138,7 +138,12 @@ fn check_of_every_preset_finds_a_preset_that_is_no_more_and_one_that_is_not_ther
         serde_json::json!(["gone"])
     );
     let missing = report["differences"]["missing"].as_array().unwrap();
-    for file in ["sim/files.f", "ecp5-versa/files.f", "au50/files.f"] {
+    for file in [
+        "sim/files.f",
+        "versa-45f/files.f",
+        "ecp5-85f/files.f",
+        "au50/files.f",
+    ] {
         assert!(missing.contains(&file.into()), "{file}");
     }
 }
@@ -181,11 +186,11 @@ fn what_is_not_on_offer_is_a_wrong_call_that_names_what_is() {
     for (arguments, message) in [
         (
             &["gen", "--preset", "u280"][..],
-            "there is no preset `u280`; there are sim, ecp5-versa, au50",
+            "there is no preset `u280`; there are sim, versa-45f, ecp5-85f, au50",
         ),
         (
             &["gen", "--block", "rx_window"],
-            "there is no block `rx_window`; there are bulk_send, card, dma_read, dma_write, mac_gmii, mb_generator, mb_ring, red_engine, red_flt_sum, red_lane, red_switch, rw_accept, rw_window, switch, switch_core",
+            "there is no block `rx_window`; there are bulk_send, card, dma_read, dma_write, mac_gmii, mb_generator, red_engine, red_flt_sum, red_lane, red_switch, repeater, rw_accept, rw_window, switch, switch_core",
         ),
         (
             &["gen", "--block", "rw_window", "--set", "W=100"],

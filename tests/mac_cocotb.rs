@@ -1,4 +1,5 @@
-//! `mac_gmii` against the GMII of cocotbext-eth, which nobody here wrote. The tests are in `tests/cocotb/mac_gmii.py`.
+//! `mac_gmii` against the GMII of cocotbext-eth, which nobody here wrote, and the repeater of boards against its RGMII.
+//! The tests are in `tests/cocotb/mac_gmii.py` and `repeater.py`.
 //!
 //! Skipped where cocotb is not installed (`cargo xtask tools` does it). Long form, 10,000 frames each way:
 //!
@@ -18,6 +19,16 @@ fn mac_agrees_with_the_gmii_models_of_cocotbext_eth() {
     let bench = cocotb.bench("mac_gmii_bench.v");
     let sources = cocotb.generate("mac_gmii", &[]);
     let (passed, output) = cocotb.run("mac_gmii_bench", "mac_gmii", &sources, &[bench]);
+    assert!(passed, "{output}");
+    assert!(output.contains("3 tests, 0 failed"), "{output}");
+}
+
+#[test]
+fn repeater_sets_phys_up_and_passes_frames_between_the_rgmii_models_of_cocotbext_eth() {
+    let Some(cocotb) = Cocotb::find() else { return };
+    let bench = cocotb.bench("repeater_bench.v");
+    let sources = cocotb.generate("repeater", &["C=8"]);
+    let (passed, output) = cocotb.run("repeater_bench", "repeater", &sources, &[bench]);
     assert!(passed, "{output}");
     assert!(output.contains("3 tests, 0 failed"), "{output}");
 }

@@ -8,6 +8,7 @@ use emit_support::cosim::assert_same_quickly;
 use emit_support::{tools, word};
 use rand::RngExt;
 use tributary_hdl::blocks::*;
+use tributary_hdl::board::{FrameStore, Mdio, Repeater};
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::mac::{MacGmii, MacGuard, MacReceive, MacTransmit};
 
@@ -84,6 +85,54 @@ fn mac_receive_runs_as_in_rust() {
 fn the_mac_has_no_messages_and_synthesises() {
     let design = emit_block(&mut MacGmii::default()).unwrap();
     let dir = tools::scratch("mac_gmii_lint");
+    tools::assert_no_messages(&design, &dir);
+    tools::assert_synthesises(&design, &dir);
+}
+
+/// Frames, good and bad, through a memory of 16 words that fills up.
+#[test]
+fn frame_store_runs_as_in_rust() {
+    assert_same_quickly(
+        "frame_store_runs_as_in_rust",
+        FrameStore::<4, 5>::default(),
+        3000,
+        |b, rng| {
+            b.s_axis_rx.tvalid.next = rng.random_range(0..4) > 0;
+            b.s_axis_rx.tdata.next = word(rng);
+            b.s_axis_rx.tkeep.next = word(rng);
+            b.s_axis_rx.tlast.next = rng.random_range(0..5) == 0;
+            b.s_axis_rx.tuser.next = rng.random_range(0..6) == 0;
+            b.m_axis_tx.tready.next = rng.random_range(0..3) > 0;
+            b.rst.next = rng.random_range(0..500) == 0;
+        },
+        |b, level| b.clk.next = level.into(),
+    );
+}
+
+#[test]
+fn mdio_runs_as_in_rust() {
+    assert_same_quickly(
+        "mdio_runs_as_in_rust",
+        Mdio::default(),
+        20_000,
+        |b, rng| {
+            b.s_valid.next = rng.random_range(0..8) > 0;
+            b.s_read.next = rng.random();
+            b.s_phy.next = word(rng);
+            b.s_at.next = word(rng);
+            b.s_data.next = word(rng);
+            b.mdio_i.next = rng.random();
+            b.rst.next = rng.random_range(0..9000) == 0;
+        },
+        |b, level| b.clk.next = level.into(),
+    );
+}
+
+/// Every block of the repeater together: no message of any tool, and both flows take it.
+#[test]
+fn the_repeater_has_no_messages_and_synthesises() {
+    let design = emit_block(&mut Repeater::<0, 0, 8>::default()).unwrap();
+    let dir = tools::scratch("repeater_lint");
     tools::assert_no_messages(&design, &dir);
     tools::assert_synthesises(&design, &dir);
 }

@@ -6,8 +6,8 @@ hdl_module! {
     /// W pads that bring two bits a clock, each behind a delay of DELAY steps of 25 ps. With TRIBUTARY_ECP5 defined these
     /// are the cells DELAYG and IDDRX1F; otherwise a model of them, without the delay.
     /// Latency: what stood at the pads at a rising edge, and at the falling one behind it, is at rise and fall from the
-    /// next rising edge but one on.
-    #[module("ecp5_ddr_in")]
+    /// next rising edge on.
+    #[module("ddr_pads_in")]
     pub struct Ecp5DdrIn<const W: usize, const DELAY: usize> {
         /// Clock that comes with the bits.
         pub clk: Signal<In, Clock>,
@@ -57,7 +57,7 @@ hdl_module! {
     /// W pads that give two bits a clock, each through a delay of DELAY steps of 25 ps. With TRIBUTARY_ECP5 defined these
     /// are the cells ODDRX1F and DELAYG; otherwise a model of them, without the delay.
     /// Latency: rise and fall of a rising edge are at the pads in the first and in the second half of the clock behind it.
-    #[module("ecp5_ddr_out")]
+    #[module("ddr_pads_out")]
     pub struct Ecp5DdrOut<const W: usize, const DELAY: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,

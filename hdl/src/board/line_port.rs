@@ -9,7 +9,7 @@ use crate::prelude::*;
 hdl_module! {
     /// A port of 1 Gb/s of a board with an ECP5 and a PHY 88E1512: pads of RGMII and MDIO on one side, AXI4-Stream of
     /// 64 bits on the other. The PHY is set up first (phy_setup); the MAC is held in reset until its clock may be relied on.
-    /// Pads have the delays RX and TX of rgmii_ecp5; 2^C clocks are the reset of the PHY.
+    /// Pads have the delays RX and TX of rgmii_pads; 2^C clocks are the reset of the PHY.
     /// Frames of up to 9,018 bytes without FCS are good.
     #[module("line_port_rx{RX}_tx{TX}_c{C}")]
     pub struct LinePort<const RX: usize, const TX: usize, const C: usize> {

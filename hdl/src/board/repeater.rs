@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Repeater between two PHYs 88E1512 at an ECP5: what comes whole and good at one leaves at the other, store and
-    /// forward, up to 16 KB waiting each way. Pads of both have the delays RX and TX of rgmii_ecp5; 2^C clocks are the
+    /// forward, up to 16 KB waiting each way. Pads of both have the delays RX and TX of rgmii_pads; 2^C clocks are the
     /// reset of the PHYs, and about as long an LED is lit after an event that it shows.
     #[module("repeater_rx{RX}_tx{TX}_c{C}")]
     pub struct Repeater<const RX: usize, const TX: usize, const C: usize> {

@@ -6,9 +6,9 @@ use crate::prelude::*;
 hdl_module! {
     /// RGMII at pads of an ECP5, 1 Gb/s. The bits that come are delayed by RX steps of 25 ps, the clock that is sent by TX;
     /// both are 0 where the PHY delays its clocks.
-    /// Latency: 2 clocks from the pads to the GMII, half of one to the pads. Between frames the PHY says how its line is:
+    /// Latency: 1 clock from the pads to the GMII and 1 to the pads. Between frames the PHY says how its line is:
     /// status keeps that.
-    #[module("rgmii_ecp5_rx{RX}_tx{TX}")]
+    #[module("rgmii_pads_rx{RX}_tx{TX}")]
     pub struct RgmiiEcp5<const RX: usize, const TX: usize> {
         /// Clock of what comes, from the PHY; that of gmii_rx.
         pub rgmii_rxc: Signal<In, Clock>,
