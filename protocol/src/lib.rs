@@ -10,6 +10,7 @@
 //! * [`multicast`]: block schedules of reliable multicast.
 //! * [`card`]: what host software sees of the card: registers, commands, descriptors.
 //! * [`pcie`]: PCI Express TLPs, and the rules of a requester.
+//! * [`tlp_link`]: TLPs in Ethernet frames, for boards without PCI Express.
 //! * [`roce`]: the Ethernet/IPv4/UDP/BTH frame around the messages of every protocol of the card, and its ICRC.
 
 #[macro_use]
@@ -26,4 +27,5 @@ pub mod pcie;
 pub mod red;
 pub mod roce;
 pub mod rw;
+pub mod tlp_link;
 pub mod xud;
