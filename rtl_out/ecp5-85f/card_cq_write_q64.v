@@ -118,7 +118,7 @@ module card_cq_write_q64 (
     reg        offered;
     wire       go;
     // 1 a work request, 2 a receive request with a message, 3 a receive request with a
-    // notification.
+    // notification; 4 a reduction frame, whose fields are others.
     wire [7:0] entry_of;
     wire       out_done;
 

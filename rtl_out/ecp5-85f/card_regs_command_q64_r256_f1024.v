@@ -114,12 +114,13 @@ module card_regs_command_q64_r256_f1024 (
     localparam [2:0] RECEIVES        = 3'd2;
     localparam [2:0] SENDS           = 3'd3;
     localparam [2:0] ERROR           = 3'd4;
-    localparam [31:0] SHAPE          = 32'h71ffff0;
     localparam [31:0] ABOVE_16       = 32'hffff0000;
     localparam [31:0] ABOVE_24       = 32'hff000000;
+    localparam [31:0] SPARE_SHAPE    = 32'hf8e0000f;
+    localparam [31:0] SPARE_REGION   = 32'hfffff000;
+    localparam [31:0] SPARE_STATE    = 32'hfffffff8;
     localparam [31:0] BELOW_64       = 32'd63;
     localparam [47:0] KEEP           = 48'hfffffffffff8;  // All of word 0 but the state.
-    localparam [31:0] ABOVE_3        = 32'hfffffff8;
     localparam [15:0] REACH          = 16'h7fff;  // Most epochs accepted, less 1.
     localparam [4:0] STATE_CLEAR     = 5'd0;
     localparam [4:0] STATE_IDLE      = 5'd1;
@@ -585,7 +586,7 @@ module card_regs_command_q64_r256_f1024 (
                         oldest_next = next_epoch_reg;
                         says_next = 1'b1;
                         said0_next = {16'd0, next_epoch_reg};
-                        word0_next = {domain_reg, first_reg & SHAPE} | {45'd0, INIT};
+                        word0_next = {domain_reg, first_reg} | {45'd0, INIT};
                         state_next = STATE_GATHER;
                     end
                 end
@@ -946,14 +947,23 @@ module card_regs_command_q64_r256_f1024 (
                 | (is_open_reg & ((step_reg == 4'd1) | (step_reg == 4'd3)))) begin
             forbidden_reg <= ABOVE_16;
         end
-        if ((is_create_reg & (step_reg == 4'd3)) | (is_open_reg & (step_reg == 4'd2))) begin
+        if ((is_create_reg & (step_reg == 4'd3))
+                | (is_open_reg & ((step_reg == 4'd0) | (step_reg == 4'd2)))) begin
             forbidden_reg <= ABOVE_24;
         end
         if (is_create_reg & ((step_reg == 4'd4) | (step_reg == 4'd6) | (step_reg == 4'd8))) begin
             forbidden_reg <= BELOW_64;
         end
-        if (is_modify_reg & (step_reg == 4'd0)) begin
-            forbidden_reg <= ABOVE_3;
+        if (step_reg == 4'd0) begin
+            if (is_create_reg) begin
+                forbidden_reg <= SPARE_SHAPE;
+            end
+            if (is_set_reg) begin
+                forbidden_reg <= SPARE_REGION;
+            end
+            if (is_modify_reg) begin
+                forbidden_reg <= SPARE_STATE;
+            end
         end
         // What was fetched for the command before is none of it.
         if (!fetching_reg) begin

@@ -3,16 +3,17 @@
 // Registers of the card: BAR0, commands, doorbells, counters and interrupts.
 // BAR0 has 2^(LQ+13) bytes, 2^17 at least: of an address only the bits within that count.
 // Writes act 3 clocks after they come, one a clock, and must be of whole 32-bit words; those
-// without any byte do nothing. What else does nothing is counted as bad_write, but a command
-// or an argument while a command runs is ignored. A doorbell page of no queue pair counts as
-// bad_doorbell. Reads are answered after 7 clocks, always, and see all writes in front.
+// without any byte do nothing. A one in a bit that no field of a register of the card has refuses
+// the write. What does nothing is counted as bad_write, but a command or an argument while a
+// command runs is ignored. A doorbell page of no queue pair counts as bad_doorbell. Reads are
+// answered after 7 clocks, always, and see all writes in front.
 // rst, flr, and a 1 written to control.reset raise m_reset for 48 clocks: registers, commands,
 // interrupts and counters start anew, after rst epochs too, and writes are lost. status.busy stays
 // high until the tables of all blocks have been cleared too and s_left has been low; reads go on
 // being answered. The other blocks of the card are to be reset by m_reset, this one is not.
-// cfg_mtu is at most 4,096, whatever the register holds.
+// cfg_mtu is 256 to 4,096 and cfg_timeout_unit 4 at least, whatever the registers hold.
 // Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
-// LQ at most 11, LR and LF at most 17.
+// LQ at most 10, LR and LF at most 17.
 //
 // Sizes: q = 64, r = 256, f = 1024.
 //
@@ -116,7 +117,7 @@ module card_regs_q64_r256_f1024 (
     // Configuration
     output wire        cfg_enable,         // Frames are received and sent.
     output wire [15:0] cfg_node,           // Who this card is.
-    output wire [12:0] cfg_mtu,            // Largest payload of a packet.
+    output reg  [12:0] cfg_mtu,            // Largest payload of a packet.
     output wire [15:0] cfg_timeout_unit,   // Clocks in 4.096 us.
     output wire [15:0] cfg_moderation,     // Fewest clocks between two interrupts of a vector.
 
@@ -159,26 +160,34 @@ module card_regs_q64_r256_f1024 (
     localparam [9:0] AT_RECEIVE          = 10'd2;
     localparam [9:0] AT_COMPLETE         = 10'd4;
     localparam [9:0] AT_ARM              = 10'd6;
+    localparam [31:0] SPARE_CONTROL      = 32'hfffffffc;
+    localparam [31:0] SPARE_NODE         = 32'hffff0000;
+    localparam [31:0] SPARE_MTU          = 32'hffffe000;
+    localparam [31:0] SPARE_TIMEOUT_UNIT = 32'hffff0000;
+    localparam [31:0] SPARE_MODERATION   = 32'hffff0000;
+    localparam [31:0] SPARE_SELECT       = 32'hffffff00;
     localparam [31:0] ID                 = 32'h54524e43;
-    localparam [31:0] VERSION            = 32'h10001;
+    localparam [31:0] VERSION            = 32'h20000;
     localparam [31:0] FEATURES           = 32'd3;
     localparam [31:0] WINDOWS            = 32'd256;
     localparam [15:0] NODE_RESET         = 16'd0;
     localparam [12:0] MTU_RESET          = 13'd4096;
+    localparam [12:0] MTU_LEAST          = 13'd256;
+    localparam [15:0] TIMEOUT_UNIT_LEAST = 16'd4;
     localparam [15:0] TIMEOUT_UNIT_RESET = 16'd512;
     localparam [15:0] MODERATION_RESET   = 16'd0;
     localparam [7:0] SELECT_RESET        = 8'd0;
 
     // Registers
-    reg  [5:0]  resets_reg;          // Clocks for which the card is still reset.
+    reg  [5:0]  resets_reg;                // Clocks for which the card is still reset.
     reg         resetting_reg;
-    reg         settling_reg;        // TLPs of before it are still there.
-    reg         hard_reg;            // The latest reset was rst.
-    reg         w1_valid_reg;        // A write, 1 clock old.
+    reg         settling_reg;              // TLPs of before it are still there.
+    reg         hard_reg;                  // The latest reset was rst.
+    reg         w1_valid_reg;              // A write, 1 clock old.
     reg  [21:0] w1_addr_reg;
     reg  [31:0] w1_data_reg;
     reg  [3:0]  w1_strb_reg;
-    reg         w2_valid_reg;        // 2 clocks old: of whole words; what it writes to.
+    reg         w2_valid_reg;              // 2 clocks old: of whole words; what it writes to.
     reg  [31:0] w2_data_reg;
     reg         w2_whole_reg;
     reg  [9:0]  w2_word_reg;
@@ -190,9 +199,15 @@ module card_regs_q64_r256_f1024 (
     reg         w2_there_reg;
     reg  [1:0]  w2_kind_reg;
     reg  [5:0]  w2_pair_reg;
-    reg         starts_reg;          // A command begins, a clock late.
+    reg         w2_fits_control_reg;       // The word has no one where these registers have no field.
+    reg         w2_fits_node_reg;
+    reg         w2_fits_mtu_reg;
+    reg         w2_fits_timeout_unit_reg;
+    reg         w2_fits_moderation_reg;
+    reg         w2_fits_select_reg;
+    reg         starts_reg;                // A command begins, a clock late.
     reg  [31:0] start_data_reg;
-    reg         enable_reg;          // The registers.
+    reg         enable_reg;                // The registers.
     reg  [15:0] node_reg;
     reg  [12:0] mtu_reg;
     reg  [15:0] timeout_unit_reg;
@@ -203,12 +218,12 @@ module card_regs_q64_r256_f1024 (
     reg  [5:0]  door_pair_reg;
     reg  [1:0]  door_kind_reg;
     reg  [15:0] door_index_reg;
-    reg         bad_write_reg;       // Events of this block.
+    reg         bad_write_reg;             // Events of this block.
     reg         bad_door_reg;
-    reg         bad_door_waits_reg;  // One that came with one from outside.
-    reg  [21:0] rd_addr_reg;         // A read: its offset; bit i: it came i + 1 clocks ago.
+    reg         bad_door_waits_reg;        // One that came with one from outside.
+    reg  [21:0] rd_addr_reg;               // A read: its offset; bit i: it came i + 1 clocks ago.
     reg  [6:0]  rd_age_reg;
-    reg  [16:0] hit_reg;             // What it reads, one-hot; the halves of a counter.
+    reg  [16:0] hit_reg;                   // What it reads, one-hot; the halves of a counter.
     reg         hit_low_reg;
     reg         hit_high_reg;
     reg  [31:0] value_reg;
@@ -393,20 +408,20 @@ module card_regs_q64_r256_f1024 (
         starts_next = 1'b0;
         selected_next = 1'b0;
         if (global_sig) begin
-            if (w2_word_reg == AT_CONTROL) begin
+            if ((w2_word_reg == AT_CONTROL) & w2_fits_control_reg) begin
                 known = 1'b1;
                 enable_next = w2_data_reg[0];
                 resets_card = w2_data_reg[1];
             end
-            if (w2_word_reg == AT_NODE) begin
+            if ((w2_word_reg == AT_NODE) & w2_fits_node_reg) begin
                 known = 1'b1;
                 node_next = w2_data_reg[15:0];
             end
-            if (w2_word_reg == AT_MTU) begin
+            if ((w2_word_reg == AT_MTU) & w2_fits_mtu_reg) begin
                 known = 1'b1;
                 mtu_next = w2_data_reg[12:0];
             end
-            if (w2_word_reg == AT_TIMEOUT_UNIT) begin
+            if ((w2_word_reg == AT_TIMEOUT_UNIT) & w2_fits_timeout_unit_reg) begin
                 known = 1'b1;
                 timeout_unit_next = w2_data_reg[15:0];
             end
@@ -414,11 +429,11 @@ module card_regs_q64_r256_f1024 (
                 known = 1'b1;
                 starts_next = 1'b1;
             end
-            if (w2_word_reg == AT_MODERATION) begin
+            if ((w2_word_reg == AT_MODERATION) & w2_fits_moderation_reg) begin
                 known = 1'b1;
                 moderation_next = w2_data_reg[15:0];
             end
-            if (w2_word_reg == AT_SELECT) begin
+            if ((w2_word_reg == AT_SELECT) & w2_fits_select_reg) begin
                 known = 1'b1;
                 select_next = w2_data_reg[7:0];
                 selected_next = 1'b1;
@@ -432,8 +447,18 @@ module card_regs_q64_r256_f1024 (
     assign db_index = door_index_reg;
     assign cfg_enable = enable_reg;
     assign cfg_node = node_reg;
-    assign cfg_mtu = mtu_reg[12] ? MTU_RESET : mtu_reg;
-    assign cfg_timeout_unit = timeout_unit_reg;
+
+    always @(*) begin
+        cfg_mtu = mtu_reg;
+        if (mtu_reg[12]) begin
+            cfg_mtu = MTU_RESET;
+        end
+        if (!(|mtu_reg[12:8])) begin
+            cfg_mtu = MTU_LEAST;
+        end
+    end
+
+    assign cfg_timeout_unit = !(|timeout_unit_reg[15:2]) ? TIMEOUT_UNIT_LEAST : timeout_unit_reg;
     assign cfg_moderation = moderation_reg;
     // Reset.
     assign m_reset = resetting_reg;
@@ -475,6 +500,12 @@ module card_regs_q64_r256_f1024 (
         w2_there_reg = 1'b0;
         w2_kind_reg = 2'd0;
         w2_pair_reg = 6'd0;
+        w2_fits_control_reg = 1'b0;
+        w2_fits_node_reg = 1'b0;
+        w2_fits_mtu_reg = 1'b0;
+        w2_fits_timeout_unit_reg = 1'b0;
+        w2_fits_moderation_reg = 1'b0;
+        w2_fits_select_reg = 1'b0;
         starts_reg = 1'b0;
         start_data_reg = 32'd0;
         enable_reg = 1'b0;
@@ -538,6 +569,12 @@ module card_regs_q64_r256_f1024 (
 
         w2_pair_reg <= w1_pair[5:0];
         w2_there_reg <= !(|{6'd0, w1_pair[11:6]});
+        w2_fits_control_reg <= !(|(w1_data_reg & SPARE_CONTROL));
+        w2_fits_node_reg <= !(|(w1_data_reg & SPARE_NODE));
+        w2_fits_mtu_reg <= !(|(w1_data_reg & SPARE_MTU));
+        w2_fits_timeout_unit_reg <= !(|(w1_data_reg & SPARE_TIMEOUT_UNIT));
+        w2_fits_moderation_reg <= !(|(w1_data_reg & SPARE_MODERATION));
+        w2_fits_select_reg <= !(|(w1_data_reg & SPARE_SELECT));
         start_data_reg <= w2_data_reg;
         door_reg <= acts & w2_door_reg & w2_there_reg;
         door_pair_reg <= w2_pair_reg;

@@ -81,7 +81,7 @@ module card_send_entry_q64 (
 );
 
     // Constants
-    localparam [4:0] HEAD_MAX        = 5'd16;  // Longest head.
+    localparam [7:0] HEAD_MAX        = 8'd16;  // Longest head.
     localparam [7:0] SEND            = 8'd1;  // Opcodes.
     localparam [7:0] WRITE           = 8'd2;
     localparam [7:0] READ            = 8'd3;
@@ -108,7 +108,7 @@ module card_send_entry_q64 (
     // takes any that is at hand.
     reg  [7:0]  field_reg;
     reg  [7:0]  opcode_reg;             // Stage 4: the fields.
-    reg  [4:0]  head_len_reg;
+    reg  [7:0]  head_len_reg;
     reg  [12:0] length_reg;
     reg         long_reg;               // The length has more bits.
     reg  [63:0] wr_id_reg;
@@ -163,7 +163,7 @@ module card_send_entry_q64 (
     wire        direct;                 // The word that comes is the next one.
     reg  [63:0] word;
     wire [7:0]  entry_opcode;           // What the word says, if it is of that field. See opcodes of work requests.
-    wire [4:0]  entry_head_len;         // Bytes of the head, 0 to 16; 16 of a one-sided request.
+    wire [7:0]  entry_head_len;         // Bytes of the head, 0 to 16; 16 of a one-sided request.
     // Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1
     // to the MTU less 16; of an atomic 16; of bulk requests any.
     wire [31:0] entry_length;
@@ -182,7 +182,7 @@ module card_send_entry_q64 (
     reg         unread;
     // Stages 5 and 6: bytes; too many; version and flags, or opcode, without a meaning; outcome so
     // far.
-    wire [4:0]  in_front;
+    wire [7:0]  in_front;
     wire        ready;
     reg         allowed_now;
     wire        pass;
@@ -280,7 +280,7 @@ module card_send_entry_q64 (
     end
 
     assign entry_opcode = word[7:0];
-    assign entry_head_len = word[20:16];
+    assign entry_head_len = word[23:16];
     assign entry_length = word[63:32];
     assign entry_lkey = word[31:0];
     assign entry_version_flags = word[39:32];
@@ -352,7 +352,8 @@ module card_send_entry_q64 (
     assign m_epoch = epoch_reg;
     assign m_msn = msn_reg;
     assign m_head = {head_1_reg, head_0_reg};
-    assign m_head_len = head_len_reg;
+    // More than 5 bits are refused, and not sent.
+    assign m_head_len = head_len_reg[4:0];
 
     // Clocked logic
     initial begin
@@ -367,7 +368,7 @@ module card_send_entry_q64 (
         valid_2_reg = 1'b0;
         field_reg = 8'd0;
         opcode_reg = 8'd0;
-        head_len_reg = 5'd0;
+        head_len_reg = 8'd0;
         length_reg = 13'd0;
         long_reg = 1'b0;
         wr_id_reg = 64'd0;
@@ -460,7 +461,7 @@ module card_send_entry_q64 (
             failed_reg <= unread;
         end
 
-        bytes_reg <= {1'b0, length_reg} + {9'd0, in_front};
+        bytes_reg <= {1'b0, length_reg} + {6'd0, in_front};
         too_long_reg <= long_reg | (head_len_reg > HEAD_MAX) | (bytes_reg > {1'b0, cfg_mtu});
         reads_reg <= opcode_reg == READ;
         atomic_reg <= opcode_reg == CHANGE;

@@ -143,6 +143,7 @@ event_queue_w22_d64.v
 event_queue_w6_d16.v
 ../lib/rw_counts_d16.v
 rw_window_w256_r64.v
+../lib/mux_one_hot_w32_n10.v
 ../lib/mux_one_hot_w32_n32.v
 ../lib/mux_one_hot_w32_n4.v
 switch_regs_n4_u1024_t512.v

@@ -3,8 +3,8 @@
 // Registers of the switch on AXI4-Lite, 32 bits each; one access at a time, about 6 clocks each,
 // and up to 40 for a write to statistics_select, which takes a copy of a counter.
 // Address and data of a write come in any order. Bytes without strobe keep what they were, or count
-// as 0 where there is nothing to keep. What is not there, cannot be written or lies beyond a table
-// is answered SLVERR, without effect.
+// as 0 where there is nothing to keep. What is not there, cannot be written, has a one in a bit
+// without a field or lies beyond a table is answered SLVERR, without effect.
 // An answer that is not taken is held with a copy of what was read: registers and counters may
 // change meanwhile. An access of the same kind waits until it is taken, one of the other kind does
 // not.
@@ -93,21 +93,31 @@ module switch_regs_n4_u1024_t512 (
 );
 
     // Constants
-    localparam [31:0] N                = 32'd4;
-    localparam [3:0] PORT_ONE          = 4'd1;
-    localparam [31:0] ONE              = 32'd1;
-    localparam [31:0] KNOWN_WORDS      = 32'h70f3f737;
-    localparam [31:0] WRITABLE_WORDS   = 32'h10f3f730;
-    localparam [31:0] ID               = 32'h54525357;
-    localparam [31:0] VERSION          = 32'h10000;
-    localparam [15:0] ETHERTYPE_RESET  = 16'h88b5;
-    localparam [19:0] THRESHOLD0_RESET = 20'd8;
-    localparam [19:0] THRESHOLD1_RESET = 20'd64;
-    localparam [19:0] THRESHOLD2_RESET = 20'd512;
-    localparam [23:0] TIMEOUT0_RESET   = 24'd25;
-    localparam [23:0] TIMEOUT1_RESET   = 24'd50;
-    localparam [23:0] TIMEOUT2_RESET   = 24'd75;
-    localparam [23:0] TIMEOUT3_RESET   = 24'd100;
+    localparam [31:0] N                     = 32'd4;
+    localparam [3:0] PORT_ONE               = 4'd1;
+    localparam [31:0] ONE                   = 32'd1;
+    localparam [31:0] KNOWN_WORDS           = 32'h70f3f737;
+    localparam [31:0] WRITABLE_WORDS        = 32'h10f3f730;
+    localparam [31:0] SPARE_MODE            = 32'hfffffffe;
+    localparam [31:0] SPARE_ETHERTYPE       = 32'hffff0000;
+    localparam [31:0] SPARE_THRESHOLD       = 32'hfff00000;
+    localparam [31:0] SPARE_TIMEOUT         = 32'hff000000;
+    localparam [31:0] SPARE_UNICAST         = 32'hfffffec0;
+    localparam [31:0] SPARE_UNICAST_INDEX   = 32'hfff00000;
+    localparam [31:0] SPARE_MULTICAST       = 32'h7c000000;
+    localparam [31:0] SPARE_MULTICAST_INDEX = 32'hffffe000;
+    localparam [31:0] SPARE_SELECT          = 32'hffffc000;
+    localparam [31:0] SPARE_CONTROL         = 32'hfffffffc;
+    localparam [31:0] ID                    = 32'h54525357;
+    localparam [31:0] VERSION               = 32'h20000;
+    localparam [15:0] ETHERTYPE_RESET       = 16'h88b5;
+    localparam [19:0] THRESHOLD0_RESET      = 20'd8;
+    localparam [19:0] THRESHOLD1_RESET      = 20'd64;
+    localparam [19:0] THRESHOLD2_RESET      = 20'd512;
+    localparam [23:0] TIMEOUT0_RESET        = 24'd25;
+    localparam [23:0] TIMEOUT1_RESET        = 24'd50;
+    localparam [23:0] TIMEOUT2_RESET        = 24'd75;
+    localparam [23:0] TIMEOUT3_RESET        = 24'd100;
 
     // Registers
     reg         aw_full_reg;         // What has been taken from the bus.
@@ -131,6 +141,7 @@ module switch_regs_n4_u1024_t512 (
     reg         hit_address_reg;
     reg  [31:0] value_reg;           // What the register holds; the access can be made.
     reg         known_reg;
+    reg  [31:0] spare_reg;           // Bits that must be 0 in it.
     reg  [31:0] fresh_reg;
     reg         good_reg;
     reg  [3:0]  enabled_reg;         // The registers.
@@ -221,11 +232,30 @@ module switch_regs_n4_u1024_t512 (
     reg  [19:0] mc_index_next;
     reg         wiped_next;
     reg  [19:0] wipe_next;
+    wire [9:0]  spares_sel;           // A bit per word, at most one set.
+    wire [31:0] spares_m;             // The chosen one.
     wire [31:0] globals_s_2;          // Words.
     wire [31:0] globals_m;            // The chosen one.
     wire [31:0] addresses_m;          // The chosen one.
     wire [3:0]  counts_sel;           // A bit per word, at most one set.
     wire [31:0] counts_m;             // The chosen one.
+
+    mux_one_hot_w32_n10 spares (
+        .sel (spares_sel),
+        // Bits that no field of it has; registers that are not named here have fields everywhere,
+        // or cannot be written.
+        .s_0 (SPARE_MODE),
+        .s_1 (SPARE_ETHERTYPE),
+        .s_2 (SPARE_THRESHOLD),
+        .s_3 (SPARE_TIMEOUT),
+        .s_4 (SPARE_UNICAST),
+        .s_5 (SPARE_UNICAST_INDEX),
+        .s_6 (SPARE_MULTICAST),
+        .s_7 (SPARE_MULTICAST_INDEX),
+        .s_8 (SPARE_SELECT),
+        .s_9 (SPARE_CONTROL),
+        .m   (spares_m)
+    );
 
     mux_one_hot_w32_n32 globals (
         .sel  (hit_reg),
@@ -476,6 +506,18 @@ module switch_regs_n4_u1024_t512 (
     assign can_write = aw_full_reg & w_full_reg & !b_valid_reg & wiped_reg;
     assign can_read = ar_full_reg & !r_valid_reg & wiped_reg;
     assign globals_s_2 = N | 32'd2048 | 32'ha0000 | 32'h9000000;
+    assign spares_sel = {
+        (|port_reg) & hit_control_reg,
+        hit_reg[28],
+        hit_reg[23],
+        hit_reg[22],
+        hit_reg[17],
+        hit_reg[16],
+        hit_reg[12] | hit_reg[13] | hit_reg[14] | hit_reg[15],
+        hit_reg[8] | hit_reg[9] | hit_reg[10],
+        hit_reg[5],
+        hit_reg[4]
+    };
 
     always @(*) begin
         // Step 3: the word to write; whether an index lies in its table.
@@ -506,7 +548,8 @@ module switch_regs_n4_u1024_t512 (
 
     assign mask = {mask_high, mask_low};
     // Step 4: it is written.
-    assign beyond = (hit_reg[17] & ({10'd0, fresh_reg[19:10]} != 20'd0))
+    assign beyond = (|(fresh_reg & spare_reg))
+        | (hit_reg[17] & ({10'd0, fresh_reg[19:10]} != 20'd0))
         | (hit_reg[23] & ({9'd0, fresh_reg[12:9]} != 13'd0));
     assign cfg_address_0 = address_0_reg;
     assign cfg_address_1 = address_1_reg;
@@ -574,6 +617,7 @@ module switch_regs_n4_u1024_t512 (
         hit_address_reg = 1'b0;
         value_reg = 32'd0;
         known_reg = 1'b0;
+        spare_reg = 32'd0;
         fresh_reg = 32'd0;
         good_reg = 1'b0;
         enabled_reg = 4'd0;
@@ -638,6 +682,7 @@ module switch_regs_n4_u1024_t512 (
             | (!writes_reg & (|(hit_reg & KNOWN_WORDS)))
             | (writes_reg & (|(hit_reg & WRITABLE_WORDS)));
 
+        spare_reg <= spares_m;
         fresh_reg <= (value_reg & ~mask) | (w_data_reg & mask);
 
         if (go & hit_address_reg & port_reg[0]) begin
