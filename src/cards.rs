@@ -1,18 +1,25 @@
 //! Simulated cards for the commands that need some.
 
-use anyhow::{Error, Result};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Error, Result};
 use clap::Args;
 use clap::error::ErrorKind;
+use tributary_fabric::control::Control;
 use tributary_host_driver::BulkTuning;
+use tributary_host_driver::collective::remote::TREES_SOCKET;
 use tributary_protocol::card::model::ModelConfig;
+use tributary_protocol::red::regs::{TIMEOUT0, TIMEOUT1, TIMEOUT2, TIMEOUT3};
 use tributary_sim::card::{
-    CLOCK_NS, CardSizes, Cluster, NetworkConfig, Node, RtlNode, SimDevice, network, network_rtl,
+    CLOCK_NS, CardSizes, Cluster, ClusterTrees, NetworkConfig, Node, RtlNode, SimDevice,
+    TreeServer, network, network_rtl, serve_trees,
 };
 use tributary_sim::fabric::Simulator;
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcie::Config;
 
-use crate::sim::{Engine, probability};
+use crate::sim::{Engine, fabric, probability, simulator};
 
 /// Slots of links, ns.
 pub const SLOT_NS: u64 = 104;
@@ -20,6 +27,10 @@ pub const SLOT_NS: u64 = 104;
 pub const AROUND_PAYLOAD: f64 = 90.0;
 /// Rate of a port of the model, Gb/s.
 const MODEL_GBPS: f64 = 100.0;
+
+/// Timeout of the engines, in units of 1,024 clocks: 205 ms of simulated time. Processes are late by what their machine makes of them,
+/// not by what the fabric does.
+const PATIENT_UNITS: u32 = 25_000;
 
 /// Arguments that say how frames travel between cards.
 #[derive(Args)]
@@ -104,6 +115,43 @@ pub fn cards(
         ..Config::default()
     };
     network_rtl(&config, CardSizes::default(), root)
+}
+
+/// Cards at the endpoints of a fabric file and, where it has switches, the manager that has programmed them.
+pub struct OfFabric {
+    pub cluster: Cluster,
+    pub control: Option<Arc<Mutex<Control>>>,
+}
+
+impl OfFabric {
+    pub fn new(path: &Path, engine: Engine, seed: u64) -> Result<Self> {
+        let fabric = fabric(Some(path), None)?;
+        let mut simulator = simulator(fabric.clone(), engine, seed, false)?;
+        let mut control = None;
+        if !fabric.switches.is_empty() {
+            let plan = fabric.plan().with_context(|| path.display().to_string())?;
+            let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
+            control = Some(Control::start(plan.network, nodes, &mut simulator)?);
+            for switch in 0..fabric.switches.len() {
+                for timeout in [TIMEOUT0, TIMEOUT1, TIMEOUT2, TIMEOUT3] {
+                    simulator.write_register(switch, timeout.offset, PATIENT_UNITS)?;
+                }
+            }
+        }
+        Ok(Self {
+            cluster: cluster(engine, simulator, seed)?,
+            control: control.map(|control| Arc::new(Mutex::new(control))),
+        })
+    }
+
+    /// Answers processes that ask for trees, in the folder of the cards' sockets; nothing without switches.
+    pub fn serve_trees(&self, folder: &Path) -> Result<Option<TreeServer>> {
+        let served = self.control.as_ref().map(|control| {
+            let trees = ClusterTrees::shared(&self.cluster, control, 0);
+            serve_trees(trees, &folder.join(TREES_SOCKET))
+        });
+        Ok(served.transpose()?)
+    }
 }
 
 /// Cards at the endpoints of a fabric.

@@ -1,21 +1,27 @@
 //! `tributary mpi`: an MPI program, unchanged, over simulated cards.
 
+use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use serde::Serialize;
-use tributary_sim::card::serve;
+use tributary_sim::card::{SimDevice, serve};
 
 use crate::Verdict;
-use crate::cards::{Network, SLOT_NS, cards};
+use crate::cards::{Network, OfFabric, SLOT_NS, cards, usage};
 use crate::sim::Engine;
 
 /// The provider as cargo builds it, and as libfabric looks for it.
-const BUILT: &str = "libtributary_fi.so";
+const PROVIDER: &str = "libtributary_fi.so";
 const LOADED: &str = "libtributary-fi.so";
+/// What is loaded before the MPI library.
+const PRELOADED: &str = "libtributary_pmpi.so";
+/// Names of files of its figures begin so.
+const REDUCTIONS: &str = "reductions-";
 
 /// Arguments of `tributary mpi`.
 #[derive(clap::Args)]
@@ -23,6 +29,20 @@ pub struct Arguments {
     /// Processes, each with a card of its own.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     ranks: u16,
+    /// Fabric (TOML) whose first endpoints are the ranks' cards; its cables, not the options of links, say how frames travel.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["loss", "dup", "reorder", "round_trip"])]
+    fabric: Option<PathBuf>,
+    /// Who does small reductions, barriers and broadcasts over a fabric with switches.
+    #[arg(
+        long,
+        value_name = "WHO",
+        default_value = "switches",
+        requires = "fabric"
+    )]
+    reductions: Reductions,
+    /// Sums of floating-point numbers in the switches have the same bits whatever the number of ranks and their order.
+    #[arg(long, requires = "fabric")]
+    reproducible: bool,
     #[command(flatten)]
     network: Network,
     /// The program that starts MPI programs.
@@ -34,6 +54,15 @@ pub struct Arguments {
     /// The MPI program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<String>,
+}
+
+/// Who reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Reductions {
+    /// The engines of the switches, as far as they can.
+    Switches,
+    /// The MPI library, by messages.
+    Library,
 }
 
 /// An MPI library, as far as it must be told where to send.
@@ -94,6 +123,20 @@ impl Library {
         }
     }
 
+    /// Arguments of mpiexec that load a library into every rank, if the library of reductions has been tried with this MPI.
+    fn preload(self, library: &Path) -> Option<Vec<OsString>> {
+        if self != Self::OpenMpi4 {
+            return None;
+        }
+        let mut value = OsString::from("LD_PRELOAD=");
+        value.push(library);
+        if let Some(before) = std::env::var_os("LD_PRELOAD") {
+            value.push(":");
+            value.push(before);
+        }
+        Some(vec!["-x".into(), value])
+    }
+
     fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self {
             // The programs of a container run as root.
@@ -130,15 +173,77 @@ struct Summary {
     /// Packets that were sent again.
     resent: u64,
     frames: u64,
-    frames_lost: u64,
+    /// On the links; nobody counts them on the cables of a fabric.
+    frames_lost: Option<u64>,
+    /// Nothing if the library does them all.
+    reductions: Option<Figures>,
+}
+
+/// Reductions, barriers and broadcasts of all ranks: each counts once at each rank.
+#[derive(Serialize)]
+struct Figures {
+    /// Through the switches.
+    in_switches: u64,
+    /// Begun in the switches, ended by messages of the driver.
+    by_messages: u64,
+    /// Left to the MPI library.
+    by_library: u64,
+    /// Frames' worth of values that the root's software completed, because an engine had no descriptor or did not wait so long.
+    completed_by_root: u64,
+    /// The same that needed another attempt.
+    again: u64,
+}
+
+/// What carries the ranks' messages.
+struct World {
+    cards: Vec<(u16, SimDevice)>,
+    fabric: Option<OfFabric>,
+}
+
+impl World {
+    fn new(arguments: &Arguments) -> Result<Self> {
+        let ranks = arguments.ranks;
+        let Some(path) = &arguments.fabric else {
+            let cards = cards(Engine::Model, ranks, [SLOT_NS; 2], &arguments.network)?;
+            return Ok(Self {
+                cards: (0..).zip(cards).collect(),
+                fabric: None,
+            });
+        };
+        let fabric = OfFabric::new(path, Engine::Model, arguments.network.seed)?;
+        let nodes = fabric.cluster.nodes().iter().copied();
+        let cards = nodes.zip(fabric.cluster.devices().iter().cloned());
+        let cards: Vec<_> = cards.take(ranks.into()).collect();
+        if cards.len() < ranks.into() {
+            return Err(usage(format!(
+                "{ranks} ranks, but {} has {} endpoints: a rank needs a card",
+                path.display(),
+                cards.len()
+            )));
+        }
+        Ok(Self {
+            cards,
+            fabric: Some(fabric),
+        })
+    }
+
+    /// Frames on the way, and those that were lost on links.
+    fn frames(&self) -> Result<(u64, Option<u64>)> {
+        if let Some(fabric) = &self.fabric {
+            let frames = fabric.cluster.with(|simulator| simulator.frames());
+            return Ok((frames.context("the fabric is gone")?, None));
+        }
+        let links = || self.cards.iter().flat_map(|(_, card)| card.link_stats());
+        let lost = links().map(|link| link.lost).sum();
+        Ok((links().map(|link| link.sent).sum(), Some(lost)))
+    }
 }
 
 /// Makes the cards, runs the program, says what went over them.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let library = library(&arguments.mpiexec)?;
-    let provider = provider()?;
-    let count = arguments.ranks;
-    let cards = cards(Engine::Model, count, [SLOT_NS; 2], &arguments.network)?;
+    let provider = built(PROVIDER)?;
+    let world = World::new(arguments)?;
     let folder = Folder::new()?;
     std::os::unix::fs::symlink(&provider, folder.0.join(LOADED))
         .context("cannot name the provider")?;
@@ -146,45 +251,59 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let figures = folder.0.join("figures");
     std::fs::create_dir(&sockets)?;
     std::fs::create_dir(&figures)?;
-    let paths = (0..count).map(|node| sockets.join(node.to_string()));
-    let served = serve(cards.iter().cloned().zip(paths).collect())?;
+    let places = world.cards.iter().cloned();
+    let places = places.map(|(node, card)| (card, sockets.join(node.to_string())));
+    let served = serve(places.collect())?;
+    let trees = world
+        .fabric
+        .as_ref()
+        .map(|fabric| fabric.serve_trees(&sockets));
+    let trees = trees.transpose()?.flatten();
+    let preload = match (&trees, arguments.reductions) {
+        (Some(_), Reductions::Switches) => library.preload(&built(PRELOADED)?),
+        _ => None,
+    };
+    let in_switches = preload.is_some();
+    let reproducible = if arguments.reproducible { "1" } else { "0" };
     let status = Command::new(&arguments.mpiexec)
-        .args(["-n", &count.to_string()])
+        .args(["-n", &arguments.ranks.to_string()])
         .args(library.arguments())
+        .args(preload.unwrap_or_default())
         .args(&arguments.program)
         .envs(library.variables().iter().copied())
         .env("FI_PROVIDER_PATH", &folder.0)
         .env("TRIBUTARY_SOCKETS", &sockets)
         .env("TRIBUTARY_STATISTICS", &figures)
+        .env("TRIBUTARY_REPRODUCIBLE", reproducible)
         .status()
         .with_context(|| format!("cannot run {}", arguments.mpiexec.display()))?;
-    let [messages, bytes, long_messages, resent] = statistics(&figures)?;
-    let links = || {
-        cards
-            .iter()
-            .flat_map(tributary_sim::card::SimDevice::link_stats)
-    };
+    let [messages, bytes, long_messages, resent] = sums(&figures, false)?;
+    let [switched, by_messages, by_library, completed_by_root, again] = sums(&figures, true)?;
+    drop((trees, served));
+    let (frames, frames_lost) = world.frames()?;
     let summary = Summary {
         library,
-        ranks: count,
+        ranks: arguments.ranks,
         exit_code: status.code().unwrap_or(128 + status.signal().unwrap_or(0)),
         messages,
         bytes,
         long_messages,
         resent,
-        frames: links().map(|link| link.sent).sum(),
-        frames_lost: links().map(|link| link.lost).sum(),
+        frames,
+        frames_lost,
+        reductions: in_switches.then_some(Figures {
+            in_switches: switched,
+            by_messages,
+            by_library,
+            completed_by_root,
+            again,
+        }),
     };
-    drop(served);
     let mut out = std::io::stdout();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string(&summary)?)?;
     } else {
-        writeln!(
-            out,
-            "{count} ranks over model cards: {messages} messages of {bytes} bytes, {long_messages} of them long; {} frames, {} lost, {resent} packets sent again",
-            summary.frames, summary.frames_lost,
-        )?;
+        summary.print(&mut out)?;
     }
     Ok(if status.success() {
         Verdict::Good
@@ -193,11 +312,42 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     })
 }
 
-/// The sums of what endpoints left when they were closed; one that died has left nothing.
-fn statistics(folder: &Path) -> Result<[u64; 4]> {
-    let mut sums = [0; 4];
+impl Summary {
+    fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        write!(
+            out,
+            "{} ranks over model cards: {} messages of {} bytes, {} of them long; {} frames, ",
+            self.ranks, self.messages, self.bytes, self.long_messages, self.frames,
+        )?;
+        if let Some(lost) = self.frames_lost {
+            write!(out, "{lost} lost, ")?;
+        }
+        writeln!(out, "{} packets sent again", self.resent)?;
+        if let Some(figures) = &self.reductions {
+            writeln!(
+                out,
+                "reductions, barriers and broadcasts of all ranks: {} in switches, {} by messages of the driver, {} by the MPI library; {} values completed by a root, {} after another attempt",
+                figures.in_switches,
+                figures.by_messages,
+                figures.by_library,
+                figures.completed_by_root,
+                figures.again,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The sums of what endpoints left when they were closed, or ranks of their reductions; who died has left nothing.
+fn sums<const N: usize>(folder: &Path, of_reductions: bool) -> Result<[u64; N]> {
+    let mut sums = [0; N];
     for file in folder.read_dir()? {
-        let text = std::fs::read_to_string(file?.path())?;
+        let file = file?;
+        let name = file.file_name();
+        if name.to_string_lossy().starts_with(REDUCTIONS) != of_reductions {
+            continue;
+        }
+        let text = std::fs::read_to_string(file.path())?;
         let numbers = text.split_whitespace().filter_map(|word| word.parse().ok());
         for (sum, number) in sums.iter_mut().zip(numbers) {
             let number: u64 = number;
@@ -227,16 +377,16 @@ fn library(mpiexec: &Path) -> Result<Library> {
     })
 }
 
-/// The provider, where cargo puts it: beside this program or among what it was built from.
-fn provider() -> Result<PathBuf> {
+/// A library of this build, where cargo puts it: beside this program or among what it was built from.
+fn built(name: &str) -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let folder = program.parent().unwrap_or(Path::new("."));
-    provider_beside(folder).with_context(|| format!("no {BUILT} in {}", folder.display()))
+    built_beside(folder, name).with_context(|| format!("no {name} in {}", folder.display()))
 }
 
 /// Cargo builds it into `deps` together with this program; what lies beside the program may be of an earlier build of the workspace.
-fn provider_beside(folder: &Path) -> Option<PathBuf> {
-    let places = [folder.join("deps").join(BUILT), folder.join(BUILT)];
+fn built_beside(folder: &Path, name: &str) -> Option<PathBuf> {
+    let places = [folder.join("deps").join(name), folder.join(name)];
     places.into_iter().find(|place| place.exists())
 }
 
@@ -265,14 +415,14 @@ mod tests {
     #[test]
     fn the_provider_is_that_of_this_build() {
         let folder = Folder::new().unwrap();
-        assert_eq!(provider_beside(&folder.0), None);
-        let beside = folder.0.join(BUILT);
+        assert_eq!(built_beside(&folder.0, PROVIDER), None);
+        let beside = folder.0.join(PROVIDER);
         std::fs::write(&beside, "").unwrap();
-        assert_eq!(provider_beside(&folder.0), Some(beside));
-        let built = folder.0.join("deps").join(BUILT);
+        assert_eq!(built_beside(&folder.0, PROVIDER), Some(beside));
+        let built = folder.0.join("deps").join(PROVIDER);
         std::fs::create_dir(folder.0.join("deps")).unwrap();
         std::fs::write(&built, "").unwrap();
-        assert_eq!(provider_beside(&folder.0), Some(built));
+        assert_eq!(built_beside(&folder.0, PROVIDER), Some(built));
     }
 
     #[test]

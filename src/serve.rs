@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tributary_fabric::control::Control;
-use tributary_sim::card::{SimDevice, serve};
+use tributary_host_driver::collective::remote::TREES_SOCKET;
+use tributary_sim::card::serve;
 
 use crate::Verdict;
-use crate::cards::{Network, SLOT_NS, cards, cluster};
-use crate::sim::{Engine, fabric, simulator};
+use crate::cards::{Network, OfFabric, SLOT_NS, cards};
+use crate::sim::Engine;
 
 /// How often it is looked whether clients are gone.
 const LOOK: Duration = Duration::from_millis(20);
@@ -43,8 +43,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let folder = &arguments.sockets;
     let engine = arguments.engine;
-    let (cards, nodes) = match &arguments.fabric {
-        Some(path) => of_fabric(path, engine, arguments.network.seed)?,
+    let of_fabric = arguments.fabric.as_ref();
+    let of_fabric = of_fabric.map(|path| OfFabric::new(path, engine, arguments.network.seed));
+    let of_fabric = of_fabric.transpose()?;
+    let (cards, nodes) = match &of_fabric {
+        Some(OfFabric { cluster, .. }) => (cluster.devices().to_vec(), cluster.nodes().to_vec()),
         None => {
             let cards = cards(engine, arguments.cards, [SLOT_NS; 2], &arguments.network)?;
             (cards, (0..arguments.cards).collect())
@@ -59,10 +62,13 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     for path in &paths {
         remove_stale(path)?;
     }
+    remove_stale(&folder.join(TREES_SOCKET))?;
     // Before there are threads: they must leave the signals to this one.
     let signals = Signals::block()?;
     let places = cards.iter().cloned().zip(paths.iter().cloned());
     let served = serve(places.collect())?;
+    let trees = of_fabric.map(|fabric| fabric.serve_trees(folder));
+    let trees = trees.transpose()?.flatten();
     let mut out = std::io::stdout();
     for path in &paths {
         writeln!(out, "{}", path.display())?;
@@ -74,24 +80,12 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
             break;
         }
     }
+    drop(trees);
     drop(served);
     for (node, card) in nodes.iter().zip(&cards) {
         card.check().with_context(|| format!("card {node}"))?;
     }
     Ok(Verdict::Good)
-}
-
-/// The cards of a fabric, with their node numbers. Where it has switches, a manager has programmed them.
-fn of_fabric(path: &Path, engine: Engine, seed: u64) -> Result<(Vec<SimDevice>, Vec<u16>)> {
-    let fabric = fabric(Some(path), None)?;
-    let mut simulator = simulator(fabric.clone(), engine, seed, false)?;
-    if !fabric.switches.is_empty() {
-        let plan = fabric.plan().with_context(|| path.display().to_string())?;
-        let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
-        Control::start(plan.network, nodes, &mut simulator)?;
-    }
-    let cluster = cluster(engine, simulator, seed)?;
-    Ok((cluster.devices().to_vec(), cluster.nodes().to_vec()))
 }
 
 /// Removes a socket that a server left which was killed.

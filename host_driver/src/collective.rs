@@ -25,6 +25,8 @@ mod data;
 mod error;
 mod host;
 mod messages;
+#[cfg(unix)]
+pub mod remote;
 mod software;
 mod switch;
 

@@ -37,6 +37,7 @@ mod memory;
 mod node;
 mod rtl;
 mod serve;
+mod tree_server;
 mod trees;
 mod world;
 
@@ -47,5 +48,6 @@ pub use memory::HostStats;
 pub use node::Node;
 pub use rtl::{CLOCK_NS, CardSizes, RtlNode, network_rtl};
 pub use serve::{ServeError, Served, serve};
+pub use tree_server::{TreeServer, serve_trees};
 pub use trees::ClusterTrees;
 pub use world::{Captured, NetworkConfig, network, network_of};

@@ -11,6 +11,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
+pub(crate) use domain::of_process;
+
 use crate::abi::*;
 use crate::engine::Memory;
 
@@ -19,7 +21,7 @@ const SOCKETS: &str = "TRIBUTARY_SOCKETS";
 /// Name of the provider.
 const NAME: &std::ffi::CStr = c"tributary";
 
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     std::env::var_os(SOCKETS).map(PathBuf::from)
 }
 

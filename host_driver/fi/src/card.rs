@@ -57,6 +57,12 @@ impl Card {
             _claim: claim,
         })
     }
+
+    /// Where queue pairs and memory of this process are made.
+    #[must_use]
+    pub fn domain(&self) -> &ProtectionDomain {
+        &self.domain
+    }
 }
 
 /// Address of a queue pair, as programs exchange it: node and number.
@@ -65,7 +71,9 @@ pub fn address(of: AddressHandle) -> Address {
     u64::from(of.node()) << 32 | u64::from(of.qp_num())
 }
 
-fn handle(of: Address) -> Option<AddressHandle> {
+/// The queue pair with an address, if there can be one.
+#[must_use]
+pub fn handle(of: Address) -> Option<AddressHandle> {
     AddressHandle::new(u16::try_from(of >> 32).ok()?, of as u32).ok()
 }
 

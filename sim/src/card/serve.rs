@@ -54,6 +54,14 @@ pub enum ServeError {
         /// Why not.
         error: vfio_user::Error,
     },
+    /// The socket of the manager.
+    #[error("cannot listen at {path}: {error}")]
+    Trees {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
     /// A thread.
     #[error(transparent)]
     Thread(#[from] io::Error),

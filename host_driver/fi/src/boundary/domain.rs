@@ -1,6 +1,6 @@
 //! A domain: one card of this process.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::endpoint::EndpointPort;
 use super::*;
@@ -16,6 +16,15 @@ pub struct Domain {
 pub struct Inner {
     pub card: Card,
     ports: Mutex<Vec<Arc<EndpointPort>>>,
+}
+
+/// Domains that this process has opened.
+static OPEN: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
+
+/// The domain of this process: the first that is open.
+pub fn of_process() -> Option<Arc<Inner>> {
+    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    open.iter().find_map(Weak::upgrade)
 }
 
 impl Inner {
@@ -85,6 +94,14 @@ pub unsafe extern "C" fn open(
                 return -ENODEV;
             }
         };
+        let inner = Arc::new(Inner {
+            card,
+            ports: Mutex::default(),
+        });
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|domain| domain.strong_count() > 0);
+        open.push(Arc::downgrade(&inner));
+        drop(open);
         let domain = Domain {
             fid: fid_domain {
                 fid: fid {
@@ -95,10 +112,7 @@ pub unsafe extern "C" fn open(
                 ops: &OPS.0,
                 mr: &MR.0,
             },
-            inner: Arc::new(Inner {
-                card,
-                ports: Mutex::default(),
-            }),
+            inner,
         };
         // SAFETY: the caller gives a place.
         unsafe { out.write(Box::into_raw(Box::new(domain)).cast()) };

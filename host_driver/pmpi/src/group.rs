@@ -1,0 +1,262 @@
+//! The group that a communicator has in the switches. All its ranks find out together, in the first call that could go there, and
+//! agree: either all have it, or none.
+
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::mpi::{Handle, Mpi, SUCCESS};
+use crate::provider::{Provider, Request};
+
+/// Version of what ranks tell each other.
+const VERSION: u64 = 1;
+/// Words of it: version, address, name of the group if this rank is the first, whether sums are reproducible.
+const WORDS: usize = 4;
+/// Longest wait for what the first rank has found.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A communicator as the program frees it: nothing there means that the library does everything.
+pub struct Group {
+    provider: &'static Provider,
+    member: *mut c_void,
+}
+
+/// Sums of real numbers have the same bits in any order, if the user wants that.
+pub fn reproducible() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var_os("TRIBUTARY_REPRODUCIBLE").is_some_and(|v| v == "1"))
+}
+
+impl Mpi {
+    /// Lets the library work, which may be what others wait for; yields in any case.
+    fn progress(&self) {
+        if let Some(progress) = self.open.as_ref().and_then(|open| open.progress) {
+            // SAFETY: MPI is initialised, or the program could not have called.
+            unsafe { progress() };
+        }
+        std::thread::yield_now();
+    }
+}
+
+impl Group {
+    /// Does an operation.
+    ///
+    /// # Safety
+    /// The memory of the request and so much room are there; nothing else is under way in the communicator.
+    pub unsafe fn run(
+        &self,
+        mpi: &Mpi,
+        request: &Request,
+        out: *mut c_void,
+        room: usize,
+    ) -> Result<(), String> {
+        // SAFETY: a group of the provider, and what the caller says.
+        if unsafe { (self.provider.start)(self.member, request) } < 0 {
+            return Err(self.provider.error());
+        }
+        loop {
+            // SAFETY: as above.
+            match unsafe { (self.provider.test)(self.member, out, room) } {
+                0 => mpi.progress(),
+                1 => return Ok(()),
+                _ => return Err(self.provider.error()),
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn copy(
+    _: Handle,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI gives a place. A copy of a communicator finds out for itself.
+    unsafe { flag.write(0) };
+    SUCCESS
+}
+
+unsafe extern "C" fn delete(_: Handle, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    // SAFETY: what `of` has attached, once.
+    let group = unsafe { Box::from_raw(value.cast::<Option<Group>>()) };
+    if let Some(group) = *group {
+        // SAFETY: a group of the provider that nobody uses any more.
+        unsafe { (group.provider.free)(group.member) };
+    }
+    SUCCESS
+}
+
+fn keyval(mpi: &Mpi) -> Option<c_int> {
+    static KEYVAL: OnceLock<Option<c_int>> = OnceLock::new();
+    *KEYVAL.get_or_init(|| {
+        let mut key = 0;
+        let extra = std::ptr::null_mut();
+        // SAFETY: functions of these types.
+        let code = unsafe { (mpi.comm_create_keyval)(copy, delete, &raw mut key, extra) };
+        (code == SUCCESS).then_some(key)
+    })
+}
+
+/// Rank and size of a communicator that may have a group: not of one between two groups, of which all ranks know that it is none.
+///
+/// # Safety
+/// A communicator of the program.
+pub unsafe fn place(mpi: &Mpi, comm: Handle) -> Option<(c_int, c_int)> {
+    let open = mpi.open.as_ref()?;
+    if comm.is_null() || comm as usize == open.comm_null {
+        return None;
+    }
+    let (mut rank, mut size, mut inter) = (0, 0, 0);
+    // SAFETY: as the caller says.
+    let good = unsafe {
+        (mpi.comm_test_inter)(comm, &raw mut inter) == SUCCESS
+            && (mpi.comm_rank)(comm, &raw mut rank) == SUCCESS
+            && (mpi.comm_size)(comm, &raw mut size) == SUCCESS
+    };
+    (good && inter == 0 && size > 1).then_some((rank, size))
+}
+
+/// The group of a communicator. In the first call, all its ranks make one or agree that there is none.
+///
+/// # Safety
+/// A communicator of the program, whose ranks all do this.
+pub unsafe fn of(mpi: &Mpi, comm: Handle) -> Option<&'static Group> {
+    // SAFETY: as the caller says.
+    let (rank, size) = unsafe { place(mpi, comm) }?;
+    let key = keyval(mpi)?;
+    let mut value: *mut c_void = std::ptr::null_mut();
+    let mut there = 0;
+    // SAFETY: MPI writes a pointer and whether it is there.
+    let code = unsafe { (mpi.comm_get_attr)(comm, key, (&raw mut value).cast(), &raw mut there) };
+    if code != SUCCESS {
+        return None;
+    }
+    if there == 0 {
+        // SAFETY: as the caller says.
+        let made = unsafe { make(mpi, comm, rank, size) };
+        value = Box::into_raw(Box::new(made)).cast();
+        // SAFETY: a key of ours; `delete` frees the box.
+        if unsafe { (mpi.comm_set_attr)(comm, key, value) } != SUCCESS {
+            return None;
+        }
+    }
+    // SAFETY: what was attached above; it is there until the program frees the communicator.
+    unsafe { &*value.cast::<Option<Group>>() }.as_ref()
+}
+
+/// # Safety
+/// As [`of`].
+unsafe fn make(mpi: &Mpi, comm: Handle, rank: c_int, size: c_int) -> Option<Group> {
+    static NAMES: AtomicU64 = AtomicU64::new(0);
+    let open = mpi.open.as_ref()?;
+    let provider = Provider::get();
+    let address = provider.map_or(0, |provider| {
+        let mut address = 0;
+        // SAFETY: room for an address.
+        if unsafe { (provider.open)(&raw mut address) } < 0 {
+            complain(&provider.error());
+            return 0;
+        }
+        address
+    });
+    // Another one for each group that begins here, and for each process that begins some.
+    let name = address.rotate_left(16) ^ NAMES.fetch_add(1, Ordering::Relaxed);
+    let own: [u64; WORDS] = [VERSION, address, name, reproducible().into()];
+    let mut all = vec![[0u64; WORDS]; size as usize];
+    // SAFETY: so many words of each rank.
+    let code = unsafe {
+        (mpi.allgather)(
+            own.as_ptr().cast(),
+            WORDS as c_int,
+            open.uint64,
+            all.as_mut_ptr().cast(),
+            WORDS as c_int,
+            open.uint64,
+            comm,
+        )
+    };
+    let alike = |of: &[u64; WORDS]| of[0] == VERSION && of[1] != 0 && of[3] == own[3];
+    // The same words at all ranks, so the same answer.
+    if code != SUCCESS || !all.iter().all(alike) {
+        return None;
+    }
+    let provider = provider?;
+    let members: Vec<u64> = all.iter().map(|of| of[1]).collect();
+    let group = create(mpi, provider, all[0][2], &members);
+    let good = c_int::from(group.is_ok());
+    let mut all_good = 0;
+    // SAFETY: a number of each rank.
+    let code = unsafe {
+        (mpi.allreduce)(
+            (&raw const good).cast(),
+            (&raw mut all_good).cast(),
+            1,
+            open.int32,
+            open.min,
+            comm,
+        )
+    };
+    match group {
+        Ok(group) if code == SUCCESS && all_good == 1 => Some(group),
+        Ok(group) => {
+            // SAFETY: a group that nobody has used.
+            unsafe { (provider.free)(group.member) };
+            None
+        }
+        Err(error) => {
+            if rank == 0 {
+                complain(&error);
+            }
+            None
+        }
+    }
+}
+
+/// Makes this rank's part of a group, and waits until it is known whether it goes through the switches.
+fn create(
+    mpi: &Mpi,
+    provider: &'static Provider,
+    name: u64,
+    members: &[u64],
+) -> Result<Group, String> {
+    let mut member = std::ptr::null_mut();
+    // SAFETY: so many addresses, and room for a pointer.
+    let made = unsafe { (provider.create)(name, members.as_ptr(), members.len(), &raw mut member) };
+    if made < 0 {
+        return Err(provider.error());
+    }
+    let group = Group { provider, member };
+    let begun = Instant::now();
+    loop {
+        // SAFETY: a group of the provider.
+        let why = match unsafe { (provider.path)(member) } {
+            3 => return Ok(group),
+            0 if begun.elapsed() < PATIENCE => {
+                mpi.progress();
+                continue;
+            }
+            0 => "the first rank does not say which tree the group has".to_owned(),
+            1 | 2 => "the switches have no tree for a communicator".to_owned(),
+            _ => provider.error(),
+        };
+        // SAFETY: a group that nobody has used.
+        unsafe { (provider.free)(member) };
+        return Err(why);
+    }
+}
+
+/// Ends all groups; what they have done, if there is a provider.
+pub fn end() -> Option<[u64; 4]> {
+    let provider = Provider::get()?;
+    let mut totals = [0; 4];
+    // SAFETY: room for four numbers.
+    let ended = unsafe { (provider.end)(totals.as_mut_ptr()) };
+    (ended == 0).then_some(totals)
+}
+
+fn complain(what: &str) {
+    eprintln!("tributary: reductions are left to the MPI library: {what}");
+}

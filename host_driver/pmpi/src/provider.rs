@@ -1,0 +1,104 @@
+//! What the libfabric provider of the same process exports: the process has one card, and the provider has it.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStringExt;
+use std::sync::OnceLock;
+
+use crate::mpi::text;
+
+/// As in `host_driver/fi/src/collective/boundary.rs`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub data: *const c_void,
+    pub count: usize,
+    pub root: u32,
+    pub what: u8,
+    pub op: u8,
+    pub class: u8,
+    pub size: u8,
+    pub reproducible: u8,
+}
+
+impl Request {
+    pub const fn barrier() -> Self {
+        Self {
+            data: std::ptr::null(),
+            count: 0,
+            root: 0,
+            what: 0,
+            op: 0,
+            class: 2,
+            size: 1,
+            reproducible: 0,
+        }
+    }
+
+    pub const fn broadcast(bytes: &[u8], root: u32) -> Self {
+        Self {
+            data: bytes.as_ptr().cast(),
+            count: bytes.len(),
+            root,
+            what: 1,
+            ..Self::barrier()
+        }
+    }
+}
+
+/// Its functions.
+pub struct Provider {
+    error: unsafe extern "C" fn() -> *const c_char,
+    pub open: unsafe extern "C" fn(*mut u64) -> c_int,
+    pub create: unsafe extern "C" fn(u64, *const u64, usize, *mut *mut c_void) -> c_int,
+    pub path: unsafe extern "C" fn(*const c_void) -> c_int,
+    pub start: unsafe extern "C" fn(*const c_void, *const Request) -> c_int,
+    pub test: unsafe extern "C" fn(*const c_void, *mut c_void, usize) -> c_int,
+    pub free: unsafe extern "C" fn(*mut c_void),
+    pub end: unsafe extern "C" fn(*mut u64) -> c_int,
+}
+
+impl Provider {
+    /// The provider, if libfabric has loaded it.
+    pub fn get() -> Option<&'static Self> {
+        static PROVIDER: OnceLock<Option<Provider>> = OnceLock::new();
+        PROVIDER.get_or_init(Self::find).as_ref()
+    }
+
+    fn find() -> Option<Self> {
+        let mut path = std::env::var_os("FI_PROVIDER_PATH")?.into_vec();
+        path.extend_from_slice(b"/libtributary-fi.so");
+        let path = CString::new(path).ok()?;
+        // SAFETY: finds a library that is loaded already, or nothing.
+        let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        if library.is_null() {
+            return None;
+        }
+        macro_rules! function {
+            ($name:literal) => {{
+                // SAFETY: a library that is loaded.
+                let found = unsafe { libc::dlsym(library, $name.as_ptr()) };
+                if found.is_null() {
+                    return None;
+                }
+                // SAFETY: this project's function of this name has this type.
+                unsafe { std::mem::transmute(found) }
+            }};
+        }
+        Some(Self {
+            error: function!(c"tributary_coll_error"),
+            open: function!(c"tributary_coll_open"),
+            create: function!(c"tributary_coll_create"),
+            path: function!(c"tributary_coll_path"),
+            start: function!(c"tributary_coll_start"),
+            test: function!(c"tributary_coll_test"),
+            free: function!(c"tributary_coll_free"),
+            end: function!(c"tributary_coll_end"),
+        })
+    }
+
+    /// Why the latest call of this thread failed.
+    pub fn error(&self) -> String {
+        // SAFETY: a text of the provider, until its next call.
+        unsafe { text((self.error)()) }
+    }
+}
