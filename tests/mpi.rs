@@ -1,13 +1,16 @@
 //! Programs of others, unchanged, over served cards: they are skipped with a word where they are not installed.
 #![cfg(target_os = "linux")]
 
+#[path = "common/programs.rs"]
+mod programs;
+
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use programs::{PATIENCE, Started, compiled, end, is_installed};
+
 const TRIBUTARY: &str = env!("CARGO_BIN_EXE_tributary");
-/// Longest time of one program.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A folder of this test; with the provider as libfabric looks for it.
 fn folder(name: &str) -> PathBuf {
@@ -18,28 +21,6 @@ fn folder(name: &str) -> PathBuf {
     let built = deps.with_file_name("libtributary_fi.so");
     std::os::unix::fs::symlink(built, folder.join("libtributary-fi.so")).unwrap();
     folder
-}
-
-fn is_installed(program: &str) -> bool {
-    let there = Command::new("which")
-        .arg(program)
-        .stdout(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    if !there {
-        println!("skipped: {program} is not installed");
-    }
-    there
-}
-
-/// Ends with the test.
-struct Started(Child);
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn serve(sockets: &Path, cards: usize, faults: &[&str]) -> Started {
@@ -56,24 +37,6 @@ fn serve(sockets: &Path, cards: usize, faults: &[&str]) -> Started {
         std::thread::sleep(Duration::from_millis(5));
     }
     Started(child)
-}
-
-fn end(mut child: Started) -> Output {
-    let start = Instant::now();
-    while child.0.try_wait().unwrap().is_none() {
-        assert!(start.elapsed() < PATIENCE, "it hangs");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let read = |pipe: Option<&mut dyn std::io::Read>| {
-        let mut text = Vec::new();
-        pipe.map(|pipe| pipe.read_to_end(&mut text));
-        text
-    };
-    Output {
-        stdout: read(child.0.stdout.as_mut().map(|pipe| pipe as _)),
-        stderr: read(child.0.stderr.as_mut().map(|pipe| pipe as _)),
-        status: child.0.wait().unwrap(),
-    }
 }
 
 fn pingpong(folder: &Path, arguments: &[&str], place: &[&str]) -> Started {
@@ -156,12 +119,7 @@ fn cl_9_an_mpi_program_runs_unchanged_and_one_that_dies_ends_the_run() {
     let folder = folder("hello");
     let (source, program) = (folder.join("hello.c"), folder.join("hello"));
     std::fs::write(&source, HELLO).unwrap();
-    let compiled = Command::new("mpicc")
-        .arg(&source)
-        .arg("-o")
-        .arg(&program)
-        .status();
-    assert!(compiled.unwrap().success());
+    compiled(&source, &program);
     let run = |arguments: &[&str], more: &[&str]| {
         let child = Command::new(TRIBUTARY)
             .args(["mpi", "--json"])

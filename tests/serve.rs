@@ -5,12 +5,15 @@ mod common;
 #[path = "common/server.rs"]
 mod server;
 
+use std::path::Path;
 use std::process::Output;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{failure, json};
 use server::Server;
+use tributary_host_driver::collective::Trees;
+use tributary_host_driver::collective::remote::RemoteTrees;
 use tributary_host_driver::{Context, Options, VfioUserDevice};
 
 fn text(output: &Output) -> String {
@@ -43,6 +46,10 @@ fn each_card_of_a_fabric_has_a_socket_and_they_reach_each_other_through_its_swit
     let mut server = Server::of_fabric("fabric", file, 4);
     let mut named = server.sockets.iter().zip(["/0", "/1", "/2", "/3"]);
     assert!(named.all(|(path, end)| path.ends_with(end)));
+    // Its manager makes trees for other processes.
+    let folder = Path::new(&server.sockets[0]).parent().unwrap();
+    let grant = RemoteTrees::connect(folder).unwrap().plant(&[0, 3]);
+    assert!(grant.is_ok(), "{grant:?}");
     // The hosts of two switches.
     server.sockets = vec![server.sockets[0].clone(), server.sockets[3].clone()];
     let output = server.perf(&["send-lat", "-n", "20", "--json"]).output();

@@ -10,7 +10,7 @@ pub type Handle = *mut c_void;
 pub const SUCCESS: c_int = 0;
 pub const ERR_OTHER: c_int = 16;
 /// MPI_IN_PLACE.
-pub const IN_PLACE: *const c_void = 1 as *const c_void;
+pub const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
 
 /// Classes of elements, as the provider numbers them.
 const REAL: u8 = 0;
@@ -170,10 +170,20 @@ fn function(name: &CStr) -> *mut c_void {
     found
 }
 
+/// An address as the function that is there.
+///
+/// # Safety
+/// A function of this type is there.
+pub unsafe fn typed<F: Copy>(at: *mut c_void) -> F {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: as the caller says; both are addresses.
+    unsafe { std::mem::transmute_copy(&at) }
+}
+
 macro_rules! function {
     ($name:literal) => {
         // SAFETY: MPI fixes the type of a function with this name.
-        unsafe { std::mem::transmute(function($name)) }
+        unsafe { typed(function($name)) }
     };
 }
 
@@ -244,7 +254,7 @@ impl OpenMpi {
     fn find() -> Option<Self> {
         let at = |name: &CStr| Some(symbol(name)).filter(|at| !at.is_null());
         // SAFETY: the function takes and returns nothing.
-        let progress = at(c"opal_progress").map(|at| unsafe { std::mem::transmute(at) });
+        let progress = at(c"opal_progress").map(|at| unsafe { typed(at) });
         let types = TYPES.iter();
         Some(Self {
             comm_null: at(c"ompi_mpi_comm_null")? as usize,

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
 
-use crate::mpi::text;
+use crate::mpi::{text, typed};
 
 /// As in `host_driver/fi/src/collective/boundary.rs`.
 #[repr(C)]
@@ -81,7 +81,7 @@ impl Provider {
                     return None;
                 }
                 // SAFETY: this project's function of this name has this type.
-                unsafe { std::mem::transmute(found) }
+                unsafe { typed(found) }
             }};
         }
         Some(Self {

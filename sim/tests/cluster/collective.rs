@@ -2,6 +2,7 @@
 
 mod faults;
 mod jobs;
+mod remote;
 mod values;
 
 use std::sync::{Arc, Mutex};

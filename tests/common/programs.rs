@@ -1,0 +1,64 @@
+//! Programs of others, which may not be installed.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest time of one program.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Whether a program is there; says so if not.
+pub fn is_installed(program: &str) -> bool {
+    let there = Command::new("which")
+        .arg(program)
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !there {
+        println!("skipped: {program} is not installed");
+    }
+    there
+}
+
+/// Ends with the test.
+pub struct Started(pub Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits for a program, and reads what it has said.
+pub fn end(mut child: Started) -> Output {
+    let start = Instant::now();
+    while child.0.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < PATIENCE, "it hangs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let read = |pipe: Option<&mut dyn std::io::Read>| {
+        let mut text = Vec::new();
+        pipe.map(|pipe| pipe.read_to_end(&mut text));
+        text
+    };
+    Output {
+        stdout: read(child.0.stdout.as_mut().map(|pipe| pipe as _)),
+        stderr: read(child.0.stderr.as_mut().map(|pipe| pipe as _)),
+        status: child.0.wait().unwrap(),
+    }
+}
+
+/// Compiles an MPI program.
+pub fn compiled(source: &Path, program: &Path) {
+    let mut compiler = Command::new("mpicc");
+    let compiler = compiler.args([
+        "-std=c11",
+        "-D_POSIX_C_SOURCE=199309L",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ]);
+    let compiled = compiler.arg(source).arg("-o").arg(program).status();
+    assert!(compiled.unwrap().success());
+}

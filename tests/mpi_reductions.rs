@@ -1,0 +1,168 @@
+//! Unchanged MPI programs whose small reductions go to the switches: `tributary mpi --fabric`. Skipped with a word where no MPI is.
+#![cfg(target_os = "linux")]
+
+#[path = "common/programs.rs"]
+mod programs;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use programs::{Started, compiled, end, is_installed};
+use serde_json::Value;
+
+const TRIBUTARY: &str = env!("CARGO_BIN_EXE_tributary");
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reductions.c");
+/// 8 hosts on 3 switches.
+const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/eight.toml");
+
+/// A folder with the program in it, for one test.
+struct Place(PathBuf);
+
+impl Place {
+    /// Nothing where no MPI is installed.
+    fn new(name: &str) -> Option<Self> {
+        if !is_installed("mpicc") || !is_installed("mpiexec") {
+            return None;
+        }
+        let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        compiled(Path::new(SOURCE), &folder.join("reductions"));
+        Some(Self(folder))
+    }
+
+    fn run(&self, fabric: &str, arguments: &[&str], what: &str) -> Output {
+        let child = Command::new(TRIBUTARY)
+            .args(["mpi", "--json", "--fabric", fabric])
+            .args(arguments)
+            .arg("--")
+            .arg(self.0.join("reductions"))
+            .arg(what)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        end(Started(child.unwrap()))
+    }
+
+    /// A run that ends well: what the program printed of its own calls (small ones, others) and the summary.
+    fn good(&self, fabric: &str, arguments: &[&str], what: &str) -> ([u64; 2], String, Value) {
+        let output = self.run(fabric, arguments, what);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{arguments:?} {what}: {output:?}");
+        let calls = text.lines().find(|line| line.starts_with("small")).unwrap();
+        let mut numbers = calls.split(' ').filter_map(|word| word.parse().ok());
+        let calls = [numbers.next().unwrap(), numbers.next().unwrap()];
+        let summary = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        (calls, text, summary)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Every small call of every rank went through the switches, and no other.
+fn all_in_switches([small, others]: [u64; 2], summary: &Value) {
+    let of = |name: &str| summary["reductions"][name].as_u64().unwrap();
+    assert!(small > 0, "{summary}");
+    assert_eq!(of("in_switches"), small, "{summary}");
+    assert_eq!(of("by_library"), others, "{summary}");
+    assert_eq!(of("by_messages"), 0, "{summary}");
+}
+
+#[test]
+fn cl_09_reductions_barriers_and_broadcasts_of_an_unchanged_program_go_through_the_switches() {
+    let Some(place) = Place::new("reductions") else {
+        return;
+    };
+    for (ranks, what) in [("2", "all"), ("4", "some"), ("8", "some")] {
+        let (calls, _, summary) = place.good(FABRIC, &["-n", ranks], what);
+        all_in_switches(calls, &summary);
+        assert!(calls[0] > 100 && calls[1] > 5, "{calls:?}");
+    }
+}
+
+#[test]
+fn cl_09_over_cables_that_lose_frames_the_same_calls_are_right() {
+    let Some(place) = Place::new("reductions-loss") else {
+        return;
+    };
+    let lossy = place.0.join("lossy.toml");
+    let text = std::fs::read_to_string(FABRIC).unwrap();
+    let text = text.replacen("[link]", "[link]\nloss = 0.01", 1);
+    std::fs::write(&lossy, text).unwrap();
+    let (calls, _, summary) = place.good(lossy.to_str().unwrap(), &["-n", "4"], "some");
+    all_in_switches(calls, &summary);
+    // Lost frames of reductions are noticed, and the round begins again.
+    assert!(
+        summary["reductions"]["again"].as_u64() > Some(0),
+        "{summary}"
+    );
+}
+
+#[test]
+fn cl_09_red_08_reproducible_sums_have_the_same_bits_at_any_ranks() {
+    let Some(place) = Place::new("reductions-sum") else {
+        return;
+    };
+    for ranks in ["4", "8"] {
+        let arguments = ["-n", ranks, "--reproducible"];
+        let (calls, text, summary) = place.good(FABRIC, &arguments, "sum");
+        all_in_switches(calls, &summary);
+        assert!(text.contains("sum 0x1p+1\n"), "{text}");
+    }
+}
+
+#[test]
+fn cl_09_the_library_reduces_if_that_is_wanted() {
+    let Some(place) = Place::new("reductions-library") else {
+        return;
+    };
+    let arguments = ["-n", "2", "--reductions", "library"];
+    let (_, _, summary) = place.good(FABRIC, &arguments, "some");
+    assert_eq!(summary["reductions"], Value::Null);
+    assert!(summary["messages"].as_u64() > Some(100), "{summary}");
+}
+
+#[test]
+fn cl_09_a_rank_that_stops_is_named_on_all_others_in_bounded_time_and_one_that_dies_ends_the_run() {
+    let Some(place) = Place::new("reductions-stop") else {
+        return;
+    };
+    let begun = Instant::now();
+    let stopped = place.run(FABRIC, &["-n", "3"], "stop");
+    let text = String::from_utf8_lossy(&stopped.stderr);
+    assert!(!stopped.status.success());
+    let named = text.matches("MPI_Barrier: the communicator has failed: rank 1 (node");
+    assert!(
+        named.count() > 0 && text.contains("does not answer"),
+        "{text}"
+    );
+    // 12 s until it is known, and some for a machine that does other things.
+    assert!(
+        begun.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        begun.elapsed()
+    );
+    let died = place.run(FABRIC, &["-n", "3"], "die");
+    assert!(!died.status.success());
+}
+
+#[test]
+fn cl_09_more_ranks_than_cards_are_refused() {
+    let output = Command::new(TRIBUTARY)
+        .args(["mpi", "--fabric", FABRIC, "-n", "9", "--", "program"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    // Without an MPI that comes first.
+    if is_installed("mpiexec") {
+        assert!(
+            text.contains("9 ranks, but") && text.contains("8 endpoints"),
+            "{text}"
+        );
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
