@@ -48,7 +48,7 @@ pub use message::{
 };
 pub use receiver::{
     Accepted, Completion, ConnectOut, FinishOut, Output, Peer, PeerState, Receiver, Transfer,
-    Window, WriteCmd,
+    Verdict, Window, WriteCmd,
 };
 pub use sender::{
     Choice, Class, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError, Turns, Waits,

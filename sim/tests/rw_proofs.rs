@@ -207,17 +207,15 @@ fn p_13_an_id_handed_out_twice_is_refuted() {
 }
 
 fn gens() -> Text {
-    let mut block = RwControl::<1, 16, 8, 3, 2, 1, 19, 3>::default();
+    let mut block = RwControl::<1, 16, 8, 3, 2, 1, 19, 4, 3, 1>::default();
     let mut text = Text::of(&emit_block(&mut block).unwrap());
     text.any_tables();
     text.dump("ram_reg_w16_d2", 48, "{array_out, mem[1], mem[0]}");
     text.see("ram_reg_w16_d2", "gens", 48);
     // Whatever the other tables and the free list say.
     for (module, width) in [
-        ("ram_reg_w3_d4096", 3),
-        ("ram_reg_w48_d4096", 48),
         ("ram_reg_w1_d2", 1),
-        ("ram_reg_w98_d2", 98),
+        ("ram_reg_w121_d2", 121),
         ("ram_reg_w22_d2", 22),
         ("ram_reg_w38_d2", 38),
     ] {
@@ -231,6 +229,17 @@ fn gens() -> Text {
         ("count", 16),
     ];
     text.cut("free_list_d2", &outputs);
+    let peer = [
+        ("ready", 1),
+        ("done", 1),
+        ("m_found", 1),
+        ("m_entry", 3),
+        ("m_state", 3),
+        ("m_wptr", 1),
+        ("m_id", 48),
+        ("forgotten", 1),
+    ];
+    text.cut("rw_peers_e8_r2", &peer);
     let top = text.top.clone();
     text.append(&top, GENS);
     text

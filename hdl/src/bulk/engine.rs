@@ -148,7 +148,7 @@ hdl_module! {
         pub mon_wants: Signal<Out, Bits<4>>,
 
         /// State of each transfer.
-        states: RamReg<321, SA>,
+        states: RamReg<313, SA>,
         /// What each transfer copies: node, address, key, bytes, log2 of the packet size, packets, bytes of the last one.
         fixed: RamReg<183, SA>,
         /// Of each packet between the first one not known to have arrived and the last one sent: when it left last,
@@ -210,7 +210,7 @@ hdl_module! {
         t_echo_valid: DFF<Bit>,
         /// Its window.
         t_wptr: DFF<Bits<16>>,
-        /// Incarnation of that.
+        /// Incarnation of that; while there is none BUSY answers so far.
         t_gen: DFF<Bits<16>>,
         /// Packets of that.
         t_w: DFF<Bits<16>>,
@@ -238,8 +238,6 @@ hdl_module! {
         t_early_at: DFF<Bits<16>>,
         /// Polls or CONNECTs since the last progress.
         t_polls: DFF<Bits<8>>,
-        /// BUSY answers.
-        t_busy: DFF<Bits<8>>,
         /// Poll interval.
         t_interval: DFF<Bits<16>>,
         /// Time of the next poll.
@@ -465,7 +463,7 @@ impl<
 
         // Comparisons of the state, with the message and in itself.
         self.polls_spent.d.next = self.t_polls.q.val() >= self.cfg.max_polls.val();
-        self.busy_spent.d.next = self.t_busy.q.val() >= self.cfg.max_busy.val();
+        self.busy_spent.d.next = self.t_gen.q.val() >= self.cfg.max_busy.val();
         self.credit_beyond.d.next = self.s_msg.credit.val() > self.n.q.val();
         self.credit_more.d.next = self.s_msg.credit.val() > self.t_credit.q.val();
         self.base_beyond.d.next = self.s_msg.pidx.val() > self.t_upto.q.val();
@@ -665,27 +663,26 @@ impl<
             .replace_bit(2, self.t_connecting.q.val())
             .replace_bit(3, self.t_lossy.q.val())
             .replace_bit(4, self.t_echo_valid.q.val());
-        self.states.wr.data.next = bit_cast::<321, 32>(self.t_xid.q.val())
-            | (bit_cast::<321, 5>(self.flags.val()) << 32)
-            | (bit_cast::<321, 16>(self.t_wptr.q.val()) << 37)
-            | (bit_cast::<321, 16>(self.t_gen.q.val()) << 53)
-            | (bit_cast::<321, 16>(self.t_w.q.val()) << 69)
-            | (bit_cast::<321, 22>(self.t_credit.q.val()) << 85)
-            | (bit_cast::<321, 22>(self.t_base.q.val()) << 107)
-            | (bit_cast::<321, 22>(self.t_next.q.val()) << 129)
-            | (bit_cast::<321, 22>(self.t_upto.q.val()) << 151)
-            | (bit_cast::<321, 22>(self.t_trusted.q.val()) << 173)
-            | (bit_cast::<321, 22>(self.t_echo.q.val()) << 195)
-            | (bit_cast::<321, 5>(self.t_rhead.q.val()) << 217)
-            | (bit_cast::<321, 6>(self.t_rcount.q.val()) << 222)
-            | (bit_cast::<321, 8>(self.t_owed.q.val()) << 228)
-            | (bit_cast::<321, 5>(self.t_early_polls.q.val()) << 236)
-            | (bit_cast::<321, 16>(self.t_early_at.q.val()) << 241)
-            | (bit_cast::<321, 8>(self.t_polls.q.val()) << 257)
-            | (bit_cast::<321, 8>(self.t_busy.q.val()) << 265)
-            | (bit_cast::<321, 16>(self.t_interval.q.val()) << 273)
-            | (bit_cast::<321, 16>(self.t_poll_at.q.val()) << 289)
-            | (bit_cast::<321, 16>(self.t_seq.q.val()) << 305);
+        self.states.wr.data.next = bit_cast::<313, 32>(self.t_xid.q.val())
+            | (bit_cast::<313, 5>(self.flags.val()) << 32)
+            | (bit_cast::<313, 16>(self.t_wptr.q.val()) << 37)
+            | (bit_cast::<313, 16>(self.t_gen.q.val()) << 53)
+            | (bit_cast::<313, 16>(self.t_w.q.val()) << 69)
+            | (bit_cast::<313, 22>(self.t_credit.q.val()) << 85)
+            | (bit_cast::<313, 22>(self.t_base.q.val()) << 107)
+            | (bit_cast::<313, 22>(self.t_next.q.val()) << 129)
+            | (bit_cast::<313, 22>(self.t_upto.q.val()) << 151)
+            | (bit_cast::<313, 22>(self.t_trusted.q.val()) << 173)
+            | (bit_cast::<313, 22>(self.t_echo.q.val()) << 195)
+            | (bit_cast::<313, 5>(self.t_rhead.q.val()) << 217)
+            | (bit_cast::<313, 6>(self.t_rcount.q.val()) << 222)
+            | (bit_cast::<313, 8>(self.t_owed.q.val()) << 228)
+            | (bit_cast::<313, 5>(self.t_early_polls.q.val()) << 236)
+            | (bit_cast::<313, 16>(self.t_early_at.q.val()) << 241)
+            | (bit_cast::<313, 8>(self.t_polls.q.val()) << 257)
+            | (bit_cast::<313, 16>(self.t_interval.q.val()) << 265)
+            | (bit_cast::<313, 16>(self.t_poll_at.q.val()) << 281)
+            | (bit_cast::<313, 16>(self.t_seq.q.val()) << 297);
         self.fixed.wr.en.next = false;
         self.fixed.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
         self.fixed.wr.data.next = bit_cast::<183, 16>(self.s.dst.val())
@@ -826,7 +823,7 @@ impl<
                 self.clear_count.d.next = self.clear_count.q.val() + 1;
                 self.states.wr.en.next = true;
                 self.states.wr.addr.next = bit_cast::<SA, LS>(self.clear_count.q.val());
-                self.states.wr.data.next = bit_cast::<321, 32>(self.number_before.val());
+                self.states.wr.data.next = bit_cast::<313, 32>(self.number_before.val());
                 self.up.d.next = self.clear_count.q.val().all();
                 if self.clear_count.q.val().all() {
                     self.timer.d.next = 0.into();
@@ -905,10 +902,9 @@ impl<
                     self.t_early_polls.d.next = self.states.rd.data.val().get_bits::<5>(236);
                     self.t_early_at.d.next = self.states.rd.data.val().get_bits::<16>(241);
                     self.t_polls.d.next = self.states.rd.data.val().get_bits::<8>(257);
-                    self.t_busy.d.next = self.states.rd.data.val().get_bits::<8>(265);
-                    self.t_interval.d.next = self.states.rd.data.val().get_bits::<16>(273);
-                    self.t_poll_at.d.next = self.states.rd.data.val().get_bits::<16>(289);
-                    self.t_seq.d.next = self.states.rd.data.val().get_bits::<16>(305);
+                    self.t_interval.d.next = self.states.rd.data.val().get_bits::<16>(265);
+                    self.t_poll_at.d.next = self.states.rd.data.val().get_bits::<16>(281);
+                    self.t_seq.d.next = self.states.rd.data.val().get_bits::<16>(297);
                     self.mtu.d.next = self.fixed.rd.data.val().get_bits::<4>(144);
                     self.n.d.next = self.fixed.rd.data.val().get_bits::<22>(148);
                     self.last_len.d.next = self.fixed.rd.data.val().get_bits::<13>(170);
@@ -959,7 +955,7 @@ impl<
                     self.t_rcount.d.next = 0.into();
                     self.t_owed.d.next = 0.into();
                     self.t_early_polls.d.next = 0.into();
-                    self.t_busy.d.next = 0.into();
+                    self.t_gen.d.next = 0.into();
                     self.t_seq.d.next = 0.into();
                     // The first CONNECT is due at once.
                     self.progress.d.next = true;
@@ -1034,7 +1030,7 @@ impl<
                 if self.told_busy.q.val() {
                     self.told.d.next = 0.into();
                     self.t_connecting.d.next = false;
-                    self.t_busy.d.next = self.t_busy.q.val() + 1;
+                    self.t_gen.d.next = self.t_gen.q.val() + 1;
                     self.progress.d.next = true;
                     self.put_off.d.next = true;
                     self.wait.d.next = self.hint.q.val();

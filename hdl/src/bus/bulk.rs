@@ -171,8 +171,8 @@ hdl_bus! {
         early_poll: Bits<16>,
         /// Polls without progress before giving up.
         max_polls: Bits<8>,
-        /// BUSY answers before giving up.
-        max_busy: Bits<8>,
+        /// BUSY answers before giving up, less one.
+        max_busy: Bits<16>,
         /// One fresh packet at least in so many, 2 or more.
         fresh_every: Bits<8>,
         /// Packets above the credit, at most.

@@ -61,8 +61,10 @@ hdl_record! {
         xid: Bits<32>,
         /// Its bytes.
         length: Bits<32>,
-        /// 0 OK, 1 ABORTED.
+        /// 0 OK, 1 ABORTED, 2 NOT_READY.
         status: Bits<4>,
+        /// Unless OK, why: as the ABORT said; 2 given up; 1 revoked; 0 also replaced by a newer one.
+        reason: Bits<4>,
     }
 }
 

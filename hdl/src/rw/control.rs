@@ -1,6 +1,7 @@
 //! The control engine: everything that is not DATA.
 
 use super::bytes::RwBytes;
+use super::peers::RwPeers;
 use crate::blocks::{FreeList, RamReg};
 use crate::bus::{FramesOut, TransferEndOut, WindowMessageOut};
 use crate::prelude::*;
@@ -51,25 +52,28 @@ pub enum Op {
     Finish,
     Credit,
     Sweep,
+    Revoke,
 }
 
 hdl_module! {
-    /// Control engine of the receiver window: serves CONNECT, POLL and ABORT, finishes transfers,
+    /// Control engine of the receiver window: serves CONNECT, POLL and ABORT, finishes transfers, revokes windows,
     /// sends credit updates and sweeps the timers of all windows, one operation at a time.
     /// An operation reads its tables (peer, window, row: two clocks each), decides, and writes
     /// all tables in one clock. A closed window costs 8 clocks of the sweep, an open one without
     /// holes about 15, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
-    /// CONNECT about 40 + W/B.
+    /// CONNECT about 60 + W/B, and up to 2^BE for the search of its peer, which ABORT and a POLL that names no window have too.
     /// With cfg_twice every message, and the bitmap of a STATUS, leaves twice. The bitmap is read
     /// once, into a memory, so that both copies are the same.
-    /// The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
-    /// Reset clears it, one entry a clock; incarnations survive a reset.
+    /// Peers are any node and the first 256 slots there; 2^LE of them are remembered (rw_peers).
+    /// Reset clears their entries, one a clock; incarnations of windows survive a reset.
+    /// A CONNECT comes with a verdict, which counts if its transfer is not known. A window with ctl_hold is not closed when its
+    /// transfer is complete; m_full says so, and revoke ends it.
     /// While a message is not taken its fields stay, the hint of BUSY too; m_bitmap comes from a copy. A finished
     /// transfer or a credit that waits meanwhile is served after it.
     #[module("rw_control_w{W}_r{}", 1usize << A)]
     pub struct RwControl<
         const A: usize, const W: usize, const B: usize, const LB: usize, const NW: usize,
-        const LNW: usize, const AW: usize, const PW: usize,
+        const LNW: usize, const AW: usize, const PW: usize, const LE: usize, const BE: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -105,6 +109,34 @@ hdl_module! {
         pub ctl_rkey: Signal<In, Bits<32>>,
         /// log2 of the packet size (CONNECT).
         pub ctl_mtu: Signal<In, Bits<4>>,
+        /// What a transfer that is not known is answered with: 0 it may have a window, 7 no answer, else the status (CONNECT).
+        pub ctl_verdict: Signal<In, Bits<3>>,
+        /// The complete transfer keeps its window until that is revoked (CONNECT).
+        pub ctl_hold: Signal<In, Bit>,
+        /// Reason (ABORT).
+        pub ctl_reason: Signal<In, Bits<4>>,
+        /// A window is to be closed.
+        pub rev_valid: Signal<In, Bit>,
+        /// It is closed, one clock ago, or was none of this incarnation.
+        pub rev_ready: Signal<Out, Bit>,
+        /// Which.
+        pub rev_wptr: Signal<In, Bits<A>>,
+        /// Its incarnation.
+        pub rev_gen: Signal<In, Bits<16>>,
+        /// How its transfer ends.
+        pub rev_status: Signal<In, Bits<4>>,
+        /// A CONNECT is decided: pulse.
+        pub con_valid: Signal<Out, Bit>,
+        /// 0 known, 1 it has a new window, 2 older than its peer's last, 3 no window is free, 4 beyond the limits, 5 the verdict.
+        pub con_how: Signal<Out, Bits<3>>,
+        /// With 1: its window.
+        pub con_wptr: Signal<Out, Bits<A>>,
+        /// With 1: incarnation of that.
+        pub con_gen: Signal<Out, Bits<16>>,
+        /// A transfer is complete that keeps its window: pulse.
+        pub full_valid: Signal<Out, Bit>,
+        /// A peer was forgotten: pulse.
+        pub forgotten: Signal<Out, Bit>,
         /// All writes of a transfer are visible.
         pub fin_valid: Signal<In, Bit>,
         /// Taken, one clock ago.
@@ -199,7 +231,7 @@ hdl_module! {
         pub ready: Signal<Out, Bit>,
         /// An operation is decided now, on the row as it was six clocks ago.
         pub mon_act: Signal<Out, Bit>,
-        /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
+        /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep, 6 revoke.
         pub mon_op: Signal<Out, Bits<3>>,
         /// Its window.
         pub mon_wptr: Signal<Out, Bits<A>>,
@@ -226,14 +258,12 @@ hdl_module! {
 
         /// Windows that are not open, longest free first.
         free: FreeList<A>,
-        /// State and window of each (node, slot): 0 none, 1 open, 2 done, 3 aborted.
-        peers: RamReg<PW, 12>,
-        /// Last transfer and incarnation of each (node, slot), written when a window is opened.
-        peer_ids: RamReg<48, 12>,
+        /// What is remembered of each (node, slot).
+        peers: RwPeers<A, PW, LE, BE>,
         /// Which windows are open, and the transfer of each.
         opens: RamReg<1, A>,
-        /// Transfer of each window: source, slot, xid, length, packets.
-        windows: RamReg<98, A>,
+        /// Transfer of each window: source, slot, xid, length, packets, kept when complete; entry of its peer.
+        windows: RamReg<121, A>,
         /// Incarnation of each window.
         gens: RamReg<16, A>,
         /// Of each window: all holes below this packet have been asked for.
@@ -261,8 +291,8 @@ hdl_module! {
         #[reset] sweep_next: DFF<Bit>,
         /// A credit update goes before a control message.
         #[reset] credit_next: DFF<Bit>,
-        /// Entry of the peer table that reset clears.
-        #[reset] clear_count: DFF<Bits<12>>,
+        /// Windows that reset has closed; all, and more than once.
+        #[reset] clear_count: DFF<Bits<10>>,
         /// Clocks in a state that waits.
         timer: DFF<Bits<4>>,
         /// Window of the next sweep.
@@ -280,6 +310,19 @@ hdl_module! {
         #[reset] fin_served: DFF<Bit>,
         /// The credit update leaves its queue.
         #[reset] crd_served: DFF<Bit>,
+        /// The window to be closed is.
+        #[reset] rev_served: DFF<Bit>,
+        /// Of this message the peer has been looked for.
+        #[reset] looked: DFF<Bit>,
+        look: Signal<Local, Bit>,
+        #[reset] looks: DFF<Bit>,
+        /// A POLL that names no window: its peer is still to be looked for.
+        look_again: Signal<Local, Bit>,
+        /// The CONNECT is decided, and how.
+        #[reset] decided: DFF<Bit>,
+        how: DFF<Bits<3>>,
+        /// A transfer that keeps its window is complete.
+        #[reset] full: DFF<Bit>,
         /// A drop is counted.
         #[reset] dropped: DFF<Bit>,
         /// Why.
@@ -325,8 +368,8 @@ hdl_module! {
         peer_xid: Signal<Local, Bits<32>>,
         /// Last incarnation of that peer.
         peer_incarnation: Signal<Local, Bits<16>>,
-        /// State of that transfer: 0 none, 1 open, 2 done, 3 aborted.
-        peer_state: Signal<Local, Bits<2>>,
+        /// State of that transfer: 0 none, 1 open, 2 and how it ended.
+        peer_state: Signal<Local, Bits<3>>,
         /// Its window.
         peer_wptr: Signal<Local, Bits<A>>,
         /// Transfer of the message, less the last one.
@@ -337,8 +380,8 @@ hdl_module! {
         peer_known: DFF<Bit>,
         /// It is open.
         peer_open: DFF<Bit>,
-        /// It was aborted.
-        peer_aborted: DFF<Bit>,
+        /// How it ended.
+        peer_status: DFF<Bits<4>>,
         /// The message means it.
         same_xid: DFF<Bit>,
         /// The CONNECT means it, incarnation and all.
@@ -347,13 +390,15 @@ hdl_module! {
         newer: DFF<Bit>,
 
         /// Sender of the window of this operation.
-        win_src: Signal<Local, Bits<8>>,
+        win_src: Signal<Local, Bits<16>>,
         /// Slot there.
-        win_slot: Signal<Local, Bits<4>>,
+        win_slot: Signal<Local, Bits<8>>,
         /// Transfer.
         win_xid: Signal<Local, Bits<32>>,
         /// Bytes of the transfer.
         win_length: Signal<Local, Bits<32>>,
+        /// Its window stays when it is complete.
+        win_hold: DFF<Bit>,
         /// The message or event names the incarnation of the window, four bits each; all.
         gen_part: Bank<DFF<Bit>, 4>,
         gen_match: DFF<Bit>,
@@ -363,7 +408,6 @@ hdl_module! {
         slot_part: Bank<DFF<Bit>, 4>,
         /// The message names the window, all 16 bits.
         wptr_part: Bank<DFF<Bit>, 4>,
-        named_src: Signal<Local, Bits<16>>,
         named_slot: Signal<Local, Bits<16>>,
         named_wptr: Signal<Local, Bits<16>>,
         /// The message names the transfer, four bits each.
@@ -377,10 +421,12 @@ hdl_module! {
         /// wbase is behind the last packet.
         at_end: DFF<Bit>,
         /// What Act goes by, one clock before it: the CONNECT means the last transfer, or an older one;
+        /// its verdict counts, and is not that it may have a window;
         /// the POLL means the window, or a transfer that has ended; the ABORT means an open one; the
         /// transfer that is finished is.
         known_connect: DFF<Bit>,
         late_connect: DFF<Bit>,
+        judged: DFF<Bit>,
         good_poll: DFF<Bit>,
         late_poll: DFF<Bit>,
         good_abort: DFF<Bit>,
@@ -439,6 +485,8 @@ hdl_module! {
         msg_seq: DFF<Bits<16>>,
         /// Status in the completion record: 0 OK, 1 ABORTED.
         cpl_status: DFF<Bits<4>>,
+        /// Why.
+        cpl_reason: DFF<Bits<4>>,
 
         /// Word of the bitmap, counted from packet 0.
         abs: DFF<Bits<AW>>,
@@ -562,6 +610,8 @@ hdl_module! {
         busy: Param<{ ConnectStatus::Busy as usize }, 4>,
         refused: Param<{ ConnectStatus::Refused as usize }, 4>,
         /// Reasons of ABORT and UNKNOWN.
+        gave_up: Param<{ Reason::GaveUp as usize }, 4>,
+        cancelled: Param<{ Reason::Cancelled as usize }, 4>,
         idle_reason: Param<{ Reason::Idle as usize }, 4>,
         no_transfer: Param<{ Reason::NoTransfer as usize }, 4>,
         /// Why something is dropped.
@@ -583,14 +633,15 @@ impl<
     const LNW: usize,
     const AW: usize,
     const PW: usize,
-> Logic for RwControl<A, W, B, LB, NW, LNW, AW, PW>
+    const LE: usize,
+    const BE: usize,
+> Logic for RwControl<A, W, B, LB, NW, LNW, AW, PW, LE, BE>
 {
     #[hdl_gen]
     fn update(&mut self) {
         // Tables: addresses, and the fields of what they deliver.
-        self.peers.rd.addr.next = (bit_cast::<12, 16>(self.ctl_src.val()) << 4)
-            | bit_cast::<12, 4>(bit_cast::<4, 16>(self.ctl_slot.val()));
-        self.peer_ids.rd.addr.next = self.peers.rd.addr.val();
+        self.peers.s_src.next = self.ctl_src.val();
+        self.peers.s_slot.next = bit_cast::<8, 16>(self.ctl_slot.val());
         self.opens.rd.addr.next = self.wptr.q.val();
         self.windows.rd.addr.next = self.wptr.q.val();
         self.gens.rd.addr.next = self.wptr.q.val();
@@ -599,15 +650,16 @@ impl<
         self.ranges.rd.addr.next = self.wptr.q.val();
         self.q_wptr.next = self.wptr.q.val();
         self.q_word.next = bit_cast::<LNW, AW>(self.abs.q.val());
-        self.peer_id.d.next = self.peer_ids.rd.data.val();
+        self.peer_id.d.next = self.peers.m_id.val();
         self.peer_incarnation.next = bit_cast::<16, 48>(self.peer_id.q.val());
         self.peer_xid.next = self.peer_id.q.val().get_bits::<32>(16);
-        self.peer_state.next = bit_cast::<2, PW>(self.peers.rd.data.val());
-        self.peer_wptr.next = self.peers.rd.data.val().get_bits::<A>(2);
-        self.win_src.next = bit_cast::<8, 98>(self.windows.rd.data.val());
-        self.win_slot.next = self.windows.rd.data.val().get_bits::<4>(8);
-        self.win_xid.next = self.windows.rd.data.val().get_bits::<32>(12);
-        self.win_length.next = self.windows.rd.data.val().get_bits::<32>(44);
+        self.peer_state.next = self.peers.m_state.val();
+        self.peer_wptr.next = self.peers.m_wptr.val();
+        self.win_src.next = bit_cast::<16, 121>(self.windows.rd.data.val());
+        self.win_slot.next = self.windows.rd.data.val().get_bits::<8>(16);
+        self.win_xid.next = self.windows.rd.data.val().get_bits::<32>(24);
+        self.win_length.next = self.windows.rd.data.val().get_bits::<32>(56);
+        self.win_hold.d.next = self.windows.rd.data.val().get_bit(110);
         self.req_upto.next = self.asked.rd.data.val();
         self.req_mark.next = bit_cast::<22, 38>(self.marks.rd.data.val());
         self.req_mark_tick.next = self.marks.rd.data.val().get_bits::<16>(22);
@@ -646,7 +698,7 @@ impl<
             & bit_cast::<32, 33>(self.new_end.q.val()).any();
         self.legal_mtu.d.next = (self.ctl_mtu.val() >= self.mtu_least.val())
             & (self.ctl_mtu.val() <= self.mtu_most.val());
-        self.placed.d.next = !(self.ctl_src.val() >> 8).any() & !(self.ctl_slot.val() >> 4).any();
+        self.placed.d.next = !(self.ctl_slot.val() >> 8).any();
         self.legal.d.next = self.legal_mtu.q.val()
             & !self.past_end.q.val()
             & self.placed.q.val()
@@ -656,23 +708,23 @@ impl<
         self.xid_diff.d.next = self.ctl_xid.val() - self.peer_xid.val();
         self.incarnation_diff.d.next = self.ctl_incarnation.val() - self.peer_incarnation.val();
         // What has no place in the table is nobody there, whoever has the same lower bits.
-        self.peer_known.d.next = self.peer_state.val().any() & self.placed.q.val();
-        self.peer_open.d.next = (self.peer_state.val() == 1) & self.placed.q.val();
-        self.peer_aborted.d.next = self.peer_state.val() == 3;
+        self.peer_known.d.next = self.peers.m_found.val() & self.placed.q.val();
+        self.peer_open.d.next =
+            (self.peer_state.val() == 1) & self.peers.m_found.val() & self.placed.q.val();
+        self.peer_status.d.next = bit_cast::<4, 3>(self.peer_state.val() - 2);
         self.same_xid.d.next = !self.xid_diff.q.val().any();
         self.same_transfer.d.next =
             !self.xid_diff.q.val().any() & !self.incarnation_diff.q.val().any();
         self.newer.d.next = !self.incarnation_diff.q.val().get_bit(15)
             & (self.incarnation_diff.q.val().any() | !self.xid_diff.q.val().get_bit(31));
         // Both come from memories that may be far apart: two levels of logic are enough here.
-        self.named_src.next = bit_cast::<16, 8>(self.win_src.val());
-        self.named_slot.next = bit_cast::<16, 4>(self.win_slot.val());
+        self.named_slot.next = bit_cast::<16, 8>(self.win_slot.val());
         self.named_wptr.next = bit_cast::<16, A>(self.wptr.q.val());
         for i in 0..4 {
             self.gen_part[i].d.next = self.gens.rd.data.val().get_bits::<4>(4 * i)
                 == self.event_gen.q.val().get_bits::<4>(4 * i);
-            self.src_part[i].d.next = self.named_src.val().get_bits::<4>(4 * i)
-                == self.ctl_src.val().get_bits::<4>(4 * i);
+            self.src_part[i].d.next =
+                self.win_src.val().get_bits::<4>(4 * i) == self.ctl_src.val().get_bits::<4>(4 * i);
             self.slot_part[i].d.next = self.named_slot.val().get_bits::<4>(4 * i)
                 == self.ctl_slot.val().get_bits::<4>(4 * i);
             self.wptr_part[i].d.next = self.named_wptr.val().get_bits::<4>(4 * i)
@@ -710,6 +762,8 @@ impl<
         self.at_end.d.next = !self.remaining.q.val().any();
         self.known_connect.d.next = self.peer_known.q.val() & self.same_transfer.q.val();
         self.late_connect.d.next = self.peer_known.q.val() & !self.newer.q.val();
+        self.judged.d.next = self.ctl_verdict.val().any()
+            & !(self.peer_known.q.val() & (self.same_transfer.q.val() | !self.newer.q.val()));
         self.this_window.d.next = self.is_open.q.val() & self.gen_match.q.val();
         self.good_poll.d.next = self.is_open.q.val()
             & self.gen_match.q.val()
@@ -847,15 +901,21 @@ impl<
         self.m_bitmap.of.next.last = self.last_word.q.val();
         self.m_cpl.valid.next = self.state.q.val() == State::Completion;
         self.m_cpl.of.next.wptr = bit_cast::<16, A>(self.wptr.q.val());
-        self.m_cpl.of.next.src = bit_cast::<16, 8>(self.win_src.val());
-        self.m_cpl.of.next.slot = bit_cast::<16, 4>(self.win_slot.val());
+        self.m_cpl.of.next.src = self.win_src.val();
+        self.m_cpl.of.next.slot = bit_cast::<16, 8>(self.win_slot.val());
         self.m_cpl.of.next.xid = self.win_xid.val();
         self.m_cpl.of.next.length = self.win_length.val();
         self.m_cpl.of.next.status = self.cpl_status.q.val();
+        self.m_cpl.of.next.reason = self.cpl_reason.q.val();
+        self.con_valid.next = self.decided.q.val();
+        self.con_how.next = self.how.q.val();
+        self.con_wptr.next = self.wptr.q.val();
+        self.con_gen.next = self.generation.q.val();
+        self.full_valid.next = self.full.q.val();
+        self.forgotten.next = self.peers.forgotten.val();
         self.free_count.next = self.free.count.val();
         self.up.d.next = self.state.q.val() != State::Clear;
         self.ready.next = self.up.q.val();
-        self.mon_act.next = self.state.q.val() == State::Act;
         self.mon_wptr.next = self.wptr.q.val();
         self.mon_now.next = self.start.q.val();
         self.mon_view.next = self.state.q.val() == State::View;
@@ -868,6 +928,7 @@ impl<
             Op::Finish => self.mon_op.next = 3.into(),
             Op::Credit => self.mon_op.next = 4.into(),
             Op::Sweep => self.mon_op.next = 5.into(),
+            Op::Revoke => self.mon_op.next = 6.into(),
         }
         self.holding.d.next =
             (self.state.q.val() == State::Hold) | (self.state.q.val() == State::Init);
@@ -905,32 +966,24 @@ impl<
         self.opens.wr.data.next = bit_cast::<1, 1>(self.opened.q.val().into());
         self.windows.wr.en.next = self.opened.q.val();
         self.windows.wr.addr.next = self.wptr.q.val();
-        self.windows.wr.data.next = (bit_cast::<98, 22>(self.new_n.q.val()) << 76)
-            | (bit_cast::<98, 32>(self.ctl_length.val()) << 44)
-            | (bit_cast::<98, 32>(self.ctl_xid.val()) << 12)
-            | (bit_cast::<98, 4>(bit_cast::<4, 16>(self.ctl_slot.val())) << 8)
-            | bit_cast::<98, 8>(bit_cast::<8, 16>(self.ctl_src.val()));
+        self.windows.wr.data.next = (bit_cast::<121, LE>(self.peers.m_entry.val()) << 111)
+            | (bit_cast::<121, 1>(self.ctl_hold.val().into()) << 110)
+            | (bit_cast::<121, 22>(self.new_n.q.val()) << 88)
+            | (bit_cast::<121, 32>(self.ctl_length.val()) << 56)
+            | (bit_cast::<121, 32>(self.ctl_xid.val()) << 24)
+            | (bit_cast::<121, 8>(bit_cast::<8, 16>(self.ctl_slot.val())) << 16)
+            | bit_cast::<121, 16>(self.ctl_src.val());
         self.gens.wr.en.next = self.opened.q.val();
         self.gens.wr.addr.next = self.wptr.q.val();
         self.gens.wr.data.next = self.generation.q.val();
-        self.peer_ids.wr.en.next = self.opened.q.val();
-        self.peer_ids.wr.addr.next = self.peers.rd.addr.val();
-        self.peer_ids.wr.data.next = (bit_cast::<48, 32>(self.ctl_xid.val()) << 16)
+        self.peers.open.next = self.opened.q.val();
+        self.peers.open_wptr.next = self.wptr.q.val();
+        self.peers.open_id.next = (bit_cast::<48, 32>(self.ctl_xid.val()) << 16)
             | bit_cast::<48, 16>(self.ctl_incarnation.val());
-        self.peers.wr.en.next = self.window_changed.val();
-        self.peers.wr.addr.next = self.clear_count.q.val();
-        self.peers.wr.data.next = bit_cast::<PW, A>(self.wptr.q.val()) << 2;
-        if self.opened.q.val() {
-            self.peers.wr.addr.next = self.peers.rd.addr.val();
-            self.peers.wr.data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2) | bits::<PW>(1);
-        }
-        if self.closed.q.val() {
-            self.peers.wr.addr.next = (bit_cast::<12, 8>(self.win_src.val()) << 4)
-                | bit_cast::<12, 4>(self.win_slot.val());
-            self.peers.wr.data.next = (bit_cast::<PW, A>(self.wptr.q.val()) << 2)
-                | bits::<PW>(2)
-                | bit_cast::<PW, 4>(self.cpl_status.q.val());
-        }
+        self.peers.close.next = self.closed.q.val();
+        self.peers.close_entry.next = self.windows.rd.data.val().get_bits::<LE>(111);
+        self.peers.close_wptr.next = self.wptr.q.val();
+        self.peers.close_status.next = bit_cast::<2, 4>(self.cpl_status.q.val());
         self.asked.wr.en.next = self.opened.q.val() | self.swept.q.val();
         self.asked.wr.addr.next = self.wptr.q.val();
         self.asked.wr.data.next = self.upto.q.val();
@@ -956,12 +1009,18 @@ impl<
         }
         self.fin_ready.next = self.fin_served.q.val();
         self.crd_ready.next = self.crd_served.q.val();
+        self.rev_ready.next = self.rev_served.q.val();
         self.ctl_ready.next = self.served.q.val();
         self.drop_valid.next = self.dropped.q.val();
         self.drop_reason.next = self.drop_why.q.val();
         self.fin_served.d.next = false;
         self.crd_served.d.next = false;
         self.dropped.d.next = false;
+        self.decided.d.next = false;
+        self.full.d.next = false;
+        self.look.next = false;
+        self.look_again.next =
+            (self.op.q.val() == Op::Poll) & !self.good_poll.q.val() & !self.looked.q.val();
         self.is_message.next = (self.op.q.val() == Op::Connect)
             | (self.op.q.val() == Op::Poll)
             | (self.op.q.val() == Op::Abort);
@@ -970,8 +1029,8 @@ impl<
         match self.state.q.val() {
             State::Clear => {
                 self.clear_count.d.next = self.clear_count.q.val() + 1;
-                self.wptr.d.next = bit_cast::<A, 12>(self.clear_count.q.val() + 1);
-                if self.clear_count.q.val().all() & self.free.ready.val() {
+                self.wptr.d.next = bit_cast::<A, 10>(self.clear_count.q.val() + 1);
+                if self.clear_count.q.val().all() & self.free.ready.val() & self.peers.ready.val() {
                     self.state.d.next = State::Idle;
                 }
             }
@@ -980,6 +1039,7 @@ impl<
                 self.then_alloc.d.next = false;
                 self.then_message.d.next = false;
                 self.sweep_next.d.next = true;
+                self.looked.d.next = false;
                 if !self.sweep_next.q.val() & self.fin_valid.val() {
                     self.fin_served.d.next = true;
                     self.op.d.next = Op::Finish;
@@ -995,14 +1055,23 @@ impl<
                     self.op.d.next = Op::Credit;
                     self.wptr.d.next = self.crd_wptr.val();
                     self.state.d.next = State::Window;
+                } else if !self.sweep_next.q.val() & self.rev_valid.val() {
+                    self.op.d.next = Op::Revoke;
+                    self.wptr.d.next = self.rev_wptr.val();
+                    self.event_gen.d.next = self.rev_gen.val();
+                    self.state.d.next = State::Window;
                 } else if !self.sweep_next.q.val() & self.ctl_valid.val() {
                     self.credit_next.d.next = true;
                     self.op.d.next = Op::Abort;
+                    self.look.next = true;
+                    self.looked.d.next = true;
                     if self.ctl_type.val() == self.connect.val() {
                         self.op.d.next = Op::Connect;
                     }
                     if self.ctl_type.val() == self.poll_status.val() {
                         self.op.d.next = Op::Poll;
+                        self.look.next = false;
+                        self.looked.d.next = false;
                     }
                     self.event_gen.d.next = self.ctl_gen.val();
                     self.state.d.next = State::Peer;
@@ -1019,7 +1088,8 @@ impl<
                 if self.op.q.val() == Op::Poll {
                     self.wptr.d.next = bit_cast::<A, 16>(self.ctl_wptr.val());
                 }
-                if self.timer.q.val() == 1 {
+                // An entry has been read when the search is done, which begins a clock late.
+                if self.timer.q.val().any() & self.peers.done.val() {
                     self.timer.d.next = 0.into();
                     self.state.d.next = State::Window;
                 }
@@ -1027,14 +1097,14 @@ impl<
             // What the tables say, the last time when it is that of this window.
             State::Window => {
                 self.is_open.d.next = self.opens.rd.data.val().get_bit(0);
-                self.n.d.next = self.windows.rd.data.val().get_bits::<22>(76);
+                self.n.d.next = self.windows.rd.data.val().get_bits::<22>(88);
                 self.wbase.d.next = self.q_wbase.val();
                 self.reach.d.next = self.q_highest.val() - bit_cast::<12, 22>(self.q_wbase.val());
                 self.tail.d.next = self.q_tail.val();
                 self.last_rx.d.next = self.q_last_rx.val();
                 self.start.d.next = self.now.val();
-                self.msg_dst.d.next = bit_cast::<16, 8>(self.win_src.val());
-                self.msg_slot.d.next = bit_cast::<16, 4>(self.win_slot.val());
+                self.msg_dst.d.next = self.win_src.val();
+                self.msg_slot.d.next = bit_cast::<16, 8>(self.win_slot.val());
                 self.msg_xid.d.next = self.win_xid.val();
                 if self.is_message.val() {
                     self.msg_dst.d.next = self.ctl_src.val();
@@ -1054,6 +1124,7 @@ impl<
                 self.msg_seq.d.next = 0.into();
                 self.msg_status.d.next = 0.into();
                 self.cpl_status.d.next = self.aborted.val();
+                self.cpl_reason.d.next = self.gave_up.val();
                 self.word.d.next = 0.into();
                 self.abs.d.next = bit_cast::<AW, 22>(self.wbase.q.val() >> self.lb.val());
                 self.skip.d.next =
@@ -1063,45 +1134,60 @@ impl<
                 match self.op.q.val() {
                     Op::Connect => {
                         self.msg_type.d.next = self.connect_resp.val();
-                        if !self.legal.q.val() {
+                        self.decided.d.next = true;
+                        if self.judged.q.val() {
+                            self.how.d.next = 5.into();
+                            self.msg_status.d.next = bit_cast::<4, 3>(self.ctl_verdict.val());
+                            self.state.d.next = State::Message;
+                            if self.ctl_verdict.val().all() {
+                                self.done.next = true;
+                            }
+                        } else if !self.legal.q.val() {
+                            self.how.d.next = 4.into();
                             self.msg_status.d.next = self.refused.val();
                             self.state.d.next = State::Message;
                         } else if self.known_connect.q.val() {
+                            self.how.d.next = 0.into();
                             if !self.peer_open.q.val() {
                                 self.msg_type.d.next = self.complete.val();
-                                if self.peer_aborted.q.val() {
-                                    self.msg_status.d.next = self.aborted.val();
-                                }
+                                self.msg_status.d.next = self.peer_status.q.val();
                             }
                             self.state.d.next = State::Message;
                         } else if self.late_connect.q.val() {
+                            self.how.d.next = 2.into();
                             self.dropped.d.next = true;
                             self.drop_why.d.next = self.old_connect.val();
                             self.done.next = true;
                         } else if self.peer_open.q.val() {
+                            self.decided.d.next = false;
                             self.then_alloc.d.next = true;
                             self.state.d.next = State::Close;
                         } else {
+                            self.decided.d.next = false;
                             self.state.d.next = State::Alloc;
                         }
                     }
                     Op::Poll => {
                         self.state.d.next = State::Message;
-                        if self.good_poll.q.val() {
+                        if self.look_again.val() {
+                            self.look.next = true;
+                            self.looked.d.next = true;
+                            self.timer.d.next = 0.into();
+                            self.state.d.next = State::Peer;
+                        } else if self.good_poll.q.val() {
                             self.msg_type.d.next = self.poll_status.val();
                             self.msg_seq.d.next = self.ctl_seq.val();
                             self.state.d.next = State::Fetch;
                         } else if self.late_poll.q.val() {
                             self.msg_type.d.next = self.complete.val();
-                            if self.peer_aborted.q.val() {
-                                self.msg_status.d.next = self.aborted.val();
-                            }
+                            self.msg_status.d.next = self.peer_status.q.val();
                         } else {
                             self.msg_type.d.next = self.abort_unknown.val();
                             self.msg_status.d.next = self.no_transfer.val();
                         }
                     }
                     Op::Abort => {
+                        self.cpl_reason.d.next = self.ctl_reason.val();
                         if self.good_abort.q.val() {
                             self.state.d.next = State::Close;
                         } else {
@@ -1111,7 +1197,10 @@ impl<
                         }
                     }
                     Op::Finish => {
-                        if self.good_finish.q.val() {
+                        if self.good_finish.q.val() & self.win_hold.q.val() {
+                            self.full.d.next = true;
+                            self.done.next = true;
+                        } else if self.good_finish.q.val() {
                             self.msg_type.d.next = self.complete.val();
                             self.cpl_status.d.next = self.ok.val();
                             self.then_message.d.next = true;
@@ -1126,6 +1215,18 @@ impl<
                         self.msg_type.d.next = self.poll_status.val();
                         if self.is_open.q.val() & !self.at_end.q.val() {
                             self.state.d.next = State::Fetch;
+                        } else {
+                            self.done.next = true;
+                        }
+                    }
+                    Op::Revoke => {
+                        self.msg_type.d.next = self.complete.val();
+                        self.msg_status.d.next = self.rev_status.val();
+                        self.cpl_status.d.next = self.rev_status.val();
+                        self.cpl_reason.d.next = self.cancelled.val();
+                        self.then_message.d.next = true;
+                        if self.this_window.q.val() {
+                            self.state.d.next = State::Close;
                         } else {
                             self.done.next = true;
                         }
@@ -1170,6 +1271,8 @@ impl<
                 if self.free.m.valid.val() {
                     self.state.d.next = State::AllocWait;
                 } else {
+                    self.how.d.next = 3.into();
+                    self.decided.d.next = true;
                     self.msg_status.d.next = self.busy.val();
                     self.state.d.next = State::Message;
                 }
@@ -1198,7 +1301,11 @@ impl<
                     self.state.d.next = State::Open;
                 }
             }
-            State::Open => self.state.d.next = State::Message,
+            State::Open => {
+                self.how.d.next = 1.into();
+                self.decided.d.next = true;
+                self.state.d.next = State::Message;
+            }
             State::Message => {
                 self.timer.d.next = 0.into();
                 self.word.d.next = 1.into();
@@ -1277,6 +1384,7 @@ impl<
                 if self.give_up.q.val() {
                     self.msg_type.d.next = self.abort_unknown.val();
                     self.msg_status.d.next = self.idle_reason.val();
+                    self.cpl_reason.d.next = self.idle_reason.val();
                     self.then_message.d.next = true;
                     self.state.d.next = State::Close;
                 }
@@ -1343,7 +1451,11 @@ impl<
                 }
             }
         }
+        self.looks.d.next = self.look.val();
+        self.peers.look.next = self.looks.q.val();
+        self.mon_act.next = (self.state.q.val() == State::Act) & !self.look_again.val();
         self.served.d.next = self.done.val() & self.is_message.val();
+        self.rev_served.d.next = self.done.val() & (self.op.q.val() == Op::Revoke);
         if self.done.val() {
             self.state.d.next = State::Idle;
         }

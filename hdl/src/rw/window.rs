@@ -21,13 +21,13 @@ hdl_module! {
     /// Each write acknowledged at ack_* (visible in host memory) counts; the last one of a transfer
     /// leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
     /// While m_wr_* is not taken the decision there stays and those behind it queue up; s_ready falls before the queue
-    /// is full. While m_msg_* or m_cpl_* is not taken it stays and control operations wait; DATA goes on, and so do
+    /// is full. While m_msg_* or m_cpl_* is not taken it stays and control operations wait, those at rev_* too; DATA goes on, and so do
     /// acknowledgements while finished transfers have room in their queue.
     #[module("rw_window_w{W}_r{}", 1usize << A)]
     pub struct RwWindow<
         const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
         const NW: usize, const LNW: usize, const BA: usize,
-        const AW: usize, const PW: usize, const FA: usize,
+        const AW: usize, const PW: usize, const FA: usize, const LE: usize, const BE: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -69,6 +69,36 @@ hdl_module! {
         pub s_rkey: Signal<In, Bits<32>>,
         /// CONNECT: log2 of the packet size, 8 to 12.
         pub s_mtu: Signal<In, Bits<4>>,
+        /// CONNECT: what a transfer that is not known is answered with: 0 it may have a window, 7 nothing, else this status.
+        pub s_verdict: Signal<In, Bits<3>>,
+        /// CONNECT: the window is kept when the transfer is complete, until it is revoked.
+        pub s_hold: Signal<In, Bit>,
+        /// ABORT: reason.
+        pub s_reason: Signal<In, Bits<4>>,
+        /// A CONNECT is decided: pulse, in their order.
+        pub con_valid: Signal<Out, Bit>,
+        /// 0 known, 1 it has a new window, 2 older than its peer's last, 3 no window is free, 4 beyond the limits, 5 the verdict.
+        pub con_how: Signal<Out, Bits<3>>,
+        /// With 1, and with full_valid: the window.
+        pub con_wptr: Signal<Out, Bits<16>>,
+        /// With 1, and with full_valid: its incarnation.
+        pub con_gen: Signal<Out, Bits<16>>,
+        /// A CONNECT found the queue full, and is not decided: pulse.
+        pub con_lost: Signal<Out, Bit>,
+        /// A transfer with s_hold is complete, every byte visible: pulse.
+        pub full_valid: Signal<Out, Bit>,
+        /// A peer was forgotten for another one: pulse.
+        pub forgotten: Signal<Out, Bit>,
+        /// A window is to be closed, its sender to be told: with rev_ready it is, or was none of this incarnation.
+        pub rev_valid: Signal<In, Bit>,
+        /// Taken.
+        pub rev_ready: Signal<Out, Bit>,
+        /// Which window.
+        pub rev_wptr: Signal<In, Bits<16>>,
+        /// Its incarnation.
+        pub rev_gen: Signal<In, Bits<16>>,
+        /// Status of COMPLETE and of the completion record; 0 for a complete transfer only.
+        pub rev_status: Signal<In, Bits<4>>,
         /// A decision, one for each DATA record, in order.
         pub m_wr_valid: Signal<Out, Bit>,
         /// Taken.
@@ -126,7 +156,7 @@ hdl_module! {
         pub ready: Signal<Out, Bit>,
         /// An operation is decided now, on the row as it was six clocks ago.
         pub mon_act: Signal<Out, Bit>,
-        /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
+        /// Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep, 6 revoke.
         pub mon_op: Signal<Out, Bits<3>>,
         /// Its window.
         pub mon_wptr: Signal<Out, Bits<A>>,
@@ -146,9 +176,9 @@ hdl_module! {
 
         accept: RwAccept<A, W, LW, B, LB, LNW, BA>,
         acks: RwAcks<A>,
-        control: RwControl<A, W, B, LB, NW, LNW, AW, PW>,
+        control: RwControl<A, W, B, LB, NW, LNW, AW, PW, LE, BE>,
         decisions: RwDecisions,
-        messages: EventQueue<263, 4>,
+        messages: EventQueue<271, 4>,
         finished: EventQueue<FA, A>,
         credits: EventQueue<A, 4>,
         counts: RwCounts<4>,
@@ -176,7 +206,7 @@ hdl_module! {
         refused: DFF<Bits<2>>,
         /// A message on its way to the control engine.
         #[reset] control_1: DFF<Bit>,
-        message_1: DFF<Bits<263>>,
+        message_1: DFF<Bits<271>>,
         #[reset] event_1: DFF<Bits<4>>,
         #[reset] event_2: DFF<Bits<4>>,
         #[reset] event_3: DFF<Bits<4>>,
@@ -205,7 +235,9 @@ impl<
     const AW: usize,
     const PW: usize,
     const FA: usize,
-> Logic for RwWindow<A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA>
+    const LE: usize,
+    const BE: usize,
+> Logic for RwWindow<A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -242,18 +274,21 @@ impl<
         self.control_1.d.next = self.is_control.val();
         self.messages.s.valid.next = self.control_1.q.val();
         self.messages.s.data.next = self.message_1.q.val();
-        self.message_1.d.next = bit_cast::<263, 3>(self.s_type.val())
-            | (bit_cast::<263, 16>(self.s_src.val()) << 3)
-            | (bit_cast::<263, 16>(self.s_slot.val()) << 19)
-            | (bit_cast::<263, 32>(self.s_xid.val()) << 35)
-            | (bit_cast::<263, 16>(self.s_incarnation.val()) << 67)
-            | (bit_cast::<263, 16>(self.s_wptr.val()) << 83)
-            | (bit_cast::<263, 16>(self.s_gen.val()) << 99)
-            | (bit_cast::<263, 16>(self.s_seq.val()) << 115)
-            | (bit_cast::<263, 32>(self.s_length.val()) << 131)
-            | (bit_cast::<263, 64>(self.s_addr.val()) << 163)
-            | (bit_cast::<263, 32>(self.s_rkey.val()) << 227)
-            | (bit_cast::<263, 4>(self.s_mtu.val()) << 259);
+        self.message_1.d.next = bit_cast::<271, 3>(self.s_type.val())
+            | (bit_cast::<271, 16>(self.s_src.val()) << 3)
+            | (bit_cast::<271, 16>(self.s_slot.val()) << 19)
+            | (bit_cast::<271, 32>(self.s_xid.val()) << 35)
+            | (bit_cast::<271, 16>(self.s_incarnation.val()) << 67)
+            | (bit_cast::<271, 16>(self.s_wptr.val()) << 83)
+            | (bit_cast::<271, 16>(self.s_gen.val()) << 99)
+            | (bit_cast::<271, 16>(self.s_seq.val()) << 115)
+            | (bit_cast::<271, 32>(self.s_length.val()) << 131)
+            | (bit_cast::<271, 64>(self.s_addr.val()) << 163)
+            | (bit_cast::<271, 32>(self.s_rkey.val()) << 227)
+            | (bit_cast::<271, 4>(self.s_mtu.val()) << 259)
+            | (bit_cast::<271, 3>(self.s_verdict.val()) << 263)
+            | (bit_cast::<271, 1>(self.s_hold.val().into()) << 266)
+            | (bit_cast::<271, 4>(self.s_reason.val()) << 267);
 
         // Decisions out.
         self.decisions.p_valid.next = self.accept.p_valid.val();
@@ -306,6 +341,23 @@ impl<
         self.control.ctl_addr.next = self.messages.m.data.val().get_bits::<64>(163);
         self.control.ctl_rkey.next = self.messages.m.data.val().get_bits::<32>(227);
         self.control.ctl_mtu.next = self.messages.m.data.val().get_bits::<4>(259);
+        self.control.ctl_verdict.next = self.messages.m.data.val().get_bits::<3>(263);
+        self.control.ctl_hold.next = self.messages.m.data.val().get_bit(266);
+        self.control.ctl_reason.next = self.messages.m.data.val().get_bits::<4>(267);
+        self.control.rev_valid.next = self.rev_valid.val();
+        self.rev_ready.next = self.control.rev_ready.val();
+        self.control.rev_wptr.next = bit_cast::<A, 16>(self.rev_wptr.val());
+        self.control.rev_gen.next = self.rev_gen.val();
+        self.control.rev_status.next = self.rev_status.val();
+        self.con_valid.next = self.control.con_valid.val();
+        self.con_how.next = self.control.con_how.val();
+        self.con_wptr.next = bit_cast::<16, A>(self.control.con_wptr.val());
+        self.con_gen.next = self.control.con_gen.val();
+        self.con_lost.next = self.control_1.q.val()
+            & !self.messages.s.ready.val()
+            & (bit_cast::<3, 271>(self.message_1.q.val()) == self.connect.val());
+        self.full_valid.next = self.control.full_valid.val();
+        self.forgotten.next = self.control.forgotten.val();
         self.control.fin_valid.next = self.finished.m.valid.val();
         self.finished.m.ready.next = self.control.fin_ready.val();
         self.control.fin_wptr.next = bit_cast::<A, FA>(self.finished.m.data.val());

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{
     Bitmap, Complete, Connect, Data, Message, Mode, Tick,
-    codes::{DropReason, Status},
+    codes::{ConnectStatus, DropReason, Reason, Status},
     config::{ConfigError, ReceiverConfig},
     stats::ReceiverStats,
 };
@@ -143,6 +143,21 @@ pub struct Completion {
     pub length: u32,
     /// OK or ABORTED.
     pub status: Status,
+    /// Unless OK, why: what the ABORT says; `Idle` if the receiver gave up; `Cancelled` if it was told to
+    /// ([`Receiver::revoke`]); `GaveUp` also of a transfer that a newer one of its peer slot has replaced.
+    pub reason: Reason,
+}
+
+/// What a receiver's owner says of a CONNECT: it counts only if the transfer is not known (BW-2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may have a window.
+    #[default]
+    Open,
+    /// It is refused, with this answer.
+    Refuse(ConnectStatus),
+    /// It is not answered.
+    Silent,
 }
 
 /// Result of [`Receiver::finish`].
@@ -356,7 +371,7 @@ impl Receiver {
     /// Ends an open window at once, whatever has arrived: the region or the queue pair is gone (BW-2), or nobody takes the
     /// notification (BW-3). What the sender is told stays with its peer slot.
     pub fn revoke(&mut self, wptr: u16, status: Status) -> Option<FinishOut> {
-        let completion = self.close(wptr, status)?;
+        let completion = self.close(wptr, status, Reason::Cancelled)?;
         let complete_msg = Complete {
             slot: completion.slot,
             xid: completion.xid,
@@ -464,7 +479,7 @@ impl Receiver {
     }
 
     /// Closes an open window, frees it and remembers how the transfer ended.
-    fn close(&mut self, wptr: u16, status: Status) -> Option<Completion> {
+    fn close(&mut self, wptr: u16, status: Status, reason: Reason) -> Option<Completion> {
         let t = self.windows.get_mut(usize::from(wptr))?.open.take()?;
         self.free.push_back(wptr);
         self.peers.insert(
@@ -489,6 +504,7 @@ impl Receiver {
             xid: t.xid,
             length: t.length,
             status,
+            reason,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use tributary_hdl::catalog;
-use tributary_protocol::rw::{Message, ReceiverConfig};
+use tributary_protocol::rw::{Message, ReceiverConfig, Status, Verdict};
 
 use crate::verilate::{BuildOptions, Model, Port, Verilated};
 
@@ -38,6 +38,21 @@ ports!(Ports {
     s_addr,
     s_rkey,
     s_mtu,
+    s_verdict,
+    s_hold,
+    s_reason,
+    con_valid,
+    con_how,
+    con_wptr,
+    con_gen,
+    con_lost,
+    full_valid,
+    forgotten,
+    rev_valid,
+    rev_ready,
+    rev_wptr,
+    rev_gen,
+    rev_status,
     m_wr_valid,
     m_wr_ready,
     m_wr_accept,
@@ -78,6 +93,7 @@ ports!(Ports {
     m_cpl_xid,
     m_cpl_length,
     m_cpl_status,
+    m_cpl_reason,
     now,
     cfg_allowance,
     cfg_allowance_ticks,
@@ -107,6 +123,12 @@ pub struct Inputs {
     pub message: Option<Message>,
     /// Its frame failed a check.
     pub error: bool,
+    /// With CONNECT: what its transfer is answered with if it is not known.
+    pub verdict: Verdict,
+    /// With CONNECT: the window is kept until it is revoked.
+    pub hold: bool,
+    /// A window to be revoked, its generation, and how its transfer ends; stays until that is done.
+    pub revoke: Option<(u16, u32, Status)>,
     /// (window, generation) of a write that is visible in host memory.
     pub ack: Option<(u16, u32)>,
     /// Coarse time.
@@ -126,6 +148,9 @@ impl Default for Inputs {
         Self {
             message: None,
             error: false,
+            verdict: Verdict::Open,
+            hold: false,
+            revoke: None,
             ack: None,
             now: 0,
             wr_ready: true,
@@ -182,6 +207,7 @@ pub struct RawCompletion {
     pub xid: u32,
     pub length: u32,
     pub status: u8,
+    pub reason: u8,
 }
 
 /// What happened in one clock.
@@ -191,6 +217,16 @@ pub struct Sample {
     pub taken: bool,
     /// The acknowledgement was taken.
     pub ack_taken: bool,
+    /// The window was revoked, or was none.
+    pub revoked: bool,
+    /// A CONNECT was decided: how, and its window and generation if it has a new one.
+    pub connected: Option<(u8, Option<(u16, u32)>)>,
+    /// A CONNECT found the queue full.
+    pub connect_lost: bool,
+    /// A transfer that keeps its window is complete: window and generation.
+    pub full: Option<(u16, u32)>,
+    /// A peer was forgotten.
+    pub forgotten: bool,
     /// What stands at an output: decision, message, bitmap word, completion record.
     pub waits: [bool; 4],
     /// A decision left.
@@ -330,6 +366,19 @@ impl RtlWindow {
         if let Some(message) = &inputs.message {
             drive(m, &p, message)?;
         }
+        let verdict = match inputs.verdict {
+            Verdict::Open => 0,
+            Verdict::Refuse(status) => status.code(),
+            Verdict::Silent => 7,
+        };
+        m.set(p.s_verdict, verdict.into());
+        m.set(p.s_hold, inputs.hold.into());
+        m.set(p.rev_valid, inputs.revoke.is_some().into());
+        if let Some((wptr, generation, status)) = inputs.revoke {
+            m.set(p.rev_wptr, wptr.into());
+            m.set(p.rev_gen, generation.into());
+            m.set(p.rev_status, status.code().into());
+        }
         m.set(p.ack_valid, inputs.ack.is_some().into());
         if let Some((wptr, generation)) = inputs.ack {
             m.set(p.ack_wptr, wptr.into());
@@ -345,6 +394,9 @@ impl RtlWindow {
             taken: inputs.message.is_some() && m.is_set(p.s_ready),
             ack_taken: inputs.ack.is_some() && m.is_set(p.ack_ready),
             free: m.get(p.free_count) as u16,
+            revoked: inputs.revoke.is_some() && m.is_set(p.rev_ready),
+            connect_lost: m.is_set(p.con_lost),
+            forgotten: m.is_set(p.forgotten),
             waits: [p.m_wr_valid, p.m_msg_valid, p.m_bitmap_valid, p.m_cpl_valid]
                 .map(|valid| m.is_set(valid)),
             ..Sample::default()
@@ -394,8 +446,15 @@ impl RtlWindow {
                 xid: m.get(p.m_cpl_xid) as u32,
                 length: m.get(p.m_cpl_length) as u32,
                 status: m.get(p.m_cpl_status) as u8,
+                reason: m.get(p.m_cpl_reason) as u8,
             });
         }
+        let window = (m.get(p.con_wptr) as u16, m.get(p.con_gen) as u32);
+        if m.is_set(p.con_valid) {
+            let how = m.get(p.con_how) as u8;
+            s.connected = Some((how, (how == 1).then_some(window)));
+        }
+        s.full = m.is_set(p.full_valid).then_some(window);
         if m.is_set(p.mon_act) {
             s.act = Some((
                 m.get(p.mon_op) as u8,
@@ -454,6 +513,7 @@ fn drive(m: &mut Model, p: &Ports, message: &Message) -> Result<()> {
             m.set(p.s_src, a.src.into());
             m.set(p.s_slot, a.slot.into());
             m.set(p.s_xid, a.xid.into());
+            m.set(p.s_reason, a.reason.code().into());
         }
         other => anyhow::bail!("{other:?} is no message for receivers"),
     }

@@ -214,6 +214,7 @@ fn completion(c: RawCompletion) -> Result<Completion> {
         xid: c.xid,
         length: c.length,
         status: status(c.status)?,
+        reason: Reason::from_code(c.reason).with_context(|| format!("reason {}", c.reason))?,
     })
 }
 

@@ -270,7 +270,7 @@ impl RtlSender {
             ("stall_poll", p.cfg_stall_poll, config.stall_poll_ticks, 15),
             ("stall_poll / 8", p.cfg_early_poll, early, 15),
             ("max_polls", p.cfg_max_polls, max_polls, 8),
-            ("max_busy", p.cfg_max_busy, config.max_busy, 8),
+            ("max_busy", p.cfg_max_busy, config.max_busy, 16),
             ("fresh_every", p.cfg_fresh_every, config.fresh_every, 8),
             ("overrun", p.cfg_overrun, config.overrun, 16),
             ("echo", p.cfg_echo, config.echo.into(), 1),

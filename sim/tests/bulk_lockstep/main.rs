@@ -8,6 +8,7 @@ mod mutations;
 mod window;
 
 use bench::{Bench, Coverage, Plan};
+use tributary_protocol::rw::{ConnectResp, ConnectStatus, Message, Request};
 use tributary_sim::rw::{rtl, rtl_sender};
 use tributary_sim::testbench::{PROFILES, Profile, profiles, seeds};
 use window::Window;
@@ -89,5 +90,64 @@ fn bw_08_p_03_p_04_transfers_between_bulk_send_and_rw_window() {
             done += bench.coverage.ends.get("Ok").copied().unwrap_or(0);
         }
         assert!(done > 20, "W = {w}: {done} transfers only");
+    }
+}
+
+/// A peer that is busy for ever is given up after as many answers as the setting says, every bit of it counted: the transfer
+/// ends as busy, and only then (BW-1).
+#[test]
+fn bw_01_rw_09_a_peer_is_busy_65536_times_before_its_transfer_ends() {
+    let library = rtl_sender::build(16).unwrap();
+    for max_busy in [0, 255, 256, 299, 0xFFFF] {
+        let config = tributary_protocol::rw::SenderConfig {
+            max_busy,
+            ..bench::config(&plan(0))
+        };
+        let mut rtl = rtl_sender::RtlSender::new(&library, &config).unwrap();
+        let mut inputs = rtl_sender::Inputs {
+            request: Some(Request {
+                dst: 1,
+                addr: 0,
+                rkey: 0,
+                length: 4_096,
+                mtu: 12,
+            }),
+            pkt_ready: true,
+            end_ready: true,
+            started_ready: true,
+            ..Default::default()
+        };
+        let (mut answers, mut end) = (0u32, None);
+        for clock in 0u64..20_000_000 {
+            inputs.now = clock as u16;
+            let s = rtl.clock(&inputs).unwrap();
+            if s.request_taken {
+                inputs.request = None;
+            }
+            if s.message_taken {
+                inputs.message = None;
+                answers += 1;
+            }
+            if let Some(packet) = s.packet
+                && packet.kind == 4
+            {
+                inputs.message = Some(Message::ConnectResp(ConnectResp {
+                    slot: packet.slot,
+                    xid: packet.xid,
+                    status: ConnectStatus::Busy,
+                    wptr: 0,
+                    r#gen: 0,
+                    w: 0,
+                    credit: 0,
+                    retry: 1,
+                }));
+            }
+            end = s.end;
+            if end.is_some() {
+                break;
+            }
+        }
+        let outcome = end.map(|(_, _, outcome)| outcome);
+        assert_eq!((answers, outcome), (max_busy + 1, Some(3)));
     }
 }

@@ -100,7 +100,7 @@ fn library() -> &'static Verilated {
             let number = 101 + number;
             text.replace_range(
                 from..upto,
-                &format!("({top}.cfg_max_busy == 8'd{number}) ? ({wrong}) : ({right})"),
+                &format!("({top}.cfg_max_busy == 16'd{number}) ? ({wrong}) : ({right})"),
             );
         }
         rtl_sender::build_sources(&top, &files).unwrap()

@@ -19,9 +19,14 @@ pub struct Coverage {
     pub clocks: u64,
     pub taken: u64,
     pub reasons: [u64; 16],
-    pub acts: [u64; 6],
+    pub acts: [u64; 7],
+    /// CONNECTs by how they were decided.
+    pub connects: [u64; 6],
+    /// Complete transfers that kept their window; windows that were revoked, and that were none any more.
+    pub kept: u64,
+    pub revoked: [u64; 2],
     pub messages: [u64; 8],
-    pub completions: [u64; 2],
+    pub completions: [u64; 3],
     pub retx_one: u64,
     /// Second copies, of messages and of bitmaps.
     pub second: [u64; 2],
@@ -44,10 +49,13 @@ impl Coverage {
         self.back_to_back += other.back_to_back;
         self.sweeps_with_data += other.sweeps_with_data;
         self.wrapped += other.wrapped;
+        self.kept += other.kept;
         let pairs = (self.reasons.iter_mut().zip(&other.reasons))
             .chain(self.acts.iter_mut().zip(&other.acts))
             .chain(self.messages.iter_mut().zip(&other.messages))
             .chain(self.completions.iter_mut().zip(&other.completions))
+            .chain(self.connects.iter_mut().zip(&other.connects))
+            .chain(self.revoked.iter_mut().zip(&other.revoked))
             .chain(self.second.iter_mut().zip(&other.second));
         for (sum, count) in pairs {
             *sum += count;
@@ -94,6 +102,18 @@ impl Coverage {
                 self.boundary.get(place).copied().unwrap_or(0),
             );
         }
+        for (how, count) in self.connects.iter().enumerate() {
+            // All windows are taken where there are few.
+            if how != 3 {
+                need(format!("CONNECT decided as {how}"), *count);
+            }
+        }
+        need(
+            "a complete transfer that keeps its window".into(),
+            self.kept,
+        );
+        need("a window that is revoked".into(), self.revoked[0]);
+        need("one that is none any more".into(), self.revoked[1]);
         need("records back to back".into(), self.back_to_back);
         need(
             "sweeps in the clock of a record".into(),
@@ -130,6 +150,15 @@ pub struct Plan {
     pub ticks: [u16; 3],
 }
 
+/// A record as it is offered.
+#[derive(Clone, Debug)]
+struct Offer {
+    message: Message,
+    error: bool,
+    verdict: Verdict,
+    hold: bool,
+}
+
 /// A bitmap that leaves with its STATUS.
 #[derive(Default)]
 struct Report {
@@ -160,8 +189,15 @@ pub struct Bench {
     /// A slide that must not be.
     fault: Option<String>,
     decisions: VecDeque<(u64, tributary_sim::rw::rtl::Decision)>,
-    controls: VecDeque<Message>,
-    deferred: Option<Connect>,
+    controls: VecDeque<Offer>,
+    deferred: Option<(Connect, bool)>,
+    /// How CONNECTs are decided, with the window that each gets.
+    hows: VecDeque<(u8, Option<(u16, u32)>)>,
+    /// Windows that are kept, complete ones that the engine has to name, and windows to be revoked, each with its clock.
+    held: BTreeMap<u16, u32>,
+    full: VecDeque<(u16, u32)>,
+    revokes: VecDeque<(u64, u16, u32, Status)>,
+    forgotten: u64,
     opening: bool,
     expected: VecDeque<Message>,
     expected_dst: u16,
@@ -187,7 +223,7 @@ pub struct Bench {
     /// A packet and the one W further on, in turn, while the window slides between the two: window,
     /// packet, records left.
     twins: Option<(u16, u32, u32)>,
-    offered: Option<(Message, bool)>,
+    offered: Option<Offer>,
     pub coverage: Coverage,
 }
 
@@ -204,6 +240,9 @@ fn config(plan: &Plan) -> ReceiverConfig {
         w,
         r,
         gen_bits: 16,
+        src_limit: 1 << 16,
+        slot_limit: 256,
+        peers: Some(1_024),
         allowance: w / 4,
         allowance_ticks,
         retry_ticks,
@@ -217,8 +256,8 @@ fn config(plan: &Plan) -> ReceiverConfig {
 }
 
 /// Nodes that send, and their transfer slots: between them, ones and zeros in every bit that they have.
-const SOURCES: [u16; 6] = [0x00, 0xff, 0xa5, 0x5a, 0x0f, 0x33];
-const SLOTS: [u16; 4] = [0x0, 0xf, 0x6, 0x9];
+const SOURCES: [u16; 6] = [0x0000, 0xffff, 0xa5a5, 0x5a5a, 0x5aa5, 0xa55a];
+const SLOTS: [u16; 4] = [0x00, 0xff, 0x96, 0x69];
 
 /// Clocks after which the slide of a window is made, or another step of it, whatever else goes on: its turn comes within 8 R
 /// clocks, and the rest is for the visit and for what the model is told late.
@@ -256,6 +295,11 @@ impl Bench {
             decisions: VecDeque::new(),
             controls: VecDeque::new(),
             deferred: None,
+            hows: VecDeque::new(),
+            held: BTreeMap::new(),
+            full: VecDeque::new(),
+            revokes: VecDeque::new(),
+            forgotten: 0,
             opening: false,
             expected: VecDeque::new(),
             expected_dst: 0,
@@ -329,8 +373,27 @@ impl Bench {
         self.ticks.push(self.tick);
         if self.offered.is_none() && busy && !self.chance(self.plan.idle) {
             let error = self.chance(2);
-            self.offered = Some((self.stimulus(), error));
+            let message = self.stimulus();
+            let verdict = match self.rng.random_range(0..24) {
+                0 => Verdict::Refuse(ConnectStatus::Access),
+                1 => Verdict::Refuse(ConnectStatus::BadQp),
+                2 => Verdict::Refuse(ConnectStatus::Refused),
+                3 => Verdict::Silent,
+                _ => Verdict::Open,
+            };
+            let hold = self.chance(80);
+            self.offered = Some(Offer {
+                message,
+                error,
+                verdict,
+                hold,
+            });
         }
+        if busy && self.revokes.is_empty() && t.is_multiple_of(256) {
+            self.a_revocation();
+        }
+        let revoke = self.revokes.front().filter(|(due, ..)| *due <= t);
+        let revoke = revoke.map(|&(_, wptr, generation, status)| (wptr, generation, status));
         let ack = self.acks.iter().position(|(due, ..)| *due <= t).map(|i| {
             self.acks.swap(0, i);
             (self.acks[0].1, self.acks[0].2)
@@ -338,8 +401,14 @@ impl Bench {
         self.stalls.clock();
         let ready = |output| !busy || self.stalls.ready(output);
         let inputs = Inputs {
-            message: self.offered.as_ref().map(|(m, _)| m.clone()),
-            error: self.offered.as_ref().is_some_and(|(_, e)| *e),
+            message: self.offered.as_ref().map(|offer| offer.message.clone()),
+            error: self.offered.as_ref().is_some_and(|offer| offer.error),
+            verdict: self
+                .offered
+                .as_ref()
+                .map_or(Verdict::Open, |offer| offer.verdict),
+            hold: self.offered.as_ref().is_some_and(|offer| offer.hold),
+            revoke,
             ack,
             now: self.tick,
             wr_ready: ready(0),
@@ -365,8 +434,11 @@ impl Bench {
         if s.taken {
             self.coverage.taken += 1;
             match self.offered.take() {
-                Some((_, true)) | None => {}
-                Some((Message::Data(d), false)) => {
+                Some(Offer { error: true, .. }) | None => {}
+                Some(Offer {
+                    message: Message::Data(d),
+                    ..
+                }) => {
                     if self
                         .log
                         .back()
@@ -381,13 +453,13 @@ impl Bench {
                         outcome: None,
                     });
                 }
-                Some((m, false)) => self.controls.push_back(m),
+                Some(offer) => self.controls.push_back(offer),
             }
         }
         if let Some((op, wptr, now)) = s.act {
             self.act(op, wptr, now)?;
         }
-        if let (Some(m), Some(c)) = (s.shown, self.deferred)
+        if let (Some(m), Some((c, hold))) = (s.shown, self.deferred)
             && m.kind == 5
         {
             let next = self.model.free().next();
@@ -399,6 +471,44 @@ impl Bench {
             let out = self.model.connect(&c, self.tick);
             self.expected.extend(out.reply);
             self.expected_dst = c.src;
+            let opened = next.and_then(|wptr| Some((wptr, self.model.window(wptr)?.r#gen)));
+            self.hows
+                .push_back((if opened.is_some() { 1 } else { 3 }, opened));
+            if let Some((wptr, generation)) = opened {
+                self.held.remove(&wptr);
+                if hold {
+                    self.held.insert(wptr, generation);
+                }
+            }
+        }
+        if let Some(decided) = s.connected {
+            let want = self.hows.pop_front();
+            if want != Some(decided) {
+                return Err(format!(
+                    "CONNECT decided {decided:?}, the model says {want:?}"
+                ));
+            }
+            self.coverage.connects[usize::from(decided.0)] += 1;
+        }
+        if let Some(full) = s.full {
+            let want = self.full.pop_front();
+            if want != Some(full) {
+                return Err(format!("{full:?} is complete, the model says {want:?}"));
+            }
+            self.coverage.kept += 1;
+            let status = match self.chance(128) {
+                true => Status::Ok,
+                false => Status::NotReady,
+            };
+            let wait = self.rng.random_range(0..3_000);
+            self.revokes.push_back((t + wait, full.0, full.1, status));
+        }
+        if s.connect_lost {
+            return Err("a CONNECT was lost, and the queue has room".into());
+        }
+        self.forgotten += u64::from(s.forgotten);
+        if s.revoked {
+            self.revokes.pop_front();
         }
         if let Some(first) = s.view {
             self.view(first)?;
@@ -513,8 +623,7 @@ impl Bench {
     }
 
     fn legal(&self, c: &Connect) -> bool {
-        c.src < 256
-            && c.slot < 16
+        c.slot < 256
             && MTU_RANGE.contains(&c.mtu)
             && packets(c.length, c.mtu) <= 1 << 21
             && u128::from(c.addr) + u128::from(c.length) <= 1 << 64
@@ -532,7 +641,13 @@ impl Bench {
         self.holes.clear();
         match op {
             0 => {
-                let Some(Message::Connect(c)) = self.controls.pop_front() else {
+                let Some(Offer {
+                    message: Message::Connect(c),
+                    verdict,
+                    hold,
+                    ..
+                }) = self.controls.pop_front()
+                else {
                     return Err("a CONNECT is served that was not sent".into());
                 };
                 self.expected_dst = c.src;
@@ -540,6 +655,7 @@ impl Bench {
                 match peer {
                     Some(p)
                         if self.legal(&c)
+                            && verdict == Verdict::Open
                             && transfer_newer((c.incarnation, c.xid), (p.incarnation, p.xid)) =>
                     {
                         if let PeerState::Open { wptr } = p.state {
@@ -553,11 +669,11 @@ impl Bench {
                             let ended = self.model.abort(&abort);
                             self.ended(ended);
                         }
-                        self.deferred = Some(c);
+                        self.deferred = Some((c, hold));
                         self.opening = true;
                     }
-                    None if self.legal(&c) => {
-                        self.deferred = Some(c);
+                    None if self.legal(&c) && verdict == Verdict::Open => {
+                        self.deferred = Some((c, hold));
                         self.opening = true;
                     }
                     _ => {
@@ -568,13 +684,29 @@ impl Bench {
                         {
                             self.flush(wptr, sampled, a.saturating_sub(6));
                         }
-                        let out = self.model.connect(&c, self.tick);
+                        let how = match (self.model.knows(&c), self.legal(&c)) {
+                            (false, _) if verdict != Verdict::Open => 5,
+                            (_, false) => 4,
+                            _ if peer.is_some_and(|p| {
+                                (p.incarnation, p.xid) == (c.incarnation, c.xid)
+                            }) =>
+                            {
+                                0
+                            }
+                            _ => 2,
+                        };
+                        self.hows.push_back((how, None));
+                        let out = self.model.connect_judged(&c, verdict, self.tick);
                         self.expected.extend(out.reply);
                     }
                 }
             }
             1 => {
-                let Some(Message::Poll(p)) = self.controls.pop_front() else {
+                let Some(Offer {
+                    message: Message::Poll(p),
+                    ..
+                }) = self.controls.pop_front()
+                else {
                     return Err("a POLL is served that was not sent".into());
                 };
                 self.flush(p.wptr, sampled, a.saturating_sub(6));
@@ -583,7 +715,11 @@ impl Bench {
                 self.answer(answer);
             }
             2 => {
-                let Some(Message::Abort(ab)) = self.controls.pop_front() else {
+                let Some(Offer {
+                    message: Message::Abort(ab),
+                    ..
+                }) = self.controls.pop_front()
+                else {
                     return Err("an ABORT is served that was not sent".into());
                 };
                 if let Some(Peer {
@@ -604,7 +740,10 @@ impl Bench {
                     .model
                     .transfer(wptr)
                     .is_some_and(|t| t.acked == t.n && t.first_hole() == t.n && t.w_tail);
-                if due && let Some(out) = self.model.finish(wptr) {
+                let generation = self.model.window(wptr).map_or(0, |window| window.r#gen);
+                if due && self.held.get(&wptr) == Some(&generation) {
+                    self.full.push_back((wptr, generation));
+                } else if due && let Some(out) = self.model.finish(wptr) {
                     self.expected_dst = out.completion.src;
                     self.ended(Some(out.completion));
                     self.expected.push_back(Message::Complete(out.complete_msg));
@@ -623,6 +762,31 @@ impl Bench {
                 {
                     self.expected_dst = self.model.transfer(wptr).map_or(0, |t| t.src);
                     self.answer(Message::Status(status));
+                }
+            }
+            6 => {
+                let Some(&(_, of, generation, status)) = self.revokes.front() else {
+                    return Err(format!("window {wptr} is revoked, and is not to be"));
+                };
+                if of != wptr {
+                    return Err(format!("window {wptr} is revoked, not {of}"));
+                }
+                self.flush(wptr, a, a);
+                let named = self
+                    .model
+                    .window(wptr)
+                    .is_some_and(|w| w.r#gen == generation);
+                let done = if named {
+                    self.model.revoke(wptr, status)
+                } else {
+                    None
+                };
+                self.coverage.revoked[usize::from(done.is_none())] += 1;
+                if let Some(done) = done {
+                    self.expected_dst = done.completion.src;
+                    self.ended(Some(done.completion));
+                    self.expected
+                        .push_back(Message::Complete(done.complete_msg));
                 }
             }
             _ => {
@@ -669,6 +833,7 @@ impl Bench {
             xid: c.xid,
             length: c.length,
             status: c.status.code(),
+            reason: c.reason.code(),
         }));
     }
 
@@ -676,6 +841,12 @@ impl Bench {
     fn settled(&self) -> Outcome<()> {
         if let Some(m) = self.expected.front() {
             return Err(format!("{m:?} was never sent"));
+        }
+        if let Some(how) = self.hows.front() {
+            return Err(format!("a CONNECT was never decided as {how:?}"));
+        }
+        if let Some(full) = self.full.front() {
+            return Err(format!("{full:?} is complete, and it was never said"));
         }
         if self.deferred.is_some() {
             return Err("a CONNECT was never answered".into());
@@ -907,6 +1078,7 @@ impl Bench {
             && self.log.is_empty()
             && self.controls.is_empty()
             && self.acks.is_empty()
+            && self.revokes.is_empty()
             && self.unfinished().is_none()
     }
 
@@ -928,6 +1100,9 @@ impl Bench {
             return Err(format!("window {wptr} is complete and stays open"));
         }
         self.model.check()?;
+        if self.forgotten != self.model.stats().forgotten {
+            return Err(format!("{} peers were forgotten", self.forgotten));
+        }
         if let Some(c) = self.completions.front() {
             return Err(format!("completion {c:?} never came"));
         }
@@ -1141,8 +1316,8 @@ impl Bench {
         match self.rng.random_range(0..40) {
             0 => c.mtu = 7,
             1 => c.mtu = 13,
-            2 => c.src |= self.bit(8..16) as u16,
-            3 => c.slot |= self.bit(4..16) as u16,
+            2 => c.src ^= self.bit(0..16) as u16,
+            3 => c.slot ^= self.bit(0..16) as u16,
             4 => c.addr = u64::MAX - 5,
             5 => (c.length, c.mtu) = (u32::MAX, 8),
             6 => c.length = 0,
@@ -1184,6 +1359,15 @@ impl Bench {
         Message::Poll(p)
     }
 
+    /// A window is to be revoked, or one of before.
+    fn a_revocation(&mut self) {
+        let wptr = self.rng.random_range(0..self.plan.r) as u16;
+        let generation = self.model.window(wptr).map_or(0, |window| window.r#gen);
+        let other = if self.chance(64) { self.bit(0..16) } else { 0 };
+        let item = (self.now, wptr, generation ^ other, Status::Aborted);
+        self.revokes.push_back(item);
+    }
+
     fn an_abort(&mut self) -> Message {
         let (src, slot) = (self.source(), self.slot());
         let xid = self.last_connect.get(&(src, slot)).map_or(0, |c| c.xid);
@@ -1193,7 +1377,7 @@ impl Bench {
             src,
             slot,
             xid,
-            reason: Reason::GaveUp,
+            reason: Reason::ALL[self.rng.random_range(0..Reason::ALL.len())],
         })
     }
 }

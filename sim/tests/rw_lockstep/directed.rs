@@ -93,6 +93,9 @@ struct Rig {
     messages: Vec<RawMessage>,
     bitmap: Vec<(u64, bool)>,
     completions: Vec<RawCompletion>,
+    full: Vec<(u16, u32)>,
+    forgotten: u64,
+    revoked: bool,
     free: u16,
 }
 
@@ -111,6 +114,9 @@ impl Rig {
             messages: vec![],
             bitmap: vec![],
             completions: vec![],
+            full: vec![],
+            forgotten: 0,
+            revoked: false,
             free: R,
         }
     }
@@ -123,6 +129,9 @@ impl Rig {
         self.messages.extend(s.message);
         self.bitmap.extend(s.bitmap);
         self.completions.extend(s.completion);
+        self.full.extend(s.full);
+        self.forgotten += u64::from(s.forgotten);
+        self.revoked = s.revoked;
         self.free = s.free;
         self.now += 1;
         s.taken
@@ -159,6 +168,33 @@ impl Rig {
         assert_eq!(answers.len(), self.copies, "{answers:?}");
         assert!(answers.iter().all(|m| *m == answers[0]), "{answers:?}");
         answers[0]
+    }
+
+    /// The same as soon as it is there.
+    fn quick(&mut self, message: Message) -> RawMessage {
+        let before = self.messages.len();
+        self.send(message);
+        for _ in 0..LONG {
+            if let Some(m) = self.messages.get(before) {
+                return *m;
+            }
+            self.clock(None);
+        }
+        panic!("no answer");
+    }
+
+    /// A window is revoked; the completion records that came of it.
+    fn revoke(&mut self, wptr: u16, generation: u32, status: Status) -> Vec<RawCompletion> {
+        let before = self.completions.len();
+        self.inputs.revoke = Some((wptr, generation, status));
+        for _ in 0..LONG {
+            self.clock(None);
+            if self.revoked {
+                self.inputs.revoke = None;
+                return self.completions[before..].to_vec();
+            }
+        }
+        panic!("window {wptr} was not revoked");
     }
 
     fn connect(&mut self, src: u16, xid: u32, length: u32) -> (RawMessage, Flow) {
@@ -655,6 +691,7 @@ fn rw_16_complete_only_after_the_last_write_is_visible_and_once() {
         xid: 1,
         length: 3 << MTU,
         status: 0,
+        reason: 0,
     };
     assert_eq!(rig.completions, [done]);
     let told: Vec<_> = rig
@@ -707,19 +744,19 @@ fn rw_16_p_07_late_acknowledgements_are_counted_and_ignored() {
     assert_eq!((rig.messages.len(), rig.completions.len()), (1, 1));
 }
 
-/// Nodes and slots that the tables have no place for, each like those of a transfer in all bits that they have a place
-/// for: an ABORT of theirs ends nothing, a POLL hears of nothing, while the transfer is open and when it has ended.
+/// Nodes and slots like those of a transfer in all bits but one, those that no entry has a place for among them: an ABORT of
+/// theirs ends nothing, a POLL hears of nothing, while the transfer is open and when it has ended.
 #[test]
-fn rw_07_p_07_nodes_and_slots_beyond_the_tables_name_no_transfer_of_others() {
+fn rw_07_p_07_bw_10_nodes_and_slots_that_differ_in_a_bit_name_no_transfer_of_others() {
     let mut rig = Rig::new();
     let flow = rig.open(0xa5, 2);
     let beyond = |bit: u32| match bit {
-        8..16 => (flow.src | 1 << bit, 0),
-        _ => (flow.src, 1 << (bit - 12)),
+        0..16 => (flow.src ^ 1 << bit, 0),
+        _ => (flow.src, 1 << (bit - 16)),
     };
     for done in [false, true] {
         let before = rig.counters();
-        for bit in 8..28 {
+        for bit in 0..32 {
             let (src, slot) = beyond(bit);
             let completions = rig.completions.len();
             rig.send(Message::Abort(Abort {
@@ -742,7 +779,7 @@ fn rw_07_p_07_nodes_and_slots_beyond_the_tables_name_no_transfer_of_others() {
             assert_eq!(told, (7, src, slot, Reason::NoTransfer.code()));
         }
         let strays = DropReason::StrayAbort as usize;
-        assert_eq!(rig.counted_since(&before), [(strays, 20)]);
+        assert_eq!(rig.counted_since(&before), [(strays, 32)]);
         assert_eq!(rig.free, R - u16::from(!done));
         if !done {
             for pidx in 0..2 {
@@ -781,6 +818,7 @@ fn rw_18_an_idle_window_is_aborted() {
         xid: 1,
         length: 4 << MTU,
         status: Status::Aborted.code(),
+        reason: Reason::Idle.code(),
     };
     assert_eq!(rig.completions, [ended]);
     let told: Vec<_> = rig
@@ -1070,4 +1108,191 @@ fn rw_07_p_07_messages_for_senders_change_one_counter() {
     );
     assert_eq!(rig.counted_since(&before), [(13, 1), (15, 14)]);
     assert_eq!(rig.ask(flow.poll(1)).wbase, 0);
+}
+
+/// A CONNECT from slot 0 of a node, of one packet.
+fn of(src: u16, xid: u32) -> Connect {
+    Connect {
+        src,
+        slot: 0,
+        xid,
+        incarnation: 0,
+        length: 1 << MTU,
+        addr: 0x1_0000,
+        rkey: 7,
+        mtu: MTU,
+    }
+}
+
+/// The verdict counts for a transfer that is not known, and for no other: not for one that is open, has ended, or is old.
+#[test]
+fn bw_02_rw_08_a_verdict_refuses_a_new_transfer_and_no_known_one() {
+    let mut rig = Rig::new();
+    let statuses = [
+        ConnectStatus::Access,
+        ConnectStatus::BadQp,
+        ConnectStatus::Refused,
+    ];
+    for status in statuses {
+        rig.inputs.verdict = Verdict::Refuse(status);
+        let (m, _) = rig.connect(3, 5, 1 << MTU);
+        assert_eq!((m.kind, m.status), (5, status.code()));
+    }
+    rig.inputs.verdict = Verdict::Silent;
+    rig.forget();
+    rig.send(Message::Connect(of(3, 5)));
+    rig.run(LONG);
+    assert_eq!((rig.messages.len(), rig.free), (0, R));
+    // A transfer is opened, refused a newer one, ended; it is answered as itself throughout.
+    rig.inputs.verdict = Verdict::Open;
+    let (_, flow) = rig.connect(3, 6, 1 << MTU);
+    for verdict in [Verdict::Silent, Verdict::Refuse(ConnectStatus::Access)] {
+        rig.inputs.verdict = verdict;
+        let (m, again) = rig.connect(3, 6, 1 << MTU);
+        assert_eq!((m.status, again.generation), (0, flow.generation));
+        rig.forget();
+        rig.send(Message::Connect(of(3, 5)));
+        rig.run(LONG);
+        assert_eq!(rig.messages.len(), 0, "an older one is ignored");
+    }
+    let (m, _) = rig.connect(3, 7, 1 << MTU);
+    assert_eq!((m.kind, m.status), (5, ConnectStatus::Access.code()));
+    assert_eq!(
+        rig.free,
+        R - 1,
+        "a newer one that is refused replaces nothing"
+    );
+    rig.send(flow.data(0));
+    rig.run(20);
+    rig.acknowledge(flow.wptr, flow.generation);
+    rig.run(LONG);
+    let (m, _) = rig.connect(3, 6, 1 << MTU);
+    assert_eq!((m.kind, m.status), (1, 0));
+}
+
+/// A window that is kept ends when it is revoked, with the status that is given then; until then it answers polls.
+#[test]
+fn bw_03_rw_16_a_complete_transfer_keeps_its_window_until_that_is_revoked() {
+    for status in [Status::Ok, Status::NotReady] {
+        let mut rig = Rig::new();
+        rig.inputs.hold = true;
+        let (_, flow) = rig.connect(9, 1, 2 << MTU);
+        rig.inputs.hold = false;
+        for pidx in 0..2 {
+            rig.send(flow.data(pidx));
+            rig.run(20);
+            rig.acknowledge(flow.wptr, flow.generation);
+        }
+        rig.forget();
+        rig.run(LONG);
+        assert_eq!((rig.messages.len(), rig.completions.len()), (0, 0));
+        assert_eq!(rig.full, [(flow.wptr, flow.generation)]);
+        let m = rig.ask(flow.poll(1));
+        assert_eq!((m.kind, m.wbase, m.tail), (6, 2, true));
+        let ended = rig.revoke(flow.wptr, flow.generation, status);
+        assert_eq!(ended.len(), 1);
+        assert_eq!(ended[0].status, status.code());
+        for message in [
+            Message::Connect(Connect {
+                length: 2 << MTU,
+                ..of(9, 1)
+            }),
+            flow.poll(2),
+        ] {
+            let m = rig.ask(message);
+            assert_eq!((m.kind, m.status), (1, status.code()), "its peer keeps it");
+        }
+        assert_eq!(rig.free, R);
+    }
+}
+
+/// A window is revoked in the midst of a transfer: nothing more is accepted, its sender is told, and a window of another
+/// generation is not meant.
+#[test]
+fn bw_02_bw_09_a_revoked_window_accepts_nothing_and_its_sender_is_told() {
+    let mut rig = Rig::new();
+    let flow = rig.open(0xfedc, 8);
+    rig.send(flow.data(0));
+    rig.forget();
+    for bit in 0..16 {
+        let other = flow.generation ^ 1 << bit;
+        assert_eq!(rig.revoke(flow.wptr, other, Status::Aborted), []);
+    }
+    let ended = rig.revoke(flow.wptr, flow.generation, Status::Aborted);
+    assert_eq!(
+        ended
+            .iter()
+            .map(|c| (c.src, c.status, c.reason))
+            .collect::<Vec<_>>(),
+        [(0xfedc, 1, Reason::Cancelled.code())]
+    );
+    let told: Vec<_> = rig
+        .messages
+        .iter()
+        .map(|m| (m.kind, m.dst, m.status))
+        .collect();
+    assert_eq!(told, [(1, 0xfedc, Status::Aborted.code())]);
+    rig.decisions.clear();
+    rig.send(flow.data(1));
+    rig.run(20);
+    assert_eq!(rig.reasons(), [CLOSED]);
+    assert_eq!(rig.revoke(flow.wptr, flow.generation, Status::Aborted), []);
+    assert_eq!(rig.free, R);
+}
+
+/// As many peers as there are entries, and more: the one whose transfer ended first is forgotten for a new one, whatever order
+/// they came in; one with an open window never is; one that comes again is as if it had come last.
+#[test]
+fn bw_10_the_peer_whose_transfer_ended_first_is_forgotten_for_a_new_one() {
+    const ENTRIES: u16 = 1_024;
+    let mut rig = Rig::new();
+    let node = |i: u16| i.wrapping_mul(0x9E35) ^ 0x1234;
+    let mut model = Receiver::new(ReceiverConfig {
+        src_limit: 1 << 16,
+        slot_limit: 256,
+        peers: Some(ENTRIES.into()),
+        ..config()
+    })
+    .unwrap();
+    let end = |rig: &mut Rig, model: &mut Receiver, src: u16, xid: u32| {
+        let c = of(src, xid);
+        let m = rig.quick(Message::Connect(c));
+        let Some(Message::ConnectResp(want)) = model.connect(&c, 0).reply else {
+            panic!("{src:#x} {xid}: the model knows it");
+        };
+        assert_eq!((m.kind, m.status), (5, 0), "{src:#x} {xid}");
+        assert_eq!((m.wptr, m.generation), (want.wptr, want.r#gen));
+        rig.revoke(m.wptr, m.generation, Status::Aborted);
+        model.revoke(want.wptr, Status::Aborted);
+    };
+    // One stays open; all other entries are used up.
+    let (open, _) = (of(7, 1), rig.quick(Message::Connect(of(7, 1))));
+    model.connect(&open, 0);
+    for i in 0..ENTRIES - 1 {
+        end(&mut rig, &mut model, node(i), 1);
+    }
+    assert_eq!((rig.forgotten, model.known_peers()), (0, 1_024));
+    // Entries from the middle and both ends of the list come again, and are the last ones then.
+    for (i, xid) in [(0, 2), (500, 2), (1_022, 2), (1_022, 3), (1, 2)] {
+        end(&mut rig, &mut model, node(i), xid);
+    }
+    assert_eq!(rig.forgotten, 0);
+    for i in 0..4 {
+        end(&mut rig, &mut model, 0xF000 + i, 1);
+    }
+    assert_eq!((rig.forgotten, model.stats().forgotten), (4, 4));
+    // 2 to 5 are forgotten: a CONNECT of theirs opens a window once more; all others are known.
+    for i in [0, 1, 6, 7, 499, 500, 501, 1_021, 1_022] {
+        let src = node(i);
+        let Peer { xid, .. } = model.peer(src, 0).unwrap();
+        let m = rig.quick(Message::Connect(of(src, xid)));
+        assert_eq!((m.kind, m.status), (1, 1), "{i}");
+    }
+    for i in 2..6 {
+        assert_eq!(model.peer(node(i), 0), None, "{i}");
+        end(&mut rig, &mut model, node(i), 1);
+    }
+    assert_eq!((rig.forgotten, model.stats().forgotten), (8, 8));
+    let m = rig.quick(Message::Connect(open));
+    assert_eq!((m.kind, m.status), (5, 0), "an open window keeps its entry");
 }

@@ -120,6 +120,12 @@ enum Mutation {
     NeverLeft,
     NoTurns,
     SlidesTwice,
+    VerdictOfKnown,
+    VerdictIgnored,
+    HoldIgnored,
+    RevokesAnyGeneration,
+    HalfTheNode,
+    NeverFound,
 }
 
 fn places() -> Vec<(&'static str, Place)> {
@@ -262,6 +268,31 @@ fn places() -> Vec<(&'static str, Place)> {
             Statement("shown_reg <="),
             &[(WordShownEarly, "(state_reg == STATE_BITMAP) & !word_left")],
         ),
+        // The verdict counts for transfers that are known, too, or for none.
+        place(
+            CONTROL,
+            Statement("judged_reg <="),
+            &[
+                (VerdictOfKnown, "ctl_verdict != 3'd0"),
+                (VerdictIgnored, "1'b0"),
+            ],
+        ),
+        place(
+            CONTROL,
+            Statement("win_hold_reg <="),
+            &[(HoldIgnored, "1'b0")],
+        ),
+        place(
+            CONTROL,
+            Statement("this_window_reg <="),
+            &[(RevokesAnyGeneration, "is_open_reg")],
+        ),
+        // Peers that have the same half of their node are the same, or no peer is known.
+        place(
+            PEERS,
+            Statement("high_0_reg <="),
+            &[(HalfTheNode, "1'b1"), (NeverFound, "1'b0")],
+        ),
     ]
 }
 
@@ -284,6 +315,7 @@ const ACCEPT: &str = "rw_accept_";
 const SLIDE: &str = "rw_slide_";
 const ACKS: &str = "rw_acks_";
 const CONTROL: &str = "rw_control_";
+const PEERS: &str = "rw_peers_";
 
 /// Seeds, and clocks with each of them, within which a wrong engine shows.
 const SEEDS: u64 = 4;
@@ -402,4 +434,34 @@ fn rw_11_mutation_bitmap_word_shown_early_is_caught_by_lock_step() {
 #[test]
 fn p_05_mutation_record_overtakes_writes_is_caught_by_lock_step() {
     caught(Mutation::RecordOvertakesWrites);
+}
+
+#[test]
+fn bw_02_rw_08_mutation_verdict_of_known_transfers_is_caught_by_lock_step() {
+    caught(Mutation::VerdictOfKnown);
+}
+
+#[test]
+fn bw_02_mutation_verdict_ignored_is_caught_by_lock_step() {
+    caught(Mutation::VerdictIgnored);
+}
+
+#[test]
+fn bw_03_mutation_windows_are_not_kept_is_caught_by_lock_step() {
+    caught(Mutation::HoldIgnored);
+}
+
+#[test]
+fn bw_02_bw_09_mutation_revokes_any_generation_is_caught_by_lock_step() {
+    caught(Mutation::RevokesAnyGeneration);
+}
+
+#[test]
+fn bw_10_mutation_half_the_node_is_caught_by_lock_step() {
+    caught(Mutation::HalfTheNode);
+}
+
+#[test]
+fn bw_10_mutation_peers_never_found_is_caught_by_lock_step() {
+    caught(Mutation::NeverFound);
 }

@@ -3,12 +3,29 @@
 use super::*;
 use crate::rw::{
     MTU_RANGE,
-    codes::{ConnectStatus, Reason},
     message::{Abort, ConnectResp, Poll, StatusReport, Unknown},
     packets, transfer_newer,
 };
 
 impl Receiver {
+    /// CONNECT of which the owner has looked at queue pair, key and bounds (BW-2). A transfer that is known is answered as before,
+    /// whatever the verdict.
+    pub fn connect_judged(&mut self, c: &Connect, verdict: Verdict, now: Tick) -> ConnectOut {
+        let reply = match verdict {
+            Verdict::Open => return self.connect(c, now),
+            _ if self.knows(c) => return self.connect(c, now),
+            Verdict::Refuse(status) => {
+                self.stats.refused += 1;
+                Some(refusal(c, status, 0))
+            }
+            Verdict::Silent => None,
+        };
+        ConnectOut {
+            reply,
+            aborted: None,
+        }
+    }
+
     /// CONNECT (RW-8, RW-9).
     pub fn connect(&mut self, c: &Connect, now: Tick) -> ConnectOut {
         let mut out = ConnectOut {
@@ -37,7 +54,7 @@ impl Receiver {
                 return out;
             }
             if let PeerState::Open { wptr } = peer.state {
-                out.aborted = self.close(wptr, Status::Aborted);
+                out.aborted = self.close(wptr, Status::Aborted, Reason::GaveUp);
             }
         }
         let room = self.peer(c.src, c.slot).is_some() || self.free.is_empty() || self.make_room();
@@ -159,7 +176,7 @@ impl Receiver {
                 xid,
                 state: PeerState::Open { wptr },
                 ..
-            }) if xid == a.xid => self.close(wptr, Status::Aborted),
+            }) if xid == a.xid => self.close(wptr, Status::Aborted, a.reason),
             _ => {
                 self.stats.count(DropReason::StrayAbort);
                 None

@@ -101,7 +101,7 @@ impl Receiver {
         if !complete {
             return None;
         }
-        let completion = self.close(wptr, Status::Ok)?;
+        let completion = self.close(wptr, Status::Ok, Reason::GaveUp)?;
         let complete_msg = Complete {
             slot: completion.slot,
             xid: completion.xid,

@@ -1,10 +1,7 @@
 //! The timer sweep: one engine for all windows, no timer per packet (RW-21).
 
 use super::*;
-use crate::rw::{
-    codes::Reason,
-    message::{RetxOne, RetxRange, Unknown},
-};
+use crate::rw::message::{RetxOne, RetxRange, Unknown};
 
 /// Requests of one sweep, in the order in which they are sent.
 struct Requests {
@@ -54,7 +51,7 @@ impl Receiver {
 
     /// Gives up on a silent sender (RW-18): what step 1 of the sweep does after `idle_ticks`.
     pub fn abort_idle(&mut self, wptr: u16) -> Vec<Output> {
-        let Some(completion) = self.close(wptr, Status::Aborted) else {
+        let Some(completion) = self.close(wptr, Status::Aborted, Reason::Idle) else {
             return Vec::new();
         };
         let unknown = Unknown {

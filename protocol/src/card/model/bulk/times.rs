@@ -2,8 +2,8 @@
 
 use crate::rw::{ReceiverConfig, SenderConfig};
 
-/// Answers BUSY after which a peer counts as one that does not answer (BW-1): some seconds.
-pub(super) const MAX_BUSY: u32 = 1 << 16;
+/// Answers BUSY, less one, after which a peer counts as one that does not answer (BW-1): some seconds.
+pub(super) const MAX_BUSY: u32 = (1 << 16) - 1;
 /// Ticks after which a READ request or CONNECT that was answered BUSY is made again.
 pub(super) const BUSY_HINT: u16 = 256;
 /// Polls without progress after which a transfer is given up (RW-18).
