@@ -6,6 +6,7 @@
 mod axil;
 mod axis;
 mod bulk;
+mod bulk_line;
 mod completion;
 mod dma;
 mod in_flight;
@@ -26,6 +27,12 @@ pub use bulk::{
     BulkCancelIn, BulkCancelOut, BulkEndIn, BulkEndOut, BulkMessageIn, BulkMessageOut,
     BulkPacketIn, BulkPacketOut, BulkRequestIn, BulkRequestOut, BulkSettingsIn, BulkSettingsOut,
     BulkStartedIn, BulkStartedOut,
+};
+pub use bulk_line::{
+    BulkArrival, BulkArrivalsIn, BulkArrivalsOut, BulkDeparture, BulkDeparturesIn,
+    BulkDeparturesOut, ConnectAsked, ConnectHow, ConnectsAskedIn, ConnectsAskedOut,
+    ConnectsDecidedIn, ConnectsDecidedOut, ConnectsJudgedIn, ConnectsJudgedOut, WindowOpened,
+    WindowRecord, WindowRecordsIn, WindowRecordsOut, WindowsOpenedIn, WindowsOpenedOut,
 };
 pub use completion::{CompletionIn, CompletionOut, Ended, EndedPair, InterruptIn, InterruptOut};
 pub use dma::{

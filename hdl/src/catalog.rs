@@ -3,7 +3,7 @@
 //! Widths are const generics, so a size on offer is an instantiation here.
 
 use crate::board::Repeater;
-use crate::bulk::BulkSend;
+use crate::bulk::{BulkReceive, BulkSend};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
 use crate::mac::MacGmii;
@@ -230,6 +230,9 @@ const fn words(window: usize) -> usize {
     window / word(window)
 }
 
+/// Entries of peers, more than any card has windows.
+const PEERS: usize = 1024;
+
 /// Windows of W packets each, R of them.
 macro_rules! windows {
     ($($w:literal: [$($r:literal),+]),+) => {
@@ -241,7 +244,8 @@ macro_rules! windows {
                     { log2($r) }, $w, { log2($w) },
                     { word($w) }, { log2(word($w)) }, { words($w) }, { log2(words($w)) },
                     { log2($r * words($w)) }, { log2((1 << 22) / word($w)) },
-                    { log2(4 * $r) }, { 16 + log2($r) },
+                    { log2(8 * $r) }, { 16 + log2($r) },
+                    { log2(PEERS) }, { log2(PEERS / 4) },
                 >>,
             },
             Choice {
@@ -290,6 +294,23 @@ macro_rules! cards {
                 const { assert!($q <= 1024, "contexts of reads name a queue pair in 10 bits") };
                 build::<CardTop<{ log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) }>>
             },
+        }),+]
+    };
+}
+
+/// Receiving sides of bulk transfers: R windows of W packets, Q queue pairs.
+macro_rules! receivers {
+    ($($w:literal x $r:literal x $q:literal),+) => {
+        vec![$(Choice {
+            block: "bulk_receive",
+            sizes: vec![("W", $w), ("R", $r), ("Q", $q)],
+            build: build::<BulkReceive<
+                { log2($q) }, { log2($r) }, $w, { log2($w) },
+                { word($w) }, { log2(word($w)) }, { words($w) }, { log2(words($w)) },
+                { log2($r * words($w)) }, { log2((1 << 22) / word($w)) },
+                { log2(8 * $r) }, { 16 + log2($r) },
+                { log2(PEERS) }, { log2(PEERS / 4) },
+            >>,
         }),+]
     };
 }
@@ -371,6 +392,7 @@ pub fn choices() -> Vec<Choice> {
         64: [4096 x 8192]
     ]);
     all.extend(senders![16 x 64, 16 x 512, 64 x 64, 256 x 64]);
+    all.extend(receivers![64 x 16 x 16, 256 x 64 x 64, 1024 x 64 x 64]);
     all.extend(cards![
         16 x 32 x 64,
         64 x 256 x 1024,

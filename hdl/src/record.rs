@@ -55,6 +55,26 @@ pub const fn header_place(header: &Header, name: &str) -> Place {
     panic!("the header declares no field of this name");
 }
 
+/// Bits of 64-bit word `word` of a header that no field has, the first bit that travels on top.
+#[must_use]
+pub const fn header_gaps(header: &Header, word: usize) -> usize {
+    let mut gaps = usize::MAX;
+    let mut at = 0;
+    while at < header.fields.len() {
+        let field = &header.fields[at];
+        let mut bit = 0;
+        while bit < field.width as usize {
+            let from_top = field.offset as usize * 8 + field.skip as usize + bit;
+            if from_top / 64 == word {
+                gaps &= !(1 << (63 - from_top % 64));
+            }
+            bit += 1;
+        }
+        at += 1;
+    }
+    gaps
+}
+
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;

@@ -43,6 +43,7 @@
 
 mod decode;
 mod encode;
+pub mod layout;
 
 pub use decode::decode;
 pub use encode::encode;

@@ -1,0 +1,77 @@
+//! Bodies of the messages of the receiver window, as records.
+
+use crate::prelude::*;
+use tributary_protocol::bulk::TRANSFER;
+use tributary_protocol::rw::wire::layout::{
+    BODY, CONNECT_RESP_REST, CONNECT_REST, POLL_REST, STATUS_REST,
+};
+
+hdl_record! {
+    /// First 8 bytes of a body.
+    #[header(BODY)]
+    pub struct BodyHead {
+        version: _,
+        to_sender: _,
+        tail: _,
+        arg: _,
+        node: _,
+        word: _,
+    }
+}
+
+hdl_record! {
+    /// CONNECT behind them.
+    #[header(CONNECT_REST)]
+    pub struct ConnectRest {
+        incarnation: _,
+        length: _,
+        address: _,
+        rkey: _,
+    }
+}
+
+hdl_record! {
+    /// POLL behind them.
+    #[header(POLL_REST)]
+    pub struct PollRest {
+        slot: _,
+        xid: _,
+    }
+}
+
+hdl_record! {
+    /// CONNECT_RESP behind them.
+    #[header(CONNECT_RESP_REST)]
+    pub struct ConnectRespRest {
+        wptr: _,
+        packets: _,
+        incarnation: _,
+        credit: _,
+        retry: _,
+    }
+}
+
+hdl_record! {
+    /// STATUS behind them.
+    #[header(STATUS_REST)]
+    pub struct StatusRest {
+        wbase: _,
+        credit: _,
+        packets: _,
+    }
+}
+
+hdl_record! {
+    /// What a card puts behind CONNECT.
+    #[header(TRANSFER)]
+    pub struct TransferRest {
+        version: _,
+        notify: _,
+        response: _,
+        qpn: _,
+        source: _,
+        q_key: _,
+        immediate: _,
+        token: _,
+    }
+}

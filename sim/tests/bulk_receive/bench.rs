@@ -1,0 +1,407 @@
+//! `bulk_receive` in Verilator among senders, a network, regions and host memory.
+
+mod flows;
+mod frames;
+mod ports;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary_protocol::bulk::{Purpose, Transfer};
+use tributary_protocol::card::regs::BulkCounter;
+use tributary_protocol::roce::Bth;
+use tributary_protocol::rw::{
+    Connect, ConnectStatus, Data, Message, Outcome, Request, Sender, Status, wire,
+};
+use tributary_sim::testbench::{Profile, Stalls};
+use tributary_sim::verilate::{Model, Port, Verilated};
+
+use crate::world::*;
+
+/// Clocks of a tick.
+const TICK: u64 = 32;
+/// Clocks that a lookup takes.
+const LOOKUP: u64 = 6;
+/// Clocks for which the memory of a transfer that failed is not used again.
+const REST: u64 = 20_000;
+/// Bytes of memory for each transfer.
+const AREA: u64 = 8_192;
+/// Clocks in which all transfers end that have begun.
+const PATIENCE: u64 = 2_000_000;
+
+/// How a run behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub clocks: u64,
+    pub stall: Profile,
+    /// Clocks between two packets of a sender.
+    pub gap: u64,
+    pub faults: Faults,
+    /// Chance in 1,000 clocks of a frame that nobody should act upon.
+    pub forge: u32,
+    /// Clocks between two commands that end a queue pair or a region; 0: none.
+    pub end_every: u64,
+    /// Clocks between two resets; 0: none.
+    pub reset_every: u64,
+    /// Transfers in 1,000 that are to be refused.
+    pub wrong: u32,
+    pub busy_hint: u16,
+    pub twice: bool,
+}
+
+/// What a run has covered.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    pub outcomes: BTreeMap<Outcome, u64>,
+    pub classes: BTreeMap<Class, u64>,
+    pub events: [u64; 32],
+    pub bytes: u64,
+    pub ends: u64,
+    pub resets: u64,
+    pub clocks: u64,
+}
+
+/// A command under way.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Holding,
+    Ending { pair: bool, index: u32 },
+}
+
+pub struct Bench {
+    model: Model,
+    ports: HashMap<String, Port>,
+    plan: Plan,
+    rng: SmallRng,
+    now: u64,
+    pairs: Vec<Pair>,
+    regions: Vec<Region>,
+    peers: Vec<Peer>,
+    flows: Vec<Flow>,
+    next_tag: u32,
+    to_card: Network<Frame>,
+    to_peers: Network<(u16, Message)>,
+    inbox: VecDeque<Frame>,
+    payload: Words,
+    /// What other nodes were told.
+    heard: Vec<Message>,
+    /// Frames that were sent last.
+    recent: VecDeque<Frame>,
+    own: VecDeque<Frame>,
+    own_words: Words,
+    looks: VecDeque<(u64, bool)>,
+    writes: VecDeque<Write>,
+    done: VecDeque<u64>,
+    leaving: VecDeque<(u16, Bth, usize, Vec<u8>)>,
+    contexts: VecDeque<(u32, u8, u64)>,
+    end: Option<End>,
+    stalls: Stalls,
+    starting: bool,
+    pub coverage: Coverage,
+}
+
+type Result<T> = std::result::Result<T, String>;
+
+impl Bench {
+    pub fn new(library: &Verilated, plan: Plan) -> Self {
+        let model = library.model().unwrap();
+        let ports = library
+            .ports()
+            .map(|(name, port)| (name.to_owned(), port))
+            .collect();
+        let pairs = [
+            (3, 3, 0x11, 0x1357_9BDF),
+            (5, 2, 0x2222, 0xFFFF_0000),
+            (15, 3, 0x11, 0x8000_0001),
+            (7, 1, 0x11, 0x7777_7777),
+            (9, 6, 0x11, 0x9999_9999),
+        ];
+        let regions = [
+            (0, 0x7F00_1234_5003, 0x1_0000, 0x11, true),
+            (0xFF_FFFF, u64::MAX - 0xFFFF, 0x1_0000, 0x2222, true),
+            (2, 0x5_0000, 0x1_0000, 0x11, false),
+            (0x12_3456, 0x1_0000_0000 - 0x4000, 0x8000, 0x11, true),
+        ];
+        let peers = [5, 0x8007].map(|node| Peer {
+            node,
+            sender: Sender::new(sender(node, 16)).unwrap(),
+        });
+        let mut bench = Self {
+            model,
+            ports,
+            plan,
+            rng: SmallRng::seed_from_u64(plan.seed),
+            now: 0,
+            pairs: pairs
+                .map(|(qpn, state, domain, q_key)| Pair {
+                    qpn,
+                    state,
+                    domain,
+                    q_key,
+                })
+                .to_vec(),
+            regions: regions
+                .map(|(index, base, size, domain, write)| Region {
+                    index,
+                    variant: 0x5A,
+                    domain,
+                    base,
+                    write,
+                    bytes: vec![0; size],
+                })
+                .to_vec(),
+            peers: peers.into(),
+            flows: vec![],
+            next_tag: 1,
+            to_card: Network::new(),
+            to_peers: Network::new(),
+            inbox: VecDeque::new(),
+            payload: VecDeque::new(),
+            heard: vec![],
+            recent: VecDeque::new(),
+            own: VecDeque::new(),
+            own_words: VecDeque::new(),
+            looks: VecDeque::new(),
+            writes: VecDeque::new(),
+            done: VecDeque::new(),
+            leaving: VecDeque::new(),
+            contexts: VecDeque::new(),
+            end: None,
+            stalls: Stalls::new(plan.stall, plan.seed, 6),
+            starting: true,
+            coverage: Coverage::default(),
+        };
+        for (name, value) in [
+            ("cfg_allowance", 16),
+            ("cfg_allowance_ticks", 16),
+            ("cfg_retry_ticks", 100),
+            ("cfg_tail_ticks", 40),
+            ("cfg_idle_ticks", 20_000),
+            ("cfg_busy_hint", plan.busy_hint.into()),
+            ("cfg_twice", plan.twice.into()),
+        ] {
+            bench.set(name, value);
+        }
+        bench.reset();
+        bench
+    }
+
+    /// Everything that waits in the card is gone. Transfers that have a window lose it; those that have none yet may go on.
+    fn reset(&mut self) {
+        for name in [
+            "s_valid",
+            "s_pl_valid",
+            "s_done",
+            "s_look_valid",
+            "s_end_valid",
+            "cfg_valid",
+            "hold",
+        ] {
+            self.set(name, 0);
+        }
+        self.model.reset(4).unwrap();
+        for _ in 0..10_000 {
+            if self.is("ready") {
+                break;
+            }
+            self.model.clock().unwrap();
+        }
+        assert!(self.is("ready"), "not ready after reset");
+        (self.inbox, self.own) = (VecDeque::new(), VecDeque::new());
+        (self.payload, self.own_words) = (Words::new(), Words::new());
+        (self.looks, self.writes, self.done) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        (self.leaving, self.contexts, self.end) = (VecDeque::new(), VecDeque::new(), None);
+        self.coverage.resets += u64::from(self.now > 0);
+        for flow in self.flows.iter_mut().filter(|flow| flow.ended.is_none()) {
+            flow.may_end = true;
+            let peer = self.peers.iter().find(|peer| peer.node == flow.node);
+            flow.closed |= peer.is_some_and(|peer| peer.sender.connected(flow.slot));
+        }
+        for at in 0..self.pairs.len() {
+            self.tell_pair(at);
+        }
+    }
+
+    fn tell_pair(&mut self, at: usize) {
+        let pair = self.pairs[at];
+        let shape = u64::from(pair.domain) << 32 | u64::from(pair.state);
+        self.contexts.push_back((pair.qpn, 1, pair.q_key.into()));
+        self.contexts.push_back((pair.qpn, 0, shape));
+    }
+
+    fn set(&mut self, name: &str, value: u64) {
+        let port = self.ports[name];
+        self.model.set(port, value);
+    }
+
+    fn get(&self, name: &str) -> u64 {
+        self.model.get(self.ports[name])
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.get(name) != 0
+    }
+
+    fn chance(&mut self, of_1000: u32) -> bool {
+        self.rng.random_range(0..1_000) < of_1000
+    }
+
+    fn tick(&self) -> u64 {
+        65_000 + self.now / TICK
+    }
+
+    /// Runs the plan, and then until every transfer has ended.
+    pub fn run(&mut self) -> Result<()> {
+        let plan = self.plan;
+        let told = |e: String, now| format!("seed {} clock {now}: {e}", plan.seed);
+        while self.now < plan.clocks {
+            self.clock().map_err(|e| told(e, self.now))?;
+        }
+        self.starting = false;
+        let upto = self.now + PATIENCE;
+        while !self.at_rest() {
+            if self.now > upto {
+                let flow = self.flows.iter().find(|flow| flow.ended.is_none());
+                return Err(told(
+                    format!("{flow:?} never ends; {}", self.under_way()),
+                    self.now,
+                ));
+            }
+            self.clock().map_err(|e| told(e, self.now))?;
+        }
+        self.finish().map_err(|e| told(e, self.now))
+    }
+
+    /// Clocks for each packet of a transfer of `packets` of 2^`mtu` bytes that come one behind the other.
+    pub fn rate(&mut self, mtu: u8, packets: u32) -> Result<f64> {
+        self.starting = false;
+        let region = &self.regions[0];
+        let request = Request {
+            dst: 1,
+            addr: region.base + 3,
+            rkey: region.key(),
+            length: packets << mtu,
+            mtu,
+        };
+        let pair = self.pairs[0];
+        let flow = Flow {
+            tag: 77,
+            node: 0x0AAA,
+            slot: 3,
+            xid: 9,
+            request,
+            header: Transfer {
+                qpn: pair.qpn,
+                source: 1,
+                q_key: pair.q_key,
+                purpose: Purpose::Write,
+            },
+            wanted: Outcome::Ok,
+            may_end: false,
+            closed: false,
+            area: Some((0, 0)),
+            ended: None,
+        };
+        self.flows.push(flow.clone());
+        let connect = Message::Connect(Connect {
+            src: flow.node,
+            slot: flow.slot,
+            xid: flow.xid,
+            incarnation: 0,
+            length: request.length,
+            addr: request.addr,
+            rkey: request.rkey,
+            mtu,
+        });
+        self.inbox.push_back(frame_of(flow.node, &connect, &flow));
+        let granted = loop {
+            self.clock()?;
+            if let Some(Message::ConnectResp(m)) = self.heard.first() {
+                break *m;
+            }
+            if self.now > 10_000 {
+                return Err("no window".into());
+            }
+        };
+        for pidx in 0..packets {
+            let data = Message::Data(Data {
+                src: flow.node,
+                wptr: granted.wptr,
+                r#gen: granted.r#gen,
+                pidx,
+                tail: pidx + 1 == packets,
+                round: 0,
+                len: 1 << mtu,
+            });
+            self.inbox.push_back(frame_of(flow.node, &data, &flow));
+        }
+        let from = self.now;
+        while !self.inbox.is_empty() || !self.payload.is_empty() {
+            self.clock()?;
+        }
+        let clocks = self.now - from;
+        for _ in 0..5_000 {
+            self.clock()?;
+        }
+        let done = |m: &Message| matches!(m, Message::Complete(m) if m.status == Status::Ok);
+        if !self.heard.iter().any(done) {
+            return Err(format!("not complete: {:?}", self.heard.last()));
+        }
+        Ok(clocks as f64 / f64::from(packets))
+    }
+
+    fn at_rest(&self) -> bool {
+        self.flows.iter().all(|flow| flow.ended.is_some())
+            && self.to_card.is_empty()
+            && self.to_peers.is_empty()
+            && self.inbox.is_empty()
+            && self.payload.is_empty()
+            && self.own_words.is_empty()
+            && self.writes.is_empty()
+            && self.done.is_empty()
+            && self.leaving.is_empty()
+            && self.end.is_none()
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        for _ in 0..2_000 {
+            self.clock()?;
+        }
+        let count = |of| self.coverage.events[of as usize - BulkCounter::Completed as usize];
+        for (class, counter) in [
+            (Class::Bad, BulkCounter::BadMessage),
+            (Class::Stray, BulkCounter::Stray),
+        ] {
+            let want = self.coverage.classes.get(&class).copied().unwrap_or(0);
+            // A reset may come between a frame and what is counted of it.
+            let got = count(counter);
+            if got > want || got + self.coverage.resets < want {
+                return Err(format!("{counter}: {got}, of {want} {class:?}"));
+            }
+        }
+        let ok = self.coverage.outcomes.get(&Outcome::Ok).copied();
+        if count(BulkCounter::Received) < ok.unwrap_or(0) {
+            return Err(format!("{ok:?} ended well, fewer were received"));
+        }
+        self.coverage.clocks = self.now;
+        Ok(())
+    }
+
+    fn clock(&mut self) -> Result<()> {
+        self.senders()?;
+        self.arrivals();
+        self.command();
+        let every = self.plan.reset_every;
+        if every > 0 && self.starting && self.now % every == every - 1 {
+            self.reset();
+        }
+        self.stalls.clock();
+        self.drive();
+        self.model.eval().map_err(|e| e.to_string())?;
+        self.sample()?;
+        self.model.clock().map_err(|e| e.to_string())?;
+        self.now += 1;
+        Ok(())
+    }
+}

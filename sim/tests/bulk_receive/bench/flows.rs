@@ -1,0 +1,229 @@
+//! Transfers: when they begin, and how they end.
+
+use super::*;
+
+impl Bench {
+    /// Senders begin transfers, send packets and hear of ends.
+    pub(super) fn senders(&mut self) -> Result<()> {
+        let tick = self.tick();
+        if self.starting && self.rng.random_range(0..600) == 0 {
+            self.start();
+        }
+        for at in 0..self.peers.len() {
+            if (self.now + 20 * at as u64).is_multiple_of(self.plan.gap)
+                && let Some(out) = self.peers[at].sender.next_packet(tick)
+            {
+                let node = self.peers[at].node;
+                let flow = self
+                    .flows
+                    .iter()
+                    .find(|flow| (flow.node, flow.slot, flow.xid) == (node, out.slot, out.xid));
+                let frame = frame_of(node, &out.msg, flow.expect("a transfer"));
+                let faults = self.plan.faults;
+                self.recent.push_back(frame.clone());
+                if self.recent.len() > 16 {
+                    self.recent.pop_front();
+                }
+                self.to_card.send(&mut self.rng, faults, self.now, frame);
+            }
+        }
+        for (node, message) in self.to_peers.come(self.now) {
+            match self.peers.iter_mut().find(|peer| peer.node == node) {
+                Some(peer) => peer.sender.on_message(&message, tick),
+                None => self.heard.push(message),
+            }
+        }
+        for at in 0..self.peers.len() {
+            while let Some(done) = self.peers[at].sender.take_completion() {
+                let key = (self.peers[at].node, done.slot, done.xid);
+                self.ended(key, done.outcome)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn ended(&mut self, key: (u16, u16, u32), outcome: Outcome) -> Result<()> {
+        let now = self.now;
+        let flow = self
+            .flows
+            .iter_mut()
+            .find(|flow| (flow.node, flow.slot, flow.xid) == key)
+            .ok_or("no such transfer")?;
+        if flow.ended.is_some() {
+            return Err(format!("{flow:?} ends twice"));
+        }
+        flow.ended = Some((outcome, now));
+        *self.coverage.outcomes.entry(outcome).or_default() += 1;
+        let fine = outcome == flow.wanted
+            || (flow.may_end
+                && matches!(
+                    outcome,
+                    Outcome::Ok
+                        | Outcome::Aborted
+                        | Outcome::Access
+                        | Outcome::BadQp
+                        | Outcome::Unreachable
+                        | Outcome::Unresponsive
+                ));
+        if !fine {
+            let what = format!("{flow:?} ends {outcome:?}");
+            return Err(format!("{what}; {}", self.under_way()));
+        }
+        // Whatever ends well is in memory, byte by byte.
+        if outcome == Outcome::Ok
+            && let Some((region, _)) = flow.area
+        {
+            let region = &self.regions[region];
+            let from = (flow.request.addr - region.base) as usize;
+            for at in 0..flow.request.length {
+                let is = region.bytes[from + at as usize];
+                if is != byte(flow.tag, at) {
+                    return Err(format!("byte {at} of {flow:?} is {is:#x}"));
+                }
+            }
+            self.coverage.bytes += u64::from(flow.request.length);
+        }
+        Ok(())
+    }
+
+    /// What waits, and for what.
+    pub(super) fn under_way(&self) -> String {
+        let offered = [
+            "s", "s_pl", "m", "m_pl", "m_wr", "m_wd", "m_own", "m_own_pl",
+        ];
+        let offered: Vec<_> = offered
+            .into_iter()
+            .map(|port| {
+                let valid = self.is(&format!("{port}_valid"));
+                (port, valid, self.is(&format!("{port}_ready")))
+            })
+            .filter(|(_, valid, _)| *valid)
+            .collect();
+        let queues = [
+            self.inbox.len(),
+            self.payload.len(),
+            self.looks.len(),
+            self.writes.len(),
+            self.done.len(),
+            self.leaving.len(),
+        ];
+        let class = self.inbox.front().map(Frame::class);
+        format!(
+            "offered {offered:?}, waiting {queues:?} {class:?}, {:?}, {:?}",
+            self.end, self.coverage
+        )
+    }
+
+    /// A region and the place in it of an area that nobody uses.
+    pub(super) fn area(&mut self) -> Option<(usize, u64)> {
+        let mut free: Vec<(usize, u64)> = vec![];
+        for (at, region) in self.regions.iter().enumerate().filter(|(_, r)| r.write) {
+            let count = region.bytes.len() as u64 / AREA;
+            free.extend((0..count).map(|area| (at, area * AREA)));
+        }
+        let now = self.now;
+        let used = self.flows.iter().filter(|flow| match flow.ended {
+            None => true,
+            Some((Outcome::Ok, _)) => false,
+            Some((_, when)) => now < when + REST,
+        });
+        for area in used.filter_map(|flow| flow.area) {
+            free.retain(|other| *other != area);
+        }
+        (!free.is_empty()).then(|| free[self.rng.random_range(0..free.len())])
+    }
+
+    pub(super) fn start(&mut self) {
+        let at = self.rng.random_range(0..self.peers.len());
+        let Some((region, place)) = self.area() else {
+            return;
+        };
+        if !self.peers[at].sender.has_room() {
+            return;
+        }
+        let owner = &self.regions[region];
+        let (domain, key, base) = (owner.domain, owner.key(), owner.base);
+        let pairs: Vec<Pair> = self
+            .pairs
+            .iter()
+            .copied()
+            .filter(|pair| pair.receives() && pair.domain == domain)
+            .collect();
+        let pair = pairs[self.rng.random_range(0..pairs.len())];
+        let mtu = self.rng.random_range(8..=12);
+        let length = match self.rng.random_range(0..6) {
+            0 => self.rng.random_range(0..20),
+            1 => 1 << self.rng.random_range(0..13),
+            _ => self.rng.random_range(0..AREA as u32 - 64),
+        };
+        // To the very end of an area, or from anywhere in it.
+        let room = (AREA as u32 - length).min(64);
+        let offset = match self.rng.random_range(0..3) {
+            0 => AREA - u64::from(length.max(1)),
+            _ => self.rng.random_range(0..=room).into(),
+        };
+        let mut request = Request {
+            dst: 1,
+            addr: base + place + offset,
+            rkey: key,
+            length,
+            mtu,
+        };
+        let mut header = Transfer {
+            qpn: pair.qpn,
+            source: self.rng.random_range(0..1 << 24),
+            q_key: pair.q_key,
+            purpose: Purpose::Write,
+        };
+        let wrong = self.plan.wrong;
+        if self.chance(wrong) {
+            let bit = |rng: &mut SmallRng, upto: u32| 1u64 << rng.random_range(0..upto);
+            let rng = &mut self.rng;
+            match rng.random_range(0..10) {
+                0 => header.qpn ^= bit(rng, 24) as u32,
+                1 => header.qpn = [7, 9][rng.random_range(0..2)],
+                2 => header.q_key ^= bit(rng, 32) as u32,
+                3 => request.rkey ^= bit(rng, 32) as u32,
+                4 => request.addr ^= bit(rng, 64),
+                5 => header.purpose = Purpose::Notify(rng.random()),
+                6 => header.purpose = Purpose::Response(rng.random()),
+                7 => request.rkey = self.regions[2].key(),
+                // One byte below the region, or above it.
+                8 => request.addr = base.wrapping_sub(1),
+                _ => request.length = (1 << 16) + 1 - (request.addr - base) as u32,
+            }
+            if request.addr.checked_add(request.length.into()).is_none() {
+                return;
+            }
+        }
+        let wanted = wanted(&self.pairs, &self.regions, &request, &header);
+        // What may go on must stay in its area; of what is refused nothing may ever be written.
+        let inside = request.addr >= base + place
+            && request.addr - (base + place) + u64::from(request.length) <= AREA;
+        if wanted == Outcome::Ok && request.length > 0 && !inside {
+            return;
+        }
+        let tick = self.tick();
+        let Ok((slot, xid)) = self.peers[at].sender.start(request, tick) else {
+            return;
+        };
+        self.flows.retain(|flow| match flow.ended {
+            Some((_, when)) => when + 4 * REST > self.now,
+            None => true,
+        });
+        self.flows.push(Flow {
+            tag: self.next_tag,
+            node: self.peers[at].node,
+            slot,
+            xid,
+            request,
+            header,
+            wanted,
+            may_end: false,
+            closed: false,
+            area: (wanted == Outcome::Ok && request.length > 0).then_some((region, place)),
+            ended: None,
+        });
+        self.next_tag += 1;
+    }
+}

@@ -1,0 +1,234 @@
+//! The receiving side of bulk WRITEs as it will stand in the card (`bulk_receive`), in Verilator: frames in, writes of host
+//! memory and answers out. Senders are the executable model; the network loses, doubles and overtakes; frames with any bit
+//! turned and of strangers come in between; regions and queue pairs end at any moment.
+//!
+//! `TRIBUTARY_SEED`: run this seed alone, to see a failure again.
+
+mod bench;
+mod mutations;
+mod world;
+
+use bench::{Bench, Coverage, Plan};
+use tributary_hdl::catalog;
+use tributary_protocol::card::regs::BulkCounter;
+use tributary_protocol::rw::Outcome;
+use tributary_sim::testbench::{PROFILES, Profile, seeds};
+use tributary_sim::verilate::{BuildOptions, Verilated};
+use world::{Class, Faults};
+
+/// Verilog of `bulk_receive`.
+fn sources(w: usize, r: usize, q: usize) -> (String, Vec<(String, String)>) {
+    let sizes = [("W", w), ("R", r), ("Q", q)];
+    let design = catalog::choose("bulk_receive", &sizes)
+        .unwrap()
+        .emit()
+        .unwrap();
+    let files = design.files();
+    (design.top, files)
+}
+
+fn build(top: &str, files: &[(String, String)]) -> Verilated {
+    Verilated::build(&BuildOptions::new(top, files).with_checks()).unwrap()
+}
+
+fn plan(seed: u64) -> Plan {
+    Plan {
+        seed,
+        clocks: 150_000,
+        stall: Profile::of_seed(seed),
+        // What comes faster than the host takes it is lost for the most part.
+        gap: match Profile::of_seed(seed) {
+            Profile::OneIn(clocks) => 45 * u64::from(clocks),
+            Profile::Independent(of_256) => 45 * 256 / u64::from(256 - of_256),
+            _ => 60,
+        },
+        faults: Faults {
+            loss: [0, 10, 60][(seed % 3) as usize],
+            double: [10, 0, 60][(seed % 3) as usize],
+            spread: [0, 400, 3_000][(seed / 2 % 3) as usize],
+        },
+        forge: [4, 0][(seed % 2) as usize],
+        end_every: [0, 9_000][(seed / 3 % 2) as usize],
+        reset_every: 0,
+        wrong: 150,
+        busy_hint: 100,
+        twice: seed % 4 != 3,
+    }
+}
+
+fn run(library: &Verilated, plan: Plan) -> Coverage {
+    let mut bench = Bench::new(library, plan);
+    bench.run().unwrap_or_else(|what| panic!("{what}"));
+    bench.coverage
+}
+
+fn count(coverage: &Coverage, counter: BulkCounter) -> u64 {
+    coverage.events[counter as usize - BulkCounter::Completed as usize]
+}
+
+/// A line that loses nothing, and nobody who means harm: every transfer ends well, as often as it was begun, and no message
+/// is dropped.
+#[test]
+fn bw_01_bw_07_rw_16_writes_over_a_line_without_loss_are_in_memory_byte_by_byte() {
+    let (top, files) = sources(64, 16, 16);
+    let library = build(&top, &files);
+    let plan = Plan {
+        stall: Profile::Free,
+        gap: 45,
+        faults: Faults {
+            loss: 0,
+            double: 0,
+            spread: 0,
+        },
+        forge: 0,
+        end_every: 0,
+        wrong: 0,
+        ..plan(0)
+    };
+    let coverage = run(&library, plan);
+    println!("{coverage:?}");
+    let ok = coverage.outcomes[&Outcome::Ok];
+    assert_eq!(coverage.outcomes.len(), 1, "{coverage:?}");
+    assert!(ok > 50 && coverage.bytes > 100_000, "{coverage:?}");
+    assert_eq!(count(&coverage, BulkCounter::Received), ok);
+    // A transfer that waits long for its turn at the sender may be asked again: that is no fault of a frame.
+    for counter in [
+        BulkCounter::DataWrong,
+        BulkCounter::ControlOverflow,
+        BulkCounter::Stray,
+        BulkCounter::BadMessage,
+        BulkCounter::ReceivedAborted,
+    ] {
+        assert_eq!(count(&coverage, counter), 0, "{counter}");
+    }
+}
+
+/// Loss, doubles, overtaking, stalls on every port, forged frames, transfers that are to be refused, and regions and queue
+/// pairs that end: each transfer ends as it must, what ends well is in memory, and nothing else is written, ever.
+#[test]
+fn bw_01_bw_02_bw_05_bw_07_bw_09_rw_16_rw_20_writes_among_faults_with_every_profile_of_stalls() {
+    let (top, files) = sources(64, 16, 16);
+    let library = build(&top, &files);
+    let mut all = Coverage::default();
+    for seed in seeds(PROFILES.len() as u64) {
+        let coverage = run(&library, plan(seed));
+        for (outcome, count) in &coverage.outcomes {
+            *all.outcomes.entry(*outcome).or_default() += count;
+        }
+        for (class, count) in &coverage.classes {
+            *all.classes.entry(*class).or_default() += count;
+        }
+        for (sum, count) in all.events.iter_mut().zip(coverage.events) {
+            *sum += count;
+        }
+        all.bytes += coverage.bytes;
+        all.ends += coverage.ends;
+    }
+    println!("{all:?}");
+    if std::env::var_os("TRIBUTARY_SEED").is_some() {
+        return;
+    }
+    for outcome in [
+        Outcome::Ok,
+        Outcome::Aborted,
+        Outcome::Access,
+        Outcome::BadQp,
+        Outcome::Refused,
+        Outcome::Unreachable,
+    ] {
+        assert!(all.outcomes.contains_key(&outcome), "no {outcome:?}");
+    }
+    for class in [
+        Class::Own,
+        Class::Bad,
+        Class::Stray,
+        Class::Stale,
+        Class::Data,
+        Class::Poll,
+        Class::Abort,
+        Class::Connect,
+    ] {
+        assert!(all.classes.contains_key(&class), "no {class:?}");
+    }
+    for counter in [
+        BulkCounter::Received,
+        BulkCounter::ReceivedAborted,
+        BulkCounter::ControlSent,
+        BulkCounter::DataAccepted,
+        BulkCounter::DataDuplicate,
+        BulkCounter::DataStale,
+        BulkCounter::Access,
+        BulkCounter::BadQp,
+        BulkCounter::BadKey,
+        BulkCounter::NoRead,
+    ] {
+        assert!(count(&all, counter) > 0, "{counter} is 0");
+    }
+    assert!(all.ends > 20, "{} commands", all.ends);
+}
+
+/// Resets at any moment: what waited is gone and what was open is closed, nothing of it is written later, each transfer ends once,
+/// and those that begin afterwards end as they must.
+#[test]
+fn bw_09_nothing_of_before_a_reset_is_written_after_it() {
+    let (top, files) = sources(64, 16, 16);
+    let library = build(&top, &files);
+    for seed in seeds(4) {
+        let plan = Plan {
+            reset_every: 11_113,
+            ..plan(3 * seed + 1)
+        };
+        let coverage = run(&library, plan);
+        println!("{coverage:?}");
+        assert!(coverage.resets > 10, "{coverage:?}");
+        assert!(coverage.outcomes[&Outcome::Ok] > 10, "{coverage:?}");
+    }
+}
+
+/// Packets that follow each other without a gap are taken faster than a 64-bit line brings them, small ones and large ones:
+/// the preamble and the gap between frames are 20 bytes, headers and ICRC 66 and the FCS 4.
+#[test]
+fn bw_07_payload_leaves_as_fast_as_the_line_brings_it() {
+    let (top, files) = sources(256, 64, 64);
+    let library = build(&top, &files);
+    let plan = Plan {
+        stall: Profile::Free,
+        faults: Faults {
+            loss: 0,
+            double: 0,
+            spread: 0,
+        },
+        forge: 0,
+        end_every: 0,
+        ..plan(0)
+    };
+    for (mtu, packets) in [(8, 250), (10, 60), (12, 15)] {
+        let mut bench = Bench::new(&library, plan);
+        let clocks = bench.rate(mtu, packets).unwrap();
+        let line = f64::from((1 << mtu) + 20 + 66 + 4) / 8.0;
+        println!(
+            "{} bytes: {clocks:.1} clocks, {line:.1} on the line",
+            1 << mtu
+        );
+        assert!(clocks < line, "2^{mtu} bytes take {clocks} clocks");
+    }
+}
+
+/// Other sizes: words of the bitmap of 32 and of 64 bits.
+#[test]
+fn bw_01_bw_09_writes_into_larger_windows() {
+    for w in [256, 1_024] {
+        let (top, files) = sources(w, 64, 64);
+        let library = build(&top, &files);
+        for seed in seeds(2) {
+            let coverage = run(
+                &library,
+                Plan {
+                    clocks: 60_000,
+                    ..plan(3 * seed + 4)
+                },
+            );
+            assert!(coverage.outcomes[&Outcome::Ok] > 5, "{coverage:?}");
+        }
+    }
+}

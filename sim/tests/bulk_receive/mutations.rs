@@ -1,0 +1,97 @@
+//! Wrong receiving sides: the bench must notice each.
+
+use std::sync::OnceLock;
+
+use tributary_sim::testbench::Profile;
+use tributary_sim::verilate::Verilated;
+
+use crate::bench::{Bench, Plan};
+use crate::{build, plan, sources};
+
+/// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
+/// `cfg_busy_hint`; with any other the block is right.
+const WRONG: [(&str, &str, &str); 14] = [
+    // BW-2: whoever knows the Q_Key may write to any queue pair.
+    ("bulk_check", "receives_reg <= ", "1'b1"),
+    // BW-2: the Q_Key is not looked at.
+    ("bulk_check", "same_key_reg <= ", "1'b1"),
+    // BW-2: only the first byte is looked up.
+    ("bulk_check", "has_bytes_reg <= ", "1'b0"),
+    // BW-2: the last byte is looked up one too far.
+    ("bulk_check", "length_1_reg <= ", "r_length_reg"),
+    // RW-20: what no card sends is acted upon.
+    ("bulk_sort", "bad_reg <= ", "1'b0"),
+    ("bulk_sort", "bad_long_reg <= ", "1'b0"),
+    // RW-7: the node is not that of the frame.
+    ("bulk_sort", "strange_reg <= ", "1'b0"),
+    // RW-7: half of the incarnation.
+    ("bulk_sort", "wide_gen_reg <= ", "1'b0"),
+    // RW-16: packets count as visible before they are.
+    ("bulk_land", "visible = ", "pending_m_valid"),
+    // BW-7: what is dropped is written.
+    ("bulk_land", "accepted = ", "1'b1"),
+    // BW-2, BW-9: windows of a region, of a queue pair, stay.
+    ("bulk_land", "same_region_reg <= ", "1'b0"),
+    ("bulk_land", "same_pair_reg <= ", "1'b0"),
+    // RW-19: the words of an answer.
+    ("bulk_answer", "granted_reg <= ", "1'b1"),
+    ("bulk_answer", "told_busy_reg <= ", "1'b1"),
+];
+
+fn library() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let (top, mut files) = sources(64, 16, 16);
+        for (number, (module, target, wrong)) in WRONG.iter().enumerate() {
+            let (_, text) = files
+                .iter_mut()
+                .find(|(name, _)| name.starts_with(module))
+                .unwrap_or_else(|| panic!("no module {module}"));
+            let places: Vec<_> = text.match_indices(&format!(" {target}")).collect();
+            assert_eq!(places.len(), 1, "{module}: {target}");
+            let from = places[0].0 + target.len() + 1;
+            let upto = from + text[from..].find(';').expect("a statement ends");
+            let right = text[from..upto].to_owned();
+            let number = 101 + number;
+            text.replace_range(
+                from..upto,
+                &format!("({top}.cfg_busy_hint == 16'd{number}) ? ({wrong}) : ({right})"),
+            );
+        }
+        build(&top, &files)
+    })
+}
+
+/// Runs until something is noticed; what.
+fn runs(busy_hint: u16) -> Result<(), String> {
+    for seed in 0..6 {
+        let plan = Plan {
+            clocks: 60_000,
+            stall: [Profile::Free, Profile::Independent(64)][(seed % 2) as usize],
+            forge: 6,
+            end_every: [3_000, 0][(seed % 2) as usize],
+            wrong: 300,
+            busy_hint,
+            ..plan(seed)
+        };
+        let run = || Bench::new(library(), plan).run();
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            Ok(result) => result?,
+            Err(_) => return Err(format!("seed {seed}: an assertion")),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn bw_02_bw_07_bw_09_rw_07_rw_16_rw_20_every_wrong_receiving_side_is_noticed() {
+    runs(100).unwrap_or_else(|what| panic!("the right one: {what}"));
+    let mut missed = vec![];
+    for (number, wrong) in WRONG.iter().enumerate() {
+        match runs(101 + number as u16) {
+            Err(what) => println!("{wrong:?}: {what}"),
+            Ok(()) => missed.push(wrong),
+        }
+    }
+    assert!(missed.is_empty(), "not noticed: {missed:#?}");
+}
