@@ -135,13 +135,14 @@ rw_acks_r512.v
 fifo_reg_w9_d4.v
 fifo_bram_w9_d512.v
 free_list_d512.v
+rw_peers_e1024_r512.v
 ../lib/priority_encoder_w8.v
 rw_bytes_w64_n16.v
 rw_control_w1024_r512.v
 ../lib/fifo_reg_w4_d16.v
 ../lib/ram_reg_steps.v
 ../lib/rw_decisions.v
-../lib/event_queue_w263_d16.v
+../lib/event_queue_w271_d16.v
 event_queue_w25_d512.v
 event_queue_w9_d16.v
 ../lib/rw_counts_d16.v

@@ -132,13 +132,14 @@ rw_slide_w256_r64.v
 rw_accept_w256_r64.v
 rw_acks_r64.v
 free_list_d64.v
+rw_peers_e1024_r64.v
 ../lib/priority_encoder_w8.v
 rw_bytes_w32_n8.v
 rw_control_w256_r64.v
 ../lib/fifo_reg_w4_d16.v
 ../lib/ram_reg_steps.v
 ../lib/rw_decisions.v
-../lib/event_queue_w263_d16.v
+../lib/event_queue_w271_d16.v
 event_queue_w22_d64.v
 event_queue_w6_d16.v
 ../lib/rw_counts_d16.v

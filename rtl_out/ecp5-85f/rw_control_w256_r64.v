@@ -1,15 +1,19 @@
 // rw_control_w256_r64
 //
 // Control engine of the receiver window: serves CONNECT, POLL and ABORT, finishes transfers,
-// sends credit updates and sweeps the timers of all windows, one operation at a time.
+// revokes windows, sends credit updates and sweeps the timers of all windows, one operation at a
+// time.
 // An operation reads its tables (peer, window, row: two clocks each), decides, and writes
 // all tables in one clock. A closed window costs 8 clocks of the sweep, an open one without
 // holes about 15, a STATUS about 20 + (3 + B/8) W/B until it leaves and 3 W/B for each copy, a
-// CONNECT about 40 + W/B.
+// CONNECT about 60 + W/B, and up to 2^BE for the search of its peer, which ABORT and a POLL that
+// names no window have too.
 // With cfg_twice every message, and the bitmap of a STATUS, leaves twice. The bitmap is read
 // once, into a memory, so that both copies are the same.
-// The peer table has one entry for each of 256 nodes and 16 slots: last transfer, its state.
-// Reset clears it, one entry a clock; incarnations survive a reset.
+// Peers are any node and the first 256 slots there; 2^LE of them are remembered (rw_peers).
+// Reset clears their entries, one a clock; incarnations of windows survive a reset.
+// A CONNECT comes with a verdict, which counts if its transfer is not known. A window with ctl_hold
+// is not closed when its transfer is complete; m_full says so, and revoke ends it.
 // While a message is not taken its fields stay, the hint of BUSY too; m_bitmap comes from a copy. A
 // finished transfer or a credit that waits meanwhile is served after it.
 //
@@ -41,6 +45,27 @@ module rw_control_w256_r64 (
     input  wire [63:0] ctl_addr,             // Address of the region (CONNECT).
     input  wire [31:0] ctl_rkey,             // Key of the region (CONNECT).
     input  wire [3:0]  ctl_mtu,              // log2 of the packet size (CONNECT).
+    // What a transfer that is not known is answered with: 0 it may have a window, 7 no answer, else
+    // the status (CONNECT).
+    input  wire [2:0]  ctl_verdict,
+    input  wire        ctl_hold,             // The complete transfer keeps its window until that is revoked (CONNECT).
+    input  wire [3:0]  ctl_reason,           // Reason (ABORT).
+
+    input  wire        rev_valid,            // A window is to be closed.
+    output wire        rev_ready,            // It is closed, one clock ago, or was none of this incarnation.
+    input  wire [5:0]  rev_wptr,             // Which.
+    input  wire [15:0] rev_gen,              // Its incarnation.
+    input  wire [3:0]  rev_status,           // How its transfer ends.
+
+    output wire        con_valid,            // A CONNECT is decided: pulse.
+    // 0 known, 1 it has a new window, 2 older than its peer's last, 3 no window is free, 4 beyond
+    // the limits, 5 the verdict.
+    output wire [2:0]  con_how,
+    output wire [5:0]  con_wptr,             // With 1: its window.
+    output wire [15:0] con_gen,              // With 1: incarnation of that.
+
+    output wire        full_valid,           // A transfer is complete that keeps its window: pulse.
+    output wire        forgotten,            // A peer was forgotten: pulse.
 
     input  wire        fin_valid,            // All writes of a transfer are visible.
     output wire        fin_ready,            // Taken, one clock ago.
@@ -114,7 +139,9 @@ module rw_control_w256_r64 (
     output wire [15:0] m_cpl_slot,           // Its slot at the sender.
     output wire [31:0] m_cpl_xid,            // The transfer.
     output wire [31:0] m_cpl_length,         // Its bytes.
-    output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED.
+    output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED, 2 NOT_READY.
+    // Unless OK, why: as the ABORT said; 2 given up; 1 revoked; 0 also replaced by a newer one.
+    output wire [3:0]  m_cpl_reason,
 
     output wire        drop_valid,           // A control message or event was dropped.
     output wire [3:0]  drop_reason,          // Why.
@@ -123,7 +150,8 @@ module rw_control_w256_r64 (
     output wire        ready,                // The engine has left reset.
 
     output wire        mon_act,              // An operation is decided now, on the row as it was six clocks ago.
-    output reg  [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
+    // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep, 6 revoke.
+    output reg  [2:0]  mon_op,
     output wire [5:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
     output wire        mon_view,             // A word of the window's bitmap is used now, as it was two clocks ago.
@@ -153,7 +181,9 @@ module rw_control_w256_r64 (
     localparam [3:0] ABORTED          = 4'd1;
     localparam [3:0] BUSY             = 4'd1;  // Answers to CONNECT.
     localparam [3:0] REFUSED          = 4'd2;
-    localparam [3:0] IDLE_REASON      = 4'd2;  // Reasons of ABORT and UNKNOWN.
+    localparam [3:0] GAVE_UP          = 4'd0;  // Reasons of ABORT and UNKNOWN.
+    localparam [3:0] CANCELLED        = 4'd1;
+    localparam [3:0] IDLE_REASON      = 4'd2;
     localparam [3:0] NO_TRANSFER      = 4'd3;
     localparam [3:0] STALE_WRITE      = 4'd10;  // Why something is dropped.
     localparam [3:0] OLD_CONNECT      = 4'd11;
@@ -197,6 +227,7 @@ module rw_control_w256_r64 (
     localparam [2:0] OP_FINISH        = 3'd3;
     localparam [2:0] OP_CREDIT        = 3'd4;
     localparam [2:0] OP_SWEEP         = 3'd5;
+    localparam [2:0] OP_REVOKE        = 3'd6;
 
     // Registers
     (* fsm_encoding = "auto" *)
@@ -207,7 +238,7 @@ module rw_control_w256_r64 (
     reg         then_message_reg;      // After the completion record a message is sent.
     reg         sweep_next_reg;        // The next operation is a sweep.
     reg         credit_next_reg;       // A credit update goes before a control message.
-    reg  [11:0] clear_count_reg;       // Entry of the peer table that reset clears.
+    reg  [9:0]  clear_count_reg;       // Windows that reset has closed; all, and more than once.
     reg  [3:0]  timer_reg;             // Clocks in a state that waits.
     reg  [5:0]  sweep_wptr_reg;        // Window of the next sweep.
     // Window of this operation; the reset leaves it, since what was decided in the clock before is
@@ -220,6 +251,12 @@ module rw_control_w256_r64 (
     reg         served_reg;
     reg         fin_served_reg;        // The finished transfer leaves its queue.
     reg         crd_served_reg;        // The credit update leaves its queue.
+    reg         rev_served_reg;        // The window to be closed is.
+    reg         looked_reg;            // Of this message the peer has been looked for.
+    reg         looks_reg;
+    reg         decided_reg;           // The CONNECT is decided, and how.
+    reg  [2:0]  how_reg;
+    reg         full_reg;              // A transfer that keeps its window is complete.
     reg         dropped_reg;           // A drop is counted.
     reg  [3:0]  drop_why_reg;          // Why.
     // Of the CONNECT at the head of the queue, prepared while the tables are read: its length, less
@@ -244,10 +281,11 @@ module rw_control_w256_r64 (
     reg  [15:0] incarnation_diff_reg;  // Incarnation of the message, less the last one.
     reg         peer_known_reg;        // The peer has had a transfer.
     reg         peer_open_reg;         // It is open.
-    reg         peer_aborted_reg;      // It was aborted.
+    reg  [3:0]  peer_status_reg;       // How it ended.
     reg         same_xid_reg;          // The message means it.
     reg         same_transfer_reg;     // The CONNECT means it, incarnation and all.
     reg         newer_reg;             // The CONNECT means one that comes after it.
+    reg         win_hold_reg;          // Its window stays when it is complete.
     reg         gen_part_0_reg;        // The message or event names the incarnation of the window, four bits each; all.
     reg         gen_part_1_reg;        // The message or event names the incarnation of the window, four bits each; all.
     reg         gen_part_2_reg;        // The message or event names the incarnation of the window, four bits each; all.
@@ -278,10 +316,11 @@ module rw_control_w256_r64 (
     reg  [21:0] remaining_reg;         // Packets of the transfer from its first hole on.
     reg         at_end_reg;            // wbase is behind the last packet.
     // What Act goes by, one clock before it: the CONNECT means the last transfer, or an older one;
-    // the POLL means the window, or a transfer that has ended; the ABORT means an open one; the
-    // transfer that is finished is.
+    // its verdict counts, and is not that it may have a window; the POLL means the window, or a
+    // transfer that has ended; the ABORT means an open one; the transfer that is finished is.
     reg         known_connect_reg;
     reg         late_connect_reg;
+    reg         judged_reg;
     reg         good_poll_reg;
     reg         late_poll_reg;
     reg         good_abort_reg;
@@ -313,6 +352,7 @@ module rw_control_w256_r64 (
     reg  [21:0] msg_pidx_reg;          // Packet it asks for.
     reg  [15:0] msg_seq_reg;           // Number of the poll it answers.
     reg  [3:0]  cpl_status_reg;        // Status in the completion record: 0 OK, 1 ABORTED.
+    reg  [3:0]  cpl_reason_reg;        // Why.
     reg  [16:0] abs_reg;               // Word of the bitmap, counted from packet 0.
     reg         fetching_reg;          // The word has been read for a clock.
     reg         compared_reg;          // The first packet to search has been compared with wbase.
@@ -356,108 +396,114 @@ module rw_control_w256_r64 (
     reg         holding_reg;           // No DATA may enter.
 
     // Signals
-    wire [3:0]  in_word;            // Bytes of a bitmap word.
-    wire [2:0]  last_byte;
-    wire [2:0]  mtu;                // log2 of its packet size, less 8.
-    wire [31:0] peer_xid;           // Its last transfer.
-    wire [15:0] peer_incarnation;   // Last incarnation of that peer.
-    wire [1:0]  peer_state;         // State of that transfer: 0 none, 1 open, 2 done, 3 aborted.
-    wire [5:0]  peer_wptr;          // Its window.
-    wire [7:0]  win_src;            // Sender of the window of this operation.
-    wire [3:0]  win_slot;           // Slot there.
-    wire [31:0] win_xid;            // Transfer.
-    wire [31:0] win_length;         // Bytes of the transfer.
-    wire [15:0] named_src;
-    wire [15:0] named_slot;
-    wire [15:0] named_wptr;
-    wire        raise_gen;
-    wire        copied;             // A copy of the message leaves, all of it.
-    wire        word_left;          // A word of the bitmap leaves.
-    wire        push;               // A byte goes to the word of a STATUS.
-    wire        next_hole;          // A hole is asked for.
-    wire        empty_byte;         // The byte has no hole left.
-    wire [21:0] req_upto;           // All holes of the window below this packet have been asked for.
-    wire [21:0] req_mark;           // Holes below this packet had been asked for when the mark was set.
-    wire [15:0] req_mark_tick;      // When that was.
-    wire [15:0] req_range_tick;     // When the rest was asked for.
-    reg         done;               // The operation ends in this clock.
-    wire        is_message;         // The operation serves a control message.
-    wire        write_window;       // A connection is written.
-    wire        closing;            // The window is closed.
-    wire        opening;            // The window is opened.
-    wire        window_changed;     // The state of a window, and of its peer, is written.
-    reg  [4:0]  state_next;         // What the engine is doing.
-    reg  [2:0]  op_next;            // What for.
-    reg         then_alloc_next;    // After the completion record a window is opened.
-    reg         then_message_next;  // After the completion record a message is sent.
-    reg         sweep_next_next;    // The next operation is a sweep.
-    reg         credit_next_next;   // A credit update goes before a control message.
-    reg  [11:0] clear_count_next;   // Entry of the peer table that reset clears.
-    reg  [3:0]  timer_next;         // Clocks in a state that waits.
-    reg  [5:0]  sweep_wptr_next;    // Window of the next sweep.
+    wire [3:0]   in_word;            // Bytes of a bitmap word.
+    wire [2:0]   last_byte;
+    reg          look;
+    wire         look_again;         // A POLL that names no window: its peer is still to be looked for.
+    wire [2:0]   mtu;                // log2 of its packet size, less 8.
+    wire [31:0]  peer_xid;           // Its last transfer.
+    wire [15:0]  peer_incarnation;   // Last incarnation of that peer.
+    wire [2:0]   peer_state;         // State of that transfer: 0 none, 1 open, 2 and how it ended.
+    wire [5:0]   peer_wptr;          // Its window.
+    wire [15:0]  win_src;            // Sender of the window of this operation.
+    wire [7:0]   win_slot;           // Slot there.
+    wire [31:0]  win_xid;            // Transfer.
+    wire [31:0]  win_length;         // Bytes of the transfer.
+    wire [15:0]  named_slot;
+    wire [15:0]  named_wptr;
+    wire         raise_gen;
+    wire         copied;             // A copy of the message leaves, all of it.
+    wire         word_left;          // A word of the bitmap leaves.
+    wire         push;               // A byte goes to the word of a STATUS.
+    wire         next_hole;          // A hole is asked for.
+    wire         empty_byte;         // The byte has no hole left.
+    wire [21:0]  req_upto;           // All holes of the window below this packet have been asked for.
+    wire [21:0]  req_mark;           // Holes below this packet had been asked for when the mark was set.
+    wire [15:0]  req_mark_tick;      // When that was.
+    wire [15:0]  req_range_tick;     // When the rest was asked for.
+    reg          done;               // The operation ends in this clock.
+    wire         is_message;         // The operation serves a control message.
+    wire         write_window;       // A connection is written.
+    wire         closing;            // The window is closed.
+    wire         opening;            // The window is opened.
+    wire         window_changed;     // The state of a window, and of its peer, is written.
+    reg  [4:0]   state_next;         // What the engine is doing.
+    reg  [2:0]   op_next;            // What for.
+    reg          then_alloc_next;    // After the completion record a window is opened.
+    reg          then_message_next;  // After the completion record a message is sent.
+    reg          sweep_next_next;    // The next operation is a sweep.
+    reg          credit_next_next;   // A credit update goes before a control message.
+    reg  [9:0]   clear_count_next;   // Windows that reset has closed; all, and more than once.
+    reg  [3:0]   timer_next;         // Clocks in a state that waits.
+    reg  [5:0]   sweep_wptr_next;    // Window of the next sweep.
     // Window of this operation; the reset leaves it, since what was decided in the clock before is
     // still to be written.
-    reg  [5:0]  wptr_next;
-    reg  [15:0] event_gen_next;     // Incarnation in the event or message.
-    reg  [5:0]  word_next;          // Words cleared, or sent.
-    reg         fin_served_next;    // The finished transfer leaves its queue.
-    reg         crd_served_next;    // The credit update leaves its queue.
-    reg         dropped_next;       // A drop is counted.
-    reg  [3:0]  drop_why_next;      // Why.
-    reg         is_open_next;       // The window was open when the operation began.
-    reg  [21:0] n_next;             // Packets of its transfer.
-    reg  [21:0] wbase_next;         // Its first hole.
-    reg  [11:0] reach_next;         // How far that is below its highest packet received, plus one: by W at most.
-    reg         tail_next;          // Its last packet had arrived.
-    reg  [15:0] last_rx_next;       // Time of its last DATA.
-    reg  [15:0] start_next;         // Time of the operation.
-    reg  [2:0]  msg_type_next;      // TYPE of the message to be sent.
-    reg  [3:0]  msg_status_next;    // Its status or reason.
-    reg  [15:0] msg_dst_next;       // Node it goes to.
-    reg  [15:0] msg_slot_next;      // Slot there.
-    reg  [31:0] msg_xid_next;       // Transfer it is about.
-    reg  [21:0] msg_pidx_next;      // Packet it asks for.
-    reg  [15:0] msg_seq_next;       // Number of the poll it answers.
-    reg  [3:0]  cpl_status_next;    // Status in the completion record: 0 OK, 1 ABORTED.
-    reg  [16:0] abs_next;           // Word of the bitmap, counted from packet 0.
-    reg  [3:0]  skip_next;          // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
-    reg         skipped_next;
-    reg  [2:0]  filled_next;        // Bytes in the word of a STATUS so far, modulo 8.
-    reg         whole_next;         // That word is whole.
-    reg  [21:0] upto_next;          // All holes below it have been asked for.
-    reg         first_pass_next;    // This pass asks again, for holes below the mark.
-    reg         fresh_next;         // A pass begins.
-    reg  [21:0] pos_next;           // First packet that is left to search.
-    reg  [21:0] end_next;           // The search ends below this packet.
-    wire [5:0]  free_last;          // Highest id, a constant.
-    wire        free_ready;         // The list has filled itself since reset.
-    wire        free_s_ready;       // It is taken.
-    wire        free_m_valid;       // A word is offered.
-    wire        free_m_ready;       // It is taken.
-    wire [5:0]  free_m_data;        // The word.
-    wire [11:0] peers_rd_addr;      // Read address.
-    wire [7:0]  peers_rd_data;      // The word that was read.
-    reg  [11:0] peers_wr_addr;      // Write address.
-    reg  [7:0]  peers_wr_data;      // The word to write.
-    wire [47:0] peer_ids_rd_data;   // The word that was read.
-    wire        opens_rd_data;      // The word that was read.
-    wire [97:0] windows_rd_data;    // The word that was read.
-    wire [15:0] gens_rd_data;       // The word that was read.
-    wire        asked_wr_en;        // The word is written.
-    wire [37:0] marks_rd_data;      // The word that was read.
-    wire        marks_wr_en;        // The word is written.
-    wire        ranges_wr_en;       // The word is written.
-    wire        bytes_load;         // Take the word and wbase.
-    wire        bytes_sweep;        // The sweep reads: only packets from pos to below stop may be holes.
-    wire        bytes_settle;       // Take wbase.
-    wire        bytes_relate;       // Compare the word with wbase and stop; forget holes.
-    wire        bytes_prepare;      // Make byte 0 ready.
-    wire        bytes_shift;        // On to the next byte.
-    wire        bytes_higher;       // pos was above the wbase taken last, one clock ago.
-    wire [31:0] bytes_word;         // Word of a STATUS.
-    wire [3:0]  bytes_count;        // Bytes made ready.
-    wire        bytes_none;         // The byte before this one has no hole that is not forgotten.
-    wire [2:0]  bytes_hole;         // Place of its lowest hole.
+    reg  [5:0]   wptr_next;
+    reg  [15:0]  event_gen_next;     // Incarnation in the event or message.
+    reg  [5:0]   word_next;          // Words cleared, or sent.
+    reg          fin_served_next;    // The finished transfer leaves its queue.
+    reg          crd_served_next;    // The credit update leaves its queue.
+    reg          looked_next;        // Of this message the peer has been looked for.
+    reg          decided_next;       // The CONNECT is decided, and how.
+    reg  [2:0]   how_next;
+    reg          full_next;          // A transfer that keeps its window is complete.
+    reg          dropped_next;       // A drop is counted.
+    reg  [3:0]   drop_why_next;      // Why.
+    reg          is_open_next;       // The window was open when the operation began.
+    reg  [21:0]  n_next;             // Packets of its transfer.
+    reg  [21:0]  wbase_next;         // Its first hole.
+    reg  [11:0]  reach_next;         // How far that is below its highest packet received, plus one: by W at most.
+    reg          tail_next;          // Its last packet had arrived.
+    reg  [15:0]  last_rx_next;       // Time of its last DATA.
+    reg  [15:0]  start_next;         // Time of the operation.
+    reg  [2:0]   msg_type_next;      // TYPE of the message to be sent.
+    reg  [3:0]   msg_status_next;    // Its status or reason.
+    reg  [15:0]  msg_dst_next;       // Node it goes to.
+    reg  [15:0]  msg_slot_next;      // Slot there.
+    reg  [31:0]  msg_xid_next;       // Transfer it is about.
+    reg  [21:0]  msg_pidx_next;      // Packet it asks for.
+    reg  [15:0]  msg_seq_next;       // Number of the poll it answers.
+    reg  [3:0]   cpl_status_next;    // Status in the completion record: 0 OK, 1 ABORTED.
+    reg  [3:0]   cpl_reason_next;    // Why.
+    reg  [16:0]  abs_next;           // Word of the bitmap, counted from packet 0.
+    reg  [3:0]   skip_next;          // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
+    reg          skipped_next;
+    reg  [2:0]   filled_next;        // Bytes in the word of a STATUS so far, modulo 8.
+    reg          whole_next;         // That word is whole.
+    reg  [21:0]  upto_next;          // All holes below it have been asked for.
+    reg          first_pass_next;    // This pass asks again, for holes below the mark.
+    reg          fresh_next;         // A pass begins.
+    reg  [21:0]  pos_next;           // First packet that is left to search.
+    reg  [21:0]  end_next;           // The search ends below this packet.
+    wire [5:0]   free_last;          // Highest id, a constant.
+    wire         free_ready;         // The list has filled itself since reset.
+    wire         free_s_ready;       // It is taken.
+    wire         free_m_valid;       // A word is offered.
+    wire         free_m_ready;       // It is taken.
+    wire [5:0]   free_m_data;        // The word.
+    wire         peers_ready;        // The entries have been cleared.
+    wire         peers_done;         // The search has ended.
+    wire         peers_m_found;      // It has an entry.
+    wire [9:0]   peers_m_entry;      // That entry; otherwise the one that would be made its.
+    wire [47:0]  peers_m_id;         // Incarnation of the sender, and above it the number of the last transfer.
+    wire         opens_rd_data;      // The word that was read.
+    wire [120:0] windows_rd_data;    // The word that was read.
+    wire [15:0]  gens_rd_data;       // The word that was read.
+    wire         asked_wr_en;        // The word is written.
+    wire [37:0]  marks_rd_data;      // The word that was read.
+    wire         marks_wr_en;        // The word is written.
+    wire         ranges_wr_en;       // The word is written.
+    wire         bytes_load;         // Take the word and wbase.
+    wire         bytes_sweep;        // The sweep reads: only packets from pos to below stop may be holes.
+    wire         bytes_settle;       // Take wbase.
+    wire         bytes_relate;       // Compare the word with wbase and stop; forget holes.
+    wire         bytes_prepare;      // Make byte 0 ready.
+    wire         bytes_shift;        // On to the next byte.
+    wire         bytes_higher;       // pos was above the wbase taken last, one clock ago.
+    wire [31:0]  bytes_word;         // Word of a STATUS.
+    wire [3:0]   bytes_count;        // Bytes made ready.
+    wire         bytes_none;         // The byte before this one has no hole that is not forgotten.
+    wire [2:0]   bytes_hole;         // Place of its lowest hole.
 
     // Windows that are not open, longest free first.
     free_list_d64 free (
@@ -474,24 +520,29 @@ module rw_control_w256_r64 (
         .count   (free_count)
     );
 
-    // State and window of each (node, slot): 0 none, 1 open, 2 done, 3 aborted.
-    ram_reg #(.W(8), .A(12)) peers (
-        .clk     (clk),
-        .rd_addr (peers_rd_addr),
-        .rd_data (peers_rd_data),
-        .wr_en   (window_changed),
-        .wr_addr (peers_wr_addr),
-        .wr_data (peers_wr_data)
-    );
-
-    // Last transfer and incarnation of each (node, slot), written when a window is opened.
-    ram_reg #(.W(48), .A(12)) peer_ids (
-        .clk     (clk),
-        .rd_addr (peers_rd_addr),
-        .rd_data (peer_ids_rd_data),
-        .wr_en   (opened_reg),
-        .wr_addr (peers_rd_addr),
-        .wr_data ({ctl_xid, ctl_incarnation})
+    // What is remembered of each (node, slot).
+    rw_peers_e1024_r64 peers (
+        .clk          (clk),
+        .rst          (rst),
+        .ready        (peers_ready),
+        .look         (looks_reg),
+        // Tables: addresses, and the fields of what they deliver.
+        .s_src        (ctl_src),
+        .s_slot       (ctl_slot[7:0]),
+        .done         (peers_done),
+        .m_found      (peers_m_found),
+        .m_entry      (peers_m_entry),
+        .m_state      (peer_state),
+        .m_wptr       (peer_wptr),
+        .m_id         (peers_m_id),
+        .open         (opened_reg),
+        .open_wptr    (wptr_reg),
+        .open_id      ({ctl_xid, ctl_incarnation}),
+        .forgotten    (forgotten),
+        .close        (closed_reg),
+        .close_entry  (windows_rd_data[120:111]),
+        .close_wptr   (wptr_reg),
+        .close_status (cpl_status_reg[1:0])
     );
 
     // Which windows are open, and the transfer of each.
@@ -504,14 +555,15 @@ module rw_control_w256_r64 (
         .wr_data (opened_reg)
     );
 
-    // Transfer of each window: source, slot, xid, length, packets.
-    ram_reg #(.W(98), .A(6)) windows (
+    // Transfer of each window: source, slot, xid, length, packets, kept when complete; entry of its
+    // peer.
+    ram_reg #(.W(121), .A(6)) windows (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (windows_rd_data),
         .wr_en   (opened_reg),
         .wr_addr (wptr_reg),
-        .wr_data ({new_n_reg, ctl_length, ctl_xid, ctl_slot[3:0], ctl_src[7:0]})
+        .wr_data ({peers_m_entry, ctl_hold, new_n_reg, ctl_length, ctl_xid, ctl_slot[7:0], ctl_src})
     );
 
     // Incarnation of each window.
@@ -590,25 +642,20 @@ module rw_control_w256_r64 (
     );
 
     // Combinational logic
-    // Tables: addresses, and the fields of what they deliver.
-    assign peers_rd_addr = {ctl_src[7:0], ctl_slot[3:0]};
     assign q_wptr = wptr_reg;
     assign q_word = abs_reg[2:0];
     assign peer_incarnation = peer_id_reg[15:0];
     assign peer_xid = peer_id_reg[47:16];
-    assign peer_state = peers_rd_data[1:0];
-    assign peer_wptr = peers_rd_data[7:2];
-    assign win_src = windows_rd_data[7:0];
-    assign win_slot = windows_rd_data[11:8];
-    assign win_xid = windows_rd_data[43:12];
-    assign win_length = windows_rd_data[75:44];
+    assign win_src = windows_rd_data[15:0];
+    assign win_slot = windows_rd_data[23:16];
+    assign win_xid = windows_rd_data[55:24];
+    assign win_length = windows_rd_data[87:56];
     assign req_mark = marks_rd_data[21:0];
     assign req_mark_tick = marks_rd_data[37:22];
     // The CONNECT at the head of the queue: number and length of its last packet, limits.
     assign mtu = ctl_mtu[2:0];
     // Both come from memories that may be far apart: two levels of logic are enough here.
-    assign named_src = {8'd0, win_src};
-    assign named_slot = {12'd0, win_slot};
+    assign named_slot = {8'd0, win_slot};
     assign named_wptr = {10'd0, wptr_reg};
     // The bitmap, byte by byte: for a STATUS those from wbase on, for a sweep their holes.
     assign in_word = 4'd4;
@@ -644,13 +691,18 @@ module rw_control_w256_r64 (
     assign m_bitmap_last = last_word_reg;
     assign m_cpl_valid = state_reg == STATE_COMPLETION;
     assign m_cpl_wptr = {10'd0, wptr_reg};
-    assign m_cpl_src = {8'd0, win_src};
-    assign m_cpl_slot = {12'd0, win_slot};
+    assign m_cpl_src = win_src;
+    assign m_cpl_slot = {8'd0, win_slot};
     assign m_cpl_xid = win_xid;
     assign m_cpl_length = win_length;
     assign m_cpl_status = cpl_status_reg;
+    assign m_cpl_reason = cpl_reason_reg;
+    assign con_valid = decided_reg;
+    assign con_how = how_reg;
+    assign con_wptr = wptr_reg;
+    assign con_gen = generation_reg;
+    assign full_valid = full_reg;
     assign ready = up_reg;
-    assign mon_act = state_reg == STATE_ACT;
     assign mon_wptr = wptr_reg;
     assign mon_now = start_reg;
     assign mon_view = state_reg == STATE_VIEW;
@@ -676,6 +728,9 @@ module rw_control_w256_r64 (
             end
             OP_SWEEP: begin
                 mon_op = 3'd5;
+            end
+            OP_REVOKE: begin
+                mon_op = 3'd6;
             end
             default: begin end
         endcase
@@ -703,20 +758,6 @@ module rw_control_w256_r64 (
     assign cw_last_len = new_last_len_reg;
     assign cw_addr = ctl_addr;
     assign cw_rkey = ctl_rkey;
-
-    always @(*) begin
-        peers_wr_addr = clear_count_reg;
-        peers_wr_data = {wptr_reg, 2'd0};
-        if (opened_reg) begin
-            peers_wr_addr = peers_rd_addr;
-            peers_wr_data = {wptr_reg, 2'd1};
-        end
-        if (closed_reg) begin
-            peers_wr_addr = {win_src, win_slot};
-            peers_wr_data = {wptr_reg, 2'd2} | {4'd0, cpl_status_reg};
-        end
-    end
-
     assign asked_wr_en = opened_reg | swept_reg;
     assign marks_wr_en = opened_reg | (swept_reg & restart_reg);
     assign ranges_wr_en = opened_reg | (swept_reg & tail_lost_reg);
@@ -725,9 +766,11 @@ module rw_control_w256_r64 (
     assign raise_gen = state_reg == STATE_HOLD;
     assign fin_ready = fin_served_reg;
     assign crd_ready = crd_served_reg;
+    assign rev_ready = rev_served_reg;
     assign ctl_ready = served_reg;
     assign drop_valid = dropped_reg;
     assign drop_reason = drop_why_reg;
+    assign look_again = (op_reg == OP_POLL) & !good_poll_reg & !looked_reg;
     assign is_message = (op_reg == OP_CONNECT) | (op_reg == OP_POLL) | (op_reg == OP_ABORT);
 
     always @(*) begin
@@ -741,6 +784,8 @@ module rw_control_w256_r64 (
         wptr_next = wptr_reg;
         event_gen_next = event_gen_reg;
         word_next = word_reg;
+        looked_next = looked_reg;
+        how_next = how_reg;
         drop_why_next = drop_why_reg;
         is_open_next = is_open_reg;
         n_next = n_reg;
@@ -757,6 +802,7 @@ module rw_control_w256_r64 (
         msg_pidx_next = msg_pidx_reg;
         msg_seq_next = msg_seq_reg;
         cpl_status_next = cpl_status_reg;
+        cpl_reason_next = cpl_reason_reg;
         abs_next = abs_reg;
         skip_next = skip_reg;
         skipped_next = skipped_reg;
@@ -771,11 +817,14 @@ module rw_control_w256_r64 (
         fin_served_next = 1'b0;
         crd_served_next = 1'b0;
         dropped_next = 1'b0;
+        decided_next = 1'b0;
+        full_next = 1'b0;
+        look = 1'b0;
         timer_next = timer_reg + 4'd1;
         whole_next = 1'b0;
         case (state_reg)
             STATE_CLEAR: begin
-                clear_count_next = clear_count_reg + 12'd1;
+                clear_count_next = clear_count_reg + 10'd1;
                 wptr_next = clear_count_reg[5:0] + 6'd1;
             end
             STATE_IDLE: begin
@@ -783,6 +832,7 @@ module rw_control_w256_r64 (
                 then_alloc_next = 1'b0;
                 then_message_next = 1'b0;
                 sweep_next_next = 1'b1;
+                looked_next = 1'b0;
                 if (!sweep_next_reg & fin_valid) begin
                     fin_served_next = 1'b1;
                     op_next = OP_FINISH;
@@ -793,14 +843,22 @@ module rw_control_w256_r64 (
                     credit_next_next = 1'b0;
                     op_next = OP_CREDIT;
                     wptr_next = crd_wptr;
+                end else if (!sweep_next_reg & rev_valid) begin
+                    op_next = OP_REVOKE;
+                    wptr_next = rev_wptr;
+                    event_gen_next = rev_gen;
                 end else if (!sweep_next_reg & ctl_valid) begin
                     credit_next_next = 1'b1;
                     op_next = OP_ABORT;
+                    look = 1'b1;
+                    looked_next = 1'b1;
                     if (ctl_type == CONNECT) begin
                         op_next = OP_CONNECT;
                     end
                     if (ctl_type == POLL_STATUS) begin
                         op_next = OP_POLL;
+                        look = 1'b0;
+                        looked_next = 1'b0;
                     end
                     event_gen_next = ctl_gen;
                 end else begin
@@ -815,21 +873,22 @@ module rw_control_w256_r64 (
                 if (op_reg == OP_POLL) begin
                     wptr_next = ctl_wptr[5:0];
                 end
-                if (timer_reg == 4'd1) begin
+                // An entry has been read when the search is done, which begins a clock late.
+                if ((|timer_reg) & peers_done) begin
                     timer_next = 4'd0;
                 end
             end
             STATE_WINDOW: begin
                 // What the tables say, the last time when it is that of this window.
                 is_open_next = opens_rd_data;
-                n_next = windows_rd_data[97:76];
+                n_next = windows_rd_data[109:88];
                 wbase_next = q_wbase;
                 reach_next = q_highest - q_wbase[11:0];
                 tail_next = q_tail;
                 last_rx_next = q_last_rx;
                 start_next = now;
-                msg_dst_next = {8'd0, win_src};
-                msg_slot_next = {12'd0, win_slot};
+                msg_dst_next = win_src;
+                msg_slot_next = {8'd0, win_slot};
                 msg_xid_next = win_xid;
                 if (is_message) begin
                     msg_dst_next = ctl_src;
@@ -841,6 +900,7 @@ module rw_control_w256_r64 (
                 msg_seq_next = 16'd0;
                 msg_status_next = 4'd0;
                 cpl_status_next = ABORTED;
+                cpl_reason_next = GAVE_UP;
                 word_next = 6'd0;
                 abs_next = wbase_reg[21:5];
                 skip_next = {2'd0, wbase_reg[4:3]} + 4'd1;
@@ -849,38 +909,52 @@ module rw_control_w256_r64 (
                 case (op_reg)
                     OP_CONNECT: begin
                         msg_type_next = CONNECT_RESP;
-                        if (!legal_reg) begin
+                        decided_next = 1'b1;
+                        if (judged_reg) begin
+                            how_next = 3'd5;
+                            msg_status_next = {1'b0, ctl_verdict};
+                            if (&ctl_verdict) begin
+                                done = 1'b1;
+                            end
+                        end else if (!legal_reg) begin
+                            how_next = 3'd4;
                             msg_status_next = REFUSED;
                         end else if (known_connect_reg) begin
+                            how_next = 3'd0;
                             if (!peer_open_reg) begin
                                 msg_type_next = COMPLETE;
-                                if (peer_aborted_reg) begin
-                                    msg_status_next = ABORTED;
-                                end
+                                msg_status_next = peer_status_reg;
                             end
                         end else if (late_connect_reg) begin
+                            how_next = 3'd2;
                             dropped_next = 1'b1;
                             drop_why_next = OLD_CONNECT;
                             done = 1'b1;
                         end else if (peer_open_reg) begin
+                            decided_next = 1'b0;
                             then_alloc_next = 1'b1;
+                        end else begin
+                            decided_next = 1'b0;
                         end
                     end
                     OP_POLL: begin
-                        if (good_poll_reg) begin
+                        if (look_again) begin
+                            look = 1'b1;
+                            looked_next = 1'b1;
+                            timer_next = 4'd0;
+                        end else if (good_poll_reg) begin
                             msg_type_next = POLL_STATUS;
                             msg_seq_next = ctl_seq;
                         end else if (late_poll_reg) begin
                             msg_type_next = COMPLETE;
-                            if (peer_aborted_reg) begin
-                                msg_status_next = ABORTED;
-                            end
+                            msg_status_next = peer_status_reg;
                         end else begin
                             msg_type_next = ABORT_UNKNOWN;
                             msg_status_next = NO_TRANSFER;
                         end
                     end
                     OP_ABORT: begin
+                        cpl_reason_next = ctl_reason;
                         if (!good_abort_reg) begin
                             dropped_next = 1'b1;
                             drop_why_next = STRAY_ABORT;
@@ -888,7 +962,10 @@ module rw_control_w256_r64 (
                         end
                     end
                     OP_FINISH: begin
-                        if (good_finish_reg) begin
+                        if (good_finish_reg & win_hold_reg) begin
+                            full_next = 1'b1;
+                            done = 1'b1;
+                        end else if (good_finish_reg) begin
                             msg_type_next = COMPLETE;
                             cpl_status_next = OK;
                             then_message_next = 1'b1;
@@ -901,6 +978,16 @@ module rw_control_w256_r64 (
                     OP_CREDIT: begin
                         msg_type_next = POLL_STATUS;
                         if (!(is_open_reg & !at_end_reg)) begin
+                            done = 1'b1;
+                        end
+                    end
+                    OP_REVOKE: begin
+                        msg_type_next = COMPLETE;
+                        msg_status_next = rev_status;
+                        cpl_status_next = rev_status;
+                        cpl_reason_next = CANCELLED;
+                        then_message_next = 1'b1;
+                        if (!this_window_reg) begin
                             done = 1'b1;
                         end
                     end
@@ -933,6 +1020,8 @@ module rw_control_w256_r64 (
                 word_next = 6'd0;
                 msg_type_next = CONNECT_RESP;
                 if (!free_m_valid) begin
+                    how_next = 3'd3;
+                    decided_next = 1'b1;
                     msg_status_next = BUSY;
                 end
             end
@@ -947,6 +1036,10 @@ module rw_control_w256_r64 (
             end
             STATE_INIT_DRAIN: begin
                 start_next = now;
+            end
+            STATE_OPEN: begin
+                how_next = 3'd1;
+                decided_next = 1'b1;
             end
             STATE_MESSAGE: begin
                 timer_next = 4'd0;
@@ -993,6 +1086,7 @@ module rw_control_w256_r64 (
                 if (give_up_reg) begin
                     msg_type_next = ABORT_UNKNOWN;
                     msg_status_next = IDLE_REASON;
+                    cpl_reason_next = IDLE_REASON;
                     then_message_next = 1'b1;
                 end
             end
@@ -1055,7 +1149,7 @@ module rw_control_w256_r64 (
         state_next = state_reg;
         case (state_reg)
             STATE_CLEAR: begin
-                if ((&clear_count_reg) & free_ready) begin
+                if ((&clear_count_reg) & free_ready & peers_ready) begin
                     state_next = STATE_IDLE;
                 end
             end
@@ -1064,6 +1158,8 @@ module rw_control_w256_r64 (
                     state_next = STATE_WINDOW;
                 end else if (!sweep_next_reg & crd_valid & (credit_next_reg | !ctl_valid)) begin
                     state_next = STATE_WINDOW;
+                end else if (!sweep_next_reg & rev_valid) begin
+                    state_next = STATE_WINDOW;
                 end else if (!sweep_next_reg & ctl_valid) begin
                     state_next = STATE_PEER;
                 end else begin
@@ -1071,7 +1167,7 @@ module rw_control_w256_r64 (
                 end
             end
             STATE_PEER: begin
-                if (timer_reg == 4'd1) begin
+                if ((|timer_reg) & peers_done) begin
                     state_next = STATE_WINDOW;
                 end
             end
@@ -1088,7 +1184,9 @@ module rw_control_w256_r64 (
             STATE_ACT: begin
                 case (op_reg)
                     OP_CONNECT: begin
-                        if (!legal_reg) begin
+                        if (judged_reg) begin
+                            state_next = STATE_MESSAGE;
+                        end else if (!legal_reg) begin
                             state_next = STATE_MESSAGE;
                         end else if (known_connect_reg) begin
                             state_next = STATE_MESSAGE;
@@ -1102,7 +1200,9 @@ module rw_control_w256_r64 (
                     end
                     OP_POLL: begin
                         state_next = STATE_MESSAGE;
-                        if (good_poll_reg) begin
+                        if (look_again) begin
+                            state_next = STATE_PEER;
+                        end else if (good_poll_reg) begin
                             state_next = STATE_FETCH;
                         end
                     end
@@ -1112,13 +1212,20 @@ module rw_control_w256_r64 (
                         end
                     end
                     OP_FINISH: begin
-                        if (good_finish_reg) begin
-                            state_next = STATE_CLOSE;
+                        if (!(good_finish_reg & win_hold_reg)) begin
+                            if (good_finish_reg) begin
+                                state_next = STATE_CLOSE;
+                            end
                         end
                     end
                     OP_CREDIT: begin
                         if (is_open_reg & !at_end_reg) begin
                             state_next = STATE_FETCH;
+                        end
+                    end
+                    OP_REVOKE: begin
+                        if (this_window_reg) begin
+                            state_next = STATE_CLOSE;
                         end
                     end
                     OP_SWEEP: begin
@@ -1277,6 +1384,8 @@ module rw_control_w256_r64 (
         end
     end
 
+    assign mon_act = (state_reg == STATE_ACT) & !look_again;
+
     // Clocked logic
     initial begin
         state_reg = 5'd0;
@@ -1286,7 +1395,7 @@ module rw_control_w256_r64 (
         then_message_reg = 1'b0;
         sweep_next_reg = 1'b0;
         credit_next_reg = 1'b0;
-        clear_count_reg = 12'd0;
+        clear_count_reg = 10'd0;
         timer_reg = 4'd0;
         sweep_wptr_reg = 6'd0;
         wptr_reg = 6'd0;
@@ -1295,6 +1404,12 @@ module rw_control_w256_r64 (
         served_reg = 1'b0;
         fin_served_reg = 1'b0;
         crd_served_reg = 1'b0;
+        rev_served_reg = 1'b0;
+        looked_reg = 1'b0;
+        looks_reg = 1'b0;
+        decided_reg = 1'b0;
+        how_reg = 3'd0;
+        full_reg = 1'b0;
         dropped_reg = 1'b0;
         drop_why_reg = 4'd0;
         length_1_reg = 32'd0;
@@ -1317,10 +1432,11 @@ module rw_control_w256_r64 (
         incarnation_diff_reg = 16'd0;
         peer_known_reg = 1'b0;
         peer_open_reg = 1'b0;
-        peer_aborted_reg = 1'b0;
+        peer_status_reg = 4'd0;
         same_xid_reg = 1'b0;
         same_transfer_reg = 1'b0;
         newer_reg = 1'b0;
+        win_hold_reg = 1'b0;
         gen_part_0_reg = 1'b0;
         gen_part_1_reg = 1'b0;
         gen_part_2_reg = 1'b0;
@@ -1352,6 +1468,7 @@ module rw_control_w256_r64 (
         at_end_reg = 1'b0;
         known_connect_reg = 1'b0;
         late_connect_reg = 1'b0;
+        judged_reg = 1'b0;
         good_poll_reg = 1'b0;
         late_poll_reg = 1'b0;
         good_abort_reg = 1'b0;
@@ -1381,6 +1498,7 @@ module rw_control_w256_r64 (
         msg_pidx_reg = 22'd0;
         msg_seq_reg = 16'd0;
         cpl_status_reg = 4'd0;
+        cpl_reason_reg = 4'd0;
         abs_reg = 17'd0;
         fetching_reg = 1'b0;
         compared_reg = 1'b0;
@@ -1422,7 +1540,8 @@ module rw_control_w256_r64 (
     end
 
     always @(posedge clk) begin
-        peer_id_reg <= peer_ids_rd_data;
+        peer_id_reg <= peers_m_id;
+        win_hold_reg <= windows_rd_data[110];
         low_bytes_reg <= |ctl_length[15:0];
         high_bytes_reg <= |ctl_length[31:16];
         has_bytes_reg <= low_bytes_reg | high_bytes_reg;
@@ -1452,7 +1571,7 @@ module rw_control_w256_r64 (
         at_top_reg <= &ctl_addr[63:32];
         past_end_reg <= at_top_reg & new_end_reg[32] & (|new_end_reg[31:0]);
         legal_mtu_reg <= (ctl_mtu >= MTU_LEAST) & (ctl_mtu <= MTU_MOST);
-        placed_reg <= !(|{8'd0, ctl_src[15:8]}) & !(|{4'd0, ctl_slot[15:4]});
+        placed_reg <= !(|{8'd0, ctl_slot[15:8]});
 
         legal_reg <= legal_mtu_reg
             & !past_end_reg
@@ -1465,10 +1584,10 @@ module rw_control_w256_r64 (
         incarnation_diff_reg <= ctl_incarnation - peer_incarnation;
 
         // What has no place in the table is nobody there, whoever has the same lower bits.
-        peer_known_reg <= (|peer_state) & placed_reg;
+        peer_known_reg <= peers_m_found & placed_reg;
 
-        peer_open_reg <= (peer_state == 2'd1) & placed_reg;
-        peer_aborted_reg <= peer_state == 2'd3;
+        peer_open_reg <= (peer_state == 3'd1) & peers_m_found & placed_reg;
+        peer_status_reg <= {1'b0, peer_state - 3'd2};
         same_xid_reg <= !(|xid_diff_reg);
         same_transfer_reg <= !(|xid_diff_reg) & !(|incarnation_diff_reg);
 
@@ -1476,19 +1595,19 @@ module rw_control_w256_r64 (
             & ((|incarnation_diff_reg) | !xid_diff_reg[31]);
 
         gen_part_0_reg <= gens_rd_data[3:0] == event_gen_reg[3:0];
-        src_part_0_reg <= named_src[3:0] == ctl_src[3:0];
+        src_part_0_reg <= win_src[3:0] == ctl_src[3:0];
         slot_part_0_reg <= named_slot[3:0] == ctl_slot[3:0];
         wptr_part_0_reg <= named_wptr[3:0] == ctl_wptr[3:0];
         gen_part_1_reg <= gens_rd_data[7:4] == event_gen_reg[7:4];
-        src_part_1_reg <= named_src[7:4] == ctl_src[7:4];
+        src_part_1_reg <= win_src[7:4] == ctl_src[7:4];
         slot_part_1_reg <= named_slot[7:4] == ctl_slot[7:4];
         wptr_part_1_reg <= named_wptr[7:4] == ctl_wptr[7:4];
         gen_part_2_reg <= gens_rd_data[11:8] == event_gen_reg[11:8];
-        src_part_2_reg <= named_src[11:8] == ctl_src[11:8];
+        src_part_2_reg <= win_src[11:8] == ctl_src[11:8];
         slot_part_2_reg <= named_slot[11:8] == ctl_slot[11:8];
         wptr_part_2_reg <= named_wptr[11:8] == ctl_wptr[11:8];
         gen_part_3_reg <= gens_rd_data[15:12] == event_gen_reg[15:12];
-        src_part_3_reg <= named_src[15:12] == ctl_src[15:12];
+        src_part_3_reg <= win_src[15:12] == ctl_src[15:12];
         slot_part_3_reg <= named_slot[15:12] == ctl_slot[15:12];
         wptr_part_3_reg <= named_wptr[15:12] == ctl_wptr[15:12];
         xid_part_0_reg <= win_xid[3:0] == ctl_xid[3:0];
@@ -1527,6 +1646,7 @@ module rw_control_w256_r64 (
         at_end_reg <= !(|remaining_reg);
         known_connect_reg <= peer_known_reg & same_transfer_reg;
         late_connect_reg <= peer_known_reg & !newer_reg;
+        judged_reg <= (|ctl_verdict) & !(peer_known_reg & (same_transfer_reg | !newer_reg));
         this_window_reg <= is_open_reg & gen_match_reg;
         good_poll_reg <= is_open_reg & gen_match_reg & id_match_reg & xid_match_reg;
         late_poll_reg <= peer_known_reg & !peer_open_reg & same_xid_reg;
@@ -1622,7 +1742,9 @@ module rw_control_w256_r64 (
             generation_reg <= gens_rd_data + {15'd0, raise_gen};
         end
 
+        looks_reg <= look;
         served_reg <= done & is_message;
+        rev_served_reg <= done & (op_reg == OP_REVOKE);
         state_reg <= state_next;
         op_reg <= op_next;
         then_alloc_reg <= then_alloc_next;
@@ -1637,6 +1759,10 @@ module rw_control_w256_r64 (
         word_reg <= word_next;
         fin_served_reg <= fin_served_next;
         crd_served_reg <= crd_served_next;
+        looked_reg <= looked_next;
+        decided_reg <= decided_next;
+        how_reg <= how_next;
+        full_reg <= full_next;
         dropped_reg <= dropped_next;
         drop_why_reg <= drop_why_next;
         is_open_reg <= is_open_next;
@@ -1654,6 +1780,7 @@ module rw_control_w256_r64 (
         msg_pidx_reg <= msg_pidx_next;
         msg_seq_reg <= msg_seq_next;
         cpl_status_reg <= cpl_status_next;
+        cpl_reason_reg <= cpl_reason_next;
         abs_reg <= abs_next;
         skip_reg <= skip_next;
         skipped_reg <= skipped_next;
@@ -1670,11 +1797,16 @@ module rw_control_w256_r64 (
             up_reg <= 1'b0;
             sweep_next_reg <= 1'b0;
             credit_next_reg <= 1'b0;
-            clear_count_reg <= 12'd0;
+            clear_count_reg <= 10'd0;
             sweep_wptr_reg <= 6'd0;
             served_reg <= 1'b0;
             fin_served_reg <= 1'b0;
             crd_served_reg <= 1'b0;
+            rev_served_reg <= 1'b0;
+            looked_reg <= 1'b0;
+            looks_reg <= 1'b0;
+            decided_reg <= 1'b0;
+            full_reg <= 1'b0;
             dropped_reg <= 1'b0;
             shown_reg <= 1'b0;
         end

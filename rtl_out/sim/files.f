@@ -132,13 +132,14 @@ rw_slide_w64_r16.v
 rw_accept_w64_r16.v
 rw_acks_r16.v
 free_list_d16.v
+rw_peers_e1024_r16.v
 ../lib/priority_encoder_w8.v
 rw_bytes_w32_n2.v
 rw_control_w64_r16.v
 ../lib/fifo_reg_w4_d16.v
 ../lib/ram_reg_steps.v
 ../lib/rw_decisions.v
-../lib/event_queue_w263_d16.v
+../lib/event_queue_w271_d16.v
 event_queue_w20_d16.v
 event_queue_w4_d16.v
 ../lib/rw_counts_d16.v

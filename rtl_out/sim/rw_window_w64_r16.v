@@ -11,7 +11,8 @@
 // leads to COMPLETE at m_msg_* and to one completion record at m_cpl_*.
 // While m_wr_* is not taken the decision there stays and those behind it queue up; s_ready falls
 // before the queue is full. While m_msg_* or m_cpl_* is not taken it stays and control operations
-// wait; DATA goes on, and so do acknowledgements while finished transfers have room in their queue.
+// wait, those at rev_* too; DATA goes on, and so do acknowledgements while finished transfers have
+// room in their queue.
 //
 // Sizes: w = 64, r = 16.
 //
@@ -44,6 +45,32 @@ module rw_window_w64_r16 (
     input  wire [63:0] s_addr,               // CONNECT: address of the region.
     input  wire [31:0] s_rkey,               // CONNECT: key of the region.
     input  wire [3:0]  s_mtu,                // CONNECT: log2 of the packet size, 8 to 12.
+    // CONNECT: what a transfer that is not known is answered with: 0 it may have a window, 7
+    // nothing, else this status.
+    input  wire [2:0]  s_verdict,
+    // CONNECT: the window is kept when the transfer is complete, until it is revoked.
+    input  wire        s_hold,
+    input  wire [3:0]  s_reason,             // ABORT: reason.
+
+    output wire        con_valid,            // A CONNECT is decided: pulse, in their order.
+    // 0 known, 1 it has a new window, 2 older than its peer's last, 3 no window is free, 4 beyond
+    // the limits, 5 the verdict.
+    output wire [2:0]  con_how,
+    output wire [15:0] con_wptr,             // With 1, and with full_valid: the window.
+    output wire [15:0] con_gen,              // With 1, and with full_valid: its incarnation.
+    output wire        con_lost,             // A CONNECT found the queue full, and is not decided: pulse.
+
+    output wire        full_valid,           // A transfer with s_hold is complete, every byte visible: pulse.
+    output wire        forgotten,            // A peer was forgotten for another one: pulse.
+
+    // A window is to be closed, its sender to be told: with rev_ready it is, or was none of this
+    // incarnation.
+    input  wire        rev_valid,
+    output wire        rev_ready,            // Taken.
+    input  wire [15:0] rev_wptr,             // Which window.
+    input  wire [15:0] rev_gen,              // Its incarnation.
+    // Status of COMPLETE and of the completion record; 0 for a complete transfer only.
+    input  wire [3:0]  rev_status,
 
     output wire        m_wr_valid,           // A decision, one for each DATA record, in order.
     input  wire        m_wr_ready,           // Taken.
@@ -92,7 +119,9 @@ module rw_window_w64_r16 (
     output wire [15:0] m_cpl_slot,           // Its slot at the sender.
     output wire [31:0] m_cpl_xid,            // The transfer.
     output wire [31:0] m_cpl_length,         // Its bytes.
-    output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED.
+    output wire [3:0]  m_cpl_status,         // 0 OK, 1 ABORTED, 2 NOT_READY.
+    // Unless OK, why: as the ABORT said; 2 given up; 1 revoked; 0 also replaced by a newer one.
+    output wire [3:0]  m_cpl_reason,
 
     input  wire [15:0] now,                  // Coarse time, a free-running count.
 
@@ -105,7 +134,8 @@ module rw_window_w64_r16 (
     output wire        ready,                // The engine has left reset.
 
     output wire        mon_act,              // An operation is decided now, on the row as it was six clocks ago.
-    output wire [2:0]  mon_op,               // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep.
+    // Which: 0 CONNECT, 1 POLL, 2 ABORT, 3 finish, 4 credit update, 5 sweep, 6 revoke.
+    output wire [2:0]  mon_op,
     output wire [3:0]  mon_wptr,             // Its window.
     output wire [15:0] mon_now,              // Coarse time the operation goes by.
     output wire        mon_view,             // A word of the window's bitmap is used now, as it was two clocks ago.
@@ -146,7 +176,7 @@ module rw_window_w64_r16 (
     reg          some_1_reg;
     reg  [1:0]   refused_reg;
     reg          control_1_reg;  // A message on its way to the control engine.
-    reg  [262:0] message_1_reg;
+    reg  [270:0] message_1_reg;
     reg  [3:0]   event_1_reg;
     reg  [3:0]   event_2_reg;
     reg  [3:0]   event_3_reg;
@@ -188,6 +218,7 @@ module rw_window_w64_r16 (
     wire [15:0]  acks_m_gen;            // Incarnation of the window.
     wire         acks_stale;            // The write belongs to no open window of that incarnation.
     wire         control_ctl_ready;     // It has been served, one clock ago.
+    wire [3:0]   control_con_wptr;      // With 1: its window.
     wire         control_fin_ready;     // Taken, one clock ago.
     wire         control_crd_ready;     // Taken, one clock ago.
     wire         control_cw_en;         // Write the connection of a window.
@@ -217,7 +248,7 @@ module rw_window_w64_r16 (
     wire [3:0]   decisions_m_reason;    // Why the packet is dropped; 0: it is accepted.
     wire         messages_s_ready;      // It is taken.
     wire         messages_m_valid;      // A word is offered.
-    wire [262:0] messages_m_data;       // The word.
+    wire [270:0] messages_m_data;       // The word.
     wire         finished_s_ready;      // It is taken.
     wire         finished_m_valid;      // A word is offered.
     wire [19:0]  finished_m_data;       // The word.
@@ -310,6 +341,20 @@ module rw_window_w64_r16 (
         .ctl_addr            (messages_m_data[226:163]),
         .ctl_rkey            (messages_m_data[258:227]),
         .ctl_mtu             (messages_m_data[262:259]),
+        .ctl_verdict         (messages_m_data[265:263]),
+        .ctl_hold            (messages_m_data[266]),
+        .ctl_reason          (messages_m_data[270:267]),
+        .rev_valid           (rev_valid),
+        .rev_ready           (rev_ready),
+        .rev_wptr            (rev_wptr[3:0]),
+        .rev_gen             (rev_gen),
+        .rev_status          (rev_status),
+        .con_valid           (con_valid),
+        .con_how             (con_how),
+        .con_wptr            (control_con_wptr),
+        .con_gen             (con_gen),
+        .full_valid          (full_valid),
+        .forgotten           (forgotten),
         .fin_valid           (finished_m_valid),
         .fin_ready           (control_fin_ready),
         .fin_wptr            (finished_m_data[3:0]),
@@ -369,6 +414,7 @@ module rw_window_w64_r16 (
         .m_cpl_xid           (m_cpl_xid),
         .m_cpl_length        (m_cpl_length),
         .m_cpl_status        (m_cpl_status),
+        .m_cpl_reason        (m_cpl_reason),
         .drop_valid          (control_drop_valid),
         .drop_reason         (control_drop_reason),
         .free_count          (free_count),
@@ -411,7 +457,7 @@ module rw_window_w64_r16 (
         .m_len    (m_wr_len)
     );
 
-    event_queue_w263_d16 messages (
+    event_queue_w271_d16 messages (
         .clk     (clk),
         .rst     (rst),
         .s_valid (control_1_reg),
@@ -478,6 +524,8 @@ module rw_window_w64_r16 (
     // Acknowledged writes.
     assign ack_ready = ack_open_reg & !control_clear_valid;
     assign acks_s_valid = ack_valid & ack_open_reg;
+    assign con_wptr = {12'd0, control_con_wptr};
+    assign con_lost = control_1_reg & !messages_s_ready & (message_1_reg[2:0] == CONNECT);
     assign control_wr_left = decisions_m_valid & m_wr_ready;
     assign ready = control_ready;
 
@@ -524,7 +572,7 @@ module rw_window_w64_r16 (
         some_1_reg = 1'b0;
         refused_reg = 2'd0;
         control_1_reg = 1'b0;
-        message_1_reg = 263'd0;
+        message_1_reg = 271'd0;
         event_1_reg = 4'd0;
         event_2_reg = 4'd0;
         event_3_reg = 4'd0;
@@ -541,6 +589,9 @@ module rw_window_w64_r16 (
         control_1_reg <= is_control;
 
         message_1_reg <= {
+            s_reason,
+            s_hold,
+            s_verdict,
             s_mtu,
             s_rkey,
             s_addr,
@@ -596,7 +647,7 @@ module rw_window_w64_r16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, accept_m_wptr, finished_s_ready, credits_s_ready};
+    wire _unused = &{1'b0, rev_wptr[15:4], accept_m_wptr, finished_s_ready, credits_s_ready};
 
 endmodule
 
