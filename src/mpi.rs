@@ -40,7 +40,7 @@ pub struct Arguments {
         requires = "fabric"
     )]
     reductions: Reductions,
-    /// Sums of floating-point numbers in the switches have the same bits whatever the number of ranks and their order.
+    /// Sums of floating-point numbers in the switches have the same bits whatever the order of their operands.
     #[arg(long, requires = "fabric")]
     reproducible: bool,
     #[command(flatten)]

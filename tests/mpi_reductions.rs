@@ -115,6 +115,27 @@ fn cl_09_red_08_reproducible_sums_have_the_same_bits_at_any_ranks() {
     }
 }
 
+/// A card has 64 queue pairs, of which the provider has two.
+#[test]
+fn cl_09_communicators_that_are_too_many_are_left_to_the_library_by_all_ranks() {
+    let Some(place) = Place::new("reductions-many") else {
+        return;
+    };
+    let ([small, _], _, summary) = place.good(FABRIC, &["-n", "3"], "many");
+    let of = |name: &str| summary["reductions"][name].as_u64().unwrap();
+    assert_eq!(of("in_switches"), 3 * 62, "{summary}");
+    assert_eq!(of("in_switches") + of("by_library"), small, "{summary}");
+}
+
+#[test]
+fn cl_09_threads_reduce_in_communicators_of_their_own() {
+    let Some(place) = Place::new("reductions-threads") else {
+        return;
+    };
+    let (calls, _, summary) = place.good(FABRIC, &["-n", "4"], "threads");
+    all_in_switches(calls, &summary);
+}
+
 #[test]
 fn cl_09_the_library_reduces_if_that_is_wanted() {
     let Some(place) = Place::new("reductions-library") else {

@@ -59,6 +59,10 @@ pub fn compiled(source: &Path, program: &Path) {
         "-Wextra",
         "-Werror",
     ]);
-    let compiled = compiler.arg(source).arg("-o").arg(program).status();
+    let compiled = compiler
+        .arg(source)
+        .args(["-pthread", "-o"])
+        .arg(program)
+        .status();
     assert!(compiled.unwrap().success());
 }

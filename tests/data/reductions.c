@@ -1,6 +1,7 @@
 /* An MPI program that knows nothing of switches. It checks every result, and counts by MPI's rules alone which of its calls are small
  * reductions, barriers and broadcasts that docs/mpi.md says go to the switches ("small"), and which are left to the library. */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -270,10 +271,52 @@ static void print_sum(void)
         printf("sum %a\n", first);
 }
 
+/* More communicators than a card has queue pairs: those that are too many are left to the library, by all ranks alike. */
+static void many(void)
+{
+    enum { MANY = 80 };
+    MPI_Comm all[MANY];
+    for (int at = 0; at < MANY; at++) {
+        int one = at + rank, sum = 0;
+        MPI_Comm_dup(MPI_COMM_WORLD, &all[at]);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all[at]);
+        EXPECT(sum == at * ranks + ranks * (ranks - 1) / 2, "sum in one of many");
+    }
+    for (int at = MANY - 1; at >= 0; at--)
+        MPI_Comm_free(&all[at]);
+    small += MANY;
+}
+
+/* Two threads, each with a communicator of its own. */
+static void *half_of_it(void *comm)
+{
+    for (int turn = 0; turn < 50; turn++) {
+        int one = turn + rank, sum = 0;
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, *(MPI_Comm *)comm);
+        EXPECT(sum == turn * ranks + ranks * (ranks - 1) / 2, "sum of a thread");
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    MPI_Comm mine[2];
+    pthread_t other;
+    for (int at = 0; at < 2; at++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &mine[at]);
+    pthread_create(&other, NULL, half_of_it, &mine[0]);
+    half_of_it(&mine[1]);
+    pthread_join(other, NULL);
+    for (int at = 0; at < 2; at++)
+        MPI_Comm_free(&mine[at]);
+    small += 100;
+}
+
 int main(int count, char **arguments)
 {
     const char *what = count > 1 ? arguments[1] : "all";
-    MPI_Init(&count, &arguments);
+    int level;
+    MPI_Init_thread(&count, &arguments, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     barrier(MPI_COMM_WORLD);
@@ -290,6 +333,10 @@ int main(int count, char **arguments)
         mixtures();
     } else if (!strcmp(what, "sum")) {
         print_sum();
+    } else if (!strcmp(what, "many")) {
+        many();
+    } else if (!strcmp(what, "threads") && level == MPI_THREAD_MULTIPLE) {
+        threads();
     } else if (!strcmp(what, "stop")) {
         REDUCE(int, MPI_INT, MPI_SUM, ADD, MPI_COMM_WORLD);
         if (rank == 1)

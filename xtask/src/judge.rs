@@ -33,6 +33,9 @@ pub struct Options {
     /// Loss, doubling and overtaking of the simulated network.
     #[arg(long)]
     faults: bool,
+    /// Over the cards and switches of a fabric file; the switches do small reductions.
+    #[arg(long, value_name = "FILE", conflicts_with = "faults")]
+    fabric: Option<PathBuf>,
     /// A file of tests or a program that takes longer than this has failed, s; a test alone gets a fifth.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     patience: u64,
@@ -81,6 +84,10 @@ impl Judge {
                 if self.options.faults {
                     let faults = ["--loss", "0.01", "--dup", "0.01", "--reorder", "64"];
                     command.args(faults);
+                }
+                if let Some(fabric) = &self.options.fabric {
+                    // The run is in a folder of its own.
+                    command.arg("--fabric").arg(std::path::absolute(fabric)?);
                 }
                 command.arg("--");
                 command

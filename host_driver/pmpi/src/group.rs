@@ -2,8 +2,8 @@
 //! agree: either all have it, or none.
 
 use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::mpi::{Handle, Mpi, SUCCESS};
@@ -239,7 +239,8 @@ fn create(
                 continue;
             }
             0 => "the first rank does not say which tree the group has".to_owned(),
-            1 | 2 => "the switches have no tree for a communicator".to_owned(),
+            1 | 2 => "a card has no queue pair left for a communicator, or the switches no tree"
+                .to_owned(),
             _ => provider.error(),
         };
         // SAFETY: a group that nobody has used.
@@ -257,6 +258,8 @@ pub fn end() -> Option<[u64; 4]> {
     (ended == 0).then_some(totals)
 }
 
+/// Says once why something is left to the library; what follows is for the same reason, or of no more use.
 fn complain(what: &str) {
-    eprintln!("tributary: reductions are left to the MPI library: {what}");
+    static SAID: Once = Once::new();
+    SAID.call_once(|| eprintln!("tributary: reductions are left to the MPI library: {what}"));
 }

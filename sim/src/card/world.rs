@@ -341,11 +341,18 @@ impl World {
         let flying = (self.places.iter()).any(|place| place.out.iter().any(|l| l.in_flight() > 0));
         if !idle || flying || self.slot < self.active + LINGER {
             Work::Some
-        } else if self.fabric.is_none() && there().all(|place| place.node.idle() == Some(true)) {
+        } else if self.fabric_is_quiet() && there().all(|place| place.node.idle() == Some(true)) {
             Work::None
         } else {
             Work::Unknown
         }
+    }
+
+    /// Whether no frame is under way in the fabric, if there is one. Engines that wait for late ones may wait longer.
+    fn fabric_is_quiet(&self) -> bool {
+        let soon = (self.slot + LINGER) * self.slot_ns / CLOCK_NS;
+        let next = self.fabric.as_ref().and_then(Simulator::next_event);
+        next.is_none_or(|clock| clock > soon)
     }
 
     /// What the links from a node have done, by the node they go to.

@@ -99,6 +99,12 @@ impl Simulator {
         self.now
     }
 
+    /// The clock at which something happens next, if nobody injects anything.
+    #[must_use]
+    pub fn next_event(&self) -> Option<u64> {
+        self.events.peek().map(|event| event.clock)
+    }
+
     /// Frames put on cables so far.
     #[must_use]
     pub const fn frames(&self) -> u64 {
