@@ -61,6 +61,30 @@ fn each_card_of_a_fabric_has_a_socket_and_they_reach_each_other_through_its_swit
     server.ends_cleanly();
 }
 
+/// Ticks of the processor that a process has used, 100 a second.
+fn ticks(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let after_name = text.rsplit_once(')').unwrap().1;
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[test]
+fn a_served_fabric_takes_no_processor_while_no_frame_is_under_way() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pair.toml");
+    let mut server = Server::of_fabric("quiet", file, 4);
+    server.sockets = vec![server.sockets[0].clone(), server.sockets[3].clone()];
+    let perf = server.perf(&["send-lat", "-n", "20", "--json"]).output();
+    assert!(perf.unwrap().status.success());
+    std::thread::sleep(Duration::from_millis(300));
+    let before = ticks(server.process.id());
+    std::thread::sleep(Duration::from_secs(1));
+    let used = ticks(server.process.id()) - before;
+    assert!(used < 12, "{used} of 100 ticks");
+    server.signal("-INT");
+    server.ends_cleanly();
+}
+
 #[test]
 fn perf_measures_cards_of_another_process_which_ends_when_its_clients_are_gone() {
     let mut server = Server::start("once", 2, &["--once", "--loss", "0.001"]);
