@@ -127,6 +127,80 @@ fn cl_09_communicators_that_are_too_many_are_left_to_the_library_by_all_ranks() 
     assert_eq!(of("in_switches") + of("by_library"), small, "{summary}");
 }
 
+/// By hand, as docs/mpi.md says, and two jobs at once.
+#[test]
+fn cl_09_jobs_on_one_served_fabric_reduce_beside_each_other() {
+    let Some(place) = Place::new("reductions-jobs") else {
+        return;
+    };
+    let built = std::env::current_exe().unwrap();
+    let (provider, sockets) = (place.0.join("provider"), place.0.join("cards"));
+    std::fs::create_dir(&provider).unwrap();
+    let loaded = provider.join("libtributary-fi.so");
+    std::os::unix::fs::symlink(built.with_file_name("libtributary_fi.so"), loaded).unwrap();
+    let server = Command::new(TRIBUTARY)
+        .args(["serve", "--fabric", FABRIC, "--sockets"])
+        .arg(&sockets)
+        .stdout(Stdio::null())
+        .spawn();
+    let _server = Started(server.unwrap());
+    let begun = Instant::now();
+    while !sockets.join("trees").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let jobs = ["4", "3"].map(|ranks| {
+        let figures = place.0.join(format!("figures-{ranks}"));
+        std::fs::create_dir(&figures).unwrap();
+        let mut preload = std::ffi::OsString::from("LD_PRELOAD=");
+        preload.push(built.with_file_name("libtributary_pmpi.so"));
+        let job = Command::new("mpiexec")
+            .args([
+                "--oversubscribe",
+                "--mca",
+                "pml",
+                "cm",
+                "--mca",
+                "mtl",
+                "ofi",
+            ])
+            .args(["--mca", "mtl_ofi_provider_include", "tributary", "-x"])
+            .arg(preload)
+            .args(["-n", ranks])
+            .arg(place.0.join("reductions"))
+            .arg("some")
+            .env("FI_PROVIDER_PATH", &provider)
+            .env("TRIBUTARY_SOCKETS", &sockets)
+            .env("TRIBUTARY_STATISTICS", &figures)
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        (Started(job.unwrap()), figures)
+    });
+    for (job, figures) in jobs {
+        let output = end(job);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{output:?}");
+        // Each rank leaves its own figures, of which the first is for the switches.
+        let files = figures.read_dir().unwrap().map(|file| file.unwrap().path());
+        let texts = files
+            .filter(|file| {
+                file.file_name()
+                    .unwrap()
+                    .to_string_lossy()
+                    .starts_with("reductions-")
+            })
+            .map(|file| std::fs::read_to_string(file).unwrap());
+        let first = |text: String| text.split(' ').next().unwrap().parse::<u64>().unwrap();
+        let in_switches: u64 = texts.map(first).sum();
+        assert!(in_switches > 100, "{in_switches}");
+        let said = format!("small {in_switches} others");
+        assert!(text.contains(&said), "{text}, {in_switches} in switches");
+    }
+}
+
 #[test]
 fn cl_09_threads_reduce_in_communicators_of_their_own() {
     let Some(place) = Place::new("reductions-threads") else {

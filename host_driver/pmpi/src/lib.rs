@@ -1,10 +1,10 @@
 //! Small reductions of unchanged MPI programs through the switches: `libtributary_pmpi.so`, which is loaded before the MPI library
 //! (LD_PRELOAD). `docs/mpi.md` is the contract.
 //!
-//! It has the names of five MPI functions. Each asks whether the switches can do what is called ([`eligible`]), on grounds that are
-//! the same at all ranks; if so, and if the communicator has a group in the switches ([`group`]), the provider does it
-//! ([`provider`]). Everything else goes to the MPI library, by the names that MPI has for that (PMPI_…). It knows the handles of
-//! Open MPI ([`mpi`]), and lets everything of other MPI libraries pass.
+//! It has the names of five MPI functions. Each asks whether the switches can do what is called (`eligible`), on grounds that are
+//! the same at all ranks; if so, and if the communicator has a group in the switches (`group`), the provider does it
+//! (`provider`). Everything else goes to the MPI library, by the names that MPI has for that (PMPI_…). It knows the handles of
+//! Open MPI (`mpi`), and lets everything of other MPI libraries pass.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case)]
 
