@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
+use tributary_protocol::red::Counter;
 use tributary_sim::card::{SimDevice, serve};
 
 use crate::Verdict;
@@ -175,6 +176,8 @@ struct Summary {
     frames: u64,
     /// On the links; nobody counts them on the cables of a fabric.
     frames_lost: Option<u64>,
+    /// Frames for which the queue of a switch had no room; without a fabric, nothing.
+    frames_dropped: Option<u64>,
     /// Nothing if the library does them all.
     reductions: Option<Figures>,
 }
@@ -192,6 +195,9 @@ struct Figures {
     completed_by_root: u64,
     /// The same that needed another attempt.
     again: u64,
+    /// What the engines count: contributions that they combined, and complete results that they sent up.
+    contributions_combined: u64,
+    results_of_engines: u64,
 }
 
 /// What carries the ranks' messages.
@@ -236,6 +242,12 @@ impl World {
         let links = || self.cards.iter().flat_map(|(_, card)| card.link_stats());
         let lost = links().map(|link| link.lost).sum();
         Ok((links().map(|link| link.sent).sum(), Some(lost)))
+    }
+
+    /// What the switches of a fabric counted.
+    fn counted(&self, counter: Counter) -> Option<u64> {
+        let fabric = self.fabric.as_ref()?;
+        fabric.cluster.with(|simulator| simulator.counted(counter))
     }
 }
 
@@ -291,12 +303,15 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         resent,
         frames,
         frames_lost,
+        frames_dropped: world.counted(Counter::QueueFull),
         reductions: in_switches.then_some(Figures {
             in_switches: switched,
             by_messages,
             by_library,
             completed_by_root,
             again,
+            contributions_combined: world.counted(Counter::Combined).unwrap_or(0),
+            results_of_engines: world.counted(Counter::Results).unwrap_or(0),
         }),
     };
     let mut out = std::io::stdout();
@@ -322,16 +337,21 @@ impl Summary {
         if let Some(lost) = self.frames_lost {
             write!(out, "{lost} lost, ")?;
         }
+        if let Some(dropped) = self.frames_dropped {
+            write!(out, "{dropped} dropped by full switches, ")?;
+        }
         writeln!(out, "{} packets sent again", self.resent)?;
         if let Some(figures) = &self.reductions {
             writeln!(
                 out,
-                "reductions, barriers and broadcasts of all ranks: {} in switches, {} by messages of the driver, {} by the MPI library; {} values completed by a root, {} after another attempt",
+                "reductions, barriers and broadcasts of all ranks: {} in switches, {} by messages of the driver, {} by the MPI library; {} values completed by a root, {} after another attempt; engines combined {} contributions and sent {} results",
                 figures.in_switches,
                 figures.by_messages,
                 figures.by_library,
                 figures.completed_by_root,
                 figures.again,
+                figures.contributions_combined,
+                figures.results_of_engines,
             )?;
         }
         Ok(())

@@ -70,6 +70,10 @@ fn all_in_switches([small, others]: [u64; 2], summary: &Value) {
     assert_eq!(of("in_switches"), small, "{summary}");
     assert_eq!(of("by_library"), others, "{summary}");
     assert_eq!(of("by_messages"), 0, "{summary}");
+    // And the engines know of it: each call of all ranks has a value at least.
+    let calls = small / summary["ranks"].as_u64().unwrap();
+    assert!(of("results_of_engines") > calls / 2, "{summary}");
+    assert!(of("contributions_combined") > calls / 2, "{summary}");
 }
 
 #[test]
