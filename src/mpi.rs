@@ -276,6 +276,11 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         _ => None,
     };
     let in_switches = preload.is_some();
+    if arguments.reproducible && !in_switches {
+        return Err(usage(
+            "--reproducible is for sums in switches: Open MPI 4, a fabric that has some, and not --reductions library",
+        ));
+    }
     let reproducible = if arguments.reproducible { "1" } else { "0" };
     let status = Command::new(&arguments.mpiexec)
         .args(["-n", &arguments.ranks.to_string()])

@@ -223,6 +223,15 @@ fn cl_09_the_library_reduces_if_that_is_wanted() {
     let (_, _, summary) = place.good(FABRIC, &arguments, "some");
     assert_eq!(summary["reductions"], Value::Null);
     assert!(summary["messages"].as_u64() > Some(100), "{summary}");
+    // It cannot promise what only switches do.
+    let arguments = ["-n", "2", "--reductions", "library", "--reproducible"];
+    let refused = place.run(FABRIC, &arguments, "sum");
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        text.contains("--reproducible is for sums in switches"),
+        "{text}"
+    );
+    assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]
