@@ -20,6 +20,8 @@ pub const READ_REFUSED_LEN: usize = 16;
 pub const OPCODE_READ_REQUEST: u8 = 0xC8;
 /// BTH opcode of [`ReadRefused`].
 pub const OPCODE_READ_REFUSED: u8 = 0xC9;
+/// BTH opcodes of all frames of bulk transfers: messages of [`crate::rw`], and those two.
+pub const OPCODES: std::ops::RangeInclusive<u8> = 0xC0..=OPCODE_READ_REFUSED;
 
 header! {
     TRANSFER "transfer" TRANSFER_LEN, "Behind the 32 bytes of CONNECT when it is of a card: between which queue pairs the transfer is, and what it is for.";

@@ -567,6 +567,18 @@ module card_q16_r32_f64 (
     wire         rx_m_pl_ready;                // It is taken.
     wire [63:0]  rx_m_pl_data;                 // The word.
     wire         rx_m_pl_last;                 // It is the last word of its frame.
+    wire         rx_m_bulk_valid;              // A frame is offered.
+    wire [15:0]  rx_m_bulk_node;               // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    wire [3:0]   rx_m_bulk_opcode;
+    wire [23:0]  rx_m_bulk_dest;               // Destination queue pair.
+    wire [23:0]  rx_m_bulk_psn;                // Packet sequence number.
+    wire [63:0]  rx_m_bulk_head;               // First 8 bytes of the body, the first one on top.
+    wire         rx_m_bulk_short;              // The body has not even those, or more than any frame has.
+    wire [12:0]  rx_m_bulk_len;                // Bytes that follow.
+    wire         rx_m_bulk_pl_valid;           // A word is offered.
+    wire [63:0]  rx_m_bulk_pl_data;            // The word.
+    wire         rx_m_bulk_pl_last;            // It is the last word of its frame.
     wire         rx_m_ak_valid;                // An acknowledgement is offered.
     wire [15:0]  rx_m_ak_node;                 // Node that sent it.
     wire [23:0]  rx_m_ak_qpn;                  // Queue pair of the request.
@@ -580,10 +592,14 @@ module card_q16_r32_f64 (
     wire [23:0]  rx_m_ak_peer;                 // Queue pair that answers.
     wire         rx_ev_overflow;               // A good frame was dropped because it did not fit.
     wire         rx_ev_bad_frame;              // A frame with wrong lengths, checksums, ICRC or fixed fields.
-    wire         rx_ev_not_xud;                // A frame with an opcode outside of XUD's.
+    // A frame with an opcode that is neither XUD's nor, with cfg_bulk, of a bulk transfer.
+    wire         rx_ev_not_xud;
     wire         rx_ev_bad_header;             // A packet with a header that no sender makes.
     wire         tx_s_sd_ready;                // It is taken.
     wire         tx_s_pl_ready;                // It is taken.
+    // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
+    wire         tx_s_bulk_ready;
+    wire         tx_s_bulk_pl_ready;           // It is taken.
     wire         tx_m_fail_valid;              // A request was not sent.
     wire [23:0]  tx_m_fail_qpn;                // Its source queue pair.
     wire [23:0]  tx_m_fail_psn;                // Its packet number.
@@ -1588,6 +1604,20 @@ module card_q16_r32_f64 (
         .m_pl_ready       (rx_m_pl_ready),
         .m_pl_data        (rx_m_pl_data),
         .m_pl_last        (rx_m_pl_last),
+        .m_bulk_valid     (rx_m_bulk_valid),
+        .m_bulk_ready     (1'b0),
+        .m_bulk_unwanted  (1'b0),
+        .m_bulk_node      (rx_m_bulk_node),
+        .m_bulk_opcode    (rx_m_bulk_opcode),
+        .m_bulk_dest      (rx_m_bulk_dest),
+        .m_bulk_psn       (rx_m_bulk_psn),
+        .m_bulk_head      (rx_m_bulk_head),
+        .m_bulk_short     (rx_m_bulk_short),
+        .m_bulk_len       (rx_m_bulk_len),
+        .m_bulk_pl_valid  (rx_m_bulk_pl_valid),
+        .m_bulk_pl_ready  (1'b0),
+        .m_bulk_pl_data   (rx_m_bulk_pl_data),
+        .m_bulk_pl_last   (rx_m_bulk_pl_last),
         .m_ak_valid       (rx_m_ak_valid),
         .m_ak_ready       (ack_merge_a_ready),
         .m_ak_node        (rx_m_ak_node),
@@ -1603,7 +1633,9 @@ module card_q16_r32_f64 (
         .ev_overflow      (rx_ev_overflow),
         .ev_bad_frame     (rx_ev_bad_frame),
         .ev_not_xud       (rx_ev_not_xud),
-        .ev_bad_header    (rx_ev_bad_header)
+        .ev_bad_header    (rx_ev_bad_header),
+        // No bulk transfers: their frames are not XUD's, and none is sent.
+        .cfg_bulk         (1'b0)
     );
 
     xud_tx_d2048 tx (
@@ -1629,6 +1661,22 @@ module card_q16_r32_f64 (
         .s_pl_bytes       (send_merge_m_pl_bytes),
         .s_pl_last        (send_merge_m_pl_last),
         .s_pl_error       (send_merge_m_pl_error),
+        .s_bulk_valid     (1'b0),
+        .s_bulk_ready     (tx_s_bulk_ready),
+        .s_bulk_node      (16'd0),
+        .s_bulk_opcode    (4'd0),
+        .s_bulk_dest      (24'd0),
+        .s_bulk_psn       (24'd0),
+        .s_bulk_head      (64'd0),
+        .s_bulk_len       (13'd0),
+        .s_bulk_pl_valid  (1'b0),
+        .s_bulk_pl_ready  (tx_s_bulk_pl_ready),
+        .s_bulk_pl_data   (64'd0),
+        .s_bulk_pl_bytes  (3'd0),
+        .s_bulk_pl_last   (1'b0),
+        .s_bulk_pl_error  (1'b0),
+        .turn             (1'b0),
+        .stop             (1'b0),
         .m_fail_valid     (tx_m_fail_valid),
         .m_fail_ready     (in_flight_fail_ready),
         .m_fail_qpn       (tx_m_fail_qpn),
@@ -1867,7 +1915,10 @@ module card_q16_r32_f64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, tx_m_fail_qpn[23:4]};
+    wire _unused = &{1'b0, rx_m_bulk_valid, rx_m_bulk_node, rx_m_bulk_opcode, rx_m_bulk_dest,
+        rx_m_bulk_psn, rx_m_bulk_head, rx_m_bulk_short, rx_m_bulk_len, rx_m_bulk_pl_valid,
+        rx_m_bulk_pl_data, rx_m_bulk_pl_last, tx_s_bulk_ready, tx_s_bulk_pl_ready,
+        tx_m_fail_qpn[23:4]};
 
 endmodule
 

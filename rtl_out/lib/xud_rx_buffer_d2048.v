@@ -35,17 +35,21 @@ module xud_rx_buffer_d2048 (
     output wire        j_ready,       // Fewer than 8 waited one clock ago: there is room for 6 more.
     input  wire [9:0]  j_words,       // Words of the message, 1 to 512.
     input  wire        j_drop,        // They are not wanted.
+    input  wire        j_bulk,        // The message is of a bulk transfer.
 
     // m: Payload of messages.
     output wire        m_valid,       // A word is offered.
     input  wire        m_ready,       // It is taken.
     output wire [63:0] m_data,        // The word.
-    output wire        m_last         // It is the last word of its frame.
+    output wire        m_last,        // It is the last word of its frame.
+
+    // m: stream out
+    output wire        m_bulk         // With it: the message is of a bulk transfer.
 );
 
     // Registers
     reg         job_reg;       // A message on its way into the queue of those that wait; there is room for more.
-    reg  [10:0] job_data_reg;
+    reg  [11:0] job_data_reg;
     reg         job_room_reg;
     // Where kept words begin and end, where the next word goes, one bit more than an address.
     reg  [15:0] head_reg;
@@ -56,10 +60,13 @@ module xud_rx_buffer_d2048 (
     reg         missing_reg;
     reg  [9:0]  left_reg;      // Words to fetch of the job under way, there are any.
     reg         busy_reg;
+    reg         bulk_reg;
     reg         flight_1_reg;  // A word was addressed one, two clocks ago; it is a message's last.
     reg         flight_2_reg;
     reg         last_1_reg;
     reg         last_2_reg;
+    reg         bulk_1_reg;
+    reg         bulk_2_reg;
     reg  [2:0]  reserved_reg;  // Words in flight and read ahead, at most 4.
 
     // Signals
@@ -73,11 +80,11 @@ module xud_rx_buffer_d2048 (
     wire        jobs_s_ready;   // It is taken.
     wire        jobs_m_valid;   // A word is offered.
     wire        jobs_m_ready;   // It is taken.
-    wire [10:0] jobs_m_data;    // The word.
+    wire [11:0] jobs_m_data;    // The word.
     wire [15:0] jobs_count;     // Words in the queue.
     wire        ahead_s_ready;  // It is taken.
     wire        ahead_m_valid;  // A word is offered.
-    wire [64:0] ahead_m_data;   // The word.
+    wire [65:0] ahead_m_data;   // The word.
     wire [15:0] ahead_count;    // Words in the queue.
     wire [15:0] full_shifted;
 
@@ -90,7 +97,7 @@ module xud_rx_buffer_d2048 (
         .wr_data (w_data_reg)
     );
 
-    fifo_ahead_w11_d16 jobs (
+    fifo_ahead_w12_d16 jobs (
         .clk     (clk),
         .rst     (rst),
         .s_valid (job_reg),
@@ -102,12 +109,12 @@ module xud_rx_buffer_d2048 (
         .count   (jobs_count)
     );
 
-    fifo_ahead_w65_d4 ahead (
+    fifo_ahead_w66_d4 ahead (
         .clk     (clk),
         .rst     (rst),
         .s_valid (flight_2_reg),
         .s_ready (ahead_s_ready),
-        .s_data  ({last_2_reg, words_rd_data}),
+        .s_data  ({bulk_2_reg, last_2_reg, words_rd_data}),
         .m_valid (ahead_m_valid),
         .m_ready (m_ready),
         .m_data  (ahead_m_data),
@@ -128,11 +135,12 @@ module xud_rx_buffer_d2048 (
     assign m_valid = ahead_m_valid;
     assign m_data = ahead_m_data[63:0];
     assign m_last = ahead_m_data[64];
+    assign m_bulk = ahead_m_data[65];
 
     // Clocked logic
     initial begin
         job_reg = 1'b0;
-        job_data_reg = 11'd0;
+        job_data_reg = 12'd0;
         job_room_reg = 1'b0;
         head_reg = 16'd0;
         tail_reg = 16'd0;
@@ -142,10 +150,13 @@ module xud_rx_buffer_d2048 (
         missing_reg = 1'b0;
         left_reg = 10'd0;
         busy_reg = 1'b0;
+        bulk_reg = 1'b0;
         flight_1_reg = 1'b0;
         flight_2_reg = 1'b0;
         last_1_reg = 1'b0;
         last_2_reg = 1'b0;
+        bulk_1_reg = 1'b0;
+        bulk_2_reg = 1'b0;
         reserved_reg = 3'd0;
     end
 
@@ -173,7 +184,7 @@ module xud_rx_buffer_d2048 (
         // Words out.
         job_reg <= j_valid;
 
-        job_data_reg <= {j_drop, j_words};
+        job_data_reg <= {j_bulk, j_drop, j_words};
         job_room_reg <= !(|jobs_count[4:3]);
 
         if (fetch) begin
@@ -184,6 +195,7 @@ module xud_rx_buffer_d2048 (
         if (take) begin
             left_reg <= jobs_m_data[9:0];
             busy_reg <= 1'b1;
+            bulk_reg <= jobs_m_data[11];
             if (jobs_m_data[10]) begin
                 busy_reg <= 1'b0;
                 head_reg <= head_reg + {6'd0, jobs_m_data[9:0]};
@@ -194,6 +206,8 @@ module xud_rx_buffer_d2048 (
         flight_2_reg <= flight_1_reg;
         last_1_reg <= last;
         last_2_reg <= last_1_reg;
+        bulk_1_reg <= bulk_reg;
+        bulk_2_reg <= bulk_1_reg;
 
         if (fetch & !pop) begin
             reserved_reg <= reserved_reg + 3'd1;

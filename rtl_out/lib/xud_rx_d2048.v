@@ -1,15 +1,19 @@
 // xud_rx_d2048
 //
-// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
-// the frame, its ICRC or its headers is counted and leaves nothing behind. One word a clock,
-// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 18
-// requests and 16 acknowledgements wait; what fits no more is dropped as a whole.
-// Latency: 8 clocks from a frame's last word to m_rq_valid, 7 to m_ak_valid, 6 to ev_*; then 6
-// from taking a request to its first word of payload.
+// Takes datagrams, acknowledgements and, with cfg_bulk, frames of bulk transfers out of RoCEv2
+// frames (XUD-14, RW-20):
+// what fails any check of the frame, its ICRC or its headers is counted and leaves nothing behind.
+// Of a frame of a bulk transfer only the frame is checked here; what its body says, bulk_sort looks
+// at. One word a clock, frames back to back, never stalled. Payload waits in a buffer of 2^A words;
+// up to 18 requests and bulk frames, in their order, and 16 acknowledgements wait; what fits no
+// more is dropped as a whole.
+// Latency: 8 clocks from a frame's last word to m_rq_valid or m_bulk_valid, 7 to m_ak_valid, 6 to
+// ev_*; then 6 from taking a request to its first word of payload.
 // Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
 // checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
 // 8 the oldest requests in registers.
-// While m_rq_* or m_ak_* is not taken it stays, and frames go on coming in. While m_pl is not taken
+// While m_rq_*, m_bulk_* or m_ak_* is not taken it stays, and frames go on coming in; requests and
+// bulk frames wait for each other, and so does their payload. While m_pl or m_bulk_pl is not taken
 // 4 words are held beside the buffer, whose places may be written anew.
 //
 // Sizes: d = 2048.
@@ -55,6 +59,26 @@ module xud_rx_d2048 (
     output wire [63:0] m_pl_data,         // The word.
     output wire        m_pl_last,         // It is the last word of its frame.
 
+    // m_bulk: A frame of a bulk transfer.
+    output wire        m_bulk_valid,      // A frame is offered.
+    // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
+    input  wire        m_bulk_ready,
+    input  wire        m_bulk_unwanted,   // With ready: that is not wanted, and does not come.
+    output wire [15:0] m_bulk_node,       // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    output wire [3:0]  m_bulk_opcode,
+    output wire [23:0] m_bulk_dest,       // Destination queue pair.
+    output wire [23:0] m_bulk_psn,        // Packet sequence number.
+    output wire [63:0] m_bulk_head,       // First 8 bytes of the body, the first one on top.
+    output wire        m_bulk_short,      // The body has not even those, or more than any frame has.
+    output wire [12:0] m_bulk_len,        // Bytes that follow.
+
+    // m_bulk_pl: What follows the first 8 bytes of its body.
+    output wire        m_bulk_pl_valid,   // A word is offered.
+    input  wire        m_bulk_pl_ready,   // It is taken.
+    output wire [63:0] m_bulk_pl_data,    // The word.
+    output wire        m_bulk_pl_last,    // It is the last word of its frame.
+
     // m_ak: Acknowledgements.
     output wire        m_ak_valid,        // An acknowledgement is offered.
     input  wire        m_ak_ready,        // It is taken.
@@ -71,8 +95,12 @@ module xud_rx_d2048 (
 
     output wire        ev_overflow,       // A good frame was dropped because it did not fit.
     output wire        ev_bad_frame,      // A frame with wrong lengths, checksums, ICRC or fixed fields.
-    output wire        ev_not_xud,        // A frame with an opcode outside of XUD's.
-    output wire        ev_bad_header      // A packet with a header that no sender makes.
+    // A frame with an opcode that is neither XUD's nor, with cfg_bulk, of a bulk transfer.
+    output wire        ev_not_xud,
+    output wire        ev_bad_header,     // A packet with a header that no sender makes.
+
+    // Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
+    input  wire        cfg_bulk
 );
 
     // Constants
@@ -80,6 +108,7 @@ module xud_rx_d2048 (
     localparam [31:0] RESIDUE_6        = 32'h4e3d5e5c;
     localparam [13:0] LONGEST          = 14'd521;  // Number of the longest frame's last word, which has two bytes.
     localparam [12:0] AROUND           = 13'd74;  // Bytes around the payload.
+    localparam [12:0] AROUND_BULK      = 13'd66;
     localparam [7:0] ONE_SIDED_FRAME   = 8'd24;  // Version and flags of a one-sided frame.
     localparam [4:0] NAK_ACCESS        = 5'd2;  // Codes of negative acknowledgements.
     localparam [4:0] NAK_LENGTH        = 5'd16;
@@ -117,8 +146,9 @@ module xud_rx_d2048 (
     reg          s2_whole_reg;
     reg          s2_two_reg;
     reg  [13:0]  s2_index_reg;
-    reg          s2_is_58_reg;        // Frames of 58, 62 and 74 bytes, less than 74, more than any request.
+    reg          s2_is_58_reg;        // Frames of 58, 62, 66 and 74 bytes, less than 74, more than any request.
     reg          s2_is_62_reg;
+    reg          s2_is_66_reg;
     reg          s2_is_74_reg;
     reg          s2_under_reg;
     reg          s2_over_reg;
@@ -130,6 +160,7 @@ module xud_rx_d2048 (
     reg          s3_bad_ack_reg;
     reg          s3_bad_request_reg;
     reg          s3_echo_reg;
+    reg          s3_misfit_reg;       // A bulk frame whose body has not even 8 bytes, or more than any.
     reg  [12:0]  s3_len_reg;
     reg          s4_end_reg;          // Stage 4: verdict but for the ICRC, and the record.
     reg          s4_bad_reg;
@@ -140,7 +171,8 @@ module xud_rx_d2048 (
     reg  [191:0] record_reg;
     reg  [12:0]  len_reg;
     reg  [9:0]   words_reg;
-    reg          unknown_reg;
+    reg          unknown_reg;         // An unknown opcode; of a bulk frame: a misfit.
+    reg          bulk_reg;
     reg          echo_reg;
     reg          s5_end_reg;          // Stage 5.
     reg          s5_bad_reg;
@@ -172,6 +204,7 @@ module xud_rx_d2048 (
     reg  [4:0]   outcome;             // What the syndrome means, an outcome.
     wire         one_sided;
     wire [7:0]   syndrome;
+    wire         is_bulk;
     wire [12:0]  rounded;
     wire [15:0]  header_node;         // Source node.
     wire [23:0]  header_qpn;          // Destination queue pair.
@@ -181,7 +214,9 @@ module xud_rx_d2048 (
     wire [16:0]  header_length;       // Bytes of the frame as the IPv4 header has it.
     wire         header_bad_fixed;    // A field of the frame's headers has a value that it never has.
     wire         header_bad_sum;      // The IPv4 header checksum is wrong.
-    wire         header_foreign;      // The opcode is not XUD's.
+    wire         header_bulk;         // The frame is of a bulk transfer: settled when its word 7 is here.
+    wire [3:0]   header_opcode;       // Lower half of its opcode.
+    wire         header_foreign;      // The opcode is neither XUD's nor of a bulk transfer.
     wire         header_is_ack;       // The opcode is that of an acknowledgement.
     wire         header_unknown;      // The opcode is neither that of a send nor of an acknowledgement.
     wire         header_bad_request;  // The body is none of a request.
@@ -189,19 +224,27 @@ module xud_rx_d2048 (
     wire         header_bad_echo;     // What follows the AETH is no echo.
     wire         icrc_m_valid;        // m_state is that of a whole frame.
     wire [31:0]  icrc_m_state;        // State, not inverted.
+    wire         buffer_s_begin;      // The next words are another frame's; what was not committed is forgotten.
     wire         buffer_s_valid;      // A word.
     wire         buffer_lost;         // A word since s_begin did not fit; known 2 clocks after the word.
     wire         buffer_j_valid;      // A job.
     wire         buffer_j_ready;      // Fewer than 8 waited one clock ago: there is room for 6 more.
+    reg          buffer_j_drop;       // They are not wanted.
+    wire         buffer_m_valid;      // A word is offered.
+    wire         buffer_m_ready;      // It is taken.
+    wire [63:0]  buffer_m_data;       // The word.
+    wire         buffer_m_last;       // It is the last word of its frame.
+    wire         buffer_m_bulk;       // With it: the message is of a bulk transfer.
     wire         requests_s_ready;    // It is taken.
     wire         requests_m_valid;    // A word is offered.
     wire         requests_m_ready;    // It is taken.
-    wire [206:0] requests_m_data;     // The word.
+    wire [207:0] requests_m_data;     // The word.
     wire [15:0]  requests_count;      // Words in the queue.
     wire         request_s_valid;     // A word is offered.
     wire         request_s_ready;     // It is taken.
     wire         request_m_valid;     // A word is offered.
-    wire [206:0] request_m_data;      // The word.
+    reg          request_m_ready;     // It is taken.
+    wire [207:0] request_m_data;      // The word.
     wire         acks_s_ready;        // It is taken.
     wire [161:0] acks_m_data;         // The word.
     wire [15:0]  acks_count;          // Words in the queue.
@@ -219,12 +262,17 @@ module xud_rx_d2048 (
         .length      (header_length),
         .bad_fixed   (header_bad_fixed),
         .bad_sum     (header_bad_sum),
+        .bulk        (header_bulk),
+        .opcode      (header_opcode),
         .foreign     (header_foreign),
         .is_ack      (header_is_ack),
         .unknown     (header_unknown),
         .bad_request (header_bad_request),
         .bad_aeth    (header_bad_aeth),
-        .bad_echo    (header_bad_echo)
+        .bad_echo    (header_bad_echo),
+        // Payload begins with the last two bytes of word 8, of word 7 of a bulk frame. A last word
+        // of two bytes is ICRC alone.
+        .cfg_bulk    (cfg_bulk)
     );
 
     xud_icrc icrc (
@@ -240,8 +288,7 @@ module xud_rx_d2048 (
     xud_rx_buffer_d2048 buffer (
         .clk          (clk),
         .rst          (rst),
-        // Payload begins with the last two bytes of word 8. A last word of two bytes is ICRC alone.
-        .s_begin      (at[8]),
+        .s_begin      (buffer_s_begin),
         .s_valid      (buffer_s_valid),
         .s_data       ({r_data_reg[47:0], carry_reg}),
         .lost         (buffer_lost),
@@ -250,19 +297,21 @@ module xud_rx_d2048 (
         .j_valid      (buffer_j_valid),
         .j_ready      (buffer_j_ready),
         .j_words      (buffer_j_words_sum[12:3]),
-        .j_drop       (m_rq_drop),
-        .m_valid      (m_pl_valid),
-        .m_ready      (m_pl_ready),
-        .m_data       (m_pl_data),
-        .m_last       (m_pl_last)
+        .j_drop       (buffer_j_drop),
+        .j_bulk       (is_bulk),
+        .m_valid      (buffer_m_valid),
+        .m_ready      (buffer_m_ready),
+        .m_data       (buffer_m_data),
+        .m_last       (buffer_m_last),
+        .m_bulk       (buffer_m_bulk)
     );
 
-    fifo_ahead_w207_d16 requests (
+    fifo_ahead_w208_d16 requests (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_request_reg),
         .s_ready (requests_s_ready),
-        .s_data  ({one_sided, unknown_reg, len_reg, record_reg}),
+        .s_data  ({bulk_reg, one_sided, unknown_reg, len_reg, record_reg}),
         .m_valid (requests_m_valid),
         .m_ready (requests_m_ready),
         .m_data  (requests_m_data),
@@ -270,14 +319,14 @@ module xud_rx_d2048 (
     );
 
     // The oldest ones, so that nobody waits for the memory.
-    two_slots_w207 request (
+    two_slots_w208 request (
         .clk     (clk),
         .rst     (rst),
         .s_valid (request_s_valid),
         .s_ready (request_s_ready),
         .s_data  (requests_m_data),
         .m_valid (request_m_valid),
-        .m_ready (m_rq_ready),
+        .m_ready (request_m_ready),
         .m_data  (request_m_data)
     );
 
@@ -313,7 +362,10 @@ module xud_rx_d2048 (
         ? (ragged_reg | s_axis_rx_tuser | ((s_axis_rx_tkeep != 8'd3) & (s_axis_rx_tkeep != 8'd63)))
         : (ragged_reg | !(&s_axis_rx_tkeep));
     assign at = r_valid_reg ? r_place_reg[8:0] : 9'd0;
-    assign buffer_s_valid = r_valid_reg & r_place_reg[9] & !(r_end_reg & r_two_reg);
+    assign buffer_s_begin = header_bulk ? at[7] : at[8];
+    assign buffer_s_valid = r_valid_reg
+        & (r_place_reg[9] | (r_place_reg[8] & header_bulk))
+        & !(r_end_reg & r_two_reg);
     assign some = {
         |r_data_reg[63:56],
         1'b0,
@@ -378,7 +430,26 @@ module xud_rx_d2048 (
     // without room for its job, since what is on offer there stays.
     assign request_s_valid = requests_m_valid & buffer_j_ready;
     assign requests_m_ready = request_s_ready & buffer_j_ready;
-    assign m_rq_valid = request_m_valid;
+    assign is_bulk = request_m_data[207];
+
+    always @(*) begin
+        request_m_ready = m_rq_ready;
+        buffer_j_drop = m_rq_drop;
+        if (is_bulk) begin
+            request_m_ready = m_bulk_ready;
+            buffer_j_drop = m_bulk_unwanted;
+        end
+    end
+
+    assign m_rq_valid = request_m_valid & !is_bulk;
+    assign m_bulk_valid = request_m_valid & is_bulk;
+    assign m_bulk_node = request_m_data[191:176];
+    assign m_bulk_opcode = request_m_data[3:0];
+    assign m_bulk_dest = request_m_data[175:152];
+    assign m_bulk_psn = request_m_data[151:128];
+    assign m_bulk_head = request_m_data[127:64];
+    assign m_bulk_short = request_m_data[205];
+    assign m_bulk_len = request_m_data[204:192];
     assign m_rq_node = request_m_data[191:176];
     assign m_rq_qpn = request_m_data[175:152];
     assign m_rq_psn = request_m_data[151:128];
@@ -391,7 +462,14 @@ module xud_rx_d2048 (
     assign m_rq_len = request_m_data[204:192];
     assign m_rq_unknown = request_m_data[205];
     assign m_rq_one_sided = request_m_data[206];
-    assign buffer_j_valid = request_m_valid & m_rq_ready & (|request_m_data[204:192]);
+    assign buffer_j_valid = request_m_valid & request_m_ready & (|request_m_data[204:192]);
+    assign m_pl_valid = buffer_m_valid & !buffer_m_bulk;
+    assign m_pl_data = buffer_m_data;
+    assign m_pl_last = buffer_m_last;
+    assign m_bulk_pl_valid = buffer_m_valid & buffer_m_bulk;
+    assign m_bulk_pl_data = buffer_m_data;
+    assign m_bulk_pl_last = buffer_m_last;
+    assign buffer_m_ready = buffer_m_bulk ? m_bulk_pl_ready : m_pl_ready;
     assign m_ak_flags = acks_m_data[3:0];
     assign m_ak_peer = acks_m_data[27:4];
     assign m_ak_msn = acks_m_data[59:28];
@@ -424,6 +502,7 @@ module xud_rx_d2048 (
         s2_index_reg = 14'd0;
         s2_is_58_reg = 1'b0;
         s2_is_62_reg = 1'b0;
+        s2_is_66_reg = 1'b0;
         s2_is_74_reg = 1'b0;
         s2_under_reg = 1'b0;
         s2_over_reg = 1'b0;
@@ -435,6 +514,7 @@ module xud_rx_d2048 (
         s3_bad_ack_reg = 1'b0;
         s3_bad_request_reg = 1'b0;
         s3_echo_reg = 1'b0;
+        s3_misfit_reg = 1'b0;
         s3_len_reg = 13'd0;
         s4_end_reg = 1'b0;
         s4_bad_reg = 1'b0;
@@ -446,6 +526,7 @@ module xud_rx_d2048 (
         len_reg = 13'd0;
         words_reg = 10'd0;
         unknown_reg = 1'b0;
+        bulk_reg = 1'b0;
         echo_reg = 1'b0;
         s5_end_reg = 1'b0;
         s5_bad_reg = 1'b0;
@@ -495,6 +576,7 @@ module xud_rx_d2048 (
         s2_index_reg <= r_index_reg;
         s2_is_58_reg <= (r_index_reg == 14'd7) & r_two_reg;
         s2_is_62_reg <= (r_index_reg == 14'd7) & !r_two_reg;
+        s2_is_66_reg <= (r_index_reg == 14'd8) & r_two_reg;
         s2_is_74_reg <= (r_index_reg == 14'd9) & r_two_reg;
         s2_under_reg <= r_index_reg < 14'd9;
         s2_over_reg <= (r_index_reg > LONGEST) | ((r_index_reg == LONGEST) & !r_two_reg);
@@ -510,7 +592,13 @@ module xud_rx_d2048 (
         s3_bad_ack_reg <= bad_ack;
         s3_bad_request_reg <= bad_request;
         s3_echo_reg <= s2_is_74_reg;
-        s3_len_reg <= s2_length[12:0] - AROUND - {11'd0, header_pad};
+
+        s3_len_reg <= header_bulk
+            ? (s2_length[12:0] - AROUND_BULK - {11'd0, header_pad})
+            : (s2_length[12:0] - AROUND - {11'd0, header_pad});
+
+        s3_misfit_reg <= header_bulk
+            & (s2_is_58_reg | s2_is_62_reg | (s2_is_66_reg & some_pad) | s2_over_reg);
 
         // Stage 4: all checks but the ICRC. A frame that may be good copies its fields: they stay
         // for seven clocks.
@@ -521,20 +609,38 @@ module xud_rx_d2048 (
         s4_foreign_reg <= header_foreign;
         s4_ack_reg <= header_is_ack;
 
-        s4_header_reg <= header_is_ack
-            ? (s3_bad_ack_reg | header_bad_aeth | (s3_echo_reg & header_bad_echo))
-            : (s3_bad_request_reg | header_bad_request);
+        s4_header_reg <= s3_bad_request_reg | header_bad_request;
+        if (header_is_ack) begin
+            s4_header_reg <= s3_bad_ack_reg
+                | header_bad_aeth
+                | (s3_echo_reg & header_bad_echo);
+        end
+        if (header_bulk) begin
+            s4_header_reg <= 1'b0;
+        end
 
         if (s3_whole_reg) begin
             record_reg <= {header_node, header_qpn, header_psn, header_body};
             len_reg <= s3_len_reg;
             words_reg <= rounded[12:3];
-            unknown_reg <= header_unknown;
+            unknown_reg <= header_unknown | s3_misfit_reg;
+            bulk_reg <= header_bulk;
             echo_reg <= s3_echo_reg;
             // What is refused anyway keeps no payload.
-            if (header_unknown) begin
+            if (header_unknown | s3_misfit_reg) begin
                 len_reg <= 13'd0;
                 words_reg <= 10'd0;
+            end
+            // Of a bulk frame 8 bytes are here, and the opcode in the place of what would follow.
+            if (header_bulk) begin
+                record_reg <= {
+                    header_node,
+                    header_qpn,
+                    header_psn,
+                    header_body[127:64],
+                    60'd0,
+                    header_opcode
+                };
             end
         end
 

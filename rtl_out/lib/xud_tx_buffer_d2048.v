@@ -6,8 +6,8 @@
 // come of it comes one word a clock and ahead of the line, its ICRC 10 clocks behind s_sure.
 // Its last two words never leave before their ICRC. While other frames leave it waits, and its
 // ICRC is kept beside it. One word a clock leaves, also across frames.
-// Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 7 if
-// it has 8. Lasts of frames come 10 clocks apart or more, s_sure 6 clocks before them.
+// Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 6 if it
+// has 9, 7 if it has 8. Lasts of frames come 10 clocks apart or more, s_sure 6 clocks before them.
 // Stages: ICRC 4 clocks from the last word; out: frame loaded, addressed, read (2), offered.
 // While m_* is not taken, up to 4 words that were read are held, the ICRC of the frame's last two
 // among them: it was known when they were read. Their places may be written anew.
@@ -33,9 +33,10 @@ module xud_tx_buffer_d2048 (
     input  wire        s_two,        // If it is the last, it has 2 bytes and not 6.
     input  wire [1:0]  s_kind,       // If it is the last: bit 0 the frame is an acknowledgement, bit 1 it is not sent.
     input  wire        s_sure,       // The frame that is coming is sent, and nothing of it is missing any more: pulse.
-    input  wire [9:0]  s_words,      // With it: words of the frame, 8, 10 or more.
+    input  wire [9:0]  s_words,      // With it: words of the frame, 8 or more.
     input  wire        s_sure_two,   // Its last word has 2 bytes and not 6.
     input  wire        s_sure_ack,   // It is an acknowledgement.
+    input  wire        s_sure_bulk,  // It is of a bulk transfer.
 
     // m: stream out
     output wire        m_valid,      // A word for the line.
@@ -58,7 +59,7 @@ module xud_tx_buffer_d2048 (
     reg         r_room_reg;
     // A frame that is sure and does not leave yet: its fields as in `frames`, clocks until it may.
     reg         sure_reg;
-    reg  [11:0] sure_frame_reg;
+    reg  [12:0] sure_frame_reg;
     reg  [1:0]  delay_reg;
     reg         h_two_reg;       // The frame of which the ICRC is being found.
     reg         h_dropped_reg;
@@ -70,7 +71,7 @@ module xud_tx_buffer_d2048 (
     reg  [9:0]  left_reg;
     reg         far_reg;         // More than two words of it are left; one is.
     reg         one_reg;
-    reg  [43:0] frame_reg;
+    reg  [44:0] frame_reg;
     reg         complete_reg;
     reg         flight_1_reg;    // A word was addressed one, two clocks ago: last, last but one, frame.
     reg         flight_2_reg;
@@ -78,8 +79,8 @@ module xud_tx_buffer_d2048 (
     reg         last_2_reg;
     reg         before_1_reg;
     reg         before_2_reg;
-    reg  [43:0] frame_1_reg;
-    reg  [43:0] frame_2_reg;
+    reg  [44:0] frame_1_reg;
+    reg  [44:0] frame_2_reg;
     reg  [2:0]  reserved_reg;    // Words in flight and read ahead, at most 4.
     reg         r_sent_reg;
     reg         r_ack_sent_reg;
@@ -98,12 +99,12 @@ module xud_tx_buffer_d2048 (
     wire        frames_s_valid;  // A word is offered.
     wire        frames_s_ready;  // It is taken.
     wire        frames_m_valid;  // A word is offered.
-    wire [43:0] frames_m_data;   // The word.
+    wire [44:0] frames_m_data;   // The word.
     wire [15:0] frames_count;    // Words in the queue.
     wire        ahead_s_ready;   // It is taken.
-    wire [66:0] ahead_s_data;    // The word.
+    wire [67:0] ahead_s_data;    // The word.
     wire        ahead_m_valid;   // A word is offered.
-    wire [66:0] ahead_m_data;    // The word.
+    wire [67:0] ahead_m_data;    // The word.
     wire [15:0] ahead_count;     // Words in the queue.
     wire [31:0] back_six_m;      // State before the N bits of zero.
     wire [31:0] back_two_m;      // State before the N bits of zero.
@@ -128,8 +129,8 @@ module xud_tx_buffer_d2048 (
         .m_state (icrc_m_state)
     );
 
-    // Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
-    fifo_ahead_w44_d16 frames (
+    // Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43, bulk 44.
+    fifo_ahead_w45_d16 frames (
         .clk     (clk),
         .rst     (rst),
         .s_valid (frames_s_valid),
@@ -141,7 +142,7 @@ module xud_tx_buffer_d2048 (
         .count   (frames_count)
     );
 
-    fifo_ahead_w67_d4 ahead (
+    fifo_ahead_w68_d4 ahead (
         .clk     (clk),
         .rst     (rst),
         .s_valid (flight_2_reg),
@@ -189,7 +190,7 @@ module xud_tx_buffer_d2048 (
         end
     end
 
-    assign ahead_s_data = {frame_2_reg[43:42], last_2_reg, words_rd_data | part};
+    assign ahead_s_data = {frame_2_reg[44:42], last_2_reg, words_rd_data | part};
     assign pop = ahead_m_valid & m_ready;
     assign m_valid = ahead_m_valid;
     assign m_data = ahead_m_data[63:0];
@@ -217,7 +218,7 @@ module xud_tx_buffer_d2048 (
         used_reg = 16'd0;
         r_room_reg = 1'b0;
         sure_reg = 1'b0;
-        sure_frame_reg = 12'd0;
+        sure_frame_reg = 13'd0;
         delay_reg = 2'd0;
         h_two_reg = 1'b0;
         h_dropped_reg = 1'b0;
@@ -227,7 +228,7 @@ module xud_tx_buffer_d2048 (
         left_reg = 10'd0;
         far_reg = 1'b0;
         one_reg = 1'b0;
-        frame_reg = 44'd0;
+        frame_reg = 45'd0;
         complete_reg = 1'b0;
         flight_1_reg = 1'b0;
         flight_2_reg = 1'b0;
@@ -235,8 +236,8 @@ module xud_tx_buffer_d2048 (
         last_2_reg = 1'b0;
         before_1_reg = 1'b0;
         before_2_reg = 1'b0;
-        frame_1_reg = 44'd0;
-        frame_2_reg = 44'd0;
+        frame_1_reg = 45'd0;
+        frame_2_reg = 45'd0;
         reserved_reg = 3'd0;
         r_sent_reg = 1'b0;
         r_ack_sent_reg = 1'b0;
@@ -269,7 +270,7 @@ module xud_tx_buffer_d2048 (
             sure_reg <= 1'b0;
             if (!sure_reg) begin
                 complete_reg <= 1'b1;
-                frame_reg <= (frame_reg & 44'hfff00000000) | {12'd0, crc_reg};
+                frame_reg <= (frame_reg & 45'h1fff00000000) | {13'd0, crc_reg};
             end
         end
         if (fetch) begin
@@ -300,10 +301,13 @@ module xud_tx_buffer_d2048 (
         end
         if (s_sure) begin
             sure_reg <= 1'b1;
-            sure_frame_reg <= {s_sure_ack, s_sure_two, s_words};
+            sure_frame_reg <= {s_sure_bulk, s_sure_ack, s_sure_two, s_words};
             delay_reg <= 2'd0;
             if (s_words == 10'd10) begin
                 delay_reg <= 2'd1;
+            end
+            if (s_words == 10'd9) begin
+                delay_reg <= 2'd2;
             end
             if (s_words == 10'd8) begin
                 delay_reg <= 2'd3;
@@ -326,7 +330,7 @@ module xud_tx_buffer_d2048 (
             reserved_reg <= reserved_reg - 3'd1;
         end
 
-        r_sent_reg <= gone & !ahead_m_data[66];
+        r_sent_reg <= gone & !(|ahead_m_data[67:66]);
         r_ack_sent_reg <= gone & ahead_m_data[66];
 
         if (rst) begin

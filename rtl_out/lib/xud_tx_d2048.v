@@ -1,13 +1,16 @@
 // xud_tx_d2048
 //
-// Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (node n:
+// Makes RoCEv2 frames of datagrams, acknowledgements and messages of bulk transfers, from node to
+// node (node n:
 // MAC 02:00 and the four bytes of 4,096 n, IPv4 10 and the three bytes of n). A frame is made in a
 // buffer of 2^B words, B at least 11, begins to leave when nothing of it is missing any more, and
 // leaves without a gap of its own while the next one is made. Headers are made while payload is
 // awaited.
 // Acknowledgements go first between frames, and before a frame of whose payload nothing is there.
+// Whether a datagram or a bulk frame is next, bulk_line says at turn; s_pl and s_bulk_pl are
+// payload of each, in its order.
 // Throughput: a request takes 11 clocks and one for each 8 bytes or less of its head and of
-// its payload; an acknowledgement 11, 10 without echo.
+// its payload; a bulk frame 10 and those of its payload; an acknowledgement 11, 10 without echo.
 // Latency, with nothing before it: from taking a record with n words of head and payload to
 // the first word on the line 17 + n clocks at most; from the last word of payload, if the
 // headers are made, 6.
@@ -50,6 +53,28 @@ module xud_tx_d2048 (
     input  wire [2:0]   s_pl_bytes,        // Bytes in it, less one.
     input  wire         s_pl_last,         // It is the last word of its request.
     input  wire         s_pl_error,        // With the last word: the read of host memory failed.
+
+    // s_bulk: A frame of a bulk transfer.
+    input  wire         s_bulk_valid,      // A frame is offered.
+    // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
+    output wire         s_bulk_ready,
+    input  wire [15:0]  s_bulk_node,       // Node that it goes to.
+    input  wire [3:0]   s_bulk_opcode,     // Lower half of its opcode.
+    input  wire [23:0]  s_bulk_dest,       // Destination queue pair.
+    input  wire [23:0]  s_bulk_psn,        // Packet sequence number.
+    input  wire [63:0]  s_bulk_head,       // First 8 bytes of the body, the first one on top.
+    input  wire [12:0]  s_bulk_len,        // Bytes that follow.
+
+    // s_bulk_pl: What follows the first 8 bytes of its body; if that fails nothing is sent.
+    input  wire         s_bulk_pl_valid,   // A word is offered.
+    output wire         s_bulk_pl_ready,   // It is taken.
+    input  wire [63:0]  s_bulk_pl_data,    // The word; its first byte is in bits 7:0.
+    input  wire [2:0]   s_bulk_pl_bytes,   // Bytes in it, less one.
+    input  wire         s_bulk_pl_last,    // It is the last word of its request.
+    input  wire         s_bulk_pl_error,   // With the last word: the read of host memory failed.
+
+    input  wire         turn,              // Of both the bulk frame is next.
+    input  wire         stop,              // Neither is taken.
 
     output wire         m_fail_valid,      // A request was not sent.
     input  wire         m_fail_ready,      // That is taken.
@@ -95,6 +120,7 @@ module xud_tx_d2048 (
     wire [9:0]  items_m_words;   // With it: its words.
     wire        items_m_two;     // Its last word has 2 bytes and not 6.
     wire        items_m_ack;     // It is an acknowledgement.
+    wire        items_m_bulk;    // It is of a bulk transfer.
     wire        gather_m_valid;  // A word.
     wire [63:0] gather_m_data;   // The word; zeros behind the frame's end.
     wire        gather_m_last;   // It is the frame's last.
@@ -103,45 +129,62 @@ module xud_tx_d2048 (
     wire        buffer_room;     // A frame of any size may begin, beside one that is under way.
 
     xud_tx_items items (
-        .clk           (clk),
-        .rst           (rst),
-        .room          (buffer_room),
-        .s_sd_valid    (s_sd_valid),
-        .s_sd_ready    (s_sd_ready),
-        .s_sd_node     (s_sd_node),
-        .s_sd_peer     (s_sd_peer),
-        .s_sd_psn      (s_sd_psn),
-        .s_sd_body     ({s_sd_q_key, s_sd_src, s_sd_vf, s_sd_win_id, s_sd_epoch, s_sd_msn}),
-        .s_sd_head     (s_sd_head),
-        .s_sd_head_len (s_sd_head_len),
-        .s_sd_len      (s_sd_len),
-        .s_pl_valid    (s_pl_valid),
-        .s_pl_ready    (s_pl_ready),
-        .s_pl_data     (s_pl_data),
-        .s_pl_bytes    (s_pl_bytes),
-        .s_pl_last     (s_pl_last),
-        .s_pl_error    (s_pl_error),
-        .m_fail_valid  (m_fail_valid),
-        .m_fail_ready  (m_fail_ready),
-        .m_fail_qpn    (m_fail_qpn),
-        .m_fail_psn    (m_fail_psn),
-        .s_ak_valid    (s_ak_valid),
-        .s_ak_ready    (s_ak_ready),
-        .s_ak_node     (s_ak_node),
-        .s_ak_peer     (s_ak_peer),
-        .s_ak_psn      (s_ak_psn),
-        .s_ak_echo     (s_ak_echo),
-        .s_ak_body     ({s_ak_syndrome, s_ak_psn, s_ak_win_id, s_ak_epoch, s_ak_msn, s_ak_src, s_ak_vf}),
-        .m_valid       (items_m_valid),
-        .m_data        (items_m_data),
-        .m_bytes       (items_m_bytes),
-        .m_flush       (items_m_flush),
-        .m_kind        (items_m_kind),
-        .m_sure        (items_m_sure),
-        .m_words       (items_m_words),
-        .m_two         (items_m_two),
-        .m_ack         (items_m_ack),
-        .cfg_node      (cfg_node)
+        .clk             (clk),
+        .rst             (rst),
+        .room            (buffer_room),
+        .s_sd_valid      (s_sd_valid),
+        .s_sd_ready      (s_sd_ready),
+        .s_sd_node       (s_sd_node),
+        .s_sd_peer       (s_sd_peer),
+        .s_sd_psn        (s_sd_psn),
+        .s_sd_body       ({s_sd_q_key, s_sd_src, s_sd_vf, s_sd_win_id, s_sd_epoch, s_sd_msn}),
+        .s_sd_head       (s_sd_head),
+        .s_sd_head_len   (s_sd_head_len),
+        .s_sd_len        (s_sd_len),
+        .s_pl_valid      (s_pl_valid),
+        .s_pl_ready      (s_pl_ready),
+        .s_pl_data       (s_pl_data),
+        .s_pl_bytes      (s_pl_bytes),
+        .s_pl_last       (s_pl_last),
+        .s_pl_error      (s_pl_error),
+        .s_bulk_valid    (s_bulk_valid),
+        .s_bulk_ready    (s_bulk_ready),
+        .s_bulk_node     (s_bulk_node),
+        .s_bulk_opcode   (s_bulk_opcode),
+        .s_bulk_dest     (s_bulk_dest),
+        .s_bulk_psn      (s_bulk_psn),
+        .s_bulk_head     (s_bulk_head),
+        .s_bulk_len      (s_bulk_len),
+        .s_bulk_pl_valid (s_bulk_pl_valid),
+        .s_bulk_pl_ready (s_bulk_pl_ready),
+        .s_bulk_pl_data  (s_bulk_pl_data),
+        .s_bulk_pl_bytes (s_bulk_pl_bytes),
+        .s_bulk_pl_last  (s_bulk_pl_last),
+        .s_bulk_pl_error (s_bulk_pl_error),
+        .turn            (turn),
+        .stop            (stop),
+        .m_fail_valid    (m_fail_valid),
+        .m_fail_ready    (m_fail_ready),
+        .m_fail_qpn      (m_fail_qpn),
+        .m_fail_psn      (m_fail_psn),
+        .s_ak_valid      (s_ak_valid),
+        .s_ak_ready      (s_ak_ready),
+        .s_ak_node       (s_ak_node),
+        .s_ak_peer       (s_ak_peer),
+        .s_ak_psn        (s_ak_psn),
+        .s_ak_echo       (s_ak_echo),
+        .s_ak_body       ({s_ak_syndrome, s_ak_psn, s_ak_win_id, s_ak_epoch, s_ak_msn, s_ak_src, s_ak_vf}),
+        .m_valid         (items_m_valid),
+        .m_data          (items_m_data),
+        .m_bytes         (items_m_bytes),
+        .m_flush         (items_m_flush),
+        .m_kind          (items_m_kind),
+        .m_sure          (items_m_sure),
+        .m_words         (items_m_words),
+        .m_two           (items_m_two),
+        .m_ack           (items_m_ack),
+        .m_bulk          (items_m_bulk),
+        .cfg_node        (cfg_node)
     );
 
     xud_tx_gather gather (
@@ -172,6 +215,7 @@ module xud_tx_d2048 (
         .s_words     (items_m_words),
         .s_sure_two  (items_m_two),
         .s_sure_ack  (items_m_ack),
+        .s_sure_bulk (items_m_bulk),
         .m_valid     (m_axis_tx_tvalid),
         .m_ready     (m_axis_tx_tready),
         .m_data      (m_axis_tx_tdata),

@@ -1,11 +1,14 @@
 // xud_tx_items
 //
-// Takes requests and acknowledgements, an acknowledgement first, and gives the bytes of their
-// frames as items of 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without
-// echo), those of the head, those of the payload, pad and zeros for the ICRC, and one that
-// flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
-// A request is taken before its payload comes, and its headers and head are made. If an
-// acknowledgement comes before the payload, that frame is given up, and made again later.
+// Takes requests, frames of bulk transfers and acknowledgements, an acknowledgement first, and
+// gives the bytes of their frames as items of 0 to 8 bytes, one a clock: 9 of headers (8 of an
+// acknowledgement without echo and of a bulk frame), those of the head, those of the payload, pad
+// and zeros for the ICRC, and one that flushes. Zeros stand for the ICRC. Never stalls but for
+// payload that has not come.
+// With turn a bulk frame is taken next, otherwise a request, and neither while stop is up. Of a
+// bulk frame whose payload fails nothing is sent or said. A request is taken before its payload
+// comes, and its headers and head are made. If an acknowledgement comes before the payload, that
+// frame is given up, and made again later.
 // Latency: 4 clocks from taking a request or an acknowledgement to its first item; from the
 // last word of payload 1 to m_sure, 2 to its item.
 // Stages: 1 part; 2 chosen; 3 item. Beside it the IPv4 checksum: 1 record; 2 length; 3 to 5
@@ -20,57 +23,80 @@
 
 module xud_tx_items (
     // Clock and reset
-    input  wire         clk,            // Clock.
-    input  wire         rst,            // Synchronous reset: forgets what is under way.
+    input  wire         clk,              // Clock.
+    input  wire         rst,              // Synchronous reset: forgets what is under way.
 
-    input  wire         room,           // A frame may begin.
+    input  wire         room,             // A frame may begin.
 
-    input  wire         s_sd_valid,     // A request.
-    output wire         s_sd_ready,     // It is taken.
-    input  wire [15:0]  s_sd_node,      // Destination node.
-    input  wire [23:0]  s_sd_peer,      // Destination queue pair.
-    input  wire [23:0]  s_sd_psn,       // Packet number.
-    input  wire [127:0] s_sd_body,      // XUDETH, most significant byte first.
-    input  wire [127:0] s_sd_head,      // Bytes in front of the payload, first one in bits 7:0.
-    input  wire [4:0]   s_sd_head_len,  // How many, 0 to 16.
-    input  wire [12:0]  s_sd_len,       // Bytes of payload.
+    input  wire         s_sd_valid,       // A request.
+    output wire         s_sd_ready,       // It is taken.
+    input  wire [15:0]  s_sd_node,        // Destination node.
+    input  wire [23:0]  s_sd_peer,        // Destination queue pair.
+    input  wire [23:0]  s_sd_psn,         // Packet number.
+    input  wire [127:0] s_sd_body,        // XUDETH, most significant byte first.
+    input  wire [127:0] s_sd_head,        // Bytes in front of the payload, first one in bits 7:0.
+    input  wire [4:0]   s_sd_head_len,    // How many, 0 to 16.
+    input  wire [12:0]  s_sd_len,         // Bytes of payload.
 
     // s_pl: Payload.
-    input  wire         s_pl_valid,     // A word is offered.
-    output wire         s_pl_ready,     // It is taken.
-    input  wire [63:0]  s_pl_data,      // The word; its first byte is in bits 7:0.
-    input  wire [2:0]   s_pl_bytes,     // Bytes in it, less one.
-    input  wire         s_pl_last,      // It is the last word of its request.
-    input  wire         s_pl_error,     // With the last word: the read of host memory failed.
+    input  wire         s_pl_valid,       // A word is offered.
+    output wire         s_pl_ready,       // It is taken.
+    input  wire [63:0]  s_pl_data,        // The word; its first byte is in bits 7:0.
+    input  wire [2:0]   s_pl_bytes,       // Bytes in it, less one.
+    input  wire         s_pl_last,        // It is the last word of its request.
+    input  wire         s_pl_error,       // With the last word: the read of host memory failed.
 
-    output wire         m_fail_valid,   // A request was not sent.
-    input  wire         m_fail_ready,   // That is taken.
-    output wire [23:0]  m_fail_qpn,     // Its source queue pair.
-    output wire [23:0]  m_fail_psn,     // Its packet number.
+    // s_bulk: A frame of a bulk transfer.
+    input  wire         s_bulk_valid,     // A frame is offered.
+    // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
+    output wire         s_bulk_ready,
+    input  wire [15:0]  s_bulk_node,      // Node that it goes to.
+    input  wire [3:0]   s_bulk_opcode,    // Lower half of its opcode.
+    input  wire [23:0]  s_bulk_dest,      // Destination queue pair.
+    input  wire [23:0]  s_bulk_psn,       // Packet sequence number.
+    input  wire [63:0]  s_bulk_head,      // First 8 bytes of the body, the first one on top.
+    input  wire [12:0]  s_bulk_len,       // Bytes that follow.
 
-    input  wire         s_ak_valid,     // An acknowledgement.
-    output wire         s_ak_ready,     // It is taken.
-    input  wire [15:0]  s_ak_node,      // Destination node.
-    input  wire [23:0]  s_ak_peer,      // Destination queue pair.
-    input  wire [23:0]  s_ak_psn,       // Packet number of the request.
-    input  wire         s_ak_echo,      // Its body has 16 bytes, not 4.
-    input  wire [127:0] s_ak_body,      // Body, most significant byte first.
+    // s_bulk_pl: What follows the first 8 bytes of its body.
+    input  wire         s_bulk_pl_valid,  // A word is offered.
+    output wire         s_bulk_pl_ready,  // It is taken.
+    input  wire [63:0]  s_bulk_pl_data,   // The word; its first byte is in bits 7:0.
+    input  wire [2:0]   s_bulk_pl_bytes,  // Bytes in it, less one.
+    input  wire         s_bulk_pl_last,   // It is the last word of its request.
+    input  wire         s_bulk_pl_error,  // With the last word: the read of host memory failed.
+
+    input  wire         turn,             // Of both the bulk frame is next.
+    input  wire         stop,             // Neither is taken.
+
+    output wire         m_fail_valid,     // A request was not sent.
+    input  wire         m_fail_ready,     // That is taken.
+    output wire [23:0]  m_fail_qpn,       // Its source queue pair.
+    output wire [23:0]  m_fail_psn,       // Its packet number.
+
+    input  wire         s_ak_valid,       // An acknowledgement.
+    output wire         s_ak_ready,       // It is taken.
+    input  wire [15:0]  s_ak_node,        // Destination node.
+    input  wire [23:0]  s_ak_peer,        // Destination queue pair.
+    input  wire [23:0]  s_ak_psn,         // Packet number of the request.
+    input  wire         s_ak_echo,        // Its body has 16 bytes, not 4.
+    input  wire [127:0] s_ak_body,        // Body, most significant byte first.
 
     // m: stream out
-    output wire         m_valid,        // An item.
-    output wire [63:0]  m_data,         // Its bytes, first one in bits 7:0.
-    output wire [3:0]   m_bytes,        // How many count, 0 to 8.
-    output wire         m_flush,        // The frame ends here.
+    output wire         m_valid,          // An item.
+    output wire [63:0]  m_data,           // Its bytes, first one in bits 7:0.
+    output wire [3:0]   m_bytes,          // How many count, 0 to 8.
+    output wire         m_flush,          // The frame ends here.
     // With flush: bit 0 the frame is an acknowledgement, bit 1 it is not to be sent.
     output wire [1:0]   m_kind,
     // Nothing is missing of the frame under way, and it is sent: pulse, 3 clocks before its
     // m_flush.
     output wire         m_sure,
-    output reg  [9:0]   m_words,        // With it: its words.
-    output reg          m_two,          // Its last word has 2 bytes and not 6.
-    output wire         m_ack,          // It is an acknowledgement.
+    output reg  [9:0]   m_words,          // With it: its words.
+    output reg          m_two,            // Its last word has 2 bytes and not 6.
+    output wire         m_ack,            // It is an acknowledgement.
+    output wire         m_bulk,           // It is of a bulk transfer.
 
-    input  wire [15:0]  cfg_node        // Node number of this card.
+    input  wire [15:0]  cfg_node          // Node number of this card.
 );
 
     // Constants
@@ -85,10 +111,15 @@ module xud_tx_items (
     localparam [15:0] UDP_SOURCE    = 16'd192;
     localparam [15:0] UDP_PORT      = 16'hb712;
     localparam [7:0] OPCODE         = 8'd208;
+    localparam [7:0] OPCODE_ACK     = 8'd209;
+    localparam [7:0] OPCODE_BULK    = 8'd192;
     localparam [15:0] PARTITION_KEY = 16'hffff;
     localparam [15:0] HEADER_SUM    = 16'hd911;  // Their part of the IPv4 checksum.
     localparam [15:0] IP_HEADER     = 16'd20;  // Bytes of the IPv4 header.
     localparam [15:0] SHORT_LENGTH  = 16'd48;  // From it on, of an acknowledgement without echo.
+    // Pieces of 4 bytes from there on that are not payload: of a bulk frame, of others.
+    localparam [10:0] BULK_PIECES   = 11'd13;
+    localparam [10:0] OTHER_PIECES  = 11'd15;
     localparam [2:0] PART_IDLE      = 3'd0;
     localparam [2:0] PART_HEADER    = 3'd1;
     localparam [2:0] PART_HEAD      = 3'd2;
@@ -115,8 +146,12 @@ module xud_tx_items (
     reg  [127:0] p_head_reg;
     reg  [4:0]   p_head_len_reg;
     reg  [12:0]  p_len_reg;
+    reg          p_bulk_reg;
+    reg  [7:0]   p_opcode_reg;
     reg          ack_reg;         // The record of the frame under way.
     reg          short_reg;
+    reg          bulk_reg;
+    reg  [7:0]   code_reg;
     reg  [15:0]  node_reg;
     reg  [23:0]  peer_reg;
     reg  [23:0]  psn_reg;
@@ -158,18 +193,26 @@ module xud_tx_items (
     wire [15:0]  checksum;
     wire [2:0]   behind_head;      // After head and payload, after the headers.
     wire [2:0]   behind_header;
+    reg          pl_valid;         // A word of the payload that is due.
+    reg  [63:0]  pl_data;          // The word; its first byte is in bits 7:0.
+    reg  [2:0]   pl_bytes;         // Bytes in it, less one.
+    reg          pl_last;          // It is the last word of its request.
+    reg          pl_error;         // With the last word: the read of host memory failed.
     reg  [11:0]  choice;
     reg  [3:0]   bytes;
     wire [15:0]  node_first;       // Fields with their first byte lowest.
     wire [15:0]  own_first;
     wire [23:0]  node_mac;         // Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
     wire [23:0]  own_mac;
+    wire [10:0]  around;
     reg  [2:0]   part_next;
     reg  [8:0]   step_next;        // The word of headers that is due, a bit each.
     reg          second_next;      // The second half of the head is due.
     reg          p_valid_next;     // A request that waits, or whose payload does.
     reg          ack_next;         // The record of the frame under way.
     reg          short_next;
+    reg          bulk_next;
+    reg  [7:0]   code_next;
     reg  [15:0]  node_next;
     reg  [23:0]  peer_next;
     reg  [23:0]  psn_next;
@@ -186,7 +229,6 @@ module xud_tx_items (
     wire [47:0]  fails_m_data;     // The word.
     wire [15:0]  fails_count;      // Words in the queue.
     wire [63:0]  mux_s_4;          // Words.
-    wire [63:0]  mux_s_5;          // Words.
     wire [63:0]  mux_m;            // The chosen one.
     wire [63:0]  middle_m;         // The same, first byte last.
     wire [63:0]  end_sig_m;        // The same, first byte last.
@@ -215,7 +257,8 @@ module xud_tx_items (
         // Checksum, source address, half of the destination address.
         .s_3  ({8'd0, IP_NET, own_first, 8'd0, IP_NET, checksum[7:0], checksum[15:8]}),
         .s_4  (mux_s_4),
-        .s_5  (mux_s_5),
+        // BTH: opcode, pad count, partition key, queue pair.
+        .s_5  ({peer_reg[23:16], 8'd0, PARTITION_KEY, 2'd0, pad_reg, 4'd0, code_reg, 16'd0}),
         // Queue pair, packet number, body.
         .s_6  ({body_reg[119:112], body_reg[127:120], psn_reg[7:0], psn_reg[15:8], psn_reg[23:16], 8'd0, peer_reg[7:0], peer_reg[15:8]}),
         .s_7  (middle_m),
@@ -240,7 +283,8 @@ module xud_tx_items (
     assign pieces_next_sum = total_reg + 13'd3;
     // Records in. A request waits until its payload begins to come, its headers made or not.
     // Registers follow what is offered until it is a record: so that few signals enable many.
-    assign s_sd_ready = !p_valid_reg;
+    assign s_sd_ready = !p_valid_reg & !turn & !stop;
+    assign s_bulk_ready = !p_valid_reg & turn & !stop;
 
     always @(*) begin
         part_next = part_reg;
@@ -249,6 +293,8 @@ module xud_tx_items (
         p_valid_next = p_valid_reg;
         ack_next = ack_reg;
         short_next = short_reg;
+        bulk_next = bulk_reg;
+        code_next = code_reg;
         node_next = node_reg;
         peer_next = peer_reg;
         psn_next = psn_reg;
@@ -259,7 +305,7 @@ module xud_tx_items (
         begun_next = begun_reg;
         dropped_next = dropped_reg;
         total_next = total_reg;
-        if (s_sd_valid & !p_valid_reg) begin
+        if ((s_sd_valid & s_sd_ready) | (s_bulk_valid & s_bulk_ready)) begin
             p_valid_next = 1'b1;
         end
         if (take_send & !(|p_len_reg)) begin
@@ -268,6 +314,8 @@ module xud_tx_items (
         if (between) begin
             ack_next = a_valid_reg;
             short_next = a_valid_reg & !a_echo_reg;
+            bulk_next = p_bulk_reg;
+            code_next = p_opcode_reg;
             node_next = p_node_reg;
             peer_next = p_peer_reg;
             psn_next = p_psn_reg;
@@ -279,6 +327,8 @@ module xud_tx_items (
             begun_next = 1'b0;
             dropped_next = 1'b0;
             if (a_valid_reg) begin
+                bulk_next = 1'b0;
+                code_next = OPCODE_ACK;
                 node_next = a_node_reg;
                 peer_next = a_peer_reg;
                 psn_next = a_psn_reg;
@@ -300,6 +350,10 @@ module xud_tx_items (
                     bytes = 4'd2;
                     part_next = PART_END;
                 end
+                if (step_reg[7] & bulk_reg) begin
+                    bytes = 4'd6;
+                    part_next = behind_header;
+                end
                 if (step_reg[8]) begin
                     bytes = 4'd6;
                     part_next = behind_header;
@@ -320,17 +374,17 @@ module xud_tx_items (
             end
             PART_PAYLOAD: begin
                 choice = 12'd2048;
-                bytes = {1'b0, s_pl_bytes} + 4'd1;
-                s2_valid_next = s_pl_valid;
-                if (s_pl_valid) begin
+                bytes = {1'b0, pl_bytes} + 4'd1;
+                s2_valid_next = pl_valid;
+                if (pl_valid) begin
                     begun_next = 1'b1;
                     if (!begun_reg) begin
                         p_valid_next = 1'b0;
                     end
-                    if (s_pl_last) begin
+                    if (pl_last) begin
                         part_next = PART_END;
-                        dropped_next = s_pl_error;
-                        failed_next = s_pl_error;
+                        dropped_next = pl_error;
+                        failed_next = pl_error & !bulk_reg;
                     end
                 end else if (!begun_reg & a_valid_reg & room) begin
                     dropped_next = 1'b1;
@@ -359,17 +413,39 @@ module xud_tx_items (
     assign s_ak_ready = !a_valid_reg;
     assign take_ack = open & a_valid_reg;
     assign take_send = open & !a_valid_reg & p_valid_reg & fails_room_reg;
+    assign around = bulk_reg ? BULK_PIECES : OTHER_PIECES;
     assign checksum = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
     // Stage 1: which part is due.
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
     assign behind_header = (|head_len_reg) ? PART_HEAD : behind_head;
-    assign s_pl_ready = part_reg == PART_PAYLOAD;
-    // 70 bytes of headers and 4 of the ICRC; an acknowledgement without echo has 62 in all.
+    assign s_pl_ready = (part_reg == PART_PAYLOAD) & !bulk_reg;
+    assign s_bulk_pl_ready = (part_reg == PART_PAYLOAD) & bulk_reg;
+
+    always @(*) begin
+        pl_valid = s_pl_valid;
+        pl_data = s_pl_data;
+        pl_bytes = s_pl_bytes;
+        pl_last = s_pl_last;
+        pl_error = s_pl_error;
+        if (bulk_reg) begin
+            pl_valid = s_bulk_pl_valid;
+            pl_data = s_bulk_pl_data;
+            pl_bytes = s_bulk_pl_bytes;
+            pl_last = s_bulk_pl_last;
+            pl_error = s_bulk_pl_error;
+        end
+    end
+
+    // 70 bytes of headers and 4 of the ICRC, 8 less of a bulk frame; an acknowledgement without
+    // echo has 62 in all.
     assign m_sure = (part_reg == PART_END) & !dropped_reg;
 
     always @(*) begin
         m_words = pieces_reg[10:1] + 10'd10;
         m_two = !pieces_reg[0];
+        if (bulk_reg) begin
+            m_words = pieces_reg[10:1] + 10'd9;
+        end
         if (short_reg) begin
             m_words = 10'd8;
             m_two = 1'b0;
@@ -377,6 +453,7 @@ module xud_tx_items (
     end
 
     assign m_ack = ack_reg;
+    assign m_bulk = bulk_reg;
     assign m_fail_psn = fails_m_data[23:0];
     assign m_fail_qpn = fails_m_data[47:24];
     // Stage 2: the words of the headers, first byte in bits 7:0.
@@ -393,12 +470,6 @@ module xud_tx_items (
         own_first | UDP_SOURCE,
         node_first
     };
-    // BTH: opcode, pad count, partition key, queue pair.
-    assign mux_s_5 = {47'd0, ack_reg, 16'd0}
-        | {40'd0, OPCODE, 16'd0}
-        | {34'd0, pad_reg, 28'd0}
-        | {16'd0, PARTITION_KEY, 32'd0}
-        | {peer_reg[23:16], 56'd0};
     assign m_valid = s3_valid_reg;
     assign m_data = s3_data_reg;
     assign m_bytes = s3_bytes_reg;
@@ -424,8 +495,12 @@ module xud_tx_items (
         p_head_reg = 128'd0;
         p_head_len_reg = 5'd0;
         p_len_reg = 13'd0;
+        p_bulk_reg = 1'b0;
+        p_opcode_reg = 8'd0;
         ack_reg = 1'b0;
         short_reg = 1'b0;
+        bulk_reg = 1'b0;
+        code_reg = 8'd0;
         node_reg = 16'd0;
         peer_reg = 24'd0;
         psn_reg = 24'd0;
@@ -469,6 +544,17 @@ module xud_tx_items (
             p_head_reg <= s_sd_head;
             p_head_len_reg <= s_sd_head_len;
             p_len_reg <= s_sd_len;
+            p_bulk_reg <= turn;
+            p_opcode_reg <= OPCODE;
+            if (turn) begin
+                p_node_reg <= s_bulk_node;
+                p_peer_reg <= s_bulk_dest;
+                p_psn_reg <= s_bulk_psn;
+                p_body_reg <= {s_bulk_head, 64'd0};
+                p_head_len_reg <= 5'd0;
+                p_len_reg <= s_bulk_len;
+                p_opcode_reg <= OPCODE_BULK | {4'd0, s_bulk_opcode};
+            end
         end
 
         if (take_ack) begin
@@ -495,7 +581,7 @@ module xud_tx_items (
 
         ip_length_reg <= short_reg
             ? SHORT_LENGTH
-            : {3'd0, pieces_next_sum[12:2] + 11'd15, 2'd0};
+            : {3'd0, pieces_next_sum[12:2] + around, 2'd0};
 
         udp_length_reg <= ip_length_reg - IP_HEADER;
         sum_nodes_reg <= {1'b0, node_reg} + {1'b0, cfg_node};
@@ -504,7 +590,7 @@ module xud_tx_items (
         folded_reg <= {1'b0, sum_reg[15:0]} + {15'd0, sum_reg[17:16]};
         failure_reg <= {body_reg[95:72], psn_reg};
         s2_choice_reg <= choice;
-        s2_data_reg <= s_pl_data;
+        s2_data_reg <= pl_data;
         s2_bytes_reg <= bytes;
         s2_flush_reg <= part_reg == PART_FLUSH;
         s2_kind_reg <= {dropped_reg, ack_reg};
@@ -522,6 +608,8 @@ module xud_tx_items (
         p_valid_reg <= p_valid_next;
         ack_reg <= ack_next;
         short_reg <= short_next;
+        bulk_reg <= bulk_next;
+        code_reg <= code_next;
         node_reg <= node_next;
         peer_reg <= peer_next;
         psn_reg <= psn_next;

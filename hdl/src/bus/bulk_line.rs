@@ -15,7 +15,7 @@ hdl_record! {
         psn: Bits<24>,
         /// First 8 bytes of the body, the first one on top.
         head: Bits<64>,
-        /// The body has not even those.
+        /// The body has not even those, or more than any frame has.
         short: Bit,
         /// Bytes that follow.
         len: Bits<13>,

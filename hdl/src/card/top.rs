@@ -146,6 +146,25 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.rx.s_axis_rx.tkeep.next = self.s_axis_rx.tkeep.val();
         self.rx.s_axis_rx.tlast.next = self.s_axis_rx.tlast.val();
         self.rx.s_axis_rx.tuser.next = self.s_axis_rx.tuser.val();
+        // No bulk transfers: their frames are not XUD's, and none is sent.
+        self.rx.cfg_bulk.next = false;
+        self.rx.m_bulk.ready.next = false;
+        self.rx.m_bulk.unwanted.next = false;
+        self.rx.m_bulk_pl.ready.next = false;
+        self.tx.turn.next = false;
+        self.tx.stop.next = false;
+        self.tx.s_bulk.valid.next = false;
+        self.tx.s_bulk.of.next.node = 0.into();
+        self.tx.s_bulk.of.next.opcode = 0.into();
+        self.tx.s_bulk.of.next.dest = 0.into();
+        self.tx.s_bulk.of.next.psn = 0.into();
+        self.tx.s_bulk.of.next.head = 0.into();
+        self.tx.s_bulk.of.next.len = 0.into();
+        self.tx.s_bulk_pl.valid.next = false;
+        self.tx.s_bulk_pl.of.next.data = 0.into();
+        self.tx.s_bulk_pl.of.next.bytes = 0.into();
+        self.tx.s_bulk_pl.of.next.last = false;
+        self.tx.s_bulk_pl.of.next.error = false;
         AxisOut::<64, 8>::join(&mut self.tx.m_axis_tx, &mut self.guard.s_axis);
         AxisOut::<64, 8>::link(&mut self.m_axis_tx, &mut self.guard.m_axis);
         self.guard.cut.next = self.soft.q.val();

@@ -9,14 +9,18 @@ pub use header::{XudRxHeader, XudRxSum};
 use super::XudIcrc;
 use super::icrc::{RESIDUE_2, RESIDUE_6};
 use crate::blocks::{FifoAhead, TwoSlots};
-use crate::bus::{AckTakenOut, AxisRxIn, FramesOut};
+use crate::bus::{AckTakenOut, AxisRxIn, BulkArrivalsOut, FramesOut};
 use crate::prelude::*;
 use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
+use tributary_protocol::rw::wire::HEADER_LEN;
 use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
 use tributary_protocol::xud::{Nak, Outcome};
 
 /// Bytes of a frame around its payload.
 const AROUND: usize = BODY_OFFSET + XUDETH_LEN + ICRC_LEN;
+
+/// Bytes of a frame of a bulk transfer around what follows the first 8 bytes of its body.
+const AROUND_BULK: usize = BODY_OFFSET + HEADER_LEN + ICRC_LEN;
 
 /// How a request ends that was refused so.
 const fn refused(nak: Nak) -> usize {
@@ -24,17 +28,18 @@ const fn refused(nak: Nak) -> usize {
 }
 
 hdl_module! {
-    /// Takes datagrams and acknowledgements out of RoCEv2 frames (XUD-14): what fails any check of
-    /// the frame, its ICRC or its headers is counted and leaves nothing behind. One word a clock,
+    /// Takes datagrams, acknowledgements and, with cfg_bulk, frames of bulk transfers out of RoCEv2 frames (XUD-14, RW-20):
+    /// what fails any check of the frame, its ICRC or its headers is counted and leaves nothing behind. Of a frame of a
+    /// bulk transfer only the frame is checked here; what its body says, bulk_sort looks at. One word a clock,
     /// frames back to back, never stalled. Payload waits in a buffer of 2^A words; up to 18
-    /// requests and 16 acknowledgements wait; what fits no more is dropped as a whole.
-    /// Latency: 8 clocks from a frame's last word to m_rq_valid, 7 to m_ak_valid, 6 to ev_*; then 6
+    /// requests and bulk frames, in their order, and 16 acknowledgements wait; what fits no more is dropped as a whole.
+    /// Latency: 8 clocks from a frame's last word to m_rq_valid or m_bulk_valid, 7 to m_ak_valid, 6 to ev_*; then 6
     /// from taking a request to its first word of payload.
     /// Stages, from the last word on: 1 word registered; 2 length; 3 length compared; 4 sum of all
     /// checks, fields copied; 5 ICRC compared; 6 verdict, ev_*; 7 record in its queue;
     /// 8 the oldest requests in registers.
-    /// While m_rq_* or m_ak_* is not taken it stays, and frames go on coming in. While m_pl is not taken 4 words are
-    /// held beside the buffer, whose places may be written anew.
+    /// While m_rq_*, m_bulk_* or m_ak_* is not taken it stays, and frames go on coming in; requests and bulk frames wait for
+    /// each other, and so does their payload. While m_pl or m_bulk_pl is not taken 4 words are held beside the buffer, whose places may be written anew.
     #[module("xud_rx_d{}", 1usize << A)]
     pub struct XudRx<const A: usize> {
         /// Clock.
@@ -75,13 +80,19 @@ hdl_module! {
         pub m_rq_one_sided: Signal<Out, Bit>,
         /// Payload.
         pub m_pl: FramesOut<64>,
+        /// Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
+        pub cfg_bulk: Signal<In, Bit>,
+        /// A frame of a bulk transfer.
+        pub m_bulk: BulkArrivalsOut,
+        /// What follows the first 8 bytes of its body.
+        pub m_bulk_pl: FramesOut<64>,
         /// Acknowledgements.
         pub m_ak: AckTakenOut,
         /// A good frame was dropped because it did not fit.
         pub ev_overflow: Signal<Out, Bit>,
         /// A frame with wrong lengths, checksums, ICRC or fixed fields.
         pub ev_bad_frame: Signal<Out, Bit>,
-        /// A frame with an opcode outside of XUD's.
+        /// A frame with an opcode that is neither XUD's nor, with cfg_bulk, of a bulk transfer.
         pub ev_not_xud: Signal<Out, Bit>,
         /// A packet with a header that no sender makes.
         pub ev_bad_header: Signal<Out, Bit>,
@@ -89,9 +100,9 @@ hdl_module! {
         header: XudRxHeader,
         icrc: XudIcrc,
         buffer: XudRxBuffer<A>,
-        requests: FifoAhead<207, 4>,
+        requests: FifoAhead<208, 4>,
         /// The oldest ones, so that nobody waits for the memory.
-        request: TwoSlots<207>,
+        request: TwoSlots<208>,
         acks: FifoAhead<162, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
         #[reset] r_valid: DFF<Bit>,
@@ -123,9 +134,10 @@ hdl_module! {
         s2_whole: DFF<Bit>,
         s2_two: DFF<Bit>,
         s2_index: DFF<Bits<14>>,
-        /// Frames of 58, 62 and 74 bytes, less than 74, more than any request.
+        /// Frames of 58, 62, 66 and 74 bytes, less than 74, more than any request.
         s2_is_58: DFF<Bit>,
         s2_is_62: DFF<Bit>,
+        s2_is_66: DFF<Bit>,
         s2_is_74: DFF<Bit>,
         s2_under: DFF<Bit>,
         s2_over: DFF<Bit>,
@@ -144,6 +156,8 @@ hdl_module! {
         s3_bad_ack: DFF<Bit>,
         s3_bad_request: DFF<Bit>,
         s3_echo: DFF<Bit>,
+        /// A bulk frame whose body has not even 8 bytes, or more than any.
+        s3_misfit: DFF<Bit>,
         s3_len: DFF<Bits<13>>,
         /// Stage 4: verdict but for the ICRC, and the record.
         #[reset] s4_end: DFF<Bit>,
@@ -155,7 +169,9 @@ hdl_module! {
         record: DFF<Bits<192>>,
         len: DFF<Bits<13>>,
         words: DFF<Bits<10>>,
+        /// An unknown opcode; of a bulk frame: a misfit.
         unknown: DFF<Bit>,
+        bulk: DFF<Bit>,
         echo: DFF<Bit>,
         residue: Signal<Local, Bits<32>>,
         /// Stage 5.
@@ -177,6 +193,7 @@ hdl_module! {
         outcome: Signal<Local, Bits<5>>,
         one_sided: Signal<Local, Bit>,
         syndrome: Signal<Local, Bits<8>>,
+        is_bulk: Signal<Local, Bit>,
         rounded: Signal<Local, Bits<13>>,
         residue_2: Param<RESIDUE_2, 32>,
         residue_6: Param<RESIDUE_6, 32>,
@@ -184,6 +201,7 @@ hdl_module! {
         longest: Param<{ (AROUND + MAX_PAYLOAD) / 8 }, 14>,
         /// Bytes around the payload.
         around: Param<AROUND, 13>,
+        around_bulk: Param<AROUND_BULK, 13>,
         /// Version and flags of a one-sided frame.
         one_sided_frame: Param<{ ONE_SIDED_FRAME as usize }, 8>,
         /// Codes of negative acknowledgements.
@@ -251,10 +269,15 @@ impl<const A: usize> Logic for XudRx<A> {
         self.icrc.s_valid.next = self.r_valid.q.val();
         self.icrc.s_data.next = self.r_data.q.val();
         self.icrc.s_last.next = self.r_end.q.val();
-        // Payload begins with the last two bytes of word 8. A last word of two bytes is ICRC alone.
+        // Payload begins with the last two bytes of word 8, of word 7 of a bulk frame. A last word of two bytes is ICRC alone.
+        self.header.cfg_bulk.next = self.cfg_bulk.val();
         self.buffer.s_begin.next = self.at.val().get_bit(8);
+        if self.header.bulk.val() {
+            self.buffer.s_begin.next = self.at.val().get_bit(7);
+        }
         self.buffer.s_valid.next = self.r_valid.q.val()
-            & self.r_place.q.val().get_bit(9)
+            & (self.r_place.q.val().get_bit(9)
+                | (self.r_place.q.val().get_bit(8) & self.header.bulk.val()))
             & !(self.r_end.q.val() & self.r_two.q.val());
         self.buffer.s_data.next = (bit_cast::<64, 48>(self.r_data.q.val().get_bits::<48>(0)) << 16)
             | bit_cast::<64, 16>(self.carry.q.val());
@@ -277,6 +300,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.s2_index.d.next = self.r_index.q.val();
         self.s2_is_58.d.next = (self.r_index.q.val() == 7) & self.r_two.q.val();
         self.s2_is_62.d.next = (self.r_index.q.val() == 7) & !self.r_two.q.val();
+        self.s2_is_66.d.next = (self.r_index.q.val() == 8) & self.r_two.q.val();
         self.s2_is_74.d.next = (self.r_index.q.val() == 9) & self.r_two.q.val();
         self.s2_under.d.next = self.r_index.q.val() < 9;
         self.s2_over.d.next = (self.r_index.q.val() > self.longest.val())
@@ -315,6 +339,15 @@ impl<const A: usize> Logic for XudRx<A> {
         self.s3_echo.d.next = self.s2_is_74.q.val();
         self.s3_len.d.next = (self.s2_length.val().get_bits::<13>(0) - self.around.val())
             - bit_cast::<13, 2>(self.header.pad.val());
+        if self.header.bulk.val() {
+            self.s3_len.d.next = (self.s2_length.val().get_bits::<13>(0) - self.around_bulk.val())
+                - bit_cast::<13, 2>(self.header.pad.val());
+        }
+        self.s3_misfit.d.next = self.header.bulk.val()
+            & (self.s2_is_58.q.val()
+                | self.s2_is_62.q.val()
+                | (self.s2_is_66.q.val() & self.some_pad.val())
+                | self.s2_over.q.val());
 
         // Stage 4: all checks but the ICRC. A frame that may be good copies its fields: they stay for seven clocks.
         self.s4_end.d.next = self.s3_end.q.val();
@@ -329,6 +362,9 @@ impl<const A: usize> Logic for XudRx<A> {
                 | self.header.bad_aeth.val()
                 | (self.s3_echo.q.val() & self.header.bad_echo.val());
         }
+        if self.header.bulk.val() {
+            self.s4_header.d.next = false;
+        }
         self.rounded.next = self.s3_len.q.val() + 7;
         if self.s3_whole.q.val() {
             self.record.d.next = (bit_cast::<192, 16>(self.header.node.val()) << 176)
@@ -337,12 +373,21 @@ impl<const A: usize> Logic for XudRx<A> {
                 | bit_cast::<192, 128>(self.header.body.val());
             self.len.d.next = self.s3_len.q.val();
             self.words.d.next = self.rounded.val().get_bits::<10>(3);
-            self.unknown.d.next = self.header.unknown.val();
+            self.unknown.d.next = self.header.unknown.val() | self.s3_misfit.q.val();
+            self.bulk.d.next = self.header.bulk.val();
             self.echo.d.next = self.s3_echo.q.val();
             // What is refused anyway keeps no payload.
-            if self.header.unknown.val() {
+            if self.header.unknown.val() | self.s3_misfit.q.val() {
                 self.len.d.next = 0.into();
                 self.words.d.next = 0.into();
+            }
+            // Of a bulk frame 8 bytes are here, and the opcode in the place of what would follow.
+            if self.header.bulk.val() {
+                self.record.d.next = (bit_cast::<192, 16>(self.header.node.val()) << 176)
+                    | (bit_cast::<192, 24>(self.header.qpn.val()) << 152)
+                    | (bit_cast::<192, 24>(self.header.psn.val()) << 128)
+                    | (bit_cast::<192, 64>(self.header.body.val().get_bits::<64>(64)) << 64)
+                    | bit_cast::<192, 4>(self.header.opcode.val());
             }
         }
 
@@ -386,10 +431,11 @@ impl<const A: usize> Logic for XudRx<A> {
         self.requests.s.valid.next = self.s6_request.q.val();
         self.one_sided.next = (self.record.q.val().get_bits::<8>(64) == self.one_sided_frame.val())
             & !self.unknown.q.val();
-        self.requests.s.data.next = bit_cast::<207, 192>(self.record.q.val())
-            | (bit_cast::<207, 13>(self.len.q.val()) << 192)
-            | (bit_cast::<207, 1>(self.unknown.q.val().into()) << 205)
-            | (bit_cast::<207, 1>(self.one_sided.val().into()) << 206);
+        self.requests.s.data.next = bit_cast::<208, 192>(self.record.q.val())
+            | (bit_cast::<208, 13>(self.len.q.val()) << 192)
+            | (bit_cast::<208, 1>(self.unknown.q.val().into()) << 205)
+            | (bit_cast::<208, 1>(self.one_sided.val().into()) << 206)
+            | (bit_cast::<208, 1>(self.bulk.q.val().into()) << 207);
         self.syndrome.next = self.record.q.val().get_bits::<8>(120);
         self.outcome.next = 0.into();
         if self.syndrome.val().get_bit(5) {
@@ -430,8 +476,22 @@ impl<const A: usize> Logic for XudRx<A> {
         self.request.s.valid.next = self.requests.m.valid.val() & self.buffer.j_ready.val();
         self.request.s.data.next = self.requests.m.data.val();
         self.requests.m.ready.next = self.request.s.ready.val() & self.buffer.j_ready.val();
+        self.is_bulk.next = self.request.m.data.val().get_bit(207);
         self.request.m.ready.next = self.m_rq_ready.val();
-        self.m_rq_valid.next = self.request.m.valid.val();
+        self.buffer.j_drop.next = self.m_rq_drop.val();
+        if self.is_bulk.val() {
+            self.request.m.ready.next = self.m_bulk.ready.val();
+            self.buffer.j_drop.next = self.m_bulk.unwanted.val();
+        }
+        self.m_rq_valid.next = self.request.m.valid.val() & !self.is_bulk.val();
+        self.m_bulk.valid.next = self.request.m.valid.val() & self.is_bulk.val();
+        self.m_bulk.of.next.node = self.request.m.data.val().get_bits::<16>(176);
+        self.m_bulk.of.next.opcode = self.request.m.data.val().get_bits::<4>(0);
+        self.m_bulk.of.next.dest = self.request.m.data.val().get_bits::<24>(152);
+        self.m_bulk.of.next.psn = self.request.m.data.val().get_bits::<24>(128);
+        self.m_bulk.of.next.head = self.request.m.data.val().get_bits::<64>(64);
+        self.m_bulk.of.next.short = self.request.m.data.val().get_bit(205);
+        self.m_bulk.of.next.len = self.request.m.data.val().get_bits::<13>(192);
         self.m_rq_node.next = self.request.m.data.val().get_bits::<16>(176);
         self.m_rq_qpn.next = self.request.m.data.val().get_bits::<24>(152);
         self.m_rq_psn.next = self.request.m.data.val().get_bits::<24>(128);
@@ -445,12 +505,19 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_rq_unknown.next = self.request.m.data.val().get_bit(205);
         self.m_rq_one_sided.next = self.request.m.data.val().get_bit(206);
         self.buffer.j_valid.next = self.request.m.valid.val()
-            & self.m_rq_ready.val()
+            & self.request.m.ready.val()
             & self.request.m.data.val().get_bits::<13>(192).any();
         self.buffer.j_words.next =
             (self.request.m.data.val().get_bits::<13>(192) + 7).get_bits::<10>(3);
-        self.buffer.j_drop.next = self.m_rq_drop.val();
-        FramesOut::<64>::link(&mut self.m_pl, &mut self.buffer.m);
+        self.buffer.j_bulk.next = self.is_bulk.val();
+        self.m_pl.valid.next = self.buffer.m.valid.val() & !self.buffer.m_bulk.val();
+        self.m_pl.of.next = self.buffer.m.of.val();
+        self.m_bulk_pl.valid.next = self.buffer.m.valid.val() & self.buffer.m_bulk.val();
+        self.m_bulk_pl.of.next = self.buffer.m.of.val();
+        self.buffer.m.ready.next = self.m_pl.ready.val();
+        if self.buffer.m_bulk.val() {
+            self.buffer.m.ready.next = self.m_bulk_pl.ready.val();
+        }
 
         self.acks.m.ready.next = self.m_ak.ready.val();
         self.m_ak.valid.next = self.acks.m.valid.val();

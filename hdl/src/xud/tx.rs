@@ -8,17 +8,18 @@ pub use buffer::XudTxBuffer;
 pub use gather::XudTxGather;
 pub use items::XudTxItems;
 
-use crate::bus::{AckToSendIn, AxisOut, PayloadIn, SendHeaderIn};
+use crate::bus::{AckToSendIn, AxisOut, BulkDeparturesIn, PayloadIn, SendHeaderIn};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Makes RoCEv2 frames of datagrams and acknowledgements, from node to node (node n:
+    /// Makes RoCEv2 frames of datagrams, acknowledgements and messages of bulk transfers, from node to node (node n:
     /// MAC 02:00 and the four bytes of 4,096 n, IPv4 10 and the three bytes of n). A frame is made in a buffer of 2^B words,
     /// B at least 11, begins to leave when nothing of it is missing any more, and leaves without a
     /// gap of its own while the next one is made. Headers are made while payload is awaited.
-    /// Acknowledgements go first between frames, and before a frame of whose payload nothing is there.
+    /// Acknowledgements go first between frames, and before a frame of whose payload nothing is there. Whether a datagram or
+    /// a bulk frame is next, bulk_line says at turn; s_pl and s_bulk_pl are payload of each, in its order.
     /// Throughput: a request takes 11 clocks and one for each 8 bytes or less of its head and of
-    /// its payload; an acknowledgement 11, 10 without echo.
+    /// its payload; a bulk frame 10 and those of its payload; an acknowledgement 11, 10 without echo.
     /// Latency, with nothing before it: from taking a record with n words of head and payload to
     /// the first word on the line 17 + n clocks at most; from the last word of payload, if the
     /// headers are made, 6.
@@ -35,6 +36,14 @@ hdl_module! {
         pub s_sd: SendHeaderIn,
         /// Their payload.
         pub s_pl: PayloadIn,
+        /// A frame of a bulk transfer.
+        pub s_bulk: BulkDeparturesIn,
+        /// What follows the first 8 bytes of its body; if that fails nothing is sent.
+        pub s_bulk_pl: PayloadIn,
+        /// Of both the bulk frame is next.
+        pub turn: Signal<In, Bit>,
+        /// Neither is taken.
+        pub stop: Signal<In, Bit>,
         /// A request was not sent.
         pub m_fail_valid: Signal<Out, Bit>,
         /// That is taken.
@@ -79,6 +88,10 @@ impl<const B: usize> Logic for XudTx<B> {
         self.items.s_sd_head_len.next = self.s_sd.of.val().head_len;
         self.items.s_sd_len.next = self.s_sd.of.val().len;
         PayloadIn::link(&mut self.s_pl, &mut self.items.s_pl);
+        BulkDeparturesIn::link(&mut self.s_bulk, &mut self.items.s_bulk);
+        PayloadIn::link(&mut self.s_bulk_pl, &mut self.items.s_bulk_pl);
+        self.items.turn.next = self.turn.val();
+        self.items.stop.next = self.stop.val();
         self.m_fail_valid.next = self.items.m_fail_valid.val();
         self.items.m_fail_ready.next = self.m_fail_ready.val();
         self.m_fail_qpn.next = self.items.m_fail_qpn.val();
@@ -112,6 +125,7 @@ impl<const B: usize> Logic for XudTx<B> {
         self.buffer.s_words.next = self.items.m_words.val();
         self.buffer.s_sure_two.next = self.items.m_two.val();
         self.buffer.s_sure_ack.next = self.items.m_ack.val();
+        self.buffer.s_sure_bulk.next = self.items.m_bulk.val();
         self.m_axis_tx.tvalid.next = self.buffer.m_valid.val();
         self.buffer.m_ready.next = self.m_axis_tx.tready.val();
         self.m_axis_tx.tdata.next = self.buffer.m_data.val();

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use tributary_hdl::bulk::BulkLine;
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::prelude::*;
 use tributary_hdl::xud::{XudInFlight, XudRx, XudTx};
@@ -55,6 +56,11 @@ fn receiver_lints_clean() {
 #[test]
 fn sender_lints_clean() {
     lint::<XudTx<11>>();
+}
+
+#[test]
+fn schedule_of_the_line_lints_clean() {
+    lint::<BulkLine>();
 }
 
 #[test]

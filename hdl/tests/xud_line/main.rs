@@ -7,6 +7,7 @@ mod inflight;
 mod inflight_claims;
 mod inflight_faults;
 mod inflight_random;
+mod line;
 mod lint;
 mod met;
 mod rtl;

@@ -3,14 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
 use tributary_hdl::xud::XudRx;
-use tributary_protocol::roce::{self, IP_CARDS};
+use tributary_protocol::bulk::OPCODES;
+use tributary_protocol::roce::{self, Bth, IP_CARDS, Link};
 use tributary_protocol::xud::wire::{self, WireError};
-use tributary_protocol::xud::{Outcome, Packet, Reply};
+use tributary_protocol::xud::{Outcome, Packet, Reply, Send};
 use tributary_sim::testbench::beyond::beyond;
 use tributary_sim::verilate::Verilated;
 
-use super::rtl::{Rtl, ack, frame, rng, send, verilate, words};
+use super::rtl::{Rtl, ack, frame, length, rng, send, verilate, words};
 
 /// Words of the buffer.
 pub const BUFFER: usize = 1024;
@@ -33,18 +36,63 @@ pub enum Verdict {
     BadHeader,
 }
 
-/// What the model makes of a frame: source node and packet.
-type Judged = Result<(u16, Packet), Verdict>;
+/// What is in a good frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    Xud(Packet),
+    /// Of a bulk transfer: its body, if that is long enough and not too long.
+    Bulk(Bth, Option<Vec<u8>>),
+}
 
-pub fn judge(frame: &[u8], marked: bool) -> Judged {
+impl Taken {
+    /// What waits in the buffer.
+    fn payload(&self) -> &[u8] {
+        match self {
+            Self::Xud(Packet::Send(send)) => &send.payload,
+            Self::Bulk(_, Some(body)) => &body[8..],
+            _ => &[],
+        }
+    }
+}
+
+/// What the model makes of a frame: source node, and what is in it.
+type Judged = Result<(u16, Taken), Verdict>;
+
+/// Longest frame of which anything is kept.
+const LONGEST: usize = 4_170;
+
+pub fn judge(frame: &[u8], marked: bool, bulk: bool) -> Judged {
     if marked {
         return Err(Verdict::BadFrame);
     }
-    wire::decode_frame(frame).map_err(|error| match error {
+    if let Ok(good) = roce::decode(frame)
+        && bulk
+        && OPCODES.contains(&good.bth.opcode)
+    {
+        let [.., high, low] = good.link.src_ip;
+        let body = good.body.to_vec();
+        let fits = body.len() >= 8 && frame.len() <= LONGEST;
+        let taken = Taken::Bulk(good.bth, fits.then_some(body));
+        return Ok((u16::from_be_bytes([high, low]), taken));
+    }
+    let decoded = wire::decode_frame(frame).map_err(|error| match error {
         WireError::Frame(_) => Verdict::BadFrame,
         WireError::Opcode(_) => Verdict::NotXud,
         _ => Verdict::BadHeader,
-    })
+    });
+    decoded.map(|(from, packet)| (from, Taken::Xud(packet)))
+}
+
+/// A frame of a bulk transfer with any opcode near theirs.
+pub fn bulk_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
+    let mut body = vec![0; length(rng, longest)];
+    body.iter_mut().for_each(|byte| *byte = rng.random());
+    let bth = Bth {
+        opcode: rng.random_range(0xC0..=0xCF),
+        dest_qp: rng.random_range(0..1 << 24),
+        psn: rng.random_range(0..1 << 24),
+    };
+    roce::encode(&Link::between(rng.random(), rng.random()), &bth, &body).unwrap()
 }
 
 /// Computes both checksums of a frame anew.
@@ -76,13 +124,16 @@ pub struct Beat {
 
 pub struct Bench {
     rtl: Rtl,
+    /// Frames of bulk transfers are taken.
+    bulk: bool,
     pub clock: usize,
     /// Frames given whose verdict is due, by clock.
     due: VecDeque<(usize, Judged)>,
     /// Requests and acknowledgements that must come out, payload that must.
-    requests: VecDeque<(u16, Packet, Vec<u8>)>,
+    requests: VecDeque<(u16, Taken)>,
     acks: VecDeque<(u16, Packet)>,
-    payload: VecDeque<(u64, u64, bool)>,
+    /// Word, the bits that count, last, and whether it is of a bulk frame.
+    payload: VecDeque<(u64, u64, bool, bool)>,
     /// Words of payload that the buffer may hold at most; the most since the latest verdict.
     used: usize,
     peak: usize,
@@ -119,10 +170,16 @@ impl Consumer {
 
 impl Bench {
     pub fn new() -> Self {
+        Self::with_bulk(false)
+    }
+
+    pub fn with_bulk(bulk: bool) -> Self {
         let mut rtl = Rtl::new(library());
+        rtl.set("cfg_bulk", bulk);
         rtl.model.reset(3).unwrap();
         Self {
             rtl,
+            bulk,
             clock: 0,
             due: VecDeque::new(),
             requests: VecDeque::new(),
@@ -139,7 +196,7 @@ impl Bench {
 
     pub fn reset(&mut self) {
         let rtl = std::mem::replace(&mut self.rtl, Rtl::new(library()));
-        *self = Self::new();
+        *self = Self::with_bulk(self.bulk);
         self.rtl = rtl;
         self.rtl.model.reset(2).unwrap();
     }
@@ -160,7 +217,7 @@ impl Bench {
             let last = i + 1 == words.len();
             if last {
                 self.due
-                    .push_back((self.clock + VERDICT, judge(frame, user)));
+                    .push_back((self.clock + VERDICT, judge(frame, user, self.bulk)));
             }
             let beat = Beat {
                 data: *data,
@@ -217,23 +274,34 @@ impl Bench {
         rtl.set("m_rq_ready", consumer.request);
         rtl.set("m_rq_drop", consumer.drop);
         rtl.set("m_pl_ready", consumer.payload);
+        rtl.set("m_bulk_ready", consumer.request);
+        rtl.set("m_bulk_unwanted", consumer.drop);
+        rtl.set("m_bulk_pl_ready", consumer.payload);
         rtl.set("m_ak_ready", consumer.ack);
         rtl.model.eval().unwrap();
         assert!(rtl.is("s_axis_rx_tready"));
         self.verdict();
-        if consumer.request && self.rtl.is("m_rq_valid") {
+        assert!(!(self.rtl.is("m_rq_valid") && self.rtl.is("m_bulk_valid")));
+        if consumer.request && (self.rtl.is("m_rq_valid") || self.rtl.is("m_bulk_valid")) {
             self.request(consumer.drop);
         }
         if consumer.ack && self.rtl.is("m_ak_valid") {
             self.ack();
         }
-        if consumer.payload && self.rtl.is("m_pl_valid") {
-            let (word, mask, last) = self
+        assert!(!(self.rtl.is("m_pl_valid") && self.rtl.is("m_bulk_pl_valid")));
+        let bulk = self.rtl.is("m_bulk_pl_valid");
+        if consumer.payload && (self.rtl.is("m_pl_valid") || bulk) {
+            let (word, mask, last, of_bulk) = self
                 .payload
                 .pop_front()
                 .expect("payload of a request taken");
-            assert_eq!(self.rtl.get("m_pl_data") & mask, word);
-            assert_eq!(self.rtl.is("m_pl_last"), last);
+            assert_eq!(bulk, of_bulk, "whose payload it is");
+            let [data, ends] = match bulk {
+                true => ["m_bulk_pl_data", "m_bulk_pl_last"],
+                false => ["m_pl_data", "m_pl_last"],
+            };
+            assert_eq!(self.rtl.get(data) & mask, word);
+            assert_eq!(self.rtl.is(ends), last);
             self.used -= 1;
             self.left += 1;
         }
@@ -281,40 +349,72 @@ impl Bench {
         };
         self.verdicts.push(verdict);
         self.peak = self.used;
-        if let (Ok((from, packet)), Verdict::Taken) = (model, verdict) {
-            match packet {
-                Packet::Ack(_) => self.acks.push_back((from, packet)),
-                Packet::Send(ref send) => {
-                    let payload = send.payload.clone();
-                    self.used += payload.len().div_ceil(8);
-                    self.peak = self.used;
-                    self.requests.push_back((from, packet, payload));
-                }
-                Packet::Unknown { .. } => self.requests.push_back((from, packet, vec![])),
+        if let (Ok((from, taken)), Verdict::Taken) = (model, verdict) {
+            if let Taken::Xud(packet @ Packet::Ack(_)) = taken {
+                self.acks.push_back((from, packet));
+            } else {
+                self.used += taken.payload().len().div_ceil(8);
+                self.peak = self.used;
+                self.requests.push_back((from, taken));
             }
         }
     }
 
-    fn may_overflow(&self, (_, packet): &(u16, Packet)) {
-        match packet {
-            Packet::Ack(_) => assert!(self.acks.len() >= WAITING),
-            Packet::Send(send) => assert!(
-                self.requests.len() >= WAITING
-                    || self.peak + send.payload.len().div_ceil(8) > BUFFER,
+    fn may_overflow(&self, (_, taken): &(u16, Taken)) {
+        let words = taken.payload().len().div_ceil(8);
+        match taken {
+            Taken::Xud(Packet::Ack(_)) => assert!(self.acks.len() >= WAITING),
+            _ => assert!(
+                self.requests.len() >= WAITING || (words > 0 && self.peak + words > BUFFER),
                 "{} words are used",
                 self.peak
             ),
-            Packet::Unknown { .. } => assert!(self.requests.len() >= WAITING),
         }
     }
 
     fn request(&mut self, drop: bool) {
-        let (from, packet, payload) = self.requests.pop_front().expect("a request is expected");
-        let (send, unknown) = match packet {
-            Packet::Send(send) => (send, false),
-            Packet::Unknown { send, .. } => (send, true),
-            Packet::Ack(_) => unreachable!(),
-        };
+        let (from, taken) = self.requests.pop_front().expect("a request is expected");
+        let payload = taken.payload().to_vec();
+        let bulk = matches!(taken, Taken::Bulk(..));
+        assert_eq!(self.rtl.is("m_bulk_valid"), bulk, "{taken:?}");
+        match taken {
+            Taken::Xud(Packet::Send(send)) => self.datagram(from, &send, false),
+            Taken::Xud(Packet::Unknown { send, .. }) => self.datagram(from, &send, true),
+            Taken::Xud(Packet::Ack(_)) => unreachable!(),
+            Taken::Bulk(bth, body) => {
+                let mut fields = vec![
+                    ("m_bulk_node", u64::from(from)),
+                    ("m_bulk_opcode", u64::from(bth.opcode) & 15),
+                    ("m_bulk_dest", bth.dest_qp.into()),
+                    ("m_bulk_psn", bth.psn.into()),
+                    ("m_bulk_short", body.is_none().into()),
+                    ("m_bulk_len", payload.len() as u64),
+                ];
+                if let Some(body) = &body {
+                    let head = u64::from_be_bytes(body[..8].try_into().unwrap());
+                    fields.push(("m_bulk_head", head));
+                }
+                for (name, value) in fields {
+                    assert_eq!(self.rtl.get(name), value, "{name} of {bth:?} {body:?}");
+                }
+            }
+        }
+        let words = words(&payload);
+        if drop {
+            let behind = self.left + self.payload.len();
+            self.unwanted.push_back((behind, words.len()));
+        } else {
+            for (i, (word, keep)) in words.iter().enumerate() {
+                let mask = (0..8).filter(|byte| keep >> byte & 1 == 1);
+                let mask = mask.fold(0, |mask, byte| mask | 0xff << (8 * byte));
+                let last = i + 1 == words.len();
+                self.payload.push_back((*word, mask, last, bulk));
+            }
+        }
+        self.taken += 1;
+    }
+
+    fn datagram(&mut self, from: u16, send: &Send, unknown: bool) {
         let fields = [
             ("m_rq_node", u64::from(from)),
             ("m_rq_qpn", send.dest_qp.into()),
@@ -325,24 +425,19 @@ impl Bench {
             ("m_rq_win_id", send.window.id.into()),
             ("m_rq_epoch", send.window.epoch.into()),
             ("m_rq_msn", send.window.msn.into()),
-            ("m_rq_len", payload.len() as u64),
+            (
+                "m_rq_len",
+                if unknown {
+                    0
+                } else {
+                    send.payload.len() as u64
+                },
+            ),
             ("m_rq_unknown", unknown.into()),
         ];
         for (name, value) in fields {
             assert_eq!(self.rtl.get(name), value, "{name} of {send:?}");
         }
-        let words = words(&payload);
-        if drop {
-            let behind = self.left + self.payload.len();
-            self.unwanted.push_back((behind, words.len()));
-        } else {
-            for (i, (word, keep)) in words.iter().enumerate() {
-                let mask = (0..8).filter(|byte| keep >> byte & 1 == 1);
-                let mask = mask.fold(0, |mask, byte| mask | 0xff << (8 * byte));
-                self.payload.push_back((*word, mask, i + 1 == words.len()));
-            }
-        }
-        self.taken += 1;
     }
 
     fn ack(&mut self) {
@@ -464,7 +559,7 @@ fn xud_14_no_other_source_address_is_taken_for_that_of_a_card() {
             strange[26..28].copy_from_slice(&(upper as u16).to_be_bytes());
             repair(&mut strange);
             let good = upper == u64::from(IP_CARDS);
-            assert_eq!(judge(&strange, false).is_ok(), good, "{upper:#x}");
+            assert_eq!(judge(&strange, false, false).is_ok(), good, "{upper:#x}");
             bench.plain(&strange);
         }
     }

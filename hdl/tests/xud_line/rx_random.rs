@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use tributary_sim::testbench::{Stalls, profiles};
 
 use super::rtl::{chance, frame, packet, rng, seeds};
-use super::rx::{Beat, Bench, Consumer, Verdict, judge, repair, samples};
+use super::rx::{Beat, Bench, Consumer, Verdict, bulk_frame, judge, repair, samples};
 
 fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
     Consumer {
@@ -18,7 +18,10 @@ fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
 
 /// A frame, good or damaged in some way.
 fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
-    let mut bytes = frame(rng.random(), rng.random(), &packet(rng, longest));
+    let mut bytes = match rng.random_range(0..3) {
+        0 => bulk_frame(rng, longest + 8),
+        _ => frame(rng.random(), rng.random(), &packet(rng, longest)),
+    };
     match rng.random_range(0..12) {
         0 => {
             let at = rng.random_range(0..bytes.len());
@@ -41,11 +44,12 @@ fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
 }
 
 #[test]
-fn xud_14_random_frames_and_stalls_in_lock_step_with_the_model() {
+fn xud_14_rw_20_random_frames_and_stalls_in_lock_step_with_the_model() {
     let mut seen = vec![];
     for seed in seeds(12) {
         let mut rng = rng(seed);
-        let mut bench = Bench::new();
+        // Every third card has no bulk transfers.
+        let mut bench = Bench::with_bulk(seed % 3 != 1);
         // Seeds differ in what stalls: the consumer of requests, of payload, of acknowledgements, the line.
         let eager = match seed % 4 {
             0 => [90, 10, 95, 90],
@@ -87,7 +91,7 @@ fn xud_14_random_frames_and_stalls_in_lock_step_with_the_model() {
 fn xud_14_frames_are_judged_and_handed_on_under_every_profile_of_stalls() {
     profiles("xud_rx: frames", |seed| {
         let mut rng = rng(seed);
-        let mut bench = Bench::new();
+        let mut bench = Bench::with_bulk(seed % 2 == 0);
         let mut stalls = Stalls::of_seed(seed, 3);
         let longest = if seed % 3 == 0 { 4096 } else { 200 };
         for _ in 0..200 {
@@ -156,13 +160,13 @@ fn xud_14_a_frame_that_is_too_long_by_any_power_of_two_is_refused() {
     let mut bench = Bench::new();
     for sample in samples() {
         bench.plain(&sample);
-        assert_eq!(judge(&sample, false).err(), None);
+        assert_eq!(judge(&sample, false, false).err(), None);
         for log in 3..=18 {
             let mut frame = sample.clone();
             let end = frame.len() - 4;
             frame.splice(end..end, std::iter::repeat_n(0, 1 << log));
             repair(&mut frame);
-            assert!(judge(&frame, false).is_err(), "2^{log} bytes more");
+            assert!(judge(&frame, false, false).is_err(), "2^{log} bytes more");
             bench.plain(&frame);
         }
         bench.plain(&sample);

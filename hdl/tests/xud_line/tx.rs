@@ -6,11 +6,12 @@ use std::sync::OnceLock;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_hdl::xud::XudTx;
+use tributary_protocol::roce::{self, Bth, Link};
 use tributary_protocol::xud::{Ack, Packet, Reply, Send, wire};
 use tributary_sim::testbench::{Profile, Stalls, profiles};
 use tributary_sim::verilate::Verilated;
 
-use super::rtl::{Rtl, ack, chance, frame, rng, seeds, send, verilate, words};
+use super::rtl::{Rtl, ack, chance, frame, length, rng, seeds, send, verilate, words};
 
 const NODE: u16 = 0xC35A;
 
@@ -26,6 +27,16 @@ struct Request {
     send: Send,
     head: usize,
     /// Reading the payload fails.
+    error: bool,
+}
+
+/// A frame of a bulk transfer for the sender.
+#[derive(Clone)]
+struct Bulk {
+    to: u16,
+    bth: Bth,
+    body: Vec<u8>,
+    /// Reading what follows its first 8 bytes fails.
     error: bool,
 }
 
@@ -54,8 +65,16 @@ struct Bench {
     clock: u64,
     requests: VecDeque<Request>,
     acks: VecDeque<(u16, Ack)>,
-    /// What is on offer, payload words of requests taken.
-    offering: [bool; 3],
+    bulks: VecDeque<Bulk>,
+    /// What is on offer, payload words of requests and of bulk frames taken.
+    offering: [bool; 5],
+    bulk_payload: VecDeque<(u64, u64, bool, bool)>,
+    /// Bulk frames that must come out, and have.
+    bulk_frames: VecDeque<Vec<u8>>,
+    bulk_sent: u64,
+    /// Whose turn it is, and that nobody has one, in percent.
+    turn: u32,
+    stop: u32,
     payload: VecDeque<(u64, u64, bool, bool)>,
     /// What must come out.
     sends: VecDeque<Vec<u8>>,
@@ -85,7 +104,13 @@ impl Bench {
             clock: 0,
             requests: VecDeque::new(),
             acks: VecDeque::new(),
-            offering: [false; 3],
+            bulks: VecDeque::new(),
+            offering: [false; 5],
+            bulk_payload: VecDeque::new(),
+            bulk_frames: VecDeque::new(),
+            bulk_sent: 0,
+            turn: 0,
+            stop: 0,
             payload: VecDeque::new(),
             sends: VecDeque::new(),
             answers: VecDeque::new(),
@@ -113,11 +138,66 @@ impl Bench {
         });
     }
 
+    fn bulk(&mut self, longest: usize, errors: u32) {
+        let rng = &mut self.rng;
+        let mut body = vec![0; 8 + length(rng, longest)];
+        body.iter_mut().for_each(|byte| *byte = rng.random());
+        let bth = Bth {
+            opcode: rng.random_range(0xC0..=0xC9),
+            dest_qp: rng.random_range(0..1 << 24),
+            psn: rng.random_range(0..1 << 24),
+        };
+        let error = body.len() > 8 && chance(rng, errors);
+        let to = rng.random();
+        let bulk = Bulk {
+            to,
+            bth,
+            body,
+            error,
+        };
+        self.bulks.push_back(bulk);
+    }
+
+    fn offer_bulk(&mut self) {
+        let bulk = self.offering[3].then(|| self.bulks.front()).flatten();
+        let rtl = &mut self.rtl;
+        rtl.set("s_bulk_valid", bulk.is_some());
+        if let Some(Bulk { to, bth, body, .. }) = bulk {
+            rtl.set("s_bulk_node", *to);
+            rtl.set("s_bulk_opcode", bth.opcode & 15);
+            rtl.set("s_bulk_dest", bth.dest_qp);
+            rtl.set("s_bulk_psn", bth.psn);
+            let head = u64::from_be_bytes(body[..8].try_into().unwrap());
+            rtl.set("s_bulk_head", head);
+            rtl.set("s_bulk_len", body.len() as u64 - 8);
+        }
+        let word = self.offering[4]
+            .then(|| self.bulk_payload.front())
+            .flatten();
+        rtl.set("s_bulk_pl_valid", word.is_some());
+        if let Some((data, bytes, last, error)) = word {
+            rtl.set("s_bulk_pl_data", *data);
+            rtl.set("s_bulk_pl_bytes", *bytes);
+            rtl.set("s_bulk_pl_last", *last);
+            rtl.set("s_bulk_pl_error", *error);
+        }
+        let (turn, stop) = (self.turn, self.stop);
+        rtl.set("turn", chance(&mut self.rng, turn));
+        rtl.set("stop", chance(&mut self.rng, stop));
+    }
+
     fn offer(&mut self, pace: Pace) {
-        let chances = [pace.request, pace.payload, pace.ack];
+        let chances = [
+            pace.request,
+            pace.payload,
+            pace.ack,
+            pace.request,
+            pace.payload,
+        ];
         for (offering, percent) in self.offering.iter_mut().zip(chances) {
             *offering |= chance(&mut self.rng, percent);
         }
+        self.offer_bulk();
         let request = self.offering[0].then(|| self.requests.front()).flatten();
         self.rtl.set("s_sd_valid", request.is_some());
         if let Some(Request { to, send, head, .. }) = request {
@@ -197,6 +277,13 @@ impl Bench {
         if self.rtl.is("s_sd_valid") && self.rtl.is("s_sd_ready") {
             self.take();
         }
+        if self.rtl.is("s_bulk_valid") && self.rtl.is("s_bulk_ready") {
+            self.take_bulk();
+        }
+        if self.rtl.is("s_bulk_pl_valid") && self.rtl.is("s_bulk_pl_ready") {
+            self.bulk_payload.pop_front();
+            self.offering[4] = false;
+        }
         if self.rtl.is("s_pl_valid") && self.rtl.is("s_pl_ready") {
             self.payload.pop_front();
             self.offering[1] = false;
@@ -217,21 +304,28 @@ impl Bench {
         self.offering[0] = false;
         self.taken.push(self.clock);
         let send = &request.send;
-        let payload = words(&send.payload[request.head..]);
-        for (i, (data, keep)) in payload.iter().enumerate() {
-            let last = i + 1 == payload.len();
-            // Bytes that do not count are anything.
-            let junk = (0..8).filter(|byte| keep >> byte & 1 == 0);
-            let data = junk.fold(*data, |data, byte| data | 0x5a << (8 * byte));
-            let bytes = u64::from(keep.count_ones()) - 1;
-            self.payload
-                .push_back((data, bytes, last, last && request.error));
-        }
+        let payload = payload_words(&send.payload[request.head..], request.error);
+        self.payload.extend(payload);
         if request.error {
             self.fails.push_back((send.src_qp.into(), send.psn.into()));
         } else {
             let packet = Packet::Send(send.clone());
             self.sends.push_back(frame(NODE, request.to, &packet));
+        }
+    }
+
+    fn take_bulk(&mut self) {
+        let Bulk {
+            to,
+            bth,
+            body,
+            error,
+        } = self.bulks.pop_front().unwrap();
+        self.offering[3] = false;
+        self.bulk_payload.extend(payload_words(&body[8..], error));
+        if !error {
+            let frame = roce::encode(&Link::between(NODE, to), &bth, &body).unwrap();
+            self.bulk_frames.push_back(frame);
         }
     }
 
@@ -263,6 +357,12 @@ impl Bench {
         self.bytes.extend(&data.to_le_bytes()[..count]);
         if last == 1 {
             let bytes = std::mem::take(&mut self.bytes);
+            self.left.push(self.clock);
+            if bytes[42] < 0xd0 {
+                assert_eq!(self.bulk_frames.pop_front().as_ref(), Some(&bytes));
+                self.bulk_sent += 1;
+                return;
+            }
             let is_ack = bytes[42] == 0xd1;
             let expected = if is_ack {
                 &mut self.answers
@@ -271,7 +371,6 @@ impl Bench {
             };
             assert_eq!(expected.pop_front().as_ref(), Some(&bytes));
             self.sent[usize::from(is_ack)] += 1;
-            self.left.push(self.clock);
         }
     }
 
@@ -279,15 +378,22 @@ impl Bench {
     fn finish(&mut self, pace: Pace) {
         let mut still = 0;
         while !self.requests.is_empty()
+            || !self.bulks.is_empty()
+            || !self.bulk_frames.is_empty()
+            || !self.bulk_payload.is_empty()
             || !self.acks.is_empty()
             || !self.sends.is_empty()
             || !self.answers.is_empty()
             || !self.fails.is_empty()
         {
-            let before = (self.left.len(), self.bytes.len(), self.payload.len());
+            let progress = |bench: &Self| {
+                let waiting = bench.payload.len() + bench.bulk_payload.len();
+                (bench.left.len(), bench.bytes.len(), waiting)
+            };
+            let before = progress(self);
             self.step(pace);
             still += 1;
-            if before != (self.left.len(), self.bytes.len(), self.payload.len()) {
+            if before != progress(self) {
                 still = 0;
             }
             let patience = 3_000 + 2 * self.stalls.profile().pause();
@@ -298,6 +404,78 @@ impl Bench {
         }
         assert_eq!(self.events, self.sent, "events");
     }
+}
+
+/// Words of a payload: data, bytes less one, last, error.
+fn payload_words(payload: &[u8], error: bool) -> Vec<(u64, u64, bool, bool)> {
+    let payload = words(payload);
+    let words = payload.iter().enumerate().map(|(i, (data, keep))| {
+        let last = i + 1 == payload.len();
+        // Bytes that do not count are anything.
+        let junk = (0..8).filter(|byte| keep >> byte & 1 == 0);
+        let data = junk.fold(*data, |data, byte| data | 0x5a << (8 * byte));
+        let bytes = u64::from(keep.count_ones()) - 1;
+        (data, bytes, last, last && error)
+    });
+    words.collect()
+}
+
+#[test]
+fn bulk_frames_of_every_short_length_are_those_of_the_encoder() {
+    let mut bench = Bench::new(2);
+    bench.turn = 100;
+    for length in (0..40).chain([248, 256, 4_093, 4_096]) {
+        for _ in 0..3 {
+            bench.bulk(60, 0);
+            let last = bench.bulks.back_mut().unwrap();
+            last.body.resize(8 + length, 0xb7);
+        }
+    }
+    bench.finish(FULL);
+    assert_eq!((bench.sent, bench.bulk_sent), ([0; 2], 132));
+    // Without payload one leaves every 10 clocks.
+    let mut bench = Bench::new(2);
+    bench.turn = 100;
+    for _ in 0..50 {
+        bench.bulk(60, 0);
+        bench.bulks.back_mut().unwrap().body.truncate(8);
+        bench.bulks.back_mut().unwrap().error = false;
+    }
+    bench.finish(FULL);
+    let clocks = bench.left[49] - bench.left[9];
+    println!("a message of 8 bytes: {} clocks each", clocks as f64 / 40.0);
+    assert_eq!(clocks, 40 * 10);
+}
+
+/// Requests, acknowledgements and bulk frames in any order, those of which reading fails among them: each comes out as the
+/// encoder makes it, in the order of its kind, and what fails is told of requests alone.
+#[test]
+fn bw_04_bulk_frames_leave_whole_beside_datagrams_under_every_profile_of_stalls() {
+    profiles("xud_tx: frames beside bulk", |seed| {
+        let mut bench = Bench::new(seed);
+        bench.stalls = Stalls::of_seed(seed, 2);
+        (bench.turn, bench.stop) = ([50, 10, 90][seed as usize % 3], [0, 40][seed as usize % 2]);
+        let longest = if seed % 3 == 0 { 4096 } else { 100 };
+        for _ in 0..80 {
+            bench.request(longest, 10);
+            bench.bulk(longest, 10);
+            if chance(&mut bench.rng, 40) {
+                let (to, ack) = (bench.rng.random(), ack(&mut bench.rng));
+                bench.acks.push_back((to, ack));
+            }
+        }
+        let pace = match seed % 4 {
+            0 => Pace {
+                payload: 60,
+                request: 30,
+                ..FULL
+            },
+            _ => FULL,
+        };
+        bench.finish(pace);
+        assert!(bench.sent[0] > 50 && bench.bulk_sent > 50);
+        bench.sent[0] + bench.sent[1] + bench.bulk_sent
+    });
 }
 
 #[test]

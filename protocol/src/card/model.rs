@@ -9,7 +9,7 @@ mod bar;
 mod bulk;
 mod command;
 mod interrupt;
-mod line;
+pub mod line;
 mod memory;
 mod onesided;
 mod queue;
@@ -321,7 +321,7 @@ impl CardModel {
         }
         let bulk = self.bulk.is_some() && roce::F_OPCODE.get(frame) >> 4 == 0xC;
         match bulk.then(|| roce::decode(frame)) {
-            Some(Ok(frame)) if bulk::OPCODES.contains(&frame.bth.opcode) => {
+            Some(Ok(frame)) if crate::bulk::OPCODES.contains(&frame.bth.opcode) => {
                 self.with_bulk(|bulk, card| bulk.receive(card, &frame, now));
             }
             _ => self.accept(frame, now),

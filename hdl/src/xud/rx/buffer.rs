@@ -40,15 +40,19 @@ hdl_module! {
         pub j_words: Signal<In, Bits<10>>,
         /// They are not wanted.
         pub j_drop: Signal<In, Bit>,
+        /// The message is of a bulk transfer.
+        pub j_bulk: Signal<In, Bit>,
         /// Payload of messages.
         pub m: FramesOut<64>,
+        /// With it: the message is of a bulk transfer.
+        pub m_bulk: Signal<Out, Bit>,
         words: RamReg<64, A>,
-        jobs: FifoAhead<11, 4>,
+        jobs: FifoAhead<12, 4>,
         /// A message on its way into the queue of those that wait; there is room for more.
         #[reset] job: DFF<Bit>,
-        job_data: DFF<Bits<11>>,
+        job_data: DFF<Bits<12>>,
         #[reset] job_room: DFF<Bit>,
-        ahead: FifoAhead<65, 2>,
+        ahead: FifoAhead<66, 2>,
         /// Where kept words begin and end, where the next word goes, one bit more than an address.
         #[reset] head: DFF<Bits<16>>,
         #[reset] tail: DFF<Bits<16>>,
@@ -61,6 +65,7 @@ hdl_module! {
         /// Words to fetch of the job under way, there are any.
         #[reset] left: DFF<Bits<10>>,
         #[reset] busy: DFF<Bit>,
+        bulk: DFF<Bit>,
         fetch: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
         last: Signal<Local, Bit>,
@@ -69,6 +74,8 @@ hdl_module! {
         #[reset] flight_2: DFF<Bit>,
         last_1: DFF<Bit>,
         last_2: DFF<Bit>,
+        bulk_1: DFF<Bit>,
+        bulk_2: DFF<Bit>,
         /// Words in flight and read ahead, at most 4.
         #[reset] reserved: DFF<Bits<3>>,
         pop: Signal<Local, Bit>,
@@ -103,8 +110,9 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
 
         // Words out.
         self.job.d.next = self.j_valid.val();
-        self.job_data.d.next = bit_cast::<11, 10>(self.j_words.val())
-            | (bit_cast::<11, 1>(self.j_drop.val().into()) << 10);
+        self.job_data.d.next = bit_cast::<12, 10>(self.j_words.val())
+            | (bit_cast::<12, 1>(self.j_drop.val().into()) << 10)
+            | (bit_cast::<12, 1>(self.j_bulk.val().into()) << 11);
         self.job_room.d.next = !self.jobs.count.val().get_bits::<2>(3).any();
         self.jobs.s.valid.next = self.job.q.val();
         self.jobs.s.data.next = self.job_data.q.val();
@@ -122,6 +130,7 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
         if self.take.val() {
             self.left.d.next = self.jobs.m.data.val().get_bits::<10>(0);
             self.busy.d.next = true;
+            self.bulk.d.next = self.jobs.m.data.val().get_bit(11);
             if self.jobs.m.data.val().get_bit(10) {
                 self.busy.d.next = false;
                 self.head.d.next = self.head.q.val()
@@ -132,9 +141,12 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
         self.flight_2.d.next = self.flight_1.q.val();
         self.last_1.d.next = self.last.val();
         self.last_2.d.next = self.last_1.q.val();
+        self.bulk_1.d.next = self.bulk.q.val();
+        self.bulk_2.d.next = self.bulk_1.q.val();
         self.ahead.s.valid.next = self.flight_2.q.val();
-        self.ahead.s.data.next = bit_cast::<65, 64>(self.words.rd.data.val())
-            | (bit_cast::<65, 1>(self.last_2.q.val().into()) << 64);
+        self.ahead.s.data.next = bit_cast::<66, 64>(self.words.rd.data.val())
+            | (bit_cast::<66, 1>(self.last_2.q.val().into()) << 64)
+            | (bit_cast::<66, 1>(self.bulk_2.q.val().into()) << 65);
         self.ahead.m.ready.next = self.m.ready.val();
         self.pop.next = self.ahead.m.valid.val() & self.m.ready.val();
         if self.fetch.val() & !self.pop.val() {
@@ -146,5 +158,6 @@ impl<const A: usize> Logic for XudRxBuffer<A> {
         self.m.valid.next = self.ahead.m.valid.val();
         self.m.of.next.data = self.ahead.m.data.val().get_bits::<64>(0);
         self.m.of.next.last = self.ahead.m.data.val().get_bit(64);
+        self.m_bulk.next = self.ahead.m.data.val().get_bit(65);
     }
 }

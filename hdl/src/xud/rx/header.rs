@@ -2,6 +2,7 @@
 
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::bulk::OPCODES as BULK_OPCODES;
 use tributary_protocol::roce::{
     BTH_ZERO, ETHERTYPE, IP_CARDS, IP_FLAGS, IP_OFFSET, IP_PROTOCOL, IP_VERSION, PARTITION_KEY,
     UDP_OFFSET, UDP_PORT,
@@ -87,7 +88,7 @@ impl Logic for XudRxSum {
 }
 
 hdl_module! {
-    /// Headers of a RoCEv2 frame with a datagram: takes the fields out of words 1 to 8 and checks
+    /// Headers of a RoCEv2 frame with a datagram or of a bulk transfer: takes the fields out of words 1 to 8 and checks
     /// those that are fixed. Fields stand from the clock after their word until that word of the
     /// next frame. Flags about fixed fields, the kind and the body are settled 2 clocks after the
     /// last of words 1 to 8, bad_sum as in xud_rx_sum.
@@ -115,7 +116,13 @@ hdl_module! {
         pub bad_fixed: Signal<Out, Bit>,
         /// The IPv4 header checksum is wrong.
         pub bad_sum: Signal<Out, Bit>,
-        /// The opcode is not XUD's.
+        /// Opcodes of bulk transfers are known. Constant.
+        pub cfg_bulk: Signal<In, Bit>,
+        /// The frame is of a bulk transfer: settled when its word 7 is here.
+        pub bulk: Signal<Out, Bit>,
+        /// Lower half of its opcode.
+        pub opcode: Signal<Out, Bits<4>>,
+        /// The opcode is neither XUD's nor of a bulk transfer.
         pub foreign: Signal<Out, Bit>,
         /// The opcode is that of an acknowledgement.
         pub is_ack: Signal<Out, Bit>,
@@ -135,7 +142,7 @@ hdl_module! {
         udp_length: DFF<Bits<16>>,
         frame_length: DFF<Bits<17>>,
         from: DFF<Bits<16>>,
-        opcode: DFF<Bits<8>>,
+        code: DFF<Bits<8>>,
         pads: DFF<Bits<2>>,
         to: DFF<Bits<24>>,
         number: DFF<Bits<24>>,
@@ -146,6 +153,8 @@ hdl_module! {
         version: Signal<Local, Bits<4>>,
         syndrome: Signal<Local, Bits<8>>,
         no_syndrome: Signal<Local, Bit>,
+        is_bulk: Signal<Local, Bit>,
+        f_bulk: DFF<Bit>,
         f_foreign: DFF<Bit>,
         f_ack: DFF<Bit>,
         f_unknown: DFF<Bit>,
@@ -168,6 +177,9 @@ hdl_module! {
         ip_header: Param<{ UDP_OFFSET - IP_OFFSET }, 16>,
         /// Upper half of XUD's opcodes.
         xud: Param<{ *OPCODES.start() as usize >> 4 }, 4>,
+        /// Upper half of those of bulk transfers, and the last lower half.
+        bulk_half: Param<{ *BULK_OPCODES.start() as usize >> 4 }, 4>,
+        bulk_last: Param<{ *BULK_OPCODES.end() as usize & 15 }, 4>,
         /// Lower half of an acknowledgement's.
         ack: Param<{ OPCODE_ACK as usize & 15 }, 4>,
         /// What acknowledgements say.
@@ -227,7 +239,7 @@ impl Logic for XudRxHeader {
         }
         // BTH: opcode, flags and version, partition key.
         if self.s_at.val().get_bit(5) {
-            self.opcode.d.next = self.word.val().get_bits::<8>(40);
+            self.code.d.next = self.word.val().get_bits::<8>(40);
             self.pads.d.next = self.word.val().get_bits::<2>(36);
             self.to.d.next = bit_cast::<24, 8>(self.word.val().get_bits::<8>(0)) << 16;
             self.wrong.d.next = self.wrong.q.val().replace_bit(
@@ -260,9 +272,15 @@ impl Logic for XudRxHeader {
         }
         self.wrong_any.d.next = self.wrong.q.val().any();
 
-        self.f_foreign.d.next = self.opcode.q.val().get_bits::<4>(4) != self.xud.val();
-        self.f_ack.d.next = self.opcode.q.val().get_bits::<4>(0) == self.ack.val();
-        self.f_unknown.d.next = self.opcode.q.val().get_bits::<3>(1) != 0;
+        self.is_bulk.next = self.cfg_bulk.val()
+            & (self.code.q.val().get_bits::<4>(4) == self.bulk_half.val())
+            & (self.code.q.val().get_bits::<4>(0) <= self.bulk_last.val());
+        self.f_bulk.d.next = self.is_bulk.val();
+        self.f_foreign.d.next =
+            (self.code.q.val().get_bits::<4>(4) != self.xud.val()) & !self.is_bulk.val();
+        self.f_ack.d.next =
+            (self.code.q.val().get_bits::<4>(0) == self.ack.val()) & !self.is_bulk.val();
+        self.f_unknown.d.next = (self.code.q.val().get_bits::<3>(1) != 0) & !self.is_bulk.val();
         // XUDETH: version 0 or 1, one-sided alone; flags and epoch of version 0.
         self.version.next = self.text.q.val().get_bits::<4>(68);
         self.f_request.d.next = self.version.val().get_bits::<3>(1).any()
@@ -291,6 +309,8 @@ impl Logic for XudRxHeader {
         self.length.next = self.frame_length.q.val();
         self.bad_fixed.next = self.wrong_any.q.val();
         self.bad_sum.next = self.sum.unequal.val();
+        self.bulk.next = self.f_bulk.q.val();
+        self.opcode.next = self.code.q.val().get_bits::<4>(0);
         self.foreign.next = self.f_foreign.q.val();
         self.is_ack.next = self.f_ack.q.val();
         self.unknown.next = self.f_unknown.q.val();

@@ -11,7 +11,7 @@ hdl_module! {
     /// come of it comes one word a clock and ahead of the line, its ICRC 10 clocks behind s_sure.
     /// Its last two words never leave before their ICRC. While other frames leave it waits, and its
     /// ICRC is kept beside it. One word a clock leaves, also across frames.
-    /// Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 7 if
+    /// Latency: 4 clocks from s_sure to the first word on offer, 5 if the frame has 10 words, 6 if it has 9, 7 if
     /// it has 8. Lasts of frames come 10 clocks apart or more, s_sure 6 clocks before them.
     /// Stages: ICRC 4 clocks from the last word; out: frame loaded, addressed, read (2), offered.
     /// While m_* is not taken, up to 4 words that were read are held, the ICRC of the frame's last two among them: it
@@ -36,12 +36,14 @@ hdl_module! {
         pub s_kind: Signal<In, Bits<2>>,
         /// The frame that is coming is sent, and nothing of it is missing any more: pulse.
         pub s_sure: Signal<In, Bit>,
-        /// With it: words of the frame, 8, 10 or more.
+        /// With it: words of the frame, 8 or more.
         pub s_words: Signal<In, Bits<10>>,
         /// Its last word has 2 bytes and not 6.
         pub s_sure_two: Signal<In, Bit>,
         /// It is an acknowledgement.
         pub s_sure_ack: Signal<In, Bit>,
+        /// It is of a bulk transfer.
+        pub s_sure_bulk: Signal<In, Bit>,
         /// A word for the line.
         pub m_valid: Signal<Out, Bit>,
         /// It is taken.
@@ -58,9 +60,9 @@ hdl_module! {
         pub ev_ack_sent: Signal<Out, Bit>,
         words: RamReg<64, B>,
         icrc: XudIcrc,
-        /// Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43.
-        frames: FifoAhead<44, 4>,
-        ahead: FifoAhead<67, 2>,
+        /// Frames that are whole and wait: ICRC 31:0, words 41:32, two 42, acknowledgement 43, bulk 44.
+        frames: FifoAhead<45, 4>,
+        ahead: FifoAhead<68, 2>,
         /// Where kept words begin, the frame under way begins, the next word goes; one bit more than an address.
         #[reset] head: DFF<Bits<16>>,
         #[reset] start: DFF<Bits<16>>,
@@ -69,7 +71,7 @@ hdl_module! {
         #[reset] r_room: DFF<Bit>,
         /// A frame that is sure and does not leave yet: its fields as in `frames`, clocks until it may.
         #[reset] sure: DFF<Bit>,
-        sure_frame: DFF<Bits<12>>,
+        sure_frame: DFF<Bits<13>>,
         delay: DFF<Bits<2>>,
         /// The frame of which the ICRC is being found.
         h_two: DFF<Bit>,
@@ -85,7 +87,7 @@ hdl_module! {
         /// More than two words of it are left; one is.
         far: DFF<Bit>,
         one: DFF<Bit>,
-        frame: DFF<Bits<44>>,
+        frame: DFF<Bits<45>>,
         complete: DFF<Bit>,
         /// The sure frame goes before it is whole.
         early: Signal<Local, Bit>,
@@ -99,8 +101,8 @@ hdl_module! {
         last_2: DFF<Bit>,
         before_1: DFF<Bit>,
         before_2: DFF<Bit>,
-        frame_1: DFF<Bits<44>>,
-        frame_2: DFF<Bits<44>>,
+        frame_1: DFF<Bits<45>>,
+        frame_2: DFF<Bits<45>>,
         /// The ICRC's part of the word at the memory's output.
         part: Signal<Local, Bits<64>>,
         /// Words in flight and read ahead, at most 4.
@@ -153,14 +155,14 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
 
         // It belongs to the frame that leaves, or to the one that is sure and waits, behind those that are whole.
         self.frames.s.valid.next = self.known.q.val() & self.sure.q.val();
-        self.frames.s.data.next = bit_cast::<44, 32>(self.crc.q.val())
-            | (bit_cast::<44, 12>(self.sure_frame.q.val()) << 32);
+        self.frames.s.data.next = bit_cast::<45, 32>(self.crc.q.val())
+            | (bit_cast::<45, 13>(self.sure_frame.q.val()) << 32);
         if self.known.q.val() {
             self.sure.d.next = false;
             if !self.sure.q.val() {
                 self.complete.d.next = true;
-                self.frame.d.next = (self.frame.q.val() & (bits::<44>(0xfff) << 32))
-                    | bit_cast::<44, 32>(self.crc.q.val());
+                self.frame.d.next = (self.frame.q.val() & (bits::<45>(0x1fff) << 32))
+                    | bit_cast::<45, 32>(self.crc.q.val());
             }
         }
         self.early.next = self.sure.q.val()
@@ -193,7 +195,7 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
             self.complete.d.next = true;
             if self.early.val() {
                 self.left.d.next = self.sure_frame.q.val().get_bits::<10>(0);
-                self.frame.d.next = bit_cast::<44, 12>(self.sure_frame.q.val()) << 32;
+                self.frame.d.next = bit_cast::<45, 13>(self.sure_frame.q.val()) << 32;
                 self.complete.d.next = false;
                 self.sure.d.next = false;
             }
@@ -204,12 +206,16 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
         }
         if self.s_sure.val() {
             self.sure.d.next = true;
-            self.sure_frame.d.next = bit_cast::<12, 10>(self.s_words.val())
-                | (bit_cast::<12, 1>(self.s_sure_two.val().into()) << 10)
-                | (bit_cast::<12, 1>(self.s_sure_ack.val().into()) << 11);
+            self.sure_frame.d.next = bit_cast::<13, 10>(self.s_words.val())
+                | (bit_cast::<13, 1>(self.s_sure_two.val().into()) << 10)
+                | (bit_cast::<13, 1>(self.s_sure_ack.val().into()) << 11)
+                | (bit_cast::<13, 1>(self.s_sure_bulk.val().into()) << 12);
             self.delay.d.next = 0.into();
             if self.s_words.val() == 10 {
                 self.delay.d.next = 1.into();
+            }
+            if self.s_words.val() == 9 {
+                self.delay.d.next = 2.into();
             }
             if self.s_words.val() == 8 {
                 self.delay.d.next = 3.into();
@@ -235,9 +241,9 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
             self.part.next = bit_cast::<64, 32>(self.frame_2.q.val().get_bits::<32>(0)) << 16;
         }
         self.ahead.s.valid.next = self.flight_2.q.val();
-        self.ahead.s.data.next = bit_cast::<67, 64>(self.words.rd.data.val() | self.part.val())
-            | (bit_cast::<67, 1>(self.last_2.q.val().into()) << 64)
-            | (bit_cast::<67, 2>(self.frame_2.q.val().get_bits::<2>(42)) << 65);
+        self.ahead.s.data.next = bit_cast::<68, 64>(self.words.rd.data.val() | self.part.val())
+            | (bit_cast::<68, 1>(self.last_2.q.val().into()) << 64)
+            | (bit_cast::<68, 3>(self.frame_2.q.val().get_bits::<3>(42)) << 65);
         self.ahead.m.ready.next = self.m_ready.val();
         self.pop.next = self.ahead.m.valid.val() & self.m_ready.val();
         if self.fetch.val() & !self.pop.val() {
@@ -257,7 +263,7 @@ impl<const B: usize> Logic for XudTxBuffer<B> {
             }
         }
         self.gone.next = self.pop.val() & self.ahead.m.data.val().get_bit(64);
-        self.r_sent.d.next = self.gone.val() & !self.ahead.m.data.val().get_bit(66);
+        self.r_sent.d.next = self.gone.val() & !self.ahead.m.data.val().get_bits::<2>(66).any();
         self.r_ack_sent.d.next = self.gone.val() & self.ahead.m.data.val().get_bit(66);
         self.ev_sent.next = self.r_sent.q.val();
         self.ev_ack_sent.next = self.r_ack_sent.q.val();

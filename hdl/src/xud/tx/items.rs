@@ -1,16 +1,18 @@
 //! What a frame is made of, piece by piece.
 
 use crate::blocks::{FifoAhead, OneHotMux};
-use crate::bus::PayloadIn;
+use crate::bus::{BulkDeparturesIn, PayloadIn, PayloadWord};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::bulk::OPCODES as BULK_OPCODES;
 use tributary_protocol::red::address;
 use tributary_protocol::roce::{
     BODY_OFFSET, ETHERTYPE, ICRC_LEN, IP_FLAGS, IP_NET, IP_OFFSET, IP_PROTOCOL, IP_TTL, IP_VERSION,
     PARTITION_KEY, UDP_OFFSET, UDP_PORT, UDP_SOURCE,
 };
-use tributary_protocol::xud::OPCODE_SEND;
-use tributary_protocol::xud::wire::ACK_LEN;
+use tributary_protocol::rw::wire::HEADER_LEN;
+use tributary_protocol::xud::wire::{ACK_LEN, XUDETH_LEN};
+use tributary_protocol::xud::{OPCODE_ACK, OPCODE_SEND};
 
 /// Sum of what never changes in the half words of the IPv4 header.
 const HEADER_SUM: usize = ((IP_VERSION as usize) << 8)
@@ -37,11 +39,12 @@ pub enum Part {
 }
 
 hdl_module! {
-    /// Takes requests and acknowledgements, an acknowledgement first, and gives the bytes of their
+    /// Takes requests, frames of bulk transfers and acknowledgements, an acknowledgement first, and gives the bytes of their
     /// frames as items of 0 to 8 bytes, one a clock: 9 of headers (8 of an acknowledgement without
-    /// echo), those of the head, those of the payload, pad and zeros for the ICRC, and one that
+    /// echo and of a bulk frame), those of the head, those of the payload, pad and zeros for the ICRC, and one that
     /// flushes. Zeros stand for the ICRC. Never stalls but for payload that has not come.
-    /// A request is taken before its payload comes, and its headers and head are made. If an
+    /// With turn a bulk frame is taken next, otherwise a request, and neither while stop is up. Of a bulk frame whose payload
+    /// fails nothing is sent or said. A request is taken before its payload comes, and its headers and head are made. If an
     /// acknowledgement comes before the payload, that frame is given up, and made again later.
     /// Latency: 4 clocks from taking a request or an acknowledgement to its first item; from the
     /// last word of payload 1 to m_sure, 2 to its item.
@@ -79,6 +82,14 @@ hdl_module! {
         pub s_sd_len: Signal<In, Bits<13>>,
         /// Payload.
         pub s_pl: PayloadIn,
+        /// A frame of a bulk transfer.
+        pub s_bulk: BulkDeparturesIn,
+        /// What follows the first 8 bytes of its body.
+        pub s_bulk_pl: PayloadIn,
+        /// Of both the bulk frame is next.
+        pub turn: Signal<In, Bit>,
+        /// Neither is taken.
+        pub stop: Signal<In, Bit>,
         /// A request was not sent.
         pub m_fail_valid: Signal<Out, Bit>,
         /// That is taken.
@@ -119,6 +130,8 @@ hdl_module! {
         pub m_two: Signal<Out, Bit>,
         /// It is an acknowledgement.
         pub m_ack: Signal<Out, Bit>,
+        /// It is of a bulk transfer.
+        pub m_bulk: Signal<Out, Bit>,
         part: DFF<Part>,
         /// The word of headers that is due, a bit each.
         step: DFF<Bits<9>>,
@@ -145,9 +158,13 @@ hdl_module! {
         p_head: DFF<Bits<128>>,
         p_head_len: DFF<Bits<5>>,
         p_len: DFF<Bits<13>>,
+        p_bulk: DFF<Bit>,
+        p_opcode: DFF<Bits<8>>,
         /// The record of the frame under way.
         ack: DFF<Bit>,
         short: DFF<Bit>,
+        bulk: DFF<Bit>,
+        code: DFF<Bits<8>>,
         node: DFF<Bits<16>>,
         peer: DFF<Bits<24>>,
         psn: DFF<Bits<24>>,
@@ -185,6 +202,9 @@ hdl_module! {
         #[reset] s2_valid: DFF<Bit>,
         s2_choice: DFF<Bits<12>>,
         s2_data: DFF<Bits<64>>,
+        /// A word of the payload that is due.
+        pl_valid: Signal<Local, Bit>,
+        pl: Signal<Local, PayloadWord>,
         s2_bytes: DFF<Bits<4>>,
         s2_flush: DFF<Bit>,
         s2_kind: DFF<Bits<2>>,
@@ -216,6 +236,8 @@ hdl_module! {
         udp_source: Param<{ UDP_SOURCE.swap_bytes() as usize }, 16>,
         udp_port: Param<{ UDP_PORT.swap_bytes() as usize }, 16>,
         opcode: Param<{ OPCODE_SEND as usize }, 8>,
+        opcode_ack: Param<{ OPCODE_ACK as usize }, 8>,
+        opcode_bulk: Param<{ *BULK_OPCODES.start() as usize }, 8>,
         partition_key: Param<{ PARTITION_KEY.swap_bytes() as usize }, 16>,
         /// Their part of the IPv4 checksum.
         header_sum: Param<HEADER_SUM, 16>,
@@ -223,6 +245,10 @@ hdl_module! {
         ip_header: Param<{ UDP_OFFSET - IP_OFFSET }, 16>,
         /// From it on, of an acknowledgement without echo.
         short_length: Param<{ BODY_OFFSET - IP_OFFSET + ACK_LEN[0] + ICRC_LEN }, 16>,
+        /// Pieces of 4 bytes from there on that are not payload: of a bulk frame, of others.
+        bulk_pieces: Param<{ (BODY_OFFSET - IP_OFFSET + HEADER_LEN + ICRC_LEN) / 4 }, 11>,
+        other_pieces: Param<{ (BODY_OFFSET - IP_OFFSET + XUDETH_LEN + ICRC_LEN) / 4 }, 11>,
+        around: Signal<Local, Bits<11>>,
     }
 }
 
@@ -231,8 +257,11 @@ impl Logic for XudTxItems {
     fn update(&mut self) {
         // Records in. A request waits until its payload begins to come, its headers made or not.
         // Registers follow what is offered until it is a record: so that few signals enable many.
-        self.s_sd_ready.next = !self.p_valid.q.val();
-        if self.s_sd_valid.val() & !self.p_valid.q.val() {
+        self.s_sd_ready.next = !self.p_valid.q.val() & !self.turn.val() & !self.stop.val();
+        self.s_bulk.ready.next = !self.p_valid.q.val() & self.turn.val() & !self.stop.val();
+        if (self.s_sd_valid.val() & self.s_sd_ready.val())
+            | (self.s_bulk.valid.val() & self.s_bulk.ready.val())
+        {
             self.p_valid.d.next = true;
         }
         if !self.p_valid.q.val() {
@@ -243,6 +272,18 @@ impl Logic for XudTxItems {
             self.p_head.d.next = self.s_sd_head.val();
             self.p_head_len.d.next = self.s_sd_head_len.val();
             self.p_len.d.next = self.s_sd_len.val();
+            self.p_bulk.d.next = self.turn.val();
+            self.p_opcode.d.next = self.opcode.val();
+            if self.turn.val() {
+                self.p_node.d.next = self.s_bulk.of.val().node;
+                self.p_peer.d.next = self.s_bulk.of.val().dest;
+                self.p_psn.d.next = self.s_bulk.of.val().psn;
+                self.p_body.d.next = bit_cast::<128, 64>(self.s_bulk.of.val().head) << 64;
+                self.p_head_len.d.next = 0.into();
+                self.p_len.d.next = self.s_bulk.of.val().len;
+                self.p_opcode.d.next =
+                    self.opcode_bulk.val() | bit_cast::<8, 4>(self.s_bulk.of.val().opcode);
+            }
         }
         self.between.next = (self.part.q.val() == Part::Idle) | (self.part.q.val() == Part::Flush);
         self.open.next = self.between.val() & self.room.val();
@@ -272,6 +313,8 @@ impl Logic for XudTxItems {
         if self.between.val() {
             self.ack.d.next = self.a_valid.q.val();
             self.short.d.next = self.a_valid.q.val() & !self.a_echo.q.val();
+            self.bulk.d.next = self.p_bulk.q.val();
+            self.code.d.next = self.p_opcode.q.val();
             self.node.d.next = self.p_node.q.val();
             self.peer.d.next = self.p_peer.q.val();
             self.psn.d.next = self.p_psn.q.val();
@@ -283,6 +326,8 @@ impl Logic for XudTxItems {
             self.begun.d.next = false;
             self.dropped.d.next = false;
             if self.a_valid.q.val() {
+                self.bulk.d.next = false;
+                self.code.d.next = self.opcode_ack.val();
                 self.node.d.next = self.a_node.q.val();
                 self.peer.d.next = self.a_peer.q.val();
                 self.psn.d.next = self.a_psn.q.val();
@@ -296,8 +341,12 @@ impl Logic for XudTxItems {
         // Lengths, and the checksum: length, nodes, and what never changes.
         self.pad.d.next = bits::<2>(0) - self.total.q.val().get_bits::<2>(0);
         self.pieces.d.next = (self.total.q.val() + 3).get_bits::<11>(2);
+        self.around.next = self.other_pieces.val();
+        if self.bulk.q.val() {
+            self.around.next = self.bulk_pieces.val();
+        }
         self.ip_length.d.next =
-            bit_cast::<16, 11>((self.total.q.val() + 3).get_bits::<11>(2) + 15) << 2;
+            bit_cast::<16, 11>((self.total.q.val() + 3).get_bits::<11>(2) + self.around.val()) << 2;
         if self.short.q.val() {
             self.ip_length.d.next = self.short_length.val();
         }
@@ -324,7 +373,14 @@ impl Logic for XudTxItems {
         self.choice.next = 0.into();
         self.bytes.next = 8.into();
         self.s2_valid.d.next = self.part.q.val() != Part::Idle;
-        self.s_pl.ready.next = self.part.q.val() == Part::Payload;
+        self.s_pl.ready.next = (self.part.q.val() == Part::Payload) & !self.bulk.q.val();
+        self.s_bulk_pl.ready.next = (self.part.q.val() == Part::Payload) & self.bulk.q.val();
+        self.pl_valid.next = self.s_pl.valid.val();
+        self.pl.next = self.s_pl.of.val();
+        if self.bulk.q.val() {
+            self.pl_valid.next = self.s_bulk_pl.valid.val();
+            self.pl.next = self.s_bulk_pl.of.val();
+        }
         self.failed.d.next = false;
         self.fails.s.valid.next = self.failed.q.val();
         self.fails.s.data.next = self.failure.q.val();
@@ -338,6 +394,10 @@ impl Logic for XudTxItems {
                 if self.step.q.val().get_bit(7) & self.short.q.val() {
                     self.bytes.next = 2.into();
                     self.part.d.next = Part::End;
+                }
+                if self.step.q.val().get_bit(7) & self.bulk.q.val() {
+                    self.bytes.next = 6.into();
+                    self.part.d.next = self.behind_header.val();
                 }
                 if self.step.q.val().get_bit(8) {
                     self.bytes.next = 6.into();
@@ -359,17 +419,17 @@ impl Logic for XudTxItems {
             }
             Part::Payload => {
                 self.choice.next = bits::<12>(1) << 11;
-                self.bytes.next = bit_cast::<4, 3>(self.s_pl.of.val().bytes) + 1;
-                self.s2_valid.d.next = self.s_pl.valid.val();
-                if self.s_pl.valid.val() {
+                self.bytes.next = bit_cast::<4, 3>(self.pl.val().bytes) + 1;
+                self.s2_valid.d.next = self.pl_valid.val();
+                if self.pl_valid.val() {
                     self.begun.d.next = true;
                     if !self.begun.q.val() {
                         self.p_valid.d.next = false;
                     }
-                    if self.s_pl.of.val().last {
+                    if self.pl.val().last {
                         self.part.d.next = Part::End;
-                        self.dropped.d.next = self.s_pl.of.val().error;
-                        self.failed.d.next = self.s_pl.of.val().error;
+                        self.dropped.d.next = self.pl.val().error;
+                        self.failed.d.next = self.pl.val().error & !self.bulk.q.val();
                     }
                 } else if !self.begun.q.val() & self.a_valid.q.val() & self.room.val() {
                     self.dropped.d.next = true;
@@ -391,20 +451,24 @@ impl Logic for XudTxItems {
             self.second.d.next = false;
         }
         self.s2_choice.d.next = self.choice.val();
-        self.s2_data.d.next = self.s_pl.of.val().data;
+        self.s2_data.d.next = self.pl.val().data;
         self.s2_bytes.d.next = self.bytes.val();
         self.s2_flush.d.next = self.part.q.val() == Part::Flush;
         self.s2_kind.d.next = bit_cast::<2, 1>(self.ack.q.val().into())
             | (bit_cast::<2, 1>(self.dropped.q.val().into()) << 1);
-        // 70 bytes of headers and 4 of the ICRC; an acknowledgement without echo has 62 in all.
+        // 70 bytes of headers and 4 of the ICRC, 8 less of a bulk frame; an acknowledgement without echo has 62 in all.
         self.m_sure.next = (self.part.q.val() == Part::End) & !self.dropped.q.val();
         self.m_words.next = self.pieces.q.val().get_bits::<10>(1) + 10;
         self.m_two.next = !self.pieces.q.val().get_bit(0);
+        if self.bulk.q.val() {
+            self.m_words.next = self.pieces.q.val().get_bits::<10>(1) + 9;
+        }
         if self.short.q.val() {
             self.m_words.next = 8.into();
             self.m_two.next = false;
         }
         self.m_ack.next = self.ack.q.val();
+        self.m_bulk.next = self.bulk.q.val();
         self.fails.m.ready.next = self.m_fail_ready.val();
         self.m_fail_valid.next = self.fails.m.valid.val();
         self.m_fail_psn.next = self.fails.m.data.val().get_bits::<24>(0);
@@ -447,8 +511,7 @@ impl Logic for XudTxItems {
             | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(8)) << 48)
             | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(0)) << 56);
         // BTH: opcode, pad count, partition key, queue pair.
-        self.mux.s[5].next = (bit_cast::<64, 1>(self.ack.q.val().into()) << 16)
-            | (bit_cast::<64, 8>(self.opcode.val()) << 16)
+        self.mux.s[5].next = (bit_cast::<64, 8>(self.code.q.val()) << 16)
             | (bit_cast::<64, 2>(self.pad.q.val()) << 28)
             | (bit_cast::<64, 16>(self.partition_key.val()) << 32)
             | (bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(16)) << 56);

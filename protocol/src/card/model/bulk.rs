@@ -18,7 +18,6 @@ use crate::card::descriptor::Completion;
 use crate::card::regs::BulkCounter;
 use crate::rw::{Receiver, ReceiverConfig, Sender, SenderConfig, WriteCmd};
 use crate::xud::{ConfigError, Outcome, Peer};
-pub(super) use incoming::OPCODES;
 pub(super) use requests::Begun;
 use requests::Reading;
 use times::Times;

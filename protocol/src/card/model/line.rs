@@ -5,7 +5,7 @@
 
 /// Who may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub enum Source {
     /// Datagrams, their acknowledgements, and answers of one-sided operations.
     Datagrams,
     /// Bulk transfers in both directions.
@@ -13,13 +13,13 @@ pub(super) enum Source {
 }
 
 /// Whole of [`Line::set_share`].
-pub(super) const WHOLE: u32 = 256;
+pub const WHOLE: u32 = 256;
 /// Bytes that a source may be ahead of its share: what it sent while the other had nothing counts no longer.
-const AHEAD: i64 = 16 << 10;
+pub const AHEAD: i64 = 16 << 10;
 
 /// Gives each source its share of the bytes while both wait, and all to one that waits alone.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub struct Line {
     /// Share of bulk transfers, of [`WHOLE`].
     share: u32,
     /// Bytes that bulk transfers are ahead of their share, times [`WHOLE`]; negative: behind.

@@ -14,11 +14,8 @@ use crate::rw::{
 };
 use crate::xud::{Outcome, Peer};
 
-/// BTH opcodes of bulk transfers.
-pub(in crate::card::model) const OPCODES: std::ops::RangeInclusive<u8> = 0xC0..=0xC9;
-
 impl Bulk {
-    /// A frame with one of [`OPCODES`].
+    /// A frame with one of [`crate::bulk::OPCODES`].
     pub fn receive(&mut self, card: &CardModel, frame: &Frame<'_>, now: u64) {
         let tick = self.times.tick(now);
         let [.., high, low] = frame.link.src_ip;
