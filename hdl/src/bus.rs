@@ -10,6 +10,7 @@ mod bulk_line;
 mod completion;
 mod dma;
 mod in_flight;
+mod link;
 mod memory;
 mod queue_pair;
 mod receive;
@@ -40,6 +41,7 @@ pub use dma::{
     DmaRequestOut, DmaWord, DmaWordsIn, DmaWordsOut,
 };
 pub use in_flight::{PlaceBitIn, PlaceBitOut};
+pub use link::{LinkOfferIn, LinkOfferOut, LinkUnitIn, LinkUnitOut};
 pub use memory::{RamReadIn, RamReadOut, RamWriteIn, RamWriteOut};
 pub use queue_pair::{
     ContextIn, ContextOut, ContextWord, DoorbellIn, DoorbellOut, FlushIn, FlushOut, OneSidedWindow,

@@ -6,6 +6,7 @@ use crate::board::Repeater;
 use crate::bulk::{BulkReceive, BulkSend};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
+use crate::link::TlpLink;
 use crate::mac::MacGmii;
 use crate::mb::{MbGenerator, MbRing};
 use crate::pcie::{DmaRead, DmaWrite};
@@ -55,6 +56,7 @@ pub const PRESETS: &[Preset] = &[
             ("card", &[("Q", 16), ("R", 32), ("F", 64)]),
             ("mac_gmii", &[]),
             ("repeater", &[("C", 22)]),
+            ("tlp_link", &[("B", 1024), ("R", 1024), ("U", 64)]),
         ],
     },
     Preset {
@@ -355,6 +357,17 @@ macro_rules! repeaters {
     };
 }
 
+/// Ends of the link with room for B words that came, and for R words and U units that may have to be sent again.
+macro_rules! links {
+    ($($b:literal x $r:literal x $u:literal),+) => {
+        vec![$(Choice {
+            block: "tlp_link",
+            sizes: vec![("B", $b), ("R", $r), ("U", $u)],
+            build: build::<TlpLink<{ log2($b) }, { log2($r) }, { log2($u) }>>,
+        }),+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -400,6 +413,8 @@ pub fn choices() -> Vec<Choice> {
     ]);
     // The PHYs of the ECP5-5G Versa delay both clocks themselves. The short reset is for simulation.
     all.extend(repeaters![0, 0, 8; 0, 0, 22]);
+    // The smallest is for simulation: it is full all the time.
+    all.extend(links![64 x 64 x 4, 1024 x 1024 x 64, 2048 x 2048 x 64]);
     all.push(Choice {
         block: "dma_read",
         sizes: vec![],

@@ -7,6 +7,7 @@ pub mod bulk;
 pub mod bus;
 pub mod card;
 pub mod catalog;
+pub mod link;
 pub mod mac;
 pub mod mb;
 pub mod param;

@@ -10,6 +10,7 @@ use rand::RngExt;
 use tributary_hdl::blocks::*;
 use tributary_hdl::board::{FrameStore, Mdio, Repeater};
 use tributary_hdl::emit::emit_block;
+use tributary_hdl::link::TlpLink;
 use tributary_hdl::mac::{MacGmii, MacGuard, MacReceive, MacTransmit};
 
 /// One test per block: its inputs get random values, `rare` ones seldom a one.
@@ -133,6 +134,15 @@ fn mdio_runs_as_in_rust() {
 fn the_repeater_has_no_messages_and_synthesises() {
     let design = emit_block(&mut Repeater::<0, 0, 8>::default()).unwrap();
     let dir = tools::scratch("repeater_lint");
+    tools::assert_no_messages(&design, &dir);
+    tools::assert_synthesises(&design, &dir);
+}
+
+/// Every block of an end of the link together: no message of any tool, and both flows take it.
+#[test]
+fn an_end_of_the_link_has_no_messages_and_synthesises() {
+    let design = emit_block(&mut TlpLink::<6, 6, 2>::default()).unwrap();
+    let dir = tools::scratch("tlp_link_lint");
     tools::assert_no_messages(&design, &dir);
     tools::assert_synthesises(&design, &dir);
 }

@@ -103,6 +103,7 @@ impl World {
             let config = Config {
                 buffer,
                 replay: [16, 200, 2048][rng.random_range(0..3)],
+                units: [1, 20, 1 << 14][rng.random_range(0..3)],
                 timeout: rng.random_range(5..60),
             };
             End::new(config, lives)
@@ -265,6 +266,7 @@ fn numbers_wrap() {
     for end in &mut world.ends {
         end.config.buffer = 2048;
         end.config.replay = 2048;
+        end.config.units = 1 << 14;
         end.config.timeout = 30;
         end.reset();
     }
@@ -322,6 +324,7 @@ fn units_of_other_sizes_or_without_a_session_are_refused() {
     let config = Config {
         buffer: 100,
         replay: 100,
+        units: 100,
         timeout: 10,
     };
     let mut link = Link::new(config, 7);
@@ -344,6 +347,7 @@ fn a_unit_beyond_the_limit_is_counted_and_dropped() {
     let config = Config {
         buffer: 100,
         replay: 100,
+        units: 100,
         timeout: 10,
     };
     let mut link = Link::new(config, 7);

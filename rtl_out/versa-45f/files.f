@@ -137,3 +137,8 @@ line_port_rx0_tx0_c22.v
 fifo_reg_w73_d4.v
 frame_store_d2048.v
 repeater_rx0_tx0_c22.v
+fifo_reg_w66_d4.v
+tlp_link_receive_d1024.v
+fifo_reg_w64_d4.v
+tlp_link_send_d1024.v
+tlp_link_b1024_r1024_u64.v

@@ -13,6 +13,8 @@ pub struct Config {
     pub buffer: u16,
     /// Words that were sent and are not acknowledged, at most.
     pub replay: u16,
+    /// Units that were sent and are not acknowledged, at most; up to 2^14.
+    pub units: u16,
     /// Time until something is sent again, and between frames of an idle link.
     pub timeout: u64,
 }
@@ -123,6 +125,12 @@ impl Link {
         self.overruns
     }
 
+    /// Number of this life.
+    #[must_use]
+    pub fn life(&self) -> u32 {
+        self.life
+    }
+
     /// Gives the other end a unit.
     ///
     /// # Errors
@@ -138,7 +146,7 @@ impl Link {
         let room = self.limit.wrapping_sub(self.offered) as i16;
         if room < count as i16
             || self.kept_words + count > self.config.replay.into()
-            || self.kept.len() >= 1 << 14
+            || self.kept.len() >= self.config.units.into()
         {
             return Err(Refused::Full);
         }
