@@ -3,6 +3,7 @@
 mod answer;
 mod check;
 mod engine;
+mod hear;
 mod inbox;
 mod land;
 mod layout;
@@ -18,6 +19,7 @@ mod wants;
 pub use answer::BulkAnswer;
 pub use check::BulkCheck;
 pub use engine::BulkEngine;
+pub use hear::BulkHear;
 pub use inbox::BulkInbox;
 pub use land::BulkLand;
 pub use layout::{BodyHead, ConnectRespRest, ConnectRest, PollRest, StatusRest, TransferRest};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tributary_hdl::bulk::BulkLine;
+use tributary_hdl::bulk::{BulkHear, BulkLine};
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::prelude::*;
 use tributary_hdl::xud::{XudInFlight, XudRx, XudTx};
@@ -61,6 +61,11 @@ fn sender_lints_clean() {
 #[test]
 fn schedule_of_the_line_lints_clean() {
     lint::<BulkLine>();
+}
+
+#[test]
+fn messages_of_receivers_lint_clean() {
+    lint::<BulkHear<4>>();
 }
 
 #[test]

@@ -64,7 +64,8 @@ use crate::roce::{self, Bth, FrameError, Link};
 pub const HEADER_LEN: usize = 8;
 /// Largest W of a bitmap on the wire.
 pub const MAX_W: usize = 1 << 15;
-const NUMBER_MAX: u32 = 1 << 21;
+/// Packets of the largest transfer; numbers of packets are below, credit and the first hole may be it.
+pub const NUMBER_MAX: u32 = 1 << 21;
 /// Bytes of CONNECT without the header of a card.
 pub const CONNECT_LEN: usize = 32;
 

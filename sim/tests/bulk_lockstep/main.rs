@@ -4,6 +4,7 @@
 //! - `TRIBUTARY_FRAMES`: packets that the test with every profile of stalls compares at least.
 
 mod bench;
+mod hear;
 mod mutations;
 mod window;
 
