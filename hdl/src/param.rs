@@ -2,12 +2,12 @@
 //! generics, and banks of equal parts whose number is a const generic. Both
 //! have a `Default`, so a block's struct can derive its own.
 
-use rust_hdl::core::ast::VerilogLiteral;
-use rust_hdl::core::atom::{Atom, AtomKind};
-use rust_hdl::core::constraint::PinConstraint;
-use rust_hdl::core::synth::VCDValue;
-use rust_hdl::core::type_descriptor::TypeDescriptor;
+use rust_hdl::ast::VerilogLiteral;
+use rust_hdl::atom::{Atom, AtomKind};
+use rust_hdl::constraint::PinConstraint;
 use rust_hdl::prelude::*;
+use rust_hdl::synth::VCDValue;
+use rust_hdl::type_descriptor::TypeDescriptor;
 use std::ops::{Index, IndexMut};
 use tributary_verilog::Wired;
 

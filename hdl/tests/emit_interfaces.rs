@@ -6,7 +6,7 @@ mod emit_support;
 use emit_support::cosim::assert_same_quickly;
 use emit_support::word;
 use rand::RngExt;
-use rust_hdl::widgets::edge_ff::EdgeDFF;
+use rust_hdl_widgets::edge_ff::EdgeDFF;
 use tributary_hdl::prelude::*;
 
 hdl_bus! {

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 use rust_hdl::prelude::*;
+use rust_hdl_widgets::prelude::DFF;
 use tributary_hdl::emit::{EmitError, ModuleInfo, Reason, emit};
 
 /// The error of a block that must be refused, without rust-hdl's checks before it.

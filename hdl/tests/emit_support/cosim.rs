@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rust_hdl::core::simulate::simulate;
+use rust_hdl::simulate::simulate;
 use tributary_hdl::emit::{Design, emit_block, record};
 use tributary_hdl::prelude::*;
 

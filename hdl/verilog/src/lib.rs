@@ -2,6 +2,7 @@
 //!
 //! ```
 //! use rust_hdl::prelude::*;
+//! use rust_hdl_widgets::prelude::DFF;
 //! use tributary_verilog::{emit_block, hdl_gen, hdl_module};
 //!
 //! hdl_module! {

@@ -1,6 +1,7 @@
 //! Clock and reset of a block's parts, which nobody connects by hand.
 
 use rust_hdl::prelude::*;
+use rust_hdl_widgets::prelude::DFF;
 
 /// A part of a block: a signal, a register, a constant, or a block of its own.
 ///
