@@ -190,6 +190,7 @@ const GROUPS: [Group; 16] = [
             "rw_control",
             "rw_counts",
             "rw_decisions",
+            "rw_peers",
             "rw_slide",
         ],
         binaries: &[WINDOW],
