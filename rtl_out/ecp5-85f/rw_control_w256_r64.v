@@ -325,6 +325,8 @@ module rw_control_w256_r64 (
     reg         late_poll_reg;
     reg         good_abort_reg;
     reg         good_finish_reg;
+    reg  [3:0]  verdict_reg;           // The verdict, and that it means no answer.
+    reg         unanswered_reg;
     reg         this_window_reg;       // The event names the window as it is.
     reg         is_open_reg;           // The window was open when the operation began.
     reg  [21:0] n_reg;                 // Packets of its transfer.
@@ -912,8 +914,8 @@ module rw_control_w256_r64 (
                         decided_next = 1'b1;
                         if (judged_reg) begin
                             how_next = 3'd5;
-                            msg_status_next = {1'b0, ctl_verdict};
-                            if (&ctl_verdict) begin
+                            msg_status_next = verdict_reg;
+                            if (unanswered_reg) begin
                                 done = 1'b1;
                             end
                         end else if (!legal_reg) begin
@@ -1473,6 +1475,8 @@ module rw_control_w256_r64 (
         late_poll_reg = 1'b0;
         good_abort_reg = 1'b0;
         good_finish_reg = 1'b0;
+        verdict_reg = 4'd0;
+        unanswered_reg = 1'b0;
         this_window_reg = 1'b0;
         is_open_reg = 1'b0;
         n_reg = 22'd0;
@@ -1646,6 +1650,8 @@ module rw_control_w256_r64 (
         at_end_reg <= !(|remaining_reg);
         known_connect_reg <= peer_known_reg & same_transfer_reg;
         late_connect_reg <= peer_known_reg & !newer_reg;
+        verdict_reg <= {1'b0, ctl_verdict};
+        unanswered_reg <= &ctl_verdict;
         judged_reg <= (|ctl_verdict) & !(peer_known_reg & (same_transfer_reg | !newer_reg));
         this_window_reg <= is_open_reg & gen_match_reg;
         good_poll_reg <= is_open_reg & gen_match_reg & id_match_reg & xid_match_reg;

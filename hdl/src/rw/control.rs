@@ -431,6 +431,9 @@ hdl_module! {
         late_poll: DFF<Bit>,
         good_abort: DFF<Bit>,
         good_finish: DFF<Bit>,
+        /// The verdict, and that it means no answer.
+        verdict: DFF<Bits<4>>,
+        unanswered: DFF<Bit>,
         /// The event names the window as it is.
         this_window: DFF<Bit>,
         /// The window was open when the operation began.
@@ -762,6 +765,8 @@ impl<
         self.at_end.d.next = !self.remaining.q.val().any();
         self.known_connect.d.next = self.peer_known.q.val() & self.same_transfer.q.val();
         self.late_connect.d.next = self.peer_known.q.val() & !self.newer.q.val();
+        self.verdict.d.next = bit_cast::<4, 3>(self.ctl_verdict.val());
+        self.unanswered.d.next = self.ctl_verdict.val().all();
         self.judged.d.next = self.ctl_verdict.val().any()
             & !(self.peer_known.q.val() & (self.same_transfer.q.val() | !self.newer.q.val()));
         self.this_window.d.next = self.is_open.q.val() & self.gen_match.q.val();
@@ -1137,9 +1142,9 @@ impl<
                         self.decided.d.next = true;
                         if self.judged.q.val() {
                             self.how.d.next = 5.into();
-                            self.msg_status.d.next = bit_cast::<4, 3>(self.ctl_verdict.val());
+                            self.msg_status.d.next = self.verdict.q.val();
                             self.state.d.next = State::Message;
-                            if self.ctl_verdict.val().all() {
+                            if self.unanswered.q.val() {
                                 self.done.next = true;
                             }
                         } else if !self.legal.q.val() {
