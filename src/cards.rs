@@ -12,7 +12,7 @@ use tributary_host_driver::collective::remote::TREES_SOCKET;
 use tributary_protocol::card::model::ModelConfig;
 use tributary_protocol::red::regs::{TIMEOUT0, TIMEOUT1, TIMEOUT2, TIMEOUT3};
 use tributary_sim::card::{
-    CLOCK_NS, CardSizes, Cluster, ClusterTrees, NetworkConfig, Node, RtlNode, SimDevice,
+    CLOCK_NS, CardSizes, Cluster, ClusterTrees, NetworkConfig, Node, RtlNode, SLOT_NS, SimDevice,
     TreeServer, network, network_rtl, serve_trees,
 };
 use tributary_sim::fabric::Simulator;
@@ -21,8 +21,6 @@ use tributary_sim::pcie::Config;
 
 use crate::sim::{Engine, fabric, probability, simulator};
 
-/// Slots of links, ns.
-pub const SLOT_NS: u64 = 104;
 /// Bytes on the line around the payload of a packet of a bulk transfer.
 pub const AROUND_PAYLOAD: f64 = 90.0;
 /// Rate of a port of the model, Gb/s.
@@ -129,9 +127,8 @@ impl OfFabric {
         let mut simulator = simulator(fabric.clone(), engine, seed, false)?;
         let mut control = None;
         if !fabric.switches.is_empty() {
-            let plan = fabric.plan().with_context(|| path.display().to_string())?;
-            let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
-            control = Some(Control::start(plan.network, nodes, &mut simulator)?);
+            let started = simulator.manager();
+            control = Some(started.with_context(|| path.display().to_string())?);
             for switch in 0..fabric.switches.len() {
                 for timeout in [TIMEOUT0, TIMEOUT1, TIMEOUT2, TIMEOUT3] {
                     simulator.write_register(switch, timeout.offset, PATIENT_UNITS)?;

@@ -10,10 +10,10 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 use tributary_protocol::red::Counter;
-use tributary_sim::card::{SimDevice, serve};
+use tributary_sim::card::{SLOT_NS, SimDevice, serve};
 
 use crate::Verdict;
-use crate::cards::{Network, OfFabric, SLOT_NS, cards, usage};
+use crate::cards::{Network, OfFabric, cards, usage};
 use crate::sim::Engine;
 
 /// The provider as cargo builds it, and as libfabric looks for it.
@@ -257,8 +257,14 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let provider = built(PROVIDER)?;
     let world = World::new(arguments)?;
     let folder = Folder::new()?;
-    std::os::unix::fs::symlink(&provider, folder.0.join(LOADED))
-        .context("cannot name the provider")?;
+    // LD_PRELOAD and FI_PROVIDER_PATH are lists: names in this folder have no spaces or colons, whatever those of the build have.
+    let named = |library: &Path, name: &str| {
+        let link = folder.0.join(name);
+        std::os::unix::fs::symlink(library, &link)
+            .with_context(|| format!("cannot name {}", library.display()))?;
+        anyhow::Ok(link)
+    };
+    named(&provider, LOADED)?;
     let sockets = folder.0.join("cards");
     let figures = folder.0.join("figures");
     std::fs::create_dir(&sockets)?;
@@ -272,7 +278,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         .map(|fabric| fabric.serve_trees(&sockets));
     let trees = trees.transpose()?.flatten();
     let preload = match (&trees, arguments.reductions) {
-        (Some(_), Reductions::Switches) => library.preload(&built(PRELOADED)?),
+        (Some(_), Reductions::Switches) => library.preload(&named(&built(PRELOADED)?, PRELOADED)?),
         _ => None,
     };
     let in_switches = preload.is_some();

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tributary_host_driver::collective::remote::TREES_SOCKET;
-use tributary_sim::card::serve;
+use tributary_sim::card::{SLOT_NS, serve};
 
 use crate::Verdict;
-use crate::cards::{Network, OfFabric, SLOT_NS, cards};
+use crate::cards::{Network, OfFabric, cards};
 use crate::sim::Engine;
 
 /// How often it is looked whether clients are gone.

@@ -20,9 +20,16 @@ const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/eight.toml
 struct Place(PathBuf);
 
 impl Place {
-    /// Nothing where no MPI is installed.
+    /// Nothing where Open MPI 4 is not installed.
     fn new(name: &str) -> Option<Self> {
         if !is_installed("mpicc") || !is_installed("mpiexec") {
+            return None;
+        }
+        let version = Command::new("mpiexec").arg("--version").output().unwrap();
+        let version = String::from_utf8_lossy(&version.stdout);
+        let version = version.lines().next().unwrap_or_default();
+        if !version.contains("(OpenRTE) 4.") {
+            eprintln!("skipped: mpiexec is not that of Open MPI 4: {version}");
             return None;
         }
         let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
@@ -211,6 +218,8 @@ fn cl_09_threads_reduce_in_communicators_of_their_own() {
         return;
     };
     let (calls, _, summary) = place.good(FABRIC, &["-n", "4"], "threads");
+    // A barrier and 50 sums of each of two threads, at each rank.
+    assert_eq!(calls, [4 * 101, 0]);
     all_in_switches(calls, &summary);
 }
 
@@ -248,9 +257,9 @@ fn cl_09_a_rank_that_stops_is_named_on_all_others_in_bounded_time_and_one_that_d
         named.count() > 0 && text.contains("does not answer"),
         "{text}"
     );
-    // 12 s until it is known, and some for a machine that does other things.
+    // 12 s until it is known, a minute at most until the group is there, and some for a machine that does other things.
     assert!(
-        begun.elapsed() < Duration::from_secs(60),
+        begun.elapsed() < Duration::from_secs(120),
         "{:?}",
         begun.elapsed()
     );

@@ -41,7 +41,7 @@ mod tree_server;
 mod trees;
 mod world;
 
-pub use cluster::Cluster;
+pub use cluster::{Cluster, SLOT_NS};
 pub use device::SimDevice;
 pub use exchange::{Exchange, ExchangeReport, exchange, exchange_over};
 pub use memory::HostStats;

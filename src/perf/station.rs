@@ -9,9 +9,9 @@ use tributary_host_driver::{
     Context, Device, DeviceError, EndpointConfig, Error as DriverError, Options, PostError,
     ProtectionDomain, ReliableEndpoint,
 };
-use tributary_sim::card::SimDevice;
+use tributary_sim::card::{SLOT_NS, SimDevice};
 
-use crate::cards::{Network, SLOT_NS, cards, line_gbps};
+use crate::cards::{Network, cards, line_gbps};
 use crate::sim::Engine;
 
 /// Steps in which simulated time goes on, ns: the least difference of two times.

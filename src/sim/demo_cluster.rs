@@ -170,8 +170,7 @@ impl Run {
             .with_context(|| format!("--cut: cables between two switches are {:?}", plan.cables))?;
         let seed = arguments.on.seed;
         let mut simulator = super::simulator(fabric.clone(), arguments.on.engine, seed, false)?;
-        let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
-        let mut control = Control::start(plan.network, nodes, &mut simulator)?;
+        let mut control = simulator.manager()?;
         let members: Vec<u32> = (0..fabric.endpoints.len() as u32).collect();
         let group = control.add_group(&members, 0, &mut simulator)?;
         Ok(Self {

@@ -35,6 +35,9 @@ pub enum Task {
         /// The program `tributary` that writes the Verilog; otherwise `cargo run --release`.
         #[arg(long, value_name = "PROGRAM")]
         generator: Option<PathBuf>,
+        /// A new folder in which it is built, instead of `target/board/BOARD`.
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
     },
     /// Load the bitstream into the board with openFPGALoader.
     Load {
@@ -51,7 +54,8 @@ pub fn run(task: &Task) -> Result<()> {
             board,
             seed,
             generator,
-        } => build(board, *seed, generator.as_deref()),
+            out,
+        } => build(board, *seed, generator.as_deref(), out.as_deref()),
         Task::Load { board } => load(board),
     }
 }
@@ -72,11 +76,15 @@ fn folder(name: &str) -> PathBuf {
     workspace::root().join("target/board").join(name)
 }
 
-fn build(name: &str, seed: u32, generator: Option<&Path>) -> Result<()> {
+fn build(name: &str, seed: u32, generator: Option<&Path>, out: Option<&Path>) -> Result<()> {
     let board = Board::read(name)?;
+    let dir = match out {
+        Some(out) if out.exists() => bail!("{} is there already", out.display()),
+        Some(out) => std::path::absolute(out)?,
+        None => folder(name),
+    };
     tools::install(false)?;
     let start = Instant::now();
-    let dir = folder(name);
     if dir.exists() {
         fs::remove_dir_all(&dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }

@@ -1,4 +1,4 @@
-//! Developer commands of Tributary: `cargo xtask tools | test | check | conformance | mutate | same | judge`.
+//! Developer commands of Tributary: `cargo xtask tools | test | check | conformance | mutate | same | board | judge`.
 
 mod board;
 mod check;

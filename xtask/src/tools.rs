@@ -32,7 +32,7 @@ const LAYOUT: u32 = 1;
 /// Installs the tools unless they are there already. Quick and offline in the latter case.
 pub fn install(force: bool) -> Result<()> {
     let dir = workspace::tools_dir();
-    if !force && is_current(&dir) && cocotb::is_current(&dir) {
+    if !force && is_current(&dir) && cocotb::is_settled(&dir) {
         return Ok(());
     }
     fs::create_dir_all(&dir).with_context(|| {

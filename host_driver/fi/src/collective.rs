@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use elements::Elements;
 use tributary_host_driver::collective::remote::RemoteTrees;
 use tributary_host_driver::collective::{
     CollectiveError, Communicator, Data, Finished, Host, HostOptions, Options, Outcome,
@@ -25,7 +26,8 @@ const LOOK: Duration = Duration::from_millis(2);
 /// Communicators end with all their members, or after so long.
 const CLOSING: Duration = Duration::from_secs(10);
 /// Times of processes on a machine that may have too few processors for them: 150 ms until a lost frame is sent again, 12 s until a
-/// member that says nothing has failed.
+/// member that says nothing has failed. An attempt is shorter than the engines of such fabrics wait (205 ms for each level): they
+/// wait for late ranks, which are rare; a lost frame should not take so long. What it costs is another attempt beside the first.
 const OPTIONS: Options = Options {
     lanes: 4,
     attempt: Duration::from_millis(150),
@@ -52,12 +54,16 @@ pub struct Totals {
 /// A group of processes, as this one sees it.
 pub struct Member {
     state: Mutex<State>,
+    /// The card is this process's as long as this is there, and queue pairs of a group that the program forgot are on it.
+    _card: Arc<dyn Send + Sync>,
 }
 
 struct State {
     communicator: Communicator,
     /// The operation that is under way.
     ticket: Option<Ticket>,
+    /// Its elements, if it is a reduction.
+    elements: Option<Elements>,
     ended: Option<Result<Outcome, CollectiveError>>,
     /// It is being closed since then.
     closing: Option<Instant>,
@@ -90,32 +96,38 @@ impl Member {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins an operation.
+    /// Begins an operation; of a reduction, its elements.
     ///
     /// # Errors
     /// The group has failed, or the operation makes no sense.
     pub fn start(
         &self,
+        elements: Option<Elements>,
         post: impl FnOnce(&mut Communicator) -> Result<Ticket, CollectiveError>,
     ) -> Result<(), CollectiveError> {
         let mut state = self.lock();
         state.ended = None;
+        state.elements = elements;
         state.ticket = Some(post(&mut state.communicator)?);
         Ok(())
     }
 
-    /// Works; the result of the operation, once.
+    /// Works; the bytes of the operation's result, once.
     ///
     /// # Errors
     /// The card or a member has failed.
-    pub fn test(&self) -> Result<Option<Data>, CollectiveError> {
+    pub fn test(&self) -> Result<Option<Vec<u8>>, CollectiveError> {
         let mut state = self.lock();
         state.work()?;
-        state
-            .ended
-            .take()
-            .map(|ended| ended.map(|o| o.data))
-            .transpose()
+        let Some(ended) = state.ended.take() else {
+            return Ok(None);
+        };
+        let data = ended?.data;
+        Ok(Some(match (state.elements, data) {
+            (_, Data::Bytes(bytes)) => bytes,
+            (Some(elements), data) => elements.restore(&data),
+            (None, _) => Vec::new(),
+        }))
     }
 
     /// How its operations are done, as far as it is known.
@@ -135,8 +147,7 @@ pub struct Collectives {
     trees: SharedTrees,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    /// The card is this process's as long as this is there.
-    _card: Arc<dyn Send + Sync>,
+    card: Arc<dyn Send + Sync>,
 }
 
 /// What the thread works on.
@@ -177,7 +188,7 @@ impl Collectives {
             trees: Arc::new(Mutex::new(trees)),
             shared,
             thread: Some(thread.map_err(|error| error.to_string())?),
-            _card: card,
+            card,
         })
     }
 
@@ -202,9 +213,11 @@ impl Collectives {
             state: Mutex::new(State {
                 communicator,
                 ticket: None,
+                elements: None,
                 ended: None,
                 closing: None,
             }),
+            _card: Arc::clone(&self.card),
         });
         self.shared.members().push(Arc::clone(&member));
         Ok(member)

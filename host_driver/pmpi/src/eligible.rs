@@ -79,8 +79,7 @@ pub fn reduction(mpi: &Mpi, count: c_int, datatype: Handle, op: Handle) -> Optio
 pub unsafe fn small(mpi: &Mpi, count: c_int, datatype: Handle) -> Option<usize> {
     let open = mpi.open.as_ref()?;
     let known = !datatype.is_null() && datatype as usize != open.datatype_null;
-    // Packed bytes may be received as what they were: the library knows how.
-    if count < 1 || !known || datatype as usize == open.packed {
+    if count < 1 || !known {
         return None;
     }
     let mut size = 0;

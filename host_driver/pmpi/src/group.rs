@@ -2,7 +2,7 @@
 //! agree: either all have it, or none.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,10 @@ use crate::provider::{Provider, Request};
 const VERSION: u64 = 1;
 /// Words of it: version, address, name of the group if this rank is the first, whether sums are reproducible.
 const WORDS: usize = 4;
-/// Longest wait for what the first rank has found.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for what the first rank has found: processes share processors.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The program ends MPI: no more groups.
+static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// A communicator as the program frees it: nothing there means that the library does everything.
 pub struct Group {
@@ -89,14 +91,16 @@ unsafe extern "C" fn delete(_: Handle, _: c_int, value: *mut c_void, _: *mut c_v
     SUCCESS
 }
 
-fn keyval(mpi: &Mpi) -> Option<c_int> {
-    static KEYVAL: OnceLock<Option<c_int>> = OnceLock::new();
+fn keyval(mpi: &Mpi) -> Result<c_int, c_int> {
+    static KEYVAL: OnceLock<Result<c_int, c_int>> = OnceLock::new();
     *KEYVAL.get_or_init(|| {
         let mut key = 0;
         let extra = std::ptr::null_mut();
         // SAFETY: functions of these types.
-        let code = unsafe { (mpi.comm_create_keyval)(copy, delete, &raw mut key, extra) };
-        (code == SUCCESS).then_some(key)
+        match unsafe { (mpi.comm_create_keyval)(copy, delete, &raw mut key, extra) } {
+            SUCCESS => Ok(key),
+            code => Err(code),
+        }
     })
 }
 
@@ -121,30 +125,68 @@ pub unsafe fn place(mpi: &Mpi, comm: Handle) -> Option<(c_int, c_int)> {
 
 /// The group of a communicator. In the first call, all its ranks make one or agree that there is none.
 ///
+/// # Errors
+/// What MPI returns where it keeps nothing for a communicator, after it has told the error handler.
+///
 /// # Safety
 /// A communicator of the program, whose ranks all do this.
-pub unsafe fn of(mpi: &Mpi, comm: Handle) -> Option<&'static Group> {
+pub unsafe fn of(mpi: &Mpi, comm: Handle) -> Result<Option<&'static Group>, c_int> {
     // SAFETY: as the caller says.
-    let (rank, size) = unsafe { place(mpi, comm) }?;
+    let Some((rank, size)) = (unsafe { place(mpi, comm) }) else {
+        return Ok(None);
+    };
+    // SAFETY: as the caller says.
+    let (group, is_new) = unsafe { attached(mpi, comm) }?;
+    if is_new {
+        // SAFETY: as the caller says.
+        let made = unsafe { make(mpi, comm, rank, size) };
+        // SAFETY: it is there until the program frees the communicator, and nobody else has looked at it yet.
+        unsafe { group.write(made) };
+    }
+    if CLOSED.load(Ordering::Acquire) {
+        return Ok(None);
+    }
+    // SAFETY: as above.
+    Ok(unsafe { &*group }.as_ref())
+}
+
+/// What is attached to a communicator, and whether it is new.
+///
+/// # Safety
+/// A communicator of the program.
+unsafe fn attached(mpi: &Mpi, comm: Handle) -> Result<(*mut Option<Group>, bool), c_int> {
     let key = keyval(mpi)?;
     let mut value: *mut c_void = std::ptr::null_mut();
     let mut there = 0;
     // SAFETY: MPI writes a pointer and whether it is there.
     let code = unsafe { (mpi.comm_get_attr)(comm, key, (&raw mut value).cast(), &raw mut there) };
     if code != SUCCESS {
-        return None;
+        return Err(code);
     }
-    if there == 0 {
-        // SAFETY: as the caller says.
-        let made = unsafe { make(mpi, comm, rank, size) };
-        value = Box::into_raw(Box::new(made)).cast();
-        // SAFETY: a key of ours; `delete` frees the box.
-        if unsafe { (mpi.comm_set_attr)(comm, key, value) } != SUCCESS {
-            return None;
-        }
+    if there != 0 {
+        return Ok((value.cast(), false));
     }
-    // SAFETY: what was attached above; it is there until the program frees the communicator.
-    unsafe { &*value.cast::<Option<Group>>() }.as_ref()
+    let place: *mut Option<Group> = Box::into_raw(Box::new(None));
+    // SAFETY: a key of ours; `delete` frees the box.
+    let code = unsafe { (mpi.comm_set_attr)(comm, key, place.cast()) };
+    if code != SUCCESS {
+        // SAFETY: nobody has it.
+        drop(unsafe { Box::from_raw(place) });
+        return Err(code);
+    }
+    Ok((place, true))
+}
+
+/// This rank's address among those of the switches; 0 if it has none, and a line that says why.
+fn own_address(provider: Option<&Provider>) -> u64 {
+    let Some(provider) = provider else {
+        complain("this process has no card: libfabric has not loaded the provider");
+        return 0;
+    };
+    provider.address().unwrap_or_else(|error| {
+        complain(&error);
+        0
+    })
 }
 
 /// # Safety
@@ -153,15 +195,10 @@ unsafe fn make(mpi: &Mpi, comm: Handle, rank: c_int, size: c_int) -> Option<Grou
     static NAMES: AtomicU64 = AtomicU64::new(0);
     let open = mpi.open.as_ref()?;
     let provider = Provider::get();
-    let address = provider.map_or(0, |provider| {
-        let mut address = 0;
-        // SAFETY: room for an address.
-        if unsafe { (provider.open)(&raw mut address) } < 0 {
-            complain(&provider.error());
-            return 0;
-        }
-        address
-    });
+    let address = match CLOSED.load(Ordering::Acquire) {
+        true => 0,
+        false => own_address(provider),
+    };
     // Another one for each group that begins here, and for each process that begins some.
     let name = address.rotate_left(16) ^ NAMES.fetch_add(1, Ordering::Relaxed);
     let own: [u64; WORDS] = [VERSION, address, name, reproducible().into()];
@@ -178,14 +215,21 @@ unsafe fn make(mpi: &Mpi, comm: Handle, rank: c_int, size: c_int) -> Option<Grou
             comm,
         )
     };
-    let alike = |of: &[u64; WORDS]| of[0] == VERSION && of[1] != 0 && of[3] == own[3];
+    if code != SUCCESS {
+        return None;
+    }
+    let first = all[0];
+    if rank == 0 && all.iter().any(|of| of[0] != VERSION || of[3] != first[3]) {
+        complain("ranks differ in the version of this library or in TRIBUTARY_REPRODUCIBLE");
+    }
+    let alike = |of: &[u64; WORDS]| of[0] == VERSION && of[1] != 0 && of[3] == first[3];
     // The same words at all ranks, so the same answer.
-    if code != SUCCESS || !all.iter().all(alike) {
+    if !all.iter().all(alike) {
         return None;
     }
     let provider = provider?;
     let members: Vec<u64> = all.iter().map(|of| of[1]).collect();
-    let group = create(mpi, provider, all[0][2], &members);
+    let group = create(mpi, provider, first[2], &members);
     let good = c_int::from(group.is_ok());
     let mut all_good = 0;
     // SAFETY: a number of each rank.
@@ -202,14 +246,15 @@ unsafe fn make(mpi: &Mpi, comm: Handle, rank: c_int, size: c_int) -> Option<Grou
     match group {
         Ok(group) if code == SUCCESS && all_good == 1 => Some(group),
         Ok(group) => {
+            if rank == 0 {
+                complain("another rank of a communicator has no group in the switches");
+            }
             // SAFETY: a group that nobody has used.
             unsafe { (provider.free)(group.member) };
             None
         }
         Err(error) => {
-            if rank == 0 {
-                complain(&error);
-            }
+            complain(&error);
             None
         }
     }
@@ -247,6 +292,11 @@ fn create(
         unsafe { (provider.free)(member) };
         return Err(why);
     }
+}
+
+/// From here on no communicator gets a group.
+pub fn close() {
+    CLOSED.store(true, Ordering::Release);
 }
 
 /// Ends all groups; what they have done, if there is a provider.

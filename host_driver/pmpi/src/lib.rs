@@ -39,7 +39,10 @@ unsafe fn in_switches(
     (out, room): (*mut c_void, usize),
 ) -> Option<c_int> {
     // SAFETY: as the caller says.
-    let group = unsafe { group::of(mpi, comm) }?;
+    let group = match unsafe { group::of(mpi, comm) } {
+        Ok(group) => group?,
+        Err(code) => return Some(code),
+    };
     // SAFETY: as the caller says; one operation at a time in a communicator, as MPI demands.
     match unsafe { group.run(mpi, request, out, room) } {
         Ok(()) => Some(SUCCESS),
@@ -157,8 +160,11 @@ pub unsafe extern "C" fn MPI_Bcast(
             let (rank, _) = place.filter(|(_, size)| (0..*size).contains(&root))?;
             // Types may differ among ranks, as long as the bytes are the same: they travel packed.
             let mut packed = vec![0u8; bytes];
-            if rank == root {
-                mpi.pack(buffer, count, datatype, &mut packed, comm)?;
+            // The others wait in the switches: the library alone could do nothing here.
+            if rank == root
+                && let Err(code) = mpi.pack(buffer, count, datatype, &mut packed, comm)
+            {
+                return Some(code);
             }
             let request = Request::broadcast(&packed, root as u32);
             let room = (packed.as_mut_ptr().cast(), bytes);
@@ -183,6 +189,8 @@ pub unsafe extern "C" fn MPI_Bcast(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
     let mpi = Mpi::get();
+    // What ends with MPI itself may reduce once more: the library does that.
+    group::close();
     if let Some(totals) = group::end() {
         figures(totals);
     }

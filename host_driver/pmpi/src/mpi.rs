@@ -18,7 +18,7 @@ const SIGNED: u8 = 1;
 const UNSIGNED: u8 = 2;
 
 /// Symbols of types: class and bytes.
-const TYPES: [(&CStr, u8, u8); 28] = [
+const TYPES: [(&CStr, u8, u8); 26] = [
     (c"ompi_mpi_float", REAL, 4),
     (c"ompi_mpi_double", REAL, 8),
     (c"ompi_mpi_signed_char", SIGNED, 1),
@@ -45,8 +45,6 @@ const TYPES: [(&CStr, u8, u8); 28] = [
     (c"ompi_mpi_byte", BYTES, 1),
     (c"ompi_mpi_c_bool", TRUTH, 1),
     (c"ompi_mpi_cxx_bool", TRUTH, 1),
-    (c"ompi_mpi_integer", SIGNED, 4),
-    (c"ompi_mpi_dblprec", REAL, 8),
 ];
 /// Not of the provider: bytes have bitwise operations alone, truth values logical ones.
 pub const BYTES: u8 = 3;
@@ -130,7 +128,6 @@ pub struct OpenMpi {
     pub uint64: Handle,
     pub int32: Handle,
     pub min: Handle,
-    pub packed: usize,
     /// Lets the library work while a process waits for the switches.
     pub progress: Option<unsafe extern "C" fn()>,
 }
@@ -212,7 +209,7 @@ impl Mpi {
         })
     }
 
-    /// Packs elements into as many bytes; nothing if they are more or fewer.
+    /// Packs elements into as many bytes; what MPI returns if it does not.
     ///
     /// # Safety
     /// As PMPI_Pack.
@@ -223,12 +220,16 @@ impl Mpi {
         datatype: Handle,
         to: &mut [u8],
         comm: Handle,
-    ) -> Option<()> {
+    ) -> Result<(), c_int> {
         let (room, mut end) = (to.len() as c_int, 0);
         let to = to.as_mut_ptr().cast();
         // SAFETY: as the caller says.
         let code = unsafe { (self.packs)(from, count, datatype, to, room, &raw mut end, comm) };
-        (code == SUCCESS && end == room).then_some(())
+        match code {
+            SUCCESS if end == room => Ok(()),
+            SUCCESS => Err(ERR_OTHER),
+            code => Err(code),
+        }
     }
 
     /// The reverse.
@@ -269,7 +270,6 @@ impl OpenMpi {
             uint64: at(c"ompi_mpi_uint64_t")?,
             int32: at(c"ompi_mpi_int32_t")?,
             min: at(c"ompi_mpi_op_min")?,
-            packed: at(c"ompi_mpi_packed")? as usize,
             progress,
         })
     }

@@ -6,6 +6,9 @@ use std::sync::OnceLock;
 
 use crate::mpi::{text, typed};
 
+/// As `VERSION` in `host_driver/fi/src/collective/boundary.rs`, which another layout of [`Request`] changes.
+const VERSION: u32 = 1;
+
 /// As in `host_driver/fi/src/collective/boundary.rs`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +51,7 @@ impl Request {
 /// Its functions.
 pub struct Provider {
     error: unsafe extern "C" fn() -> *const c_char,
-    pub open: unsafe extern "C" fn(*mut u64) -> c_int,
+    open: unsafe extern "C" fn(u32, *mut u64) -> c_int,
     pub create: unsafe extern "C" fn(u64, *const u64, usize, *mut *mut c_void) -> c_int,
     pub path: unsafe extern "C" fn(*const c_void) -> c_int,
     pub start: unsafe extern "C" fn(*const c_void, *const Request) -> c_int,
@@ -65,14 +68,17 @@ impl Provider {
     }
 
     fn find() -> Option<Self> {
-        let mut path = std::env::var_os("FI_PROVIDER_PATH")?.into_vec();
-        path.extend_from_slice(b"/libtributary-fi.so");
-        let path = CString::new(path).ok()?;
-        // SAFETY: finds a library that is loaded already, or nothing.
-        let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-        if library.is_null() {
-            return None;
-        }
+        // As libfabric reads it: several folders, and one may begin with `@`.
+        let folders = std::env::var_os("FI_PROVIDER_PATH")?.into_vec();
+        let mut folders = folders.split(|byte| *byte == b':');
+        let library = folders.find_map(|folder| {
+            let mut path = folder.strip_prefix(b"@").unwrap_or(folder).to_vec();
+            path.extend_from_slice(b"/libtributary-fi.so");
+            let path = CString::new(path).ok()?;
+            // SAFETY: finds a library that is loaded already, or nothing.
+            let found = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+            (!found.is_null()).then_some(found)
+        })?;
         macro_rules! function {
             ($name:literal) => {{
                 // SAFETY: a library that is loaded.
@@ -94,6 +100,16 @@ impl Provider {
             free: function!(c"tributary_coll_free"),
             end: function!(c"tributary_coll_end"),
         })
+    }
+
+    /// Address of this process among those of the switches.
+    pub fn address(&self) -> Result<u64, String> {
+        let mut address = 0;
+        // SAFETY: room for an address.
+        match unsafe { (self.open)(VERSION, &raw mut address) } {
+            0 => Ok(address),
+            _ => Err(self.error()),
+        }
     }
 
     /// Why the latest call of this thread failed.

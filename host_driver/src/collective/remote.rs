@@ -2,6 +2,7 @@
 //!
 //! The server begins with [`GREETING`]. `docs/collectives.md` has the lines.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -134,7 +135,12 @@ impl FromStr for Answer {
 /// The stream, or a line that is too long.
 pub fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     loop {
-        let bytes = from.fill_buf()?;
+        let bytes = match from.fill_buf() {
+            Ok(bytes) => bytes,
+            // A signal of the program; with a timeout the kernel does not go on by itself.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
         if bytes.is_empty() {
             return Ok(false);
         }
@@ -181,6 +187,8 @@ pub struct RemoteTrees {
     stream: BufReader<UnixStream>,
     /// Answers no longer fit to questions.
     broken: Option<String>,
+    /// What each group had last.
+    grants: BTreeMap<u64, Grant>,
 }
 
 impl RemoteTrees {
@@ -203,6 +211,7 @@ impl RemoteTrees {
             Ok((stream, says)) if says == GREETING => Ok(Self {
                 stream,
                 broken: None,
+                grants: BTreeMap::new(),
             }),
             Ok((_, says)) => Err(RemoteError::Version { path, says }),
             Err(error) => Err(RemoteError::Socket { path, error }),
@@ -235,7 +244,10 @@ impl RemoteTrees {
 impl Trees for RemoteTrees {
     fn plant(&mut self, nodes: &[u16]) -> Result<Grant, String> {
         match self.ask(&Request::Plant(nodes.to_vec()))? {
-            Answer::Tree(grant) => Ok(grant),
+            Answer::Tree(grant) => {
+                self.grants.insert(grant.group, grant);
+                Ok(grant)
+            }
             Answer::No(reason) => Err(reason),
             Answer::Done => Err("the manager answers another question".to_owned()),
         }
@@ -243,12 +255,18 @@ impl Trees for RemoteTrees {
 
     fn current(&mut self, group: u64) -> Option<Grant> {
         match self.ask(&Request::Current(group)) {
-            Ok(Answer::Tree(grant)) => Some(grant),
-            _ => None,
+            Ok(Answer::Tree(grant)) => {
+                self.grants.insert(group, grant);
+                Some(grant)
+            }
+            Ok(_) => None,
+            // A tree stays when the manager is gone: that nobody answers does not say that there is none.
+            Err(_) => self.grants.get(&group).copied(),
         }
     }
 
     fn uproot(&mut self, group: u64) {
+        self.grants.remove(&group);
         // The server does it at the end of the connection at the latest.
         let _ = self.ask(&Request::Uproot(group));
     }

@@ -86,6 +86,7 @@ impl Machine {
 
 /// A reduction id.
 struct Lane {
+    /// Nothing until it is used: a root that begins takes a descriptor of each engine on the way, of which there are few.
     machine: Option<Machine>,
     /// The value of the operation that is under way.
     chunk: Option<usize>,
@@ -168,15 +169,20 @@ impl Switch {
             lanes: (0..lanes).map(lane).collect(),
             unsent: VecDeque::new(),
         };
-        for lane in 0..usize::from(lanes) {
-            switch.make(lane, domain.context().device().now_ns());
-        }
+        // The first is for nearly every operation, and armed long before it.
+        switch.machine(0, domain.context().device().now_ns());
         Ok(switch)
     }
 
-    fn make(&mut self, lane: usize, now: u64) {
+    fn machine(&mut self, lane: usize, now: u64) -> &mut Machine {
+        let made = self.lanes[lane].machine.take();
+        let machine = made.unwrap_or_else(|| self.make(lane, now));
+        self.lanes[lane].machine.insert(machine)
+    }
+
+    fn make(&self, lane: usize, now: u64) -> Machine {
         let group = Arc::clone(&self.groups[lane]);
-        let machine = if self.rank == 0 {
+        if self.rank == 0 {
             let config = RootConfig {
                 attempt_timeout: ns(self.times.attempt),
                 attempts: 3,
@@ -194,8 +200,7 @@ impl Switch {
             };
             let me = group.leaves[self.rank - 1];
             Machine::Leaf(Box::new(Leaf::new(group, me, config)))
-        };
-        self.lanes[lane].machine = Some(machine);
+        }
     }
 
     /// Values that may be under way at once.
@@ -209,12 +214,9 @@ impl Switch {
         if self.lanes[lane].chunk.is_some() {
             return false;
         }
-        let lane = &mut self.lanes[lane];
-        let started = lane
-            .machine
-            .as_mut()
-            .is_some_and(|m| m.start(op, value, now));
+        let started = self.machine(lane, now).start(op, value, now);
         if started {
+            let lane = &mut self.lanes[lane];
             lane.chunk = Some(chunk);
             lane.begun = now;
             lane.again = false;
@@ -226,17 +228,16 @@ impl Switch {
     pub fn poll(&mut self, now: u64) -> Result<Vec<News>, Error> {
         let mut news = Vec::new();
         while let Some((reduction, frame)) = self.pair.poll()? {
-            let Some(lane) = self.lanes.get_mut(usize::from(reduction)) else {
+            let at = usize::from(reduction);
+            if at >= self.lanes.len() {
                 continue;
-            };
-            let Some(machine) = &mut lane.machine else {
-                continue;
-            };
+            }
+            let machine = self.machine(at, now);
             let taken = machine.receive(&frame.to_bytes(DEFAULT_ETHERTYPE), now);
             if taken && Kind::of(&frame) == Some(Kind::Reduce) {
-                lane.frames += 1;
+                self.lanes[at].frames += 1;
             }
-            self.outputs(usize::from(reduction), now, &mut news);
+            self.outputs(at, now, &mut news);
         }
         for lane in 0..self.lanes.len() {
             self.outputs(lane, now, &mut news);

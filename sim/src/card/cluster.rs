@@ -33,8 +33,8 @@ use super::world::{Place, World};
 use super::{CLOCK_NS, Node, SimDevice};
 use crate::fabric::{Fabric, Simulator};
 
-/// Step of time of a cluster with a manager: 13 clocks.
-const MANAGED_SLOT_NS: u64 = 13 * CLOCK_NS;
+/// Usual step of time of cards that are joined: 13 clocks.
+pub const SLOT_NS: u64 = 13 * CLOCK_NS;
 
 /// Cards of a fabric.
 #[derive(Clone)]
@@ -117,11 +117,9 @@ impl Cluster {
     /// # Errors
     /// A fabric that cannot be, or that the manager cannot program.
     pub fn managed(fabric: Fabric, seed: u64) -> Result<(Self, Arc<Mutex<Control>>)> {
-        let plan = fabric.plan()?;
-        let nodes = fabric.endpoints.iter().map(|e| e.node).collect();
         let mut simulator = Simulator::new(fabric, seed)?;
-        let control = Control::start(plan.network, nodes, &mut simulator)?;
-        let cluster = Self::of_models(simulator, ModelConfig::default(), MANAGED_SLOT_NS)?;
+        let control = simulator.manager()?;
+        let cluster = Self::of_models(simulator, ModelConfig::default(), SLOT_NS)?;
         Ok((cluster, Arc::new(Mutex::new(control))))
     }
 

@@ -19,6 +19,8 @@ const CLIENTS: usize = 1_024;
 const GROUPS: usize = 1_024;
 /// A client that says nothing is looked at this often: the server may end.
 const LOOK: Duration = Duration::from_millis(100);
+/// New clients are looked for this often.
+const ACCEPT: Duration = Duration::from_millis(5);
 
 /// Answers until this is dropped. Groups of a client that is gone are taken back.
 pub struct TreeServer {
@@ -32,10 +34,13 @@ pub struct TreeServer {
 /// # Errors
 /// A path that exists, or no thread.
 pub fn serve_trees(trees: SharedTrees, path: &Path) -> Result<TreeServer, ServeError> {
-    let listener = UnixListener::bind(path).map_err(|error| ServeError::Trees {
+    let trees_error = |error| ServeError::Trees {
         path: path.into(),
         error,
-    })?;
+    };
+    let listener = UnixListener::bind(path).map_err(trees_error)?;
+    // Nothing has to reach the socket for this to end: its file may be gone or another's by then.
+    listener.set_nonblocking(true).map_err(trees_error)?;
     let stop = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name("trees".to_owned());
@@ -50,26 +55,25 @@ pub fn serve_trees(trees: SharedTrees, path: &Path) -> Result<TreeServer, ServeE
 impl Drop for TreeServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Wakes who waits for a client.
-        drop(UnixStream::connect(&self.path));
-        let _ = std::fs::remove_file(&self.path);
         if let Some(thread) = self.listens.take() {
             // A thread that failed has said so.
             let _ = thread.join();
         }
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 
 fn listen(listener: &UnixListener, trees: &SharedTrees, stop: &Arc<AtomicBool>) {
     let clients = Arc::new(AtomicUsize::new(0));
-    for stream in listener.incoming() {
-        if stop.load(Ordering::Acquire) {
-            return;
-        }
-        let Ok(mut stream) = stream else {
-            // No descriptor is free; some client will end.
-            std::thread::sleep(LOOK);
-            continue;
+    while !stop.load(Ordering::Acquire) {
+        let mut stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Nobody, or no descriptor is free and some client will end.
+                let nobody = error.kind() == ErrorKind::WouldBlock;
+                std::thread::sleep(if nobody { ACCEPT } else { LOOK });
+                continue;
+            }
         };
         if clients.load(Ordering::Acquire) >= CLIENTS {
             let _ = writeln!(stream, "no {CLIENTS} clients have trees already");

@@ -20,7 +20,7 @@
 
 use anyhow::{bail, ensure};
 use thiserror::Error;
-use tributary_fabric::control::Registers;
+use tributary_fabric::control::{Control, Registers};
 use tributary_fabric::export::Routed;
 use tributary_fabric::network::{Jack, Network};
 use tributary_fabric::{NetworkBuilder, TableError, table};
@@ -170,6 +170,18 @@ impl Fabric {
         }
         let network = builder.build()?;
         Ok(Plan { network, cables })
+    }
+}
+
+impl Simulator {
+    /// A manager that has programmed the switches: its endnodes are the endpoints.
+    ///
+    /// # Errors
+    /// A fabric that [`Fabric::plan`] refuses, or that the manager cannot program.
+    pub fn manager(&mut self) -> anyhow::Result<Control> {
+        let network = self.fabric().plan()?.network;
+        let nodes = self.fabric().endpoints.iter().map(|e| e.node).collect();
+        Ok(Control::start(network, nodes, self)?)
     }
 }
 

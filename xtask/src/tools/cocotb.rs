@@ -12,23 +12,30 @@ use crate::process::run_quietly;
 /// Names and exact versions of every Python package that is installed.
 const REQUIREMENTS: &str = include_str!("../../cocotb.txt");
 
-/// Fails where cocotb cannot be loaded into a simulator: it needs Python as a shared library.
+/// Fails where cocotb cannot be loaded into a simulator: it needs Python as a shared library, and Verilator needs make.
 const PROBE: &str = "\
-import sys, cocotbext.axi, cocotbext.eth, cocotb_tools.runner, find_libpython
+import shutil, sys, cocotbext.axi, cocotbext.eth, cocotb_tools.runner, find_libpython
+if not shutil.which('make'): sys.exit('there is no make')
 if not find_libpython.find_libpython(): sys.exit('this Python has no shared library')";
 
-/// Whether it is there at these versions.
-pub fn is_current(tools: &Path) -> bool {
-    fs::read_to_string(tools.join("cocotb/stamp")).is_ok_and(|stamp| stamp == REQUIREMENTS)
+/// Whether it is there at these versions, or is known not to be had: that takes long to find out.
+pub fn is_settled(tools: &Path) -> bool {
+    ["cocotb/stamp", "cocotb/failed"]
+        .iter()
+        .any(|stamp| fs::read_to_string(tools.join(stamp)).is_ok_and(|stamp| stamp == REQUIREMENTS))
 }
 
 /// Installs it into `tools` unless it is there. Says why where it cannot be had: the tests that need it skip.
 pub fn install(tools: &Path, force: bool) {
-    if is_current(tools) && !force {
+    if is_settled(tools) && !force {
         return;
     }
-    if let Err(error) = install_anew(&tools.join("cocotb")) {
+    let dir = tools.join("cocotb");
+    if let Err(error) = install_anew(&dir) {
         eprintln!("tools: without cocotb, tests that need it will be skipped: {error:#}");
+        eprintln!("tools: `cargo xtask tools --force` tries again");
+        // Without this it is tried each time.
+        let _ = write(&dir.join("failed"), REQUIREMENTS);
     }
 }
 

@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tributary_host_driver::AddressHandle;
-use tributary_host_driver::collective::{Data, Path};
+use tributary_host_driver::collective::Path;
 
 use super::elements::{Elements, Op};
 use super::{Collectives, Member, Totals};
@@ -36,12 +36,11 @@ pub struct Request {
     pub reproducible: u8,
 }
 
+/// Layout of [`Request`] and meaning of the functions: both libraries must have the same.
+pub const VERSION: u32 = 1;
+
 /// A member, as C holds it.
-pub struct Handle {
-    member: Arc<Member>,
-    /// Elements of the operation that is under way.
-    elements: Mutex<Option<Elements>>,
-}
+pub type Handle = Arc<Member>;
 
 static PROCESS: Mutex<Option<Collectives>> = Mutex::new(None);
 
@@ -69,13 +68,18 @@ pub extern "C" fn tributary_coll_error() -> *const c_char {
     ERROR.with_borrow(|text| text.as_ptr())
 }
 
-/// Makes this process a host, if it is none yet, on the card of the provider.
+/// Makes this process a host, if it is none yet, on the card of the provider. `version` is [`VERSION`].
 ///
 /// # Safety
 /// There is room for an address.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tributary_coll_open(place: *mut u64) -> c_int {
+pub unsafe extern "C" fn tributary_coll_open(version: u32, place: *mut u64) -> c_int {
     call(|| {
+        if version != VERSION {
+            return fail(format!(
+                "the library before MPI has version {version}, the provider {VERSION}: they are of different builds"
+            ));
+        }
         let mut process = process();
         if process.is_none() {
             let (Some(card), Some(folder)) = (of_process(), folder()) else {
@@ -118,10 +122,8 @@ pub unsafe extern "C" fn tributary_coll_create(
         };
         match made.create(name, &members) {
             Ok(member) => {
-                let elements = Mutex::new(None);
-                let made = Box::new(Handle { member, elements });
                 // SAFETY: as the caller says.
-                unsafe { group.write(Box::into_raw(made)) };
+                unsafe { group.write(Box::into_raw(Box::new(member))) };
                 0
             }
             Err(error) => fail(error),
@@ -137,7 +139,7 @@ pub unsafe extern "C" fn tributary_coll_create(
 pub unsafe extern "C" fn tributary_coll_path(group: *const Handle) -> c_int {
     call(|| {
         // SAFETY: as the caller says.
-        match unsafe { &*group }.member.path() {
+        match unsafe { &*group }.path() {
             Ok(Path::Unknown) => 0,
             Ok(Path::Alone) => 1,
             Ok(Path::Software) => 2,
@@ -167,17 +169,12 @@ pub unsafe extern "C" fn tributary_coll_start(
             // SAFETY: as the caller says.
             unsafe { slice::from_raw_parts(request.data.cast::<u8>(), length) }
         };
-        let mut kept = group
-            .elements
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *kept = None;
         let root = request.root as usize;
         let started = match request.what {
-            0 => group.member.start(|all| all.post_barrier()),
+            0 => group.start(None, |all| all.post_barrier()),
             1 => {
                 let bytes = bytes.to_vec();
-                group.member.start(|all| all.post_broadcast(root, bytes))
+                group.start(None, |all| all.post_broadcast(root, bytes))
             }
             2 | 3 => {
                 let op = Op::ALL.get(usize::from(request.op));
@@ -187,8 +184,7 @@ pub unsafe extern "C" fn tributary_coll_start(
                 let Some((operation, data)) = prepared else {
                     return fail("an operation that is not for such elements");
                 };
-                *kept = elements;
-                group.member.start(|all| match request.what {
+                group.start(elements, |all| match request.what {
                     2 => all.post_all_reduce(operation, &data),
                     _ => all.post_reduce(root, operation, &data),
                 })
@@ -215,19 +211,10 @@ pub unsafe extern "C" fn tributary_coll_test(
     call(|| {
         // SAFETY: as the caller says.
         let group = unsafe { &*group };
-        let data = match group.member.test() {
-            Ok(Some(data)) => data,
+        let bytes = match group.test() {
+            Ok(Some(bytes)) => bytes,
             Ok(None) => return 0,
             Err(error) => return fail(error),
-        };
-        let kept = group
-            .elements
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let bytes = match (*kept, data) {
-            (_, Data::Bytes(bytes)) => bytes,
-            (Some(elements), data) => elements.restore(&data),
-            (None, _) => Vec::new(),
         };
         if bytes.len() > room {
             return fail(format!("{} bytes have come, room for {room}", bytes.len()));
@@ -253,7 +240,7 @@ pub unsafe extern "C" fn tributary_coll_free(group: *mut Handle) {
         // SAFETY: as the caller says.
         let group = unsafe { Box::from_raw(group) };
         if let Some(made) = &*process() {
-            made.close(&group.member);
+            made.close(&group);
         }
         0
     });
