@@ -9,6 +9,8 @@ use tributary_fabric::read;
 use tributary_fabric::topology::Topology;
 use tributary_protocol::card::descriptor;
 use tributary_protocol::roce::{self, Bth};
+use tributary_protocol::tlp_link::Content;
+use tributary_protocol::tlp_link::wire::{Frame, Kind};
 use tributary_protocol::xud::control::{Control, Fragment};
 use tributary_protocol::xud::onesided::{Answer, Request, is_answer};
 use tributary_protocol::{red, rw, xud};
@@ -173,5 +175,19 @@ fn a_fabric_file_is_read_or_refused() {
 fn a_recorded_trace_is_read_or_refused() {
     check!().for_each(|input: &[u8]| {
         let _ = tributary_sim::rw::trace::Trace::read(input);
+    });
+}
+
+#[test]
+fn a_unit_of_the_host_link_is_taken_apart_or_refused() {
+    check!().for_each(|input: &[u8]| {
+        let _ = Frame::parse(input);
+        for kind in [Kind::Tlp, Kind::Settings] {
+            if let Ok(content) = Content::parse(&(kind, input.to_vec())) {
+                let unit = content.emit().unwrap();
+                assert_eq!((unit.0, unit.1.len()), (kind, input.len()));
+                assert_eq!(Content::parse(&unit), Ok(content));
+            }
+        }
     });
 }

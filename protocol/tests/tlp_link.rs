@@ -82,7 +82,7 @@ fn unit(session: (u32, u32), number: u64, words: usize) -> Unit {
     let kind = if number % 7 == 3 {
         Kind::Settings
     } else {
-        Kind::Tlps
+        Kind::Tlp
     };
     (kind, bytes)
 }
@@ -290,7 +290,7 @@ fn frames_survive_the_wire_and_bytes_that_are_none_are_refused() {
     for _ in 0..2_000 {
         let words = rng.random_range(0..=MAX_WORDS) * usize::from(rng.random::<bool>());
         let kind = if rng.random() {
-            Kind::Tlps
+            Kind::Tlp
         } else {
             Kind::Settings
         };
@@ -328,15 +328,12 @@ fn units_of_other_sizes_or_without_a_session_are_refused() {
         timeout: 10,
     };
     let mut link = Link::new(config, 7);
-    assert_eq!(link.offer((Kind::Tlps, vec![0; 8])), Err(Refused::Closed));
-    assert_eq!(link.offer((Kind::Tlps, vec![])), Err(Refused::Size(0)));
-    assert_eq!(
-        link.offer((Kind::Tlps, vec![0; 12])),
-        Err(Refused::Size(12))
-    );
+    assert_eq!(link.offer((Kind::Tlp, vec![0; 8])), Err(Refused::Closed));
+    assert_eq!(link.offer((Kind::Tlp, vec![])), Err(Refused::Size(0)));
+    assert_eq!(link.offer((Kind::Tlp, vec![0; 12])), Err(Refused::Size(12)));
     let long = 8 * (MAX_WORDS + 1);
     assert_eq!(
-        link.offer((Kind::Tlps, vec![0; long])),
+        link.offer((Kind::Tlp, vec![0; long])),
         Err(Refused::Size(long))
     );
 }
@@ -359,7 +356,7 @@ fn a_unit_beyond_the_limit_is_counted_and_dropped() {
         busy: false,
         from: 9,
         to: 7,
-        unit: Some((Kind::Tlps, vec![1; 480])),
+        unit: Some((Kind::Tlp, vec![1; 480])),
     };
     link.receive(&frame, 0);
     frame.seq = 1;

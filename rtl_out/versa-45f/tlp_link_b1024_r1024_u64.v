@@ -44,14 +44,14 @@ module tlp_link_b1024_r1024_u64 (
     input  wire        s_unit_valid,      // A word is offered.
     output wire        s_unit_ready,      // It is taken.
     input  wire [63:0] s_unit_data,       // The word; its first byte is in bits 7:0.
-    input  wire        s_unit_settings,   // With the first word: the unit is settings, not TLPs.
+    input  wire        s_unit_settings,   // With the first word: the unit is settings, not a TLP.
     input  wire [11:0] s_unit_words,      // With the first word: words of the unit.
 
     // m_unit: Units from the other end.
     output wire        m_unit_valid,      // A word is offered.
     input  wire        m_unit_ready,      // It is taken.
     output wire [63:0] m_unit_data,       // The word; its first byte is in bits 7:0.
-    output wire        m_unit_settings,   // The unit is settings, not TLPs.
+    output wire        m_unit_settings,   // The unit is settings, not a TLP.
     output wire        m_unit_last,       // It is the last word of its unit.
 
     output wire        session,           // There is a session.

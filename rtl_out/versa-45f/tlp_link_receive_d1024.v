@@ -50,7 +50,7 @@ module tlp_link_receive_d1024 (
     output wire        m_unit_valid,      // A word is offered.
     input  wire        m_unit_ready,      // It is taken.
     output wire [63:0] m_unit_data,       // The word; its first byte is in bits 7:0.
-    output wire        m_unit_settings,   // The unit is settings, not TLPs.
+    output wire        m_unit_settings,   // The unit is settings, not a TLP.
     output wire        m_unit_last,       // It is the last word of its unit.
 
     // m: stream out
@@ -96,7 +96,7 @@ module tlp_link_receive_d1024 (
     wire [15:0] header_limit;      // Words that may be sent in the session, all together, modulo 2^16.
     wire [15:0] header_ack;        // Number of the next unit that is expected: all before have arrived.
     wire [15:0] header_seq;        // Number of the unit in its session, modulo 2^16; without one, of the next.
-    wire [7:0]  header_kind;       // What the unit is: 0 there is none, 1 TLPs, 2 settings.
+    wire [7:0]  header_kind;       // What the unit is: 0 there is none, 1 a TLP, 2 settings.
     wire [7:0]  header_version;    // 1.
     wire [15:0] header_ethertype;  // 0x88B5.
     wire        came_settings;     // The unit is settings.

@@ -11,7 +11,7 @@ hdl_bus! {
         #[back] ready: Bit,
         /// The word; its first byte is in bits 7:0.
         data: Bits<64>,
-        /// With the first word: the unit is settings, not TLPs.
+        /// With the first word: the unit is settings, not a TLP.
         settings: Bit,
         /// With the first word: words of the unit.
         words: Bits<12>,
@@ -27,7 +27,7 @@ hdl_bus! {
         #[back] ready: Bit,
         /// The word; its first byte is in bits 7:0.
         data: Bits<64>,
-        /// The unit is settings, not TLPs.
+        /// The unit is settings, not a TLP.
         settings: Bit,
         /// It is the last word of its unit.
         last: Bit,

@@ -21,7 +21,7 @@ header! {
     LINK_SOURCE "source" [6 / 0 +: 48] "MAC address of this end.",
     LINK_TYPE "ethertype" [12 / 0 +: 16] "0x88B5.",
     LINK_VERSION "version" [14 / 0 +: 8] "1.",
-    LINK_KIND "kind" [15 / 0 +: 8] "What the unit is: 0 there is none, 1 TLPs, 2 settings.",
+    LINK_KIND "kind" [15 / 0 +: 8] "What the unit is: 0 there is none, 1 a TLP, 2 settings.",
     LINK_SEQ "seq" [16 / 0 +: 16] "Number of the unit in its session, modulo 2^16; without one, of the next.",
     LINK_ACK "ack" [18 / 0 +: 16] "Number of the next unit that is expected: all before have arrived.",
     LINK_LIMIT "limit" [20 / 0 +: 16] "Words that may be sent in the session, all together, modulo 2^16.",
@@ -35,9 +35,9 @@ header! {
 /// What a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// TLPs, each a header of 16 bytes and its data.
-    Tlps,
-    /// Settings of the configuration space.
+    /// One TLP.
+    Tlp,
+    /// Settings of the function.
     Settings,
 }
 
@@ -105,7 +105,7 @@ impl Frame {
         }
         let kind = match get(LINK_KIND) as u8 {
             0 => None,
-            1 => Some(Kind::Tlps),
+            1 => Some(Kind::Tlp),
             2 => Some(Kind::Settings),
             kind => return Err(WireError::Kind(kind)),
         };
@@ -138,7 +138,7 @@ impl Frame {
     pub fn emit(&self, destination: u64, source: u64) -> Vec<u8> {
         let (kind, unit) = match &self.unit {
             None => (0u8, &[][..]),
-            Some((Kind::Tlps, unit)) => (1, &unit[..]),
+            Some((Kind::Tlp, unit)) => (1, &unit[..]),
             Some((Kind::Settings, unit)) => (2, &unit[..]),
         };
         let mut bytes = vec![0; LINK_LEN];

@@ -366,7 +366,7 @@ impl Bench {
         if self.offered > 0 || !self.offers || !self.sending.is_empty() {
             return Ok(());
         }
-        let unit = self.offer.clone().unwrap_or((Kind::Tlps, vec![]));
+        let unit = self.offer.clone().unwrap_or((Kind::Tlp, vec![]));
         self.waits = match self.link.clone().offer(unit) {
             Ok(()) => self.waits + 1,
             Err(_) => 0,
@@ -388,7 +388,7 @@ impl Bench {
         if self.get("m_unit_last") == 1 {
             let kind = match self.get("m_unit_settings") {
                 1 => Kind::Settings,
-                _ => Kind::Tlps,
+                _ => Kind::Tlp,
             };
             let unit = (kind, std::mem::take(&mut self.out));
             let right = self.link.take();

@@ -73,7 +73,7 @@ fn units_of_wrong_sizes_are_counted_and_gone() {
         bench.offer = None;
         for clock in 0..2_000 {
             if bench.link.session().is_some() && clock == 500 {
-                bench.offer = Some((Kind::Tlps, vec![words as u8; 8 * words]));
+                bench.offer = Some((Kind::Tlp, vec![words as u8; 8 * words]));
             }
             bench.clock().unwrap();
             for frame in std::mem::take(&mut bench.left) {
@@ -100,7 +100,7 @@ fn frames_follow_each_other_closely() {
     let mut begin = 0;
     while arrived < 200 {
         if bench.link.session().is_some() && bench.offer.is_none() {
-            bench.offer = Some((Kind::Tlps, vec![7; 8 * 66]));
+            bench.offer = Some((Kind::Tlp, vec![7; 8 * 66]));
         }
         bench.clock().unwrap();
         for frame in std::mem::take(&mut bench.left) {

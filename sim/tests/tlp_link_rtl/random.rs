@@ -48,7 +48,7 @@ fn unit(from: u32, to: u32, number: u64, words: usize) -> Unit {
     let kind = if number % 7 == 3 {
         Kind::Settings
     } else {
-        Kind::Tlps
+        Kind::Tlp
     };
     (kind, bytes)
 }
@@ -287,7 +287,7 @@ pub fn strange(library: &Verilated, seed: u64) -> Result<u64, String> {
             let from = session.map_or(life, |session| session.1);
             let words = rng.random_range(0..30) * usize::from(rng.random::<bool>());
             let kind = if rng.random() {
-                Kind::Tlps
+                Kind::Tlp
             } else {
                 Kind::Settings
             };
