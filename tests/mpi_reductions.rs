@@ -13,6 +13,7 @@ use serde_json::Value;
 
 const TRIBUTARY: &str = env!("CARGO_BIN_EXE_tributary");
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reductions.c");
+const FORTRAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reductions.F90");
 /// 8 hosts on 3 switches.
 const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/eight.toml");
 
@@ -36,6 +37,22 @@ impl Place {
         std::fs::create_dir_all(&folder).unwrap();
         compiled(Path::new(SOURCE), &folder.join("reductions"));
         Some(Self(folder))
+    }
+
+    /// The same with a program in Fortran, nothing where none can be compiled.
+    fn fortran(name: &str, options: &[&str]) -> Option<Self> {
+        let place = Self::new(name)?;
+        let program = place.0.join("reductions");
+        compiled_fortran(Path::new(FORTRAN), &program, options).then_some(place)
+    }
+
+    /// A fabric whose cables lose frames.
+    fn lossy(&self) -> String {
+        let path = self.0.join("lossy.toml");
+        let text = std::fs::read_to_string(FABRIC).unwrap();
+        let text = text.replacen("[link]", "[link]\nloss = 0.01", 1);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
     }
 
     fn run(&self, fabric: &str, arguments: &[&str], what: &str) -> Output {
@@ -70,6 +87,26 @@ impl Drop for Place {
     }
 }
 
+/// Compiles an MPI program in Fortran; says so where that cannot be done.
+fn compiled_fortran(source: &Path, program: &Path, options: &[&str]) -> bool {
+    let folder = program.parent().unwrap();
+    let probe = folder.join("probe.f90");
+    std::fs::write(&probe, "program probe\n  use mpi\nend program\n").unwrap();
+    let compile = |source: &Path, program: &Path, options: &[&str]| {
+        let mut compiler = Command::new("mpifort");
+        let compiler = compiler.args(["-cpp", "-ffree-line-length-none", "-Wall", "-Werror"]);
+        compiler.args(options).arg("-J").arg(folder).arg(source);
+        compiler.arg("-o").arg(program).output()
+    };
+    if !compile(&probe, &folder.join("probe"), &[]).is_ok_and(|probed| probed.status.success()) {
+        println!("skipped: mpifort compiles no program");
+        return false;
+    }
+    let compiled = compile(source, program, options).unwrap();
+    assert!(compiled.status.success(), "{compiled:?}");
+    true
+}
+
 /// Every small call of every rank went through the switches, and no other.
 fn all_in_switches([small, others]: [u64; 2], summary: &Value) {
     let of = |name: &str| summary["reductions"][name].as_u64().unwrap();
@@ -100,17 +137,47 @@ fn cl_09_over_cables_that_lose_frames_the_same_calls_are_right() {
     let Some(place) = Place::new("reductions-loss") else {
         return;
     };
-    let lossy = place.0.join("lossy.toml");
-    let text = std::fs::read_to_string(FABRIC).unwrap();
-    let text = text.replacen("[link]", "[link]\nloss = 0.01", 1);
-    std::fs::write(&lossy, text).unwrap();
-    let (calls, _, summary) = place.good(lossy.to_str().unwrap(), &["-n", "4"], "some");
+    let (calls, _, summary) = place.good(&place.lossy(), &["-n", "4"], "some");
     all_in_switches(calls, &summary);
     // Lost frames of reductions are noticed, and the round begins again.
     assert!(
         summary["reductions"]["again"].as_u64() > Some(0),
         "{summary}"
     );
+}
+
+#[test]
+fn cl_09_programs_in_fortran_go_through_the_switches_by_old_and_new_names_of_the_functions() {
+    for (name, options) in [("mpi", &[][..]), ("mpi_f08", &["-DF08"])] {
+        let Some(place) = Place::fortran(&format!("reductions-{name}"), options) else {
+            return;
+        };
+        for (ranks, what) in [("2", "all"), ("4", "some")] {
+            let (calls, _, summary) = place.good(FABRIC, &["-n", ranks], what);
+            all_in_switches(calls, &summary);
+            assert!(calls[0] > 50 && calls[1] > 5, "{calls:?}");
+        }
+        let (calls, _, summary) = place.good(&place.lossy(), &["-n", "4"], "some");
+        all_in_switches(calls, &summary);
+    }
+}
+
+#[test]
+fn cl_09_ranks_in_c_and_in_fortran_reduce_together() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(place) = Place::fortran("reductions-mixed", &["-DF08"]) else {
+        return;
+    };
+    let program = place.0.join("reductions");
+    std::fs::rename(&program, place.0.join("1")).unwrap();
+    compiled(Path::new(SOURCE), &place.0.join("0"));
+    let which = "#!/bin/sh\nexec \"$(dirname \"$0\")/$((OMPI_COMM_WORLD_RANK % 2))\" \"$@\"\n";
+    std::fs::write(&program, which).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let (calls, _, summary) = place.good(FABRIC, &["-n", "4"], "mixed");
+    // The first barrier, and 20 turns.
+    assert_eq!(calls, [4 * 81, 4 * 20]);
+    all_in_switches(calls, &summary);
 }
 
 #[test]

@@ -324,6 +324,35 @@ static void threads(void)
     small += 100;
 }
 
+/* With ranks in Fortran: as `mixed` in reductions.F90, call by call. */
+static void mixed(void)
+{
+    for (int turn = 0; turn < 20; turn++) {
+        int own[5], sums[5], numbers[12] = {0}, many[65], totals[65], root = turn % ranks;
+        double one = rank + 0.5 * turn, most;
+        for (int i = 0; i < 5; i++)
+            own[i] = rank * 3 + turn + i;
+        MPI_Allreduce(own, sums, 5, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0; i < 5; i++)
+            EXPECT(sums[i] == ranks * (turn + i) + 3 * ranks * (ranks - 1) / 2, "sum of both languages");
+        MPI_Reduce(&one, &most, 1, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD);
+        EXPECT(rank != root || most == ranks - 1 + 0.5 * turn, "largest of both languages");
+        if (rank == root)
+            for (int i = 0; i < 12; i++)
+                numbers[i] = turn * (i + 1);
+        MPI_Bcast(numbers, 12, MPI_INT, root, MPI_COMM_WORLD);
+        for (int i = 0; i < 12; i++)
+            EXPECT(numbers[i] == turn * (i + 1), "broadcast to both languages");
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < 65; i++)
+            many[i] = turn;
+        MPI_Allreduce(many, totals, 65, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        EXPECT(totals[64] == turn * ranks, "long sum of both languages");
+        small += 4;
+        others++;
+    }
+}
+
 int main(int count, char **arguments)
 {
     const char *what = count > 1 ? arguments[1] : "all";
@@ -345,6 +374,8 @@ int main(int count, char **arguments)
         mixtures();
     } else if (!strcmp(what, "sum")) {
         print_sum();
+    } else if (!strcmp(what, "mixed")) {
+        mixed();
     } else if (!strcmp(what, "many")) {
         many();
     } else if (!strcmp(what, "threads") && level == MPI_THREAD_MULTIPLE) {

@@ -1,14 +1,16 @@
 //! Small reductions of unchanged MPI programs through the switches: `libtributary_pmpi.so`, which is loaded before the MPI library
 //! (LD_PRELOAD). `docs/mpi.md` is the contract.
 //!
-//! It has the names of five MPI functions. Each asks whether the switches can do what is called (`eligible`), on grounds that are
-//! the same at all ranks; if so, and if the communicator has a group in the switches (`group`), the provider does it
-//! (`provider`). Everything else goes to the MPI library, by the names that MPI has for that (PMPI_…). It knows the handles of
-//! Open MPI (`mpi`), and lets everything of other MPI libraries pass.
+//! It has the names of five MPI functions, those of C here and those of Fortran (`fortran`). Each asks whether the switches can do
+//! what is called (`calls`, `eligible`), on grounds that are the same at all ranks; if so, and if the communicator has a group in
+//! the switches (`group`), the provider does it (`provider`). Everything else goes to the MPI library, by the names that MPI has for
+//! that (PMPI_…). It knows the handles of Open MPI (`mpi`), and lets everything of other MPI libraries pass.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case)]
 
+mod calls;
 mod eligible;
+mod fortran;
 mod group;
 mod mpi;
 mod provider;
@@ -16,43 +18,13 @@ mod provider;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use eligible::{reduction, small};
-use mpi::{ERR_OTHER, Handle, IN_PLACE, Mpi, SUCCESS};
-use provider::Request;
+use mpi::{Handle, Mpi};
 
 /// Calls that the MPI library did.
 static BY_LIBRARY: AtomicU64 = AtomicU64::new(0);
 
 fn passed() {
     BY_LIBRARY.fetch_add(1, Ordering::Relaxed);
-}
-
-/// What MPI returns if it has been done in the switches; nothing if the library shall do it.
-///
-/// # Safety
-/// The communicator is the program's, the request's memory is there, and there is room for the result.
-unsafe fn in_switches(
-    mpi: &Mpi,
-    comm: Handle,
-    name: &str,
-    request: &Request,
-    (out, room): (*mut c_void, usize),
-) -> Option<c_int> {
-    // SAFETY: as the caller says.
-    let group = match unsafe { group::of(mpi, comm) } {
-        Ok(group) => group?,
-        Err(code) => return Some(code),
-    };
-    // SAFETY: as the caller says; one operation at a time in a communicator, as MPI demands.
-    match unsafe { group.run(mpi, request, out, room) } {
-        Ok(()) => Some(SUCCESS),
-        Err(error) => {
-            eprintln!("tributary: {name}: {error}");
-            // SAFETY: a communicator of the program.
-            unsafe { (mpi.comm_call_errhandler)(comm, ERR_OTHER) };
-            Some(ERR_OTHER)
-        }
-    }
 }
 
 /// MPI_Allreduce.
@@ -69,21 +41,13 @@ pub unsafe extern "C" fn MPI_Allreduce(
     comm: Handle,
 ) -> c_int {
     let mpi = Mpi::get();
-    if let Some(reduction) = reduction(mpi, count, datatype, op) {
-        let own = if send == IN_PLACE { receive } else { send };
-        if !own.is_null() && !receive.is_null() {
-            let request = reduction.request(2, own, 0);
-            let room = (receive, reduction.bytes());
-            // SAFETY: as MPI says.
-            let done = unsafe { in_switches(mpi, comm, "MPI_Allreduce", &request, room) };
-            if let Some(code) = done {
-                return code;
-            }
-        }
-    }
-    passed();
-    // SAFETY: what the program gave.
-    unsafe { (mpi.allreduce)(send, receive, count, datatype, op, comm) }
+    // SAFETY: as MPI says.
+    let done = unsafe { calls::allreduce(mpi, send, receive, count, datatype, op, comm) };
+    done.unwrap_or_else(|| {
+        passed();
+        // SAFETY: what the program gave.
+        unsafe { (mpi.allreduce)(send, receive, count, datatype, op, comm) }
+    })
 }
 
 /// MPI_Reduce.
@@ -101,26 +65,13 @@ pub unsafe extern "C" fn MPI_Reduce(
     comm: Handle,
 ) -> c_int {
     let mpi = Mpi::get();
-    if let Some(reduction) = reduction(mpi, count, datatype, op) {
-        let own = if send == IN_PLACE { receive } else { send };
-        // SAFETY: a communicator of the program.
-        let place = unsafe { group::place(mpi, comm) };
-        let there = place.is_some_and(|(rank, size)| {
-            (0..size).contains(&root) && (rank != root || !receive.is_null())
-        });
-        if there && !own.is_null() {
-            let request = reduction.request(3, own, root as u32);
-            let room = (receive, reduction.bytes());
-            // SAFETY: as MPI says; only the root gets bytes.
-            let done = unsafe { in_switches(mpi, comm, "MPI_Reduce", &request, room) };
-            if let Some(code) = done {
-                return code;
-            }
-        }
-    }
-    passed();
-    // SAFETY: what the program gave.
-    unsafe { (mpi.reduce)(send, receive, count, datatype, op, root, comm) }
+    // SAFETY: as MPI says.
+    let done = unsafe { calls::reduce(mpi, send, receive, count, datatype, op, root, comm) };
+    done.unwrap_or_else(|| {
+        passed();
+        // SAFETY: what the program gave.
+        unsafe { (mpi.reduce)(send, receive, count, datatype, op, root, comm) }
+    })
 }
 
 /// MPI_Barrier.
@@ -130,10 +81,8 @@ pub unsafe extern "C" fn MPI_Reduce(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier(comm: Handle) -> c_int {
     let mpi = Mpi::get();
-    let nothing = (std::ptr::null_mut(), 0);
     // SAFETY: as MPI says.
-    let done = unsafe { in_switches(mpi, comm, "MPI_Barrier", &Request::barrier(), nothing) };
-    done.unwrap_or_else(|| {
+    unsafe { calls::barrier(mpi, comm) }.unwrap_or_else(|| {
         passed();
         // SAFETY: what the program gave.
         unsafe { (mpi.barrier)(comm) }
@@ -153,28 +102,8 @@ pub unsafe extern "C" fn MPI_Bcast(
     comm: Handle,
 ) -> c_int {
     let mpi = Mpi::get();
-    // SAFETY: a type and a communicator of the program.
-    let done = unsafe {
-        small(mpi, count, datatype).and_then(|bytes| {
-            let place = group::place(mpi, comm);
-            let (rank, _) = place.filter(|(_, size)| (0..*size).contains(&root))?;
-            // Types may differ among ranks, as long as the bytes are the same: they travel packed.
-            let mut packed = vec![0u8; bytes];
-            // The others wait in the switches: the library alone could do nothing here.
-            if rank == root
-                && let Err(code) = mpi.pack(buffer, count, datatype, &mut packed, comm)
-            {
-                return Some(code);
-            }
-            let request = Request::broadcast(&packed, root as u32);
-            let room = (packed.as_mut_ptr().cast(), bytes);
-            let code = in_switches(mpi, comm, "MPI_Bcast", &request, room)?;
-            if code == SUCCESS && rank != root {
-                return Some(mpi.unpack(&packed, buffer, count, datatype, comm));
-            }
-            Some(code)
-        })
-    };
+    // SAFETY: as MPI says.
+    let done = unsafe { calls::bcast(mpi, buffer, count, datatype, root, comm) };
     done.unwrap_or_else(|| {
         passed();
         // SAFETY: what the program gave.
@@ -182,20 +111,25 @@ pub unsafe extern "C" fn MPI_Bcast(
     })
 }
 
-/// MPI_Finalize: groups end first, and leave their figures.
+/// MPI_Finalize.
 ///
 /// # Safety
 /// As MPI says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
     let mpi = Mpi::get();
+    end();
+    // SAFETY: as MPI says.
+    unsafe { (mpi.finalize)() }
+}
+
+/// Before MPI ends: the groups do, and leave their figures.
+fn end() {
     // What ends with MPI itself may reduce once more: the library does that.
     group::close();
     if let Some(totals) = group::end() {
         figures(totals);
     }
-    // SAFETY: as MPI says.
-    unsafe { (mpi.finalize)() }
 }
 
 /// Leaves what the reductions of this process were, for `tributary mpi`.

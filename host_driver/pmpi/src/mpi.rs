@@ -17,8 +17,8 @@ const REAL: u8 = 0;
 const SIGNED: u8 = 1;
 const UNSIGNED: u8 = 2;
 
-/// Symbols of types: class and bytes.
-const TYPES: [(&CStr, u8, u8); 26] = [
+/// Symbols of types: class and bytes. Those of Fortran depend on how the library was built: others than these are not used.
+const TYPES: [(&CStr, u8, u8); 36] = [
     (c"ompi_mpi_float", REAL, 4),
     (c"ompi_mpi_double", REAL, 8),
     (c"ompi_mpi_signed_char", SIGNED, 1),
@@ -45,6 +45,16 @@ const TYPES: [(&CStr, u8, u8); 26] = [
     (c"ompi_mpi_byte", BYTES, 1),
     (c"ompi_mpi_c_bool", TRUTH, 1),
     (c"ompi_mpi_cxx_bool", TRUTH, 1),
+    (c"ompi_mpi_integer", SIGNED, 4),
+    (c"ompi_mpi_integer1", SIGNED, 1),
+    (c"ompi_mpi_integer2", SIGNED, 2),
+    (c"ompi_mpi_integer4", SIGNED, 4),
+    (c"ompi_mpi_integer8", SIGNED, 8),
+    (c"ompi_mpi_real", REAL, 4),
+    (c"ompi_mpi_real4", REAL, 4),
+    (c"ompi_mpi_real8", REAL, 8),
+    (c"ompi_mpi_dblprec", REAL, 8),
+    (c"ompi_mpi_logical", TRUTH, 4),
 ];
 /// Not of the provider: bytes have bitwise operations alone, truth values logical ones.
 pub const BYTES: u8 = 3;
@@ -87,6 +97,8 @@ type Copies =
     unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 type Deletes = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void) -> c_int;
 
+type Sizes = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
+
 /// Functions and handles of the MPI library of this process.
 pub struct Mpi {
     pub allreduce:
@@ -111,7 +123,7 @@ pub struct Mpi {
     pub comm_set_attr: unsafe extern "C" fn(Handle, c_int, *mut c_void) -> c_int,
     pub comm_get_attr: unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_int) -> c_int,
     pub comm_call_errhandler: unsafe extern "C" fn(Handle, c_int) -> c_int,
-    pub type_size: unsafe extern "C" fn(Handle, *mut c_int) -> c_int,
+    pub type_size: Sizes,
     packs: Packs,
     unpacks: Unpacks,
     /// Of Open MPI alone; nothing of others goes to the switches.
@@ -128,8 +140,30 @@ pub struct OpenMpi {
     pub uint64: Handle,
     pub int32: Handle,
     pub min: Handle,
+    pub fortran: Fortran,
     /// Lets the library work while a process waits for the switches.
     pub progress: Option<unsafe extern "C" fn()>,
+}
+
+/// What the arguments of Fortran mean.
+pub struct Fortran {
+    pub comm: unsafe extern "C" fn(c_int) -> Handle,
+    pub datatype: unsafe extern "C" fn(c_int) -> Handle,
+    pub op: unsafe extern "C" fn(c_int) -> Handle,
+    /// MPI_IN_PLACE and MPI_BOTTOM are variables, known by their addresses.
+    in_place: Option<usize>,
+    bottom: Option<usize>,
+}
+
+impl Fortran {
+    /// A buffer as C would give it.
+    pub fn buffer(&self, at: *mut c_void) -> *mut c_void {
+        match Some(at as usize) {
+            address if address == self.in_place => IN_PLACE.cast_mut(),
+            address if address == self.bottom => std::ptr::null_mut(),
+            _ => at,
+        }
+    }
 }
 
 // SAFETY: addresses that never change.
@@ -157,14 +191,40 @@ fn symbol(name: &CStr) -> *mut c_void {
     }
 }
 
+/// The function of this name that comes after this library's own.
+pub fn next(name: &str) -> *mut c_void {
+    let name = &std::ffi::CString::new(name).unwrap_or_default();
+    // SAFETY: looks for a name.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !found.is_null() {
+        return found;
+    }
+    // Only a part of the process sees it.
+    let libraries = [c"libmpi_mpifh.so.40", c"libmpi_usempif08.so.40"];
+    let found = libraries.into_iter().find_map(|library| {
+        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+        // SAFETY: finds a library that is loaded already, or nothing; then a name in it.
+        let found = unsafe {
+            let library = libc::dlopen(library.as_ptr(), flags);
+            (!library.is_null()).then(|| libc::dlsym(library, name.as_ptr()))
+        };
+        found.filter(|at| !at.is_null())
+    });
+    found.unwrap_or_else(|| missing(name))
+}
+
 /// A function that every MPI library has.
 fn function(name: &CStr) -> *mut c_void {
     let found = symbol(name);
     if found.is_null() {
-        eprintln!("tributary: this process calls MPI, but has no {name:?}");
-        std::process::abort();
+        missing(name);
     }
     found
+}
+
+fn missing(name: &CStr) -> ! {
+    eprintln!("tributary: this process calls MPI, but has no {name:?}");
+    std::process::abort();
 }
 
 /// An address as the function that is there.
@@ -205,7 +265,7 @@ impl Mpi {
             type_size: function!(c"PMPI_Type_size"),
             packs: function!(c"PMPI_Pack"),
             unpacks: function!(c"PMPI_Unpack"),
-            open: OpenMpi::find(),
+            open: OpenMpi::find(function!(c"PMPI_Type_size")),
         })
     }
 
@@ -252,17 +312,37 @@ impl Mpi {
 }
 
 impl OpenMpi {
-    fn find() -> Option<Self> {
+    fn find(type_size: Sizes) -> Option<Self> {
         let at = |name: &CStr| Some(symbol(name)).filter(|at| !at.is_null());
+        let sized = |datatype: Handle, bytes: u8| {
+            let mut size = 0;
+            // SAFETY: a predefined type; the program has begun MPI, or it could not call what this library has.
+            let code = unsafe { type_size(datatype, &raw mut size) };
+            code == SUCCESS && size == c_int::from(bytes)
+        };
         // SAFETY: the function takes and returns nothing.
         let progress = at(c"opal_progress").map(|at| unsafe { typed(at) });
-        let types = TYPES.iter();
+        let types = TYPES.iter().filter_map(|(name, class, size)| {
+            let datatype = at(name).filter(|datatype| sized(*datatype, *size))?;
+            Some((datatype as usize, *class, *size))
+        });
+        // Compilers differ in what they add to a name.
+        let variable = |names: [&CStr; 2]| names.into_iter().find_map(at).map(|at| at as usize);
+        let fortran = Fortran {
+            comm: function!(c"PMPI_Comm_f2c"),
+            datatype: function!(c"PMPI_Type_f2c"),
+            op: function!(c"PMPI_Op_f2c"),
+            in_place: variable([c"mpi_fortran_in_place_", c"mpi_fortran_in_place__"]),
+            bottom: variable([c"mpi_fortran_bottom_", c"mpi_fortran_bottom__"]),
+        };
+        // Arguments of Fortran are read as integers of C. Where they are others, ranks in C stay with those in Fortran.
+        if fortran.in_place.is_some() && !sized(at(c"ompi_mpi_integer")?, 4) {
+            return None;
+        }
         Some(Self {
             comm_null: at(c"ompi_mpi_comm_null")? as usize,
             datatype_null: at(c"ompi_mpi_datatype_null")? as usize,
-            types: types
-                .filter_map(|(name, class, size)| Some((at(name)? as usize, *class, *size)))
-                .collect(),
+            types: types.collect(),
             ops: OPS
                 .iter()
                 .map(|name| Some(at(name)? as usize))
@@ -270,6 +350,7 @@ impl OpenMpi {
             uint64: at(c"ompi_mpi_uint64_t")?,
             int32: at(c"ompi_mpi_int32_t")?,
             min: at(c"ompi_mpi_op_min")?,
+            fortran,
             progress,
         })
     }
