@@ -285,8 +285,29 @@ fn cl_09_threads_reduce_in_communicators_of_their_own() {
         return;
     };
     let (calls, _, summary) = place.good(FABRIC, &["-n", "4"], "threads");
-    // A barrier and 50 sums of each of two threads, at each rank.
-    assert_eq!(calls, [4 * 101, 0]);
+    // Three barriers and 50 sums of each of two threads, at each rank.
+    assert_eq!(calls, [4 * 103, 0]);
+    all_in_switches(calls, &summary);
+}
+
+#[test]
+fn cl_09_non_blocking_calls_are_under_way_together_and_end_in_any_order() {
+    let Some(place) = Place::new("reductions-nonblocking") else {
+        return;
+    };
+    for (fabric, ranks) in [
+        (FABRIC.to_owned(), "2"),
+        (FABRIC.to_owned(), "5"),
+        (place.lossy(), "4"),
+    ] {
+        let (calls, _, summary) = place.good(&fabric, &["-n", ranks], "nonblocking");
+        // Two barriers, ten times eight of several, one that waits for a message, and 40 sums.
+        let ranks: u64 = ranks.parse().unwrap();
+        assert_eq!(calls, [ranks * 123, ranks * 11]);
+        all_in_switches(calls, &summary);
+    }
+    let (calls, _, summary) = place.good(FABRIC, &["-n", "4"], "nonblocking-threads");
+    assert_eq!(calls, [4 * 203, 0]);
     all_in_switches(calls, &summary);
 }
 
@@ -315,21 +336,26 @@ fn cl_09_a_rank_that_stops_is_named_on_all_others_in_bounded_time_and_one_that_d
     let Some(place) = Place::new("reductions-stop") else {
         return;
     };
-    let begun = Instant::now();
-    let stopped = place.run(FABRIC, &["-n", "3"], "stop");
-    let text = String::from_utf8_lossy(&stopped.stderr);
-    assert!(!stopped.status.success());
-    let named = text.matches("MPI_Barrier: the communicator has failed: rank 1 (node");
-    assert!(
-        named.count() > 0 && text.contains("does not answer"),
-        "{text}"
-    );
-    // 12 s until it is known, a minute at most until the group is there, and some for a machine that does other things.
-    assert!(
-        begun.elapsed() < Duration::from_secs(120),
-        "{:?}",
-        begun.elapsed()
-    );
+    for (what, call) in [
+        ("stop", "MPI_Barrier"),
+        ("stop-nonblocking", "MPI_Ibarrier"),
+    ] {
+        let begun = Instant::now();
+        let stopped = place.run(FABRIC, &["-n", "3"], what);
+        let text = String::from_utf8_lossy(&stopped.stderr);
+        assert!(!stopped.status.success());
+        let named = format!("{call}: the communicator has failed: rank 1 (node");
+        assert!(
+            text.contains(&named) && text.contains("does not answer"),
+            "{text}"
+        );
+        // 12 s until it is known, a minute at most until the group is there, and some for a machine that does other things.
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
     let died = place.run(FABRIC, &["-n", "3"], "die");
     assert!(!died.status.success());
 }

@@ -4,11 +4,13 @@
 #define COMM_T type(MPI_Comm)
 #define TYPE_T type(MPI_Datatype)
 #define OP_T type(MPI_Op)
+#define REQUEST_T type(MPI_Request)
 #define STOPPED
 #else
 #define COMM_T integer
 #define TYPE_T integer
 #define OP_T integer
+#define REQUEST_T integer
 #define STOPPED , ierr
 #endif
 
@@ -226,6 +228,38 @@ contains
     call count_small(comm, 1)
   end subroutine
 
+  ! Several under way at once; the communicator has a group since its first barrier.
+  subroutine nonblocking()
+    integer, asynchronous :: own(5), sums(5), again(5), numbers(9)
+    real(real64), asynchronous :: one, most, many(65), totals(65)
+    REQUEST_T :: requests(6)
+    integer :: turn, i, root
+    do turn = 0, 4
+      root = mod(turn, ranks)
+      own = [(rank * 3 + turn + i, i = 0, 4)]
+      again = own
+      one = rank + turn
+      most = 0
+      many = turn
+      numbers = 0
+      if (rank == root) numbers = [(turn * i, i = 1, 9)]
+      call MPI_Iallreduce(own, sums, 5, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, requests(1), ierr)
+      call MPI_Ibcast(numbers, 9, MPI_INTEGER, root, MPI_COMM_WORLD, requests(2) STOPPED)
+      call MPI_Ireduce(one, most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, root, MPI_COMM_WORLD, requests(3) STOPPED)
+      call MPI_Iallreduce(MPI_IN_PLACE, again, 5, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, requests(4) STOPPED)
+      call MPI_Iallreduce(many, totals, 65, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, requests(5) STOPPED)
+      call MPI_Ibarrier(MPI_COMM_WORLD, requests(6) STOPPED)
+      call MPI_Waitall(6, requests, MPI_STATUSES_IGNORE STOPPED)
+      call expect(all_of(sums == [(ranks * (turn + i) + 3 * ranks * (ranks - 1) / 2, i = 0, 4)]), 'non-blocking all-reduce')
+      call expect(all_of(again == sums), 'non-blocking all-reduce in place')
+      call expect(all_of(numbers == [(turn * i, i = 1, 9)]), 'non-blocking broadcast')
+      call expect(rank /= root .or. most == ranks - 1 + turn, 'non-blocking reduce')
+      call expect(all_of(totals == turn * ranks), 'non-blocking long sum')
+      call count_small(MPI_COMM_WORLD, 5)
+      others = others + 1
+    end do
+  end subroutine
+
   subroutine parts()
     COMM_T :: half, again, alone
     call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), -rank, half STOPPED)
@@ -303,6 +337,7 @@ program reductions
     call truths(MPI_COMM_WORLD)
     call broadcasts(MPI_COMM_WORLD)
     call parts()
+    call nonblocking()
   end if
   if (what == 'all') then
     call every_int8(MPI_COMM_WORLD, MPI_INTEGER1, 'integer of 1 byte')

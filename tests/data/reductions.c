@@ -208,6 +208,7 @@ static void mixtures(void)
         if (rank % 2 == 0)
             MPI_Wait(&reduction, MPI_STATUS_IGNORE);
         EXPECT(sum == ranks, "all-reduce that nobody waits for");
+        small++;
         /* A rank that is late. */
         if (rank == turn % ranks)
             for (volatile long busy = 0; busy < 30000000; busy++)
@@ -299,6 +300,8 @@ static void many(void)
     small += MANY;
 }
 
+#include "nonblocking.h"
+
 /* Two threads, each with a communicator of its own. */
 static void *half_of_it(void *comm)
 {
@@ -310,18 +313,20 @@ static void *half_of_it(void *comm)
     return NULL;
 }
 
-static void threads(void)
+static void threads(void *(*half)(void *), int calls)
 {
     MPI_Comm mine[2];
     pthread_t other;
-    for (int at = 0; at < 2; at++)
+    for (int at = 0; at < 2; at++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &mine[at]);
-    pthread_create(&other, NULL, half_of_it, &mine[0]);
-    half_of_it(&mine[1]);
+        barrier(mine[at]);
+    }
+    pthread_create(&other, NULL, half, &mine[0]);
+    half(&mine[1]);
     pthread_join(other, NULL);
     for (int at = 0; at < 2; at++)
         MPI_Comm_free(&mine[at]);
-    small += 100;
+    small += calls;
 }
 
 /* With ranks in Fortran: as `mixed` in reductions.F90, call by call. */
@@ -357,7 +362,7 @@ int main(int count, char **arguments)
 {
     const char *what = count > 1 ? arguments[1] : "all";
     int level;
-    MPI_Init_thread(&count, &arguments, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
+    MPI_Init_thread(&count, &arguments, strstr(what, "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     barrier(MPI_COMM_WORLD);
@@ -379,7 +384,17 @@ int main(int count, char **arguments)
     } else if (!strcmp(what, "many")) {
         many();
     } else if (!strcmp(what, "threads") && level == MPI_THREAD_MULTIPLE) {
-        threads();
+        threads(half_of_it, 100);
+    } else if (!strcmp(what, "nonblocking-threads") && level == MPI_THREAD_MULTIPLE) {
+        threads(half_without_blocking, 200);
+    } else if (!strcmp(what, "nonblocking")) {
+        nonblocking();
+    } else if (!strcmp(what, "stop-nonblocking")) {
+        MPI_Request request;
+        if (rank == 1)
+            raise(SIGSTOP);
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else if (!strcmp(what, "stop")) {
         REDUCE(int, MPI_INT, MPI_SUM, ADD, MPI_COMM_WORLD);
         if (rank == 1)

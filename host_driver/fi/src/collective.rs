@@ -7,6 +7,7 @@
 mod boundary;
 pub mod elements;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,34 +61,51 @@ pub struct Member {
 
 struct State {
     communicator: Communicator,
-    /// The operation that is under way.
+    /// Operations that have ended and that nobody has asked for since.
+    ended: BTreeMap<Ticket, Result<Outcome, CollectiveError>>,
+    closing: Option<Closing>,
+}
+
+/// A group that is being closed.
+#[derive(Clone, Copy)]
+struct Closing {
+    since: Instant,
+    /// The last operation; nothing if the group has failed, and nobody need be waited for.
     ticket: Option<Ticket>,
-    /// Its elements, if it is a reduction.
+}
+
+/// An operation of a group, until its result is taken.
+pub struct Pending {
+    member: Arc<Member>,
+    ticket: Ticket,
+    /// Of a reduction.
     elements: Option<Elements>,
-    ended: Option<Result<Outcome, CollectiveError>>,
-    /// It is being closed since then.
-    closing: Option<Instant>,
 }
 
 impl State {
     /// Does what can be done.
     fn work(&mut self) -> Result<(), CollectiveError> {
         while let Some(Finished { ticket, result }) = self.communicator.poll()? {
-            if self.ticket == Some(ticket) {
-                self.ended = Some(result);
-            }
+            self.ended.insert(ticket, result);
         }
         Ok(())
     }
 
     /// Whether a group that is being closed may go: all have all results, or some never will.
     fn is_over(&mut self) -> bool {
-        let Some(since) = self.closing else {
+        let failed = self.work().is_err();
+        // What was under way before takes the time it needs.
+        let goes_on = self.communicator.pending() > 1;
+        let Some(Closing { since, ticket }) = &mut self.closing else {
             return false;
         };
-        let failed = self.work().is_err() || matches!(self.ended, Some(Err(_)));
-        let drained = self.ended.is_some() && self.communicator.is_drained();
-        failed || drained || since.elapsed() > CLOSING
+        if goes_on {
+            *since = Instant::now();
+        }
+        let (since, ticket) = (*since, *ticket);
+        let ended = ticket.and_then(|ticket| self.ended.get(&ticket));
+        let over = ended.is_some_and(|ended| ended.is_err() || self.communicator.is_drained());
+        failed || ticket.is_none() || over || since.elapsed() > CLOSING
     }
 }
 
@@ -96,38 +114,21 @@ impl Member {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins an operation; of a reduction, its elements.
+    /// Begins an operation; of a reduction, its elements. Others may be under way: all members begin them in the same order.
     ///
     /// # Errors
     /// The group has failed, or the operation makes no sense.
     pub fn start(
-        &self,
+        self: &Arc<Self>,
         elements: Option<Elements>,
         post: impl FnOnce(&mut Communicator) -> Result<Ticket, CollectiveError>,
-    ) -> Result<(), CollectiveError> {
-        let mut state = self.lock();
-        state.ended = None;
-        state.elements = elements;
-        state.ticket = Some(post(&mut state.communicator)?);
-        Ok(())
-    }
-
-    /// Works; the bytes of the operation's result, once.
-    ///
-    /// # Errors
-    /// The card or a member has failed.
-    pub fn test(&self) -> Result<Option<Vec<u8>>, CollectiveError> {
-        let mut state = self.lock();
-        state.work()?;
-        let Some(ended) = state.ended.take() else {
-            return Ok(None);
-        };
-        let data = ended?.data;
-        Ok(Some(match (state.elements, data) {
-            (_, Data::Bytes(bytes)) => bytes,
-            (Some(elements), data) => elements.restore(&data),
-            (None, _) => Vec::new(),
-        }))
+    ) -> Result<Pending, CollectiveError> {
+        let ticket = post(&mut self.lock().communicator)?;
+        Ok(Pending {
+            member: Arc::clone(self),
+            ticket,
+            elements,
+        })
     }
 
     /// How its operations are done, as far as it is known.
@@ -138,6 +139,27 @@ impl Member {
         let mut state = self.lock();
         state.work()?;
         Ok(state.communicator.path())
+    }
+}
+
+impl Pending {
+    /// Works; the bytes of the result, once.
+    ///
+    /// # Errors
+    /// The card or a member has failed.
+    pub fn test(&self) -> Result<Option<Vec<u8>>, CollectiveError> {
+        let mut state = self.member.lock();
+        // What ended before the group failed is there all the same.
+        let worked = state.work();
+        let Some(ended) = state.ended.remove(&self.ticket) else {
+            return worked.map(|()| None);
+        };
+        let data = ended?.data;
+        Ok(Some(match (self.elements, data) {
+            (_, Data::Bytes(bytes)) => bytes,
+            (Some(elements), data) => elements.restore(&data),
+            (None, _) => Vec::new(),
+        }))
     }
 }
 
@@ -212,9 +234,7 @@ impl Collectives {
         let member = Arc::new(Member {
             state: Mutex::new(State {
                 communicator,
-                ticket: None,
-                elements: None,
-                ended: None,
+                ended: BTreeMap::new(),
                 closing: None,
             }),
             _card: Arc::clone(&self.card),
@@ -227,13 +247,10 @@ impl Collectives {
     pub fn close(&self, member: &Member) {
         let mut state = member.lock();
         if state.closing.is_none() {
-            state.closing = Some(Instant::now());
-            state.ended = None;
-            state.ticket = state.communicator.post_close().ok();
-        }
-        if state.ticket.is_none() {
-            // It has failed: the thread need not wait for anybody.
-            state.closing = Instant::now().checked_sub(2 * CLOSING).or(state.closing);
+            state.closing = Some(Closing {
+                since: Instant::now(),
+                ticket: state.communicator.post_close().ok(),
+            });
         }
     }
 
@@ -282,7 +299,9 @@ impl Shared {
                 continue;
             }
             let counters = state.communicator.counters();
-            let closed = matches!(state.ended, Some(Ok(_)));
+            let ticket = state.closing.and_then(|closing| closing.ticket);
+            let closed =
+                ticket.is_some_and(|ticket| matches!(state.ended.get(&ticket), Some(Ok(_))));
             drop(state);
             let mut all = self.members();
             let before = all.len();

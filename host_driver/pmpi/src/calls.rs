@@ -1,4 +1,4 @@
-//! What a call does in the switches, whatever the language of the program. Nothing comes back where the MPI library shall do it.
+//! What a call is for the switches, whatever the language of the program. Nothing where the MPI library shall do it.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,129 +7,185 @@ use crate::group;
 use crate::mpi::{ERR_OTHER, Handle, IN_PLACE, Mpi, SUCCESS};
 use crate::provider::Request;
 
-/// What MPI returns if it has been done in the switches.
-///
-/// # Safety
-/// The communicator is the program's, the request's memory is there, and there is room for the result.
-unsafe fn in_switches(
-    mpi: &Mpi,
-    comm: Handle,
-    name: &str,
-    request: &Request,
-    (out, room): (*mut c_void, usize),
-) -> Option<c_int> {
-    // SAFETY: as the caller says.
-    let group = match unsafe { group::of(mpi, comm) } {
-        Ok(group) => group?,
-        Err(code) => return Some(code),
-    };
-    // SAFETY: as the caller says; one operation at a time in a communicator, as MPI demands.
-    match unsafe { group.run(mpi, request, out, room) } {
-        Ok(()) => Some(SUCCESS),
-        Err(error) => {
-            eprintln!("tributary: {name}: {error}");
-            // SAFETY: a communicator of the program.
-            unsafe { (mpi.comm_call_errhandler)(comm, ERR_OTHER) };
-            Some(ERR_OTHER)
+/// A call for the switches.
+pub struct Call {
+    /// Its name, for messages.
+    pub name: &'static str,
+    pub comm: Handle,
+    pub request: Request,
+    pub out: Out,
+}
+
+/// Where the result goes.
+pub enum Out {
+    /// So many bytes of the program.
+    Memory(*mut c_void, usize),
+    /// Elements, packed: types may differ among ranks, as long as the bytes are the same. The root has them already.
+    Packed(Vec<u8>, Option<Elements>),
+}
+
+/// Elements of the program, of any type.
+pub struct Elements {
+    pub buffer: *mut c_void,
+    pub count: c_int,
+    pub datatype: Handle,
+}
+
+impl Out {
+    /// Room for what comes.
+    pub const fn room(&mut self) -> (*mut c_void, usize) {
+        match self {
+            Self::Memory(at, bytes) => (*at, *bytes),
+            Self::Packed(bytes, _) => (bytes.as_mut_ptr().cast(), bytes.len()),
         }
+    }
+
+    /// What has come, as the program wants it; what MPI returns.
+    ///
+    /// # Safety
+    /// The program's memory and type are there, and a communicator.
+    pub unsafe fn give(&self, mpi: &Mpi, comm: Handle) -> c_int {
+        let Self::Packed(bytes, Some(to)) = self else {
+            return SUCCESS;
+        };
+        // SAFETY: as the caller says.
+        unsafe { mpi.unpack(bytes, to.buffer, to.count, to.datatype, comm) }
+    }
+}
+
+impl Call {
+    /// Does it, and waits. What MPI returns; nothing if the communicator has no group.
+    ///
+    /// # Safety
+    /// The communicator is the program's, and the memory is there.
+    pub unsafe fn run(mut self, mpi: &Mpi) -> Option<c_int> {
+        // SAFETY: as the caller says.
+        let group = match unsafe { group::of(mpi, self.comm) } {
+            Ok(group) => group?,
+            Err(code) => return Some(code),
+        };
+        // SAFETY: as the caller says.
+        let done = unsafe { group.run(mpi, &self.request, self.out.room()) };
+        Some(match done {
+            // SAFETY: as the caller says.
+            Ok(()) => unsafe { self.out.give(mpi, self.comm) },
+            // SAFETY: as the caller says.
+            Err(error) => unsafe { self.fail(mpi, &error) },
+        })
+    }
+
+    /// Tells the user and the program that it cannot go on.
+    ///
+    /// # Safety
+    /// The communicator is the program's.
+    pub unsafe fn fail(&self, mpi: &Mpi, error: &str) -> c_int {
+        eprintln!("tributary: {}: {error}", self.name);
+        // SAFETY: as the caller says.
+        unsafe { (mpi.comm_call_errhandler)(self.comm, ERR_OTHER) };
+        ERR_OTHER
     }
 }
 
 /// MPI_Allreduce.
-///
-/// # Safety
-/// As MPI says.
-pub unsafe fn allreduce(
+pub fn allreduce(
     mpi: &Mpi,
-    send: *const c_void,
-    receive: *mut c_void,
+    name: &'static str,
+    (send, receive): (*const c_void, *mut c_void),
     count: c_int,
-    datatype: Handle,
-    op: Handle,
+    (datatype, op): (Handle, Handle),
     comm: Handle,
-) -> Option<c_int> {
+) -> Option<Call> {
     let reduction = reduction(mpi, count, datatype, op)?;
     let own = if send == IN_PLACE { receive } else { send };
     if own.is_null() || receive.is_null() {
         return None;
     }
-    let request = reduction.request(2, own, 0);
-    let room = (receive, reduction.bytes());
-    // SAFETY: as MPI says.
-    unsafe { in_switches(mpi, comm, "MPI_Allreduce", &request, room) }
+    Some(Call {
+        name,
+        comm,
+        request: reduction.request(2, own, 0),
+        out: Out::Memory(receive, reduction.bytes()),
+    })
 }
 
 /// MPI_Reduce.
 ///
 /// # Safety
-/// As MPI says.
-#[allow(clippy::too_many_arguments)]
+/// A communicator of the program.
 pub unsafe fn reduce(
     mpi: &Mpi,
-    send: *const c_void,
-    receive: *mut c_void,
+    name: &'static str,
+    (send, receive): (*const c_void, *mut c_void),
     count: c_int,
-    datatype: Handle,
-    op: Handle,
+    (datatype, op): (Handle, Handle),
     root: c_int,
     comm: Handle,
-) -> Option<c_int> {
+) -> Option<Call> {
     let reduction = reduction(mpi, count, datatype, op)?;
     let own = if send == IN_PLACE { receive } else { send };
-    // SAFETY: a communicator of the program.
+    // SAFETY: as the caller says.
     let (rank, size) = unsafe { group::place(mpi, comm) }?;
     let there = (0..size).contains(&root) && (rank != root || !receive.is_null());
     if !there || own.is_null() {
         return None;
     }
-    let request = reduction.request(3, own, root as u32);
-    let room = (receive, reduction.bytes());
-    // SAFETY: as MPI says; only the root gets bytes.
-    unsafe { in_switches(mpi, comm, "MPI_Reduce", &request, room) }
+    Some(Call {
+        name,
+        comm,
+        request: reduction.request(3, own, root as u32),
+        // Only the root gets bytes.
+        out: Out::Memory(receive, reduction.bytes()),
+    })
 }
 
 /// MPI_Barrier.
-///
-/// # Safety
-/// As MPI says.
-pub unsafe fn barrier(mpi: &Mpi, comm: Handle) -> Option<c_int> {
-    let nothing = (std::ptr::null_mut(), 0);
-    // SAFETY: as MPI says.
-    unsafe { in_switches(mpi, comm, "MPI_Barrier", &Request::barrier(), nothing) }
+pub const fn barrier(name: &'static str, comm: Handle) -> Call {
+    Call {
+        name,
+        comm,
+        request: Request::barrier(),
+        out: Out::Memory(std::ptr::null_mut(), 0),
+    }
 }
 
-/// MPI_Bcast.
+/// MPI_Bcast. If the root cannot pack its elements, what MPI returns of that: the others wait in the switches, and the library alone
+/// could do nothing here.
 ///
 /// # Safety
-/// As MPI says.
+/// A communicator, a type and elements of the program.
 pub unsafe fn bcast(
     mpi: &Mpi,
+    name: &'static str,
     buffer: *mut c_void,
     count: c_int,
     datatype: Handle,
     root: c_int,
     comm: Handle,
-) -> Option<c_int> {
-    // SAFETY: a type of the program.
+) -> Option<Result<Call, c_int>> {
+    // SAFETY: as the caller says.
     let bytes = unsafe { small(mpi, count, datatype) }?;
-    // SAFETY: a communicator of the program.
+    // SAFETY: as the caller says.
     let place = unsafe { group::place(mpi, comm) };
     let (rank, _) = place.filter(|(_, size)| (0..*size).contains(&root))?;
-    // Types may differ among ranks, as long as the bytes are the same: they travel packed.
     let mut packed = vec![0u8; bytes];
-    // SAFETY: as MPI says. The others wait in the switches: the library alone could do nothing here.
-    if rank == root
-        && let Err(code) = unsafe { mpi.pack(buffer, count, datatype, &mut packed, comm) }
-    {
-        return Some(code);
+    let mut to = None;
+    if rank == root {
+        // SAFETY: as the caller says.
+        let done = unsafe { mpi.pack(buffer, count, datatype, &mut packed, comm) };
+        if let Err(code) = done {
+            return Some(Err(code));
+        }
+    } else {
+        to = Some(Elements {
+            buffer,
+            count,
+            datatype,
+        });
     }
-    let request = Request::broadcast(&packed, root as u32);
-    let room = (packed.as_mut_ptr().cast(), bytes);
-    // SAFETY: as MPI says.
-    let code = unsafe { in_switches(mpi, comm, "MPI_Bcast", &request, room) }?;
-    if code == SUCCESS && rank != root {
-        // SAFETY: as MPI says.
-        return Some(unsafe { mpi.unpack(&packed, buffer, count, datatype, comm) });
-    }
-    Some(code)
+    Some(Ok(Call {
+        name,
+        comm,
+        request: Request::broadcast(&packed, root as u32),
+        out: Out::Packed(packed, to),
+    }))
 }

@@ -4,8 +4,9 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::mpi::{Fortran, Mpi, next, typed};
-use crate::{calls, end, passed};
+use crate::calls::{self, Call};
+use crate::mpi::{Fortran, Mpi, SUCCESS, next, typed};
+use crate::{end, nonblocking, passed};
 
 /// Says how a call has ended; `use mpi_f08` need not give a place for it.
 ///
@@ -60,6 +61,21 @@ macro_rules! named {
     };
 }
 
+/// As [`nonblocking::begin`]; the request becomes a number.
+///
+/// # Safety
+/// As there.
+unsafe fn begin(mpi: &Mpi, of: &Fortran, call: Call, request: *mut c_int) -> Option<c_int> {
+    let mut handle = std::ptr::null_mut();
+    // SAFETY: as the caller says.
+    let code = unsafe { nonblocking::begin(mpi, call, &raw mut handle) }?;
+    if code == SUCCESS {
+        // SAFETY: a request, and a place for its number.
+        unsafe { request.write((of.request)(handle)) };
+    }
+    Some(code)
+}
+
 /// # Safety
 /// As MPI says.
 unsafe fn allreduce(
@@ -71,11 +87,12 @@ unsafe fn allreduce(
     comm: *const c_int,
 ) -> Option<c_int> {
     let (mpi, of) = known()?;
-    let (send, receive) = (of.buffer(send), of.buffer(receive));
     // SAFETY: as MPI says.
     or_pass(unsafe {
         let (datatype, op, comm) = ((of.datatype)(*datatype), (of.op)(*op), (of.comm)(*comm));
-        calls::allreduce(mpi, send, receive, *count, datatype, op, comm)
+        let buffers = (of.buffer(send).cast_const(), of.buffer(receive));
+        let call = calls::allreduce(mpi, "MPI_Allreduce", buffers, *count, (datatype, op), comm);
+        call.and_then(|call| call.run(mpi))
     })
 }
 
@@ -102,11 +119,20 @@ unsafe fn reduce(
     comm: *const c_int,
 ) -> Option<c_int> {
     let (mpi, of) = known()?;
-    let (send, receive) = (of.buffer(send), of.buffer(receive));
     // SAFETY: as MPI says.
     or_pass(unsafe {
         let (datatype, op, comm) = ((of.datatype)(*datatype), (of.op)(*op), (of.comm)(*comm));
-        calls::reduce(mpi, send, receive, *count, datatype, op, *root, comm)
+        let buffers = (of.buffer(send).cast_const(), of.buffer(receive));
+        let call = calls::reduce(
+            mpi,
+            "MPI_Reduce",
+            buffers,
+            *count,
+            (datatype, op),
+            *root,
+            comm,
+        );
+        call.and_then(|call| call.run(mpi))
     })
 }
 
@@ -127,11 +153,16 @@ named! {
 unsafe fn barrier(comm: *const c_int) -> Option<c_int> {
     let (mpi, of) = known()?;
     // SAFETY: as MPI says.
-    or_pass(unsafe { calls::barrier(mpi, (of.comm)(*comm)) })
+    or_pass(unsafe {
+        let call = Some(calls::barrier("MPI_Barrier", (of.comm)(*comm)));
+        call.and_then(|call| call.run(mpi))
+    })
 }
 
 named! {
-    mpi_barrier_ mpi_barrier__ mpi_barrier_f08_ = barrier(comm: *const c_int)
+    mpi_barrier_ mpi_barrier__ mpi_barrier_f08_ = barrier(
+        comm: *const c_int
+    )
 }
 
 /// # Safety
@@ -144,11 +175,19 @@ unsafe fn bcast(
     comm: *const c_int,
 ) -> Option<c_int> {
     let (mpi, of) = known()?;
-    let buffer = of.buffer(buffer);
     // SAFETY: as MPI says.
     or_pass(unsafe {
         let (datatype, comm) = ((of.datatype)(*datatype), (of.comm)(*comm));
-        calls::bcast(mpi, buffer, *count, datatype, *root, comm)
+        let call = calls::bcast(
+            mpi,
+            "MPI_Bcast",
+            of.buffer(buffer),
+            *count,
+            datatype,
+            *root,
+            comm,
+        );
+        call.and_then(|call| call.map_or_else(Some, |call| call.run(mpi)))
     })
 }
 
@@ -159,6 +198,139 @@ named! {
         datatype: *const c_int,
         root: *const c_int,
         comm: *const c_int
+    )
+}
+
+/// # Safety
+/// As MPI says.
+unsafe fn iallreduce(
+    send: *mut c_void,
+    receive: *mut c_void,
+    count: *const c_int,
+    datatype: *const c_int,
+    op: *const c_int,
+    comm: *const c_int,
+    request: *mut c_int,
+) -> Option<c_int> {
+    let (mpi, of) = known()?;
+    // SAFETY: as MPI says.
+    or_pass(unsafe {
+        let (datatype, op, comm) = ((of.datatype)(*datatype), (of.op)(*op), (of.comm)(*comm));
+        let buffers = (of.buffer(send).cast_const(), of.buffer(receive));
+        let call = calls::allreduce(mpi, "MPI_Iallreduce", buffers, *count, (datatype, op), comm);
+        call.and_then(|call| begin(mpi, of, call, request))
+    })
+}
+
+named! {
+    mpi_iallreduce_ mpi_iallreduce__ mpi_iallreduce_f08_ = iallreduce(
+        send: *mut c_void,
+        receive: *mut c_void,
+        count: *const c_int,
+        datatype: *const c_int,
+        op: *const c_int,
+        comm: *const c_int,
+        request: *mut c_int
+    )
+}
+
+/// # Safety
+/// As MPI says.
+#[allow(clippy::too_many_arguments)]
+unsafe fn ireduce(
+    send: *mut c_void,
+    receive: *mut c_void,
+    count: *const c_int,
+    datatype: *const c_int,
+    op: *const c_int,
+    root: *const c_int,
+    comm: *const c_int,
+    request: *mut c_int,
+) -> Option<c_int> {
+    let (mpi, of) = known()?;
+    // SAFETY: as MPI says.
+    or_pass(unsafe {
+        let (datatype, op, comm) = ((of.datatype)(*datatype), (of.op)(*op), (of.comm)(*comm));
+        let buffers = (of.buffer(send).cast_const(), of.buffer(receive));
+        let call = calls::reduce(
+            mpi,
+            "MPI_Ireduce",
+            buffers,
+            *count,
+            (datatype, op),
+            *root,
+            comm,
+        );
+        call.and_then(|call| begin(mpi, of, call, request))
+    })
+}
+
+named! {
+    mpi_ireduce_ mpi_ireduce__ mpi_ireduce_f08_ = ireduce(
+        send: *mut c_void,
+        receive: *mut c_void,
+        count: *const c_int,
+        datatype: *const c_int,
+        op: *const c_int,
+        root: *const c_int,
+        comm: *const c_int,
+        request: *mut c_int
+    )
+}
+
+/// # Safety
+/// As MPI says.
+unsafe fn ibarrier(comm: *const c_int, request: *mut c_int) -> Option<c_int> {
+    let (mpi, of) = known()?;
+    // SAFETY: as MPI says.
+    or_pass(unsafe {
+        let call = Some(calls::barrier("MPI_Ibarrier", (of.comm)(*comm)));
+        call.and_then(|call| begin(mpi, of, call, request))
+    })
+}
+
+named! {
+    mpi_ibarrier_ mpi_ibarrier__ mpi_ibarrier_f08_ = ibarrier(
+        comm: *const c_int,
+        request: *mut c_int
+    )
+}
+
+/// # Safety
+/// As MPI says.
+unsafe fn ibcast(
+    buffer: *mut c_void,
+    count: *const c_int,
+    datatype: *const c_int,
+    root: *const c_int,
+    comm: *const c_int,
+    request: *mut c_int,
+) -> Option<c_int> {
+    let (mpi, of) = known()?;
+    // SAFETY: as MPI says.
+    or_pass(unsafe {
+        let (datatype, comm) = ((of.datatype)(*datatype), (of.comm)(*comm));
+        let call = calls::bcast(
+            mpi,
+            "MPI_Ibcast",
+            of.buffer(buffer),
+            *count,
+            datatype,
+            *root,
+            comm,
+        );
+        call.and_then(|call| call.map_or_else(Some, |call| begin(mpi, of, call, request)))
+    })
+}
+
+named! {
+    mpi_ibcast_ mpi_ibcast__ mpi_ibcast_f08_ = ibcast(
+        buffer: *mut c_void,
+        count: *const c_int,
+        datatype: *const c_int,
+        root: *const c_int,
+        comm: *const c_int,
+        request: *mut c_int
     )
 }
 

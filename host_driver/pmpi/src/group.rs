@@ -7,7 +7,7 @@ use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::mpi::{Handle, Mpi, SUCCESS};
-use crate::provider::{Provider, Request};
+use crate::provider::{Operation, Provider, Request};
 
 /// Version of what ranks tell each other.
 const VERSION: u64 = 1;
@@ -42,29 +42,32 @@ impl Mpi {
 }
 
 impl Group {
+    /// Begins an operation, after those that have begun.
+    ///
+    /// # Safety
+    /// The memory of the request is there.
+    pub unsafe fn start(&self, request: &Request) -> Result<Operation, String> {
+        // SAFETY: a group of the provider, and what the caller says.
+        unsafe { self.provider.start(self.member, request) }
+    }
+
     /// Does an operation.
     ///
     /// # Safety
-    /// The memory of the request and so much room are there; nothing else is under way in the communicator.
+    /// The memory of the request and so much room are there.
     pub unsafe fn run(
         &self,
         mpi: &Mpi,
         request: &Request,
-        out: *mut c_void,
-        room: usize,
+        room: (*mut c_void, usize),
     ) -> Result<(), String> {
-        // SAFETY: a group of the provider, and what the caller says.
-        if unsafe { (self.provider.start)(self.member, request) } < 0 {
-            return Err(self.provider.error());
+        // SAFETY: as the caller says.
+        let operation = unsafe { self.start(request) }?;
+        // SAFETY: as the caller says.
+        while !unsafe { operation.test(room) }? {
+            mpi.progress();
         }
-        loop {
-            // SAFETY: as above.
-            match unsafe { (self.provider.test)(self.member, out, room) } {
-                0 => mpi.progress(),
-                1 => return Ok(()),
-                _ => return Err(self.provider.error()),
-            }
-        }
+        Ok(())
     }
 }
 
@@ -150,25 +153,51 @@ pub unsafe fn of(mpi: &Mpi, comm: Handle) -> Result<Option<&'static Group>, c_in
     Ok(unsafe { &*group }.as_ref())
 }
 
+/// The group of a communicator, if its ranks have made one: no rank waits.
+///
+/// # Errors
+/// As [`of`].
+///
+/// # Safety
+/// A communicator of the program.
+pub unsafe fn existing(mpi: &Mpi, comm: Handle) -> Result<Option<&'static Group>, c_int> {
+    // SAFETY: as the caller says.
+    if unsafe { place(mpi, comm) }.is_none() || CLOSED.load(Ordering::Acquire) {
+        return Ok(None);
+    }
+    // SAFETY: as the caller says.
+    let group = unsafe { looked_up(mpi, comm) }?;
+    // SAFETY: it is there until the program frees the communicator.
+    Ok(group.and_then(|group| unsafe { &*group }.as_ref()))
+}
+
+/// What is attached to a communicator, if something is.
+///
+/// # Safety
+/// A communicator of the program.
+unsafe fn looked_up(mpi: &Mpi, comm: Handle) -> Result<Option<*mut Option<Group>>, c_int> {
+    let key = keyval(mpi)?;
+    let mut value: *mut c_void = std::ptr::null_mut();
+    let mut there = 0;
+    // SAFETY: MPI writes a pointer and whether it is there.
+    match unsafe { (mpi.comm_get_attr)(comm, key, (&raw mut value).cast(), &raw mut there) } {
+        SUCCESS => Ok((there != 0).then_some(value.cast())),
+        code => Err(code),
+    }
+}
+
 /// What is attached to a communicator, and whether it is new.
 ///
 /// # Safety
 /// A communicator of the program.
 unsafe fn attached(mpi: &Mpi, comm: Handle) -> Result<(*mut Option<Group>, bool), c_int> {
-    let key = keyval(mpi)?;
-    let mut value: *mut c_void = std::ptr::null_mut();
-    let mut there = 0;
-    // SAFETY: MPI writes a pointer and whether it is there.
-    let code = unsafe { (mpi.comm_get_attr)(comm, key, (&raw mut value).cast(), &raw mut there) };
-    if code != SUCCESS {
-        return Err(code);
-    }
-    if there != 0 {
-        return Ok((value.cast(), false));
+    // SAFETY: as the caller says.
+    if let Some(group) = unsafe { looked_up(mpi, comm) }? {
+        return Ok((group, false));
     }
     let place: *mut Option<Group> = Box::into_raw(Box::new(None));
     // SAFETY: a key of ours; `delete` frees the box.
-    let code = unsafe { (mpi.comm_set_attr)(comm, key, place.cast()) };
+    let code = unsafe { (mpi.comm_set_attr)(comm, keyval(mpi)?, place.cast()) };
     if code != SUCCESS {
         // SAFETY: nobody has it.
         drop(unsafe { Box::from_raw(place) });

@@ -1,80 +1,53 @@
-//! What is used of an MPI library: functions by their names, handles and constants of Open MPI 4.
+//! What is used of an MPI library: functions by their names, constants of Open MPI 4, and what it alone has (`open`).
+
+/// A function of an MPI library, by its name.
+macro_rules! function {
+    ($name:literal) => {
+        // SAFETY: MPI fixes the type of a function with this name.
+        unsafe { typed(function($name)) }
+    };
+}
+
+mod open;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
+pub use open::{BYTES, Fortran, OpenMpi, TRUTH};
+
 /// A handle. Open MPI's are pointers; those of others are numbers that are passed on as they came.
 pub type Handle = *mut c_void;
 
-/// MPI_SUCCESS and MPI_ERR_OTHER.
+/// MPI_SUCCESS, MPI_ERR_REQUEST and MPI_ERR_OTHER.
 pub const SUCCESS: c_int = 0;
+pub const ERR_REQUEST: c_int = 7;
 pub const ERR_OTHER: c_int = 16;
 /// MPI_IN_PLACE.
 pub const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
 
-/// Classes of elements, as the provider numbers them.
-const REAL: u8 = 0;
-const SIGNED: u8 = 1;
-const UNSIGNED: u8 = 2;
-
-/// Symbols of types: class and bytes. Those of Fortran depend on how the library was built: others than these are not used.
-const TYPES: [(&CStr, u8, u8); 36] = [
-    (c"ompi_mpi_float", REAL, 4),
-    (c"ompi_mpi_double", REAL, 8),
-    (c"ompi_mpi_signed_char", SIGNED, 1),
-    (c"ompi_mpi_short", SIGNED, 2),
-    (c"ompi_mpi_int", SIGNED, 4),
-    (c"ompi_mpi_long", SIGNED, 8),
-    (c"ompi_mpi_long_long_int", SIGNED, 8),
-    (c"ompi_mpi_unsigned_char", UNSIGNED, 1),
-    (c"ompi_mpi_unsigned_short", UNSIGNED, 2),
-    (c"ompi_mpi_unsigned", UNSIGNED, 4),
-    (c"ompi_mpi_unsigned_long", UNSIGNED, 8),
-    (c"ompi_mpi_unsigned_long_long", UNSIGNED, 8),
-    (c"ompi_mpi_int8_t", SIGNED, 1),
-    (c"ompi_mpi_int16_t", SIGNED, 2),
-    (c"ompi_mpi_int32_t", SIGNED, 4),
-    (c"ompi_mpi_int64_t", SIGNED, 8),
-    (c"ompi_mpi_uint8_t", UNSIGNED, 1),
-    (c"ompi_mpi_uint16_t", UNSIGNED, 2),
-    (c"ompi_mpi_uint32_t", UNSIGNED, 4),
-    (c"ompi_mpi_uint64_t", UNSIGNED, 8),
-    (c"ompi_mpi_aint", SIGNED, 8),
-    (c"ompi_mpi_offset", SIGNED, 8),
-    (c"ompi_mpi_count", SIGNED, 8),
-    (c"ompi_mpi_byte", BYTES, 1),
-    (c"ompi_mpi_c_bool", TRUTH, 1),
-    (c"ompi_mpi_cxx_bool", TRUTH, 1),
-    (c"ompi_mpi_integer", SIGNED, 4),
-    (c"ompi_mpi_integer1", SIGNED, 1),
-    (c"ompi_mpi_integer2", SIGNED, 2),
-    (c"ompi_mpi_integer4", SIGNED, 4),
-    (c"ompi_mpi_integer8", SIGNED, 8),
-    (c"ompi_mpi_real", REAL, 4),
-    (c"ompi_mpi_real4", REAL, 4),
-    (c"ompi_mpi_real8", REAL, 8),
-    (c"ompi_mpi_dblprec", REAL, 8),
-    (c"ompi_mpi_logical", TRUTH, 4),
-];
-/// Not of the provider: bytes have bitwise operations alone, truth values logical ones.
-pub const BYTES: u8 = 3;
-pub const TRUTH: u8 = 4;
-
-/// Symbols of operations, in the order of the provider's numbers.
-const OPS: [&CStr; 9] = [
-    c"ompi_mpi_op_sum",
-    c"ompi_mpi_op_min",
-    c"ompi_mpi_op_max",
-    c"ompi_mpi_op_band",
-    c"ompi_mpi_op_bor",
-    c"ompi_mpi_op_bxor",
-    c"ompi_mpi_op_land",
-    c"ompi_mpi_op_lor",
-    c"ompi_mpi_op_lxor",
-];
-
 type Reduces =
     unsafe extern "C" fn(*const c_void, *mut c_void, c_int, Handle, Handle, c_int, Handle) -> c_int;
+type AllReduces =
+    unsafe extern "C" fn(*const c_void, *mut c_void, c_int, Handle, Handle, Handle) -> c_int;
+type IAllReduces = unsafe extern "C" fn(
+    *const c_void,
+    *mut c_void,
+    c_int,
+    Handle,
+    Handle,
+    Handle,
+    *mut Handle,
+) -> c_int;
+type IReduces = unsafe extern "C" fn(
+    *const c_void,
+    *mut c_void,
+    c_int,
+    Handle,
+    Handle,
+    c_int,
+    Handle,
+    *mut Handle,
+) -> c_int;
 type Packs = unsafe extern "C" fn(
     *const c_void,
     c_int,
@@ -97,15 +70,23 @@ type Copies =
     unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 type Deletes = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void) -> c_int;
 
+/// Of a generalized request: what its status says, its end, and that it shall be cancelled.
+type Queries = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+type Frees = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Cancels = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 type Sizes = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
 
 /// Functions and handles of the MPI library of this process.
 pub struct Mpi {
-    pub allreduce:
-        unsafe extern "C" fn(*const c_void, *mut c_void, c_int, Handle, Handle, Handle) -> c_int,
+    pub allreduce: AllReduces,
     pub reduce: Reduces,
     pub barrier: unsafe extern "C" fn(Handle) -> c_int,
     pub bcast: unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, Handle) -> c_int,
+    pub iallreduce: IAllReduces,
+    pub ireduce: IReduces,
+    pub ibarrier: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
+    pub ibcast:
+        unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, Handle, *mut Handle) -> c_int,
     pub allgather: unsafe extern "C" fn(
         *const c_void,
         c_int,
@@ -124,52 +105,17 @@ pub struct Mpi {
     pub comm_get_attr: unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_int) -> c_int,
     pub comm_call_errhandler: unsafe extern "C" fn(Handle, c_int) -> c_int,
     pub type_size: Sizes,
+    pub type_dup: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
+    pub type_free: unsafe extern "C" fn(*mut Handle) -> c_int,
+    pub grequest_start:
+        unsafe extern "C" fn(Queries, Frees, Cancels, *mut c_void, *mut Handle) -> c_int,
+    pub grequest_complete: unsafe extern "C" fn(Handle) -> c_int,
+    pub request_free: unsafe extern "C" fn(*mut Handle) -> c_int,
     packs: Packs,
     unpacks: Unpacks,
     /// Of Open MPI alone; nothing of others goes to the switches.
     pub open: Option<OpenMpi>,
 }
-
-/// Handles of Open MPI.
-pub struct OpenMpi {
-    /// Address, class and bytes of predefined types.
-    types: Vec<(usize, u8, u8)>,
-    ops: Vec<usize>,
-    pub comm_null: usize,
-    pub datatype_null: usize,
-    pub uint64: Handle,
-    pub int32: Handle,
-    pub min: Handle,
-    pub fortran: Fortran,
-    /// Lets the library work while a process waits for the switches.
-    pub progress: Option<unsafe extern "C" fn()>,
-}
-
-/// What the arguments of Fortran mean.
-pub struct Fortran {
-    pub comm: unsafe extern "C" fn(c_int) -> Handle,
-    pub datatype: unsafe extern "C" fn(c_int) -> Handle,
-    pub op: unsafe extern "C" fn(c_int) -> Handle,
-    /// MPI_IN_PLACE and MPI_BOTTOM are variables, known by their addresses.
-    in_place: Option<usize>,
-    bottom: Option<usize>,
-}
-
-impl Fortran {
-    /// A buffer as C would give it.
-    pub fn buffer(&self, at: *mut c_void) -> *mut c_void {
-        match Some(at as usize) {
-            address if address == self.in_place => IN_PLACE.cast_mut(),
-            address if address == self.bottom => std::ptr::null_mut(),
-            _ => at,
-        }
-    }
-}
-
-// SAFETY: addresses that never change.
-unsafe impl Send for OpenMpi {}
-// SAFETY: as above.
-unsafe impl Sync for OpenMpi {}
 
 /// A symbol of this process: as the program sees it, or of an MPI library that only a part of it sees.
 fn symbol(name: &CStr) -> *mut c_void {
@@ -237,13 +183,6 @@ pub unsafe fn typed<F: Copy>(at: *mut c_void) -> F {
     unsafe { std::mem::transmute_copy(&at) }
 }
 
-macro_rules! function {
-    ($name:literal) => {
-        // SAFETY: MPI fixes the type of a function with this name.
-        unsafe { typed(function($name)) }
-    };
-}
-
 impl Mpi {
     /// The library of this process.
     pub fn get() -> &'static Self {
@@ -253,6 +192,10 @@ impl Mpi {
             reduce: function!(c"PMPI_Reduce"),
             barrier: function!(c"PMPI_Barrier"),
             bcast: function!(c"PMPI_Bcast"),
+            iallreduce: function!(c"PMPI_Iallreduce"),
+            ireduce: function!(c"PMPI_Ireduce"),
+            ibarrier: function!(c"PMPI_Ibarrier"),
+            ibcast: function!(c"PMPI_Ibcast"),
             allgather: function!(c"PMPI_Allgather"),
             finalize: function!(c"PMPI_Finalize"),
             comm_size: function!(c"PMPI_Comm_size"),
@@ -263,6 +206,11 @@ impl Mpi {
             comm_get_attr: function!(c"PMPI_Comm_get_attr"),
             comm_call_errhandler: function!(c"PMPI_Comm_call_errhandler"),
             type_size: function!(c"PMPI_Type_size"),
+            type_dup: function!(c"PMPI_Type_dup"),
+            type_free: function!(c"PMPI_Type_free"),
+            grequest_start: function!(c"PMPI_Grequest_start"),
+            grequest_complete: function!(c"PMPI_Grequest_complete"),
+            request_free: function!(c"PMPI_Request_free"),
             packs: function!(c"PMPI_Pack"),
             unpacks: function!(c"PMPI_Unpack"),
             open: OpenMpi::find(function!(c"PMPI_Type_size")),
@@ -308,64 +256,6 @@ impl Mpi {
         let from = from.as_ptr().cast();
         // SAFETY: as the caller says.
         unsafe { (self.unpacks)(from, bytes, &raw mut at, to, count, datatype, comm) }
-    }
-}
-
-impl OpenMpi {
-    fn find(type_size: Sizes) -> Option<Self> {
-        let at = |name: &CStr| Some(symbol(name)).filter(|at| !at.is_null());
-        let sized = |datatype: Handle, bytes: u8| {
-            let mut size = 0;
-            // SAFETY: a predefined type; the program has begun MPI, or it could not call what this library has.
-            let code = unsafe { type_size(datatype, &raw mut size) };
-            code == SUCCESS && size == c_int::from(bytes)
-        };
-        // SAFETY: the function takes and returns nothing.
-        let progress = at(c"opal_progress").map(|at| unsafe { typed(at) });
-        let types = TYPES.iter().filter_map(|(name, class, size)| {
-            let datatype = at(name).filter(|datatype| sized(*datatype, *size))?;
-            Some((datatype as usize, *class, *size))
-        });
-        // Compilers differ in what they add to a name.
-        let variable = |names: [&CStr; 2]| names.into_iter().find_map(at).map(|at| at as usize);
-        let fortran = Fortran {
-            comm: function!(c"PMPI_Comm_f2c"),
-            datatype: function!(c"PMPI_Type_f2c"),
-            op: function!(c"PMPI_Op_f2c"),
-            in_place: variable([c"mpi_fortran_in_place_", c"mpi_fortran_in_place__"]),
-            bottom: variable([c"mpi_fortran_bottom_", c"mpi_fortran_bottom__"]),
-        };
-        // Arguments of Fortran are read as integers of C. Where they are others, ranks in C stay with those in Fortran.
-        if fortran.in_place.is_some() && !sized(at(c"ompi_mpi_integer")?, 4) {
-            return None;
-        }
-        Some(Self {
-            comm_null: at(c"ompi_mpi_comm_null")? as usize,
-            datatype_null: at(c"ompi_mpi_datatype_null")? as usize,
-            types: types.collect(),
-            ops: OPS
-                .iter()
-                .map(|name| Some(at(name)? as usize))
-                .collect::<Option<_>>()?,
-            uint64: at(c"ompi_mpi_uint64_t")?,
-            int32: at(c"ompi_mpi_int32_t")?,
-            min: at(c"ompi_mpi_op_min")?,
-            fortran,
-            progress,
-        })
-    }
-
-    /// Class and bytes of a predefined type.
-    pub fn elements(&self, datatype: Handle) -> Option<(u8, u8)> {
-        let mut types = self.types.iter();
-        let found = types.find(|(at, ..)| *at == datatype as usize);
-        found.map(|(_, class, size)| (*class, *size))
-    }
-
-    /// Number of a predefined operation, as the provider has it.
-    pub fn op(&self, op: Handle) -> Option<u8> {
-        let found = self.ops.iter().position(|at| *at == op as usize);
-        found.map(|number| number as u8)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::mpi::{text, typed};
 
 /// As `VERSION` in `host_driver/fi/src/collective/boundary.rs`, which another layout of [`Request`] changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// As in `host_driver/fi/src/collective/boundary.rs`.
 #[repr(C)]
@@ -54,8 +54,8 @@ pub struct Provider {
     open: unsafe extern "C" fn(u32, *mut u64) -> c_int,
     pub create: unsafe extern "C" fn(u64, *const u64, usize, *mut *mut c_void) -> c_int,
     pub path: unsafe extern "C" fn(*const c_void) -> c_int,
-    pub start: unsafe extern "C" fn(*const c_void, *const Request) -> c_int,
-    pub test: unsafe extern "C" fn(*const c_void, *mut c_void, usize) -> c_int,
+    start: unsafe extern "C" fn(*const c_void, *const Request, *mut *mut c_void) -> c_int,
+    test: unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> c_int,
     pub free: unsafe extern "C" fn(*mut c_void),
     pub end: unsafe extern "C" fn(*mut u64) -> c_int,
 }
@@ -112,9 +112,47 @@ impl Provider {
         }
     }
 
+    /// Begins an operation of a group, after those that have begun.
+    ///
+    /// # Safety
+    /// A group of the provider, and the elements are there.
+    pub unsafe fn start(
+        &'static self,
+        group: *const c_void,
+        request: &Request,
+    ) -> Result<Operation, String> {
+        let mut at = std::ptr::null_mut();
+        // SAFETY: as the caller says, and room for a pointer.
+        match unsafe { (self.start)(group, request, &raw mut at) } {
+            0 => Ok(Operation { provider: self, at }),
+            _ => Err(self.error()),
+        }
+    }
+
     /// Why the latest call of this thread failed.
     pub fn error(&self) -> String {
         // SAFETY: a text of the provider, until its next call.
         unsafe { text((self.error)()) }
+    }
+}
+
+/// An operation that has begun, until its end is known.
+pub struct Operation {
+    provider: &'static Provider,
+    at: *mut c_void,
+}
+
+impl Operation {
+    /// Works; whether it has ended, and what it gives is in the room. Not to be asked again then.
+    ///
+    /// # Safety
+    /// So many bytes of room.
+    pub unsafe fn test(&self, (out, room): (*mut c_void, usize)) -> Result<bool, String> {
+        // SAFETY: an operation that has not ended, and what the caller says.
+        match unsafe { (self.provider.test)(self.at, out, room) } {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(self.provider.error()),
+        }
     }
 }

@@ -10,7 +10,7 @@ use tributary_host_driver::AddressHandle;
 use tributary_host_driver::collective::Path;
 
 use super::elements::{Elements, Op};
-use super::{Collectives, Member, Totals};
+use super::{Collectives, Member, Pending, Totals};
 use crate::boundary::{folder, of_process};
 use crate::card::{address, handle};
 
@@ -37,7 +37,7 @@ pub struct Request {
 }
 
 /// Layout of [`Request`] and meaning of the functions: both libraries must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A member, as C holds it.
 pub type Handle = Arc<Member>;
@@ -149,14 +149,15 @@ pub unsafe extern "C" fn tributary_coll_path(group: *const Handle) -> c_int {
     })
 }
 
-/// Begins an operation.
+/// Begins an operation, which copies its elements; it outlives the group's handle.
 ///
 /// # Safety
-/// A group of this library, in which nothing is under way; the elements are there.
+/// A group of this library; the elements are there, and room for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tributary_coll_start(
     group: *const Handle,
     request: *const Request,
+    operation: *mut *mut Pending,
 ) -> c_int {
     call(|| {
         // SAFETY: as the caller says.
@@ -181,37 +182,46 @@ pub unsafe extern "C" fn tributary_coll_start(
                 let prepared = elements.zip(op).and_then(|(elements, op)| {
                     elements.prepare(*op, request.reproducible != 0, bytes)
                 });
-                let Some((operation, data)) = prepared else {
+                let Some((op, data)) = prepared else {
                     return fail("an operation that is not for such elements");
                 };
                 group.start(elements, |all| match request.what {
-                    2 => all.post_all_reduce(operation, &data),
-                    _ => all.post_reduce(root, operation, &data),
+                    2 => all.post_all_reduce(op, &data),
+                    _ => all.post_reduce(root, op, &data),
                 })
             }
             _ => return fail("no such operation"),
         };
         match started {
-            Ok(()) => 0,
+            Ok(started) => {
+                // SAFETY: as the caller says.
+                unsafe { operation.write(Box::into_raw(Box::new(started))) };
+                0
+            }
             Err(error) => fail(error),
         }
     })
 }
 
-/// Works; 1 when the operation has ended, with its result in `out` as far as this process gets one.
+/// Works; 0 while the operation is under way. 1 when it has ended, with its result in `out` as far as this process gets one; then,
+/// and if it fails, the operation is gone.
 ///
 /// # Safety
-/// A group of this library; so many bytes of room.
+/// An operation of this library; so many bytes of room.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tributary_coll_test(
-    group: *const Handle,
+    operation: *mut Pending,
     out: *mut c_void,
     room: usize,
 ) -> c_int {
     call(|| {
         // SAFETY: as the caller says.
-        let group = unsafe { &*group };
-        let bytes = match group.test() {
+        let tested = unsafe { &*operation }.test();
+        if !matches!(tested, Ok(None)) {
+            // SAFETY: as the caller says: it is not used again.
+            drop(unsafe { Box::from_raw(operation) });
+        }
+        let bytes = match tested {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return 0,
             Err(error) => return fail(error),
