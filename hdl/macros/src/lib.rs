@@ -1,6 +1,7 @@
 //! What a block is declared and described with: `hdl_module!`, `hdl_bus!`, `hdl_record!` and `#[hdl_gen]`.
 
 mod bus;
+mod kernel;
 mod literal;
 mod module;
 mod record;
@@ -68,16 +69,12 @@ pub fn hdl_record(record: TokenStream) -> TokenStream {
         .into()
 }
 
-/// rust-hdl's `hdl_gen`, which sees no comments: each line comment of the kernel becomes a `comment!` in front of the
-/// statement that it stands before. One before an arm of a `match` goes into the arm.
+/// Kernels as rust-hdl's `hdl_gen` takes them: beside `update` come `connect` and `hdl`, and the `timing` that carries the
+/// block's declaration to the Verilog writer. Each line comment of the kernel becomes a `comment!` in front of the statement
+/// that it stands before. One before an arm of a `match` goes into the arm.
 /// A record that is assigned as a whole (`self.x.next = Name { ... };`) becomes an assignment to each field.
-/// Beside `update` comes the `timing` that carries the block's declaration to the Verilog writer.
 #[proc_macro_attribute]
-pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
-    let attribute: TokenStream = match "#[::rust_hdl::prelude::hdl_gen]".parse() {
-        Ok(attribute) => attribute,
-        Err(error) => panic!("{error}"),
-    };
+pub fn hdl_gen(_: TokenStream, kernel: TokenStream) -> TokenStream {
     let mut checks = proc_macro2::TokenStream::new();
     let kernel = kernel.into_iter().map(|tree| match tree {
         TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
@@ -89,20 +86,20 @@ pub fn hdl_gen(args: TokenStream, kernel: TokenStream) -> TokenStream {
         }
         other => other,
     });
-    let kernel: Vec<TokenTree> = kernel.collect();
-    let timing: TokenStream = quote::quote! {
+    let kernel: TokenStream = kernel.collect();
+    let update = proc_macro2::TokenStream::from(kernel.clone());
+    let parsed = syn::parse_macro_input!(kernel as syn::ItemFn);
+    let others = kernel::expand(&parsed).unwrap_or_else(syn::Error::into_compile_error);
+    quote::quote! {
+        #[allow(unreachable_patterns)]
+        #update
+        #others
         fn timing(&self) -> Vec<::rust_hdl::prelude::TimingInfo> {
             #checks
             Self::module_info().into_timing()
         }
     }
-    .into();
-    attribute
-        .into_iter()
-        .chain(args)
-        .chain(kernel)
-        .chain(timing)
-        .collect()
+    .into()
 }
 
 /// A line and what it says.

@@ -52,6 +52,8 @@ mod error;
 mod expr;
 mod infer;
 mod info;
+#[doc(hidden)]
+pub mod kernel;
 mod lower;
 mod merge;
 mod module;
