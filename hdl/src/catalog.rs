@@ -6,7 +6,7 @@ use crate::board::Repeater;
 use crate::bulk::{BulkReceive, BulkSend};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
-use crate::link::TlpLink;
+use crate::link::{TlpLink, TlpUnits};
 use crate::mac::MacGmii;
 use crate::mb::{MbGenerator, MbRing};
 use crate::pcie::{DmaRead, DmaWrite};
@@ -57,6 +57,7 @@ pub const PRESETS: &[Preset] = &[
             ("mac_gmii", &[]),
             ("repeater", &[("C", 22)]),
             ("tlp_link", &[("B", 1024), ("R", 1024), ("U", 64)]),
+            ("tlp_units", &[("D", 128)]),
         ],
     },
     Preset {
@@ -368,6 +369,17 @@ macro_rules! links {
     };
 }
 
+/// What joins a link to a card: units from the host have D words at most.
+macro_rules! joints {
+    ($($d:literal),+) => {
+        vec![$(Choice {
+            block: "tlp_units",
+            sizes: vec![("D", $d)],
+            build: build::<TlpUnits<{ log2($d) }, { log2($d) + 1 }>>,
+        }),+]
+    };
+}
+
 /// Every block in every size on offer, smallest first.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
@@ -415,6 +427,7 @@ pub fn choices() -> Vec<Choice> {
     all.extend(repeaters![0, 0, 8; 0, 0, 22]);
     // The smallest is for simulation: it is full all the time.
     all.extend(links![64 x 64 x 4, 1024 x 1024 x 64, 2048 x 2048 x 64]);
+    all.extend(joints![16, 128]);
     all.push(Choice {
         block: "dma_read",
         sizes: vec![],

@@ -10,7 +10,7 @@ use rand::RngExt;
 use tributary_hdl::blocks::*;
 use tributary_hdl::board::{FrameStore, Mdio, Repeater};
 use tributary_hdl::emit::emit_block;
-use tributary_hdl::link::TlpLink;
+use tributary_hdl::link::{TlpLink, TlpUnits};
 use tributary_hdl::mac::{MacGmii, MacGuard, MacReceive, MacTransmit};
 
 /// One test per block: its inputs get random values, `rare` ones seldom a one.
@@ -143,6 +143,15 @@ fn the_repeater_has_no_messages_and_synthesises() {
 fn an_end_of_the_link_has_no_messages_and_synthesises() {
     let design = emit_block(&mut TlpLink::<6, 6, 2>::default()).unwrap();
     let dir = tools::scratch("tlp_link_lint");
+    tools::assert_no_messages(&design, &dir);
+    tools::assert_synthesises(&design, &dir);
+}
+
+/// Every block of what joins the link to a card: no message of any tool, and both flows take it.
+#[test]
+fn what_joins_the_link_to_a_card_has_no_messages_and_synthesises() {
+    let design = emit_block(&mut TlpUnits::<7, 8>::default()).unwrap();
+    let dir = tools::scratch("tlp_units_lint");
     tools::assert_no_messages(&design, &dir);
     tools::assert_synthesises(&design, &dir);
 }

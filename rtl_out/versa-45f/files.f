@@ -142,3 +142,7 @@ tlp_link_receive_d1024.v
 fifo_reg_w64_d4.v
 tlp_link_send_d1024.v
 tlp_link_b1024_r1024_u64.v
+frame_store_d128.v
+tlp_units_in_d128.v
+tlp_units_out.v
+tlp_units_d128.v

@@ -34,6 +34,8 @@ module frame_store_d2048 (
     output wire [7:0]  m_axis_tx_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
     output wire        m_axis_tx_tlast,   // It is the last word of the frame.
 
+    // For who can wait: a word that comes is kept, unless its frame has more words than the memory.
+    output wire        room,
     output wire        stat_dropped       // A good frame was dropped since the memory was full; pulse.
 );
 
@@ -56,6 +58,8 @@ module frame_store_d2048 (
     wire [7:0]  leaves_keep;    // Those that are there.
     wire        leaves_last;    // It is the last word of its frame.
     wire [11:0] held;
+    wire        full;
+    wire        some;
     wire        lost;
     wire        push;
     wire        fetch;
@@ -90,11 +94,14 @@ module frame_store_d2048 (
     // Combinational logic
     assign s_axis_rx_tready = 1'b1;
     assign held = tail_reg - head_reg;
-    assign lost = dropping_reg | (held == DEPTH);
+    assign full = held == DEPTH;
+    assign some = head_reg != whole_reg;
+    assign room = !full | !some;
+    assign lost = dropping_reg | full;
     assign push = s_axis_rx_tvalid & !lost;
     assign stat_dropped = dropped_reg;
     // A word is read when the output queue is sure to have room for it.
-    assign fetch = (head_reg != whole_reg) & !reserved_reg[2];
+    assign fetch = some & !reserved_reg[2];
     assign pop = m_axis_tx_tready & ahead_m_valid;
     assign leaves_data = ahead_m_data[63:0];
     assign leaves_keep = ahead_m_data[71:64];

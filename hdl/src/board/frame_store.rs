@@ -31,6 +31,8 @@ hdl_module! {
         pub s_axis_rx: AxisRxIn<64, 8>,
         /// Frames to send.
         pub m_axis_tx: AxisOut<64, 8>,
+        /// For who can wait: a word that comes is kept, unless its frame has more words than the memory.
+        pub room: Signal<Out, Bit>,
         /// A good frame was dropped since the memory was full; pulse.
         pub stat_dropped: Signal<Out, Bit>,
         words: RamReg<73, A>,
@@ -49,6 +51,8 @@ hdl_module! {
         came: Signal<Local, KeptWord>,
         leaves: Signal<Local, KeptWord>,
         held: Signal<Local, Bits<P>>,
+        full: Signal<Local, Bit>,
+        some: Signal<Local, Bit>,
         lost: Signal<Local, Bit>,
         push: Signal<Local, Bit>,
         fetch: Signal<Local, Bit>,
@@ -62,7 +66,10 @@ impl<const A: usize, const P: usize> Logic for FrameStore<A, P> {
     fn update(&mut self) {
         self.s_axis_rx.tready.next = true;
         self.held.next = self.tail.q.val() - self.head.q.val();
-        self.lost.next = self.dropping.q.val() | (self.held.val() == self.depth.val());
+        self.full.next = self.held.val() == self.depth.val();
+        self.some.next = self.head.q.val() != self.whole.q.val();
+        self.room.next = !self.full.val() | !self.some.val();
+        self.lost.next = self.dropping.q.val() | self.full.val();
         self.push.next = self.s_axis_rx.tvalid.val() & !self.lost.val();
         self.came.next = KeptWord {
             data: self.s_axis_rx.tdata.val(),
@@ -91,8 +98,7 @@ impl<const A: usize, const P: usize> Logic for FrameStore<A, P> {
         self.stat_dropped.next = self.dropped.q.val();
 
         // A word is read when the output queue is sure to have room for it.
-        self.fetch.next =
-            (self.head.q.val() != self.whole.q.val()) & !self.reserved.q.val().get_bit(2);
+        self.fetch.next = self.some.val() & !self.reserved.q.val().get_bit(2);
         self.pop.next = self.m_axis_tx.tready.val() & self.ahead.m.valid.val();
         self.words.rd.addr.next = self.head.q.val().get_bits::<A>(0);
         self.flight1.d.next = self.fetch.val();

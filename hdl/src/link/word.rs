@@ -1,5 +1,6 @@
 //! What travels, and what an end of the link keeps.
 
+use tributary_protocol::tlp_link::unit::SETTINGS;
 use tributary_protocol::tlp_link::wire::LINK;
 
 use crate::prelude::*;
@@ -45,5 +46,19 @@ hdl_record! {
         words: Bits<12>,
         /// It is settings.
         settings: Bit,
+    }
+}
+
+hdl_record! {
+    /// Settings of the function.
+    #[header(SETTINGS)]
+    pub struct LinkSettings {
+        function_id: _,
+        bus_master: Bit,
+        msix_enable: Bit,
+        msix_mask: Bit,
+        function_reset: Bit,
+        max_payload: _,
+        max_read: _,
     }
 }

@@ -34,13 +34,14 @@ endmodule
 /// checker's parameter. A flush makes `xud_deadlines` forget times that are over; a read that fails takes back the words of an
 /// answer whose header `card_onesided` has not handed over; a queue pair that goes to Error drops what `card_send_entry`
 /// offers; `card_cq_write` asks for the number of another completion when it finds one that goes first; units of a session of
-/// `tlp_link` end with it.
-const EXCEPTIONS: [(&str, &str, &str); 5] = [
+/// `tlp_link` and `tlp_units` end with it.
+const EXCEPTIONS: [(&str, &str, &str); 6] = [
     ("xud_deadlines_d", "m", "MAY_FALL"),
     ("card_onesided_q", "m_pl", "MAY_FALL"),
     ("card_send_entry_q", "m", "MAY_FALL"),
     ("card_cq_write_q", "num", "MAY_CHANGE"),
     ("tlp_link", "m_unit", "MAY_FALL"),
+    ("tlp_units", "m_unit", "MAY_FALL"),
 ];
 
 /// The ports of a module.
@@ -237,9 +238,10 @@ mod tests {
             "{of_rq}"
         );
         let (_, link) = checkers("tlp_link", &[("B", 64), ("R", 64), ("U", 4)]);
-        let exceptions = [text, link].map(|text| text.matches(", .MAY_").count());
-        // A unit passes two modules of the link.
-        assert_eq!(exceptions, [EXCEPTIONS.len() - 1, 2]);
+        let (_, units) = checkers("tlp_units", &[("D", 16)]);
+        let exceptions = [text, link, units].map(|text| text.matches(", .MAY_").count());
+        // A unit passes two modules of the link, and two of what joins it to a card.
+        assert_eq!(exceptions, [EXCEPTIONS.len() - 2, 2, 2]);
     }
 
     #[test]
