@@ -125,7 +125,7 @@ fn cl_09_reductions_barriers_and_broadcasts_of_an_unchanged_program_go_through_t
     let Some(place) = Place::new("reductions") else {
         return;
     };
-    for (ranks, what) in [("2", "all"), ("4", "some"), ("8", "some")] {
+    for (ranks, what) in [("2", "all"), ("3", "all"), ("4", "some"), ("8", "some")] {
         let (calls, _, summary) = place.good(FABRIC, &["-n", ranks], what);
         all_in_switches(calls, &summary);
         assert!(calls[0] > 100 && calls[1] > 5, "{calls:?}");

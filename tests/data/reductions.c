@@ -104,6 +104,52 @@ static void every_type(MPI_Comm comm)
     ARITHMETIC(double, MPI_DOUBLE, comm);
 }
 
+/* Smallest and largest with their places, of which several are equal; places go down as ranks go up. */
+#define PLACES(T, TYPE, COMM) do { \
+    struct { T value; int at; } own[16], found[16]; \
+    int me, all, n = counts++ % 2 ? 16 : 3; \
+    MPI_Comm_rank(COMM, &me); \
+    MPI_Comm_size(COMM, &all); \
+    for (int largest = 0; largest < 2; largest++) { \
+        for (int i = 0; i < n; i++) { \
+            own[i].value = (T)((me + i) % 2 - 1); \
+            own[i].at = 5 - 4 * me; \
+        } \
+        MPI_Allreduce(own, found, n, TYPE, largest ? MPI_MAXLOC : MPI_MINLOC, COMM); \
+        for (int i = 0; i < n; i++) { \
+            T value = (T)(i % 2 - 1); \
+            int at = 5; \
+            for (int r = 1; r < all; r++) { \
+                T other = (T)((r + i) % 2 - 1); \
+                if (other == value || (largest ? other > value : other < value)) { \
+                    value = other; \
+                    at = 5 - 4 * r; \
+                } \
+            } \
+            EXPECT(found[i].value == value && found[i].at == at, "place of " #TYPE); \
+        } \
+        MPI_Reduce(me == all - 1 ? MPI_IN_PLACE : own, own, n, TYPE, largest ? MPI_MAXLOC : MPI_MINLOC, all - 1, COMM); \
+        for (int i = 0; me == all - 1 && i < n; i++) \
+            EXPECT(own[i].value == found[i].value && own[i].at == found[i].at, "place at one of " #TYPE); \
+    } \
+    *(all > 1 ? &small : &others) += 4; \
+} while (0)
+
+static void every_place(MPI_Comm comm)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        PLACES(float, MPI_FLOAT_INT, comm);
+        PLACES(double, MPI_DOUBLE_INT, comm);
+        PLACES(long, MPI_LONG_INT, comm);
+        PLACES(int, MPI_2INT, comm);
+    }
+    /* Zeros are equal whatever their sign. */
+    struct { double value; int at; } own = {rank % 2 ? -0.0 : 0.0, 10 - rank}, found;
+    MPI_Allreduce(&own, &found, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+    EXPECT(found.value == 0.0 && found.at == 11 - ranks, "place of zeros");
+    small++;
+}
+
 static void broadcasts(MPI_Comm comm)
 {
     static const int sizes[] = {1, 8, 33, 256, 257, 5000};
@@ -232,7 +278,7 @@ static void left_to_the_library(void)
 {
     double many[65], sums[65];
     int own = rank + 1, product = 1, want = 1, most = 0;
-    struct { double value; int at; } place = {rank == 1 ? -5.0 : rank, rank}, found;
+    struct { short value; int at; } place = {rank == 1 ? -5 : rank, rank}, found;
     MPI_Op op;
     for (int i = 0; i < 65; i++)
         many[i] = i;
@@ -242,8 +288,8 @@ static void left_to_the_library(void)
     for (int r = 1; r <= ranks; r++)
         want *= r;
     EXPECT(product == want, "product");
-    MPI_Allreduce(&place, &found, 1, MPI_DOUBLE_INT, MPI_MINLOC, MPI_COMM_WORLD);
-    EXPECT(found.value == -5.0 && found.at == 1, "smallest and its place");
+    MPI_Allreduce(&place, &found, 1, MPI_SHORT_INT, MPI_MINLOC, MPI_COMM_WORLD);
+    EXPECT(found.value == -5 && found.at == 1, "smallest and its place");
     MPI_Op_create(largest, 1, &op);
     MPI_Allreduce(&own, &most, 1, MPI_INT, op, MPI_COMM_WORLD);
     MPI_Op_free(&op);
@@ -368,6 +414,7 @@ int main(int count, char **arguments)
     barrier(MPI_COMM_WORLD);
     if (!strcmp(what, "all")) {
         every_type(MPI_COMM_WORLD);
+        every_place(MPI_COMM_WORLD);
         broadcasts(MPI_COMM_WORLD);
         parts();
         mixtures();

@@ -2,16 +2,19 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::mpi::{BYTES, Handle, Mpi, SUCCESS, TRUTH};
+use crate::mpi::{BYTES, Handle, Mpi, REAL_PLACED, SIGNED_PLACED, SUCCESS, TRUTH};
 use crate::provider::Request;
 
 /// Most elements of a reduction: four frames on each of the four reduction ids.
 const ELEMENTS_MAX: c_int = 64;
+/// Most numbers with their places: so many frames, each of which carries one.
+const PLACED_MAX: c_int = 16;
 /// Most bytes of a broadcast: the driver sends longer ones as messages.
 const BYTES_MAX: usize = 256;
-/// Numbers of operations: the first of the bitwise ones, and of the logical ones.
+/// Numbers of operations: the first of the bitwise ones, of the logical ones, and of those with places.
 const BITWISE: u8 = 3;
 const LOGICAL: u8 = 6;
+const PLACES: u8 = 9;
 /// Class of real and of unsigned elements, as the provider numbers them.
 const REAL: u8 = 0;
 const UNSIGNED: u8 = 2;
@@ -51,8 +54,9 @@ fn class_for(op: u8, class: u8) -> Option<u8> {
     match class {
         REAL => (op < BITWISE).then_some(REAL),
         BYTES => (BITWISE..LOGICAL).contains(&op).then_some(UNSIGNED),
-        TRUTH => (op >= LOGICAL).then_some(UNSIGNED),
-        _ => Some(class),
+        TRUTH => (LOGICAL..PLACES).contains(&op).then_some(UNSIGNED),
+        REAL_PLACED | SIGNED_PLACED => (op >= PLACES).then_some(class),
+        _ => (op < PLACES).then_some(class),
     }
 }
 
@@ -64,6 +68,9 @@ pub fn reduction(mpi: &Mpi, count: c_int, datatype: Handle, op: Handle) -> Optio
     }
     let (class, size) = open.elements(datatype)?;
     let op = open.op(op)?;
+    if op >= PLACES && count > PLACED_MAX {
+        return None;
+    }
     Some(Reduction {
         count: count as usize,
         op,
@@ -95,15 +102,19 @@ mod tests {
 
     #[test]
     fn cl_09_operations_are_for_the_types_that_mpi_says() {
-        for op in 0..9 {
+        for op in 0..11 {
             assert_eq!(class_for(op, REAL).is_some(), op < 3, "real, {op}");
             assert_eq!(
                 class_for(op, BYTES).is_some(),
                 (3..6).contains(&op),
                 "bytes, {op}"
             );
-            assert_eq!(class_for(op, TRUTH).is_some(), op >= 6, "truth, {op}");
-            assert_eq!(class_for(op, 1), Some(1));
+            let logical = (6..9).contains(&op);
+            assert_eq!(class_for(op, TRUTH).is_some(), logical, "truth, {op}");
+            assert_eq!(class_for(op, 1).is_some(), op < 9, "integers, {op}");
+            for placed in [REAL_PLACED, SIGNED_PLACED] {
+                assert_eq!(class_for(op, placed).is_some(), op >= 9, "places, {op}");
+            }
         }
     }
 }

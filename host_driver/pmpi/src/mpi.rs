@@ -13,7 +13,7 @@ mod open;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-pub use open::{BYTES, Fortran, OpenMpi, TRUTH};
+pub use open::{BYTES, Fortran, OpenMpi, REAL_PLACED, SIGNED_PLACED, TRUTH};
 
 /// A handle. Open MPI's are pointers; those of others are numbers that are passed on as they came.
 pub type Handle = *mut c_void;

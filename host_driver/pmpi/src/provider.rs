@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::mpi::{text, typed};
 
 /// As `VERSION` in `host_driver/fi/src/collective/boundary.rs`, which another layout of [`Request`] changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// As in `host_driver/fi/src/collective/boundary.rs`.
 #[repr(C)]

@@ -28,7 +28,7 @@ pub struct Request {
     pub what: u8,
     /// Of a reduction: number in [`Op::ALL`].
     pub op: u8,
-    /// 0 real, 1 signed, 2 unsigned.
+    /// 0 real, 1 signed, 2 unsigned; 3 and 4 a real or signed number with its place.
     pub class: u8,
     /// Bytes of an element.
     pub size: u8,
@@ -37,7 +37,7 @@ pub struct Request {
 }
 
 /// Layout of [`Request`] and meaning of the functions: both libraries must have the same.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A member, as C holds it.
 pub type Handle = Arc<Member>;
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn tributary_coll_start(
     call(|| {
         // SAFETY: as the caller says.
         let (group, request) = unsafe { (&*group, &*request) };
-        let elements = Elements::from_code(request.class, request.size);
+        let elements = Elements::from_code(request.class, request.size, request.op);
         let length = elements.map_or(1, Elements::size) * request.count;
         let bytes = if request.data.is_null() || length == 0 {
             &[][..]

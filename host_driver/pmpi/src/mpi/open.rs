@@ -8,9 +8,12 @@ use super::{Handle, IN_PLACE, SUCCESS, Sizes, function, symbol, typed};
 const REAL: u8 = 0;
 const SIGNED: u8 = 1;
 const UNSIGNED: u8 = 2;
+/// A real or a signed number and an `int`, its place.
+pub const REAL_PLACED: u8 = 3;
+pub const SIGNED_PLACED: u8 = 4;
 
 /// Symbols of types: class and bytes. Those of Fortran depend on how the library was built: others than these are not used.
-const TYPES: [(&CStr, u8, u8); 36] = [
+const TYPES: [(&CStr, u8, u8); 40] = [
     (c"ompi_mpi_float", REAL, 4),
     (c"ompi_mpi_double", REAL, 8),
     (c"ompi_mpi_signed_char", SIGNED, 1),
@@ -47,13 +50,17 @@ const TYPES: [(&CStr, u8, u8); 36] = [
     (c"ompi_mpi_real8", REAL, 8),
     (c"ompi_mpi_dblprec", REAL, 8),
     (c"ompi_mpi_logical", TRUTH, 4),
+    (c"ompi_mpi_float_int", REAL_PLACED, 8),
+    (c"ompi_mpi_double_int", REAL_PLACED, 16),
+    (c"ompi_mpi_2int", SIGNED_PLACED, 8),
+    (c"ompi_mpi_long_int", SIGNED_PLACED, 16),
 ];
 /// Not of the provider: bytes have bitwise operations alone, truth values logical ones.
-pub const BYTES: u8 = 3;
-pub const TRUTH: u8 = 4;
+pub const BYTES: u8 = 5;
+pub const TRUTH: u8 = 6;
 
 /// Symbols of operations, in the order of the provider's numbers.
-const OPS: [&CStr; 9] = [
+const OPS: [&CStr; 11] = [
     c"ompi_mpi_op_sum",
     c"ompi_mpi_op_min",
     c"ompi_mpi_op_max",
@@ -63,6 +70,8 @@ const OPS: [&CStr; 9] = [
     c"ompi_mpi_op_land",
     c"ompi_mpi_op_lor",
     c"ompi_mpi_op_lxor",
+    c"ompi_mpi_op_minloc",
+    c"ompi_mpi_op_maxloc",
 ];
 
 /// What Open MPI calls whenever it works; it returns how much has happened.
@@ -128,7 +137,12 @@ impl OpenMpi {
         // SAFETY: Open MPI's function of this name has this type.
         let progress_register = at(c"opal_progress_register").map(|at| unsafe { typed(at) });
         let types = TYPES.iter().filter_map(|(name, class, size)| {
-            let datatype = at(name).filter(|datatype| sized(*datatype, *size))?;
+            // What fills the memory between pairs does not count for MPI.
+            let counted = match *class {
+                REAL_PLACED | SIGNED_PLACED => *size / 2 + 4,
+                _ => *size,
+            };
+            let datatype = at(name).filter(|datatype| sized(*datatype, counted))?;
             Some((datatype as usize, *class, *size))
         });
         // Compilers differ in what they add to a name.
