@@ -1,33 +1,50 @@
-//! Bulk transfers: the sending side of the receiver window, and the receiving side of a card around rw_window.
+//! Bulk transfers: the sending side of the receiver window and a card's around it, and the receiving side of a card around
+//! rw_window.
 
 mod answer;
+mod begin;
 mod check;
 mod engine;
+mod fetch;
 mod hear;
 mod inbox;
 mod land;
 mod layout;
 mod line;
+mod looks;
+mod marks;
+mod pack;
 mod plan;
 mod receive;
 mod scan;
 mod send;
 mod sort;
+mod transmit;
 mod turns;
 mod wants;
+mod works;
 
 pub use answer::BulkAnswer;
+pub use begin::BulkBegin;
 pub use check::BulkCheck;
 pub use engine::BulkEngine;
+pub use fetch::BulkFetch;
 pub use hear::BulkHear;
 pub use inbox::BulkInbox;
 pub use land::BulkLand;
-pub use layout::{BodyHead, ConnectRespRest, ConnectRest, PollRest, StatusRest, TransferRest};
+pub use layout::{
+    BodyHead, ConnectRespRest, ConnectRest, OneSidedHead, PollRest, StatusRest, TransferRest,
+};
 pub use line::BulkLine;
+pub use looks::BulkLooks;
+pub use marks::BulkMarks;
+pub use pack::{BulkPack, PacketUnderWay};
 pub use plan::BulkPlan;
 pub use receive::BulkReceive;
 pub use scan::BulkScan;
 pub use send::BulkSend;
 pub use sort::BulkSort;
+pub use transmit::BulkTransmit;
 pub use turns::BulkTurns;
 pub use wants::BulkWants;
+pub use works::BulkWorks;

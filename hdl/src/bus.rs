@@ -7,6 +7,7 @@ mod axil;
 mod axis;
 mod bulk;
 mod bulk_line;
+mod bulk_work;
 mod completion;
 mod dma;
 mod in_flight;
@@ -34,6 +35,10 @@ pub use bulk_line::{
     BulkDeparturesOut, ConnectAsked, ConnectHow, ConnectsAskedIn, ConnectsAskedOut,
     ConnectsDecidedIn, ConnectsDecidedOut, ConnectsJudgedIn, ConnectsJudgedOut, WindowOpened,
     WindowRecord, WindowRecordsIn, WindowRecordsOut, WindowsOpenedIn, WindowsOpenedOut,
+};
+pub use bulk_work::{
+    BulkSource, BulkSourcesIn, BulkSourcesOut, BulkUnreadIn, BulkUnreadOut, BulkWork, BulkWorksIn,
+    BulkWorksOut,
 };
 pub use completion::{CompletionIn, CompletionOut, Ended, EndedPair, InterruptIn, InterruptOut};
 pub use dma::{

@@ -3,7 +3,7 @@
 //! Widths are const generics, so a size on offer is an instantiation here.
 
 use crate::board::Repeater;
-use crate::bulk::{BulkReceive, BulkSend};
+use crate::bulk::{BulkReceive, BulkSend, BulkTransmit};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
 use crate::link::{TlpLink, TlpUnits};
@@ -336,6 +336,24 @@ macro_rules! senders {
     };
 }
 
+/// Words of payload that a card keeps between host memory and the line: four of the largest packets.
+const FETCHED: usize = 2048;
+
+/// Sending sides of bulk transfers in a card: S transfers, Q queue pairs.
+macro_rules! transmitters {
+    ($($s:literal x $q:literal),+) => {
+        vec![$(Choice {
+            block: "bulk_transmit",
+            sizes: vec![("S", $s), ("Q", $q)],
+            build: build::<BulkTransmit<
+                $s, { log2($s) }, { if $s < 32 { 5 } else { log2($s) } },
+                { log2(SPAN) }, { log2(SPAN * $s) }, { log2(32 * $s) },
+                { log2($q) }, { log2(FETCHED) },
+            >>,
+        }),+]
+    };
+}
+
 /// Schedule rings of G groups.
 macro_rules! rings {
     ($($g:literal),+) => {
@@ -418,6 +436,7 @@ pub fn choices() -> Vec<Choice> {
     ]);
     all.extend(senders![16 x 64, 16 x 512, 64 x 64, 256 x 64]);
     all.extend(receivers![64 x 16 x 16, 256 x 64 x 64, 1024 x 64 x 64]);
+    all.extend(transmitters![16 x 16, 16 x 64, 64 x 64]);
     all.extend(cards![
         16 x 32 x 64,
         64 x 256 x 1024,

@@ -69,8 +69,8 @@ hdl_module! {
     /// message, about 60 and one for each packet of the bitmap that was sent for a STATUS, 4 of them behind the last
     /// operation. Every kind of operation has its turn; timers are looked at when nothing else waits, and after 255 clocks.
     /// Reset clears the states, a transfer a clock, and ends all transfers without completion.
-    /// While m_pkt is not taken messages are served, but nothing is sent or cancelled; while m_end is not taken, only
-    /// timers are looked at; while m_started is not taken, nothing is started.
+    /// While m_pkt is not taken messages are served, but nothing is sent or cancelled; while m_end is not taken,
+    /// timers are looked at and transfers started, in the slot of that end too; while m_started is not taken, nothing is started.
     #[module("bulk_engine_s{S}_d{}_b{W}", 1usize << LD)]
     pub struct BulkEngine<
         const S: usize, const LS: usize, const SA: usize, const LD: usize, const RA: usize,

@@ -5,6 +5,7 @@ use tributary_protocol::bulk::TRANSFER;
 use tributary_protocol::rw::wire::layout::{
     BODY, CONNECT_RESP_REST, CONNECT_REST, POLL_REST, STATUS_REST,
 };
+use tributary_protocol::xud::onesided::ONE_SIDED_HEADER;
 
 hdl_record! {
     /// First 8 bytes of a body.
@@ -73,5 +74,17 @@ hdl_record! {
         q_key: _,
         immediate: _,
         token: _,
+    }
+}
+
+hdl_record! {
+    /// Head of a one-sided work request.
+    #[header(ONE_SIDED_HEADER)]
+    pub struct OneSidedHead {
+        address: _,
+        rkey: _,
+        answer: _,
+        operation: _,
+        length: _,
     }
 }

@@ -14,8 +14,8 @@ hdl_module! {
     /// A transfer offered at s gets the lowest free slot, says so at m_started, and ends with one record at m_end.
     /// Rate: a fresh packet in 35 clocks, one sent again in 41, with the timers of another transfer looked at in between
     /// every 255 clocks (30); a message takes 30 to 42 clocks, a STATUS about 60 and one for each packet of its bitmap.
-    /// While m_pkt is not taken the packet stays and messages are served; while m_end is not taken the record stays and
-    /// only timers are looked at; the bitmap of a STATUS that comes late holds back the messages behind it.
+    /// While m_pkt is not taken the packet stays and messages are served; while m_end is not taken the record stays,
+    /// timers are looked at and transfers started, in its slot too; the bitmap of a STATUS that comes late holds back the messages behind it.
     #[module("bulk_send_s{S}_b{W}")]
     pub struct BulkSend<
         const S: usize, const LS: usize, const SA: usize, const LD: usize, const RA: usize,

@@ -16,6 +16,7 @@ use tributary_protocol::rw::{
 use tributary_sim::testbench::{Profile, Stalls};
 use tributary_sim::verilate::{Model, Port, Verilated};
 
+use crate::network::{Faults, Network};
 use crate::world::*;
 
 /// Clocks of a tick.
@@ -353,8 +354,8 @@ impl Bench {
 
     fn at_rest(&self) -> bool {
         self.flows.iter().all(|flow| flow.ended.is_some())
-            && self.to_card.is_empty()
-            && self.to_peers.is_empty()
+            && self.to_card.flying.is_empty()
+            && self.to_peers.flying.is_empty()
             && self.inbox.is_empty()
             && self.payload.is_empty()
             && self.own_words.is_empty()

@@ -6,15 +6,17 @@
 
 mod bench;
 mod mutations;
+mod network;
 mod world;
 
 use bench::{Bench, Coverage, Plan};
+use network::Faults;
 use tributary_hdl::catalog;
 use tributary_protocol::card::regs::BulkCounter;
 use tributary_protocol::rw::Outcome;
 use tributary_sim::testbench::{PROFILES, Profile, seeds};
 use tributary_sim::verilate::{BuildOptions, Verilated};
-use world::{Class, Faults};
+use world::Class;
 
 /// Verilog of `bulk_receive`.
 fn sources(w: usize, r: usize, q: usize) -> (String, Vec<(String, String)>) {

@@ -1,0 +1,264 @@
+//! Work requests of bulk transfers, checked and started.
+
+use super::layout::OneSidedHead;
+use crate::bus::{BulkRequestOut, BulkStartedIn, BulkWorksIn, LookupRightsOut, VerdictIn};
+use crate::prelude::*;
+use crate::switch::ByteSwap;
+use tributary_protocol::card::descriptor::OPCODE_BULK_WRITE;
+use tributary_protocol::xud::Outcome;
+use tributary_protocol::xud::onesided::{HEADER_LEN, Operation};
+use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
+
+/// What becomes of the work request that is offered.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Begin {
+    Idle,
+    Check,
+    First,
+    FirstAnswer,
+    Last,
+    LastAnswer,
+    Wait,
+    Start,
+    Started,
+    Refuse,
+}
+
+hdl_module! {
+    /// Checks bulk work requests and starts their transfers, one at a time. The first check that fails decides: packets and
+    /// addresses there (local_length), queue pair number (local_address), opcode, flags, head and window (local_opcode: this
+    /// card has neither READ nor notification nor fence), every byte here in the region of its key (local_protection). Then it
+    /// takes a slot, and waits for one if all are taken. bulk_send refuses none of these any more.
+    /// A region holds all bytes if it holds the first and the last one: two looks of a byte each.
+    /// Clocks: 5 to the verdict of the fields, 8 for each look, then what bulk_send takes.
+    /// Stages: 1 last byte's distance, fields compared; 2 last bytes, verdict of fields; 3 verdict.
+    /// While m_start or m_refused is not taken the work request stays. While hold is up none begins, and one that waits for a
+    /// slot is checked again afterwards: its region may be another one then.
+    #[module("bulk_begin")]
+    pub struct BulkBegin {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset.
+        pub rst: Signal<In, Bit>,
+        /// Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to 4,096.
+        pub cfg_mtu: Signal<In, Bits<13>>,
+        /// Work requests.
+        pub s: BulkWorksIn,
+        /// Nothing new may begin.
+        pub hold: Signal<In, Bit>,
+        /// None is under way, but one may wait for a slot.
+        pub m_idle: Signal<Out, Bit>,
+        /// A slot is free.
+        pub free: Signal<In, Bit>,
+        /// A region is looked up.
+        pub m_look: LookupRightsOut,
+        /// What was found.
+        pub s_look: VerdictIn,
+        /// Transfers to start.
+        pub m_start: BulkRequestOut,
+        /// What became of them.
+        pub s_started: BulkStartedIn,
+        /// The end of a transfer waits to be taken: bulk_send may have given its slot away again.
+        pub ends: Signal<In, Bit>,
+        /// The transfer of s is under way in the slot of s_started: pulse.
+        pub started: Signal<Out, Bit>,
+        /// The work request of s is refused.
+        pub m_refused_valid: Signal<Out, Bit>,
+        /// That is taken.
+        pub m_refused_ready: Signal<In, Bit>,
+        /// How it ends.
+        pub m_refused_status: Signal<Out, Bits<8>>,
+        /// A queue pair has ended, with hold: its work request is dropped; pulse.
+        pub s_end_taken: Signal<In, Bit>,
+        /// Its number.
+        pub s_end_index: Signal<In, Bits<24>>,
+
+        begin: DFF<Begin>,
+        timer: DFF<Bits<2>>,
+        low: ByteSwap,
+        high: ByteSwap,
+        head: Signal<Local, OneSidedHead>,
+        // Stage 1.
+        has_bytes: DFF<Bit>,
+        length_1: DFF<Bits<32>>,
+        log: DFF<Bits<4>>,
+        far: DFF<Bit>,
+        bad_code: DFF<Bit>,
+        bad_head: DFF<Bit>,
+        bad_window: DFF<Bit>,
+        // Stage 2.
+        too_many: DFF<Bit>,
+        last_there: DFF<Bits<65>>,
+        last_here: DFF<Bits<65>>,
+        bad_opcode: DFF<Bit>,
+        // Stage 3.
+        too_long: DFF<Bit>,
+        status: DFF<Bits<8>>,
+        refused: Signal<Local, Bit>,
+        same_work: DFF<Bit>,
+        dropped: Signal<Local, Bit>,
+
+        bulk_write: Param<{ OPCODE_BULK_WRITE as usize }, 8>,
+        one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
+        header: Param<HEADER_LEN, 8>,
+        write: Param<{ Operation::Write as usize }, 7>,
+        local_length: Param<{ Outcome::LocalLength as usize }, 8>,
+        local_address: Param<{ Outcome::LocalAddress as usize }, 8>,
+        local_opcode: Param<{ Outcome::LocalOpcode as usize }, 8>,
+        local_protection: Param<{ Outcome::LocalProtection as usize }, 8>,
+    }
+}
+
+impl Logic for BulkBegin {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Stage 1. The head as it travels.
+        self.low.s.next = self.s.of.val().head_low;
+        self.high.s.next = self.s.of.val().head_high;
+        self.head.next = ((bit_cast::<128, 64>(self.low.m.val()) << 64)
+            | bit_cast::<128, 64>(self.high.m.val()))
+        .into();
+        self.has_bytes.d.next = self.s.of.val().length.any();
+        self.length_1.d.next = self.s.of.val().length - 1;
+        self.log.d.next = 8.into();
+        if self.cfg_mtu.val().get_bit(12) {
+            self.log.d.next = 12.into();
+        } else if self.cfg_mtu.val().get_bit(11) {
+            self.log.d.next = 11.into();
+        } else if self.cfg_mtu.val().get_bit(10) {
+            self.log.d.next = 10.into();
+        } else if self.cfg_mtu.val().get_bit(9) {
+            self.log.d.next = 9.into();
+        }
+        self.far.d.next = self.s.of.val().peer.get_bits::<8>(24).any();
+        self.bad_code.d.next = (self.s.of.val().opcode != self.bulk_write.val())
+            | self.s.of.val().flags.any()
+            | (self.s.of.val().vf != self.one_sided.val());
+        self.bad_head.d.next = (self.s.of.val().head_len != self.header.val())
+            | (self.head.val().operation != self.write.val())
+            | self.head.val().answer.any()
+            | self.head.val().length.any();
+        self.bad_window.d.next = self.s.of.val().win_id.any() | self.s.of.val().epoch.any();
+
+        // Stage 2. A transfer has 2^21 packets at most; with 2^11 bytes in each, 2^32 - 1 bytes fit.
+        self.too_many.d.next = self.has_bytes.q.val()
+            & (((self.log.q.val() == 8) & self.length_1.q.val().get_bits::<3>(29).any())
+                | ((self.log.q.val() == 9) & self.length_1.q.val().get_bits::<2>(30).any())
+                | ((self.log.q.val() == 10) & self.length_1.q.val().get_bit(31)));
+        self.last_there.d.next =
+            bit_cast::<65, 64>(self.head.val().address) + bit_cast::<65, 32>(self.length_1.q.val());
+        self.last_here.d.next =
+            bit_cast::<65, 64>(self.s.of.val().address) + bit_cast::<65, 32>(self.length_1.q.val());
+        self.bad_opcode.d.next =
+            self.bad_code.q.val() | self.bad_head.q.val() | self.bad_window.q.val();
+
+        // Stage 3.
+        self.too_long.d.next =
+            self.too_many.q.val() | (self.has_bytes.q.val() & self.last_there.q.val().get_bit(64));
+
+        // Its region: whoever has its key may read for its own host.
+        self.m_look.valid.next =
+            (self.begin.q.val() == Begin::First) | (self.begin.q.val() == Begin::Last);
+        self.m_look.of.next.key = self.s.of.val().lkey;
+        self.m_look.of.next.pd = self.s.of.val().pd;
+        self.m_look.of.next.addr = self.s.of.val().address;
+        if self.begin.q.val() == Begin::Last {
+            self.m_look.of.next.addr = self.last_here.q.val().get_bits::<64>(0);
+        }
+        self.m_look.of.next.len = 1.into();
+        self.m_look.of.next.need = 0.into();
+
+        // It starts.
+        self.m_start.valid.next = self.begin.q.val() == Begin::Start;
+        self.m_start.dst.next = self.s.of.val().node;
+        self.m_start.addr.next = self.head.val().address;
+        self.m_start.rkey.next = self.head.val().rkey;
+        self.m_start.length.next = self.s.of.val().length;
+        self.m_start.mtu.next = self.log.q.val();
+        self.s_started.ready.next = (self.begin.q.val() == Begin::Started) & !self.ends.val();
+        self.started.next = self.s_started.valid.val() & self.s_started.ready.val();
+
+        // The work request.
+        self.same_work.d.next = self.s.of.val().qpn == self.s_end_index.val();
+        self.dropped.next =
+            self.s_end_taken.val() & self.same_work.q.val() & (self.begin.q.val() == Begin::Idle);
+        self.m_refused_valid.next = self.begin.q.val() == Begin::Refuse;
+        self.m_refused_status.next = self.status.q.val();
+        self.refused.next = self.m_refused_valid.val() & self.m_refused_ready.val();
+        self.s.ready.next = self.started.val() | self.refused.val() | self.dropped.val();
+        self.m_idle.next =
+            (self.begin.q.val() == Begin::Idle) | (self.begin.q.val() == Begin::Wait);
+        self.timer.d.next = self.timer.q.val() + 1;
+        match self.begin.q.val() {
+            Begin::Idle => {
+                self.timer.d.next = 0.into();
+                if self.s.valid.val() & !self.hold.val() {
+                    self.begin.d.next = Begin::Check;
+                }
+            }
+            Begin::Check => {
+                if self.timer.q.val() == 2 {
+                    self.begin.d.next = Begin::Refuse;
+                    if self.too_long.q.val() {
+                        self.status.d.next = self.local_length.val();
+                    } else if self.far.q.val() {
+                        self.status.d.next = self.local_address.val();
+                    } else if self.bad_opcode.q.val() {
+                        self.status.d.next = self.local_opcode.val();
+                    } else {
+                        self.status.d.next = self.local_protection.val();
+                        if !self.has_bytes.q.val() {
+                            self.begin.d.next = Begin::Wait;
+                        } else if !self.last_here.q.val().get_bit(64) {
+                            self.begin.d.next = Begin::First;
+                        }
+                    }
+                }
+            }
+            Begin::First => self.begin.d.next = Begin::FirstAnswer,
+            Begin::FirstAnswer => {
+                if self.s_look.valid.val() {
+                    self.begin.d.next = Begin::Refuse;
+                    if self.s_look.ok.val() {
+                        self.begin.d.next = Begin::Last;
+                    }
+                }
+            }
+            Begin::Last => self.begin.d.next = Begin::LastAnswer,
+            Begin::LastAnswer => {
+                if self.s_look.valid.val() {
+                    self.begin.d.next = Begin::Refuse;
+                    if self.s_look.ok.val() {
+                        self.begin.d.next = Begin::Wait;
+                    }
+                }
+            }
+            // For a slot. After a command it is checked again: its region may be another one.
+            Begin::Wait => {
+                if self.hold.val() {
+                    self.begin.d.next = Begin::Idle;
+                } else if self.free.val() {
+                    self.begin.d.next = Begin::Start;
+                }
+            }
+            Begin::Start => {
+                if self.m_start.ready.val() {
+                    self.begin.d.next = Begin::Started;
+                }
+            }
+            Begin::Started => {
+                if self.started.val() {
+                    self.begin.d.next = Begin::Idle;
+                }
+            }
+            Begin::Refuse => {
+                if self.refused.val() {
+                    self.begin.d.next = Begin::Idle;
+                }
+            }
+        }
+        if self.rst.val() {
+            self.begin.d.next = Begin::Idle;
+        }
+    }
+}

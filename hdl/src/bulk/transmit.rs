@@ -1,0 +1,182 @@
+//! The sending side of bulk transfers in a card.
+
+use super::{BulkFetch, BulkHear, BulkLooks, BulkSend, BulkWorks};
+use crate::blocks::EventMerge;
+use crate::bus::{
+    BulkArrivalsIn, BulkCancelOut, BulkDeparturesOut, BulkEndOut, BulkMessageOut, BulkPacketOut,
+    BulkRequestOut, BulkSettingsIn, BulkSourcesOut, BulkStartedOut, BulkUnreadOut, BulkWorksIn,
+    CompletionOut, DmaReadWordsIn, DmaRequestOut, FramesIn, FramesOut, LookupRightsOut, PayloadOut,
+    RamReadIn, VerdictIn, VerdictOut,
+};
+use crate::prelude::*;
+use tributary_protocol::card::regs::BulkCounter;
+
+/// Bit of `events` for a counter.
+const fn bit(counter: BulkCounter) -> usize {
+    counter as usize - BulkCounter::Completed as usize
+}
+
+hdl_module! {
+    /// Sending side of bulk WRITEs: work requests in, frames out, and exactly one completion for each. Between what reads work
+    /// requests, the regions, the DMA reader and the line's blocks.
+    /// bulk_works starts and ends transfers, bulk_send says what leaves next, bulk_fetch reads its bytes, bulk_hear reads what
+    /// receivers say. It has neither notification nor fence nor READ: work requests that want them are refused.
+    /// Only wires, and turns at the port of the regions: each block says its own stages.
+    /// Clocks: those of bulk_send, a fresh packet every 35, and of the line.
+    /// While m or m_pl is not taken packets wait; messages of receivers do not. After reset ready says when the states have
+    /// been cleared. While hold is up no work request begins and no packet is taken; m_idle says that none is under way then.
+    #[module("bulk_transmit_s{S}_q{}", 1usize << LQ)]
+    pub struct BulkTransmit<
+        const S: usize, const LS: usize, const SA: usize, const LD: usize, const RA: usize,
+        const QA: usize, const LQ: usize, const D: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset, with the DMA reader.
+        pub rst: Signal<In, Bit>,
+        /// The states have been cleared.
+        pub ready: Signal<Out, Bit>,
+        /// Own node.
+        pub cfg_node: Signal<In, Bits<16>>,
+        /// Resets so far, as CONNECT says them.
+        pub cfg_incarnation: Signal<In, Bits<16>>,
+        /// Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to 4,096.
+        pub cfg_mtu: Signal<In, Bits<13>>,
+        /// Times and limits.
+        pub cfg: BulkSettingsIn,
+        /// Coarse time, a free-running count.
+        pub now: Signal<In, Bits<16>>,
+        /// Work requests.
+        pub s: BulkWorksIn,
+        /// Completions.
+        pub m_cpl: CompletionOut<LQ>,
+        /// Frames that are not for the receiving side.
+        pub s_own: BulkArrivalsIn,
+        /// What follows the first 8 bytes of their bodies.
+        pub s_own_pl: FramesIn<64>,
+        /// A region is looked up.
+        pub m_look: LookupRightsOut,
+        /// What was found.
+        pub s_look: VerdictIn,
+        /// Reads of host memory.
+        pub m_rd: DmaRequestOut,
+        /// Their words, in the order of the requests; always taken.
+        pub s_rd: DmaReadWordsIn,
+        /// Frames to send.
+        pub m: BulkDeparturesOut,
+        /// What follows the first 8 bytes of their bodies.
+        pub m_pl: PayloadOut,
+        /// Nothing new may begin.
+        pub hold: Signal<In, Bit>,
+        /// With hold: nothing is under way.
+        pub m_idle: Signal<Out, Bit>,
+        /// A queue pair ends, while m_idle; stays until it is taken.
+        pub s_end_valid: Signal<In, Bit>,
+        /// Nothing of it is read or completed from now on: pulse.
+        pub s_end_ready: Signal<Out, Bit>,
+        /// Its number.
+        pub s_end_index: Signal<In, Bits<24>>,
+        /// A counter of bulk_send is read: its count comes two clocks later.
+        pub stat: RamReadIn<32, 4>,
+        /// Clocks of bulk_send are read.
+        pub stat_time: RamReadIn<32, 2>,
+        /// A counter counts one more, a bit each: bit 0 is counter 64.
+        pub events: Signal<Out, Bits<32>>,
+        /// A work request or the key of a packet was refused; pulse.
+        pub ev_local_error: Signal<Out, Bit>,
+        /// The read of a packet has failed; pulse.
+        pub ev_read_failed: Signal<Out, Bit>,
+        /// A message of READ was dropped; pulse.
+        pub ev_read: Signal<Out, Bit>,
+
+        works: BulkWorks<S, LS, SA, LQ>,
+        send: BulkSend<S, LS, SA, LD, RA, QA, 64, 6, 4>,
+        hear: BulkHear<LS>,
+        fetch: BulkFetch<D>,
+        looks: BulkLooks,
+        local: EventMerge,
+        completed: Param<{ bit(BulkCounter::Completed) }, 5>,
+        failed: Param<{ bit(BulkCounter::Failed) }, 5>,
+        control_sent: Param<{ bit(BulkCounter::ControlSent) }, 5>,
+        stray: Param<{ bit(BulkCounter::Stray) }, 5>,
+        bad_message: Param<{ bit(BulkCounter::BadMessage) }, 5>,
+    }
+}
+
+impl<
+    const S: usize,
+    const LS: usize,
+    const SA: usize,
+    const LD: usize,
+    const RA: usize,
+    const QA: usize,
+    const LQ: usize,
+    const D: usize,
+> Logic for BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D>
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Work requests and their transfers.
+        BulkWorksIn::link(&mut self.s, &mut self.works.s);
+        CompletionOut::<LQ>::link(&mut self.m_cpl, &mut self.works.m_cpl);
+        self.works.cfg_mtu.next = self.cfg_mtu.val();
+        self.works.hold.next = self.hold.val();
+        BulkRequestOut::join(&mut self.works.m_start, &mut self.send.s);
+        BulkStartedOut::join(&mut self.send.m_started, &mut self.works.s_started);
+        BulkCancelOut::join(&mut self.works.m_cancel, &mut self.send.s_cancel);
+        BulkEndOut::join(&mut self.send.m_end, &mut self.works.s_ended);
+        self.works.s_end_valid.next = self.s_end_valid.val();
+        self.s_end_ready.next = self.works.s_end_ready.val();
+        self.works.s_end_index.next = self.s_end_index.val();
+        BulkSettingsIn::link(&mut self.cfg, &mut self.send.cfg);
+        self.send.now.next = self.now.val();
+        RamReadIn::<32, 4>::link(&mut self.stat, &mut self.send.stat);
+        RamReadIn::<32, 2>::link(&mut self.stat_time, &mut self.send.stat_time);
+        self.ready.next = self.send.ready.val();
+
+        // What receivers say.
+        BulkArrivalsIn::link(&mut self.s_own, &mut self.hear.s);
+        FramesIn::<64>::link(&mut self.s_own_pl, &mut self.hear.s_pl);
+        self.works.s_slot.next = self.hear.m_look.val();
+        self.hear.s_active.next = self.works.m_slot_active.val();
+        self.hear.s_xid.next = self.works.m_slot_xid.val();
+        self.hear.s_node_of_slot.next = self.works.m_slot_node.val();
+        BulkMessageOut::join(&mut self.hear.m, &mut self.send.s_msg);
+        FramesOut::<64>::join(&mut self.hear.m_bitmap, &mut self.send.s_bitmap);
+        self.ev_read.next = self.hear.ev_read.val();
+
+        // Packets.
+        BulkPacketOut::join(&mut self.send.m_pkt, &mut self.fetch.s);
+        self.fetch.cfg_node.next = self.cfg_node.val();
+        self.fetch.cfg_incarnation.next = self.cfg_incarnation.val();
+        self.fetch.hold.next = self.hold.val();
+        BulkSourcesOut::join(&mut self.fetch.m_source, &mut self.works.s_source);
+        BulkUnreadOut::join(&mut self.fetch.m_unread, &mut self.works.s_unread);
+        DmaRequestOut::link(&mut self.m_rd, &mut self.fetch.m_rd);
+        DmaReadWordsIn::link(&mut self.s_rd, &mut self.fetch.s_rd);
+        BulkDeparturesOut::link(&mut self.m, &mut self.fetch.m);
+        PayloadOut::link(&mut self.m_pl, &mut self.fetch.m_pl);
+
+        // Regions: packets first, of which the line waits.
+        LookupRightsOut::join(&mut self.works.m_look, &mut self.looks.a);
+        VerdictOut::join(&mut self.looks.a_m, &mut self.works.s_look);
+        LookupRightsOut::join(&mut self.fetch.m_look, &mut self.looks.b);
+        VerdictOut::join(&mut self.looks.b_m, &mut self.fetch.s_look);
+        LookupRightsOut::link(&mut self.m_look, &mut self.looks.m_look);
+        VerdictIn::link(&mut self.s_look, &mut self.looks.s_look);
+
+        self.m_idle.next = self.works.m_idle.val() & self.fetch.m_idle.val();
+
+        // What is counted; bulk_send counts DATA itself.
+        self.local.a.next = self.works.ev_refused.val();
+        self.local.b.next = self.fetch.ev_no_key.val();
+        self.ev_local_error.next = self.local.m.val();
+        self.ev_read_failed.next = self.fetch.ev_no_memory.val();
+        self.events.next = (bit_cast::<32, 1>(self.works.ev_completed.val().into())
+            << self.completed.val())
+            | (bit_cast::<32, 1>(self.works.ev_failed.val().into()) << self.failed.val())
+            | (bit_cast::<32, 1>(self.fetch.ev_control.val().into()) << self.control_sent.val())
+            | (bit_cast::<32, 1>(self.hear.ev_stray.val().into()) << self.stray.val())
+            | (bit_cast::<32, 1>(self.hear.ev_bad_message.val().into()) << self.bad_message.val());
+    }
+}

@@ -1,0 +1,507 @@
+//! `bulk_transmit` among work requests, regions, host memory that may fail, a network with faults, and receivers of the model.
+
+mod ports;
+mod receivers;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary_protocol::bulk::{Purpose, Transfer};
+use tributary_protocol::card::descriptor::OPCODE_BULK_WRITE;
+use tributary_protocol::card::regs::BulkCounter;
+use tributary_protocol::roce::Bth;
+use tributary_protocol::rw::{
+    ConnectStatus, Message, Output, Receiver, ReceiverConfig, Verdict, wire,
+};
+use tributary_protocol::xud::Outcome;
+use tributary_protocol::xud::onesided::{H_ADDRESS, H_OPERATION, H_RKEY, Operation};
+use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
+use tributary_sim::testbench::{Profile, Stalls};
+use tributary_sim::verilate::{Model, Verilated};
+
+use crate::network::{Faults, Network};
+
+/// Clocks of a tick.
+const TICK: u64 = 32;
+const NODE: u16 = 0x0102;
+/// Nodes that receive; any other is deaf.
+const PEERS: [u16; 3] = [5, 0x8007, 0x00FF];
+/// Clocks in which all transfers end that have begun.
+const PATIENCE: u64 = 600_000;
+
+/// How a run behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub clocks: u64,
+    pub stall: Profile,
+    pub mtu: u64,
+    pub faults: Faults,
+    /// Reads of host memory that fail, in 1,000.
+    pub unread: u32,
+    /// Work requests that are wrong, in 1,000.
+    pub wrong: u32,
+    /// Clocks between two commands that end a queue pair or a region; 0: none.
+    pub end_every: u64,
+    /// Bytes of a transfer, at most.
+    pub most: u32,
+    /// Frames take the time that they take on a 64-bit line.
+    pub line: bool,
+}
+
+/// What a run has covered.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    pub statuses: BTreeMap<u8, u64>,
+    pub events: [u64; 32],
+    pub local_errors: u64,
+    pub read_failed: u64,
+    pub bytes: u64,
+    pub silent: u64,
+    pub ends: u64,
+    pub data: u64,
+    /// Clocks at which DATA left.
+    pub left: Vec<u64>,
+    pub clocks: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    key: u32,
+    domain: u16,
+    base: u64,
+    length: u64,
+}
+
+/// A work request, its transfer, and what may become of it.
+#[derive(Clone, Debug)]
+struct Flow {
+    node: u16,
+    length: u32,
+    address: u64,
+    there: u64,
+    rkey: u32,
+    key: u32,
+    qpn: u32,
+    peer: u32,
+    q_key: u32,
+    fields: BTreeMap<&'static str, u64>,
+    wanted: Outcome,
+    /// Its memory or region has failed, or its peer has closed it.
+    may: BTreeSet<u8>,
+    /// Its queue pair has ended.
+    flushed: bool,
+    begun: bool,
+    ended: Option<Outcome>,
+    /// What its receiver has written.
+    bytes: Vec<Option<u8>>,
+}
+
+struct Peer {
+    node: u16,
+    receiver: Receiver,
+    /// Windows that are open, for which transfer, by its address.
+    windows: BTreeMap<u16, u64>,
+    /// Writes that are not done.
+    writes: VecDeque<(u64, u16, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Holding,
+    Pair(u32),
+}
+
+type Result<T> = std::result::Result<T, String>;
+
+pub struct Bench {
+    model: Model,
+    plan: Plan,
+    rng: SmallRng,
+    stalls: Stalls,
+    now: u64,
+    starting: bool,
+    regions: Vec<Region>,
+    /// Queue pairs here, their protection domain and Q_Key.
+    pairs: Vec<(u32, u16, u32)>,
+    peers: Vec<Peer>,
+    flows: BTreeMap<u64, Flow>,
+    by_address: BTreeMap<u64, u64>,
+    next_id: u64,
+    offered: Option<u64>,
+    to_peers: Network<(u16, Bth, Vec<u8>)>,
+    to_card: Network<(u16, Message)>,
+    inbox: VecDeque<(u16, Bth, Vec<u8>)>,
+    payload: VecDeque<(u64, u64, bool)>,
+    looks: VecDeque<(u64, bool)>,
+    reads: VecDeque<(u64, u64, usize, bool)>,
+    leaving: Option<(u16, Bth, Vec<u8>, usize)>,
+    line: u64,
+    end: Option<End>,
+    pub coverage: Coverage,
+}
+
+/// A byte of host memory.
+fn byte(address: u64) -> u8 {
+    (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8
+}
+
+impl Region {
+    fn holds(&self, key: u32, domain: u16, addr: u64, bytes: u64) -> bool {
+        let end = u128::from(addr) + u128::from(bytes);
+        (key, domain) == (self.key, self.domain)
+            && addr >= self.base
+            && end <= u128::from(self.base) + u128::from(self.length)
+    }
+}
+
+impl Bench {
+    pub fn new(library: &Verilated, plan: Plan) -> Self {
+        let (rtt, allowance) = (64u32, 16u32);
+        let config = ReceiverConfig {
+            w: 64,
+            r: 8,
+            src_limit: 1 << 16,
+            slot_limit: 256,
+            allowance,
+            allowance_ticks: 16,
+            retry_ticks: 100,
+            tail_ticks: 40,
+            idle_ticks: 20_000,
+            busy_hint: 100,
+            ..ReceiverConfig::default()
+        };
+        let peer = |node| Peer {
+            node,
+            receiver: Receiver::new(config.clone()).unwrap(),
+            windows: BTreeMap::new(),
+            writes: VecDeque::new(),
+        };
+        let region = |key, domain, base, length| Region {
+            key,
+            domain,
+            base,
+            length,
+        };
+        let mut bench = Self {
+            model: library.model().unwrap(),
+            plan,
+            rng: SmallRng::seed_from_u64(plan.seed),
+            stalls: Stalls::new(plan.stall, plan.seed, 4),
+            now: 0,
+            starting: true,
+            regions: vec![
+                region(0x0000_0357, 0x11, 0x7F00_1234_5003, 0x10_0000),
+                region(0x00FF_FF01, 0x2222, u64::MAX - 0xF_FFFF, 0x10_0000),
+                region(0x0012_3402, 0x11, 0x1_0000_0000 - 0x4_0000, 0x8_0000),
+            ],
+            pairs: vec![
+                (3, 0x11, 0x1357_9BDF),
+                (5, 0x2222, 0xFFFF_0000),
+                (9, 0x11, 7),
+            ],
+            peers: PEERS.map(peer).into(),
+            flows: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            next_id: 1,
+            offered: None,
+            to_peers: Network::new(),
+            to_card: Network::new(),
+            inbox: VecDeque::new(),
+            payload: VecDeque::new(),
+            looks: VecDeque::new(),
+            reads: VecDeque::new(),
+            leaving: None,
+            line: 0,
+            end: None,
+            coverage: Coverage::default(),
+        };
+        for name in [
+            "s_valid",
+            "s_own_valid",
+            "s_own_pl_valid",
+            "s_look_valid",
+            "s_rd_valid",
+            "s_end_valid",
+            "hold",
+        ] {
+            bench.set(name, 0);
+        }
+        let retry = rtt + 2 * allowance + 4;
+        for (name, value) in [
+            ("cfg_node", NODE.into()),
+            ("cfg_incarnation", 0),
+            ("cfg_mtu", plan.mtu),
+            ("cfg_xid_before", 0xFFFF_FFF0),
+            ("cfg_settled", (rtt + allowance).into()),
+            ("cfg_allowance", allowance.into()),
+            ("cfg_overtaken", (allowance / 2).into()),
+            ("cfg_retry", retry.into()),
+            ("cfg_known", (rtt + retry).into()),
+            ("cfg_poll", (2 * rtt + 4 * allowance).into()),
+            ("cfg_poll_max", (8 * (rtt + allowance)).into()),
+            ("cfg_stall_poll", (rtt / 8).into()),
+            ("cfg_early_poll", 1),
+            ("cfg_max_polls", 6),
+            ("cfg_max_busy", 10_000),
+            ("cfg_fresh_every", 8),
+            ("cfg_overrun", rtt.into()),
+            ("cfg_echo", 1),
+        ] {
+            bench.set(name, value);
+        }
+        bench.model.reset(4).unwrap();
+        for _ in 0..10_000 {
+            if bench.is("ready") {
+                break;
+            }
+            bench.model.clock().unwrap();
+        }
+        assert!(bench.is("ready"), "not ready after reset");
+        bench
+    }
+
+    fn set(&mut self, name: &str, value: u64) {
+        let port = self.model.port(name).unwrap();
+        self.model.set(port, value);
+    }
+
+    fn get(&self, name: &str) -> u64 {
+        self.model.get(self.model.port(name).unwrap())
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.get(name) == 1
+    }
+
+    fn moves(&self, port: &str) -> bool {
+        self.is(&format!("{port}_valid")) && self.is(&format!("{port}_ready"))
+    }
+
+    fn tick(&self) -> u64 {
+        65_000 + self.now / TICK
+    }
+
+    /// How often the card was reset, as CONNECT says it.
+    pub fn incarnation(&mut self, number: u64) {
+        self.set("cfg_incarnation", number);
+    }
+
+    /// Offers a work request; its number.
+    pub fn post(&mut self, length: Option<u32>) -> u64 {
+        let wrong = length.is_none() && self.rng.random_range(0..1_000) < self.plan.wrong;
+        let rng = &mut self.rng;
+        let (qpn, domain, q_key) = self.pairs[rng.random_range(0..self.pairs.len())];
+        let own: Vec<Region> = self
+            .regions
+            .iter()
+            .copied()
+            .filter(|region| region.domain == domain)
+            .collect();
+        let region = own[rng.random_range(0..own.len())];
+        let most = self.plan.most;
+        let length = length.unwrap_or_else(|| match rng.random_range(0..6) {
+            0 => rng.random_range(0..20),
+            1 => most >> rng.random_range(0..12),
+            _ => rng.random_range(0..most),
+        });
+        let address = region.base + rng.random_range(0..=region.length - u64::from(length));
+        let id = self.next_id;
+        self.next_id += 1;
+        let mut flow = Flow {
+            node: PEERS[rng.random_range(0..PEERS.len())],
+            length,
+            address,
+            // Each transfer has memory of its own there, at any byte address.
+            there: id << 33 | rng.random_range(0..1 << 32),
+            rkey: rng.random::<u32>() & !1,
+            key: region.key,
+            qpn,
+            peer: rng.random_range(0..1 << 24),
+            q_key,
+            fields: BTreeMap::new(),
+            wanted: Outcome::Ok,
+            may: BTreeSet::new(),
+            flushed: false,
+            begun: false,
+            ended: None,
+            bytes: vec![None; length as usize],
+        };
+        let mut fields = BTreeMap::from([("opcode", u64::from(OPCODE_BULK_WRITE)), ("flags", 0)]);
+        if wrong {
+            match rng.random_range(0..6) {
+                0 => (flow.wanted, flow.node) = (Outcome::Unreachable, 77),
+                1 => (flow.wanted, flow.rkey) = (Outcome::RemoteAccess, flow.rkey | 1),
+                2 => {
+                    fields.insert("flags", 1 << rng.random_range(0..2));
+                    flow.wanted = Outcome::LocalOpcode;
+                }
+                3 if length > 0 => {
+                    (flow.wanted, flow.key) = (Outcome::LocalProtection, flow.key ^ 0x80)
+                }
+                4 if length > 2 => {
+                    (flow.wanted, flow.there) =
+                        (Outcome::LocalLength, u64::MAX - u64::from(length) + 2)
+                }
+                _ if length > 0 => {
+                    flow.wanted = Outcome::LocalProtection;
+                    flow.address =
+                        (region.base + (region.length - u64::from(length))).wrapping_add(1);
+                }
+                _ => {}
+            }
+        }
+        let mut head = [0; 16];
+        H_ADDRESS.put(&mut head, flow.there);
+        H_RKEY.put(&mut head, flow.rkey);
+        H_OPERATION.put(&mut head, Operation::Write.code());
+        fields.extend([
+            ("head_len", 16),
+            ("length", length.into()),
+            ("wr_id", id),
+            ("address", flow.address),
+            ("lkey", flow.key.into()),
+            ("vf", ONE_SIDED_FRAME.into()),
+            ("node", flow.node.into()),
+            ("peer", flow.peer.into()),
+            ("msn", 0),
+            ("win_id", 0),
+            ("epoch", 0),
+            (
+                "head_low",
+                u64::from_le_bytes(head[..8].try_into().unwrap()),
+            ),
+            (
+                "head_high",
+                u64::from_le_bytes(head[8..].try_into().unwrap()),
+            ),
+            ("psn", id & 0xFF_FFFF),
+            ("request", id & 0xFFFF),
+            ("qpn", qpn.into()),
+            ("pd", domain.into()),
+            ("q_key", q_key.into()),
+        ]);
+        flow.fields = fields;
+        self.by_address.insert(flow.there, id);
+        self.flows.insert(id, flow);
+        self.offered = Some(id);
+        id
+    }
+
+    /// Runs the plan, and then until every work request has ended.
+    pub fn run(&mut self) -> Result<()> {
+        let told =
+            |bench: &Self, e: String| format!("seed {} clock {}: {e}", bench.plan.seed, bench.now);
+        while self.now < self.plan.clocks {
+            self.clock().map_err(|e| told(self, e))?;
+        }
+        self.rest().map_err(|e| told(self, e))
+    }
+
+    /// Until every work request has ended.
+    pub fn rest(&mut self) -> Result<()> {
+        self.starting = false;
+        let upto = self.now + PATIENCE;
+        let over = |flow: &Flow| flow.ended.is_some() || flow.flushed;
+        while self.offered.is_some() || self.end.is_some() || !self.flows.values().all(over) {
+            if self.now > upto {
+                let flow = self.flows.values().find(|flow| !over(flow));
+                return Err(format!("{flow:?} never ends; {:?}", self.coverage.events));
+            }
+            self.clock()?;
+        }
+        for _ in 0..30_000 {
+            self.clock()?;
+        }
+        if !self.is("m_idle") {
+            return Err("not idle at the end".into());
+        }
+        self.coverage.clocks = self.now;
+        let count =
+            |of: BulkCounter| self.coverage.events[of as usize - BulkCounter::Completed as usize];
+        let ok = self
+            .coverage
+            .statuses
+            .get(&(Outcome::Ok as u8))
+            .copied()
+            .unwrap_or(0);
+        let all: u64 = self.coverage.statuses.values().sum();
+        let refused = [Outcome::LocalLength, Outcome::LocalOpcode].map(|status| {
+            self.coverage
+                .statuses
+                .get(&(status as u8))
+                .copied()
+                .unwrap_or(0)
+        });
+        if count(BulkCounter::Completed) != ok
+            || count(BulkCounter::Failed) > all - ok - refused.iter().sum::<u64>()
+        {
+            return Err(format!(
+                "counted {:?} of {:?}",
+                self.coverage.events, self.coverage.statuses
+            ));
+        }
+        Ok(())
+    }
+
+    pub fn clock(&mut self) -> Result<()> {
+        if self.starting && self.offered.is_none() && self.rng.random_range(0..300) == 0 {
+            self.post(None);
+        }
+        self.receive()?;
+        self.command();
+        self.stalls.clock();
+        self.drive();
+        self.model.eval().map_err(|e| e.to_string())?;
+        for (at, name) in ["m_valid", "m_pl_valid", "m_rd_valid", "m_cpl_valid"]
+            .into_iter()
+            .enumerate()
+        {
+            let last = at != 1 || self.is("m_pl_last");
+            self.stalls.observe(at, self.is(name), last);
+        }
+        self.sample()?;
+        self.model.clock().map_err(|e| e.to_string())?;
+        self.now += 1;
+        Ok(())
+    }
+
+    /// Everything comes to rest, then a queue pair ends, or a region is replaced.
+    fn command(&mut self) {
+        let every = self.plan.end_every;
+        match self.end {
+            None if every > 0 && self.starting && self.now % every == every - 1 => {
+                self.end = Some(End::Holding)
+            }
+            Some(End::Holding) if self.is("m_idle") && self.reads.is_empty() => {
+                if self.rng.random() {
+                    let at = self.rng.random_range(0..self.regions.len());
+                    let region = &mut self.regions[at];
+                    let old = region.key;
+                    region.key = (old & !0xFF) | (old.wrapping_add(1) & 0xFF);
+                    for flow in self
+                        .flows
+                        .values_mut()
+                        .filter(|flow| flow.key == old && flow.ended.is_none())
+                    {
+                        flow.may
+                            .extend([Outcome::LocalProtection as u8, Outcome::Ok as u8]);
+                        if !flow.begun
+                            && flow.wanted != Outcome::LocalLength
+                            && flow.wanted != Outcome::LocalOpcode
+                            && flow.length > 0
+                        {
+                            flow.wanted = Outcome::LocalProtection;
+                        }
+                    }
+                    self.coverage.ends += 1;
+                    self.end = None;
+                } else {
+                    let at = self.rng.random_range(0..self.pairs.len());
+                    self.end = Some(End::Pair(self.pairs[at].0));
+                }
+            }
+            _ => {}
+        }
+    }
+}

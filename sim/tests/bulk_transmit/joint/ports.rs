@@ -1,0 +1,259 @@
+//! Ports of the block, clock by clock.
+
+use super::*;
+
+impl Bench {
+    pub(super) fn drive(&mut self) {
+        let now = self.now;
+        self.set("now", self.tick() & 0xFFFF);
+        self.set("hold", self.end.is_some().into());
+        let ending = match self.end {
+            Some(End::Pair(qpn)) => Some(qpn),
+            _ => None,
+        };
+        self.set("s_end_valid", ending.is_some().into());
+        self.set("s_end_index", ending.unwrap_or(0).into());
+        self.set("s_valid", self.offered.is_some().into());
+        if let Some(id) = self.offered {
+            for (name, value) in self.flows[&id].fields.clone() {
+                self.set(&format!("s_{name}"), value);
+            }
+        }
+        let look = self.looks.front().copied().filter(|(due, _)| *due == now);
+        self.set("s_look_valid", look.is_some().into());
+        self.set("s_look_ok", look.is_some_and(|(_, ok)| ok).into());
+        if look.is_some() {
+            self.looks.pop_front();
+        }
+        self.set("s_own_valid", (!self.inbox.is_empty()).into());
+        if let Some((node, bth, body)) = self.inbox.front().cloned() {
+            let mut head = body.clone();
+            head.resize(8, 0);
+            for (name, value) in [
+                ("s_own_node", u64::from(node)),
+                ("s_own_opcode", u64::from(bth.opcode & 15)),
+                ("s_own_dest", bth.dest_qp.into()),
+                ("s_own_psn", bth.psn.into()),
+                (
+                    "s_own_head",
+                    u64::from_be_bytes(head[..8].try_into().unwrap()),
+                ),
+                ("s_own_short", (body.len() < 8).into()),
+                ("s_own_len", body.len().saturating_sub(8) as u64),
+            ] {
+                self.set(name, value);
+            }
+        }
+        let word = self
+            .payload
+            .front()
+            .copied()
+            .filter(|(from, ..)| *from <= now);
+        self.set("s_own_pl_valid", word.is_some().into());
+        if let Some((_, data, last)) = word {
+            self.set("s_own_pl_data", data);
+            self.set("s_own_pl_last", last.into());
+        }
+        self.words();
+        for (at, name) in ["m_ready", "m_pl_ready", "m_rd_ready", "m_cpl_ready"]
+            .into_iter()
+            .enumerate()
+        {
+            let ready = self.stalls.ready(at) && (at != 0 || self.line <= now);
+            self.set(name, ready.into());
+        }
+    }
+
+    /// The next word of the oldest read.
+    pub(super) fn words(&mut self) {
+        let read = self
+            .reads
+            .front()
+            .copied()
+            .filter(|(due, ..)| *due <= self.now);
+        self.set("s_rd_valid", read.is_some().into());
+        let Some((_, address, bytes, fails)) = read else {
+            return;
+        };
+        let mut word = [0xA5; 8];
+        for (at, place) in word.iter_mut().enumerate().take(bytes.min(8)) {
+            *place = byte(address.wrapping_add(at as u64)) ^ if fails { 0x55 } else { 0 };
+        }
+        self.set("s_rd_data", u64::from_le_bytes(word));
+        self.set("s_rd_bytes", bytes.min(8) as u64 - 1);
+        self.set("s_rd_last", (bytes <= 8).into());
+        self.set("s_rd_error", (bytes <= 8 && fails).into());
+        match bytes <= 8 {
+            true => drop(self.reads.pop_front()),
+            false => {
+                if let Some(read) = self.reads.front_mut() {
+                    (read.1, read.2) = (address.wrapping_add(8), bytes - 8);
+                }
+            }
+        }
+    }
+
+    pub(super) fn sample(&mut self) -> Result<()> {
+        let now = self.now;
+        let events = self.get("events");
+        for (bit, count) in self.coverage.events.iter_mut().enumerate() {
+            *count += events >> bit & 1;
+        }
+        self.coverage.local_errors += self.get("ev_local_error");
+        self.coverage.read_failed += self.get("ev_read_failed");
+        if self.is("s_rd_valid") && !self.is("s_rd_ready") {
+            return Err("a word that was asked for has no room".into());
+        }
+        if self.is("m_look_valid") {
+            let (key, domain) = (self.get("m_look_key") as u32, self.get("m_look_pd") as u16);
+            let (addr, len) = (self.get("m_look_addr"), self.get("m_look_len"));
+            let ok = self
+                .regions
+                .iter()
+                .any(|region| region.holds(key, domain, addr, len));
+            self.looks
+                .push_back((now + 6, ok && self.get("m_look_need") == 0));
+        }
+        if self.moves("m_rd") {
+            let (address, bytes) = (self.get("m_rd_addr"), self.get("m_rd_len") as usize);
+            let end = u128::from(address) + bytes as u128;
+            let held = |region: &&Region| {
+                address >= region.base && end <= u128::from(region.base) + u128::from(region.length)
+            };
+            if bytes == 0 || !self.regions.iter().any(|region| held(&region)) {
+                return Err(format!("{bytes} bytes at {address:#x} are read"));
+            }
+            let fails = self.rng.random_range(0..1_000) < self.plan.unread;
+            if fails {
+                let hit =
+                    |flow: &&mut Flow| address.wrapping_sub(flow.address) < u64::from(flow.length);
+                for flow in self.flows.values_mut().filter(hit) {
+                    flow.may
+                        .extend([Outcome::LocalDma as u8, Outcome::Ok as u8]);
+                }
+            }
+            self.reads.push_back((now + 150, address, bytes, fails));
+        }
+        if self.moves("s_own") {
+            let (_, _, body) = self.inbox.pop_front().ok_or("no message")?;
+            if !self.is("s_own_unwanted") {
+                let rest: Vec<&[u8]> = body[8..].chunks(8).collect();
+                for (at, chunk) in rest.iter().enumerate() {
+                    let mut word = [0; 8];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    self.payload.push_back((
+                        now + 6,
+                        u64::from_le_bytes(word),
+                        at + 1 == rest.len(),
+                    ));
+                }
+            }
+        }
+        if self.moves("s_own_pl") {
+            self.payload.pop_front();
+        }
+        self.completion()?;
+        self.departure()
+    }
+
+    /// Work requests that begin or end.
+    pub(super) fn completion(&mut self) -> Result<()> {
+        let mut done = None;
+        if self.moves("m_cpl") {
+            let (id, status) = (self.get("m_cpl_wr_id"), self.get("m_cpl_status") as u8);
+            let flow = self
+                .flows
+                .get_mut(&id)
+                .ok_or_else(|| format!("a completion of {id}, which is none"))?;
+            if flow.ended.is_some() || flow.flushed {
+                return Err(format!("{flow:?} ends again, or after its queue pair"));
+            }
+            let wanted = flow.wanted as u8;
+            let refused = Some(id) == self.offered;
+            let ended = Outcome::ALL
+                .iter()
+                .copied()
+                .find(|one| *one as u8 == status);
+            flow.ended = ended;
+            *self.coverage.statuses.entry(status).or_default() += 1;
+            if status != wanted && !flow.may.contains(&status) {
+                return Err(format!("{ended:?} of {flow:?}"));
+            }
+            if status == Outcome::Ok as u8 {
+                for (at, is) in flow.bytes.iter().enumerate() {
+                    if *is != Some(byte(flow.address.wrapping_add(at as u64))) {
+                        return Err(format!("byte {at} is {is:?} of {flow:?}"));
+                    }
+                }
+                self.coverage.bytes += u64::from(flow.length);
+            }
+            flow.bytes = vec![];
+            if refused {
+                done = Some(id);
+            }
+        }
+        if let Some(End::Pair(qpn)) = self.end
+            && self.is("s_end_ready")
+        {
+            self.end = None;
+            self.coverage.ends += 1;
+            for flow in self
+                .flows
+                .values_mut()
+                .filter(|flow| flow.qpn == qpn && flow.ended.is_none())
+            {
+                flow.flushed = true;
+                self.coverage.silent += 1;
+            }
+        }
+        if self.moves("s") {
+            let id = self.offered.take().ok_or("no work request")?;
+            if let Some(flow) = self.flows.get_mut(&id) {
+                flow.begun = done.is_none();
+            }
+        }
+        Ok(())
+    }
+
+    /// Frames leave for their receivers.
+    pub(super) fn departure(&mut self) -> Result<()> {
+        if self.moves("m") {
+            let bth = Bth {
+                opcode: 0xC0 | self.get("m_opcode") as u8,
+                dest_qp: self.get("m_dest") as u32,
+                psn: self.get("m_psn") as u32,
+            };
+            let len = 8 + self.get("m_len") as usize;
+            if self.plan.line {
+                self.line = self.now + (len as u64 - 8 + 90) / 8;
+            }
+            if bth.opcode == 0xC0 {
+                self.coverage.data += 1;
+                self.coverage.left.push(self.now);
+            }
+            self.leaving = Some((
+                self.get("m_node") as u16,
+                bth,
+                self.get("m_head").to_be_bytes().to_vec(),
+                len,
+            ));
+        }
+        if self.moves("m_pl") {
+            let (word, last) = (self.get("m_pl_data").to_le_bytes(), self.is("m_pl_last"));
+            let bytes = self.get("m_pl_bytes") as usize + 1;
+            let (_, _, body, len) = self.leaving.as_mut().ok_or("a word of no frame")?;
+            body.extend_from_slice(&word[..bytes]);
+            if (body.len() >= *len) != last || body.len() > *len {
+                return Err(format!("the last of {len} bytes at {}", body.len()));
+            }
+        }
+        if let Some((node, bth, body, _)) =
+            self.leaving.take_if(|(_, _, body, len)| body.len() == *len)
+        {
+            let faults = self.plan.faults;
+            self.to_peers
+                .send(&mut self.rng, faults, self.now, (node, bth, body));
+        }
+        Ok(())
+    }
+}
