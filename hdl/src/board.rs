@@ -1,5 +1,6 @@
 //! What stands between the cores and the pads of a board.
 
+mod board_card;
 mod ddr;
 mod frame_store;
 mod line_port;
@@ -8,6 +9,7 @@ mod phy_setup;
 mod repeater;
 mod rgmii;
 
+pub use board_card::BoardCard;
 pub use ddr::{Ecp5DdrIn, Ecp5DdrOut};
 pub use frame_store::FrameStore;
 pub use line_port::LinePort;

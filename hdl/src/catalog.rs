@@ -2,7 +2,7 @@
 //!
 //! Widths are const generics, so a size on offer is an instantiation here.
 
-use crate::board::Repeater;
+use crate::board::{BoardCard, Repeater};
 use crate::bulk::{BulkReceive, BulkSend, BulkTransmit};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
@@ -213,8 +213,22 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn build<B: Block + Default>() -> Result<Design, EmitError> {
-    emit_block(&mut B::default())
+type Built = Result<Design, EmitError>;
+
+fn build<B: Block + Default>() -> Built {
+    on_a_large_stack(|| emit_block(&mut B::default()))
+}
+
+/// A block is a struct of all that is in it, and a thread of a test has no room for a card with its link.
+fn on_a_large_stack(build: fn() -> Built) -> Built {
+    const BYTES: usize = 64 << 20;
+    let thread = std::thread::Builder::new().stack_size(BYTES);
+    match thread.spawn(build).map(std::thread::JoinHandle::join) {
+        Ok(Ok(built)) => built,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        // There is no thread to be had: this one's stack has to do.
+        Err(_) => build(),
+    }
 }
 
 /// Bits that count to `size`, a power of 2.
@@ -290,14 +304,17 @@ macro_rules! switches {
 /// Cards of Q queue pairs, R regions and F requests in flight.
 macro_rules! cards {
     ($($q:literal x $r:literal x $f:literal),+) => {
-        vec![$(Choice {
-            block: "card",
+        vec![$(cards!("card", CardTop, $q, $r, $f)),+]
+    };
+    ($name:literal, $block:ident, $q:literal, $r:literal, $f:literal) => {
+        Choice {
+            block: $name,
             sizes: vec![("Q", $q), ("R", $r), ("F", $f)],
             build: {
                 const { assert!($q <= 1024, "contexts of reads name a queue pair in 10 bits") };
-                build::<CardTop<{ log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) }>>
+                build::<$block<{ log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) }>>
             },
-        }),+]
+        }
     };
 }
 
@@ -442,6 +459,7 @@ pub fn choices() -> Vec<Choice> {
         64 x 256 x 1024,
         1024 x 4096 x 4096
     ]);
+    all.push(cards!("board_card", BoardCard, 16, 32, 64));
     // The PHYs of the ECP5-5G Versa delay both clocks themselves. The short reset is for simulation.
     all.extend(repeaters![0, 0, 8; 0, 0, 22]);
     // The smallest is for simulation: it is full all the time.

@@ -30,6 +30,8 @@
 #[cfg(doctest)]
 pub struct DriverDocument;
 
+mod axis;
+mod board;
 mod cluster;
 mod device;
 mod exchange;
@@ -41,6 +43,7 @@ mod tree_server;
 mod trees;
 mod world;
 
+pub use board::{BoardNode, BoardStats, LineFaults, build_board};
 pub use cluster::{Cluster, SLOT_NS};
 pub use device::SimDevice;
 pub use exchange::{Exchange, ExchangeReport, exchange, exchange_over};

@@ -1,5 +1,7 @@
 //! The root complex.
 
+mod tlps;
+
 use anyhow::{Result, ensure};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -24,7 +26,7 @@ const MASTER_CLOCKS: u64 = 2;
 const STREAMS: usize = 5;
 
 /// Configuration inputs of the card; a block has those that it needs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inputs {
     requester_id: Option<Port>,
     completer_id: Option<Port>,
@@ -70,6 +72,8 @@ pub struct RootComplex {
     /// Faults for the reads to come.
     faults: VecDeque<Fault>,
     host: Host,
+    /// TLPs for a card that is at no stream.
+    outbox: Option<VecDeque<RawTlp>>,
     errors: Vec<String>,
 }
 
@@ -92,14 +96,6 @@ impl RootComplex {
         };
         let port = |name: &str| model.port(name).ok();
         let mut root = Self {
-            memory: HostMemory::default(),
-            interrupts: VecDeque::new(),
-            faulted: Vec::new(),
-            seen: Seen::default(),
-            rng: ChaCha8Rng::seed_from_u64(config.seed),
-            stalls: Stalls::new(config.stall, config.seed, STREAMS),
-            clock: 0,
-            master: 0,
             inputs: Inputs {
                 requester_id: port("requester_id"),
                 completer_id: port("completer_id"),
@@ -109,23 +105,46 @@ impl RootComplex {
                 bus_master_enable: port("bus_master_enable"),
             },
             flr: port("flr"),
-            resetting: false,
             request: into("s_rx_req_tlp", [Some("bar_id"), Some("func_num")])?,
             completion: into("s_rx_cpl_tlp", [Some("error"), None])?,
             reads: out("m_tx_rd_req_tlp")?,
             writes: out("m_tx_wr_req_tlp")?,
             posted: WritesPosted::new(model),
             answers: out("m_tx_cpl_tlp")?,
-            requester: Requester::new(config.limits),
-            pending: Vec::new(),
-            faults: VecDeque::new(),
-            host: Host::new(config.host_id),
-            errors: Vec::new(),
-            config,
+            ..Self::without_streams(config)
         };
         root.configure(model);
         root.function_reset(model, false);
         Ok(root)
+    }
+
+    fn without_streams(config: Config) -> Self {
+        Self {
+            memory: HostMemory::default(),
+            interrupts: VecDeque::new(),
+            faulted: Vec::new(),
+            seen: Seen::default(),
+            rng: ChaCha8Rng::seed_from_u64(config.seed),
+            stalls: Stalls::new(config.stall, config.seed, STREAMS),
+            clock: 0,
+            master: 0,
+            inputs: Inputs::default(),
+            flr: None,
+            resetting: false,
+            request: None,
+            completion: None,
+            reads: None,
+            writes: None,
+            posted: None,
+            answers: None,
+            requester: Requester::new(config.limits),
+            pending: Vec::new(),
+            faults: VecDeque::new(),
+            host: Host::new(config.host_id),
+            outbox: None,
+            errors: Vec::new(),
+            config,
+        }
     }
 
     /// Drives the configuration inputs after `config.limits` has changed.
@@ -172,6 +191,8 @@ impl RootComplex {
     pub fn send(&mut self, tlp: RawTlp) {
         if let Some(stream) = &mut self.request {
             stream.push(&tlp);
+        } else if let Some(outbox) = &mut self.outbox {
+            outbox.push_back(tlp);
         }
     }
 
@@ -339,27 +360,33 @@ impl RootComplex {
         Ok(())
     }
 
-    /// The next completion of any read that is due.
     fn queue_completion(&mut self, memory: &mut dyn model::HostMemory) {
-        let Some(stream) = &mut self.completion else {
-            return;
-        };
-        if self.pending.is_empty() || stream.waiting() > 1 {
+        if self
+            .completion
+            .as_ref()
+            .is_none_or(|stream| stream.waiting() > 1)
+        {
             return;
         }
+        let next = self.next_completion(memory);
+        if let (Some(stream), Some((tlp, copies))) = (&mut self.completion, next) {
+            (0..copies).for_each(|_| stream.push(&tlp));
+        }
+    }
+
+    /// The next completion of any read that is due, and how often it comes.
+    fn next_completion(&mut self, memory: &mut dyn model::HostMemory) -> Option<(RawTlp, usize)> {
         let now = self.clock;
         let due = self.pending.iter().filter(|read| read.due <= now).count();
         if due == 0 {
-            return;
+            return None;
         }
         let pick = match self.config.ordered {
             true => 0,
             false => self.rng.next_u32() as usize % due,
         };
         let mut picked = (0..self.pending.len()).filter(|&i| self.pending[i].due <= now);
-        let Some(index) = picked.nth(pick) else {
-            return;
-        };
+        let index = picked.nth(pick)?;
         let cuts = Cuts {
             completer_id: self.config.host_id,
             boundary: self.config.boundary,
@@ -368,14 +395,13 @@ impl RootComplex {
         };
         let read = &mut self.pending[index];
         let (tlp, last) = read.next(memory, cuts, &mut self.rng);
-        stream.push(&tlp);
+        let mut copies = 1;
         if last {
-            if read.fault == Some(Fault::Twice) {
-                stream.push(&tlp);
-            }
+            copies += usize::from(read.fault == Some(Fault::Twice));
             self.requester.end(read.left.request.tag);
             self.pending.remove(index);
         }
+        Some((tlp, copies))
     }
 
     /// After the inputs have settled, before the edge: what passes in this clock.
@@ -429,20 +455,25 @@ impl RootComplex {
             self.store_posted(memory);
         }
         if let Some(tlp) = answer {
-            self.seen.completions += 1;
-            match Tlp::parse(&tlp.header) {
-                Ok(Tlp::Completion(completion)) => {
-                    if completion.completer_id != self.config.limits.requester_id {
-                        self.wrong(&tlp, &"another completer ID");
-                    }
-                    if let Err(violation) = self.host.complete(&completion, &tlp.data) {
-                        self.wrong(&tlp, &violation);
-                    }
-                }
-                other => self.wrong(&tlp, &format!("no completion: {other:?}")),
-            }
+            self.completed(&tlp);
         }
         Ok(())
+    }
+
+    /// The card has answered a request.
+    fn completed(&mut self, tlp: &RawTlp) {
+        self.seen.completions += 1;
+        match Tlp::parse(&tlp.header) {
+            Ok(Tlp::Completion(completion)) => {
+                if completion.completer_id != self.config.limits.requester_id {
+                    self.wrong(tlp, &"another completer ID");
+                }
+                if let Err(violation) = self.host.complete(&completion, &tlp.data) {
+                    self.wrong(tlp, &violation);
+                }
+            }
+            other => self.wrong(tlp, &format!("no completion: {other:?}")),
+        }
     }
 
     /// Whether the card was a bus master when it began to offer the latest request of a stream: what is offered stays.

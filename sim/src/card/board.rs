@@ -1,0 +1,361 @@
+//! A Verilated card with the board's end of a host link, and the host at the other end.
+
+use std::collections::VecDeque;
+
+use anyhow::{Context, Result};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use tributary_hdl::catalog;
+use tributary_protocol::card::model::HostMemory;
+use tributary_protocol::tlp_link::wire::Frame;
+use tributary_protocol::tlp_link::{self, Content, Link, Settings};
+
+use super::axis::AxisPorts;
+use super::{CLOCK_NS, CardSizes, Node};
+use crate::pcie::{Config, RawTlp, RootComplex};
+use crate::switch::beats;
+use crate::verilate::{BuildOptions, Model, Port, Verilated};
+
+/// MAC addresses of the board and the host.
+const BOARD: u64 = 0x0200_0000_0001;
+const HOST: u64 = 0x0200_0000_0002;
+/// Clocks until either end sends again what is not acknowledged.
+const TIMEOUT: u64 = 2_000;
+/// Room of the host's end, and of the board's in words and units, as `board_card` has it.
+const HOST_END: tlp_link::Config = tlp_link::Config {
+    buffer: 4096,
+    replay: 1024,
+    units: 64,
+    timeout: TIMEOUT,
+};
+/// Words of a frame that may wait for the board's MAC before the host sends the next frame.
+const AHEAD: usize = 8;
+/// Clocks after which a register read that is not answered is given up; reads as ones, as on a bus.
+const READ_CLOCKS: u64 = 500_000;
+/// Clocks until a link has a session, at most.
+const OPEN_CLOCKS: u64 = 500_000;
+/// A read of host memory fails after so many units of 64 clocks: 30 ms.
+const READ_TIMEOUT: u64 = 60_000;
+
+/// What the line between board and host does to frames, in thousandths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineFaults {
+    /// Frames that are lost.
+    pub loss: u32,
+    /// Frames that arrive twice.
+    pub double: u32,
+    /// Frames with a wrong FCS.
+    pub damage: u32,
+}
+
+/// What the link has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BoardStats {
+    /// Frames that were lost or damaged on the line, that were doubled.
+    pub lost: u64,
+    /// Frames that arrived twice.
+    pub doubled: u64,
+    /// Times that the board sent units again.
+    pub again: u64,
+    /// Sessions that were lost.
+    pub sessions_lost: u64,
+    /// Units that were malformed, at either end, or had no room.
+    pub wrong: u64,
+}
+
+/// Builds `board_card` with Verilator.
+///
+/// # Errors
+/// The size is not on offer, or Verilator or the compiler refuses the sources.
+pub fn build_board(sizes: CardSizes) -> Result<Verilated> {
+    let sizes = [
+        ("Q", sizes.qps),
+        ("R", sizes.regions),
+        ("F", sizes.in_flight),
+    ];
+    let choice = catalog::choose("board_card", &sizes)?;
+    let design = choice.emit()?;
+    let options = BuildOptions::new(&design.top, &design.files())
+        .with_random_init(true)
+        .with_checks();
+    Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
+}
+
+/// A board, clock by clock, whose host is at the other end of a line with faults; no MACs are between them.
+pub struct BoardNode {
+    model: Model,
+    root: RootComplex,
+    host: Link,
+    host_lives: u32,
+    session: Option<(u32, u32)>,
+    faults: LineFaults,
+    rng: ChaCha8Rng,
+    /// The host's side, and the network.
+    link: AxisPorts,
+    line: AxisPorts,
+    stats: [Port; 3],
+    /// TLPs for the board that its link has no room for yet; those that came and wait for memory.
+    leaving: VecDeque<RawTlp>,
+    came: VecDeque<RawTlp>,
+    frames: VecDeque<Vec<u8>>,
+    counts: BoardStats,
+    clocks: u64,
+    /// Of these, those of `step`, as in `RtlNode`.
+    stepped: u64,
+    broken: Option<String>,
+}
+
+impl BoardNode {
+    /// A board after reset, with a session and settings.
+    ///
+    /// # Errors
+    /// The library is no board, or there is no session.
+    pub fn new(library: &Verilated, config: Config, faults: LineFaults) -> Result<Self> {
+        let mut model = library.model_with_seed(config.seed)?;
+        for (name, value) in [
+            ("cfg_life", 1),
+            ("cfg_timeout", TIMEOUT),
+            ("cfg_source", BOARD),
+            ("cfg_destination", HOST),
+            ("cfg_read_timeout", READ_TIMEOUT),
+        ] {
+            let port = model.port(name)?;
+            model.set(port, value);
+        }
+        let link = AxisPorts::new(&mut model, "s_axis_host_rx", "m_axis_host_tx")?;
+        let line = AxisPorts::new(&mut model, "s_axis_rx", "m_axis_tx")?;
+        model.reset(4)?;
+        let stats = ["stat_again", "stat_overrun", "stat_malformed"].map(|name| model.port(name));
+        let [again, overrun, malformed] = stats;
+        let host_lives = 0x8000_0000;
+        let mut board = Self {
+            host: Link::new(HOST_END, host_lives),
+            host_lives,
+            session: None,
+            faults,
+            rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x11CE),
+            root: RootComplex::alone(config),
+            link,
+            line,
+            stats: [again?, overrun?, malformed?],
+            leaving: VecDeque::new(),
+            came: VecDeque::new(),
+            frames: VecDeque::new(),
+            counts: BoardStats::default(),
+            clocks: 0,
+            stepped: 0,
+            broken: None,
+            model,
+        };
+        board.open()?;
+        Ok(board)
+    }
+
+    /// Waits for a session.
+    fn open(&mut self) -> Result<()> {
+        for _ in 0..OPEN_CLOCKS {
+            self.clock(None);
+            if self.session.is_some() {
+                return Ok(());
+            }
+        }
+        anyhow::bail!("no session with the board: {:?}", self.broken)
+    }
+
+    /// The host's end of the link is reset: a new life. The board resets its function.
+    ///
+    /// # Errors
+    /// There is no new session.
+    pub fn restart_host(&mut self) -> Result<()> {
+        // A life counts on by itself whenever it loses its session.
+        self.host_lives += 1 << 16;
+        self.host = Link::new(HOST_END, self.host_lives);
+        self.look();
+        self.open()
+    }
+
+    /// What the link has done.
+    #[must_use]
+    pub fn stats(&self) -> BoardStats {
+        self.counts
+    }
+
+    fn settings(&self) -> Content {
+        let limits = self.root.config.limits;
+        Content::Settings(Settings {
+            function_id: limits.requester_id,
+            bus_master: limits.bus_master,
+            msix_enable: true,
+            msix_mask: false,
+            function_reset: false,
+            max_payload: limits.max_payload as u16,
+            max_read: limits.max_read as u16,
+        })
+    }
+
+    /// A session that is new begins with settings, and with nothing of the old one.
+    fn look(&mut self) {
+        let session = self.host.session();
+        if session == self.session {
+            return;
+        }
+        self.counts.sessions_lost += u64::from(self.session.is_some());
+        self.session = session;
+        self.root.lost();
+        self.leaving.clear();
+        self.came.clear();
+        if session.is_some() {
+            let offered = self.settings().emit().map(|unit| self.host.offer(unit));
+            if !matches!(offered, Ok(Ok(()))) {
+                self.broken = Some(format!("settings: {offered:?}"));
+            }
+        }
+    }
+
+    /// One clock. Without memory no read of the board is answered and none of its writes is done.
+    fn clock(&mut self, memory: Option<&mut dyn HostMemory>) {
+        if self.broken.is_some() {
+            return;
+        }
+        if let Err(error) = self.try_clock(memory) {
+            self.broken = Some(format!("clock {}: {error:#}", self.clocks));
+        }
+    }
+
+    fn try_clock(&mut self, memory: Option<&mut dyn HostMemory>) -> Result<()> {
+        self.clocks += 1;
+        self.link.drive(&mut self.model);
+        self.line.drive(&mut self.model);
+        self.model.eval()?;
+        let count = self.stats.map(|port| u64::from(self.model.is_set(port)));
+        self.counts.again += count[0];
+        self.counts.wrong += count[1] + count[2];
+        let from_board = self.link.sample(&self.model)?;
+        self.frames.extend(self.line.sample(&self.model)?);
+        self.model.clock()?;
+        if let Some(bytes) = from_board {
+            for damaged in self.carry() {
+                if let (false, Ok(frame)) = (damaged, Frame::parse(&bytes)) {
+                    self.host.receive(&frame, self.clocks);
+                }
+            }
+        }
+        self.look();
+        self.tlps(memory)?;
+        if self.link.waiting() < AHEAD
+            && let Some(frame) = self.host.poll(self.clocks)
+        {
+            let bytes = frame.emit(BOARD, HOST);
+            for damaged in self.carry() {
+                self.link.push(beats(&bytes).map(|mut beat| {
+                    beat.user = beat.last && damaged;
+                    beat
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// The copies of a frame that arrive, and whether they are damaged.
+    fn carry(&mut self) -> Vec<bool> {
+        let mut chance = |thousandths: u32| self.rng.next_u32() % 1_000 < thousandths;
+        if chance(self.faults.loss) {
+            self.counts.lost += 1;
+            return vec![];
+        }
+        let copies = 1 + usize::from(chance(self.faults.double));
+        self.counts.doubled += copies as u64 - 1;
+        let damaged: Vec<bool> = (0..copies).map(|_| chance(self.faults.damage)).collect();
+        self.counts.lost += damaged.iter().filter(|damaged| **damaged).count() as u64;
+        damaged
+    }
+
+    /// TLPs between the root complex and the link.
+    fn tlps(&mut self, memory: Option<&mut dyn HostMemory>) -> Result<()> {
+        while let Some(unit) = self.host.take() {
+            match Content::parse(&unit) {
+                Ok(Content::Tlp { header, data }) => self.came.push_back(RawTlp {
+                    header,
+                    data,
+                    beside: 0,
+                }),
+                other => {
+                    self.counts.wrong += 1;
+                    anyhow::bail!("a unit of the board: {other:?}");
+                }
+            }
+        }
+        match memory {
+            Some(memory) => {
+                while let Some(tlp) = self.came.pop_front() {
+                    self.root.receive_tlp(&tlp, memory);
+                }
+                self.root.pass(memory);
+            }
+            // Who reads a register has no memory at hand: the answer may pass writes then.
+            None => self.root.receive_completions(&mut self.came),
+        }
+        self.leaving
+            .extend(std::iter::from_fn(|| self.root.next_tlp()));
+        while let Some(tlp) = self.leaving.front() {
+            let content = Content::Tlp {
+                header: tlp.header,
+                data: tlp.data.clone(),
+            };
+            if self.host.offer(content.emit()?).is_err() {
+                break;
+            }
+            self.leaving.pop_front();
+        }
+        Ok(())
+    }
+}
+
+impl Node for BoardNode {
+    fn read32(&mut self, offset: u32) -> u32 {
+        if self.broken.is_some() || self.session.is_none() {
+            return u32::MAX;
+        }
+        let ticket = self.root.bar_read(offset.into(), 4);
+        let session = self.session;
+        for _ in 0..READ_CLOCKS {
+            self.clock(None);
+            if let Some(answer) = self.root.answer(ticket) {
+                return answer
+                    .bytes
+                    .first_chunk()
+                    .map_or(u32::MAX, |word| u32::from_le_bytes(*word));
+            }
+            if self.broken.is_some() || self.session != session {
+                break;
+            }
+        }
+        u32::MAX
+    }
+
+    fn write32(&mut self, offset: u32, value: u32) {
+        self.root.bar_write(offset.into(), &value.to_le_bytes());
+    }
+
+    fn step(&mut self, memory: &mut dyn HostMemory, now: u64) {
+        while self.stepped * CLOCK_NS < now && self.broken.is_none() {
+            self.clock(Some(&mut *memory));
+            self.stepped += 1;
+        }
+    }
+
+    fn receive_frame(&mut self, frame: &[u8], _: u64) {
+        self.line.push(beats(frame));
+    }
+
+    fn next_frame(&mut self, _: u64) -> Option<Vec<u8>> {
+        self.frames.pop_front()
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(broken) = &self.broken {
+            anyhow::bail!("{broken}");
+        }
+        self.root.check()
+    }
+}
