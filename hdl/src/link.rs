@@ -15,4 +15,4 @@ pub use tlp_link::TlpLink;
 pub use units::TlpUnits;
 pub use units_in::TlpUnitsIn;
 pub use units_out::TlpUnitsOut;
-pub use word::{LinkHeader, LinkSettings, LinkWord, SentUnit};
+pub use word::{LinkHeader, LinkSettings, LinkWord, SentUnit, SentWrite};

@@ -55,6 +55,7 @@ module tlp_link_b1024_r1024_u64 (
     output wire        m_unit_last,       // It is the last word of its unit.
 
     output wire        session,           // There is a session.
+    output wire [15:0] acked_units,       // Units of this session that the other end has acknowledged, modulo 2^16.
 
     output wire        stat_rx_frame,     // A frame of the link has come; pulse, as all of these.
     // A unit came for which there was no room: the other end does not keep to the limit.
@@ -262,6 +263,7 @@ module tlp_link_b1024_r1024_u64 (
 
     // Combinational logic
     assign session = open_reg;
+    assign acked_units = base_reg;
     assign reload = cfg_timeout - 24'd1;
     assign good_size = (|s_unit_words)
         & ({4'd0, s_unit_words} <= LONGEST)

@@ -88,8 +88,12 @@ module tlp_units_d128 (
     input  wire         s_tx_wr_req_tlp_eop,             // It is the last of its TLP.
     output wire         s_tx_wr_req_tlp_ready,           // It is taken.
 
+    // s: stream in
+    // Units of this session that the host's end has acknowledged, modulo 2^16.
+    input  wire [15:0]  s_acked,
+
     // m_axis_wr_req_tx_seq: AXI4-Stream out
-    output wire [5:0]   m_axis_wr_req_tx_seq_num,        // Sequence number of a write that the link has taken.
+    output wire [5:0]   m_axis_wr_req_tx_seq_num,        // Sequence number of a write that is among these.
     output wire         m_axis_wr_req_tx_seq_num_valid,  // It comes back; pulse.
 
     // m: stream out
@@ -187,6 +191,7 @@ module tlp_units_d128 (
         .m_unit_data     (m_unit_data),
         .m_unit_settings (m_unit_settings),
         .m_unit_words    (m_unit_words),
+        .s_acked         (s_acked),
         .m_sent          (m_axis_wr_req_tx_seq_num),
         .m_sent_valid    (m_axis_wr_req_tx_seq_num_valid),
         .m_some          (units_out_m_some)

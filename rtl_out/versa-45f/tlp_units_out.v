@@ -6,6 +6,10 @@
 // Stages: 1 a TLP is chosen, its header in registers; 2 and 3 the two words of the header; 4 its
 // data, a word a clock.
 // So a TLP takes 3 clocks and one for each word of its data.
+// The sequence number of a write returns when the other end has acknowledged its unit, 3 clocks
+// behind s_acked, and 4 behind the one before: then the write is there, whatever becomes of the
+// link. 32 writes may wait for that, as many as a card has numbers for; with as many the next write
+// waits, and all behind it.
 // Without enable everything is taken and thrown away, and a unit that has begun is forgotten:
 // m_unit_valid falls then.
 //
@@ -56,8 +60,10 @@ module tlp_units_out (
     output wire         m_unit_settings,  // With the first word: the unit is settings, not a TLP.
     output wire [11:0]  m_unit_words,     // With the first word: words of the unit.
 
+    input  wire [15:0]  s_acked,          // Units of this session that the other end has acknowledged, modulo 2^16.
+
     // m: stream out
-    output wire [5:0]   m_sent,           // The sequence number of a write whose unit was taken whole.
+    output wire [5:0]   m_sent,           // The sequence number of a write whose unit is among these.
     output wire         m_sent_valid,     // It is; pulse.
     output wire         m_some            // Something is on offer, or a write has begun and not ended.
 );
@@ -66,18 +72,29 @@ module tlp_units_out (
     localparam [11:0] MOST = 12'd1024;
 
     // Registers
-    reg  [1:0]   step_reg;       // 0 choose, 1 and 2 words of the header, 3 data.
+    reg  [1:0]   step_reg;           // 0 choose, 1 and 2 words of the header, 3 data.
     reg  [127:0] header_reg;
-    reg  [63:0]  data_reg;       // Data of a completion; a bit for each of its words.
+    reg  [63:0]  data_reg;           // Data of a completion; a bit for each of its words.
     reg  [1:0]   strb_reg;
-    reg          writes_reg;     // It is a write, with this number.
+    reg          writes_reg;         // It is a write, with this number.
     reg  [5:0]   number_reg;
-    reg          wrote_reg;      // The last TLP was a write; of the others the last one was a completion.
+    reg          wrote_reg;          // The last TLP was a write; of the others the last one was a completion.
     reg          completed_reg;
-    reg          within_reg;     // A write has begun and not ended.
-    reg          sent_reg;
+    reg          within_reg;         // A write has begun and not ended.
+    reg  [15:0]  given_reg;          // Units that were given in this session.
+    // The oldest of them; it is there; units between it and what is acknowledged, and whether that
+    // is known. Which unit of the session it is.
+    reg  [15:0]  oldest_unit_reg;
+    reg  [5:0]   oldest_number_reg;  // Its sequence number.
+    reg          some_reg;
+    reg  [15:0]  ahead_reg;
+    reg          known_reg;
+    reg          returns_reg;
+    reg  [5:0]   returned_reg;
 
     // Signals
+    wire         arrived;
+    wire         ends;
     wire         others;
     wire         pick_write;
     wire         pick_completion;
@@ -99,13 +116,33 @@ module tlp_units_out (
     reg  [5:0]   number_next;
     reg          wrote_next;       // The last TLP was a write; of the others the last one was a completion.
     reg          completed_next;
-    reg          sent_next;
+    reg  [15:0]  given_next;       // Units that were given in this session.
     wire [63:0]  swap_s;           // Word.
     wire [63:0]  swap_m;           // The same, first byte last.
+    wire         waits_rst;        // Synchronous reset: empties the queue.
+    wire         waits_s_valid;    // A word is offered.
+    wire         waits_s_ready;    // It is taken.
+    wire         waits_m_valid;    // A word is offered.
+    wire         waits_m_ready;    // It is taken.
+    wire [21:0]  waits_m_data;     // The word.
+    wire [15:0]  waits_count;      // Words in the queue.
 
     byte_swap_w64 swap (
         .s (swap_s),
         .m (swap_m)
+    );
+
+    // Writes that are not acknowledged.
+    fifo_ahead_w22_d32 waits (
+        .clk     (clk),
+        .rst     (waits_rst),
+        .s_valid (waits_s_valid),
+        .s_ready (waits_s_ready),
+        .s_data  ({number_reg, given_reg}),
+        .m_valid (waits_m_valid),
+        .m_ready (waits_m_ready),
+        .m_data  (waits_m_data),
+        .count   (waits_count)
     );
 
     // Combinational logic
@@ -125,6 +162,7 @@ module tlp_units_out (
         number_next = number_reg;
         wrote_next = wrote_reg;
         completed_next = completed_reg;
+        given_next = given_reg;
         if (chooses) begin
             header_next = s_wr_tlp_hdr;
             writes_next = pick_write;
@@ -145,18 +183,13 @@ module tlp_units_out (
                 completed_next = pick_completion;
             end
         end
-        sent_next = 1'b0;
         if (taken) begin
-            step_next = step_reg + 2'd1;
-            if ((step_reg == 2'd2) & !has_data) begin
-                step_next = 2'd0;
+            if (step_reg != 2'd3) begin
+                step_next = step_reg + 2'd1;
             end
-            if (step_reg == 2'd3) begin
-                step_next = 2'd3;
-                if (!writes_reg | s_wr_tlp_eop) begin
-                    step_next = 2'd0;
-                    sent_next = writes_reg;
-                end
+            if (ends) begin
+                step_next = 2'd0;
+                given_next = given_reg + 16'd1;
             end
         end
         s_cpl_tlp_ready = chooses & pick_completion;
@@ -168,6 +201,7 @@ module tlp_units_out (
             s_wr_tlp_ready = 1'b1;
             step_next = 2'd0;
             wrote_next = 1'b0;
+            given_next = 16'd0;
         end
     end
 
@@ -198,14 +232,25 @@ module tlp_units_out (
         end
     end
 
-    assign offers = (|step_reg) & ((step_reg != 2'd3) | !writes_reg | s_wr_tlp_valid);
+    // A write that is chosen keeps its turn while there is no place for its number.
+    assign offers = ((step_reg == 2'd1) & writes_reg)
+        ? waits_s_ready
+        : ((|step_reg) & ((step_reg != 2'd3) | !writes_reg | s_wr_tlp_valid));
     assign m_unit_valid = enable & offers;
     assign taken = enable & offers & m_unit_ready;
+    assign ends = (step_reg == 2'd3)
+        ? (!writes_reg | s_wr_tlp_eop)
+        : ((step_reg == 2'd2) & !has_data);
+    // Writes until they are acknowledged.
+    assign waits_rst = rst | !enable;
+    assign waits_s_valid = taken & ends & writes_reg;
+    assign waits_m_ready = !some_reg;
+    assign arrived = known_reg & !ahead_reg[15] & (|ahead_reg);
     assign write_taken = s_wr_tlp_valid
         & (!enable | ((step_reg == 2'd3) & writes_reg & m_unit_ready));
     assign m_some = others | s_wr_tlp_valid | within_reg;
-    assign m_sent = number_reg;
-    assign m_sent_valid = sent_reg;
+    assign m_sent = returned_reg;
+    assign m_sent_valid = returns_reg;
 
     // Clocked logic
     initial begin
@@ -218,10 +263,33 @@ module tlp_units_out (
         wrote_reg = 1'b0;
         completed_reg = 1'b0;
         within_reg = 1'b0;
-        sent_reg = 1'b0;
+        given_reg = 16'd0;
+        oldest_unit_reg = 16'd0;
+        oldest_number_reg = 6'd0;
+        some_reg = 1'b0;
+        ahead_reg = 16'd0;
+        known_reg = 1'b0;
+        returns_reg = 1'b0;
+        returned_reg = 6'd0;
     end
 
     always @(posedge clk) begin
+        ahead_reg <= s_acked - oldest_unit_reg;
+
+        known_reg <= some_reg;
+        if (!some_reg) begin
+            oldest_unit_reg <= waits_m_data[15:0];
+            oldest_number_reg <= waits_m_data[21:16];
+            some_reg <= waits_m_valid;
+        end
+        if (arrived | !enable) begin
+            some_reg <= 1'b0;
+            known_reg <= 1'b0;
+        end
+
+        returns_reg <= arrived & enable;
+        returned_reg <= oldest_number_reg;
+
         if (write_taken) begin
             within_reg <= !s_wr_tlp_eop;
         end
@@ -234,20 +302,23 @@ module tlp_units_out (
         number_reg <= number_next;
         wrote_reg <= wrote_next;
         completed_reg <= completed_next;
-        sent_reg <= sent_next;
+        given_reg <= given_next;
 
         if (rst) begin
             step_reg <= 2'd0;
             wrote_reg <= 1'b0;
             completed_reg <= 1'b0;
             within_reg <= 1'b0;
-            sent_reg <= 1'b0;
+            given_reg <= 16'd0;
+            some_reg <= 1'b0;
+            known_reg <= 1'b0;
+            returns_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, s_cpl_tlp_sop, s_cpl_tlp_eop, s_rd_tlp_seq, s_rd_tlp_sop, s_rd_tlp_eop,
-        s_wr_tlp_sop, mask[0]};
+        s_wr_tlp_sop, mask[0], waits_count};
 
 endmodule
 

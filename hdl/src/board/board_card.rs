@@ -13,7 +13,7 @@ hdl_module! {
     /// tlp_units and tlp_link, and only wires between them. CA is LQ + 4. Both sides are AXI4-Stream of 64 bits as mac_gmii
     /// has it, in one clock. The link has room for 1,024 words that came and for 1,024 words and 64 units that may have to
     /// be sent again; a unit of the host has 128 words at most.
-    /// A write is done when the link has taken it: what the card sends behind it comes behind it.
+    /// A write is done when the host's end has acknowledged it.
     /// Latency: that of its parts.
     #[module("board_card_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct BoardCard<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> {
@@ -70,6 +70,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         LinkUnitOut::join(&mut self.host.m_unit, &mut self.units.s_unit);
         LinkOfferOut::join(&mut self.units.m_unit, &mut self.host.s_unit);
         self.units.session.next = self.host.session.val();
+        self.units.s_acked.next = self.host.acked_units.val();
         self.session.next = self.host.session.val();
         self.stat_lost.next = self.host.stat_lost.val();
         self.stat_again.next = self.host.stat_again.val();

@@ -42,6 +42,8 @@ hdl_module! {
         pub cfg_destination: Signal<In, Bits<48>>,
         /// There is a session.
         pub session: Signal<Out, Bit>,
+        /// Units of this session that the other end has acknowledged, modulo 2^16.
+        pub acked_units: Signal<Out, Bits<16>>,
         /// A frame of the link has come; pulse, as all of these.
         pub stat_rx_frame: Signal<Out, Bit>,
         /// A unit came for which there was no room: the other end does not keep to the limit.
@@ -158,6 +160,7 @@ impl<const A: usize, const B: usize, const L: usize> Logic for TlpLink<A, B, L> 
         self.send.cfg_source.next = self.cfg_source.val();
         self.send.cfg_destination.next = self.cfg_destination.val();
         self.session.next = self.open.q.val();
+        self.acked_units.next = self.base.q.val();
         self.reload.next = self.cfg_timeout.val() - 1;
         self.fresh.d.next = self.rst.val();
 

@@ -37,7 +37,9 @@ hdl_module! {
         pub s_tx_rd_req_tlp: TlpTxReadIn,
         /// Writes of host memory.
         pub s_tx_wr_req_tlp: TlpTxWriteIn<64, 2>,
-        /// Sequence number of a write that the link has taken.
+        /// Units of this session that the host's end has acknowledged, modulo 2^16.
+        pub s_acked: Signal<In, Bits<16>>,
+        /// Sequence number of a write that is among these.
         pub m_axis_wr_req_tx_seq_num: Signal<Out, Bits<6>>,
         /// It comes back; pulse.
         pub m_axis_wr_req_tx_seq_num_valid: Signal<Out, Bit>,
@@ -81,6 +83,7 @@ impl<const A: usize, const P: usize> Logic for TlpUnits<A, P> {
         TlpTxCompletionIn::<64, 2>::link(&mut self.s_tx_cpl_tlp, &mut self.units_out.s_cpl_tlp);
         TlpTxReadIn::link(&mut self.s_tx_rd_req_tlp, &mut self.units_out.s_rd_tlp);
         TlpTxWriteIn::<64, 2>::link(&mut self.s_tx_wr_req_tlp, &mut self.units_out.s_wr_tlp);
+        self.units_out.s_acked.next = self.s_acked.val();
         self.m_axis_wr_req_tx_seq_num.next = self.units_out.m_sent.val();
         self.m_axis_wr_req_tx_seq_num_valid.next = self.units_out.m_sent_valid.val();
         self.stat_malformed.next = self.units_in.stat_malformed.val();

@@ -1,5 +1,7 @@
 //! TLPs of the card become units for the other end.
 
+use super::SentWrite;
+use crate::blocks::FifoAhead;
 use crate::bus::{LinkOfferOut, TlpTxCompletionIn, TlpTxReadIn, TlpTxWriteIn};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
@@ -10,6 +12,9 @@ hdl_module! {
     /// that write ended. Completions and reads take turns.
     /// Stages: 1 a TLP is chosen, its header in registers; 2 and 3 the two words of the header; 4 its data, a word a clock.
     /// So a TLP takes 3 clocks and one for each word of its data.
+    /// The sequence number of a write returns when the other end has acknowledged its unit, 3 clocks behind s_acked, and 4
+    /// behind the one before: then the write is there, whatever becomes of the link. 32 writes may wait for that, as many as
+    /// a card has numbers for; with as many the next write waits, and all behind it.
     /// Without enable everything is taken and thrown away, and a unit that has begun is forgotten: m_unit_valid falls then.
     #[module("tlp_units_out")]
     pub struct TlpUnitsOut {
@@ -27,7 +32,9 @@ hdl_module! {
         pub s_wr_tlp: TlpTxWriteIn<64, 2>,
         /// Units for the other end.
         pub m_unit: LinkOfferOut,
-        /// The sequence number of a write whose unit was taken whole.
+        /// Units of this session that the other end has acknowledged, modulo 2^16.
+        pub s_acked: Signal<In, Bits<16>>,
+        /// The sequence number of a write whose unit is among these.
         pub m_sent: Signal<Out, Bits<6>>,
         /// It is; pulse.
         pub m_sent_valid: Signal<Out, Bit>,
@@ -49,7 +56,20 @@ hdl_module! {
         #[reset] completed: DFF<Bit>,
         /// A write has begun and not ended.
         #[reset] within: DFF<Bit>,
-        #[reset] sent: DFF<Bit>,
+        /// Units that were given in this session.
+        #[reset] given: DFF<Bits<16>>,
+        /// Writes that are not acknowledged.
+        waits: FifoAhead<{ SentWrite::BITS }, 5>,
+        write: Signal<Local, SentWrite>,
+        /// The oldest of them; it is there; units between it and what is acknowledged, and whether that is known.
+        oldest: DFF<SentWrite>,
+        #[reset] some: DFF<Bit>,
+        ahead: DFF<Bits<16>>,
+        #[reset] known: DFF<Bit>,
+        arrived: Signal<Local, Bit>,
+        #[reset] returns: DFF<Bit>,
+        returned: DFF<Bits<6>>,
+        ends: Signal<Local, Bit>,
         others: Signal<Local, Bit>,
         pick_write: Signal<Local, Bit>,
         pick_completion: Signal<Local, Bit>,
@@ -134,21 +154,48 @@ impl Logic for TlpUnitsOut {
         }
         self.offers.next = self.step.q.val().any()
             & ((self.step.q.val() != 3) | !self.writes.q.val() | self.s_wr_tlp.valid.val());
+        // A write that is chosen keeps its turn while there is no place for its number.
+        if (self.step.q.val() == 1) & self.writes.q.val() {
+            self.offers.next = self.waits.s.ready.val();
+        }
         self.m_unit.valid.next = self.enable.val() & self.offers.val();
         self.taken.next = self.enable.val() & self.offers.val() & self.m_unit.ready.val();
-        self.sent.d.next = false;
+        self.ends.next = (self.step.q.val() == 2) & !self.has_data.val();
+        if self.step.q.val() == 3 {
+            self.ends.next = !self.writes.q.val() | self.s_wr_tlp.eop.val();
+        }
         if self.taken.val() {
-            self.step.d.next = self.step.q.val() + 1;
-            if (self.step.q.val() == 2) & !self.has_data.val() {
+            if self.step.q.val() != 3 {
+                self.step.d.next = self.step.q.val() + 1;
+            }
+            if self.ends.val() {
                 self.step.d.next = 0.into();
+                self.given.d.next = self.given.q.val() + 1;
             }
-            if self.step.q.val() == 3 {
-                self.step.d.next = 3.into();
-                if !self.writes.q.val() | self.s_wr_tlp.eop.val() {
-                    self.step.d.next = 0.into();
-                    self.sent.d.next = self.writes.q.val();
-                }
-            }
+        }
+
+        // Writes until they are acknowledged.
+        self.write.next = SentWrite {
+            unit: self.given.q.val(),
+            number: self.number.q.val(),
+        };
+        self.waits.rst.next = self.rst.val() | !self.enable.val();
+        self.waits.s.valid.next = self.taken.val() & self.ends.val() & self.writes.q.val();
+        self.waits.s.data.next = self.write.val().to_bits();
+        self.waits.m.ready.next = !self.some.q.val();
+        self.ahead.d.next = self.s_acked.val() - self.oldest.q.val().unit;
+        self.known.d.next = self.some.q.val();
+        self.arrived.next =
+            self.known.q.val() & !self.ahead.q.val().get_bit(15) & self.ahead.q.val().any();
+        if !self.some.q.val() {
+            self.oldest.d.next = self.waits.m.data.val().into();
+            self.some.d.next = self.waits.m.valid.val();
+        }
+        self.returns.d.next = self.arrived.val() & self.enable.val();
+        self.returned.d.next = self.oldest.q.val().number;
+        if self.arrived.val() | !self.enable.val() {
+            self.some.d.next = false;
+            self.known.d.next = false;
         }
         self.s_cpl_tlp.ready.next = self.chooses.val() & self.pick_completion.val();
         self.s_rd_tlp.ready.next = self.chooses.val() & self.pick_read.val();
@@ -162,6 +209,7 @@ impl Logic for TlpUnitsOut {
             self.s_wr_tlp.ready.next = true;
             self.step.d.next = 0.into();
             self.wrote.d.next = false;
+            self.given.d.next = 0.into();
         }
         self.write_taken.next = self.s_wr_tlp.valid.val()
             & (!self.enable.val()
@@ -170,7 +218,7 @@ impl Logic for TlpUnitsOut {
             self.within.d.next = !self.s_wr_tlp.eop.val();
         }
         self.m_some.next = self.others.val() | self.s_wr_tlp.valid.val() | self.within.q.val();
-        self.m_sent.next = self.number.q.val();
-        self.m_sent_valid.next = self.sent.q.val();
+        self.m_sent.next = self.returned.q.val();
+        self.m_sent_valid.next = self.returns.q.val();
     }
 }

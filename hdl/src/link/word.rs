@@ -38,6 +38,16 @@ hdl_record! {
 }
 
 hdl_record! {
+    /// A write that the other end has not acknowledged.
+    pub struct SentWrite {
+        /// Which unit of the session it is.
+        unit: Bits<16>,
+        /// Its sequence number.
+        number: Bits<6>,
+    }
+}
+
+hdl_record! {
     /// A unit that is not acknowledged.
     pub struct SentUnit {
         /// Its first word, counted in the session.

@@ -119,6 +119,12 @@ impl Link {
         Some((self.life, self.peer?))
     }
 
+    /// Units of this session that the other end has acknowledged, modulo 2^16.
+    #[must_use]
+    pub fn acked_units(&self) -> u16 {
+        self.base
+    }
+
     /// Units that came in this life although there was no room for them: the other end does not keep to the limit.
     #[must_use]
     pub fn overruns(&self) -> u64 {

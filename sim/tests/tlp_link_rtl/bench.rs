@@ -41,6 +41,7 @@ const PORTS: &[&str] = &[
     "cfg_source",
     "cfg_destination",
     "session",
+    "acked_units",
     "stat_rx_frame",
     "stat_overrun",
     "stat_lost",
@@ -260,6 +261,7 @@ impl Bench {
         self.model.eval().unwrap();
         let session = self.link.session().is_some();
         self.same("session", session.into())?;
+        self.same("acked_units", self.link.acked_units().into())?;
         self.same("s_axis_rx_tready", 1)?;
         self.same("stat_lost", self.lost_before.into())?;
         let over = self.link.overruns() - self.overruns_before;

@@ -28,6 +28,7 @@ const PORTS: &[&str] = &[
     "m_unit_data",
     "m_unit_settings",
     "m_unit_words",
+    "s_acked",
     "m_axis_wr_req_tx_seq_num",
     "m_axis_wr_req_tx_seq_num_valid",
     "m_flr",
@@ -71,7 +72,7 @@ pub struct Bench {
     ports: HashMap<&'static str, Port>,
     words: usize,
     pub card: Card,
-    /// Of the link: units to the block, units from it.
+    /// Of the link: units to the block, units from it, acknowledgements.
     stalls: Stalls,
     state: State,
     pub session: bool,
@@ -88,7 +89,14 @@ pub struct Bench {
     /// Of the unit that comes out: bytes, words that it should have.
     out: Vec<u8>,
     out_words: usize,
-    /// A write has left in the clock before, with this number.
+    /// Units that were given in this session, and those of them that the other end has acknowledged.
+    left: u16,
+    acked: u16,
+    /// Writes that are not among these: unit, sequence number. The oldest of them, and how far the acknowledgements were
+    /// ahead of it in the clock before. The one that returns.
+    unacked: VecDeque<(u16, u64)>,
+    oldest: Option<(u16, u64)>,
+    ahead: Option<i16>,
     returns: Option<u64>,
     /// Units that were delivered to the card and to the link.
     pub passed: u64,
@@ -113,7 +121,7 @@ impl Bench {
             model,
             ports,
             words,
-            stalls: Stalls::of_seed(seed, 2),
+            stalls: Stalls::of_seed(seed, 3),
             state: State::Idle,
             session: false,
             now: 0,
@@ -126,6 +134,11 @@ impl Bench {
             settings: Settings::default(),
             out: vec![],
             out_words: 0,
+            left: 0,
+            acked: 0,
+            unacked: VecDeque::new(),
+            oldest: None,
+            ahead: None,
             returns: None,
             passed: 0,
             losses: 0,
@@ -179,6 +192,16 @@ impl Bench {
         self.stalls.observe(0, some, last);
         let ready = self.stalls.ready(1);
         self.set("m_unit_ready", ready.into());
+        // One more, or all.
+        let some = self.acked != self.left;
+        if some && self.stalls.ready(2) {
+            self.acked = match self.now % 2 {
+                0 => self.left,
+                _ => self.acked.wrapping_add(1),
+            };
+        }
+        self.stalls.observe(2, some, true);
+        self.set("s_acked", self.acked.into());
         self.card.drive(&mut self.model, self.now);
         self.model.eval().map_err(|error| error.to_string())?;
 
@@ -317,6 +340,15 @@ impl Bench {
         if let Some(number) = returns {
             self.same("m_axis_wr_req_tx_seq_num", number)?;
         }
+        let arrived = self.ahead.take().is_some_and(|ahead| ahead > 0);
+        match self.oldest {
+            Some((_, number)) if arrived => {
+                self.oldest = None;
+                self.returns = up.then_some(number);
+            }
+            Some((unit, _)) => self.ahead = Some(self.acked.wrapping_sub(unit) as i16),
+            None => self.oldest = self.unacked.pop_front(),
+        }
         let valid = self.get("m_unit_valid") == 1;
         let begins = self.out.is_empty();
         if valid && begins {
@@ -339,7 +371,9 @@ impl Bench {
         if Ok(&unit) != tlp.emit().as_ref() {
             return Err(format!("a unit {unit:x?}, not {tlp:x?}"));
         }
-        self.returns = number;
+        self.unacked
+            .extend(number.map(|number| (self.left, number)));
+        self.left = self.left.wrapping_add(1);
         self.passed += 1;
         Ok(())
     }
@@ -353,6 +387,9 @@ impl Bench {
                 self.offers = false;
                 self.units.clear();
                 self.out.clear();
+                self.unacked.clear();
+                (self.oldest, self.ahead) = (None, None);
+                (self.left, self.acked) = (0, 0);
                 self.card.lost();
                 State::Lost
             }
@@ -374,6 +411,12 @@ impl Bench {
                 "it does not settle: {:?}, {tlps} TLPs and {} units for the card",
                 self.state,
                 self.units.len()
+            ));
+        }
+        if !self.unacked.is_empty() || self.oldest.is_some() || self.returns.is_some() {
+            return Err(format!(
+                "{} writes and more never return",
+                self.unacked.len()
             ));
         }
         match self.counted == self.malformed {
