@@ -1,4 +1,5 @@
-// Pads of the ECP5-5G Versa around the repeater: clocks from 100 MHz, reset, tristate pads, LEDs that light when low.
+// Pads of the ECP5-5G Versa around DESIGN, a block with two PHYs: clocks from 100 MHz, reset, tristate pads, LEDs that
+// light when low.
 `timescale 1ns/1ps
 `default_nettype none
 
@@ -65,7 +66,7 @@ assign led_n = ~leds;
 assign p0_mdio = p0_mdio_oe ? p0_mdio_o : 1'bz;
 assign p1_mdio = p1_mdio_oe ? p1_mdio_o : 1'bz;
 
-repeater_rx0_tx0_c22 repeater (
+`DESIGN core (
     .clk(clk), .rst(held[2]), .tx_clk(tx_clk), .leds(leds),
     .p0_rgmii_rxc(p0_rgmii_rxc), .p0_rgmii_rx_ctl(p0_rgmii_rx_ctl), .p0_rgmii_rxd(p0_rgmii_rxd),
     .p0_rgmii_txc(p0_rgmii_txc), .p0_rgmii_tx_ctl(p0_rgmii_tx_ctl), .p0_rgmii_txd(p0_rgmii_txd),

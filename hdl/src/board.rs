@@ -1,7 +1,9 @@
 //! What stands between the cores and the pads of a board.
 
 mod board_card;
+mod board_nic;
 mod ddr;
+mod event_led;
 mod frame_store;
 mod line_port;
 mod mdio;
@@ -10,7 +12,9 @@ mod repeater;
 mod rgmii;
 
 pub use board_card::BoardCard;
+pub use board_nic::BoardNic;
 pub use ddr::{Ecp5DdrIn, Ecp5DdrOut};
+pub use event_led::EventLed;
 pub use frame_store::FrameStore;
 pub use line_port::LinePort;
 pub use mdio::{Mdio, MdioFrame};

@@ -13,6 +13,7 @@ mod dma;
 mod in_flight;
 mod link;
 mod memory;
+mod phy;
 mod queue_pair;
 mod receive;
 mod region;
@@ -48,6 +49,7 @@ pub use dma::{
 pub use in_flight::{PlaceBitIn, PlaceBitOut};
 pub use link::{LinkOfferIn, LinkOfferOut, LinkUnitIn, LinkUnitOut};
 pub use memory::{RamReadIn, RamReadOut, RamWriteIn, RamWriteOut};
+pub use phy::{PhyIn, PhyOut};
 pub use queue_pair::{
     ContextIn, ContextOut, ContextWord, DoorbellIn, DoorbellOut, FlushIn, FlushOut, OneSidedWindow,
     QueuePairIn, QueuePairOut, ReserveIn, ReserveOut, RingDoorbell, RingIndexIn, RingIndexOut,

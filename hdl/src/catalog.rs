@@ -2,7 +2,7 @@
 //!
 //! Widths are const generics, so a size on offer is an instantiation here.
 
-use crate::board::{BoardCard, Repeater};
+use crate::board::{BoardCard, BoardNic, Repeater};
 use crate::bulk::{BulkReceive, BulkSend, BulkTransmit};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
@@ -55,6 +55,7 @@ pub const PRESETS: &[Preset] = &[
         blocks: &[
             ("card", &[("Q", 16), ("R", 32), ("F", 64)]),
             ("mac_gmii", &[]),
+            ("board_nic", &[("C", 22)]),
             ("repeater", &[("C", 22)]),
             ("tlp_link", &[("B", 1024), ("R", 1024), ("U", 64)]),
             ("tlp_units", &[("D", 128)]),
@@ -393,6 +394,22 @@ macro_rules! repeaters {
     };
 }
 
+/// Cards of Q queue pairs, R regions and F requests in flight on boards; RX, TX and C as of repeaters, and a link that sends
+/// again after 2^T clocks.
+macro_rules! nics {
+    ($($q:literal x $r:literal x $f:literal, $rx:literal, $tx:literal, $c:literal, $t:literal);+) => {
+        vec![$(Choice {
+            block: "board_nic",
+            sizes: vec![
+                ("Q", $q), ("R", $r), ("F", $f), ("RX", $rx), ("TX", $tx), ("C", $c), ("T", $t),
+            ],
+            build: build::<BoardNic<
+                { log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) }, $rx, $tx, $c, $t,
+            >>,
+        }),+]
+    };
+}
+
 /// Ends of the link with room for B words that came, and for R words and U units that may have to be sent again.
 macro_rules! links {
     ($($b:literal x $r:literal x $u:literal),+) => {
@@ -462,6 +479,7 @@ pub fn choices() -> Vec<Choice> {
     all.push(cards!("board_card", BoardCard, 16, 32, 64));
     // The PHYs of the ECP5-5G Versa delay both clocks themselves. The short reset is for simulation.
     all.extend(repeaters![0, 0, 8; 0, 0, 22]);
+    all.extend(nics![16 x 32 x 64, 0, 0, 8, 13; 16 x 32 x 64, 0, 0, 22, 17]);
     // The smallest is for simulation: it is full all the time.
     all.extend(links![64 x 64 x 4, 1024 x 1024 x 64, 2048 x 2048 x 64]);
     all.extend(joints![16, 128]);

@@ -3,7 +3,8 @@
 // A port of 1 Gb/s of a board with an ECP5 and a PHY 88E1512: pads of RGMII and MDIO on one side,
 // AXI4-Stream of 64 bits on the other. The PHY is set up first (phy_setup); the MAC is held in
 // reset until its clock may be relied on.
-// Pads have the delays RX and TX of rgmii_pads; 2^C clocks are the reset of the PHY.
+// Pads have the delays RX and TX of rgmii_pads; 2^C clocks are the reset of the PHY, and
+// about as long an LED is lit after an event.
 // Frames of up to 9,018 bytes without FCS are good.
 //
 // Sizes: rx = 0, tx = 0, c = 22.
@@ -17,21 +18,20 @@ module line_port_rx0_tx0_c22 (
     // Clock and reset
     input  wire        clk,               // Clock of the core; from 40 MHz on the line is full.
     input  wire        tx_clk,            // Clock of what is sent: 125 MHz.
-    input  wire        rgmii_rxc,         // Pads of the PHY.
+    input  wire        phy_rgmii_rxc,     // Clock of what comes, from the PHY.
     input  wire        rst,               // Synchronous reset.
 
-    input  wire        rgmii_rx_ctl,      // Pad.
-    input  wire [3:0]  rgmii_rxd,         // Pads.
-    output wire        rgmii_txc,         // Pad.
-    output wire        rgmii_tx_ctl,      // Pad.
-    output wire [3:0]  rgmii_txd,         // Pads.
-
-    output wire        phy_rst_n,         // Pad: reset of the PHY, active low.
-    output wire        mdc,               // Pad.
-
-    output wire        mdio_o,            // Said at the pad of MDIO while mdio_oe is high.
-    output wire        mdio_oe,           // Something is said.
-    input  wire        mdio_i,            // Heard at that pad.
+    // phy: Pads of the PHY.
+    input  wire        phy_rgmii_rx_ctl,  // Pad: valid, and valid differing from error.
+    input  wire [3:0]  phy_rgmii_rxd,     // Pads: lower and upper half of a byte.
+    output wire        phy_rgmii_txc,     // Pad: clock of what is sent.
+    output wire        phy_rgmii_tx_ctl,  // Pad, as rgmii_rx_ctl.
+    output wire [3:0]  phy_rgmii_txd,     // Pads, as rgmii_rxd.
+    output wire        phy_phy_rst_n,     // Pad: reset, active low.
+    output wire        phy_mdc,           // Pad: clock of the registers.
+    output wire        phy_mdio_o,        // Said at the pad of MDIO while mdio_oe is high.
+    output wire        phy_mdio_oe,       // Something is said.
+    input  wire        phy_mdio_i,        // Heard at that pad.
 
     // s_axis_tx: Frames to send.
     input  wire        s_axis_tx_tvalid,  // A word is offered.
@@ -48,10 +48,12 @@ module line_port_rx0_tx0_c22 (
     output wire        m_axis_rx_tlast,   // It is the last word of the frame.
     output wire        m_axis_rx_tuser,   // With the last word: the frame is bad (FCS).
 
-    output wire        stat_ready,        // The PHY was found and set up.
-    output wire        stat_link,         // The PHY says that its line is up.
-    output wire        stat_frame,        // A good frame came; pulse, as the next one.
-    output wire        stat_fault         // A bad frame came, or a part of one, or one was lost in the MAC.
+    input  wire        fault,             // What else is shown as a fault; pulse.
+    output wire        stat_frame,        // A good frame came; pulse.
+    // LEDs, lit when high. 0: the PHY was found and set up. 1: it says that its line is up. 2: a
+    // good frame came. 3: a bad frame came, or a part of one, or one was lost in the MAC, or a
+    // fault.
+    output wire [3:0]  leds
 );
 
     // Constants
@@ -62,6 +64,7 @@ module line_port_rx0_tx0_c22 (
 
     // Signals
     wire       setup_awake;           // The PHY is out of reset, and its clock may be relied on.
+    wire       setup_ready;           // It was found, and told everything.
     wire [7:0] rgmii_gmii_rxd;        // Byte that comes.
     wire       rgmii_gmii_rx_dv;      // There is one.
     wire       rgmii_gmii_rx_er;      // The PHY has seen an error.
@@ -73,30 +76,35 @@ module line_port_rx0_tx0_c22 (
     wire       mac_gmii_tx_er;        // The frame is to be taken for bad.
     wire       mac_stat_tx_frame;     // A frame was taken for sending; pulse, as all of these.
     wire       mac_stat_tx_underrun;  // A frame was cut on the line since its words did not come in time.
+    wire       mac_stat_rx_frame;     // A good frame was handed over.
     wire       mac_stat_rx_bad;       // A bad frame was handed over.
     wire       mac_stat_rx_dropped;   // A frame was dropped, or cut, since the core did not take frames in time.
     wire       mac_stat_rx_fragment;  // A carrier without frame, or one of fewer than 5 bytes.
+    wire       link_q;                // The bits.
+    wire       frames_lit;            // Lit when high.
+    wire       faults_shows;          // What it shows.
+    wire       faults_lit;            // Lit when high.
 
     phy_setup_c22 setup (
         .clk       (clk),
         .rst       (rst),
-        .phy_rst_n (phy_rst_n),
-        .mdc       (mdc),
-        .mdio_o    (mdio_o),
-        .mdio_oe   (mdio_oe),
-        .mdio_i    (mdio_i),
+        .phy_rst_n (phy_phy_rst_n),
+        .mdc       (phy_mdc),
+        .mdio_o    (phy_mdio_o),
+        .mdio_oe   (phy_mdio_oe),
+        .mdio_i    (phy_mdio_i),
         .awake     (setup_awake),
-        .ready     (stat_ready)
+        .ready     (setup_ready)
     );
 
     rgmii_pads_rx0_tx0 rgmii (
-        .rgmii_rxc    (rgmii_rxc),
+        .rgmii_rxc    (phy_rgmii_rxc),
         .tx_clk       (tx_clk),
-        .rgmii_rx_ctl (rgmii_rx_ctl),
-        .rgmii_rxd    (rgmii_rxd),
-        .rgmii_txc    (rgmii_txc),
-        .rgmii_tx_ctl (rgmii_tx_ctl),
-        .rgmii_txd    (rgmii_txd),
+        .rgmii_rx_ctl (phy_rgmii_rx_ctl),
+        .rgmii_rxd    (phy_rgmii_rxd),
+        .rgmii_txc    (phy_rgmii_txc),
+        .rgmii_tx_ctl (phy_rgmii_tx_ctl),
+        .rgmii_txd    (phy_rgmii_txd),
         .gmii_rxd     (rgmii_gmii_rxd),
         .gmii_rx_dv   (rgmii_gmii_rx_dv),
         .gmii_rx_er   (rgmii_gmii_rx_er),
@@ -108,7 +116,7 @@ module line_port_rx0_tx0_c22 (
 
     mac_gmii mac (
         .clk              (clk),
-        .rx_clk           (rgmii_rxc),
+        .rx_clk           (phy_rgmii_rxc),
         .tx_clk           (tx_clk),
         .rst              (held_reg),
         .gmii_rxd         (rgmii_gmii_rxd),
@@ -130,7 +138,7 @@ module line_port_rx0_tx0_c22 (
         .m_axis_rx_tuser  (m_axis_rx_tuser),
         .stat_tx_frame    (mac_stat_tx_frame),
         .stat_tx_underrun (mac_stat_tx_underrun),
-        .stat_rx_frame    (stat_frame),
+        .stat_rx_frame    (mac_stat_rx_frame),
         .stat_rx_bad      (mac_stat_rx_bad),
         .stat_rx_dropped  (mac_stat_rx_dropped),
         .stat_rx_fragment (mac_stat_rx_fragment),
@@ -140,14 +148,31 @@ module line_port_rx0_tx0_c22 (
     sync_bits #(.W(1)) link (
         .clk (clk),
         .d   (rgmii_status[0]),
-        .q   (stat_link)
+        .q   (link_q)
+    );
+
+    event_led_c22 frames (
+        .clk   (clk),
+        .rst   (rst),
+        .shows (mac_stat_rx_frame),
+        .lit   (frames_lit)
+    );
+
+    event_led_c22 faults (
+        .clk   (clk),
+        .rst   (rst),
+        .shows (faults_shows),
+        .lit   (faults_lit)
     );
 
     // Combinational logic
-    assign stat_fault = mac_stat_rx_bad
+    assign stat_frame = mac_stat_rx_frame;
+    assign faults_shows = fault
+        | mac_stat_rx_bad
         | mac_stat_rx_dropped
         | mac_stat_rx_fragment
         | mac_stat_tx_underrun;
+    assign leds = {faults_lit, frames_lit, link_q, setup_ready};
 
     // Clocked logic
     initial begin

@@ -16,47 +16,38 @@ module repeater_rx0_tx0_c22 (
     // Clock and reset
     input  wire       clk,              // Clock of the core; from 40 MHz on both lines are full.
     input  wire       tx_clk,           // Clock of what is sent: 125 MHz.
-    input  wire       p0_rgmii_rxc,     // Pads of PHY 0.
-    input  wire       p1_rgmii_rxc,     // Pads of PHY 1.
+    input  wire       p0_rgmii_rxc,     // Clock of what comes, from the PHY.
+    input  wire       p1_rgmii_rxc,     // Clock of what comes, from the PHY.
     input  wire       rst,              // Synchronous reset.
 
-    input  wire       p0_rgmii_rx_ctl,  // Pad.
-    input  wire [3:0] p0_rgmii_rxd,     // Pads.
-    output wire       p0_rgmii_txc,     // Pad.
-    output wire       p0_rgmii_tx_ctl,  // Pad.
-    output wire [3:0] p0_rgmii_txd,     // Pads.
-
+    // p0: Pads of PHY 0.
+    input  wire       p0_rgmii_rx_ctl,  // Pad: valid, and valid differing from error.
+    input  wire [3:0] p0_rgmii_rxd,     // Pads: lower and upper half of a byte.
+    output wire       p0_rgmii_txc,     // Pad: clock of what is sent.
+    output wire       p0_rgmii_tx_ctl,  // Pad, as rgmii_rx_ctl.
+    output wire [3:0] p0_rgmii_txd,     // Pads, as rgmii_rxd.
     output wire       p0_phy_rst_n,     // Pad: reset, active low.
-    output wire       p0_mdc,           // Pad.
+    output wire       p0_mdc,           // Pad: clock of the registers.
     output wire       p0_mdio_o,        // Said at the pad of MDIO while mdio_oe is high.
     output wire       p0_mdio_oe,       // Something is said.
     input  wire       p0_mdio_i,        // Heard at that pad.
 
-    input  wire       p1_rgmii_rx_ctl,  // Pad.
-    input  wire [3:0] p1_rgmii_rxd,     // Pads.
-    output wire       p1_rgmii_txc,     // Pad.
-    output wire       p1_rgmii_tx_ctl,  // Pad.
-    output wire [3:0] p1_rgmii_txd,     // Pads.
-
+    // p1: Pads of PHY 1.
+    input  wire       p1_rgmii_rx_ctl,  // Pad: valid, and valid differing from error.
+    input  wire [3:0] p1_rgmii_rxd,     // Pads: lower and upper half of a byte.
+    output wire       p1_rgmii_txc,     // Pad: clock of what is sent.
+    output wire       p1_rgmii_tx_ctl,  // Pad, as rgmii_rx_ctl.
+    output wire [3:0] p1_rgmii_txd,     // Pads, as rgmii_rxd.
     output wire       p1_phy_rst_n,     // Pad: reset, active low.
-    output wire       p1_mdc,           // Pad.
+    output wire       p1_mdc,           // Pad: clock of the registers.
     output wire       p1_mdio_o,        // Said at the pad of MDIO while mdio_oe is high.
     output wire       p1_mdio_oe,       // Something is said.
     input  wire       p1_mdio_i,        // Heard at that pad.
 
-    // LEDs, lit when high. 0: PHY 0 was found and set up; 1: its line is up; 2: a good frame came
-    // from it; 3: a bad frame came, or one was lost. 7:4: the same of PHY 1.
+    // LEDs, lit when high: 3:0 those of line_port at PHY 0, 7:4 at PHY 1. A frame that is lost
+    // between the two is a fault of the PHY from which it came.
     output wire [7:0] leds
 );
-
-    // Constants
-    localparam [7:0] ZERO = 8'd0;
-
-    // Registers
-    reg  [21:0] frame0_reg;  // How long LEDs of events are lit yet.
-    reg  [21:0] fault0_reg;
-    reg  [21:0] frame1_reg;
-    reg  [21:0] fault1_reg;
 
     // Signals
     wire        port0_s_axis_tx_tready;  // It is taken.
@@ -65,20 +56,22 @@ module repeater_rx0_tx0_c22 (
     wire [7:0]  port0_m_axis_rx_tkeep;   // Bytes present, from bit 0 on: all, but in the last word.
     wire        port0_m_axis_rx_tlast;   // It is the last word of the frame.
     wire        port0_m_axis_rx_tuser;   // With the last word: the frame is bad (FCS).
-    wire        port0_stat_ready;        // The PHY was found and set up.
-    wire        port0_stat_link;         // The PHY says that its line is up.
-    wire        port0_stat_frame;        // A good frame came; pulse, as the next one.
-    wire        port0_stat_fault;        // A bad frame came, or a part of one, or one was lost in the MAC.
+    wire        port0_stat_frame;        // A good frame came; pulse.
+    // LEDs, lit when high. 0: the PHY was found and set up. 1: it says that its line is up. 2: a
+    // good frame came. 3: a bad frame came, or a part of one, or one was lost in the MAC, or a
+    // fault.
+    wire [3:0]  port0_leds;
     wire        port1_s_axis_tx_tready;  // It is taken.
     wire        port1_m_axis_rx_tvalid;  // A word is offered.
     wire [63:0] port1_m_axis_rx_tdata;   // The word; its first byte is in bits 7:0.
     wire [7:0]  port1_m_axis_rx_tkeep;   // Bytes present, from bit 0 on: all, but in the last word.
     wire        port1_m_axis_rx_tlast;   // It is the last word of the frame.
     wire        port1_m_axis_rx_tuser;   // With the last word: the frame is bad (FCS).
-    wire        port1_stat_ready;        // The PHY was found and set up.
-    wire        port1_stat_link;         // The PHY says that its line is up.
-    wire        port1_stat_frame;        // A good frame came; pulse, as the next one.
-    wire        port1_stat_fault;        // A bad frame came, or a part of one, or one was lost in the MAC.
+    wire        port1_stat_frame;        // A good frame came; pulse.
+    // LEDs, lit when high. 0: the PHY was found and set up. 1: it says that its line is up. 2: a
+    // good frame came. 3: a bad frame came, or a part of one, or one was lost in the MAC, or a
+    // fault.
+    wire [3:0]  port1_leds;
     wire        to0_s_axis_rx_tready;    // It is taken.
     wire        to0_m_axis_tx_tvalid;    // A word is offered.
     wire [63:0] to0_m_axis_tx_tdata;     // The word; its first byte is in bits 7:0.
@@ -99,18 +92,18 @@ module repeater_rx0_tx0_c22 (
     line_port_rx0_tx0_c22 port0 (
         .clk              (clk),
         .tx_clk           (tx_clk),
-        .rgmii_rxc        (p0_rgmii_rxc),
+        .phy_rgmii_rxc    (p0_rgmii_rxc),
         .rst              (rst),
-        .rgmii_rx_ctl     (p0_rgmii_rx_ctl),
-        .rgmii_rxd        (p0_rgmii_rxd),
-        .rgmii_txc        (p0_rgmii_txc),
-        .rgmii_tx_ctl     (p0_rgmii_tx_ctl),
-        .rgmii_txd        (p0_rgmii_txd),
-        .phy_rst_n        (p0_phy_rst_n),
-        .mdc              (p0_mdc),
-        .mdio_o           (p0_mdio_o),
-        .mdio_oe          (p0_mdio_oe),
-        .mdio_i           (p0_mdio_i),
+        .phy_rgmii_rx_ctl (p0_rgmii_rx_ctl),
+        .phy_rgmii_rxd    (p0_rgmii_rxd),
+        .phy_rgmii_txc    (p0_rgmii_txc),
+        .phy_rgmii_tx_ctl (p0_rgmii_tx_ctl),
+        .phy_rgmii_txd    (p0_rgmii_txd),
+        .phy_phy_rst_n    (p0_phy_rst_n),
+        .phy_mdc          (p0_mdc),
+        .phy_mdio_o       (p0_mdio_o),
+        .phy_mdio_oe      (p0_mdio_oe),
+        .phy_mdio_i       (p0_mdio_i),
         .s_axis_tx_tvalid (to0_m_axis_tx_tvalid),
         .s_axis_tx_tready (port0_s_axis_tx_tready),
         .s_axis_tx_tdata  (to0_m_axis_tx_tdata),
@@ -122,27 +115,26 @@ module repeater_rx0_tx0_c22 (
         .m_axis_rx_tkeep  (port0_m_axis_rx_tkeep),
         .m_axis_rx_tlast  (port0_m_axis_rx_tlast),
         .m_axis_rx_tuser  (port0_m_axis_rx_tuser),
-        .stat_ready       (port0_stat_ready),
-        .stat_link        (port0_stat_link),
+        .fault            (to1_stat_dropped),
         .stat_frame       (port0_stat_frame),
-        .stat_fault       (port0_stat_fault)
+        .leds             (port0_leds)
     );
 
     line_port_rx0_tx0_c22 port1 (
         .clk              (clk),
         .tx_clk           (tx_clk),
-        .rgmii_rxc        (p1_rgmii_rxc),
+        .phy_rgmii_rxc    (p1_rgmii_rxc),
         .rst              (rst),
-        .rgmii_rx_ctl     (p1_rgmii_rx_ctl),
-        .rgmii_rxd        (p1_rgmii_rxd),
-        .rgmii_txc        (p1_rgmii_txc),
-        .rgmii_tx_ctl     (p1_rgmii_tx_ctl),
-        .rgmii_txd        (p1_rgmii_txd),
-        .phy_rst_n        (p1_phy_rst_n),
-        .mdc              (p1_mdc),
-        .mdio_o           (p1_mdio_o),
-        .mdio_oe          (p1_mdio_oe),
-        .mdio_i           (p1_mdio_i),
+        .phy_rgmii_rx_ctl (p1_rgmii_rx_ctl),
+        .phy_rgmii_rxd    (p1_rgmii_rxd),
+        .phy_rgmii_txc    (p1_rgmii_txc),
+        .phy_rgmii_tx_ctl (p1_rgmii_tx_ctl),
+        .phy_rgmii_txd    (p1_rgmii_txd),
+        .phy_phy_rst_n    (p1_phy_rst_n),
+        .phy_mdc          (p1_mdc),
+        .phy_mdio_o       (p1_mdio_o),
+        .phy_mdio_oe      (p1_mdio_oe),
+        .phy_mdio_i       (p1_mdio_i),
         .s_axis_tx_tvalid (to1_m_axis_tx_tvalid),
         .s_axis_tx_tready (port1_s_axis_tx_tready),
         .s_axis_tx_tdata  (to1_m_axis_tx_tdata),
@@ -154,10 +146,9 @@ module repeater_rx0_tx0_c22 (
         .m_axis_rx_tkeep  (port1_m_axis_rx_tkeep),
         .m_axis_rx_tlast  (port1_m_axis_rx_tlast),
         .m_axis_rx_tuser  (port1_m_axis_rx_tuser),
-        .stat_ready       (port1_stat_ready),
-        .stat_link        (port1_stat_link),
+        .fault            (to0_stat_dropped),
         .stat_frame       (port1_stat_frame),
-        .stat_fault       (port1_stat_fault)
+        .leds             (port1_leds)
     );
 
     frame_store_d2048 to0 (
@@ -197,64 +188,10 @@ module repeater_rx0_tx0_c22 (
     );
 
     // Combinational logic
-    assign leds = {
-        |fault1_reg,
-        |frame1_reg,
-        port1_stat_link,
-        port1_stat_ready,
-        |fault0_reg,
-        |frame0_reg,
-        port0_stat_link,
-        port0_stat_ready
-    };
-
-    // Clocked logic
-    initial begin
-        frame0_reg = 22'd0;
-        fault0_reg = 22'd0;
-        frame1_reg = 22'd0;
-        fault1_reg = 22'd0;
-    end
-
-    always @(posedge clk) begin
-        if (|frame0_reg) begin
-            frame0_reg <= frame0_reg - 22'd1;
-        end
-        if (port0_stat_frame) begin
-            frame0_reg <= ~{14'd0, ZERO};
-        end
-
-        if (|fault0_reg) begin
-            fault0_reg <= fault0_reg - 22'd1;
-        end
-        if (port0_stat_fault | to1_stat_dropped) begin
-            fault0_reg <= ~{14'd0, ZERO};
-        end
-
-        if (|frame1_reg) begin
-            frame1_reg <= frame1_reg - 22'd1;
-        end
-        if (port1_stat_frame) begin
-            frame1_reg <= ~{14'd0, ZERO};
-        end
-
-        if (|fault1_reg) begin
-            fault1_reg <= fault1_reg - 22'd1;
-        end
-        if (port1_stat_fault | to0_stat_dropped) begin
-            fault1_reg <= ~{14'd0, ZERO};
-        end
-
-        if (rst) begin
-            frame0_reg <= 22'd0;
-            fault0_reg <= 22'd0;
-            frame1_reg <= 22'd0;
-            fault1_reg <= 22'd0;
-        end
-    end
+    assign leds = {port1_leds, port0_leds};
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, to0_room, to1_room};
+    wire _unused = &{1'b0, port0_stat_frame, port1_stat_frame, to0_room, to1_room};
 
 endmodule
 

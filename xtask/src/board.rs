@@ -1,8 +1,8 @@
 //! `cargo xtask board`: bitstreams for boards with an ECP5, by open tools alone.
 //!
-//! A board is a folder of `constraints/`: `board.toml` (what is generated, the device, the clocks), `top.v` (what stands
-//! between the generated block and the pads), `pins.lpf` (pins and their clocks). Everything is built in
-//! `target/board/NAME`.
+//! A board is a folder of `constraints/`: `board.toml` (the device, the clocks, the designs), `top.v` (what stands between
+//! the generated block of a design and the pads), `pins.lpf` (pins and their clocks). Everything is built in
+//! `target/board/BOARD/DESIGN`.
 
 mod description;
 mod timing;
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::process::{run_loudly, run_quietly, shown};
 use crate::{tools, workspace};
-use description::Board;
+use description::{Board, Design};
 
 /// What is done.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -29,13 +29,16 @@ pub enum Task {
     Build {
         /// The board, as `list` names it.
         board: String,
+        /// The design, as `list` names it; without a name the first one.
+        #[arg(long)]
+        design: Option<String>,
         /// Seed of the placement.
         #[arg(long, default_value_t = 1)]
         seed: u32,
         /// The program `tributary` that writes the Verilog; otherwise `cargo run --release`.
         #[arg(long, value_name = "PROGRAM")]
         generator: Option<PathBuf>,
-        /// A new folder in which it is built, instead of `target/board/BOARD`.
+        /// A new folder in which it is built, instead of `target/board/BOARD/DESIGN`.
         #[arg(long, value_name = "FOLDER")]
         out: Option<PathBuf>,
     },
@@ -43,6 +46,9 @@ pub enum Task {
     Load {
         /// The board, as `list` names it.
         board: String,
+        /// The design, as `list` names it; without a name the first one.
+        #[arg(long)]
+        design: Option<String>,
     },
 }
 
@@ -52,11 +58,18 @@ pub fn run(task: &Task) -> Result<()> {
         Task::List => list(),
         Task::Build {
             board,
+            design,
             seed,
             generator,
             out,
-        } => build(board, *seed, generator.as_deref(), out.as_deref()),
-        Task::Load { board } => load(board),
+        } => build(
+            board,
+            design.as_deref(),
+            *seed,
+            generator.as_deref(),
+            out.as_deref(),
+        ),
+        Task::Load { board, design } => load(board, design.as_deref()),
     }
 }
 
@@ -64,24 +77,37 @@ fn list() -> Result<()> {
     for name in description::names()? {
         let board = Board::read(&name)?;
         println!(
-            "{name:<12} {}: {} on {} in {}, speed grade {}",
-            board.name, board.block, board.device, board.package, board.speed
+            "{name}: {}, {} in {}, speed grade {}",
+            board.name, board.device, board.package, board.speed
         );
+        for design in &board.design {
+            println!("  {:<12} {}", design.name, design.what);
+        }
     }
     Ok(())
 }
 
-/// The folder in which a board is built.
-fn folder(name: &str) -> PathBuf {
-    workspace::root().join("target/board").join(name)
+/// The folder in which a design for a board is built.
+fn folder(name: &str, design: &Design) -> PathBuf {
+    workspace::root()
+        .join("target/board")
+        .join(name)
+        .join(&design.name)
 }
 
-fn build(name: &str, seed: u32, generator: Option<&Path>, out: Option<&Path>) -> Result<()> {
+fn build(
+    name: &str,
+    design: Option<&str>,
+    seed: u32,
+    generator: Option<&Path>,
+    out: Option<&Path>,
+) -> Result<()> {
     let board = Board::read(name)?;
+    let design = board.design(design)?;
     let dir = match out {
         Some(out) if out.exists() => bail!("{} is there already", out.display()),
         Some(out) => std::path::absolute(out)?,
-        None => folder(name),
+        None => folder(name, design),
     };
     tools::install(false)?;
     let start = Instant::now();
@@ -101,17 +127,17 @@ fn build(name: &str, seed: u32, generator: Option<&Path>, out: Option<&Path>) ->
         }
     };
     gen_command
-        .args(["gen", "--block", &board.block])
-        .args(board.set.iter().flat_map(|size| ["--set", size]))
+        .args(["gen", "--block", &design.block])
+        .args(design.set.iter().flat_map(|size| ["--set", size]))
         .arg("--out")
         .arg(&rtl);
     run_quietly(&mut gen_command)?;
-    let sources = gather(&dir, &rtl, name)?;
+    let (module, sources) = gather(&dir, &rtl, name)?;
     let code = user_code(&dir, &sources, &board, seed)?;
 
     step(&start, "yosys");
     let script = format!(
-        "read_verilog -D TRIBUTARY_ECP5 {}; synth_ecp5 -top {}; check -assert; write_json netlist.json",
+        "read_verilog -D TRIBUTARY_ECP5 -D DESIGN={module} {}; synth_ecp5 -top {}; check -assert; write_json netlist.json",
         sources.join(" "),
         board.top
     );
@@ -147,7 +173,8 @@ fn build(name: &str, seed: u32, generator: Option<&Path>, out: Option<&Path>) ->
     print!("{verdict}");
     if !verdict.met() {
         bail!(
-            "no bitstream of {name} with seed {seed}: its clocks are not met; try another --seed"
+            "no bitstream of {} for {name} with seed {seed}: its clocks are not met; try another --seed",
+            design.name
         );
     }
 
@@ -181,12 +208,17 @@ fn step(start: &Instant, what: &str) {
     eprintln!("{what} ({} s)", start.elapsed().as_secs());
 }
 
-/// Copies what was generated, and the board's own files, into one folder: the tools see nothing outside of it.
-fn gather(dir: &Path, rtl: &Path, name: &str) -> Result<Vec<String>> {
+/// Copies what was generated, and the board's own files, into one folder: the tools see nothing outside of it. Gives the
+/// generated module and all sources.
+fn gather(dir: &Path, rtl: &Path, name: &str) -> Result<(String, Vec<String>)> {
+    let mut module = None;
     let mut sources = vec![];
     let entries = fs::read_dir(rtl).with_context(|| format!("cannot read {}", rtl.display()))?;
     for block in entries {
         let block = block?.path();
+        module = block
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
         let list = block.join("files.f");
         let list =
             fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
@@ -200,7 +232,8 @@ fn gather(dir: &Path, rtl: &Path, name: &str) -> Result<Vec<String>> {
         copy(&own.join(file), &dir.join(file))?;
     }
     sources.push("top.v".to_owned());
-    Ok(sources)
+    let module = module.with_context(|| format!("nothing was generated in {}", rtl.display()))?;
+    Ok((module, sources))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
@@ -238,13 +271,15 @@ fn tool(dir: &Path, name: &str, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn load(name: &str) -> Result<()> {
+fn load(name: &str, design: Option<&str>) -> Result<()> {
     let board = Board::read(name)?;
-    let bitstream = folder(name).join("board.bit");
+    let design = board.design(design)?;
+    let bitstream = folder(name, design).join("board.bit");
     if !bitstream.is_file() {
         bail!(
-            "there is no {}; `cargo xtask board build {name}` makes it",
-            workspace::shown(&bitstream)
+            "there is no {}; `cargo xtask board build {name} --design {}` makes it",
+            workspace::shown(&bitstream),
+            design.name
         );
     }
     if let Some(hint) = &board.before_loading {

@@ -1,4 +1,4 @@
-//! The whole flow to a bitstream, for every board. Needs the pinned tools.
+//! The whole flow to a bitstream, for every board and design. Needs the pinned tools.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,22 +14,44 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-#[test]
-fn every_board_has_a_bitstream_with_all_clocks_met() {
+/// Boards and their designs, as `board list` has them.
+fn designs() -> Vec<(String, String)> {
     let list = xtask(&["board", "list"]);
-    let list = text(&list.stdout);
-    let boards: Vec<&str> = list
-        .lines()
-        .filter_map(|line| line.split(' ').next())
-        .collect();
-    assert!(boards.contains(&"versa"), "{list}");
+    assert!(list.status.success(), "{}", text(&list.stderr));
+    let mut board = String::new();
+    let mut designs = vec![];
+    for line in text(&list.stdout).lines() {
+        match line
+            .strip_prefix("  ")
+            .and_then(|line| line.split(' ').next())
+        {
+            Some(design) => designs.push((board.clone(), design.to_owned())),
+            None => board = line.split(':').next().unwrap_or_default().to_owned(),
+        }
+    }
+    designs
+}
+
+/// A network card takes half an hour: with `BOARD_LONG=1` only.
+#[test]
+fn every_design_for_a_board_has_a_bitstream_with_all_clocks_met() {
+    let designs = designs();
+    for design in ["nic", "repeater"] {
+        let design = ("versa".to_owned(), design.to_owned());
+        assert!(designs.contains(&design), "{designs:?}");
+    }
     let generator = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name("tributary");
     // Not `target/board`: what somebody has built there is theirs.
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("board");
     let _ = std::fs::remove_dir_all(&place);
-    for board in boards {
-        let out = place.join(board);
-        let mut arguments = vec!["board", "build", board, "--out", out.to_str().unwrap()];
+    for (board, design) in designs {
+        if design == "nic" && std::env::var_os("BOARD_LONG").is_none() {
+            continue;
+        }
+        let out = place.join(&board).join(&design);
+        let out_name = out.to_str().unwrap();
+        let mut arguments = vec!["board", "build", &board, "--design", &design];
+        arguments.extend(["--out", out_name]);
         // Built beside xtask by a test of the whole workspace; without it, cargo builds it.
         if generator.is_file() {
             arguments.extend(["--generator", generator.to_str().unwrap()]);
@@ -45,12 +67,19 @@ fn every_board_has_a_bitstream_with_all_clocks_met() {
 }
 
 #[test]
-fn boards_that_are_not_there_are_named_with_those_that_are() {
+fn boards_and_designs_that_are_not_there_are_named_with_those_that_are() {
     let none = xtask(&["board", "build", "nexys"]);
     assert!(!none.status.success());
     let error = text(&none.stderr);
     assert!(
         error.contains("there is no board `nexys`; there are versa"),
+        "{error}"
+    );
+    let none = xtask(&["board", "build", "versa", "--design", "switch"]);
+    assert!(!none.status.success());
+    let error = text(&none.stderr);
+    assert!(
+        error.contains("there is no design `switch` for ECP5-5G Versa; there are nic, repeater"),
         "{error}"
     );
 }

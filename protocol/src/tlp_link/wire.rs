@@ -14,6 +14,10 @@ pub const ETHERTYPE: u16 = 0x88B5;
 pub const VERSION: u8 = 1;
 /// Words of 64 bits in the longest unit: what a frame of 9,000 bytes has room for.
 pub const MAX_WORDS: usize = 1121;
+/// MAC address of a board on the cable to its host, which joins these two alone: locally administered.
+pub const BOARD_ADDRESS: u64 = 0x0254_5249_4201;
+/// To whom such a board sends: it does not know the host's address.
+pub const BROADCAST: u64 = 0xFFFF_FFFF_FFFF;
 
 header! {
     LINK "tlp_link" LINK_LEN, "Link header: in front of the unit of every frame.";

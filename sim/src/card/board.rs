@@ -1,5 +1,10 @@
 //! A Verilated card with the board's end of a host link, and the host at the other end.
 
+mod front;
+mod pads;
+mod rgmii;
+mod streams;
+
 use std::collections::VecDeque;
 
 use anyhow::{Context, Result};
@@ -7,17 +12,17 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tributary_hdl::catalog;
 use tributary_protocol::card::model::HostMemory;
-use tributary_protocol::tlp_link::wire::Frame;
+use tributary_protocol::tlp_link::wire::{BOARD_ADDRESS, Frame};
 use tributary_protocol::tlp_link::{self, Content, Link, Settings};
 
-use super::axis::AxisPorts;
-use super::{CLOCK_NS, CardSizes, Node};
+use self::front::Front;
+use self::pads::Pads;
+use self::streams::Streams;
+use super::{CardSizes, Node};
 use crate::pcie::{Config, RawTlp, RootComplex};
-use crate::switch::beats;
-use crate::verilate::{BuildOptions, Model, Port, Verilated};
+use crate::verilate::{BuildOptions, Verilated};
 
-/// MAC addresses of the board and the host.
-const BOARD: u64 = 0x0200_0000_0001;
+/// MAC address of the host.
 const HOST: u64 = 0x0200_0000_0002;
 /// Clocks until either end sends again what is not acknowledged.
 const TIMEOUT: u64 = 2_000;
@@ -28,14 +33,26 @@ const HOST_END: tlp_link::Config = tlp_link::Config {
     units: 64,
     timeout: TIMEOUT,
 };
-/// Words of a frame that may wait for the board's MAC before the host sends the next frame.
-const AHEAD: usize = 8;
+/// The same at a line of 1 Gb/s, on which 64 units take longer.
+const HOST_AT_PADS: tlp_link::Config = tlp_link::Config {
+    timeout: 1 << 13,
+    ..HOST_END
+};
 /// Clocks after which a register read that is not answered is given up; reads as ones, as on a bus.
 const READ_CLOCKS: u64 = 500_000;
 /// Clocks until a link has a session, at most.
 const OPEN_CLOCKS: u64 = 500_000;
-/// A read of host memory fails after so many units of 64 clocks: 30 ms.
-const READ_TIMEOUT: u64 = 60_000;
+/// `board_nic` as it is simulated: no delays at the pads, short reset of the PHYs, 2^13 clocks until the link sends again.
+const NIC: [(&str, usize); 4] = [("RX", 0), ("TX", 0), ("C", 8), ("T", 13)];
+
+/// How much of a board is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoardKind {
+    /// `board_card`: card and link, without MACs.
+    Streams,
+    /// `board_nic`: all of it, from the pads of one PHY to those of the other.
+    Pads,
+}
 
 /// What the line between board and host does to frames, in thousandths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,17 +80,20 @@ pub struct BoardStats {
     pub wrong: u64,
 }
 
-/// Builds `board_card` with Verilator.
+/// Builds a board with Verilator.
 ///
 /// # Errors
 /// The size is not on offer, or Verilator or the compiler refuses the sources.
-pub fn build_board(sizes: CardSizes) -> Result<Verilated> {
+pub fn build_board(kind: BoardKind, sizes: CardSizes) -> Result<Verilated> {
     let sizes = [
         ("Q", sizes.qps),
         ("R", sizes.regions),
         ("F", sizes.in_flight),
     ];
-    let choice = catalog::choose("board_card", &sizes)?;
+    let choice = match kind {
+        BoardKind::Streams => catalog::choose("board_card", &sizes)?,
+        BoardKind::Pads => catalog::choose("board_nic", &[&sizes[..], &NIC].concat())?,
+    };
     let design = choice.emit()?;
     let options = BuildOptions::new(&design.top, &design.files())
         .with_random_init(true)
@@ -81,19 +101,16 @@ pub fn build_board(sizes: CardSizes) -> Result<Verilated> {
     Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
 }
 
-/// A board, clock by clock, whose host is at the other end of a line with faults; no MACs are between them.
+/// A board, clock by clock, whose host is at the other end of a line with faults.
 pub struct BoardNode {
-    model: Model,
+    front: Box<dyn Front>,
     root: RootComplex,
     host: Link,
+    host_end: tlp_link::Config,
     host_lives: u32,
     session: Option<(u32, u32)>,
     faults: LineFaults,
     rng: ChaCha8Rng,
-    /// The host's side, and the network.
-    link: AxisPorts,
-    line: AxisPorts,
-    stats: [Port; 3],
     /// TLPs for the board that its link has no room for yet; those that came and wait for memory.
     leaving: VecDeque<RawTlp>,
     came: VecDeque<RawTlp>,
@@ -109,35 +126,31 @@ impl BoardNode {
     /// A board after reset, with a session and settings.
     ///
     /// # Errors
-    /// The library is no board, or there is no session.
-    pub fn new(library: &Verilated, config: Config, faults: LineFaults) -> Result<Self> {
-        let mut model = library.model_with_seed(config.seed)?;
-        for (name, value) in [
-            ("cfg_life", 1),
-            ("cfg_timeout", TIMEOUT),
-            ("cfg_source", BOARD),
-            ("cfg_destination", HOST),
-            ("cfg_read_timeout", READ_TIMEOUT),
-        ] {
-            let port = model.port(name)?;
-            model.set(port, value);
-        }
-        let link = AxisPorts::new(&mut model, "s_axis_host_rx", "m_axis_host_tx")?;
-        let line = AxisPorts::new(&mut model, "s_axis_rx", "m_axis_tx")?;
-        model.reset(4)?;
-        let stats = ["stat_again", "stat_overrun", "stat_malformed"].map(|name| model.port(name));
-        let [again, overrun, malformed] = stats;
+    /// The library is no board of that kind, or there is no session.
+    pub fn new(
+        kind: BoardKind,
+        library: &Verilated,
+        config: Config,
+        faults: LineFaults,
+    ) -> Result<Self> {
+        let model = library.model_with_seed(config.seed)?;
+        let front: Box<dyn Front> = match kind {
+            BoardKind::Streams => Box::new(Streams::new(model)?),
+            BoardKind::Pads => Box::new(Pads::new(model, config.seed)?),
+        };
+        let host_end = match kind {
+            BoardKind::Streams => HOST_END,
+            BoardKind::Pads => HOST_AT_PADS,
+        };
         let host_lives = 0x8000_0000;
         let mut board = Self {
-            host: Link::new(HOST_END, host_lives),
+            host: Link::new(host_end, host_lives),
+            host_end,
             host_lives,
             session: None,
             faults,
             rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x11CE),
             root: RootComplex::alone(config),
-            link,
-            line,
-            stats: [again?, overrun?, malformed?],
             leaving: VecDeque::new(),
             came: VecDeque::new(),
             frames: VecDeque::new(),
@@ -145,7 +158,7 @@ impl BoardNode {
             clocks: 0,
             stepped: 0,
             broken: None,
-            model,
+            front,
         };
         board.open()?;
         Ok(board)
@@ -169,7 +182,7 @@ impl BoardNode {
     pub fn restart_host(&mut self) -> Result<()> {
         // A life counts on by itself whenever it loses its session.
         self.host_lives += 1 << 16;
-        self.host = Link::new(HOST_END, self.host_lives);
+        self.host = Link::new(self.host_end, self.host_lives);
         self.look();
         self.open()
     }
@@ -224,16 +237,11 @@ impl BoardNode {
 
     fn try_clock(&mut self, memory: Option<&mut dyn HostMemory>) -> Result<()> {
         self.clocks += 1;
-        self.link.drive(&mut self.model);
-        self.line.drive(&mut self.model);
-        self.model.eval()?;
-        let count = self.stats.map(|port| u64::from(self.model.is_set(port)));
-        self.counts.again += count[0];
-        self.counts.wrong += count[1] + count[2];
-        let from_board = self.link.sample(&self.model)?;
-        self.frames.extend(self.line.sample(&self.model)?);
-        self.model.clock()?;
-        if let Some(bytes) = from_board {
+        let clocked = self.front.clock()?;
+        self.counts.again += clocked.again;
+        self.counts.wrong += clocked.wrong;
+        self.frames.extend(clocked.to_network);
+        for bytes in clocked.to_host {
             for damaged in self.carry() {
                 if let (false, Ok(frame)) = (damaged, Frame::parse(&bytes)) {
                     self.host.receive(&frame, self.clocks);
@@ -242,15 +250,12 @@ impl BoardNode {
         }
         self.look();
         self.tlps(memory)?;
-        if self.link.waiting() < AHEAD
+        if !self.front.host_waits()
             && let Some(frame) = self.host.poll(self.clocks)
         {
-            let bytes = frame.emit(BOARD, HOST);
+            let bytes = frame.emit(BOARD_ADDRESS, HOST);
             for damaged in self.carry() {
-                self.link.push(beats(&bytes).map(|mut beat| {
-                    beat.user = beat.last && damaged;
-                    beat
-                }));
+                self.front.from_host(&bytes, damaged);
             }
         }
         Ok(())
@@ -338,14 +343,14 @@ impl Node for BoardNode {
     }
 
     fn step(&mut self, memory: &mut dyn HostMemory, now: u64) {
-        while self.stepped * CLOCK_NS < now && self.broken.is_none() {
+        while self.stepped * self.front.clock_ns() < now && self.broken.is_none() {
             self.clock(Some(&mut *memory));
             self.stepped += 1;
         }
     }
 
     fn receive_frame(&mut self, frame: &[u8], _: u64) {
-        self.line.push(beats(frame));
+        self.front.from_network(frame);
     }
 
     fn next_frame(&mut self, _: u64) -> Option<Vec<u8>> {

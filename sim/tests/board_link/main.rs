@@ -5,16 +5,21 @@ use std::sync::OnceLock;
 use tributary_host_driver::EndpointConfig;
 use tributary_protocol::card::regs::MTU;
 use tributary_sim::card::{
-    BoardNode, CardSizes, Exchange, LineFaults, NetworkConfig, Node, build_board, exchange_over,
-    network_of,
+    BoardKind, BoardNode, CardSizes, Exchange, LineFaults, NetworkConfig, Node, build_board,
+    exchange_over, network_of,
 };
 use tributary_sim::pcie::Config;
 use tributary_sim::verilate::Verilated;
 
-/// The board, built once.
-fn library() -> &'static Verilated {
-    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
-    LIBRARY.get_or_init(|| build_board(CardSizes::default()).unwrap())
+/// The board, built once of each kind.
+fn library(kind: BoardKind) -> &'static Verilated {
+    static STREAMS: OnceLock<Verilated> = OnceLock::new();
+    static PADS: OnceLock<Verilated> = OnceLock::new();
+    let library = match kind {
+        BoardKind::Streams => &STREAMS,
+        BoardKind::Pads => &PADS,
+    };
+    library.get_or_init(|| build_board(kind, CardSizes::default()).unwrap())
 }
 
 fn seed() -> u64 {
@@ -24,7 +29,7 @@ fn seed() -> u64 {
 }
 
 /// Messages both ways between two hosts, each with a board, compared to the byte.
-fn messages(faults: LineFaults, messages: u64) {
+fn messages(kind: BoardKind, faults: LineFaults, messages: u64) {
     let seed = seed();
     let network = NetworkConfig {
         nodes: 2,
@@ -37,7 +42,7 @@ fn messages(faults: LineFaults, messages: u64) {
             seed: seed + node,
             ..Config::default()
         };
-        let board = BoardNode::new(library(), root, faults).unwrap();
+        let board = BoardNode::new(kind, library(kind), root, faults).unwrap();
         Box::new(board) as Box<dyn Node>
     });
     let devices = network_of(&network, nodes.collect()).unwrap();
@@ -54,7 +59,7 @@ fn messages(faults: LineFaults, messages: u64) {
         longer: Some((7, 5_000)),
     };
     let report = exchange_over(&plan, devices.clone(), &mut |_| {}).unwrap();
-    println!("{faults:?}: {report:?}");
+    println!("{kind:?}, {faults:?}: {report:?}");
     assert!(report.good(messages), "{report:?}");
     for device in devices {
         device.check().unwrap();
@@ -63,7 +68,7 @@ fn messages(faults: LineFaults, messages: u64) {
 
 #[test]
 fn messages_cross_between_boards_over_a_good_link() {
-    messages(LineFaults::default(), 200);
+    messages(BoardKind::Streams, LineFaults::default(), 200);
 }
 
 #[test]
@@ -73,12 +78,26 @@ fn lost_doubled_and_damaged_frames_of_the_link_cost_time_only() {
         double: 10,
         damage: 10,
     };
-    messages(faults, 200);
+    messages(BoardKind::Streams, faults, 200);
+}
+
+#[test]
+fn messages_cross_between_boards_from_pad_to_pad() {
+    messages(BoardKind::Pads, LineFaults::default(), 60);
+}
+
+#[test]
+fn lost_doubled_and_damaged_frames_at_pads_cost_time_only() {
+    let faults = LineFaults {
+        loss: 10,
+        double: 10,
+        damage: 10,
+    };
+    messages(BoardKind::Pads, faults, 60);
 }
 
 /// What a new life of the host's end does: a function-level reset, then a session that works.
-#[test]
-fn a_host_that_begins_anew_finds_the_card_as_after_a_reset() {
+fn begins_anew(kind: BoardKind) {
     let faults = LineFaults {
         loss: 50,
         double: 50,
@@ -88,7 +107,7 @@ fn a_host_that_begins_anew_finds_the_card_as_after_a_reset() {
         seed: seed(),
         ..Config::default()
     };
-    let mut board = BoardNode::new(library(), config, faults).unwrap();
+    let mut board = BoardNode::new(kind, library(kind), config, faults).unwrap();
     for turn in 1..=8u32 {
         assert_eq!(board.read32(MTU.offset.into()), MTU.reset);
         board.write32(MTU.offset.into(), 256 * turn);
@@ -102,4 +121,14 @@ fn a_host_that_begins_anew_finds_the_card_as_after_a_reset() {
     println!("{stats:?}");
     assert_eq!((stats.sessions_lost, stats.wrong), (8, 0));
     assert!(stats.lost > 0 && stats.doubled > 0, "{stats:?}");
+}
+
+#[test]
+fn a_host_that_begins_anew_finds_the_card_as_after_a_reset() {
+    begins_anew(BoardKind::Streams);
+}
+
+#[test]
+fn a_host_that_begins_anew_at_pads_finds_the_card_as_after_a_reset() {
+    begins_anew(BoardKind::Pads);
 }

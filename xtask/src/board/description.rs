@@ -8,16 +8,28 @@ use serde::Deserialize;
 
 use crate::workspace;
 
+/// A design for a board.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    /// Its name.
+    pub name: String,
+    /// What it is, for people.
+    pub what: String,
+    /// The block that `top.v` instantiates as `DESIGN`, as `tributary gen` names it.
+    pub block: String,
+    /// Its sizes, as `--set` takes them.
+    pub set: Vec<String>,
+}
+
 /// A board, and what is built for it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
     /// Its name for people.
     pub name: String,
-    /// The block that `top.v` instantiates, as `tributary gen` names it.
-    pub block: String,
-    /// Its sizes, as `--set` takes them.
-    pub set: Vec<String>,
+    /// The designs for it; the first one is built if none is named.
+    pub design: Vec<Design>,
     /// The device, as nextpnr's option names it.
     pub device: String,
     /// The package, as nextpnr names it.
@@ -68,5 +80,27 @@ impl Board {
         let text = fs::read_to_string(&path)
             .with_context(|| format!("cannot read {}", workspace::shown(&path)))?;
         toml::from_str(&text).with_context(|| format!("in {}", workspace::shown(&path)))
+    }
+
+    /// The design of this name, or the first one.
+    pub fn design(&self, name: Option<&str>) -> Result<&Design> {
+        let found = match name {
+            Some(name) => self.design.iter().find(|design| design.name == name),
+            None => self.design.first(),
+        };
+        let Some(found) = found else {
+            let names: Vec<_> = self
+                .design
+                .iter()
+                .map(|design| design.name.as_str())
+                .collect();
+            let name = name.unwrap_or_default();
+            bail!(
+                "there is no design `{name}` for {}; there are {}",
+                self.name,
+                names.join(", ")
+            );
+        };
+        Ok(found)
     }
 }
