@@ -36,6 +36,9 @@ pub struct Options {
     /// Over the cards and switches of a fabric file; the switches do small reductions.
     #[arg(long, value_name = "FILE", conflicts_with = "faults")]
     fabric: Option<PathBuf>,
+    /// The program `tributary` that carries messages, its libraries beside it; otherwise a release build.
+    #[arg(long, value_name = "PROGRAM")]
+    program: Option<PathBuf>,
     /// A file of tests or a program that takes longer than this has failed, s; a test alone gets a fifth.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     patience: u64,
@@ -64,6 +67,7 @@ enum End {
 /// Starts programs.
 struct Judge {
     options: Options,
+    tributary: PathBuf,
     folder: PathBuf,
 }
 
@@ -79,7 +83,7 @@ impl Judge {
     ) -> Result<End> {
         let mut command = match over {
             Over::Tributary => {
-                let mut command = Command::new(workspace::root().join("target/release/tributary"));
+                let mut command = Command::new(&self.tributary);
                 command.args(["mpi", "-n", &self.options.ranks.to_string()]);
                 if self.options.faults {
                     let faults = ["--loss", "0.01", "--dup", "0.01", "--reorder", "64"];
@@ -172,16 +176,17 @@ struct Score {
 
 /// Judges.
 pub fn run(options: Options) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    run_loudly(
-        build
-            .current_dir(workspace::root())
-            .args(["build", "--release", "--quiet"]),
-    )?;
+    let tributary = match &options.program {
+        Some(program) => std::path::absolute(program)?,
+        None => build()?,
+    };
     let folder = workspace::root().join("target/judge");
     std::fs::create_dir_all(&folder)?;
-    let judge = Judge { options, folder };
+    let judge = Judge {
+        options,
+        tributary,
+        folder,
+    };
     let mut score = Score::default();
     mpi4py::run(&judge, &mut score)?;
     if judge.options.wants("hpcc") {
@@ -201,6 +206,17 @@ pub fn run(options: Options) -> Result<()> {
         bail!("failed only over this provider{}", list(&score.bad));
     }
     Ok(())
+}
+
+/// A release build.
+fn build() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run_loudly(Command::new(cargo).current_dir(workspace::root()).args([
+        "build",
+        "--release",
+        "--quiet",
+    ]))?;
+    Ok(workspace::root().join("target/release/tributary"))
 }
 
 fn list(names: &[String]) -> String {

@@ -155,20 +155,38 @@ fn end(child: &mut Child) -> Result<()> {
 /// Builds a test binary and gives the path of a copy that stays as it is.
 pub fn build((package, name): &Binary) -> Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // Of the whole workspace: one package alone has other features, and everything would be built anew for them.
     let output = run_quietly(
         Command::new(cargo)
             .current_dir(workspace::root())
             .env("TRIBUTARY_TOOLS", workspace::tools_dir())
-            .args(["test", "--package", package, "--test", name, "--no-run"]),
+            .args(["test", "--workspace", "--test", name, "--no-run"])
+            .arg("--message-format=json"),
     )?;
-    let text = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout);
     let path = text
         .lines()
-        .filter(|line| line.contains("Executable"))
-        .filter_map(|line| line.rsplit_once('(')?.1.strip_suffix(')'))
+        .filter_map(|line| executable(line, package, name))
         .next_back()
-        .with_context(|| format!("cargo names no executable of test {name}:\n{text}"))?;
-    keep(&workspace::root().join(path), name)
+        .with_context(|| format!("cargo names no executable of test {name} of {package}"))?;
+    keep(&path, name)
+}
+
+/// The executable of a test, if this is cargo's message of it.
+fn executable(message: &str, package: &str, test: &str) -> Option<PathBuf> {
+    let message: serde_json::Value = serde_json::from_str(message).ok()?;
+    let target = &message["target"];
+    // Both forms that the identifier of a package in a folder has: of the folder's name, or with a name of its own.
+    let id = message["package_id"]
+        .as_str()?
+        .split('#')
+        .collect::<Vec<_>>();
+    let folder = package_dir(package);
+    let of = id
+        .first()?
+        .ends_with(&format!("/{}", folder.file_name()?.to_str()?));
+    let is = target["name"] == test && target["kind"][0] == "test";
+    (of && is).then(|| message["executable"].as_str().map(PathBuf::from))?
 }
 
 /// A copy of a test binary by its content: cargo may build another one while mutants run.
