@@ -3,6 +3,8 @@
 //! Exit codes: 0 all is well, 1 the command's own work failed, 2 it was called wrongly.
 
 mod bench;
+#[cfg(target_os = "linux")]
+mod board;
 mod cards;
 mod files;
 mod r#gen;
@@ -18,6 +20,8 @@ mod report;
 mod route;
 #[cfg(target_os = "linux")]
 mod serve;
+#[cfg(target_os = "linux")]
+mod signals;
 mod sim;
 mod synth;
 mod synth_command;
@@ -52,9 +56,12 @@ enum Command {
     Report(report::Arguments),
     /// Latency, bandwidth and message rate of cards, as the tools of perftest measure them.
     Perf(perf::Arguments),
-    /// Give simulated cards to other processes, each behind a vfio-user socket.
+    /// Give simulated cards, or the one on a board, to other processes, each behind a vfio-user socket.
     #[cfg(target_os = "linux")]
     Serve(serve::Arguments),
+    /// Simulate two boards with network cards, joined by a cable, for `serve --cable`.
+    #[cfg(target_os = "linux")]
+    Board(board::Arguments),
     /// Run an MPI program, unchanged, over simulated cards.
     #[cfg(target_os = "linux")]
     Mpi(mpi::Arguments),
@@ -86,6 +93,8 @@ fn main() -> ExitCode {
         Command::Perf(arguments) => perf::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Serve(arguments) => serve::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Board(arguments) => board::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Mpi(arguments) => mpi::run(&arguments),
         Command::Synth(arguments) => synth_command::run(&arguments),

@@ -1,4 +1,4 @@
-//! `tributary serve`: simulated cards for other processes.
+//! `tributary serve`: simulated cards, or a board, for other processes.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tributary_host_driver::collective::remote::TREES_SOCKET;
-use tributary_sim::card::{SLOT_NS, serve};
+use tributary_sim::cable::Cable;
+use tributary_sim::card::{NetworkConfig, RemoteBoard, SLOT_NS, SimDevice, network_of, serve};
 
 use crate::Verdict;
 use crate::cards::{Network, OfFabric, cards};
+use crate::signals::Signals;
 use crate::sim::Engine;
 
 /// How often it is looked whether clients are gone.
@@ -34,9 +36,66 @@ pub struct Arguments {
     engine: Engine,
     #[command(flatten)]
     network: Network,
+    #[command(flatten)]
+    board: At,
     /// End when a client has come and none is left.
     #[arg(long)]
     once: bool,
+}
+
+/// Where a board is, instead of simulated cards.
+#[derive(clap::Args)]
+pub struct At {
+    /// A board at this network interface, by a cable and no switch. Needs CAP_NET_RAW.
+    #[arg(long, value_name = "NAME", conflicts_with_all = BOARD_HAS)]
+    interface: Option<String>,
+    /// A board at this Unix socket: one that `tributary board` simulates.
+    #[arg(long, value_name = "SOCKET", conflicts_with = "interface", conflicts_with_all = BOARD_HAS)]
+    cable: Option<PathBuf>,
+    /// Number of the board's node, which names its socket.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    node: u16,
+    /// Time after which the link to the board sends again what is not acknowledged, ms. A simulated board is slow.
+    #[arg(long, value_name = "MS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    link_timeout: u64,
+}
+
+/// What a board has by itself.
+const BOARD_HAS: [&str; 7] = [
+    "cards",
+    "fabric",
+    "engine",
+    "loss",
+    "dup",
+    "reorder",
+    "round_trip",
+];
+
+impl At {
+    /// Whether there is to be a board.
+    fn is_named(&self) -> bool {
+        self.interface.is_some() || self.cable.is_some()
+    }
+
+    /// The board as a card, if there is to be one.
+    fn card(&self) -> Result<Option<SimDevice>> {
+        let cable = match (&self.interface, &self.cable) {
+            (Some(name), _) => {
+                Cable::interface(name).with_context(|| format!("interface {name}"))?
+            }
+            (_, Some(path)) => {
+                Cable::connect(path).with_context(|| format!("no cable at {}", path.display()))?
+            }
+            (None, None) => return Ok(None),
+        };
+        let board = RemoteBoard::new(cable, Duration::from_millis(self.link_timeout))?;
+        let config = NetworkConfig {
+            nodes: 1,
+            ..NetworkConfig::default()
+        };
+        let mut cards = network_of(&config, vec![Box::new(board)])?;
+        Ok(cards.pop())
+    }
 }
 
 /// Serves until Ctrl-C, SIGTERM, or with --once until the last client is gone.
@@ -46,9 +105,12 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let of_fabric = arguments.fabric.as_ref();
     let of_fabric = of_fabric.map(|path| OfFabric::new(path, engine, arguments.network.seed));
     let of_fabric = of_fabric.transpose()?;
-    let (cards, nodes) = match &of_fabric {
-        Some(OfFabric { cluster, .. }) => (cluster.devices().to_vec(), cluster.nodes().to_vec()),
-        None => {
+    let (cards, nodes) = match (arguments.board.card()?, &of_fabric) {
+        (Some(board), _) => (vec![board], vec![arguments.board.node]),
+        (None, Some(OfFabric { cluster, .. })) => {
+            (cluster.devices().to_vec(), cluster.nodes().to_vec())
+        }
+        (None, None) => {
             let cards = cards(engine, arguments.cards, [SLOT_NS; 2], &arguments.network)?;
             (cards, (0..arguments.cards).collect())
         }
@@ -79,6 +141,9 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         if arguments.once && came > 0 && there == 0 {
             break;
         }
+        if arguments.board.is_named() {
+            cards.iter().try_for_each(SimDevice::check)?;
+        }
     }
     drop(trees);
     drop(served);
@@ -89,7 +154,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 }
 
 /// Removes a socket that a server left which was killed.
-fn remove_stale(path: &Path) -> Result<()> {
+pub fn remove_stale(path: &Path) -> Result<()> {
     let socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
     let refused = || {
         UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
@@ -98,39 +163,4 @@ fn remove_stale(path: &Path) -> Result<()> {
         std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
     Ok(())
-}
-
-/// SIGINT and SIGTERM, taken when asked for instead of ending the process.
-struct Signals(libc::sigset_t);
-
-impl Signals {
-    /// For this thread and those that it starts from now on.
-    fn block() -> Result<Self> {
-        // SAFETY: a set of signals is plain data; `sigemptyset` makes it a valid one.
-        let mut set = unsafe { std::mem::zeroed() };
-        // SAFETY: the set is ours.
-        let error = unsafe {
-            libc::sigemptyset(&raw mut set);
-            libc::sigaddset(&raw mut set, libc::SIGINT);
-            libc::sigaddset(&raw mut set, libc::SIGTERM);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
-        };
-        if error != 0 {
-            let error = std::io::Error::from_raw_os_error(error);
-            return Err(error).context("cannot wait for signals");
-        }
-        Ok(Self(set))
-    }
-
-    /// Whether one comes within this time.
-    fn came(&self, within: Duration) -> bool {
-        let time = libc::timespec {
-            tv_sec: within.as_secs() as libc::time_t,
-            tv_nsec: i64::from(within.subsec_nanos()) as libc::c_long,
-        };
-        // SAFETY: a valid set and time; nobody asks who sent it.
-        let signal =
-            unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const time) };
-        signal > 0
-    }
 }

@@ -43,7 +43,9 @@ mod tree_server;
 mod trees;
 mod world;
 
-pub use board::{BoardKind, BoardNode, BoardStats, LineFaults, build_board};
+pub use board::{
+    BoardKind, BoardNode, BoardStats, CabledBoard, LineFaults, RemoteBoard, build_board,
+};
 pub use cluster::{Cluster, SLOT_NS};
 pub use device::SimDevice;
 pub use exchange::{Exchange, ExchangeReport, exchange, exchange_over};

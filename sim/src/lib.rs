@@ -1,5 +1,6 @@
 //! Simulation of Tributary: models from Verilog, and the tools that make them.
 
+pub mod cable;
 pub mod card;
 pub mod content;
 pub mod fabric;

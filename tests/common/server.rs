@@ -24,11 +24,16 @@ impl Server {
         Self::start_in(folder, cards, arguments)
     }
 
-    /// One with the cards of a fabric, of which there are `cards`.
-    pub fn of_fabric(name: &str, fabric: &str, cards: usize) -> Self {
+    /// One with other arguments, of `cards` cards.
+    pub fn of(name: &str, cards: usize, arguments: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
-        Self::spawn(folder, cards, &["--fabric", fabric])
+        Self::spawn(folder, cards, arguments)
+    }
+
+    /// One with the cards of a fabric, of which there are `cards`.
+    pub fn of_fabric(name: &str, fabric: &str, cards: usize) -> Self {
+        Self::of(name, cards, &["--fabric", fabric])
     }
 
     /// The same in a folder that may be there.

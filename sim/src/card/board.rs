@@ -1,7 +1,10 @@
 //! A Verilated card with the board's end of a host link, and the host at the other end.
 
+mod cabled;
 mod front;
+mod host_end;
 mod pads;
+mod remote;
 mod rgmii;
 mod streams;
 
@@ -12,18 +15,18 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tributary_hdl::catalog;
 use tributary_protocol::card::model::HostMemory;
-use tributary_protocol::tlp_link::wire::{BOARD_ADDRESS, Frame};
-use tributary_protocol::tlp_link::{self, Content, Link, Settings};
+use tributary_protocol::tlp_link;
 
+pub use self::cabled::CabledBoard;
 use self::front::Front;
+use self::host_end::HostEnd;
 use self::pads::Pads;
+pub use self::remote::RemoteBoard;
 use self::streams::Streams;
 use super::{CardSizes, Node};
-use crate::pcie::{Config, RawTlp, RootComplex};
+use crate::pcie::Config;
 use crate::verilate::{BuildOptions, Verilated};
 
-/// MAC address of the host.
-const HOST: u64 = 0x0200_0000_0002;
 /// Clocks until either end sends again what is not acknowledged.
 const TIMEOUT: u64 = 2_000;
 /// Room of the host's end, and of the board's in words and units, as `board_card` has it.
@@ -101,19 +104,21 @@ pub fn build_board(kind: BoardKind, sizes: CardSizes) -> Result<Verilated> {
     Verilated::build(&options).with_context(|| format!("Verilator model of {choice}"))
 }
 
+/// A board after reset, and all between its ports and frames.
+fn front_of(kind: BoardKind, library: &Verilated, seed: u64) -> Result<Box<dyn Front>> {
+    let model = library.model_with_seed(seed)?;
+    Ok(match kind {
+        BoardKind::Streams => Box::new(Streams::new(model)?),
+        BoardKind::Pads => Box::new(Pads::new(model, seed)?),
+    })
+}
+
 /// A board, clock by clock, whose host is at the other end of a line with faults.
 pub struct BoardNode {
     front: Box<dyn Front>,
-    root: RootComplex,
-    host: Link,
-    host_end: tlp_link::Config,
-    host_lives: u32,
-    session: Option<(u32, u32)>,
+    end: HostEnd,
     faults: LineFaults,
     rng: ChaCha8Rng,
-    /// TLPs for the board that its link has no room for yet; those that came and wait for memory.
-    leaving: VecDeque<RawTlp>,
-    came: VecDeque<RawTlp>,
     frames: VecDeque<Vec<u8>>,
     counts: BoardStats,
     clocks: u64,
@@ -133,32 +138,21 @@ impl BoardNode {
         config: Config,
         faults: LineFaults,
     ) -> Result<Self> {
-        let model = library.model_with_seed(config.seed)?;
-        let front: Box<dyn Front> = match kind {
-            BoardKind::Streams => Box::new(Streams::new(model)?),
-            BoardKind::Pads => Box::new(Pads::new(model, config.seed)?),
-        };
+        let front = front_of(kind, library, config.seed)?;
         let host_end = match kind {
             BoardKind::Streams => HOST_END,
             BoardKind::Pads => HOST_AT_PADS,
         };
-        let host_lives = 0x8000_0000;
         let mut board = Self {
-            host: Link::new(host_end, host_lives),
-            host_end,
-            host_lives,
-            session: None,
+            front,
             faults,
             rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x11CE),
-            root: RootComplex::alone(config),
-            leaving: VecDeque::new(),
-            came: VecDeque::new(),
+            end: HostEnd::new(host_end, config, 0x8000_0000),
             frames: VecDeque::new(),
             counts: BoardStats::default(),
             clocks: 0,
             stepped: 0,
             broken: None,
-            front,
         };
         board.open()?;
         Ok(board)
@@ -168,7 +162,7 @@ impl BoardNode {
     fn open(&mut self) -> Result<()> {
         for _ in 0..OPEN_CLOCKS {
             self.clock(None);
-            if self.session.is_some() {
+            if self.end.session().is_some() {
                 return Ok(());
             }
         }
@@ -180,48 +174,17 @@ impl BoardNode {
     /// # Errors
     /// There is no new session.
     pub fn restart_host(&mut self) -> Result<()> {
-        // A life counts on by itself whenever it loses its session.
-        self.host_lives += 1 << 16;
-        self.host = Link::new(self.host_end, self.host_lives);
-        self.look();
+        self.end.restart()?;
         self.open()
     }
 
     /// What the link has done.
     #[must_use]
     pub fn stats(&self) -> BoardStats {
-        self.counts
-    }
-
-    fn settings(&self) -> Content {
-        let limits = self.root.config.limits;
-        Content::Settings(Settings {
-            function_id: limits.requester_id,
-            bus_master: limits.bus_master,
-            msix_enable: true,
-            msix_mask: false,
-            function_reset: false,
-            max_payload: limits.max_payload as u16,
-            max_read: limits.max_read as u16,
-        })
-    }
-
-    /// A session that is new begins with settings, and with nothing of the old one.
-    fn look(&mut self) {
-        let session = self.host.session();
-        if session == self.session {
-            return;
-        }
-        self.counts.sessions_lost += u64::from(self.session.is_some());
-        self.session = session;
-        self.root.lost();
-        self.leaving.clear();
-        self.came.clear();
-        if session.is_some() {
-            let offered = self.settings().emit().map(|unit| self.host.offer(unit));
-            if !matches!(offered, Ok(Ok(()))) {
-                self.broken = Some(format!("settings: {offered:?}"));
-            }
+        BoardStats {
+            sessions_lost: self.end.sessions_lost,
+            wrong: self.counts.wrong + self.end.malformed,
+            ..self.counts
         }
     }
 
@@ -243,17 +206,15 @@ impl BoardNode {
         self.frames.extend(clocked.to_network);
         for bytes in clocked.to_host {
             for damaged in self.carry() {
-                if let (false, Ok(frame)) = (damaged, Frame::parse(&bytes)) {
-                    self.host.receive(&frame, self.clocks);
+                if !damaged {
+                    self.end.receive(&bytes, self.clocks);
                 }
             }
         }
-        self.look();
-        self.tlps(memory)?;
+        self.end.work(memory)?;
         if !self.front.host_waits()
-            && let Some(frame) = self.host.poll(self.clocks)
+            && let Some(bytes) = self.end.poll(self.clocks)
         {
-            let bytes = frame.emit(BOARD_ADDRESS, HOST);
             for damaged in self.carry() {
                 self.front.from_host(&bytes, damaged);
             }
@@ -274,64 +235,24 @@ impl BoardNode {
         self.counts.lost += damaged.iter().filter(|damaged| **damaged).count() as u64;
         damaged
     }
-
-    /// TLPs between the root complex and the link.
-    fn tlps(&mut self, memory: Option<&mut dyn HostMemory>) -> Result<()> {
-        while let Some(unit) = self.host.take() {
-            match Content::parse(&unit) {
-                Ok(Content::Tlp { header, data }) => self.came.push_back(RawTlp {
-                    header,
-                    data,
-                    beside: 0,
-                }),
-                other => {
-                    self.counts.wrong += 1;
-                    anyhow::bail!("a unit of the board: {other:?}");
-                }
-            }
-        }
-        match memory {
-            Some(memory) => {
-                while let Some(tlp) = self.came.pop_front() {
-                    self.root.receive_tlp(&tlp, memory);
-                }
-                self.root.pass(memory);
-            }
-            // Who reads a register has no memory at hand: the answer may pass writes then.
-            None => self.root.receive_completions(&mut self.came),
-        }
-        self.leaving
-            .extend(std::iter::from_fn(|| self.root.next_tlp()));
-        while let Some(tlp) = self.leaving.front() {
-            let content = Content::Tlp {
-                header: tlp.header,
-                data: tlp.data.clone(),
-            };
-            if self.host.offer(content.emit()?).is_err() {
-                break;
-            }
-            self.leaving.pop_front();
-        }
-        Ok(())
-    }
 }
 
 impl Node for BoardNode {
     fn read32(&mut self, offset: u32) -> u32 {
-        if self.broken.is_some() || self.session.is_none() {
+        if self.broken.is_some() || self.end.session().is_none() {
             return u32::MAX;
         }
-        let ticket = self.root.bar_read(offset.into(), 4);
-        let session = self.session;
+        let ticket = self.end.root.bar_read(offset.into(), 4);
+        let session = self.end.session();
         for _ in 0..READ_CLOCKS {
             self.clock(None);
-            if let Some(answer) = self.root.answer(ticket) {
+            if let Some(answer) = self.end.root.answer(ticket) {
                 return answer
                     .bytes
                     .first_chunk()
                     .map_or(u32::MAX, |word| u32::from_le_bytes(*word));
             }
-            if self.broken.is_some() || self.session != session {
+            if self.broken.is_some() || self.end.session() != session {
                 break;
             }
         }
@@ -339,7 +260,7 @@ impl Node for BoardNode {
     }
 
     fn write32(&mut self, offset: u32, value: u32) {
-        self.root.bar_write(offset.into(), &value.to_le_bytes());
+        self.end.root.bar_write(offset.into(), &value.to_le_bytes());
     }
 
     fn step(&mut self, memory: &mut dyn HostMemory, now: u64) {
@@ -361,6 +282,6 @@ impl Node for BoardNode {
         if let Some(broken) = &self.broken {
             anyhow::bail!("{broken}");
         }
-        self.root.check()
+        self.end.root.check()
     }
 }

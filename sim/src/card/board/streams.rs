@@ -3,8 +3,9 @@
 use anyhow::Result;
 use tributary_protocol::tlp_link::wire::BOARD_ADDRESS;
 
+use super::TIMEOUT;
 use super::front::{Clocked, Front};
-use super::{HOST, TIMEOUT};
+use super::host_end::HOST;
 use crate::card::CLOCK_NS;
 use crate::card::axis::AxisPorts;
 use crate::switch::beats;

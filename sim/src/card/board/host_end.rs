@@ -1,0 +1,169 @@
+//! The host's end of a link with a board: its root complex, and settings at the beginning of each session.
+
+use std::collections::VecDeque;
+
+use anyhow::{Result, bail};
+use tributary_protocol::card::model::HostMemory;
+use tributary_protocol::tlp_link::wire::{BOARD_ADDRESS, Frame};
+use tributary_protocol::tlp_link::{Config as LinkConfig, Content, Link, Settings};
+
+use crate::pcie::{Config, RawTlp, RootComplex};
+
+/// MAC address of the host.
+pub(super) const HOST: u64 = 0x0200_0000_0002;
+/// Completions that are made at a time.
+const PASSES: usize = 16;
+
+/// The end. Time is of any unit, the same for all calls.
+pub(super) struct HostEnd {
+    pub root: RootComplex,
+    config: LinkConfig,
+    link: Link,
+    life: u32,
+    session: Option<(u32, u32)>,
+    /// TLPs for the board that its link has no room for yet; those that came and wait for memory.
+    leaving: VecDeque<RawTlp>,
+    came: VecDeque<RawTlp>,
+    /// Sessions that were lost, and units that were malformed.
+    pub sessions_lost: u64,
+    pub malformed: u64,
+}
+
+impl HostEnd {
+    /// An end in a life of this number.
+    pub fn new(config: LinkConfig, root: Config, life: u32) -> Self {
+        Self {
+            root: RootComplex::alone(root),
+            config,
+            link: Link::new(config, life),
+            life,
+            session: None,
+            leaving: VecDeque::new(),
+            came: VecDeque::new(),
+            sessions_lost: 0,
+            malformed: 0,
+        }
+    }
+
+    /// A new life: the board resets its function.
+    ///
+    /// # Errors
+    /// Settings are not taken.
+    pub fn restart(&mut self) -> Result<()> {
+        // A life counts on by itself whenever it loses its session.
+        self.life += 1 << 16;
+        self.link = Link::new(self.config, self.life);
+        self.look()
+    }
+
+    /// The session: this life and the board's.
+    pub fn session(&self) -> Option<(u32, u32)> {
+        self.session
+    }
+
+    /// A frame has come; what is none of the link's is passed over.
+    pub fn receive(&mut self, frame: &[u8], now: u64) {
+        if let Ok(frame) = Frame::parse(frame) {
+            self.link.receive(&frame, now);
+        }
+    }
+
+    /// The next frame for the board.
+    pub fn poll(&mut self, now: u64) -> Option<Vec<u8>> {
+        let frame = self.link.poll(now)?;
+        Some(frame.emit(BOARD_ADDRESS, HOST))
+    }
+
+    /// TLPs between the root complex and the link. Without memory no read of the board is answered and none of its writes
+    /// is done.
+    ///
+    /// # Errors
+    /// The board has sent a unit that is malformed.
+    pub fn work(&mut self, memory: Option<&mut dyn HostMemory>) -> Result<()> {
+        self.look()?;
+        while let Some(unit) = self.link.take() {
+            match Content::parse(&unit) {
+                Ok(Content::Tlp { header, data }) => self.came.push_back(RawTlp {
+                    header,
+                    data,
+                    beside: 0,
+                }),
+                other => {
+                    self.malformed += 1;
+                    bail!("a unit of the board: {other:?}");
+                }
+            }
+        }
+        match memory {
+            Some(memory) => {
+                while let Some(tlp) = self.came.pop_front() {
+                    self.root.receive_tlp(&tlp, memory);
+                }
+                for _ in 0..PASSES {
+                    self.root.pass(memory);
+                    if !self.fetch() {
+                        break;
+                    }
+                }
+            }
+            // Who reads a register has no memory at hand: the answer may pass writes then.
+            None => self.root.receive_completions(&mut self.came),
+        }
+        self.fetch();
+        self.offer()
+    }
+
+    /// What the root complex sends; whether there was something.
+    fn fetch(&mut self) -> bool {
+        let before = self.leaving.len();
+        self.leaving
+            .extend(std::iter::from_fn(|| self.root.next_tlp()));
+        self.leaving.len() > before
+    }
+
+    fn offer(&mut self) -> Result<()> {
+        while let Some(tlp) = self.leaving.front() {
+            let content = Content::Tlp {
+                header: tlp.header,
+                data: tlp.data.clone(),
+            };
+            if self.link.offer(content.emit()?).is_err() {
+                break;
+            }
+            self.leaving.pop_front();
+        }
+        Ok(())
+    }
+
+    /// A session that is new begins with settings, and with nothing of the old one.
+    fn look(&mut self) -> Result<()> {
+        let session = self.link.session();
+        if session == self.session {
+            return Ok(());
+        }
+        self.sessions_lost += u64::from(self.session.is_some());
+        self.session = session;
+        self.root.lost();
+        self.leaving.clear();
+        self.came.clear();
+        if session.is_some()
+            && let Err(refused) = self.link.offer(self.settings().emit()?)
+        {
+            bail!("settings: {refused:?}");
+        }
+        Ok(())
+    }
+
+    fn settings(&self) -> Content {
+        let limits = self.root.config.limits;
+        Content::Settings(Settings {
+            function_id: limits.requester_id,
+            bus_master: limits.bus_master,
+            msix_enable: true,
+            msix_mask: false,
+            function_reset: false,
+            max_payload: limits.max_payload as u16,
+            max_read: limits.max_read as u16,
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! `tributary board` and `tributary serve --cable`: programs over simulated boards, each with its host at the other end of a
+//! cable.
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "common/server.rs"]
+mod server;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use common::failure;
+use server::Server;
+
+/// Two boards that run.
+struct Boards {
+    process: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+    folder: PathBuf,
+    cables: Vec<String>,
+}
+
+impl Boards {
+    fn start(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tributary"))
+            .args(["board", "--kind", "streams", "--cables"])
+            .arg(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let cables: Vec<String> = lines.by_ref().take(2).map(Result::unwrap).collect();
+        assert_eq!(cables.len(), 2);
+        Self {
+            process,
+            lines,
+            folder,
+            cables,
+        }
+    }
+
+    /// Serves the board of this node.
+    fn serve(&self, node: usize, name: &str, more: &[&str]) -> Server {
+        let node_name = node.to_string();
+        let mut arguments = vec!["--cable", &self.cables[node], "--node", &node_name];
+        // A simulated board needs many times as long as a real one.
+        arguments.extend(["--link-timeout", "500"]);
+        arguments.extend(more);
+        Server::of(name, 1, &arguments)
+    }
+
+    fn end_cleanly(mut self) {
+        assert!(self.process.wait().unwrap().success());
+        assert!(self.lines.next().is_none());
+        assert!(self.cables.iter().all(|path| !Path::new(path).exists()));
+    }
+}
+
+impl Drop for Boards {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn programs_exchange_messages_through_boards_at_the_ends_of_cables() {
+    let boards = Boards::start("cables");
+    let mut servers = [0, 1].map(|node| boards.serve(node, &format!("board{node}"), &["--once"]));
+    let other = servers[1].sockets[0].clone();
+    servers[0].sockets.push(other);
+    let output = servers[0]
+        .perf(&["send-lat", "-n", "20", "-s", "700", "--json"])
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(all["rows"][0]["iterations"], 20);
+    servers[0].sockets.pop();
+    for server in &mut servers {
+        server.ends_cleanly();
+    }
+    boards.end_cleanly();
+}
+
+#[test]
+fn a_board_that_goes_ends_its_server_with_an_error() {
+    let mut boards = Boards::start("gone");
+    let mut server = boards.serve(1, "goes", &[]);
+    boards.process.kill().unwrap();
+    assert_eq!(server.process.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn what_has_no_board_is_an_error_that_says_so() {
+    let serve = |at: &[&str]| {
+        let mut arguments = vec!["serve", "--sockets", "target/none"];
+        arguments.extend(at);
+        let (code, error) = failure(&arguments);
+        assert_eq!(code, 1, "{error}");
+        error
+    };
+    let error = serve(&["--cable", "target/no-such-cable"]);
+    assert!(
+        error.contains("no cable at target/no-such-cable"),
+        "{error}"
+    );
+    let error = serve(&["--interface", "no0"]);
+    assert!(
+        error.contains("no network interface `no0`; there are"),
+        "{error}"
+    );
+    // Somebody listens, and says nothing.
+    let path = std::env::temp_dir().join(format!("tributary-mute-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let mute = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        // Until the other end is closed.
+        let _ = socket.read_to_end(&mut vec![]);
+    });
+    let error = serve(&["--cable", path.to_str().unwrap(), "--link-timeout", "1"]);
+    assert!(error.contains("no board answers within 500 ms"), "{error}");
+    mute.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+}
