@@ -2,75 +2,20 @@
 //! cable.
 #![cfg(target_os = "linux")]
 
+#[path = "common/boards.rs"]
+mod boards;
 mod common;
 #[path = "common/server.rs"]
 mod server;
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::Read;
 
+use boards::Boards;
 use common::failure;
-use server::Server;
-
-/// Two boards that run.
-struct Boards {
-    process: Child,
-    lines: std::io::Lines<BufReader<ChildStdout>>,
-    folder: PathBuf,
-    cables: Vec<String>,
-}
-
-impl Boards {
-    fn start(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tributary"))
-            .args(["board", "--kind", "streams", "--cables"])
-            .arg(&folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let cables: Vec<String> = lines.by_ref().take(2).map(Result::unwrap).collect();
-        assert_eq!(cables.len(), 2);
-        Self {
-            process,
-            lines,
-            folder,
-            cables,
-        }
-    }
-
-    /// Serves the board of this node.
-    fn serve(&self, node: usize, name: &str, more: &[&str]) -> Server {
-        let node_name = node.to_string();
-        let mut arguments = vec!["--cable", &self.cables[node], "--node", &node_name];
-        // A simulated board needs many times as long as a real one.
-        arguments.extend(["--link-timeout", "500"]);
-        arguments.extend(more);
-        Server::of(name, 1, &arguments)
-    }
-
-    fn end_cleanly(mut self) {
-        assert!(self.process.wait().unwrap().success());
-        assert!(self.lines.next().is_none());
-        assert!(self.cables.iter().all(|path| !Path::new(path).exists()));
-    }
-}
-
-impl Drop for Boards {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
 
 #[test]
 fn programs_exchange_messages_through_boards_at_the_ends_of_cables() {
-    let boards = Boards::start("cables");
+    let boards = Boards::start("cables", "pads");
     let mut servers = [0, 1].map(|node| boards.serve(node, &format!("board{node}"), &["--once"]));
     let other = servers[1].sockets[0].clone();
     servers[0].sockets.push(other);
@@ -91,7 +36,7 @@ fn programs_exchange_messages_through_boards_at_the_ends_of_cables() {
 
 #[test]
 fn a_board_that_goes_ends_its_server_with_an_error() {
-    let mut boards = Boards::start("gone");
+    let mut boards = Boards::start("gone", "streams");
     let mut server = boards.serve(1, "goes", &[]);
     boards.process.kill().unwrap();
     assert_eq!(server.process.wait().unwrap().code(), Some(1));

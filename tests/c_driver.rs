@@ -2,12 +2,15 @@
 //! Needs a C compiler, as the project does.
 #![cfg(target_os = "linux")]
 
+#[path = "common/boards.rs"]
+mod boards;
 #[path = "common/server.rs"]
 mod server;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use boards::Boards;
 use server::Server;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -74,13 +77,16 @@ fn run(program: &Path, server: &Server, messages: &str) -> Output {
     command.output().unwrap()
 }
 
-/// Twice: the second client finds the cards as the first one did.
 fn finds_all_as_documented(name: &str, arguments: &[&str]) {
+    finds_all_at(name, &Server::start(name, 2, arguments));
+}
+
+/// Twice: the second client finds the cards as the first one did.
+fn finds_all_at(name: &str, server: &Server) {
     let headers = Path::new(ROOT).join("rtl_out/registers");
     let program = compile(name, &headers, 20_000);
-    let server = Server::start(name, 2, arguments);
     for _ in 0..2 {
-        let output = run(&program, &server, "300");
+        let output = run(&program, server, "300");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(String::from_utf8_lossy(&output.stdout), TOLD, "{errors}");
         assert!(output.status.success(), "{errors}");
@@ -95,6 +101,15 @@ fn xud_02_xud_03_xud_06_xud_13_xud_14_a_driver_in_c_finds_all_as_documented() {
 #[test]
 fn xud_02_xud_03_xud_06_xud_13_xud_14_verilated_cards_are_as_documented_to_a_driver_in_c() {
     finds_all_as_documented("c_driver_rtl", &["--engine", "rtl"]);
+}
+
+#[test]
+fn xud_02_xud_03_xud_06_xud_13_xud_14_boards_are_as_documented_to_a_driver_in_c() {
+    let boards = Boards::start("c_driver_boards", "streams");
+    let mut server = boards.serve(0, "c_driver_board0", &[]);
+    let other = boards.serve(1, "c_driver_board1", &[]);
+    server.sockets.extend(other.sockets.iter().cloned());
+    finds_all_at("c_driver_boards", &server);
 }
 
 /// The driver takes every number from the header: with a wrong one it must notice.
