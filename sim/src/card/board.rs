@@ -216,7 +216,7 @@ impl BoardNode {
             && let Some(bytes) = self.end.poll(self.clocks)
         {
             for damaged in self.carry() {
-                self.front.from_host(&bytes, damaged);
+                self.front.host_sends(&bytes, damaged);
             }
         }
         Ok(())
@@ -271,7 +271,7 @@ impl Node for BoardNode {
     }
 
     fn receive_frame(&mut self, frame: &[u8], _: u64) {
-        self.front.from_network(frame);
+        self.front.network_sends(frame);
     }
 
     fn next_frame(&mut self, _: u64) -> Option<Vec<u8>> {

@@ -58,7 +58,7 @@ impl CabledBoard {
             while let Some(Some(frame)) =
                 there(self.network.receive()).context("the network's cable")?
             {
-                self.front.from_network(&frame);
+                self.front.network_sends(&frame);
             }
             if self.host.is_some()
                 && there(self.exchange(to_host))
@@ -83,7 +83,7 @@ impl CabledBoard {
         if !self.front.host_waits()
             && let Some(frame) = host.receive()?
         {
-            self.front.from_host(&frame, false);
+            self.front.host_sends(&frame, false);
         }
         Ok(())
     }

@@ -23,10 +23,10 @@ pub(super) trait Front: Send {
     fn clock(&mut self) -> Result<Clocked>;
 
     /// A frame from the host, `damaged` if its FCS is to be wrong.
-    fn from_host(&mut self, frame: &[u8], damaged: bool);
+    fn host_sends(&mut self, frame: &[u8], damaged: bool);
 
     /// A frame from the network.
-    fn from_network(&mut self, frame: &[u8]);
+    fn network_sends(&mut self, frame: &[u8]);
 
     /// The next frame from the host would have to wait.
     fn host_waits(&self) -> bool;

@@ -96,11 +96,11 @@ impl Front for Pads {
         Ok(std::mem::take(&mut self.came))
     }
 
-    fn from_host(&mut self, frame: &[u8], damaged: bool) {
+    fn host_sends(&mut self, frame: &[u8], damaged: bool) {
         self.phys[1].send(frame, damaged);
     }
 
-    fn from_network(&mut self, frame: &[u8]) {
+    fn network_sends(&mut self, frame: &[u8]) {
         self.phys[0].send(frame, false);
     }
 

@@ -71,14 +71,14 @@ impl Front for Streams {
         Ok(clocked)
     }
 
-    fn from_host(&mut self, frame: &[u8], damaged: bool) {
+    fn host_sends(&mut self, frame: &[u8], damaged: bool) {
         self.host.push(beats(frame).map(|mut beat| {
             beat.user = beat.last && damaged;
             beat
         }));
     }
 
-    fn from_network(&mut self, frame: &[u8]) {
+    fn network_sends(&mut self, frame: &[u8]) {
         self.network.push(beats(frame));
     }
 
