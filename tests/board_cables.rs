@@ -9,6 +9,7 @@ mod common;
 mod server;
 
 use std::io::Read;
+use std::process::Command;
 
 use boards::Boards;
 use common::failure;
@@ -74,4 +75,41 @@ fn what_has_no_board_is_an_error_that_says_so() {
     assert!(error.contains("no board answers within 500 ms"), "{error}");
     mute.join().unwrap();
     std::fs::remove_file(&path).unwrap();
+}
+
+/// What the host in Python prints when everything is as documented.
+const TOLD: &str = "\
+session: begun, settings acknowledged
+registers: 33 as after reset
+mtu: 7 values written and read back
+two words: 4 reads as single ones
+refused: 3 TLPs unsupported, 3 writes without effect, parts of a word read
+timeout: ring and payload read, completion and interrupt written
+new life: session begun, registers: 33 as after reset
+";
+
+/// A host's end that was written from the documents alone, over a good cable and one that loses and doubles frames.
+#[test]
+fn a_board_is_as_documented_to_a_host_in_python() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    for (name, faults) in [
+        ("python", &[][..]),
+        (
+            "python_faults",
+            &["--loss", "0.1", "--double", "0.1", "--seed", "7"],
+        ),
+    ] {
+        let boards = Boards::start(name, "streams");
+        let output = Command::new("python3")
+            .arg(format!("{root}/tests/cables/host.py"))
+            .arg(&boards.cables[0])
+            .args(faults)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let error = String::from_utf8_lossy(&output.stderr);
+        let (seed, told) = said.split_once('\n').unwrap();
+        assert_eq!(told, TOLD, "{seed}, {faults:?}: {error}");
+        assert!(output.status.success(), "{error}");
+    }
 }

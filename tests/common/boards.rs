@@ -14,7 +14,7 @@ pub struct Boards {
     pub process: Child,
     lines: Lines<BufReader<ChildStdout>>,
     folder: PathBuf,
-    cables: Vec<String>,
+    pub cables: Vec<String>,
 }
 
 impl Boards {
