@@ -59,7 +59,7 @@ enum Command {
     /// Give simulated cards, or the one on a board, to other processes, each behind a vfio-user socket.
     #[cfg(target_os = "linux")]
     Serve(serve::Arguments),
-    /// Simulate two boards with network cards, joined by a cable, for `serve --cable`.
+    /// Simulate two boards with network cards, joined by a cable, for `serve --cable`; needs `cargo xtask tools`.
     #[cfg(target_os = "linux")]
     Board(board::Arguments),
     /// Run an MPI program, unchanged, over simulated cards.

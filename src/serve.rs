@@ -47,16 +47,16 @@ pub struct Arguments {
 #[derive(clap::Args)]
 pub struct At {
     /// A board at this network interface, by a cable and no switch. Needs CAP_NET_RAW.
-    #[arg(long, value_name = "NAME", conflicts_with_all = BOARD_HAS)]
+    #[arg(long, value_name = "NAME", group = "at", conflicts_with_all = BOARD_HAS)]
     interface: Option<String>,
     /// A board at this Unix socket: one that `tributary board` simulates.
-    #[arg(long, value_name = "SOCKET", conflicts_with = "interface", conflicts_with_all = BOARD_HAS)]
+    #[arg(long, value_name = "SOCKET", group = "at", conflicts_with_all = BOARD_HAS)]
     cable: Option<PathBuf>,
     /// Number of the board's node, which names its socket.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "at")]
     node: u16,
     /// Time after which the link to the board sends again what is not acknowledged, ms. A simulated board is slow.
-    #[arg(long, value_name = "MS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "MS", default_value_t = 2, requires = "at", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     link_timeout: u64,
 }
 

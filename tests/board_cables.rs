@@ -62,6 +62,12 @@ fn what_has_no_board_is_an_error_that_says_so() {
         error.contains("no network interface `no0`; there are"),
         "{error}"
     );
+    for alone in [["--node", "1"], ["--link-timeout", "9"]] {
+        let mut arguments = vec!["serve", "--sockets", "target/none"];
+        arguments.extend(alone);
+        let (code, error) = failure(&arguments);
+        assert!(code == 2 && error.contains("--interface"), "{error}");
+    }
     // Somebody listens, and says nothing.
     let path = std::env::temp_dir().join(format!("tributary-mute-{}", std::process::id()));
     let _ = std::fs::remove_file(&path);

@@ -32,9 +32,9 @@ fn designs() -> Vec<(String, String)> {
     designs
 }
 
-/// A network card takes hours: with `BOARD_LONG=1` only.
+/// That of the network card is not routed in hours so far: it is tried with `BOARD_LONG=1` only.
 #[test]
-fn every_design_for_a_board_has_a_bitstream_with_all_clocks_met() {
+fn designs_for_boards_have_bitstreams_with_all_clocks_met() {
     let designs = designs();
     for design in ["nic", "repeater"] {
         let design = ("versa".to_owned(), design.to_owned());
@@ -46,6 +46,7 @@ fn every_design_for_a_board_has_a_bitstream_with_all_clocks_met() {
     let _ = std::fs::remove_dir_all(&place);
     for (board, design) in designs {
         if design == "nic" && std::env::var_os("BOARD_LONG").is_none() {
+            println!("skipped: {board} {design}, without BOARD_LONG=1");
             continue;
         }
         let out = place.join(&board).join(&design);

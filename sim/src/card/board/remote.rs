@@ -16,7 +16,8 @@ const FRAMES: usize = 64;
 /// Time-outs of the link until there must be a session, and until a board that answers no read is given up.
 const PATIENCE: u32 = 500;
 
-/// A board that is reached over a cable. Once it is given up every read gives ones. Its network is its own: frames neither come from here nor leave here.
+/// A board that is reached over a cable. Once it is given up every read gives ones. Its network is its own: frames neither come
+/// from here nor leave here.
 pub struct RemoteBoard {
     end: HostEnd,
     cable: Cable,
