@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use anyhow::{Result, bail};
 use tributary_protocol::card::model::HostMemory;
+use tributary_protocol::tlp_link::unit::is_completion;
 use tributary_protocol::tlp_link::wire::{BOARD_ADDRESS, Frame};
 use tributary_protocol::tlp_link::{Config as LinkConfig, Content, Link, Settings};
 
@@ -24,6 +25,10 @@ pub(super) struct HostEnd {
     /// TLPs for the board that its link has no room for yet; those that came and wait for memory.
     leaving: VecDeque<RawTlp>,
     came: VecDeque<RawTlp>,
+    /// Units that came in the session, and the first of them that still waits for memory: neither it nor what came behind it
+    /// may be acknowledged, since the board takes what is acknowledged for done.
+    taken: u16,
+    held: Option<u16>,
     /// Sessions that were lost, and units that were malformed.
     pub sessions_lost: u64,
     pub malformed: u64,
@@ -40,6 +45,8 @@ impl HostEnd {
             session: None,
             leaving: VecDeque::new(),
             came: VecDeque::new(),
+            taken: 0,
+            held: None,
             sessions_lost: 0,
             malformed: 0,
         }
@@ -70,12 +77,13 @@ impl HostEnd {
 
     /// The next frame for the board.
     pub fn poll(&mut self, now: u64) -> Option<Vec<u8>> {
-        let frame = self.link.poll(now)?;
+        let mut frame = self.link.poll(now)?;
+        frame.ack = self.held.unwrap_or(frame.ack);
         Some(frame.emit(BOARD_ADDRESS, HOST))
     }
 
     /// TLPs between the root complex and the link. Without memory no read of the board is answered and none of its writes
-    /// is done.
+    /// is done or acknowledged.
     ///
     /// # Errors
     /// The board has sent a unit that is malformed.
@@ -83,11 +91,17 @@ impl HostEnd {
         self.look()?;
         while let Some(unit) = self.link.take() {
             match Content::parse(&unit) {
-                Ok(Content::Tlp { header, data }) => self.came.push_back(RawTlp {
-                    header,
-                    data,
-                    beside: 0,
-                }),
+                Ok(Content::Tlp { header, data }) => {
+                    if !is_completion(&header) {
+                        self.held.get_or_insert(self.taken);
+                    }
+                    self.taken = self.taken.wrapping_add(1);
+                    self.came.push_back(RawTlp {
+                        header,
+                        data,
+                        beside: 0,
+                    });
+                }
                 other => {
                     self.malformed += 1;
                     bail!("a unit of the board: {other:?}");
@@ -99,6 +113,7 @@ impl HostEnd {
                 while let Some(tlp) = self.came.pop_front() {
                     self.root.receive_tlp(&tlp, memory);
                 }
+                self.held = None;
                 for _ in 0..PASSES {
                     self.root.pass(memory);
                     if !self.fetch() {
@@ -146,6 +161,7 @@ impl HostEnd {
         self.root.lost();
         self.leaving.clear();
         self.came.clear();
+        (self.taken, self.held) = (0, None);
         if session.is_some()
             && let Err(refused) = self.link.offer(self.settings().emit()?)
         {
@@ -165,5 +181,75 @@ impl HostEnd {
             max_payload: limits.max_payload as u16,
             max_read: limits.max_read as u16,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tributary_protocol::card::model::Unanswered;
+
+    use super::*;
+
+    const ROOM: LinkConfig = LinkConfig {
+        buffer: 256,
+        replay: 256,
+        units: 16,
+        timeout: 10,
+    };
+
+    /// Words that were written, with their addresses.
+    #[derive(Default)]
+    struct Written(Vec<(u64, Vec<u8>)>);
+
+    impl HostMemory for Written {
+        fn read(&mut self, _: u64, into: &mut [u8]) -> Result<(), Unanswered> {
+            into.fill(0);
+            Ok(())
+        }
+
+        fn write(&mut self, iova: u64, from: &[u8]) -> Result<(), Unanswered> {
+            self.0.push((iova, from.to_vec()));
+            Ok(())
+        }
+    }
+
+    /// Everything that either end has to say until then.
+    fn pass(host: &mut HostEnd, board: &mut Link, until: u64) {
+        for now in until - 100..until {
+            if let Some(frame) = host.poll(now) {
+                board.receive(&Frame::parse(&frame).unwrap(), now);
+            }
+            if let Some(frame) = board.poll(now) {
+                host.receive(&frame.emit(HOST, BOARD_ADDRESS), now);
+            }
+            host.work(None).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_write_is_acknowledged_when_it_is_in_memory_and_not_before() {
+        let mut host = HostEnd::new(ROOM, Config::default(), 7);
+        let mut board = Link::new(ROOM, 9);
+        pass(&mut host, &mut board, 100);
+        assert!(host.session().is_some() && board.session().is_some());
+        for data in 1..=3 {
+            let write = Content::Tlp {
+                header: [0x4000_0001, 0x0300_000F, 0x1000 + 4 * data, 0],
+                data: vec![data],
+            };
+            board.offer(write.emit().unwrap()).unwrap();
+        }
+        // As while a register is read.
+        pass(&mut host, &mut board, 200);
+        assert_eq!(board.acked_units(), 0, "nothing is in memory");
+        let mut memory = Written::default();
+        host.work(Some(&mut memory)).unwrap();
+        let written: Vec<u64> = memory.0.iter().map(|(at, _)| *at).collect();
+        assert_eq!(written, [0x1004, 0x1008, 0x100C]);
+        pass(&mut host, &mut board, 300);
+        assert_eq!(board.acked_units(), 3);
+        // Once each, however often the board has sent them again.
+        host.work(Some(&mut memory)).unwrap();
+        assert_eq!(memory.0.len(), 3);
     }
 }
