@@ -15,7 +15,6 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tributary_hdl::catalog;
 use tributary_protocol::card::model::HostMemory;
-use tributary_protocol::tlp_link;
 
 pub use self::cabled::CabledBoard;
 use self::front::Front;
@@ -29,18 +28,8 @@ use crate::verilate::{BuildOptions, Verilated};
 
 /// Clocks until either end sends again what is not acknowledged.
 const TIMEOUT: u64 = 2_000;
-/// Room of the host's end, and of the board's in words and units, as `board_card` has it.
-const HOST_END: tlp_link::Config = tlp_link::Config {
-    buffer: 4096,
-    replay: 1024,
-    units: 64,
-    timeout: TIMEOUT,
-};
 /// The same at a line of 1 Gb/s, on which 64 units take longer.
-const HOST_AT_PADS: tlp_link::Config = tlp_link::Config {
-    timeout: 1 << 13,
-    ..HOST_END
-};
+const TIMEOUT_AT_PADS: u64 = 1 << 13;
 /// Clocks after which a register read that is not answered is given up; reads as ones, as on a bus.
 const READ_CLOCKS: u64 = 500_000;
 /// Clocks until a link has a session, at most.
@@ -139,15 +128,15 @@ impl BoardNode {
         faults: LineFaults,
     ) -> Result<Self> {
         let front = front_of(kind, library, config.seed)?;
-        let host_end = match kind {
-            BoardKind::Streams => HOST_END,
-            BoardKind::Pads => HOST_AT_PADS,
+        let timeout = match kind {
+            BoardKind::Streams => TIMEOUT,
+            BoardKind::Pads => TIMEOUT_AT_PADS,
         };
         let mut board = Self {
             front,
             faults,
             rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x11CE),
-            end: HostEnd::new(host_end, config, 0x8000_0000),
+            end: HostEnd::new(timeout, config, 0x8000_0000),
             frames: VecDeque::new(),
             counts: BoardStats::default(),
             clocks: 0,

@@ -12,6 +12,13 @@ use crate::pcie::{Config, RawTlp, RootComplex};
 
 /// MAC address of the host.
 pub(super) const HOST: u64 = 0x0200_0000_0002;
+/// Room of the host's end, and of the board's in words and units, as `board_card` has it; all but the time-out.
+const ROOM: LinkConfig = LinkConfig {
+    buffer: 4096,
+    replay: 1024,
+    units: 64,
+    timeout: 0,
+};
 /// Completions that are made at a time.
 const PASSES: usize = 16;
 
@@ -35,8 +42,9 @@ pub(super) struct HostEnd {
 }
 
 impl HostEnd {
-    /// An end in a life of this number.
-    pub fn new(config: LinkConfig, root: Config, life: u32) -> Self {
+    /// An end in a life of this number, which sends again after `timeout`.
+    pub fn new(timeout: u64, root: Config, life: u32) -> Self {
+        let config = LinkConfig { timeout, ..ROOM };
         Self {
             root: RootComplex::alone(root),
             config,
@@ -190,12 +198,7 @@ mod tests {
 
     use super::*;
 
-    const ROOM: LinkConfig = LinkConfig {
-        buffer: 256,
-        replay: 256,
-        units: 16,
-        timeout: 10,
-    };
+    const TIMEOUT: u64 = 10;
 
     /// Words that were written, with their addresses.
     #[derive(Default)]
@@ -228,8 +231,12 @@ mod tests {
 
     #[test]
     fn a_write_is_acknowledged_when_it_is_in_memory_and_not_before() {
-        let mut host = HostEnd::new(ROOM, Config::default(), 7);
-        let mut board = Link::new(ROOM, 9);
+        let mut host = HostEnd::new(TIMEOUT, Config::default(), 7);
+        let config = LinkConfig {
+            timeout: TIMEOUT,
+            ..ROOM
+        };
+        let mut board = Link::new(config, 9);
         pass(&mut host, &mut board, 100);
         assert!(host.session().is_some() && board.session().is_some());
         for data in 1..=3 {

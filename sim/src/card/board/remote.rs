@@ -4,7 +4,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use tributary_protocol::card::model::HostMemory;
-use tributary_protocol::tlp_link;
 
 use super::host_end::HostEnd;
 use crate::cable::Cable;
@@ -33,12 +32,6 @@ impl RemoteBoard {
     /// # Errors
     /// No board answers.
     pub fn new(cable: Cable, timeout: Duration) -> Result<Self> {
-        let config = tlp_link::Config {
-            buffer: 4096,
-            replay: 1024,
-            units: 64,
-            timeout: timeout.as_micros() as u64,
-        };
         let root = Config {
             large: true,
             ordered: true,
@@ -49,7 +42,7 @@ impl RemoteBoard {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
         let life = (now.as_millis() as u32).max(1);
         let mut board = Self {
-            end: HostEnd::new(config, root, life),
+            end: HostEnd::new(timeout.as_micros() as u64, root, life),
             cable,
             start: Instant::now(),
             patience: timeout * PATIENCE,
