@@ -129,6 +129,19 @@ struct completion queue_wait(struct queue *queue) {
     return completion;
 }
 
+struct completion queue_send(struct queue *queue, const struct work *work) {
+    queue_post_send(queue, work);
+    return queue_wait(queue);
+}
+
+struct completion queue_send_again(struct queue *queue, const struct work *work) {
+    struct completion completion;
+    uint64_t start = now_ms();
+    while ((completion = queue_send(queue, work)).status == TRIB_OUTCOME_REMOTE_RNR)
+        give_up(start, "receive requests");
+    return completion;
+}
+
 void queue_arm(struct queue *queue) {
     ring(queue, TRIB_CARD_DOORBELL_ARM, queue->taken);
 }

@@ -70,6 +70,10 @@ void queue_post_send(struct queue *queue, const struct work *work);
 int queue_poll(struct queue *queue, struct completion *completion);
 /* The same, but waits. */
 struct completion queue_wait(struct queue *queue);
+/* Posts a request, with nothing else under way, and waits until it ends. */
+struct completion queue_send(struct queue *queue, const struct work *work);
+/* The same, and again while the other card has read no receive request yet. */
+struct completion queue_send_again(struct queue *queue, const struct work *work);
 /* One interrupt as soon as there is a completion that was not taken. */
 void queue_arm(struct queue *queue);
 
