@@ -7,7 +7,7 @@ use crate::bulk::{BulkReceive, BulkSend, BulkTransmit};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
 use crate::link::{TlpLink, TlpUnits};
-use crate::mac::MacGmii;
+use crate::mac::{MacGmii, MacXgmii};
 use crate::mb::{MbGenerator, MbRing};
 use crate::pcie::{DmaRead, DmaWrite};
 use crate::red::{RedFltSum, RedLane};
@@ -76,6 +76,7 @@ pub const PRESETS: &[Preset] = &[
         purpose: "AMD Alveo U50",
         blocks: &[
             ("card", &[("Q", 1024), ("R", 4096), ("F", 4096)]),
+            ("mac_xgmii", &[]),
             ("red_lane", &[]),
             ("rw_window", &[("W", 1024), ("R", 512)]),
             ("switch", &[("N", 16), ("U", 4096), ("T", 8192)]),
@@ -492,6 +493,11 @@ pub fn choices() -> Vec<Choice> {
         block: "mac_gmii",
         sizes: vec![],
         build: build::<MacGmii>,
+    });
+    all.push(Choice {
+        block: "mac_xgmii",
+        sizes: vec![],
+        build: build::<MacXgmii>,
     });
     all.push(Choice {
         block: "dma_write",

@@ -7,11 +7,15 @@ mod emit_support;
 use emit_support::cosim::assert_same_quickly;
 use emit_support::{tools, word};
 use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
 use tributary_hdl::blocks::*;
 use tributary_hdl::board::{FrameStore, Mdio, Repeater};
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::link::{TlpLink, TlpUnits};
-use tributary_hdl::mac::{MacGmii, MacGuard, MacReceive, MacTransmit};
+use tributary_hdl::mac::{
+    MacGmii, MacGuard, MacReceive, MacTransmit, MacXgmii, XgmiiFaults, XgmiiReceive, XgmiiTransmit,
+};
+use tributary_hdl::prelude::Bits;
 
 /// One test per block: its inputs get random values, `rare` ones seldom a one.
 macro_rules! same {
@@ -56,6 +60,7 @@ same!(priority_encoder_pipe_runs_as_in_rust, PriorityEncoderPipe<64, 6>, 500, cl
 same!(sync_bits_run_as_in_rust, SyncBits<5>, 1000, clk: [clk], words: [d], bits: [], rare: []);
 same!(mac_guard_runs_as_in_rust, MacGuard, 2000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
 same!(mac_transmit_runs_as_in_rust, MacTransmit<4>, 2000, clk: [clk], words: [s.data, level], bits: [s.valid, whole], rare: [rst]);
+same!(xgmii_transmit_runs_as_in_rust, XgmiiTransmit<4>, 2000, clk: [clk], words: [s.data, level], bits: [s.valid, whole], rare: [rst, local_fault, remote_fault]);
 
 /// Most bytes are those that frames begin with.
 #[test]
@@ -81,13 +86,76 @@ fn mac_receive_runs_as_in_rust() {
     tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
 }
 
-/// Every block of the MAC together: no message of any tool, and both flows take it.
+/// Words of an XGMII: bytes of frames, and where they begin and end, at any lane.
+fn lanes(rng: &mut ChaCha8Rng) -> (Bits<64>, Bits<8>) {
+    let (mut data, mut control) = (0, 0);
+    for lane in 0..8 {
+        let (byte, is_control) = match rng.random_range(0..12) {
+            0 => (0xFB, true),
+            1 => (0xFD, true),
+            2 => (0x9C, true),
+            3 => (0x07, true),
+            4 => (0xD5, false),
+            5 => (rng.random_range(0..3), false),
+            _ => (rng.random(), false),
+        };
+        data |= u64::from(byte as u8) << (8 * lane);
+        control |= u64::from(is_control) << lane;
+    }
+    match rng.random_range(0..10) {
+        // Whole words of bytes, a whole preamble, ordered sets of faults.
+        0..4 => control = 0,
+        4 | 5 => (data, control) = (0xD555_5555_5555_55FB, 1),
+        6 => (data, control) = (0x0200_009C_0200_009C, 0x11),
+        7 => (data, control) = (0x0100_009C_0707_0707, 0x1F),
+        _ => {}
+    }
+    (data.into(), control.into())
+}
+
 #[test]
-fn the_mac_has_no_messages_and_synthesises() {
-    let design = emit_block(&mut MacGmii::default()).unwrap();
-    let dir = tools::scratch("mac_gmii_lint");
-    tools::assert_no_messages(&design, &dir);
-    tools::assert_synthesises(&design, &dir);
+fn xgmii_receive_runs_as_in_rust() {
+    let name = "xgmii_receive_runs_as_in_rust";
+    let design = assert_same_quickly(
+        name,
+        XgmiiReceive::default(),
+        3000,
+        |b, rng| {
+            (b.xgmii_rxd.next, b.xgmii_rxc.next) = lanes(rng);
+            b.cfg_longest.next = word(rng);
+            b.rst.next = rng.random_range(0..500) == 0;
+        },
+        |b, level| b.clk.next = level.into(),
+    );
+    tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
+}
+
+#[test]
+fn xgmii_faults_run_as_in_rust() {
+    let name = "xgmii_faults_run_as_in_rust";
+    let design = assert_same_quickly(
+        name,
+        XgmiiFaults::default(),
+        3000,
+        |b, rng| {
+            (b.xgmii_rxd.next, b.xgmii_rxc.next) = lanes(rng);
+            b.rst.next = rng.random_range(0..500) == 0;
+        },
+        |b, level| b.clk.next = level.into(),
+    );
+    tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
+}
+
+/// Every block of a MAC together: no message of any tool, and both flows take it.
+#[test]
+fn the_macs_have_no_messages_and_synthesise() {
+    let gmii = emit_block(&mut MacGmii::default()).unwrap();
+    let xgmii = emit_block(&mut MacXgmii::default()).unwrap();
+    for (design, name) in [(gmii, "mac_gmii_lint"), (xgmii, "mac_xgmii_lint")] {
+        let dir = tools::scratch(name);
+        tools::assert_no_messages(&design, &dir);
+        tools::assert_synthesises(&design, &dir);
+    }
 }
 
 /// Frames, good and bad, through a memory of 16 words that fills up.

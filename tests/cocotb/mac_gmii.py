@@ -3,120 +3,30 @@
 TRIBUTARY_SEED repeats the rounds of one seed; TRIBUTARY_FRAMES goes on until so many frames were compared each way.
 """
 
-import logging
-import os
 import random
-from contextlib import asynccontextmanager
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, Timer
 from cocotb.utils import get_sim_time
-from cocotbext.axi import AxiStreamBus, AxiStreamSink, AxiStreamSource
 from cocotbext.eth import GmiiFrame, GmiiSink, GmiiSource
+
+from mac import LONGEST, ROUND, Bench, frames_to_compare, length, pauses, seeds
 
 # Periods in femtoseconds: the line 100 ppm slower or faster than 125 MHz, the core of 40 to 200 MHz.
 LINE = 8_000_000
 LINES = [LINE - 800, LINE, LINE + 800]
 CORES = [25_000_000, 10_000_000, 8_000_000, 8_000_800, 5_000_000]
-LONGEST = 9_022
-# Frames of a round each way.
-ROUND = 30
 
 
-class Bench:
-    """The models of others on the ports of the design; a round begins with a reset and clocks of its own."""
-
-    def __init__(self, dut):
-        self.dut = dut
-        dut.rst.value = 1
-        self.core = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis_tx"), dut.clk, dut.rst)
-        self.taken = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_rx"), dut.clk, dut.rst)
-        self.line = GmiiSource(dut.gmii_rxd, dut.gmii_rx_er, dut.gmii_rx_dv, dut.rx_clk, dut.rst)
-        self.sent = GmiiSink(dut.gmii_txd, dut.gmii_tx_er, dut.gmii_tx_en, dut.tx_clk, dut.rst)
-        for part in (self.core, self.taken, self.line, self.sent):
-            part.log.setLevel(logging.WARNING)
-
-    @asynccontextmanager
-    async def round(self, rng):
-        dut = self.dut
-        self.periods = {"clk": rng.choice(CORES), "rx_clk": rng.choice(LINES), "tx_clk": rng.choice(LINES)}
-        clocks = [Clock(getattr(dut, name), period, unit="fs") for name, period in self.periods.items()]
-        self.line.ifg = 12
-        dut.rst.value = 1
-        for clock in clocks:
-            clock.start()
-        await Timer(16 * max(self.periods.values()), unit="fs")
-        await ClockCycles(dut.clk, 4)
-        dut.rst.value = 0
-        await ClockCycles(dut.clk, 20)
-        yield
-        for clock in clocks:
-            clock.stop()
-
-    def stats(self):
-        names = ["tx_frames", "tx_underruns", "rx_frames", "rx_bad", "rx_dropped", "rx_fragments"]
-        return {name: int(getattr(self.dut, name).value) for name in names}
-
-    async def settle(self):
-        """Until nothing has come or gone for 1,000 clocks of the line, behind what was queued."""
-        await self.line.wait()
-        await self.core.wait()
-        quiet, last = 0, None
-        while quiet < 4:
-            await Timer(250 * LINE, unit="fs")
-            now = (self.taken.count(), self.sent.count(), self.stats())
-            busy = int(self.dut.gmii_tx_en.value) or int(self.dut.m_axis_rx_tvalid.value)
-            quiet = quiet + 1 if now == last and not busy else 0
-            last = now
-
-    def handed_over(self):
-        """Bytes and mark of each frame that the core has got."""
-        frames = []
-        while not self.taken.empty():
-            frame = self.taken.recv_nowait()
-            user = frame.tuser
-            frames.append((bytes(frame.tdata), bool(user[-1] if isinstance(user, list) else user)))
-        return frames
-
-    def left(self):
-        frames = []
-        while not self.sent.empty():
-            frames.append(self.sent.recv_nowait())
-        return frames
-
-
-def length(rng, shortest=60, longest=LONGEST - 4):
-    return rng.choice([
-        rng.randint(shortest, shortest + 12),
-        rng.randint(longest - 9, longest),
-        rng.randint(shortest, longest),
-        rng.randint(shortest, 400),
-        rng.randint(shortest, 400),
-        rng.randint(shortest, 1514),
-    ])
-
-
-def frames_to_compare(default):
-    return int(os.environ.get("TRIBUTARY_FRAMES", default))
-
-
-def seeds(name):
-    """Seeds without end; the one that is named, once."""
-    named = os.environ.get("TRIBUTARY_SEED")
-    seed = int(named) if named else 1
-    while True:
-        cocotb.log.info("%s: seed %d", name, seed)
-        yield seed
-        if named:
-            return
-        seed += 1
+def bench_of(dut):
+    line = GmiiSource(dut.gmii_rxd, dut.gmii_rx_er, dut.gmii_rx_dv, dut.rx_clk, dut.rst)
+    sent = GmiiSink(dut.gmii_txd, dut.gmii_tx_er, dut.gmii_tx_en, dut.tx_clk, dut.rst)
+    return Bench(dut, line, sent, lambda: int(dut.gmii_tx_en.value), CORES, LINES)
 
 
 @cocotb.test()
 async def frames_both_ways_at_line_rate(dut):
     """Frames of 60 to 9,018 bytes back to back each way: each once, in order, with its FCS, behind a gap of 12."""
-    bench, compared = Bench(dut), 0
+    bench, compared = bench_of(dut), 0
     for seed in seeds("line rate"):
         rng = random.Random(seed)
         async with bench.round(rng):
@@ -192,7 +102,7 @@ def spoil(rng):
 @cocotb.test()
 async def bad_frames_are_marked(dut):
     """Wrong FCS, errors of the PHY, runts, fragments and overlong frames between good ones, gaps of 5 to 100."""
-    bench, compared = Bench(dut), 0
+    bench, compared = bench_of(dut), 0
     for seed in seeds("bad frames"):
         rng = random.Random(seed)
         async with bench.round(rng):
@@ -221,18 +131,10 @@ async def bad_frames_are_marked(dut):
     cocotb.log.info("%d frames, good and bad", compared)
 
 
-def pauses(rng):
-    """Pauses of any length between runs of any length, most of them short."""
-    while True:
-        for paused in (False, True):
-            for _ in range(int(2 ** rng.uniform(0, 11))):
-                yield paused
-
-
 @cocotb.test()
 async def a_slow_core_loses_whole_frames(dut):
     """With pauses on both streams what arrives whole arrives as it was sent and in order; the rest is counted."""
-    bench, compared = Bench(dut), 0
+    bench, compared = bench_of(dut), 0
     for seed in seeds("slow core"):
         rng = random.Random(seed)
         async with bench.round(rng):

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use rand::{RngExt, rngs::SmallRng};
 use tributary_hdl::catalog::choose;
 use tributary_sim::testbench::Stalls;
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
@@ -9,12 +10,19 @@ use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 /// Bytes of the longest frame that counts as good, FCS included.
 pub const LONGEST: u64 = 9_022;
 
-/// What stands at a GMII in a clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Symbol {
-    pub valid: bool,
-    pub error: bool,
-    pub byte: u8,
+/// The side of the line of a MAC.
+pub trait Line: Sized {
+    /// What stands there in a clock; nothing unless told otherwise.
+    type Symbol: Copy + Default;
+    /// The block, and how long half a period of its line's clocks is in tenths of a picosecond.
+    const BLOCK: &str;
+    const HALF: u64;
+
+    fn new(model: &Model) -> Self;
+    /// What is sent.
+    fn sent(&self, model: &Model) -> Self::Symbol;
+    /// What comes from now on.
+    fn comes(&self, model: &mut Model, symbol: Self::Symbol);
 }
 
 /// A frame that the MAC has handed to the core.
@@ -24,7 +32,7 @@ pub struct Received {
     pub bad: bool,
 }
 
-/// Half periods of the clocks of core, sender and receiver in picoseconds.
+/// Half periods of the clocks of core, sender and receiver in tenths of a picosecond.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
     pub core: u64,
@@ -42,8 +50,20 @@ pub const STATS: [&str; 6] = [
     "stat_rx_fragment",
 ];
 
-pub fn build(edit: impl Fn(&str, &str) -> String) -> Verilated {
-    let design = choose("mac_gmii", &[] as &[(&str, usize)])
+impl Clocks {
+    /// Clocks of the core as given, in tenths of a nanosecond, and of a line that is up to 100 ppm off.
+    pub fn of<L: Line>(rng: &mut SmallRng, core: &[u64]) -> Self {
+        Self {
+            core: core[rng.random_range(0..core.len())] * 500,
+            tx: L::HALF,
+            rx: L::HALF + rng.random_range(0..=L::HALF / 5_000) - L::HALF / 10_000,
+        }
+    }
+}
+
+/// The MAC, each file of its Verilog changed so.
+pub fn build<L: Line>(edit: impl Fn(&str, &str) -> String) -> Verilated {
+    let design = choose(L::BLOCK, &[] as &[(&str, usize)])
         .unwrap()
         .emit()
         .unwrap();
@@ -58,16 +78,15 @@ pub fn build(edit: impl Fn(&str, &str) -> String) -> Verilated {
 struct Ports {
     core: [Port; 2],
     lines: [Port; 2],
-    rx: [Port; 3],
-    tx: [Port; 3],
     s: [Port; 5],
     m: [Port; 6],
     stats: [Port; 6],
 }
 
-pub struct Bench {
+pub struct Bench<L: Line> {
     model: Model,
     ports: Ports,
+    side: L,
     /// Half periods, and when each clock's next edge is.
     half: [u64; 3],
     next: [u64; 3],
@@ -81,24 +100,22 @@ pub struct Bench {
     taken: bool,
     ready: bool,
     /// What comes on the line.
-    pub line: VecDeque<Symbol>,
+    pub line: VecDeque<L::Symbol>,
     /// What was sent.
-    pub sent: Vec<Symbol>,
+    pub sent: Vec<L::Symbol>,
     pub received: Vec<Received>,
     within: Vec<u8>,
     pub stats: [u64; 6],
     pub core_clocks: u64,
 }
 
-impl Bench {
+impl<L: Line> Bench<L> {
     pub fn new(library: &Verilated, clocks: Clocks, phase: u64, seed: u64) -> Self {
         let mut model = library.model().unwrap();
         let port = |name: &str| model.port(name).unwrap();
         let ports = Ports {
             core: [port("clk"), port("rst")],
             lines: [port("tx_clk"), port("rx_clk")],
-            rx: ["gmii_rxd", "gmii_rx_dv", "gmii_rx_er"].map(port),
-            tx: ["gmii_txd", "gmii_tx_en", "gmii_tx_er"].map(port),
             s: ["tvalid", "tready", "tdata", "tkeep", "tlast"]
                 .map(|name| port(&format!("s_axis_tx_{name}"))),
             m: ["tvalid", "tready", "tdata", "tkeep", "tlast", "tuser"]
@@ -108,9 +125,12 @@ impl Bench {
         let longest = port("cfg_longest");
         model.set(longest, LONGEST);
         let half = [clocks.core, clocks.tx, clocks.rx];
+        let side = L::new(&model);
+        side.comes(&mut model, L::Symbol::default());
         let mut bench = Self {
             model,
             ports,
+            side,
             half,
             next: [1_000, 1_000 + phase % half[1], 1_000 + phase / 7 % half[2]],
             high: [false; 3],
@@ -158,6 +178,11 @@ impl Bench {
             self.words
                 .push_back((u64::from_le_bytes(bytes), keep, at + 1 == words));
         }
+    }
+
+    /// What an output of the core's side says.
+    pub fn is_set(&self, port: &str) -> bool {
+        self.model.is_set(self.model.port(port).unwrap())
     }
 
     /// Words of the core that are not taken yet.
@@ -263,20 +288,68 @@ impl Bench {
     }
 
     fn before_tx(&mut self) {
-        let [byte, valid, error] = self.ports.tx;
-        self.sent.push(Symbol {
-            valid: self.model.is_set(valid),
-            error: self.model.is_set(error),
-            byte: self.model.get(byte) as u8,
-        });
+        self.sent.push(self.side.sent(&self.model));
     }
 
     fn after_rx(&mut self) {
         let symbol = self.line.pop_front().unwrap_or_default();
-        let [byte, valid, error] = self.ports.rx;
-        self.model.set(byte, symbol.byte.into());
-        self.model.set(valid, symbol.valid.into());
-        self.model.set(error, symbol.error.into());
+        self.side.comes(&mut self.model, symbol);
         self.model.eval().unwrap();
     }
+}
+
+/// A frame of one of the lengths at which something changes, or of any.
+pub fn frame(rng: &mut SmallRng, longest: usize) -> Vec<u8> {
+    let length = match rng.random_range(0..6) {
+        0 => rng.random_range(1..60),
+        1 => rng.random_range(56..76),
+        2 => longest - rng.random_range(0..9),
+        3 => rng.random_range(60..=longest),
+        _ => rng.random_range(60..400),
+    };
+    (0..length).map(|_| rng.random()).collect()
+}
+
+/// A frame and its FCS, by code that has nothing of the MAC.
+pub fn with_fcs(frame: &[u8]) -> Vec<u8> {
+    let mut bytes = frame.to_vec();
+    bytes.extend(crc32fast::hash(frame).to_le_bytes());
+    bytes
+}
+
+/// Whether what stands behind a preamble ends in its FCS.
+pub fn fcs_fits(bytes: &[u8]) -> bool {
+    let (bytes, fcs) = bytes.split_at(bytes.len() - 4);
+    crc32fast::hash(bytes).to_le_bytes() == fcs
+}
+
+/// Compares what came to the core with the frames that stood on the line and whether each is good: what is missing, or was
+/// cut, must be what the MAC counts as dropped.
+pub fn compare<L: Line>(bench: &Bench<L>, want: &[(Vec<u8>, bool)], fragments: u64, seed: u64) {
+    let mut dropped = 0;
+    let mut got = bench.received.iter().peekable();
+    for (bytes, good) in want {
+        let whole = got.peek().is_some_and(|got| got.bytes == *bytes);
+        if whole {
+            assert_eq!(got.next().unwrap().bad, !good, "seed {seed}");
+            continue;
+        }
+        dropped += 1;
+        // Cut: words of it, and one byte that ends it.
+        let is_part = |got: &Received| {
+            let part = got.bytes.len() - 1;
+            got.bad && part > 0 && part.is_multiple_of(8) && bytes.starts_with(&got.bytes[..part])
+        };
+        if got.peek().is_some_and(|got| is_part(got)) {
+            got.next();
+        }
+    }
+    assert_eq!(got.next(), None, "seed {seed}");
+    assert_eq!(bench.stats[4], dropped, "dropped, seed {seed}");
+    assert_eq!(bench.stats[5], fragments, "fragments, seed {seed}");
+    let whole = bench.received.iter().filter(|got| !got.bad).count() as u64;
+    assert_eq!(
+        bench.stats[2..4],
+        [whole, bench.received.len() as u64 - whole]
+    );
 }

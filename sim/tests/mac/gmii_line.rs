@@ -1,6 +1,52 @@
 //! Frames as IEEE 802.3 has them on a GMII, made and read without the MAC's own code.
 
-use crate::bench::Symbol;
+use tributary_sim::verilate::{Model, Port};
+
+use crate::bench::{Line, fcs_fits};
+
+/// What stands at a GMII in a clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Symbol {
+    pub valid: bool,
+    pub error: bool,
+    pub byte: u8,
+}
+
+/// The ports of a GMII.
+pub struct Gmii {
+    rx: [Port; 3],
+    tx: [Port; 3],
+}
+
+impl Line for Gmii {
+    type Symbol = Symbol;
+    const BLOCK: &str = "mac_gmii";
+    const HALF: u64 = 40_000;
+
+    fn new(model: &Model) -> Self {
+        let port = |name: &str| model.port(name).unwrap();
+        Self {
+            rx: ["gmii_rxd", "gmii_rx_dv", "gmii_rx_er"].map(port),
+            tx: ["gmii_txd", "gmii_tx_en", "gmii_tx_er"].map(port),
+        }
+    }
+
+    fn sent(&self, model: &Model) -> Symbol {
+        let [byte, valid, error] = self.tx;
+        Symbol {
+            valid: model.is_set(valid),
+            error: model.is_set(error),
+            byte: model.get(byte) as u8,
+        }
+    }
+
+    fn comes(&self, model: &mut Model, symbol: Symbol) {
+        let [byte, valid, error] = self.rx;
+        model.set(byte, symbol.byte.into());
+        model.set(valid, symbol.valid.into());
+        model.set(error, symbol.error.into());
+    }
+}
 
 /// A frame on the line that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +62,7 @@ pub struct Frame {
 impl Frame {
     /// Whether the FCS is right, and no error was marked.
     pub fn good(&self) -> bool {
-        let (bytes, fcs) = self.bytes.split_at(self.bytes.len() - 4);
-        !self.error && crc32fast::hash(bytes).to_le_bytes() == fcs
+        !self.error && fcs_fits(&self.bytes)
     }
 }
 
@@ -43,13 +88,6 @@ pub fn read(symbols: &[Symbol]) -> Vec<Frame> {
         });
     }
     frames
-}
-
-/// A frame and its FCS.
-pub fn with_fcs(frame: &[u8]) -> Vec<u8> {
-    let mut bytes = frame.to_vec();
-    bytes.extend(crc32fast::hash(frame).to_le_bytes());
-    bytes
 }
 
 /// Bytes on the line with so long a preamble, behind a gap.
