@@ -270,10 +270,9 @@ fn synth_makes_a_netlist_of_the_fpga_of_the_preset() {
     };
     let cells =
         |netlist: &str, cell: &str| netlist.matches(&format!("\"type\": \"{cell}\"")).count();
-    // Block RAMs with their output register are instances, if the macro is defined.
+    // Block RAMs with their output register are instances where the macro is defined; Yosys makes none by itself.
     let ecp5 = synthesised(&fusesoc, "versa-45f", "tlp_units_d128");
-    assert!(cells(&ecp5, "DP16KD") > 0 && cells(&ecp5, "TRELLIS_FF") > 0);
+    assert!(ecp5.contains("\"REGMODE\": \"OUTREG\"") && cells(&ecp5, "TRELLIS_FF") > 0);
     let amd = synthesised(&fusesoc, "au50", "red_lane");
     assert!(cells(&amd, "CARRY4") + cells(&amd, "CARRY8") > 0 && cells(&amd, "FDRE") > 0);
-    assert_eq!(cells(&amd, "DP16KD"), 0);
 }
