@@ -1,7 +1,7 @@
 //! The cores beside the generated Verilog, by FuseSoC itself: all are found, their targets run, and a wrong list is noticed.
 //!
 //! Skipped where FuseSoC is not installed (`cargo xtask tools` does it). The short form leaves out the lint of card and
-//! switch in the sizes of the U50; with them:
+//! switch in the sizes of ECP5-85F and U50, and synthesis for the U50; with them:
 //!
 //! ```sh
 //! CORES_LONG=1 cargo test --workspace --test fusesoc -- --nocapture
@@ -10,7 +10,7 @@
 #[path = "common/fusesoc.rs"]
 mod fusesoc;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -49,6 +49,11 @@ fn tops(out: &Path) -> Vec<(&'static str, String, String)> {
     let mut cores = cores(out);
     cores.retain(|(_, name, _)| name != "common");
     cores
+}
+
+/// Everything is to be looked at.
+fn is_long() -> bool {
+    std::env::var_os("CORES_LONG").is_some()
 }
 
 /// The arguments that name a folder with cores.
@@ -119,13 +124,13 @@ fn lint_of_the_cores_has_nothing_to_say() {
         return;
     };
     let out = rtl_out();
-    let long = std::env::var_os("CORES_LONG").is_some();
+    let long = is_long();
     let mut seen = BTreeSet::new();
     let wanted: Vec<String> = tops(&out)
         .into_iter()
         .filter(|(folder, name, _)| {
             let large = name.starts_with("card_") || name.starts_with("switch_");
-            long || !(*folder == "au50" && large)
+            long || !(large && ["ecp5-85f", "au50"].contains(folder))
         })
         // What is the same in several presets is one module of the library.
         .filter(|(_, name, _)| long || seen.insert(name.clone()))
@@ -152,6 +157,44 @@ fn lint_of_the_cores_has_nothing_to_say() {
         }
     });
     println!("{} tops", wanted.len());
+}
+
+#[test]
+fn the_example_of_the_page_takes_a_top_from_a_library() {
+    let Some(fusesoc) = FuseSoc::find() else {
+        return;
+    };
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/integration.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, core) = page.split_once("```yaml\n").unwrap();
+    let (core, _) = core.split_once("```").unwrap();
+    let design = fusesoc.folder.join("design");
+    fs::create_dir(&design).unwrap();
+    fs::write(design.join("mine.core"), core).unwrap();
+
+    // A module with the ports of the top, around it.
+    let top = fs::read_to_string(rtl_out().join("sim/rw_window_w64_r16.v")).unwrap();
+    let (_, ports) = top.split_once("module rw_window_w64_r16 (").unwrap();
+    let (ports, _) = ports.split_once("\n);").unwrap();
+    let mine = format!("module mine ({ports}\n);\n    rw_window_w64_r16 window (.*);\nendmodule\n");
+    fs::write(design.join("mine.v"), mine).unwrap();
+
+    for (name, folder) in [("tributary", rtl_out()), ("mine", design)] {
+        let (passed, told) = fusesoc.run(&["library", "add", name, folder.to_str().unwrap()]);
+        assert!(passed, "{told}");
+    }
+    // A macro of the library is a parameter of who depends on it.
+    let lint = ["run", "--target=lint", "example:designs:mine"];
+    for more in [&[][..], &["--TRIBUTARY_RAM_COLLISION"]] {
+        let (passed, told) = fusesoc.run(&[&lint[..], more].concat());
+        assert!(
+            passed && !told.to_lowercase().contains("%warning"),
+            "{told}"
+        );
+        let list = "build/example_designs_mine_1.0.0/lint/example_designs_mine_1.0.0.vc";
+        let list = fs::read_to_string(fusesoc.folder.join(list)).unwrap();
+        assert_eq!(list.contains("-DTRIBUTARY_RAM_COLLISION"), !more.is_empty());
+    }
 }
 
 #[test]
@@ -250,17 +293,37 @@ fn without_tcl(build: &Path) -> String {
     )
 }
 
-/// Writes the files of `synth`, runs Yosys on them, and returns the netlist.
-fn synthesised(fusesoc: &FuseSoc, preset: &str, top: &str) -> String {
+/// Writes the files of `synth`: where, and what Yosys is to do.
+fn set_up(fusesoc: &FuseSoc, preset: &str, top: &str) -> (PathBuf, String) {
     let vlnv = format!("tributary:{preset}:{top}");
     run(fusesoc, &rtl_out(), &["--setup", "--target=synth", &vlnv]);
     let version = env!("CARGO_PKG_VERSION");
-    let build = fusesoc
-        .folder
-        .join(format!("build/tributary_{preset}_{top}_{version}/synth"));
-    let (passed, told) = fusesoc.yosys(&build, &without_tcl(&build));
-    assert!(passed, "{vlnv}: {told}");
-    fs::read_to_string(build.join(format!("tributary_{preset}_{top}_{version}.json"))).unwrap()
+    let build = format!("build/tributary_{preset}_{top}_{version}/synth");
+    let build = fusesoc.folder.join(build);
+    let script = without_tcl(&build);
+    (build, script)
+}
+
+/// Runs it, and counts the cells of each kind in the netlist of the top.
+fn cells(fusesoc: &FuseSoc, build: &Path, script: &str, top: &str) -> BTreeMap<String, usize> {
+    let (passed, told) = fusesoc.yosys(build, script);
+    assert!(passed, "{told}");
+    let (_, netlist) = script.rsplit_once("write_json ").unwrap();
+    let netlist = fs::read_to_string(build.join(netlist)).unwrap();
+    let netlist: serde_json::Value = serde_json::from_str(&netlist).unwrap();
+    let mut count = BTreeMap::new();
+    for cell in netlist["modules"][top]["cells"]
+        .as_object()
+        .unwrap()
+        .values()
+    {
+        let kind = cell["type"].as_str().unwrap();
+        let mode = cell["parameters"]["REGMODE"].as_str().unwrap_or_default();
+        *count
+            .entry(format!("{kind} {mode}").trim().to_owned())
+            .or_default() += 1;
+    }
+    count
 }
 
 #[test]
@@ -268,11 +331,28 @@ fn synth_makes_a_netlist_of_the_fpga_of_the_preset() {
     let Some(fusesoc) = FuseSoc::find() else {
         return;
     };
-    let cells =
-        |netlist: &str, cell: &str| netlist.matches(&format!("\"type\": \"{cell}\"")).count();
+    let top = "tlp_units_d128";
+    let (build, script) = set_up(&fusesoc, "versa-45f", top);
     // Block RAMs with their output register are instances where the macro is defined; Yosys makes none by itself.
-    let ecp5 = synthesised(&fusesoc, "versa-45f", "tlp_units_d128");
-    assert!(ecp5.contains("\"REGMODE\": \"OUTREG\"") && cells(&ecp5, "TRELLIS_FF") > 0);
-    let amd = synthesised(&fusesoc, "au50", "red_lane");
-    assert!(cells(&amd, "CARRY4") + cells(&amd, "CARRY8") > 0 && cells(&amd, "FDRE") > 0);
+    let ecp5 = cells(&fusesoc, &build, &script, top);
+    assert_eq!(ecp5.get("PDPW16KD OUTREG"), Some(&3), "{ecp5:?}");
+    assert!(ecp5.contains_key("TRELLIS_FF"), "{ecp5:?}");
+    let without = script.replace("verilog_defines -DTRIBUTARY_ECP5=True; ", "");
+    assert_ne!(without, script);
+    let without = cells(&fusesoc, &build, &without, top);
+    assert!(!without.contains_key("PDPW16KD OUTREG"), "{without:?}");
+
+    let (build, script) = set_up(&fusesoc, "au50", "red_lane");
+    assert!(
+        script.contains("; synth_xilinx -family xcup -top red_lane; "),
+        "{script}"
+    );
+    assert!(!script.contains("TRIBUTARY_ECP5"));
+    if is_long() {
+        let amd = cells(&fusesoc, &build, &script, "red_lane");
+        assert!(
+            amd.contains_key("FDRE") && amd.contains_key("LUT6"),
+            "{amd:?}"
+        );
+    }
 }
