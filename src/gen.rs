@@ -2,6 +2,7 @@
 
 mod check;
 pub mod choice;
+mod cores;
 mod lint;
 mod plan;
 mod registers;

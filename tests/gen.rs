@@ -99,10 +99,14 @@ fn check_names_changed_missing_and_surplus_files_and_writes_nothing() {
     fs::write(out.join("sim/rw_acks_r16.v"), "changed").unwrap();
     fs::remove_file(out.join("sim/rw_window_w64_r16.v")).unwrap();
     fs::write(out.join("sim/old_block.v"), "").unwrap();
+    fs::write(out.join("sim/red_lane.core"), "changed").unwrap();
+    fs::remove_file(out.join("lib/common.core")).unwrap();
     let before = files(&out);
     let (code, told) = success(&check);
     assert_eq!(code, 1, "{told}");
     for line in [
+        "stale    sim/red_lane.core",
+        "missing  lib/common.core",
         "stale    sim/rw_acks_r16.v",
         "missing  sim/rw_window_w64_r16.v",
         "surplus  sim/old_block.v",
@@ -113,11 +117,11 @@ fn check_names_changed_missing_and_surplus_files_and_writes_nothing() {
     assert_eq!(code, 1);
     assert_eq!(
         report["differences"]["stale"],
-        serde_json::json!(["sim/rw_acks_r16.v"])
+        serde_json::json!(["sim/red_lane.core", "sim/rw_acks_r16.v"])
     );
     assert_eq!(
         report["differences"]["missing"],
-        serde_json::json!(["sim/rw_window_w64_r16.v"])
+        serde_json::json!(["lib/common.core", "sim/rw_window_w64_r16.v"])
     );
     assert_eq!(
         report["differences"]["surplus"],
@@ -173,11 +177,19 @@ fn a_block_goes_into_a_folder_of_its_name() {
         out.join("rw_accept_w256_r16/rw_accept_w256_r16.v")
             .is_file()
     );
-    // Beside the modules: the list, and what instantiates what.
+    // Beside the modules: the list, what instantiates what, and the core.
     assert_eq!(
-        report["files"].as_u64().unwrap() as usize + 2,
+        report["files"].as_u64().unwrap() as usize + 3,
         files(&out).len()
     );
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        folder["cores"],
+        serde_json::json!([format!("tributary:block:rw_accept_w256_r16:{version}")])
+    );
+    let core = out.join("rw_accept_w256_r16/rw_accept_w256_r16.core");
+    let core = fs::read_to_string(core).unwrap();
+    assert!(!core.contains("depend:"), "a block stands alone: {core}");
     assert!(report["lines"].as_u64().unwrap() > 100 && report["time_s"].is_number());
 }
 

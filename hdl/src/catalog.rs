@@ -27,6 +27,15 @@ pub struct Choice {
     build: fn() -> Result<Design, EmitError>,
 }
 
+/// FPGAs that presets are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fpga {
+    /// Lattice ECP5.
+    Ecp5,
+    /// AMD UltraScale+.
+    UltraScalePlus,
+}
+
 /// A set of blocks made for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
@@ -34,6 +43,8 @@ pub struct Preset {
     pub name: &'static str,
     /// What it is for.
     pub purpose: &'static str,
+    /// What it is made for; none if for simulation.
+    pub fpga: Option<Fpga>,
     blocks: &'static [(&'static str, &'static [(&'static str, usize)])],
 }
 
@@ -42,6 +53,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "sim",
         purpose: "small tables, fast to build and to simulate",
+        fpga: None,
         blocks: &[
             ("card", &[("Q", 16), ("R", 32), ("F", 64)]),
             ("red_lane", &[]),
@@ -52,6 +64,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "versa-45f",
         purpose: "ECP5-5G Versa (LFE5UM5G-45F), open flow; each block fits by itself",
+        fpga: Some(Fpga::Ecp5),
         blocks: &[
             ("card", &[("Q", 16), ("R", 32), ("F", 64)]),
             ("mac_gmii", &[]),
@@ -64,6 +77,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "ecp5-85f",
         purpose: "Lattice ECP5 85F, open flow; each block fits by itself",
+        fpga: Some(Fpga::Ecp5),
         blocks: &[
             ("card", &[("Q", 64), ("R", 256), ("F", 1024)]),
             ("red_lane", &[]),
@@ -74,6 +88,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "au50",
         purpose: "AMD Alveo U50",
+        fpga: Some(Fpga::UltraScalePlus),
         blocks: &[
             ("card", &[("Q", 1024), ("R", 4096), ("F", 4096)]),
             ("mac_xgmii", &[]),

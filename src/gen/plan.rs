@@ -5,9 +5,11 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde::Serialize;
-use tributary_hdl::catalog::{Choice, PRESETS, Preset};
+use serde::{Serialize, Serializer};
+use tributary_hdl::catalog::{Choice, Fpga, PRESETS, Preset};
 use tributary_hdl::emit::Module;
+
+use super::cores::{self, Core};
 
 /// The list of a folder's sources in the order in which tools want them: children first.
 pub const LIST: &str = "files.f";
@@ -17,6 +19,9 @@ const README: &str = "README.md";
 
 /// The folder of modules that are the same in several presets.
 pub const LIBRARY: &str = "lib";
+
+/// Library in the names of cores of single blocks, whose folders have the name of their only top.
+const BLOCK: &str = "block";
 
 /// A folder of generated files.
 #[derive(Serialize)]
@@ -33,6 +38,9 @@ pub struct Folder {
     pub files: Vec<GeneratedFile>,
     /// Every source of the tops, children first, as seen from the folder.
     pub sources: Vec<String>,
+    /// Cores of FuseSoC.
+    #[serde(serialize_with = "names")]
+    pub cores: Vec<Core>,
     /// What else lies in it.
     #[serde(skip)]
     readme: Option<String>,
@@ -83,7 +91,9 @@ pub fn presets(wanted: &[&Preset]) -> Result<Vec<Folder>> {
     let mut folders = vec![Folder::library(&shared)];
     for (preset, modules) in PRESETS.iter().zip(&made) {
         if wanted.contains(&preset) {
-            folders.push(Folder::new(preset.name, preset.purpose, modules, &names));
+            let mut folder = Folder::new(preset.name, preset.purpose, modules, &names);
+            folder.cores = modules.cores(preset.name, preset.fpga, &names);
+            folders.push(folder);
         }
     }
     Ok(folders)
@@ -94,28 +104,35 @@ pub fn block(choice: &Choice) -> Result<Folder> {
     let modules = Modules::of(std::slice::from_ref(choice))
         .with_context(|| format!("cannot generate {choice}"))?;
     let name = modules.tops.first().cloned().unwrap_or_default();
-    Ok(Folder::new(
-        &name,
-        &choice.to_string(),
-        &modules,
-        &BTreeSet::new(),
-    ))
+    let mut folder = Folder::new(&name, &choice.to_string(), &modules, &BTreeSet::new());
+    folder.cores = modules.cores(BLOCK, None, &BTreeSet::new());
+    Ok(folder)
 }
 
-/// Modules that do not depend on a preset: those with parameters, and those that several presets have.
+/// Modules that do not depend on a preset: those with parameters, and those that several presets have. Children first.
 fn shared(made: &[Modules]) -> Result<Vec<Module>> {
     let mut known: BTreeMap<&str, (usize, &Module)> = BTreeMap::new();
+    let mut order = Vec::new();
     for module in made.iter().flat_map(|modules| &modules.all) {
-        let (times, first) = known.entry(&module.name).or_insert((0, module));
+        let (times, first) = known.entry(&module.name).or_insert_with(|| {
+            order.push(module);
+            (0, module)
+        });
         if first.text != module.text {
             bail!("two different modules would both be {}", module.file_name());
         }
         *times += 1;
     }
-    let shared = known
-        .into_values()
-        .filter(|(times, module)| *times > 1 || module.has_parameters);
-    Ok(shared.map(|(_, module)| module.clone()).collect())
+    let is_shared = |module: &&Module| known[module.name.as_str()].0 > 1 || module.has_parameters;
+    let shared: Vec<Module> = order.into_iter().filter(is_shared).cloned().collect();
+    // No core could name both the child, of one preset, and its parent, of all.
+    instances_have_modules(&shared).context("in the library")?;
+    Ok(shared)
+}
+
+/// The names of cores.
+fn names<S: Serializer>(cores: &[Core], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(cores.iter().map(Core::vlnv))
 }
 
 impl Modules {
@@ -138,6 +155,65 @@ impl Modules {
         }
         instances_have_modules(&all)?;
         Ok(Self { tops, all })
+    }
+
+    /// A core of each top, and one of what several tops need, unless the library has it.
+    fn cores(&self, folder: &str, fpga: Option<Fpga>, library: &BTreeSet<&str>) -> Vec<Core> {
+        let within: Vec<_> = self.tops.iter().map(|top| self.under(top)).collect();
+        let times = |name: &str| within.iter().filter(|all| all.contains(name)).count();
+        // Of the folder's own modules: children first, as all are.
+        let own = self
+            .all
+            .iter()
+            .filter(|m| !library.contains(m.name.as_str()));
+        let (common, single): (Vec<_>, Vec<_>) = own.partition(|m| times(&m.name) > 1);
+        let of_library = cores::vlnv(LIBRARY, cores::COMMON);
+        let of_folder = cores::vlnv(folder, cores::COMMON);
+        let needs_library = |all: &BTreeSet<&str>| !all.is_disjoint(library);
+
+        let mut made = Vec::new();
+        if !common.is_empty() {
+            let all = common.iter().flat_map(|m| self.under(&m.name)).collect();
+            let depends = needs_library(&all).then(|| of_library.clone());
+            made.push(Core::common(
+                folder,
+                &format!("Modules of several cores of {folder}"),
+                common.iter().map(|m| m.file_name()).collect(),
+                depends.into_iter().collect(),
+            ));
+        }
+        for (top, all) in self.tops.iter().zip(&within) {
+            let needs_common = common.iter().any(|m| all.contains(m.name.as_str()));
+            let depends = [
+                needs_library(all).then_some(&of_library),
+                needs_common.then_some(&of_folder),
+            ];
+            let files = single.iter().filter(|m| all.contains(m.name.as_str()));
+            let about = self.all.iter().find(|m| m.name == *top);
+            made.push(Core::of_top(
+                folder,
+                top,
+                &about.map(|m| first_sentence(&m.doc)).unwrap_or_default(),
+                files.map(|m| m.file_name()).collect(),
+                depends.into_iter().flatten().cloned().collect(),
+                fpga,
+            ));
+        }
+        made
+    }
+
+    /// A module and all that is in it.
+    fn under<'a>(&'a self, name: &'a str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            if found.insert(name) {
+                let module = self.all.iter().find(|module| module.name == name);
+                let instances = module.iter().flat_map(|module| &module.instances);
+                open.extend(instances.map(|(child, _)| child.as_str()));
+            }
+        }
+        found
     }
 
     /// The hierarchy under a module, a line for each kind of child. What was shown before is only named.
@@ -188,17 +264,23 @@ impl Folder {
             lines: files.iter().map(|file| file.lines).sum(),
             files,
             sources: Vec::new(),
+            cores: Vec::new(),
             readme: None,
         }
     }
 
     fn library(modules: &[Module]) -> Self {
+        let purpose = "modules that are the same in several presets";
         let files = modules.iter().map(GeneratedFile::new).collect();
-        Self::of_files(
+        let mut folder = Self::of_files(LIBRARY, purpose, files);
+        let files = modules.iter().map(Module::file_name).collect();
+        folder.cores = vec![Core::common(
             LIBRARY,
-            "modules that are the same in several presets",
+            "Modules of several presets",
             files,
-        )
+            Vec::new(),
+        )];
+        folder
     }
 
     /// The modules, but for those of the library, which it refers to.
@@ -225,7 +307,7 @@ impl Folder {
         folder
     }
 
-    /// Every file by name, the list of sources included.
+    /// Every file by name, the list of sources and the cores included.
     pub fn contents(&self) -> BTreeMap<String, String> {
         let list = self
             .sources
@@ -238,7 +320,11 @@ impl Folder {
             .files
             .iter()
             .map(|file| (file.file.clone(), file.text.clone()));
-        files.chain(list).chain(readme).collect()
+        let cores = self
+            .cores
+            .iter()
+            .map(|core| (core.file_name(), core.text()));
+        files.chain(list).chain(readme).chain(cores).collect()
     }
 
     fn has_list(&self) -> bool {
@@ -269,6 +355,10 @@ impl Folder {
         }
         if self.readme.is_some() {
             text += &format!("  {README:width$}  What instantiates what.\n");
+        }
+        for core in &self.cores {
+            let file = core.file_name();
+            text += &format!("  {file:width$}  {} for FuseSoC.\n", core.vlnv());
         }
         text + "\n"
     }
@@ -378,6 +468,55 @@ mod tests {
         other.all[0].text.push_str("// different\n");
         let error = super::shared(&[one("x"), other]).unwrap_err().to_string();
         assert_eq!(error, "two different modules would both be leaf.v");
+    }
+
+    #[test]
+    fn each_file_of_a_folder_is_in_one_core() {
+        let modules = Modules {
+            tops: vec!["x".to_owned(), "y".to_owned(), "z".to_owned()],
+            all: vec![
+                module("of_all", &[]),
+                module("of_two", &[("of_all", "a")]),
+                module("of_x", &[]),
+                module("x", &[("of_two", "a"), ("of_x", "b")]),
+                module("y", &[("of_two", "a")]),
+                module("z", &[]),
+            ],
+        };
+        let cores = modules.cores("p", None, &BTreeSet::from(["of_all"]));
+        let library = cores::vlnv(LIBRARY, cores::COMMON);
+        let common = cores::vlnv("p", cores::COMMON);
+        let lists = |core: &Core| -> Vec<String> {
+            let text = core.text();
+            let entries = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("      - "));
+            entries
+                .map(|entry| entry.trim_matches('"').to_owned())
+                .collect()
+        };
+        let lists: Vec<_> = cores.iter().map(lists).collect();
+        assert_eq!(lists[0], ["of_two.v".to_owned(), library.clone()]);
+        assert_eq!(lists[1], ["of_x.v", "x.v", &library, &common]);
+        assert_eq!(lists[2], ["y.v", &library, &common]);
+        assert_eq!(lists[3], ["z.v"]);
+        let names: Vec<String> = cores.iter().map(Core::file_name).collect();
+        assert_eq!(names, ["common.core", "x.core", "y.core", "z.core"]);
+    }
+
+    #[test]
+    fn a_module_of_all_presets_with_a_child_of_one_is_an_error() {
+        let mut parent = module("parent", &[("child", "a")]);
+        parent.has_parameters = true;
+        let one = Modules {
+            tops: vec!["parent".to_owned()],
+            all: vec![module("child", &[]), parent],
+        };
+        let error = format!("{:#}", super::shared(&[one]).unwrap_err());
+        assert!(
+            error.starts_with("in the library: module parent"),
+            "{error}"
+        );
     }
 
     #[test]

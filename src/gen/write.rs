@@ -7,6 +7,7 @@ use std::process;
 use anyhow::{Context, Result, bail};
 
 use super::check;
+use super::cores;
 use super::plan::{Folder, LIST};
 
 /// Writes the folders into `out`. All are written beside their places before the first takes its
@@ -112,7 +113,7 @@ fn holds_nothing_else(place: &Path) -> Result<()> {
         );
     }
     for name in check::entries(place)? {
-        let endings = [".v", ".h", ".md"];
+        let endings = [".v", ".h", ".md", cores::ENDING];
         let generated = name == LIST || endings.iter().any(|ending| name.ends_with(ending));
         if !generated || place.join(&name).is_dir() {
             bail!(

@@ -1,9 +1,9 @@
-"""Verilates a design and runs a module of cocotb tests with it.
+"""Builds a design and runs a module of cocotb tests with it.
 
     python run.py TOP MODULE FOLDER SOURCE...
 
 FOLDER takes what is built. Exit code 0 only if at least one test ran and none failed. TRIBUTARY_SEED and
-TRIBUTARY_FRAMES are for the tests.
+TRIBUTARY_FRAMES are for the tests. TRIBUTARY_SIMULATOR names another simulator than Verilator.
 """
 
 import os
@@ -17,14 +17,21 @@ from cocotb_tools.runner import get_runner
 os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
 
 
+BUILD = {
+    "verilator": ["-O3", "-Wno-fatal", "-CFLAGS", "-O1"],
+    "icarus": ["-g2012"],
+}
+
+
 def main(top, module, folder, *sources):
     here = Path(__file__).resolve().parent
-    runner = get_runner("verilator")
+    simulator = os.environ.get("TRIBUTARY_SIMULATOR", "verilator")
+    runner = get_runner(simulator)
     runner.build(
         sources=list(sources),
         hdl_toplevel=top,
         build_dir=folder,
-        build_args=["-O3", "-Wno-fatal", "-CFLAGS", "-O1"],
+        build_args=BUILD[simulator],
         timescale=("1ns", "1fs"),
         log_file=Path(folder) / "build.log",
     )

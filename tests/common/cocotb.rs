@@ -13,6 +13,8 @@ pub struct Cocotb {
     python: PathBuf,
     tools: PathBuf,
     folder: PathBuf,
+    /// As cocotb names it: `verilator`, the pinned one, unless set to another.
+    pub simulator: &'static str,
 }
 
 impl Cocotb {
@@ -35,6 +37,7 @@ impl Cocotb {
             python,
             tools,
             folder,
+            simulator: "verilator",
         })
     }
 
@@ -77,6 +80,7 @@ impl Cocotb {
             .arg(self.folder.join("build"))
             .args(sources)
             .args(more)
+            .env("TRIBUTARY_SIMULATOR", self.simulator)
             .env(
                 "PATH",
                 format!("{}:{path}", self.tools.join("bin").display()),

