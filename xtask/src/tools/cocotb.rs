@@ -14,7 +14,7 @@ const REQUIREMENTS: &str = include_str!("../../cocotb.txt");
 
 /// Fails where cocotb cannot be loaded into a simulator: it needs Python as a shared library, and Verilator needs make.
 const PROBE: &str = "\
-import shutil, sys, cocotbext.axi, cocotbext.eth, cocotb_tools.runner, find_libpython
+import shutil, sys, cocotbext.axi, cocotbext.eth, cocotbext.pcie.xilinx.us, cocotb_tools.runner, find_libpython
 if not shutil.which('make'): sys.exit('there is no make')
 if not find_libpython.find_libpython(): sys.exit('this Python has no shared library')";
 
