@@ -15,7 +15,7 @@ mod common;
 use cocotb::Cocotb;
 
 #[test]
-fn xud_02_04_a_card_works_at_the_ultrascale_model_of_cocotbext_pcie() {
+fn a_card_works_at_the_ultrascale_model_of_cocotbext_pcie() {
     let Some(cocotb) = Cocotb::find() else { return };
     let bench = cocotb.bench("us_card_bench.v");
     let sources = cocotb.generate("us_card", &["Q=16", "R=32", "F=64"]);

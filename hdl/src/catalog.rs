@@ -47,6 +47,7 @@ pub const PRESETS: &[Preset] = &[
             ("red_lane", &[]),
             ("rw_window", &[("W", 64), ("R", 16)]),
             ("switch", &[("N", 4), ("U", 64), ("T", 64)]),
+            ("us_card", &[("Q", 16), ("R", 32), ("F", 64)]),
         ],
     },
     Preset {

@@ -12,6 +12,7 @@ use tributary_hdl::board::{FrameStore, Mdio, Repeater};
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::link::{TlpLink, TlpUnits};
 use tributary_hdl::mac::{MacGmii, MacGuard, MacReceive, MacTransmit};
+use tributary_hdl::pcie::PcieUsShim;
 
 /// One test per block: its inputs get random values, `rare` ones seldom a one.
 macro_rules! same {
@@ -86,6 +87,15 @@ fn mac_receive_runs_as_in_rust() {
 fn the_mac_has_no_messages_and_synthesises() {
     let design = emit_block(&mut MacGmii::default()).unwrap();
     let dir = tools::scratch("mac_gmii_lint");
+    tools::assert_no_messages(&design, &dir);
+    tools::assert_synthesises(&design, &dir);
+}
+
+/// Every block of the shim together: no message of any tool, and both flows take it.
+#[test]
+fn what_joins_the_pcie_block_of_ultrascale_to_a_card_has_no_messages_and_synthesises() {
+    let design = emit_block(&mut PcieUsShim::default()).unwrap();
+    let dir = tools::scratch("pcie_us_shim_lint");
     tools::assert_no_messages(&design, &dir);
     tools::assert_synthesises(&design, &dir);
 }

@@ -61,9 +61,9 @@ async def messages_byte_for_byte(dut):
     payloads, reads = [128, 256, 512], [128, 256, 512, 1024, 2048, 4096]
     plans = [(payload, read) for payload in payloads for read in reads]
     rng.shuffle(plans)
-    while done < messages(90):
+    while done < messages(60):
         for payload, read in plans:
-            if done >= messages(90):
+            if done >= messages(60):
                 break
             await host.limits(payload, read)
             host.rc.split_on_all_rcb = rng.random() < 0.5
@@ -272,7 +272,7 @@ async def function_level_resets_in_traffic(dut):
     rng = generator("resets")
     host, card = await started(dut)
     function = host.dev.functions[0]
-    for round in range(3):
+    for round in range(2):
         talk = await Talk(card, rng, host.rc.mem_pool).start()
         await talk.batch(4, 2048)
         traffic = cocotb.start_soon(endless(talk))

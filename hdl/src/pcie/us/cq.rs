@@ -56,7 +56,7 @@ hdl_module! {
         header: DFF<Bits<128>>,
         bar: DFF<Bits<3>>,
         function: DFF<Bits<8>>,
-        /// The header is of a TLP whose first word has not been taken.
+        /// The header is of a TLP whose last word has not been taken.
         #[reset] held: DFF<Bit>,
         /// Words: data 63:0, strb 65:64, sop 66, eop 67.
         leaving: TwoSlots<68>,
@@ -224,7 +224,7 @@ impl Logic for PcieUsCq {
         self.held.d.next = (self.held.q.val()
             & !(self.leaving.m.valid.val()
                 & self.m_tlp.ready.val()
-                & self.leaving.m.data.val().get_bit(66)))
+                & self.leaving.m.data.val().get_bit(67)))
             | (self.push.val() & (self.step.q.val() != 3));
         self.ev_dropped.next = self.dropped.q.val();
     }

@@ -14,7 +14,7 @@ hdl_module! {
     /// a reset of the function, their TLP is a completion of status Completer Abort: nothing more comes. With the others,
     /// 9 is a timeout, it is one of too many bytes and without data: something may still come.
     /// A descriptor that is cut is dropped. All of these are counted (ev_error).
-    /// One beat a clock; TLPs back to back without a clock between them.
+    /// One beat a clock; TLPs back to back without a clock between them, but for one behind 3, 5, 7 and so on words of data.
     /// Stages: 1 beat registered; 2 moved, word and header registered.
     /// A word on offer and its header stay until they are taken; up to 4 beats wait meanwhile. requester_id counts as it is
     /// when the second beat leaves stage 1.
@@ -61,7 +61,7 @@ hdl_module! {
         dw_1: Signal<Local, Bits<32>>,
         dw_2: Signal<Local, Bits<32>>,
         header: DFF<Bits<96>>,
-        /// The header is of a TLP whose first word has not been taken.
+        /// The header is of a TLP whose last word has not been taken.
         #[reset] held: DFF<Bit>,
         /// Words: data 63:0, strb 65:64, sop 66, eop 67, error 71:68.
         leaving: TwoSlots<72>,
@@ -199,7 +199,10 @@ impl Logic for PcieUsRc {
         if self.taken.val() & self.last.val() {
             self.step.d.next = 0.into();
         }
-        if self.taken.val() & self.stop.val() & self.last.val() {
+        if self.taken.val()
+            & self.last.val()
+            & (self.stop.val() | (self.stopped.q.val() & self.step.q.val().any()))
+        {
             self.wrong.d.next = true;
         }
         self.coming.m.ready.next = self.taken.val();
@@ -220,7 +223,7 @@ impl Logic for PcieUsRc {
         self.held.d.next = (self.held.q.val()
             & !(self.leaving.m.valid.val()
                 & self.m_tlp.ready.val()
-                & self.leaving.m.data.val().get_bit(66)))
+                & self.leaving.m.data.val().get_bit(67)))
             | (self.push.val() & self.sop.val() & self.leaving.s.ready.val());
         self.ev_error.next = self.wrong.q.val();
     }

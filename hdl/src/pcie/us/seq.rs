@@ -1,6 +1,6 @@
 //! Sequence numbers that the PCI Express block returns.
 
-use crate::blocks::FifoAhead;
+use crate::blocks::AsyncRam;
 use crate::prelude::*;
 
 hdl_module! {
@@ -8,8 +8,9 @@ hdl_module! {
     /// kept back. A read has number 31 with the bit 5 that writes of its time do not have; only after a reset of the function
     /// a write can have the same. While numbers of such reads are out, the number counts as that of a read: so a write is
     /// never said to have left before it has, and is said so late at worst.
-    /// Stages: 1 number registered, port 0 first; 2 known whose it is. What comes at port 1 waits in a queue of 32, which is
-    /// enough while at most 64 TLPs are out.
+    /// Stages: 1 number registered; 2 port 0 first; 3 known whose it is. What comes at port 1 waits in a queue of 64, which
+    /// leaves in every second clock without a number at port 0. It is enough: no more TLPs are out at once, and RQ takes one
+    /// in two clocks at most.
     #[module("pcie_us_seq")]
     pub struct PcieUsSeq {
         /// Clock.
@@ -37,12 +38,25 @@ hdl_module! {
         /// Some number has come; pulse.
         pub m_some: Signal<Out, Bit>,
 
-        second: FifoAhead<6, 5>,
+        /// Numbers as they came.
+        #[reset] valid_0: DFF<Bit>,
+        seq_0: DFF<Bits<6>>,
+        #[reset] valid_1: DFF<Bit>,
+        seq_1: DFF<Bits<6>>,
+        /// Queue of those at port 1; there is one.
+        second: AsyncRam<6, 6>,
+        #[reset] head: DFF<Bits<6>>,
+        #[reset] tail: DFF<Bits<6>>,
+        #[reset] some: DFF<Bit>,
+        pop: Signal<Local, Bit>,
         #[reset] a_valid: DFF<Bit>,
         a_seq: DFF<Bits<6>>,
         /// Reads that are out, with bit 5 clear, set.
         #[reset] out_0: DFF<Bits<7>>,
         #[reset] out_1: DFF<Bits<7>>,
+        /// There are some.
+        #[reset] some_0: DFF<Bit>,
+        #[reset] some_1: DFF<Bit>,
         of_read: Signal<Local, Bit>,
         more_0: Signal<Local, Bit>,
         more_1: Signal<Local, Bit>,
@@ -56,19 +70,32 @@ hdl_module! {
 impl Logic for PcieUsSeq {
     #[hdl_gen]
     fn update(&mut self) {
-        self.second.s.valid.next = self.pcie_rq_seq_num_vld1.val();
-        self.second.s.data.next = self.pcie_rq_seq_num1.val();
-        self.second.m.ready.next = !self.pcie_rq_seq_num_vld0.val();
-        self.a_valid.d.next = self.pcie_rq_seq_num_vld0.val() | self.second.m.valid.val();
-        self.a_seq.d.next = self.second.m.data.val();
-        if self.pcie_rq_seq_num_vld0.val() {
-            self.a_seq.d.next = self.pcie_rq_seq_num0.val();
+        self.valid_0.d.next = self.pcie_rq_seq_num_vld0.val();
+        self.seq_0.d.next = self.pcie_rq_seq_num0.val();
+        self.valid_1.d.next = self.pcie_rq_seq_num_vld1.val();
+        self.seq_1.d.next = self.pcie_rq_seq_num1.val();
+        self.second.wr.en.next = self.valid_1.q.val();
+        self.second.wr.addr.next = self.tail.q.val();
+        self.second.wr.data.next = self.seq_1.q.val();
+        self.second.rd.addr.next = self.head.q.val();
+        if self.valid_1.q.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        self.pop.next = self.some.q.val() & !self.valid_0.q.val();
+        self.some.d.next = (self.head.q.val() != self.tail.q.val()) & !self.pop.val();
+        if self.pop.val() {
+            self.head.d.next = self.head.q.val() + 1;
+        }
+        self.a_valid.d.next = self.valid_0.q.val() | self.some.q.val();
+        self.a_seq.d.next = self.second.rd.data.val();
+        if self.valid_0.q.val() {
+            self.a_seq.d.next = self.seq_0.q.val();
         }
         self.m_some.next = self.a_valid.q.val();
 
         self.of_read.next = self.a_seq.q.val().get_bits::<5>(0).all()
-            & ((self.a_seq.q.val().get_bit(5) & self.out_1.q.val().any())
-                | (!self.a_seq.q.val().get_bit(5) & self.out_0.q.val().any()));
+            & ((self.a_seq.q.val().get_bit(5) & self.some_1.q.val())
+                | (!self.a_seq.q.val().get_bit(5) & self.some_0.q.val()));
         self.more_0.next = self.s_read.val() & !self.s_read_lap.val();
         self.more_1.next = self.s_read.val() & self.s_read_lap.val();
         self.less_0.next =
@@ -87,7 +114,13 @@ impl Logic for PcieUsSeq {
         if self.less_1.val() & !self.more_1.val() {
             self.out_1.d.next = self.out_1.q.val() - 1;
         }
+        self.some_0.d.next = self.more_0.val()
+            | (self.some_0.q.val() & !(self.less_0.val() & (self.out_0.q.val() == 1)));
+        self.some_1.d.next = self.more_1.val()
+            | (self.some_1.q.val() & !(self.less_1.val() & (self.out_1.q.val() == 1)));
         if self.clear.val() {
+            self.some_0.d.next = false;
+            self.some_1.d.next = false;
             self.out_0.d.next = 0.into();
             self.out_1.d.next = 0.into();
         }
