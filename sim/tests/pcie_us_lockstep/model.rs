@@ -57,7 +57,7 @@ pub fn request(descriptor: u128, enables: u128) -> Option<Request> {
         | at(126, 126) << 18
         | at(125, 124) << 12
         | address_type << 10
-        | count % 1024;
+        | (count % 1024);
     let below = if message { at(111, 104) } else { enables };
     let dw_1 = at(95, 80) << 16 | at(103, 96) << 8 | below;
     let low = if message { at(31, 0) } else { at(31, 2) << 2 };
