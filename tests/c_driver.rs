@@ -44,8 +44,9 @@ one-sided: write, read, fetch_add
 torn down
 ";
 
-/// Compiles the driver with a header, to wait at most so many milliseconds for anything; the program.
-fn compile(name: &str, header: &Path, patience: u32) -> PathBuf {
+/// Compiles the driver with a header, to wait at most so many milliseconds for anything, requests 4.096 µs · 2^`timeout` of the
+/// card's time; the program.
+fn compile(name: &str, header: &Path, patience: u32, timeout: u32) -> PathBuf {
     let sources = Path::new(ROOT).join("host_driver/c_driver");
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut files: Vec<PathBuf> = std::fs::read_dir(sources)
@@ -59,6 +60,7 @@ fn compile(name: &str, header: &Path, patience: u32) -> PathBuf {
     let compiled = Command::new(compiler)
         .args(["-std=c11", "-O1"])
         .arg(format!("-DPATIENCE_MS={patience}"))
+        .arg(format!("-DTIMEOUT_EXPONENT={timeout}u"))
         .arg("-I")
         .arg(header)
         .args(files)
@@ -78,13 +80,13 @@ fn run(program: &Path, server: &Server, messages: &str) -> Output {
 }
 
 fn finds_all_as_documented(name: &str, arguments: &[&str]) {
-    finds_all_at(name, &Server::start(name, 2, arguments));
+    finds_all_at(name, &Server::start(name, 2, arguments), 20_000, 6);
 }
 
 /// Twice: the second client finds the cards as the first one did.
-fn finds_all_at(name: &str, server: &Server) {
+fn finds_all_at(name: &str, server: &Server, patience: u32, timeout: u32) {
     let headers = Path::new(ROOT).join("rtl_out/registers");
-    let program = compile(name, &headers, 20_000);
+    let program = compile(name, &headers, patience, timeout);
     for _ in 0..2 {
         let output = run(&program, server, "300");
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -109,7 +111,8 @@ fn xud_02_xud_03_xud_06_xud_13_xud_14_boards_are_as_documented_to_a_driver_in_c(
     let mut server = boards.serve(0, "c_driver_board0", &[]);
     let other = boards.serve(1, "c_driver_board1", &[]);
     server.sockets.extend(other.sockets.iter().cloned());
-    finds_all_at("c_driver_boards", &server);
+    // While a host is kept from its processor the boards go on: some 100,000 clocks a second.
+    finds_all_at("c_driver_boards", &server, 60_000, 8);
 }
 
 /// The driver takes every number from the header: with a wrong one it must notice.
@@ -135,7 +138,7 @@ fn a_header_that_is_wrong_in_one_place_is_noticed() {
         std::fs::create_dir_all(&folder).unwrap();
         let wrong = header.replace(&line, &format!("#define {name:<48} {to}\n"));
         std::fs::write(folder.join("tributary_card.h"), wrong).unwrap();
-        let program = compile("c_driver_wrong_program", &folder, 2_000);
+        let program = compile("c_driver_wrong_program", &folder, 2_000, 6);
         let output = run(&program, &server, "20");
         assert_eq!(output.status.code(), Some(1), "{name}");
         assert!(!output.stderr.is_empty(), "{name}");

@@ -70,7 +70,7 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     let own = own.filter(|path| path.extension().is_some_and(|e| e == "v"));
     let listed = list.lines().filter(|file| !file.starts_with("../"));
     assert_eq!(listed.count(), own.count());
-    assert_eq!(list.lines().last(), Some("switch_n4_d512_u64_t64.v"));
+    assert_eq!(list.lines().last(), Some("us_card_q16_r32_f64.v"));
     for file in list.lines() {
         let path = match file.strip_prefix("../") {
             Some(shared) => PathBuf::from(shared),
@@ -202,7 +202,7 @@ fn what_is_not_on_offer_is_a_wrong_call_that_names_what_is() {
         ),
         (
             &["gen", "--block", "rx_window"],
-            "there is no block `rx_window`; there are board_card, board_nic, bulk_receive, bulk_send, bulk_transmit, card, dma_read, dma_write, mac_gmii, mac_xgmii, mb_generator, mb_ring, red_engine, red_flt_sum, red_lane, red_switch, repeater, rw_accept, rw_window, switch, switch_core, tlp_link, tlp_units",
+            "there is no block `rx_window`; there are board_card, board_nic, bulk_receive, bulk_send, bulk_transmit, card, dma_read, dma_write, mac_gmii, mac_xgmii, mb_generator, mb_ring, pcie_us_shim, red_engine, red_flt_sum, red_lane, red_switch, repeater, rw_accept, rw_window, switch, switch_core, tlp_link, tlp_units, us_card",
         ),
         (
             &["gen", "--block", "rw_window", "--set", "W=100"],

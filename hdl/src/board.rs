@@ -10,6 +10,7 @@ mod mdio;
 mod phy_setup;
 mod repeater;
 mod rgmii;
+mod us_card;
 
 pub use board_card::BoardCard;
 pub use board_nic::BoardNic;
@@ -21,3 +22,4 @@ pub use mdio::{Mdio, MdioFrame};
 pub use phy_setup::PhySetup;
 pub use repeater::Repeater;
 pub use rgmii::RgmiiEcp5;
+pub use us_card::UsCard;

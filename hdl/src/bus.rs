@@ -22,6 +22,7 @@ mod schedule;
 mod send;
 mod stream;
 mod tlp;
+mod us;
 mod window;
 
 pub use axil::{AxiLiteIn, AxiLiteOut};
@@ -78,6 +79,7 @@ pub use tlp::{
     TlpRxCompletionIn, TlpRxCompletionOut, TlpRxRequestIn, TlpRxRequestOut, TlpTxCompletionIn,
     TlpTxCompletionOut, TlpTxReadIn, TlpTxReadOut, TlpTxWriteIn, TlpTxWriteOut,
 };
+pub use us::{UsAxisIn, UsAxisOut};
 pub use window::{
     Transfer, TransferEndIn, TransferEndOut, WindowAnswer, WindowMessageIn, WindowMessageOut,
 };

@@ -2,14 +2,14 @@
 //!
 //! Widths are const generics, so a size on offer is an instantiation here.
 
-use crate::board::{BoardCard, BoardNic, Repeater};
+use crate::board::{BoardCard, BoardNic, Repeater, UsCard};
 use crate::bulk::{BulkReceive, BulkSend, BulkTransmit};
 use crate::card::CardTop;
 use crate::emit::{Design, EmitError, emit_block};
 use crate::link::{TlpLink, TlpUnits};
 use crate::mac::{MacGmii, MacXgmii};
 use crate::mb::{MbGenerator, MbRing};
-use crate::pcie::{DmaRead, DmaWrite};
+use crate::pcie::{DmaRead, DmaWrite, PcieUsShim};
 use crate::red::{RedFltSum, RedLane};
 use crate::rw::{RwAccept, RwWindow};
 use crate::switch::{RedEngine, RedSwitch, SwitchCore, SwitchTop};
@@ -59,6 +59,7 @@ pub const PRESETS: &[Preset] = &[
             ("red_lane", &[]),
             ("rw_window", &[("W", 64), ("R", 16)]),
             ("switch", &[("N", 4), ("U", 64), ("T", 64)]),
+            ("us_card", &[("Q", 16), ("R", 32), ("F", 64)]),
         ],
     },
     Preset {
@@ -92,6 +93,7 @@ pub const PRESETS: &[Preset] = &[
         blocks: &[
             ("card", &[("Q", 1024), ("R", 4096), ("F", 4096)]),
             ("mac_xgmii", &[]),
+            ("us_card", &[("Q", 1024), ("R", 4096), ("F", 4096)]),
             ("red_lane", &[]),
             ("rw_window", &[("W", 1024), ("R", 512)]),
             ("switch", &[("N", 16), ("U", 4096), ("T", 8192)]),
@@ -493,6 +495,13 @@ pub fn choices() -> Vec<Choice> {
         1024 x 4096 x 4096
     ]);
     all.push(cards!("board_card", BoardCard, 16, 32, 64));
+    all.push(cards!("us_card", UsCard, 16, 32, 64));
+    all.push(cards!("us_card", UsCard, 1024, 4096, 4096));
+    all.push(Choice {
+        block: "pcie_us_shim",
+        sizes: vec![],
+        build: build::<PcieUsShim>,
+    });
     // The PHYs of the ECP5-5G Versa delay both clocks themselves. The short reset is for simulation.
     all.extend(repeaters![0, 0, 8; 0, 0, 22]);
     all.extend(nics![16 x 32 x 64, 0, 0, 8, 13; 16 x 32 x 64, 0, 0, 22, 17]);

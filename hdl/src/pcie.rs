@@ -8,6 +8,7 @@ mod dma_write;
 mod dma_write_mux;
 mod split;
 mod tags;
+mod us;
 mod write_returns;
 
 pub use completer::PcieCompleter;
@@ -18,4 +19,5 @@ pub use dma_write::DmaWrite;
 pub use dma_write_mux::DmaWriteMux;
 pub use split::DmaSplit;
 pub use tags::DmaTags;
+pub use us::{PcieUsCc, PcieUsConfig, PcieUsCq, PcieUsRc, PcieUsRq, PcieUsSeq, PcieUsShim};
 pub use write_returns::DmaWriteReturns;

@@ -15,6 +15,7 @@ use tributary_hdl::link::{TlpLink, TlpUnits};
 use tributary_hdl::mac::{
     MacGmii, MacGuard, MacReceive, MacTransmit, MacXgmii, XgmiiFaults, XgmiiReceive, XgmiiTransmit,
 };
+use tributary_hdl::pcie::PcieUsShim;
 use tributary_hdl::prelude::Bits;
 
 /// One test per block: its inputs get random values, `rare` ones seldom a one.
@@ -156,6 +157,15 @@ fn the_macs_have_no_messages_and_synthesise() {
         tools::assert_no_messages(&design, &dir);
         tools::assert_synthesises(&design, &dir);
     }
+}
+
+/// Every block of the shim together: no message of any tool, and both flows take it.
+#[test]
+fn what_joins_the_pcie_block_of_ultrascale_to_a_card_has_no_messages_and_synthesises() {
+    let design = emit_block(&mut PcieUsShim::default()).unwrap();
+    let dir = tools::scratch("pcie_us_shim_lint");
+    tools::assert_no_messages(&design, &dir);
+    tools::assert_synthesises(&design, &dir);
 }
 
 /// Frames, good and bad, through a memory of 16 words that fills up.

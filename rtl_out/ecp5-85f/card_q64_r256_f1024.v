@@ -23,6 +23,7 @@ module card_q64_r256_f1024 (
     input  wire         rst,                             // Synchronous reset, with the link to the host and the MAC.
 
     input  wire         flr,                             // Function-level reset: a pulse.
+    output wire         busy,                            // A reset has not ended: status.busy.
     input  wire [15:0]  completer_id,                    // Completer ID of this card.
     input  wire [15:0]  requester_id,                    // Requester ID of this card.
 
@@ -833,6 +834,7 @@ module card_q64_r256_f1024 (
         .rst               (rst),
         .flr               (flr),
         .m_reset           (regs_m_reset),
+        .m_busy            (busy),
         .s_left            (regs_s_left),
         .reg_wr_valid      (completer_reg_wr_valid),
         .reg_wr_addr       (completer_reg_wr_addr),

@@ -28,7 +28,11 @@ module card_regs_q16_r32_f64 (
     input  wire        rst,                // Synchronous reset.
 
     input  wire        flr,                // Function-level reset.
+
+    // m: stream out
     output wire        m_reset,            // The card is reset.
+    output wire        m_busy,             // The reset has not ended: status.busy.
+
     // A TLP of before the reset has not left; looked at from its end on until it is low.
     input  wire        s_left,
 
@@ -462,6 +466,7 @@ module card_regs_q16_r32_f64 (
     assign cfg_moderation = moderation_reg;
     // Reset.
     assign m_reset = resetting_reg;
+    assign m_busy = command_busy | resetting_reg;
     assign command_arg_en = acts & w2_arg_reg;
     assign msix_wr_en = acts & w2_table_reg;
     // Counters.

@@ -172,3 +172,17 @@ red_switch_n4_q512_u64_t64.v
 ../lib/mux_one_hot_w6_n20.v
 ../lib/switch_counters_n4.v
 switch_n4_d512_u64_t64.v
+../lib/two_slots_w76.v
+../lib/two_slots_w68.v
+../lib/pcie_us_cq.v
+../lib/two_slots_w66.v
+../lib/pcie_us_cc.v
+../lib/two_slots_w81.v
+../lib/pcie_us_rq.v
+../lib/two_slots_w67.v
+../lib/two_slots_w72.v
+../lib/pcie_us_rc.v
+../lib/pcie_us_seq.v
+../lib/pcie_us_config.v
+../lib/pcie_us_shim.v
+us_card_q16_r32_f64.v

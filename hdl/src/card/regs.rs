@@ -57,6 +57,8 @@ hdl_module! {
         pub flr: Signal<In, Bit>,
         /// The card is reset.
         pub m_reset: Signal<Out, Bit>,
+        /// The reset has not ended: status.busy.
+        pub m_busy: Signal<Out, Bit>,
         /// A TLP of before the reset has not left; looked at from its end on until it is low.
         pub s_left: Signal<In, Bit>,
         /// Accesses of the host.
@@ -371,6 +373,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
 
         // Reset.
         self.m_reset.next = self.resetting.q.val();
+        self.m_busy.next = self.command.busy.val() | self.resetting.q.val();
         if self.resets.q.val().any() {
             self.resets.d.next = self.resets.q.val() - 1;
         } else {

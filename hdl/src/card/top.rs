@@ -31,6 +31,8 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// Function-level reset: a pulse.
         pub flr: Signal<In, Bit>,
+        /// A reset has not ended: status.busy.
+        pub busy: Signal<Out, Bit>,
         /// Completer ID of this card.
         pub completer_id: Signal<In, Bits<16>>,
         /// Requester ID of this card.
@@ -118,6 +120,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
     #[hdl_gen]
     fn update(&mut self) {
         self.soft.d.next = self.regs.m_reset.val();
+        self.busy.next = self.regs.m_busy.val();
         self.stop.d.next = self.regs.hold.val() | !self.regs.cfg_enable.val();
         self.idle.d.next = self.send.m_idle.val()
             & self.recv.m_idle.val()

@@ -23,6 +23,7 @@ const ONESIDED: Binary = (HDL, "card_onesided");
 const RECV: Binary = (HDL, "card_recv");
 const SEND: Binary = (HDL, "card_send");
 const PCIE: Binary = (HDL, "pcie");
+const PCIE_US: Binary = (SIM, "pcie_us_lockstep");
 const LINE: Binary = (HDL, "xud_line");
 const CARD: Binary = (SIM, "card_rtl");
 const ENGINE: Binary = (SIM, "red_engine");
@@ -38,7 +39,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 16] = [
+const GROUPS: [Group; 17] = [
     Group {
         blocks: &[
             "card_cq",
@@ -115,6 +116,18 @@ const GROUPS: [Group; 16] = [
             "pcie_completer",
         ],
         binaries: &[PCIE, CARD],
+    },
+    Group {
+        blocks: &[
+            "pcie_us_cc",
+            "pcie_us_config",
+            "pcie_us_cq",
+            "pcie_us_rc",
+            "pcie_us_rq",
+            "pcie_us_seq",
+            "pcie_us_shim",
+        ],
+        binaries: &[PCIE_US],
     },
     Group {
         blocks: &[
