@@ -318,7 +318,7 @@ fn link_faults_are_told_and_end() {
         // The frame was taken, and is lost; the next one leaves.
         assert_eq!(bench.stats[0], 1);
         bench.sent.clear();
-        bench.send(&vec![8; 64]);
+        bench.send(&[8; 64]);
         bench.run(200);
         let sent = line::read(&bench.sent);
         assert_eq!(sent.len(), 1);
