@@ -5,8 +5,8 @@ use crate::prelude::*;
 hdl_module! {
     /// What the PCI Express block of UltraScale+ says of function 0 becomes the configuration of a card, one clock later.
     /// A reset of the function: m_flr, and bus mastering counts as off; what the card still offers is thrown away
-    /// (m_discard) until the card is at rest and no number of a request has come for 4,096 clocks; then cfg_flr_done[0] is
-    /// given for one clock, and m_clear with it. The next reset is seen when cfg_flr_in_process[0] has fallen.
+    /// (m_discard) until the card is at rest and no number of a request has come for 4,096 clocks; then bit 0 of cfg_flr_done is
+    /// given for one clock, and m_clear with it. The next reset is seen when bit 0 of cfg_flr_in_process has fallen.
     #[module("pcie_us_config")]
     pub struct PcieUsConfig {
         /// Clock.
