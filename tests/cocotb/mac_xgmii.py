@@ -58,7 +58,7 @@ async def frames_both_ways_at_line_rate(dut):
                 "rx_bad": 0, "rx_dropped": 0, "rx_fragments": 0,
             }, f"seed {seed}"
         compared += ROUND
-        if compared >= frames_to_compare(120):
+        if compared >= frames_to_compare(60):
             break
     cocotb.log.info("%d frames each way at line rate", compared)
 
@@ -121,7 +121,7 @@ async def bad_frames_are_marked(dut):
             assert (stats["rx_frames"], stats["rx_bad"]) == (good, ROUND - good - fragments), f"seed {seed}: {stats}"
             assert (stats["rx_dropped"], stats["rx_fragments"]) == (0, fragments), f"seed {seed}: {stats}"
         compared += ROUND
-        if compared >= frames_to_compare(120):
+        if compared >= frames_to_compare(60):
             break
     cocotb.log.info("%d frames, good and bad", compared)
 
@@ -175,7 +175,7 @@ async def a_slow_core_loses_whole_frames(dut):
             # Of frames dropped in a row, all are counted.
             assert stats["rx_dropped"] == ROUND - good, f"seed {seed}: {stats}"
         compared += ROUND
-        if compared >= frames_to_compare(60):
+        if compared >= frames_to_compare(30):
             break
     cocotb.log.info("%d frames each way of a core that pauses", compared)
 
