@@ -116,9 +116,8 @@ fn lanes(rng: &mut ChaCha8Rng) -> (Bits<64>, Bits<8>) {
 
 #[test]
 fn xgmii_receive_runs_as_in_rust() {
-    let name = "xgmii_receive_runs_as_in_rust";
-    let design = assert_same_quickly(
-        name,
+    assert_same_quickly(
+        "xgmii_receive_runs_as_in_rust",
         XgmiiReceive::default(),
         3000,
         |b, rng| {
@@ -128,14 +127,12 @@ fn xgmii_receive_runs_as_in_rust() {
         },
         |b, level| b.clk.next = level.into(),
     );
-    tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
 }
 
 #[test]
 fn xgmii_faults_run_as_in_rust() {
-    let name = "xgmii_faults_run_as_in_rust";
-    let design = assert_same_quickly(
-        name,
+    assert_same_quickly(
+        "xgmii_faults_run_as_in_rust",
         XgmiiFaults::default(),
         3000,
         |b, rng| {
@@ -144,7 +141,6 @@ fn xgmii_faults_run_as_in_rust() {
         },
         |b, level| b.clk.next = level.into(),
     );
-    tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
 }
 
 /// Every block of a MAC together: no message of any tool, and both flows take it.
