@@ -19,5 +19,5 @@ pub use transmit::MacTransmit;
 pub use word::{MacWord, MacWordBad};
 pub use xgmii::MacXgmii;
 pub use xgmii_faults::XgmiiFaults;
-pub use xgmii_receive::XgmiiReceive;
-pub use xgmii_transmit::XgmiiTransmit;
+pub use xgmii_receive::{XgmiiPart, XgmiiReceive};
+pub use xgmii_transmit::{XgmiiTransmit, XgmiiWord};

@@ -11,6 +11,24 @@ const fn residue(zeros: usize) -> usize {
     advance(0xDEBB_20E3, 8 * zeros) as usize
 }
 
+hdl_record! {
+    /// What a word brings of a frame.
+    pub struct XgmiiPart {
+        /// Bytes in front of the first control character, zeros behind them; first one in bits 7:0.
+        data: Bits<64>,
+        /// How many.
+        count: Bits<4>,
+        /// There is a control character.
+        control: Bit,
+        /// It is the end of a frame.
+        ends: Bit,
+        /// A frame has started in this word.
+        first: Bit,
+        /// With it: the word is a preamble.
+        start: Bit,
+    }
+}
+
 hdl_module! {
     /// Takes words from an XGMII of 64 bits (IEEE 802.3, clause 46): finds the start of each frame at lane 0 or 4, checks its FCS
     /// and takes it off. A frame is bad if its FCS is wrong, another control character than the end stands in it, which ends
@@ -54,23 +72,12 @@ hdl_module! {
         mask: Signal<Local, Bits<64>>,
         count: Signal<Local, Bits<4>>,
         ends: Signal<Local, Bit>,
-        data3: DFF<Bits<64>>,
-        /// Bytes in front of the first control character; there is one; it is the end of a frame.
-        count3: DFF<Bits<4>>,
-        control3: DFF<Bit>,
-        ends3: DFF<Bit>,
-        /// A frame has started, and so has its preamble.
-        #[reset] first3: DFF<Bit>,
-        start3: DFF<Bit>,
+        #[reset] part3: DFF<XgmiiPart>,
         left: CrcAdvance<64>,
         right: CrcAdvance<32>,
-        data4: DFF<Bits<64>>,
-        count4: DFF<Bits<4>>,
-        control4: DFF<Bit>,
-        ends4: DFF<Bit>,
-        #[reset] first4: DFF<Bit>,
-        start4: DFF<Bit>,
-        part: DFF<Bits<32>>,
+        #[reset] part4: DFF<XgmiiPart>,
+        /// What it adds to the CRC.
+        sum: DFF<Bits<32>>,
         /// Bytes of a frame come.
         #[reset] within: DFF<Bit>,
         step: CrcAdvance<64>,
@@ -187,24 +194,20 @@ impl Logic for XgmiiReceive {
             self.count.next = 0.into();
             self.ends.next = self.data2.q.val().get_bits::<8>(0) == 0xFD;
         }
-        self.data3.d.next = self.data2.q.val() & self.mask.val();
-        self.count3.d.next = self.count.val();
-        self.control3.d.next = self.control2.q.val().any();
-        self.ends3.d.next = self.ends.val();
-        self.first3.d.next = self.first2.q.val();
-        self.start3.d.next =
-            (self.control2.q.val() == 1) & (self.data2.q.val().get_bits::<8>(56) == 0xD5);
+        self.part3.d.next = XgmiiPart {
+            data: self.data2.q.val() & self.mask.val(),
+            count: self.count.val(),
+            control: self.control2.q.val().any(),
+            ends: self.ends.val(),
+            first: self.first2.q.val(),
+            start: (self.control2.q.val() == 1) & (self.data2.q.val().get_bits::<8>(56) == 0xD5),
+        };
 
         // 4: what they add to the CRC, with zeros in the place of the others.
-        self.left.s.next = self.data3.q.val().get_bits::<32>(0);
-        self.right.s.next = self.data3.q.val().get_bits::<32>(32);
-        self.part.d.next = self.left.m.val() ^ self.right.m.val();
-        self.data4.d.next = self.data3.q.val();
-        self.count4.d.next = self.count3.q.val();
-        self.control4.d.next = self.control3.q.val();
-        self.ends4.d.next = self.ends3.q.val();
-        self.first4.d.next = self.first3.q.val();
-        self.start4.d.next = self.start3.q.val();
+        self.left.s.next = self.part3.q.val().data.get_bits::<32>(0);
+        self.right.s.next = self.part3.q.val().data.get_bits::<32>(32);
+        self.sum.d.next = self.left.m.val() ^ self.right.m.val();
+        self.part4.d.next = self.part3.q.val();
 
         // 5: the frame, and 6: the word in front of its newest bytes.
         self.step.s.next = self.crc.q.val();
@@ -218,7 +221,7 @@ impl Logic for XgmiiReceive {
             last: self.rest.q.val(),
             bad: false,
         };
-        if self.first4.q.val() {
+        if self.part4.q.val().first {
             // Another frame before the end of the last one.
             if self.within.q.val() {
                 self.ended.d.next = true;
@@ -232,34 +235,35 @@ impl Logic for XgmiiReceive {
                 };
             }
             self.fragment.d.next =
-                !self.start4.q.val() | (self.within.q.val() & !self.held.q.val());
-            self.within.d.next = self.start4.q.val();
+                !self.part4.q.val().start | (self.within.q.val() & !self.held.q.val());
+            self.within.d.next = self.part4.q.val().start;
             self.held.d.next = false;
             self.crc.d.next = self.ones.val();
             self.length.d.next = 0.into();
         } else if self.within.q.val() {
-            self.crc.d.next = self.step.m.val() ^ self.part.q.val();
+            self.crc.d.next = self.step.m.val() ^ self.sum.q.val();
             if !self.length.q.val().get_bits::<12>(4).all() {
-                self.length.d.next = self.length.q.val() + bit_cast::<16, 4>(self.count4.q.val());
+                self.length.d.next =
+                    self.length.q.val() + bit_cast::<16, 4>(self.part4.q.val().count);
             }
-            self.data5.d.next = self.data4.q.val();
+            self.data5.d.next = self.part4.q.val().data;
             self.more5.d.next = 7.into();
             self.valid6.d.next = self.held.q.val();
             self.held.d.next = true;
-            if self.control4.q.val() {
+            if self.part4.q.val().control {
                 self.within.d.next = false;
                 self.held.d.next = false;
                 self.ended.d.next = true;
-                self.broken.d.next = !self.ends4.q.val();
-                if self.count4.q.val() > 4 {
+                self.broken.d.next = !self.part4.q.val().ends;
+                if self.part4.q.val().count > 4 {
                     // Bytes in front of the FCS in this word, too.
-                    self.more5.d.next = self.count4.q.val().get_bits::<3>(0) - 5;
+                    self.more5.d.next = self.part4.q.val().count.get_bits::<3>(0) - 5;
                     self.rest.d.next = true;
                 } else {
                     self.fragment.d.next = !self.held.q.val();
                     self.word6.d.next = MacWordBad {
                         data: self.data5.q.val(),
-                        more: self.count4.q.val().get_bits::<3>(0) + 3,
+                        more: self.part4.q.val().count.get_bits::<3>(0) + 3,
                         last: true,
                         bad: false,
                     };
@@ -267,25 +271,25 @@ impl Logic for XgmiiReceive {
             }
         }
         self.expected.d.next = self.zeros8.val();
-        if self.count4.q.val() == 1 {
+        if self.part4.q.val().count == 1 {
             self.expected.d.next = self.zeros7.val();
         }
-        if self.count4.q.val() == 2 {
+        if self.part4.q.val().count == 2 {
             self.expected.d.next = self.zeros6.val();
         }
-        if self.count4.q.val() == 3 {
+        if self.part4.q.val().count == 3 {
             self.expected.d.next = self.zeros5.val();
         }
-        if self.count4.q.val() == 4 {
+        if self.part4.q.val().count == 4 {
             self.expected.d.next = self.zeros4.val();
         }
-        if self.count4.q.val() == 5 {
+        if self.part4.q.val().count == 5 {
             self.expected.d.next = self.zeros3.val();
         }
-        if self.count4.q.val() == 6 {
+        if self.part4.q.val().count == 6 {
             self.expected.d.next = self.zeros2.val();
         }
-        if self.count4.q.val() == 7 {
+        if self.part4.q.val().count == 7 {
             self.expected.d.next = self.zeros1.val();
         }
 

@@ -39,6 +39,18 @@ pub enum Kind {
     Cut,
 }
 
+hdl_record! {
+    /// A word on its way to the lanes, beside its kind.
+    pub struct XgmiiWord {
+        /// Bytes, first one in bits 7:0.
+        data: Bits<64>,
+        /// Of the last word: bytes in it, less one.
+        more: Bits<3>,
+        /// Its frame starts at lane 4.
+        odd: Bit,
+    }
+}
+
 hdl_module! {
     /// Sends frames at an XGMII of 64 bits (IEEE 802.3, clause 46): preamble, the bytes, zeros up to 60 bytes, the FCS, and
     /// a gap. A frame starts at lane 0 or 4; gaps are 9 to 15 bytes, the end included, and 12 on average while frames wait
@@ -93,29 +105,21 @@ hdl_module! {
         first: CrcAdvance<64>,
         second: CrcAdvance<32>,
         #[reset] kind2: DFF<Kind>,
-        data2: DFF<Bits<64>>,
-        more2: DFF<Bits<3>>,
-        odd2: DFF<Bit>,
+        word2: DFF<XgmiiWord>,
         part: DFF<Bits<32>>,
         step: CrcAdvance<64>,
         #[reset] kind3: DFF<Kind>,
-        data3: DFF<Bits<64>>,
-        more3: DFF<Bits<3>>,
-        odd3: DFF<Bit>,
+        word3: DFF<XgmiiWord>,
         crc: DFF<Bits<32>>,
         four: CrcRetreat<32>,
         two: CrcRetreat<16>,
         less_four: Signal<Local, Bits<32>>,
         #[reset] kind4: DFF<Kind>,
-        data4: DFF<Bits<64>>,
-        more4: DFF<Bits<3>>,
-        odd4: DFF<Bit>,
+        word4: DFF<XgmiiWord>,
         back: DFF<Bits<32>>,
         one: CrcRetreat<8>,
         #[reset] kind5: DFF<Kind>,
-        data5: DFF<Bits<64>>,
-        more5: DFF<Bits<3>>,
-        odd5: DFF<Bit>,
+        word5: DFF<XgmiiWord>,
         fcs: DFF<Bits<32>>,
         /// The FCS in the clock behind the last bytes.
         fcs6: DFF<Bits<32>>,
@@ -268,9 +272,11 @@ impl<const START: usize> Logic for XgmiiTransmit<START> {
         self.second.s.next = self.data1.q.val().get_bits::<32>(32);
         self.part.d.next = self.first.m.val() ^ self.second.m.val();
         self.kind2.d.next = self.kind1.q.val();
-        self.data2.d.next = self.data1.q.val();
-        self.more2.d.next = self.more1.q.val();
-        self.odd2.d.next = self.odd1.q.val();
+        self.word2.d.next = XgmiiWord {
+            data: self.data1.q.val(),
+            more: self.more1.q.val(),
+            odd: self.odd1.q.val(),
+        };
 
         // 3: the CRC.
         self.step.s.next = self.crc.q.val();
@@ -279,38 +285,32 @@ impl<const START: usize> Logic for XgmiiTransmit<START> {
             self.crc.d.next = self.ones.val();
         }
         self.kind3.d.next = self.kind2.q.val();
-        self.data3.d.next = self.data2.q.val();
-        self.more3.d.next = self.more2.q.val();
-        self.odd3.d.next = self.odd2.q.val();
+        self.word3.d.next = self.word2.q.val();
 
         // 4 and 5: without those zeros, of which there are 7 less the count.
         self.four.s.next = self.crc.q.val();
         self.less_four.next = self.four.m.val();
-        if self.more3.q.val().get_bit(2) {
+        if self.word3.q.val().more.get_bit(2) {
             self.less_four.next = self.crc.q.val();
         }
         self.two.s.next = self.less_four.val();
         self.back.d.next = self.two.m.val();
-        if self.more3.q.val().get_bit(1) {
+        if self.word3.q.val().more.get_bit(1) {
             self.back.d.next = self.less_four.val();
         }
         self.kind4.d.next = self.kind3.q.val();
-        self.data4.d.next = self.data3.q.val();
-        self.more4.d.next = self.more3.q.val();
-        self.odd4.d.next = self.odd3.q.val();
+        self.word4.d.next = self.word3.q.val();
         self.one.s.next = self.back.q.val();
         self.fcs.d.next = !self.one.m.val();
-        if self.more4.q.val().get_bit(0) {
+        if self.word4.q.val().more.get_bit(0) {
             self.fcs.d.next = !self.back.q.val();
         }
         self.kind5.d.next = self.kind4.q.val();
-        self.data5.d.next = self.data4.q.val();
-        self.more5.d.next = self.more4.q.val();
-        self.odd5.d.next = self.odd4.q.val();
+        self.word5.d.next = self.word4.q.val();
 
         // 6: the word.
         self.fcs6.d.next = self.fcs.q.val();
-        self.odd6.d.next = self.odd5.q.val();
+        self.odd6.d.next = self.word5.q.val().odd;
         self.data6.d.next = self.idle.val();
         self.control6.d.next = 0xFF.into();
         match self.kind5.q.val() {
@@ -320,28 +320,28 @@ impl<const START: usize> Logic for XgmiiTransmit<START> {
                 self.control6.d.next = 1.into();
             }
             Kind::Data => {
-                self.data6.d.next = self.data5.q.val();
+                self.data6.d.next = self.word5.q.val().data;
                 self.control6.d.next = 0.into();
             }
             Kind::Last => {
-                self.data6.d.next = self.data5.q.val()
+                self.data6.d.next = self.word5.q.val().data
                     | ((bit_cast::<64, 32>(self.fcs.q.val()) << 8)
-                        << (bit_cast::<6, 3>(self.more5.q.val()) << 3));
+                        << (bit_cast::<6, 3>(self.word5.q.val().more) << 3));
                 self.control6.d.next = 0.into();
-                if self.more5.q.val() == 0 {
-                    self.data6.d.next = self.data5.q.val()
+                if self.word5.q.val().more == 0 {
+                    self.data6.d.next = self.word5.q.val().data
                         | (bit_cast::<64, 32>(self.fcs.q.val()) << 8)
                         | self.end5.val();
                     self.control6.d.next = 0xE0.into();
                 }
-                if self.more5.q.val() == 1 {
-                    self.data6.d.next = self.data5.q.val()
+                if self.word5.q.val().more == 1 {
+                    self.data6.d.next = self.word5.q.val().data
                         | (bit_cast::<64, 32>(self.fcs.q.val()) << 16)
                         | self.end6.val();
                     self.control6.d.next = 0xC0.into();
                 }
-                if self.more5.q.val() == 2 {
-                    self.data6.d.next = self.data5.q.val()
+                if self.word5.q.val().more == 2 {
+                    self.data6.d.next = self.word5.q.val().data
                         | (bit_cast::<64, 32>(self.fcs.q.val()) << 24)
                         | self.end7.val();
                     self.control6.d.next = 0x80.into();
@@ -349,22 +349,22 @@ impl<const START: usize> Logic for XgmiiTransmit<START> {
             }
             Kind::Tail => {
                 self.data6.d.next = self.end0.val();
-                if self.more5.q.val() == 4 {
+                if self.word5.q.val().more == 4 {
                     self.data6.d.next =
                         bit_cast::<64, 32>(self.fcs6.q.val() >> 24) | self.end1.val();
                     self.control6.d.next = 0xFE.into();
                 }
-                if self.more5.q.val() == 5 {
+                if self.word5.q.val().more == 5 {
                     self.data6.d.next =
                         bit_cast::<64, 32>(self.fcs6.q.val() >> 16) | self.end2.val();
                     self.control6.d.next = 0xFC.into();
                 }
-                if self.more5.q.val() == 6 {
+                if self.word5.q.val().more == 6 {
                     self.data6.d.next =
                         bit_cast::<64, 32>(self.fcs6.q.val() >> 8) | self.end3.val();
                     self.control6.d.next = 0xF8.into();
                 }
-                if self.more5.q.val() == 7 {
+                if self.word5.q.val().more == 7 {
                     self.data6.d.next = bit_cast::<64, 32>(self.fcs6.q.val()) | self.end4.val();
                     self.control6.d.next = 0xF0.into();
                 }

@@ -34,18 +34,25 @@ endmodule
 /// checker's parameter. A flush makes `xud_deadlines` forget times that are over; a read that fails takes back the words of an
 /// answer whose header `card_onesided` has not handed over; a queue pair that goes to Error drops what `card_send_entry`
 /// offers; `card_cq_write` asks for the number of another completion when it finds one that goes first; units of a session of
-/// `tlp_link` and `tlp_units` end with it. `mac_queues` offers words to the line in another clock than its own: what takes them
-/// sees an offer that stays, the checker does not.
-const EXCEPTIONS: [(&str, &str, &str); 8] = [
+/// `tlp_link` and `tlp_units` end with it; what comes from a line cannot wait, so `mac_guard` and what stands in front of it offer
+/// each word for one clock.
+const EXCEPTIONS: [(&str, &str, &str); 11] = [
     ("xud_deadlines_d", "m", "MAY_FALL"),
     ("card_onesided_q", "m_pl", "MAY_FALL"),
     ("card_send_entry_q", "m", "MAY_FALL"),
     ("card_cq_write_q", "num", "MAY_CHANGE"),
     ("tlp_link", "m_unit", "MAY_FALL"),
     ("tlp_units", "m_unit", "MAY_FALL"),
-    ("mac_queues", "m", "MAY_FALL"),
-    ("mac_queues", "m", "MAY_CHANGE"),
+    ("mac_receive", "m", "MAY_FALL"),
+    ("mac_xgmii_receive", "m", "MAY_FALL"),
+    ("mac_xgmii_receive", "m", "MAY_CHANGE"),
+    ("mac_guard", "m", "MAY_FALL"),
+    ("mac_guard", "m", "MAY_CHANGE"),
 ];
+
+/// Offers that have not the clock and reset `clk` and `rst` of their module: the beginning of the module's name, the offer, its
+/// clock, its reset.
+const CLOCKS: [(&str, &str, &str, &str); 1] = [("mac_queues", "m", "tx_clk", "tx_rst")];
 
 /// The ports of a module.
 #[derive(Default)]
@@ -69,6 +76,10 @@ pub(super) fn watchers(sources: &[Source]) -> Option<Source> {
                     })
                     .map(|(_, _, parameter)| format!(", .{parameter}(1)"))
                     .collect();
+                let (clk, rst) = CLOCKS
+                    .iter()
+                    .find(|(start, name, ..)| module.name.starts_with(start) && offer.name == *name)
+                    .map_or(("clk", "rst"), |(_, _, clk, rst)| (*clk, *rst));
                 any = true;
                 let Offer {
                     name,
@@ -84,7 +95,7 @@ pub(super) fn watchers(sources: &[Source]) -> Option<Source> {
                 let _ = writeln!(
                     text,
                     "bind {} tributary_offer #(.W($bits({{{data}}})){but}) offer_{name} (\n    \
-                     .clk(clk), .rst(rst), .valid({valid}), .ready({ready}), .data({{{data}}})\n);",
+                     .clk({clk}), .rst({rst}), .valid({valid}), .ready({ready}), .data({{{data}}})\n);",
                     module.name,
                 );
             }
@@ -242,9 +253,16 @@ mod tests {
         );
         let (_, link) = checkers("tlp_link", &[("B", 64), ("R", 64), ("U", 4)]);
         let (_, units) = checkers("tlp_units", &[("D", 16)]);
-        let exceptions = [text, link, units].map(|text| text.matches(", .MAY_").count());
-        // A unit passes two modules of the link, and two of what joins it to a card.
-        assert_eq!(exceptions, [EXCEPTIONS.len() - 2, 2, 2]);
+        let (_, gmii) = checkers("mac_gmii", &[]);
+        let (_, xgmii) = checkers("mac_xgmii", &[]);
+        let of_line = gmii
+            .split("bind ")
+            .find(|bind| bind.contains(" offer_m ") && bind.starts_with("mac_queues"));
+        assert!(of_line.unwrap().contains(".clk(tx_clk), .rst(tx_rst)"));
+        let exceptions =
+            [text, link, units, gmii, xgmii].map(|text| text.matches(", .MAY_").count());
+        // A unit passes two modules of the link, and two of what joins it to a card; each MAC has its receiver and a guard.
+        assert_eq!(exceptions, [4, 2, 2, 3, 4]);
     }
 
     #[test]

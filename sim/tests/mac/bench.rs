@@ -72,7 +72,7 @@ pub fn build<L: Line>(edit: impl Fn(&str, &str) -> String) -> Verilated {
         .iter()
         .map(|(name, text)| (name.to_string(), edit(name.as_ref(), text.as_ref())))
         .collect();
-    Verilated::build(&BuildOptions::new(&design.top, &files)).unwrap()
+    Verilated::build(&BuildOptions::new(&design.top, &files).with_checks()).unwrap()
 }
 
 struct Ports {
