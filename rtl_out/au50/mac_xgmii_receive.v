@@ -66,20 +66,21 @@ module mac_xgmii_receive (
     reg  [63:0] data2_reg;
     reg  [7:0]  control2_reg;
     reg         first2_reg;
-    reg  [63:0] data3_reg;
-    // Bytes in front of the first control character; there is one; it is the end of a frame.
-    reg  [3:0]  count3_reg;
-    reg         control3_reg;
-    reg         ends3_reg;
-    reg         first3_reg;          // A frame has started, and so has its preamble.
-    reg         start3_reg;
-    reg  [63:0] data4_reg;
-    reg  [3:0]  count4_reg;
-    reg         control4_reg;
-    reg         ends4_reg;
-    reg         first4_reg;
-    reg         start4_reg;
-    reg  [31:0] part_reg;
+    // Bytes in front of the first control character, zeros behind them; first one in bits 7:0.
+    reg  [63:0] part3_data_reg;
+    reg  [3:0]  part3_count_reg;     // How many.
+    reg         part3_control_reg;   // There is a control character.
+    reg         part3_ends_reg;      // It is the end of a frame.
+    reg         part3_first_reg;     // A frame has started in this word.
+    reg         part3_start_reg;     // With it: the word is a preamble.
+    // Bytes in front of the first control character, zeros behind them; first one in bits 7:0.
+    reg  [63:0] part4_data_reg;
+    reg  [3:0]  part4_count_reg;     // How many.
+    reg         part4_control_reg;   // There is a control character.
+    reg         part4_ends_reg;      // It is the end of a frame.
+    reg         part4_first_reg;     // A frame has started in this word.
+    reg         part4_start_reg;     // With it: the word is a preamble.
+    reg  [31:0] sum_reg;             // What it adds to the CRC.
     reg         within_reg;          // Bytes of a frame come.
     reg  [31:0] crc_reg;
     reg  [31:0] expected_reg;
@@ -115,12 +116,12 @@ module mac_xgmii_receive (
 
     crc32_advance_64 left (
         // 4: what they add to the CRC, with zeros in the place of the others.
-        .s (data3_reg[31:0]),
+        .s (part3_data_reg[31:0]),
         .m (left_m)
     );
 
     crc32_advance_32 right (
-        .s (data3_reg[63:32]),
+        .s (part3_data_reg[63:32]),
         .m (right_m)
     );
 
@@ -201,19 +202,19 @@ module mac_xgmii_receive (
         data2_reg = 64'd0;
         control2_reg = 8'd0;
         first2_reg = 1'b0;
-        data3_reg = 64'd0;
-        count3_reg = 4'd0;
-        control3_reg = 1'b0;
-        ends3_reg = 1'b0;
-        first3_reg = 1'b0;
-        start3_reg = 1'b0;
-        data4_reg = 64'd0;
-        count4_reg = 4'd0;
-        control4_reg = 1'b0;
-        ends4_reg = 1'b0;
-        first4_reg = 1'b0;
-        start4_reg = 1'b0;
-        part_reg = 32'd0;
+        part3_data_reg = 64'd0;
+        part3_count_reg = 4'd0;
+        part3_control_reg = 1'b0;
+        part3_ends_reg = 1'b0;
+        part3_first_reg = 1'b0;
+        part3_start_reg = 1'b0;
+        part4_data_reg = 64'd0;
+        part4_count_reg = 4'd0;
+        part4_control_reg = 1'b0;
+        part4_ends_reg = 1'b0;
+        part4_first_reg = 1'b0;
+        part4_start_reg = 1'b0;
+        sum_reg = 32'd0;
         within_reg = 1'b0;
         crc_reg = 32'd0;
         expected_reg = 32'd0;
@@ -260,19 +261,19 @@ module mac_xgmii_receive (
             odd_reg <= 1'b1;
         end
 
-        data3_reg <= data2_reg & mask;
-        count3_reg <= count;
-        control3_reg <= |control2_reg;
-        ends3_reg <= ends;
-        first3_reg <= first2_reg;
-        start3_reg <= (control2_reg == 8'd1) & (data2_reg[63:56] == 8'd213);
-        part_reg <= left_m ^ right_m;
-        data4_reg <= data3_reg;
-        count4_reg <= count3_reg;
-        control4_reg <= control3_reg;
-        ends4_reg <= ends3_reg;
-        first4_reg <= first3_reg;
-        start4_reg <= start3_reg;
+        part3_data_reg <= data2_reg & mask;
+        part3_count_reg <= count;
+        part3_control_reg <= |control2_reg;
+        part3_ends_reg <= ends;
+        part3_first_reg <= first2_reg;
+        part3_start_reg <= (control2_reg == 8'd1) & (data2_reg[63:56] == 8'd213);
+        sum_reg <= left_m ^ right_m;
+        part4_data_reg <= part3_data_reg;
+        part4_count_reg <= part3_count_reg;
+        part4_control_reg <= part3_control_reg;
+        part4_ends_reg <= part3_ends_reg;
+        part4_first_reg <= part3_first_reg;
+        part4_start_reg <= part3_start_reg;
 
         fragment_reg <= 1'b0;
         ended_reg <= 1'b0;
@@ -281,7 +282,7 @@ module mac_xgmii_receive (
         word6_data_reg <= data5_reg;
         word6_more_reg <= more5_reg;
         word6_last_reg <= rest_reg;
-        if (first4_reg) begin
+        if (part4_first_reg) begin
             // Another frame before the end of the last one.
             if (within_reg) begin
                 ended_reg <= 1'b1;
@@ -291,58 +292,58 @@ module mac_xgmii_receive (
                 word6_more_reg <= 3'd3;
                 word6_last_reg <= 1'b1;
             end
-            fragment_reg <= !start4_reg | (within_reg & !held_reg);
-            within_reg <= start4_reg;
+            fragment_reg <= !part4_start_reg | (within_reg & !held_reg);
+            within_reg <= part4_start_reg;
             held_reg <= 1'b0;
             crc_reg <= ONES;
             length_reg <= 16'd0;
         end else if (within_reg) begin
-            crc_reg <= step_m ^ part_reg;
+            crc_reg <= step_m ^ sum_reg;
             if (!(&length_reg[15:4])) begin
-                length_reg <= length_reg + {12'd0, count4_reg};
+                length_reg <= length_reg + {12'd0, part4_count_reg};
             end
-            data5_reg <= data4_reg;
+            data5_reg <= part4_data_reg;
             more5_reg <= 3'd7;
             valid6_reg <= held_reg;
             held_reg <= 1'b1;
-            if (control4_reg) begin
+            if (part4_control_reg) begin
                 within_reg <= 1'b0;
                 held_reg <= 1'b0;
                 ended_reg <= 1'b1;
-                broken_reg <= !ends4_reg;
-                if (count4_reg > 4'd4) begin
+                broken_reg <= !part4_ends_reg;
+                if (part4_count_reg > 4'd4) begin
                     // Bytes in front of the FCS in this word, too.
-                    more5_reg <= count4_reg[2:0] - 3'd5;
+                    more5_reg <= part4_count_reg[2:0] - 3'd5;
                     rest_reg <= 1'b1;
                 end else begin
                     fragment_reg <= !held_reg;
                     word6_data_reg <= data5_reg;
-                    word6_more_reg <= count4_reg[2:0] + 3'd3;
+                    word6_more_reg <= part4_count_reg[2:0] + 3'd3;
                     word6_last_reg <= 1'b1;
                 end
             end
         end
 
         expected_reg <= ZEROS8;
-        if (count4_reg == 4'd1) begin
+        if (part4_count_reg == 4'd1) begin
             expected_reg <= ZEROS7;
         end
-        if (count4_reg == 4'd2) begin
+        if (part4_count_reg == 4'd2) begin
             expected_reg <= ZEROS6;
         end
-        if (count4_reg == 4'd3) begin
+        if (part4_count_reg == 4'd3) begin
             expected_reg <= ZEROS5;
         end
-        if (count4_reg == 4'd4) begin
+        if (part4_count_reg == 4'd4) begin
             expected_reg <= ZEROS4;
         end
-        if (count4_reg == 4'd5) begin
+        if (part4_count_reg == 4'd5) begin
             expected_reg <= ZEROS3;
         end
-        if (count4_reg == 4'd6) begin
+        if (part4_count_reg == 4'd6) begin
             expected_reg <= ZEROS2;
         end
-        if (count4_reg == 4'd7) begin
+        if (part4_count_reg == 4'd7) begin
             expected_reg <= ZEROS1;
         end
 
@@ -357,8 +358,18 @@ module mac_xgmii_receive (
             control1_reg <= 8'd0;
             starts_reg <= 1'b0;
             first2_reg <= 1'b0;
-            first3_reg <= 1'b0;
-            first4_reg <= 1'b0;
+            part3_data_reg <= 64'd0;
+            part3_count_reg <= 4'd0;
+            part3_control_reg <= 1'b0;
+            part3_ends_reg <= 1'b0;
+            part3_first_reg <= 1'b0;
+            part3_start_reg <= 1'b0;
+            part4_data_reg <= 64'd0;
+            part4_count_reg <= 4'd0;
+            part4_control_reg <= 1'b0;
+            part4_ends_reg <= 1'b0;
+            part4_first_reg <= 1'b0;
+            part4_start_reg <= 1'b0;
             within_reg <= 1'b0;
             rest_reg <= 1'b0;
             ended_reg <= 1'b0;

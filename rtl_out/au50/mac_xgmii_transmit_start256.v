@@ -74,46 +74,46 @@ module mac_xgmii_transmit_start256 (
     // Registers
     (* fsm_encoding = "auto" *)
     reg  [2:0]  turn_reg;
-    reg  [2:0]  at_reg;        // Words of the frame before this one, up to 7; there were 8 or more.
+    reg  [2:0]  at_reg;          // Words of the frame before this one, up to 7; there were 8 or more.
     reg         long_reg;
-    reg  [1:0]  gap_reg;       // Words of the gap that are left.
-    reg  [1:0]  deficit_reg;   // Bytes by which gaps have been shorter than 12.
-    reg         next_odd_reg;  // The next frame starts at lane 4.
+    reg  [1:0]  gap_reg;         // Words of the gap that are left.
+    reg  [1:0]  deficit_reg;     // Bytes by which gaps have been shorter than 12.
+    reg         next_odd_reg;    // The next frame starts at lane 4.
     reg         underrun_reg;
     (* fsm_encoding = "auto" *)
     reg  [2:0]  kind1_reg;
     reg  [63:0] data1_reg;
-    reg  [2:0]  more1_reg;     // Bytes of the last word, less one.
+    reg  [2:0]  more1_reg;       // Bytes of the last word, less one.
     reg         odd1_reg;
     (* fsm_encoding = "auto" *)
     reg  [2:0]  kind2_reg;
-    reg  [63:0] data2_reg;
-    reg  [2:0]  more2_reg;
-    reg         odd2_reg;
+    reg  [63:0] word2_data_reg;  // Bytes, first one in bits 7:0.
+    reg  [2:0]  word2_more_reg;  // Of the last word: bytes in it, less one.
+    reg         word2_odd_reg;   // Its frame starts at lane 4.
     reg  [31:0] part_reg;
     (* fsm_encoding = "auto" *)
     reg  [2:0]  kind3_reg;
-    reg  [63:0] data3_reg;
-    reg  [2:0]  more3_reg;
-    reg         odd3_reg;
+    reg  [63:0] word3_data_reg;  // Bytes, first one in bits 7:0.
+    reg  [2:0]  word3_more_reg;  // Of the last word: bytes in it, less one.
+    reg         word3_odd_reg;   // Its frame starts at lane 4.
     reg  [31:0] crc_reg;
     (* fsm_encoding = "auto" *)
     reg  [2:0]  kind4_reg;
-    reg  [63:0] data4_reg;
-    reg  [2:0]  more4_reg;
-    reg         odd4_reg;
+    reg  [63:0] word4_data_reg;  // Bytes, first one in bits 7:0.
+    reg  [2:0]  word4_more_reg;  // Of the last word: bytes in it, less one.
+    reg         word4_odd_reg;   // Its frame starts at lane 4.
     reg  [31:0] back_reg;
     (* fsm_encoding = "auto" *)
     reg  [2:0]  kind5_reg;
-    reg  [63:0] data5_reg;
-    reg  [2:0]  more5_reg;
-    reg         odd5_reg;
+    reg  [63:0] word5_data_reg;  // Bytes, first one in bits 7:0.
+    reg  [2:0]  word5_more_reg;  // Of the last word: bytes in it, less one.
+    reg         word5_odd_reg;   // Its frame starts at lane 4.
     reg  [31:0] fcs_reg;
-    reg  [31:0] fcs6_reg;      // The FCS in the clock behind the last bytes.
+    reg  [31:0] fcs6_reg;        // The FCS in the clock behind the last bytes.
     reg  [63:0] data6_reg;
     reg  [7:0]  control6_reg;
     reg         odd6_reg;
-    reg  [31:0] data7_reg;     // Upper half of the word before.
+    reg  [31:0] data7_reg;       // Upper half of the word before.
     reg  [3:0]  control7_reg;
     reg  [63:0] txd_reg;
     reg  [7:0]  txc_reg;
@@ -304,7 +304,7 @@ module mac_xgmii_transmit_start256 (
     assign s_ready = ready;
     assign m_taken = ready & s_valid & word_last;
     assign m_underrun = underrun_reg;
-    assign less_four = more3_reg[2] ? crc_reg : four_m;
+    assign less_four = word3_more_reg[2] ? crc_reg : four_m;
     assign xgmii_txd = txd_reg;
     assign xgmii_txc = txc_reg;
 
@@ -322,24 +322,24 @@ module mac_xgmii_transmit_start256 (
         more1_reg = 3'd0;
         odd1_reg = 1'b0;
         kind2_reg = 3'd0;
-        data2_reg = 64'd0;
-        more2_reg = 3'd0;
-        odd2_reg = 1'b0;
+        word2_data_reg = 64'd0;
+        word2_more_reg = 3'd0;
+        word2_odd_reg = 1'b0;
         part_reg = 32'd0;
         kind3_reg = 3'd0;
-        data3_reg = 64'd0;
-        more3_reg = 3'd0;
-        odd3_reg = 1'b0;
+        word3_data_reg = 64'd0;
+        word3_more_reg = 3'd0;
+        word3_odd_reg = 1'b0;
         crc_reg = 32'd0;
         kind4_reg = 3'd0;
-        data4_reg = 64'd0;
-        more4_reg = 3'd0;
-        odd4_reg = 1'b0;
+        word4_data_reg = 64'd0;
+        word4_more_reg = 3'd0;
+        word4_odd_reg = 1'b0;
         back_reg = 32'd0;
         kind5_reg = 3'd0;
-        data5_reg = 64'd0;
-        more5_reg = 3'd0;
-        odd5_reg = 1'b0;
+        word5_data_reg = 64'd0;
+        word5_more_reg = 3'd0;
+        word5_odd_reg = 1'b0;
         fcs_reg = 32'd0;
         fcs6_reg = 32'd0;
         data6_reg = 64'd0;
@@ -354,29 +354,29 @@ module mac_xgmii_transmit_start256 (
     always @(posedge clk) begin
         part_reg <= first_m ^ second_m;
         kind2_reg <= kind1_reg;
-        data2_reg <= data1_reg;
-        more2_reg <= more1_reg;
-        odd2_reg <= odd1_reg;
+        word2_data_reg <= data1_reg;
+        word2_more_reg <= more1_reg;
+        word2_odd_reg <= odd1_reg;
         crc_reg <= (kind2_reg == KIND_PREAMBLE) ? ONES : (step_m ^ part_reg);
         kind3_reg <= kind2_reg;
-        data3_reg <= data2_reg;
-        more3_reg <= more2_reg;
-        odd3_reg <= odd2_reg;
-        back_reg <= more3_reg[1] ? less_four : two_m;
+        word3_data_reg <= word2_data_reg;
+        word3_more_reg <= word2_more_reg;
+        word3_odd_reg <= word2_odd_reg;
+        back_reg <= word3_more_reg[1] ? less_four : two_m;
         kind4_reg <= kind3_reg;
-        data4_reg <= data3_reg;
-        more4_reg <= more3_reg;
-        odd4_reg <= odd3_reg;
-        fcs_reg <= more4_reg[0] ? ~back_reg : ~one_m;
+        word4_data_reg <= word3_data_reg;
+        word4_more_reg <= word3_more_reg;
+        word4_odd_reg <= word3_odd_reg;
+        fcs_reg <= word4_more_reg[0] ? ~back_reg : ~one_m;
         kind5_reg <= kind4_reg;
-        data5_reg <= data4_reg;
-        more5_reg <= more4_reg;
-        odd5_reg <= odd4_reg;
+        word5_data_reg <= word4_data_reg;
+        word5_more_reg <= word4_more_reg;
+        word5_odd_reg <= word4_odd_reg;
 
         // 6: the word.
         fcs6_reg <= fcs_reg;
 
-        odd6_reg <= odd5_reg;
+        odd6_reg <= word5_odd_reg;
 
         data6_reg <= IDLE;
         control6_reg <= 8'hff;
@@ -386,40 +386,41 @@ module mac_xgmii_transmit_start256 (
                 control6_reg <= 8'd1;
             end
             KIND_DATA: begin
-                data6_reg <= data5_reg;
+                data6_reg <= word5_data_reg;
                 control6_reg <= 8'd0;
             end
             KIND_LAST: begin
-                data6_reg <= data5_reg | ({24'd0, fcs_reg, 8'd0} << {more5_reg, 3'd0});
+                data6_reg <= word5_data_reg
+                    | ({24'd0, fcs_reg, 8'd0} << {word5_more_reg, 3'd0});
                 control6_reg <= 8'd0;
-                if (more5_reg == 3'd0) begin
-                    data6_reg <= data5_reg | {24'd0, fcs_reg, 8'd0} | END5;
+                if (word5_more_reg == 3'd0) begin
+                    data6_reg <= word5_data_reg | {24'd0, fcs_reg, 8'd0} | END5;
                     control6_reg <= 8'd224;
                 end
-                if (more5_reg == 3'd1) begin
-                    data6_reg <= data5_reg | {16'd0, fcs_reg, 16'd0} | END6;
+                if (word5_more_reg == 3'd1) begin
+                    data6_reg <= word5_data_reg | {16'd0, fcs_reg, 16'd0} | END6;
                     control6_reg <= 8'd192;
                 end
-                if (more5_reg == 3'd2) begin
-                    data6_reg <= data5_reg | {8'd0, fcs_reg, 24'd0} | END7;
+                if (word5_more_reg == 3'd2) begin
+                    data6_reg <= word5_data_reg | {8'd0, fcs_reg, 24'd0} | END7;
                     control6_reg <= 8'd128;
                 end
             end
             KIND_TAIL: begin
                 data6_reg <= END0;
-                if (more5_reg == 3'd4) begin
+                if (word5_more_reg == 3'd4) begin
                     data6_reg <= {56'd0, fcs6_reg[31:24]} | END1;
                     control6_reg <= 8'd254;
                 end
-                if (more5_reg == 3'd5) begin
+                if (word5_more_reg == 3'd5) begin
                     data6_reg <= {48'd0, fcs6_reg[31:16]} | END2;
                     control6_reg <= 8'd252;
                 end
-                if (more5_reg == 3'd6) begin
+                if (word5_more_reg == 3'd6) begin
                     data6_reg <= {40'd0, fcs6_reg[31:8]} | END3;
                     control6_reg <= 8'd248;
                 end
-                if (more5_reg == 3'd7) begin
+                if (word5_more_reg == 3'd7) begin
                     data6_reg <= {32'd0, fcs6_reg} | END4;
                     control6_reg <= 8'd240;
                 end
