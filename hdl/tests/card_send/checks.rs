@@ -228,11 +228,10 @@ impl Bench {
         }
         let fetched = self.fetched.front().filter(|_| self.looked > 0)?;
         let request = WorkRequest::decode(&fetched.entry);
-        let sent = !fetched.error
-            && !fetched.stale
-            && !(self.bulk && of_bulk(&request))
-            && !self.qps[fetched.qpn as usize].gone
-            && judge(&request, self.mtu).is_none();
+        let bulk = self.bulk && of_bulk(&request);
+        let gone = self.qps[fetched.qpn as usize].gone;
+        let dropped = fetched.error || fetched.stale || gone;
+        let sent = !dropped && !bulk && judge(&request, self.mtu).is_none();
         sent.then(|| Read::payload(request.address, request.length as u16))
     }
 
