@@ -5,7 +5,7 @@ mod dma;
 mod ring;
 
 pub use context::{ContextEpochs, ContextKeys, ContextPart, ContextShape, RingBase};
-pub use dma::{AnyContext, EntryContext, ReadClient, ReceiveContext, WriteClient};
+pub use dma::{EntryContext, ReadClient, ReadContext, ReceiveContext, WriteClient, WriteContext};
 pub use ring::{CompletionEntry, ReceiveEntry, ScheduleEntry, WorkEntry};
 
 use tributary_protocol::card::descriptor;

@@ -115,7 +115,10 @@ module card_q1024_r4096_f4096 (
 );
 
     // Constants
-    localparam [7:0] LOCAL_DMA = 8'd16;
+    localparam [2:0] COMPLETION       = 3'd1;
+    localparam [2:0] INTERRUPT        = 3'd2;
+    localparam [2:0] ONE_SIDED_CLIENT = 3'd3;
+    localparam [7:0] LOCAL_DMA        = 8'd16;
 
     // Registers
     reg  soft_reg;  // The card is reset below its registers.
@@ -123,6 +126,10 @@ module card_q1024_r4096_f4096 (
     reg  idle_reg;  // Nothing was under way in the clock before.
 
     // Signals
+    // Who has asked for the write that is done, and for the word that was read. Who asks: a
+    // [`WriteClient`].
+    wire [2:0]   done_client;
+    wire [1:0]   words_client;                 // Who asks: a [`ReadClient`].
     wire         completer_reg_wr_valid;       // A word is written.
     wire [21:0]  completer_reg_wr_addr;        // Its offset in words.
     wire [31:0]  completer_reg_wr_data;        // The word.
@@ -162,10 +169,12 @@ module card_q1024_r4096_f4096 (
     wire         write_mux_s_req_ready_1;      // It is taken.
     wire         write_mux_s_req_ready_2;      // It is taken.
     wire         write_mux_s_req_ready_3;      // It is taken.
+    wire         write_mux_s_req_ready_4;      // It is taken.
     wire         write_mux_s_data_ready_0;     // It is taken.
     wire         write_mux_s_data_ready_1;     // It is taken.
     wire         write_mux_s_data_ready_2;     // It is taken.
     wire         write_mux_s_data_ready_3;     // It is taken.
+    wire         write_mux_s_data_ready_4;     // It is taken.
     wire         write_mux_m_req_valid;        // A request is offered.
     wire [63:0]  write_mux_m_req_addr;         // Host address of the first byte.
     wire [12:0]  write_mux_m_req_len;          // Bytes.
@@ -174,6 +183,7 @@ module card_q1024_r4096_f4096 (
     wire [63:0]  write_mux_m_data_data;        // The word.
     wire         read_mux_a_ready;             // It is taken.
     wire         read_mux_b_ready;             // It is taken.
+    wire         read_mux_d_ready;             // It is taken.
     wire         read_mux_c_ready;             // Taken.
     wire         read_mux_m_valid;             // A request is offered.
     wire [63:0]  read_mux_m_addr;              // Host address of the first byte.
@@ -181,7 +191,8 @@ module card_q1024_r4096_f4096 (
     wire [15:0]  read_mux_m_ctx;               // Context: comes back with the words of a read, or when a write is done.
     wire         read_mux_s_data_ready;        // Taken.
     wire         read_mux_wq_valid;            // The word is one of a work request.
-    wire         read_mux_pl_valid;            // The word is one of a payload.
+    wire         read_mux_bk_valid;            // The word is one of a bulk transfer, which always takes it.
+    wire         read_mux_pl_valid;            // The word is one of a datagram's payload.
     wire         read_mux_os_valid;            // The word is one of a one-sided operation, which always takes it.
     wire         read_mux_rr_valid;            // The word is one of receive requests.
     wire         regs_m_reset;                 // The card is reset.
@@ -253,6 +264,27 @@ module card_q1024_r4096_f4096 (
     wire [2:0]   cq_m_irq_vector;              // Its vector.
     wire         cq_ev_bad_doorbell;           // A doorbell was ignored.
     wire         cq_m_idle;                    // Nothing is under way; interrupts that wait do not count.
+    wire         send_m_bulk_valid;            // A work request is offered.
+    wire [7:0]   send_m_bulk_opcode;           // What it asks for.
+    wire [7:0]   send_m_bulk_flags;            // Fence and notify.
+    wire [7:0]   send_m_bulk_head_len;         // Bytes of the head.
+    wire [31:0]  send_m_bulk_length;           // Bytes of the transfer.
+    wire [63:0]  send_m_bulk_wr_id;            // The user's name for it.
+    wire [63:0]  send_m_bulk_address;          // Address of byte 0 here.
+    wire [31:0]  send_m_bulk_lkey;             // Key of the region it lies in.
+    wire [7:0]   send_m_bulk_vf;               // Version and flags of the XUDETH.
+    wire [15:0]  send_m_bulk_node;             // Node of the destination.
+    wire [31:0]  send_m_bulk_peer;             // Queue pair of the destination: 24 bits if it is one.
+    wire [31:0]  send_m_bulk_msn;              // Number in the window.
+    wire [15:0]  send_m_bulk_win_id;           // Window.
+    wire [15:0]  send_m_bulk_epoch;            // Epoch of the window.
+    wire [63:0]  send_m_bulk_head_low;         // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    wire [63:0]  send_m_bulk_head_high;        // Head, bytes 8 to 15.
+    wire [23:0]  send_m_bulk_psn;              // Packet sequence number.
+    wire [15:0]  send_m_bulk_request;          // Its number in the ring.
+    wire [23:0]  send_m_bulk_qpn;              // Queue pair here.
+    wire [15:0]  send_m_bulk_pd;               // Its protection domain.
+    wire [31:0]  send_m_bulk_q_key;            // Its Q_Key.
     wire         send_m_idle;                  // Nothing is between fetch and record, no read waits.
     wire         send_m_fatal_valid;           // It happens.
     wire [9:0]   send_m_fatal_qpn;             // Queue pair.
@@ -773,6 +805,11 @@ module card_q1024_r4096_f4096 (
         .s_req_addr_3   (one_sided_m_wr_addr),
         .s_req_len_3    (one_sided_m_wr_len),
         .s_req_ctx_3    (16'd0),
+        .s_req_valid_4  (1'b0),
+        .s_req_ready_4  (write_mux_s_req_ready_4),
+        .s_req_addr_4   (64'd0),
+        .s_req_len_4    (13'd0),
+        .s_req_ctx_4    (16'd0),
         .s_data_valid_0 (recv_m_wd_valid),
         .s_data_ready_0 (write_mux_s_data_ready_0),
         .s_data_data_0  (recv_m_wd_data),
@@ -785,6 +822,9 @@ module card_q1024_r4096_f4096 (
         .s_data_valid_3 (one_sided_m_wd_valid),
         .s_data_ready_3 (write_mux_s_data_ready_3),
         .s_data_data_3  (one_sided_m_wd_data),
+        .s_data_valid_4 (1'b0),
+        .s_data_ready_4 (write_mux_s_data_ready_4),
+        .s_data_data_4  (64'd0),
         .m_req_valid    (write_mux_m_req_valid),
         .m_req_ready    (write_s_req_ready),
         .m_req_addr     (write_mux_m_req_addr),
@@ -808,6 +848,11 @@ module card_q1024_r4096_f4096 (
         .b_addr        (recv_m_rd_addr),
         .b_len         (recv_m_rd_len),
         .b_ctx         (recv_m_rd_ctx),
+        .d_valid       (1'b0),
+        .d_ready       (read_mux_d_ready),
+        .d_addr        (64'd0),
+        .d_len         (13'd0),
+        .d_ctx         (16'd0),
         .c_valid       (one_sided_m_rd_valid),
         .c_ready       (read_mux_c_ready),
         .c_addr        (one_sided_m_rd_addr),
@@ -819,9 +864,11 @@ module card_q1024_r4096_f4096 (
         .m_ctx         (read_mux_m_ctx),
         .s_data_valid  (read_m_data_valid),
         .s_data_ready  (read_mux_s_data_ready),
-        .s_data_client (read_m_data_ctx[15:14]),
+        .s_data_client (words_client),
+        .s_data_bulk   (1'b0),
         .wq_valid      (read_mux_wq_valid),
         .wq_ready      (send_s_wq_ready),
+        .bk_valid      (read_mux_bk_valid),
         .pl_valid      (read_mux_pl_valid),
         .pl_ready      (send_queue_s_pl_ready),
         .os_valid      (read_mux_os_valid),
@@ -1013,90 +1060,113 @@ module card_q1024_r4096_f4096 (
     );
 
     card_send_q1024 send (
-        .clk             (clk),
-        .rst             (soft_reg),
-        .db_valid        (regs_db_valid),
-        .db_qpn          (regs_db_qpn),
-        .db_kind         (regs_db_kind),
-        .db_index        (regs_db_index),
-        .hold            (stop_reg),
-        .m_idle          (send_m_idle),
-        .m_fatal_valid   (send_m_fatal_valid),
-        .m_fatal_qpn     (send_m_fatal_qpn),
-        .m_rsv_valid     (send_m_rsv_valid),
-        .m_rsv_qpn       (send_m_rsv_qpn),
-        .rsv_done        (cq_a_rsv_done),
-        .rsv_ok          (cq_a_rsv_ok),
-        .m_cancel_valid  (send_m_cancel_valid),
-        .m_cancel_qpn    (send_m_cancel_qpn),
-        .m_place_valid   (send_m_place_valid),
-        .m_place_qpn     (send_m_place_qpn),
-        .m_place_psn     (send_m_place_psn),
-        .place_done      (in_flight_rsv_done),
-        .place_ok        (in_flight_rsv_ok),
-        .m_drop_valid    (send_m_drop_valid),
-        .m_drop_qpn      (send_m_drop_qpn),
-        .m_drop_psn      (send_m_drop_psn),
-        .m_set_valid     (send_m_set_valid),
-        .m_set_ready     (in_flight_set_ready),
-        .m_set_qpn       (send_m_set_qpn),
-        .m_set_psn       (send_m_set_psn),
-        .m_set_node      (send_m_set_node),
-        .m_set_peer      (send_m_set_peer),
-        .m_set_vf        (send_m_set_vf),
-        .m_set_win_id    (send_m_set_win_id),
-        .m_set_epoch     (send_m_set_epoch),
-        .m_set_msn       (send_m_set_msn),
-        .m_set_wr_id     (send_m_set_wr_id),
-        .m_set_request   (send_m_set_request),
-        .m_set_timeout   (send_m_set_timeout),
-        .m_set_outcome   (send_m_set_outcome),
-        .m_set_kind      (send_m_set_kind),
-        .m_set_addr      (send_m_set_addr),
-        .m_set_key       (send_m_set_key),
-        .m_set_len       (send_m_set_len),
-        .m_look_valid    (send_m_look_valid),
-        .m_look_key      (send_m_look_key),
-        .m_look_pd       (send_m_look_pd),
-        .m_look_addr     (send_m_look_addr),
-        .m_look_len      (send_m_look_len),
-        .m_look_write    (send_m_look_write),
-        .look_valid      (regions_a_m_valid),
-        .look_ok         (regions_a_m_ok),
-        .m_rd_valid      (send_m_rd_valid),
-        .m_rd_ready      (read_mux_a_ready),
-        .m_rd_addr       (send_m_rd_addr),
-        .m_rd_len        (send_m_rd_len),
-        .m_rd_ctx        (send_m_rd_ctx),
-        .s_wq_valid      (read_mux_wq_valid),
-        .s_wq_ready      (send_s_wq_ready),
-        .s_wq_data       (read_m_data_data),
-        .s_wq_last       (read_m_data_last),
-        .s_wq_error      (read_m_data_error),
-        .s_wq_ctx        (read_m_data_ctx),
-        .m_sd_valid      (send_m_sd_valid),
-        .m_sd_ready      (send_queue_s_sd_ready),
-        .m_sd_node       (send_m_sd_node),
-        .m_sd_peer       (send_m_sd_peer),
-        .m_sd_psn        (send_m_sd_psn),
-        .m_sd_q_key      (send_m_sd_q_key),
-        .m_sd_src        (send_m_sd_src),
-        .m_sd_vf         (send_m_sd_vf),
-        .m_sd_win_id     (send_m_sd_win_id),
-        .m_sd_epoch      (send_m_sd_epoch),
-        .m_sd_msn        (send_m_sd_msn),
-        .m_sd_head       (send_m_sd_head),
-        .m_sd_head_len   (send_m_sd_head_len),
-        .m_sd_len        (send_m_sd_len),
-        .ev_bad_doorbell (send_ev_bad_doorbell),
-        .ev_stall_credit (send_ev_stall_credit),
-        .ev_stall_place  (send_ev_stall_place),
-        .ev_local_error  (send_ev_local_error),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
-        .cfg_mtu         (regs_cfg_mtu)
+        .clk              (clk),
+        .rst              (soft_reg),
+        .db_valid         (regs_db_valid),
+        .db_qpn           (regs_db_qpn),
+        .db_kind          (regs_db_kind),
+        .db_index         (regs_db_index),
+        .m_bulk_valid     (send_m_bulk_valid),
+        .m_bulk_ready     (1'b0),
+        .m_bulk_opcode    (send_m_bulk_opcode),
+        .m_bulk_flags     (send_m_bulk_flags),
+        .m_bulk_head_len  (send_m_bulk_head_len),
+        .m_bulk_length    (send_m_bulk_length),
+        .m_bulk_wr_id     (send_m_bulk_wr_id),
+        .m_bulk_address   (send_m_bulk_address),
+        .m_bulk_lkey      (send_m_bulk_lkey),
+        .m_bulk_vf        (send_m_bulk_vf),
+        .m_bulk_node      (send_m_bulk_node),
+        .m_bulk_peer      (send_m_bulk_peer),
+        .m_bulk_msn       (send_m_bulk_msn),
+        .m_bulk_win_id    (send_m_bulk_win_id),
+        .m_bulk_epoch     (send_m_bulk_epoch),
+        .m_bulk_head_low  (send_m_bulk_head_low),
+        .m_bulk_head_high (send_m_bulk_head_high),
+        .m_bulk_psn       (send_m_bulk_psn),
+        .m_bulk_request   (send_m_bulk_request),
+        .m_bulk_qpn       (send_m_bulk_qpn),
+        .m_bulk_pd        (send_m_bulk_pd),
+        .m_bulk_q_key     (send_m_bulk_q_key),
+        .hold             (stop_reg),
+        .m_idle           (send_m_idle),
+        .m_fatal_valid    (send_m_fatal_valid),
+        .m_fatal_qpn      (send_m_fatal_qpn),
+        .m_rsv_valid      (send_m_rsv_valid),
+        .m_rsv_qpn        (send_m_rsv_qpn),
+        .rsv_done         (cq_a_rsv_done),
+        .rsv_ok           (cq_a_rsv_ok),
+        .m_cancel_valid   (send_m_cancel_valid),
+        .m_cancel_qpn     (send_m_cancel_qpn),
+        .m_place_valid    (send_m_place_valid),
+        .m_place_qpn      (send_m_place_qpn),
+        .m_place_psn      (send_m_place_psn),
+        .place_done       (in_flight_rsv_done),
+        .place_ok         (in_flight_rsv_ok),
+        .m_drop_valid     (send_m_drop_valid),
+        .m_drop_qpn       (send_m_drop_qpn),
+        .m_drop_psn       (send_m_drop_psn),
+        .m_set_valid      (send_m_set_valid),
+        .m_set_ready      (in_flight_set_ready),
+        .m_set_qpn        (send_m_set_qpn),
+        .m_set_psn        (send_m_set_psn),
+        .m_set_node       (send_m_set_node),
+        .m_set_peer       (send_m_set_peer),
+        .m_set_vf         (send_m_set_vf),
+        .m_set_win_id     (send_m_set_win_id),
+        .m_set_epoch      (send_m_set_epoch),
+        .m_set_msn        (send_m_set_msn),
+        .m_set_wr_id      (send_m_set_wr_id),
+        .m_set_request    (send_m_set_request),
+        .m_set_timeout    (send_m_set_timeout),
+        .m_set_outcome    (send_m_set_outcome),
+        .m_set_kind       (send_m_set_kind),
+        .m_set_addr       (send_m_set_addr),
+        .m_set_key        (send_m_set_key),
+        .m_set_len        (send_m_set_len),
+        .m_look_valid     (send_m_look_valid),
+        .m_look_key       (send_m_look_key),
+        .m_look_pd        (send_m_look_pd),
+        .m_look_addr      (send_m_look_addr),
+        .m_look_len       (send_m_look_len),
+        .m_look_write     (send_m_look_write),
+        .look_valid       (regions_a_m_valid),
+        .look_ok          (regions_a_m_ok),
+        .m_rd_valid       (send_m_rd_valid),
+        .m_rd_ready       (read_mux_a_ready),
+        .m_rd_addr        (send_m_rd_addr),
+        .m_rd_len         (send_m_rd_len),
+        .m_rd_ctx         (send_m_rd_ctx),
+        .s_wq_valid       (read_mux_wq_valid),
+        .s_wq_ready       (send_s_wq_ready),
+        .s_wq_data        (read_m_data_data),
+        .s_wq_last        (read_m_data_last),
+        .s_wq_error       (read_m_data_error),
+        .s_wq_ctx         (read_m_data_ctx),
+        .m_sd_valid       (send_m_sd_valid),
+        .m_sd_ready       (send_queue_s_sd_ready),
+        .m_sd_node        (send_m_sd_node),
+        .m_sd_peer        (send_m_sd_peer),
+        .m_sd_psn         (send_m_sd_psn),
+        .m_sd_q_key       (send_m_sd_q_key),
+        .m_sd_src         (send_m_sd_src),
+        .m_sd_vf          (send_m_sd_vf),
+        .m_sd_win_id      (send_m_sd_win_id),
+        .m_sd_epoch       (send_m_sd_epoch),
+        .m_sd_msn         (send_m_sd_msn),
+        .m_sd_head        (send_m_sd_head),
+        .m_sd_head_len    (send_m_sd_head_len),
+        .m_sd_len         (send_m_sd_len),
+        .ev_bad_doorbell  (send_ev_bad_doorbell),
+        .ev_stall_credit  (send_ev_stall_credit),
+        .ev_stall_place   (send_ev_stall_place),
+        .ev_local_error   (send_ev_local_error),
+        .cfg_valid        (regs_cfg_valid),
+        .cfg_qpn          (regs_cfg_qpn),
+        .cfg_word         (regs_cfg_word),
+        .cfg_data         (regs_cfg_data),
+        .cfg_mtu          (regs_cfg_mtu),
+        .cfg_bulk         (1'b0)
     );
 
     card_send_queue send_queue (
@@ -1868,13 +1938,15 @@ module card_q1024_r4096_f4096 (
     assign m_tx_wr_req_tlp_valid = write_m_tx_wr_req_tlp_valid;
     assign m_axis_tx_tvalid = guard_m_axis_tvalid;
     assign returns_rst = rst | soft_reg;
-    assign regs_done_valid = returns_m_done_valid & (returns_m_done_ctx[15:14] == 2'd2);
+    assign done_client = returns_m_done_ctx[15:13];
+    assign words_client = read_m_data_ctx[15:14];
+    assign regs_done_valid = returns_m_done_valid & (done_client == INTERRUPT);
     assign recv_s_rq_valid = rx_m_rq_valid & !rx_m_rq_one_sided & !one_sided_m_ours;
     assign rx_m_rq_ready = recv_s_rq_ready | one_sided_s_rq_ready;
     assign rx_m_rq_drop = one_sided_s_rq_ready ? one_sided_s_rq_drop : recv_s_rq_drop;
     assign recv_s_pl_valid = rx_m_pl_valid & !one_sided_m_ours;
     assign rx_m_pl_ready = one_sided_m_ours ? one_sided_s_pl_ready : recv_s_pl_ready;
-    assign cq_done_valid = returns_m_done_valid & (returns_m_done_ctx[15:14] == 2'd1);
+    assign cq_done_valid = returns_m_done_valid & (done_client == COMPLETION);
     assign regs_s_left = write_m_old | read_m_tx_rd_req_tlp_valid | soft_reg;
     assign one_sided_set_valid = send_m_set_valid & in_flight_set_ready;
     assign in_flight_set_answered = |send_m_set_kind;
@@ -1885,7 +1957,7 @@ module card_q1024_r4096_f4096 (
         & recv_s_pl_ready
         & !one_sided_m_ours;
     assign one_sided_s_pl_valid = rx_m_pl_valid & one_sided_m_ours;
-    assign one_sided_done_valid = returns_m_done_valid & (&returns_m_done_ctx[15:14]);
+    assign one_sided_done_valid = returns_m_done_valid & (done_client == ONE_SIDED_CLIENT);
     assign unsent_b = tx_m_fail_valid & in_flight_fail_ready;
     // Never both: one acknowledgement is decided at a time.
     assign events_s_18 = in_flight_ev_ack_unknown | in_flight_ev_bad_qp;
@@ -1917,10 +1989,15 @@ module card_q1024_r4096_f4096 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, rx_m_bulk_valid, rx_m_bulk_node, rx_m_bulk_opcode, rx_m_bulk_dest,
-        rx_m_bulk_psn, rx_m_bulk_head, rx_m_bulk_short, rx_m_bulk_len, rx_m_bulk_pl_valid,
-        rx_m_bulk_pl_data, rx_m_bulk_pl_last, tx_s_bulk_ready, tx_s_bulk_pl_ready,
-        tx_m_fail_qpn[23:10]};
+    wire _unused = &{1'b0, write_mux_s_req_ready_4, write_mux_s_data_ready_4, read_mux_d_ready,
+        read_mux_bk_valid, send_m_bulk_valid, send_m_bulk_opcode, send_m_bulk_flags,
+        send_m_bulk_head_len, send_m_bulk_length, send_m_bulk_wr_id, send_m_bulk_address,
+        send_m_bulk_lkey, send_m_bulk_vf, send_m_bulk_node, send_m_bulk_peer, send_m_bulk_msn,
+        send_m_bulk_win_id, send_m_bulk_epoch, send_m_bulk_head_low, send_m_bulk_head_high,
+        send_m_bulk_psn, send_m_bulk_request, send_m_bulk_qpn, send_m_bulk_pd, send_m_bulk_q_key,
+        rx_m_bulk_valid, rx_m_bulk_node, rx_m_bulk_opcode, rx_m_bulk_dest, rx_m_bulk_psn,
+        rx_m_bulk_head, rx_m_bulk_short, rx_m_bulk_len, rx_m_bulk_pl_valid, rx_m_bulk_pl_data,
+        rx_m_bulk_pl_last, tx_s_bulk_ready, tx_s_bulk_pl_ready, tx_m_fail_qpn[23:10]};
 
 endmodule
 

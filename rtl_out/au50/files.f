@@ -12,10 +12,10 @@
 ../lib/two_slots_w213.v
 ../lib/dma_write.v
 ../lib/dma_write_returns.v
-../lib/take_turns_n4.v
-../lib/mux_one_hot_w91_n4.v
-../lib/mux_one_hot_w64_n4.v
-../lib/fifo_ahead_w14_d8.v
+../lib/take_turns_n5.v
+../lib/mux_one_hot_w93_n5.v
+../lib/mux_one_hot_w64_n5.v
+../lib/fifo_ahead_w15_d8.v
 ../lib/dma_write_mux.v
 ../lib/card_read_mux.v
 ../lib/ram_reg.v
@@ -46,10 +46,12 @@ fifo_ahead_w10_d2.v
 card_send_list_q1024.v
 card_send_turn_q1024.v
 ram_reg_forward_w22_d1024.v
+ram_reg_forward_w1_d1024.v
 card_send_entry_q1024.v
 card_send_record_q1024.v
 ../lib/card_send_reads.v
-../lib/fifo_ahead_w56_d16.v
+../lib/fifo_ahead_w65_d16.v
+../lib/half_slice_w576.v
 card_send_q1024.v
 ../lib/fifo_ahead_w69_d32.v
 ../lib/fifo_ahead_w338_d16.v
@@ -57,7 +59,6 @@ card_send_q1024.v
 ../lib/fifo_ahead_w32_d16.v
 ram_reg_forward_w17_d1024.v
 ram_reg_forward_w5_d1024.v
-ram_reg_forward_w1_d1024.v
 card_recv_doorbell_q1024.v
 event_queue_w16_d1024.v
 ../lib/fifo_ahead_w16_d16.v
@@ -88,6 +89,7 @@ fifo_ahead_w12_d8.v
 xud_deadlines_d4096.v
 ../lib/fifo_ahead_w248_d16.v
 xud_end_q1024_d4096.v
+../lib/fifo_ahead_w56_d16.v
 xud_inflight_q1024_d4096.v
 ../lib/xud_rx_sum.v
 ../lib/xud_rx_header.v
@@ -136,7 +138,8 @@ mac_xgmii.v
 ../lib/pcie_us_cq.v
 ../lib/two_slots_w66.v
 ../lib/pcie_us_cc.v
-../lib/two_slots_w81.v
+../lib/pcie_us_rq_beats.v
+../lib/two_slots_w160.v
 ../lib/pcie_us_rq.v
 ../lib/two_slots_w67.v
 ../lib/two_slots_w72.v

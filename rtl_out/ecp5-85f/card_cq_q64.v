@@ -79,7 +79,7 @@ module card_cq_q64 (
     input  wire [23:0] s_rx_psn,         // Packet sequence number.
     input  wire [15:0] s_rx_request,     // Number of the request in its ring.
 
-    // m_wr: Writes of entries, 64 bytes each; context: 1 in 15:14, receive ring in 13, queue pair
+    // m_wr: Writes of entries, 64 bytes each; context: 1 in 15:13, receive ring in 12, queue pair
     // below.
     output wire        m_wr_valid,       // A request is offered.
     input  wire        m_wr_ready,       // It is taken.
@@ -118,7 +118,7 @@ module card_cq_q64 (
 );
 
     // Constants
-    localparam [1:0] CLIENT = 2'd1;
+    localparam [2:0] CLIENT = 3'd1;
 
     // Registers
     reg         c_valid_reg;  // Configuration and doorbells, registered as they come from far.
@@ -160,9 +160,9 @@ module card_cq_q64 (
     wire [23:0]  rx_out_of_psn;             // Packet sequence number.
     wire [15:0]  rx_out_of_request;         // Number of the request in its ring.
     wire [15:0]  rx_out_qpn;                // Queue pair.
-    wire [12:0]  context_qpn;               // What dma_write has done, and that it was a completion. Queue pair.
+    wire [11:0]  context_qpn;               // What dma_write has done, and that it was a completion. Queue pair.
     wire         context_receive;           // The completion is of the receiver.
-    wire [1:0]   context_client;            // Who asks.
+    wire [2:0]   context_client;            // Who asks.
     wire         ours;
     wire         tx_m_valid;                // A word is offered.
     wire [284:0] tx_m_data;                 // The word.
@@ -314,9 +314,9 @@ module card_cq_q64 (
     assign rx_out_of_psn = rx_m_data[252:229];
     assign rx_out_of_request = rx_m_data[268:253];
     assign rx_out_qpn = rx_m_data[284:269];
-    assign context_qpn = done_ctx[12:0];
-    assign context_receive = done_ctx[13];
-    assign context_client = done_ctx[15:14];
+    assign context_qpn = done_ctx[11:0];
+    assign context_receive = done_ctx[12];
+    assign context_client = done_ctx[15:13];
     assign ours = done_valid & (context_client == CLIENT);
     assign m_landed = landed_reg;
     assign m_idle = indices_inst_m_idle & write_m_idle & !d_valid_reg & !tx_m_valid & !rx_m_valid;
@@ -358,7 +358,7 @@ module card_cq_q64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, tx_out_qpn[15:6], rx_out_qpn[15:6], context_qpn[12:6]};
+    wire _unused = &{1'b0, tx_out_qpn[15:6], rx_out_qpn[15:6], context_qpn[11:6]};
 
 endmodule
 

@@ -7,6 +7,9 @@
 // adds it again. It goes back to the end of the list when more than one work request waits, and
 // when the turn failed.
 // PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
+// A work request that cannot begin yet comes back, between two turns: its queue pair has fetched no
+// more than those before it, and has its next turn when later_room says that it may be worth it;
+// until then a turn only puts the number back to the end of the list, in 4 clocks.
 // Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?),
 // Ask (answers come), then Commit or Undo.
 //
@@ -24,6 +27,13 @@ module card_send_turn_q64 (
 
     input  wire        go,               // A turn may begin: there is room for a fetch.
     output wire        m_busy,           // A turn is under way.
+
+    input  wire        back_valid,       // A work request comes back; stays until it is taken.
+    output wire        back_ready,       // Taken.
+    input  wire [5:0]  back_qpn,         // Of this queue pair.
+    input  wire [23:0] back_number,      // Work requests ever fetched before it, modulo 2^24.
+
+    input  wire        later_room,       // What came back may begin.
 
     // s: stream in
     input  wire        s_valid,          // Somebody wants a turn.
@@ -74,11 +84,14 @@ module card_send_turn_q64 (
     output wire        m_drop,           // Give the place back.
     output wire        m_fetch,          // A work request is fetched.
     output wire [57:0] m_addr,           // From this address, in units of 64 bytes.
-    output wire [15:0] m_request,        // Its number, modulo 2^16.
+    output wire [23:0] m_number,         // Work requests ever fetched before it, modulo 2^24.
+    output wire        m_fresh,          // It is the one that came back.
 
     output wire        ev_stall_credit,  // No completion slot.
     output wire        ev_stall_place,   // A slot, but no place.
 
+    // Configuration
+    input  wire        cfg_later,        // Work requests come back at all; constant.
     input  wire [5:0]  cfg_qpn           // Queue pair of the following three.
 );
 
@@ -93,6 +106,7 @@ module card_send_turn_q64 (
     localparam [2:0] TURN_STATE_UNDO   = 3'd6;
 
     // Registers
+    reg         later_now_reg;
     (* fsm_encoding = "auto" *)
     reg  [2:0]  state_reg;
     reg  [5:0]  qpn_reg;
@@ -101,7 +115,7 @@ module card_send_turn_q64 (
     reg  [5:0]  zero_qpn_reg;
     reg         sends_reg;        // State is ReadyToSend.
     reg  [15:0] waiting_reg;      // Work requests that wait; -1 if a doorbell took one back while it was fetched.
-    reg  [15:0] number_reg;       // Number of the work request, work requests ever fetched with it, PSN.
+    reg  [23:0] number_reg;       // Number of the work request, work requests ever fetched with it, PSN.
     reg  [23:0] number_next_reg;
     reg  [23:0] psn_reg;
     reg  [14:0] place_reg;        // Place in the ring; address, lower and upper part.
@@ -116,6 +130,7 @@ module card_send_turn_q64 (
     reg         taken_reg;
 
     // Signals
+    wire        takes_back;
     wire        start;
     wire [5:0]  reads;             // Whose context is read.
     wire        zero_now;
@@ -143,6 +158,7 @@ module card_send_turn_q64 (
     reg  [23:0] fetched_wr_data;   // The word to write.
     wire [23:0] first_rd_data;     // The word that was read.
     wire [57:0] base_rd_data;      // The word that was read.
+    wire        later_rd_data;     // The word that was read.
 
     ram_reg_forward_w7_d64 states (
         .clk     (clk),
@@ -189,9 +205,26 @@ module card_send_turn_q64 (
         .wr_data (base_data)
     );
 
+    // The next work request is one that came back.
+    ram_reg #(.W(1), .A(6)) later (
+        .clk     (clk),
+        .rd_addr (reads),
+        .rd_data (later_rd_data),
+        .wr_en   (fetched_wr_en),
+        .wr_addr (fetched_wr_addr),
+        .wr_data (takes_back)
+    );
+
     // Combinational logic
     // The list.
-    assign start = (state_reg == TURN_STATE_IDLE) & s_valid & go & !again_reg & m_op_ready;
+    assign start = (state_reg == TURN_STATE_IDLE)
+        & s_valid
+        & go
+        & !again_reg
+        & !back_valid
+        & m_op_ready;
+    assign takes_back = back_valid & (state_reg == TURN_STATE_IDLE) & !again_reg & !zero_reg;
+    assign back_ready = takes_back;
     assign s_ready = start;
     assign m_op_valid = start | again_reg;
     assign m_op_remove = !again_reg;
@@ -225,9 +258,15 @@ module card_send_turn_q64 (
                 if (start) begin
                     qpn_next = s_qpn;
                 end
+                if (takes_back) begin
+                    qpn_next = back_qpn;
+                    again_next = 1'b1;
+                end
             end
             TURN_STATE_CHECK: begin
-                if (work) begin
+                if (work & later_now_reg & !later_room) begin
+                    again_next = 1'b1;
+                end else if (work) begin
                     asks_next = 1'b1;
                     asks_place_next = 1'b1;
                     place_pulse_next = 1'b1;
@@ -259,8 +298,10 @@ module card_send_turn_q64 (
             end
             TURN_STATE_CHECK: begin
                 state_next = TURN_STATE_IDLE;
-                if (work) begin
-                    state_next = TURN_STATE_ASK;
+                if (!(work & later_now_reg & !later_room)) begin
+                    if (work) begin
+                        state_next = TURN_STATE_ASK;
+                    end
                 end
             end
             TURN_STATE_ASK: begin
@@ -296,7 +337,7 @@ module card_send_turn_q64 (
         end
     end
 
-    assign fetched_wr_en = commit | zero_now;
+    assign fetched_wr_en = commit | zero_now | takes_back;
 
     always @(*) begin
         fetched_wr_addr = zero_qpn_reg;
@@ -304,6 +345,10 @@ module card_send_turn_q64 (
         if (commit) begin
             fetched_wr_addr = qpn_reg;
             fetched_wr_data = number_next_reg;
+        end
+        if (takes_back) begin
+            fetched_wr_addr = back_qpn;
+            fetched_wr_data = back_number;
         end
     end
 
@@ -322,12 +367,14 @@ module card_send_turn_q64 (
     assign m_drop = kept_reg;
     assign m_fetch = commit;
     assign m_addr = {high_reg, low_reg[30:0]};
-    assign m_request = number_reg;
+    assign m_number = number_reg;
+    assign m_fresh = later_now_reg;
     assign ev_stall_credit = credit_reg;
     assign ev_stall_place = taken_reg;
 
     // Clocked logic
     initial begin
+        later_now_reg = 1'b0;
         state_reg = 3'd0;
         qpn_reg = 6'd0;
         again_reg = 1'b0;
@@ -335,7 +382,7 @@ module card_send_turn_q64 (
         zero_qpn_reg = 6'd0;
         sends_reg = 1'b0;
         waiting_reg = 16'd0;
-        number_reg = 16'd0;
+        number_reg = 24'd0;
         number_next_reg = 24'd0;
         psn_reg = 24'd0;
         place_reg = 15'd0;
@@ -364,7 +411,8 @@ module card_send_turn_q64 (
         sends_reg <= states_rd_data[2:0] == 3'd3;
 
         waiting_reg <= posted_rd_data - fetched_rd_data[15:0];
-        number_reg <= fetched_rd_data[15:0];
+        number_reg <= fetched_rd_data;
+        later_now_reg <= later_rd_data & cfg_later;
         number_next_reg <= fetched_rd_data + 24'd1;
         psn_reg <= first_rd_data + fetched_rd_data;
         place_reg <= fetched_rd_data[14:0] & ~(ONES << states_rd_data[6:3]);

@@ -5,7 +5,7 @@
 // is found out a clock before a record is taken. Two records are under way: one is being numbered
 // while the words of the one in front leave. Not more than 16 are between here and the counting of
 // what is done.
-// Context of a request: 1 in 15:14, recv in 13, queue pair below.
+// Context of a request: 1 in 15:13, recv in 12, queue pair below.
 // While num_ready is low num_qpn may change from the sender's record to the receiver's. While a
 // request or a word is not taken it stays as it is, and the record behind it may be numbered and
 // its address computed.
@@ -63,7 +63,7 @@ module card_cq_write_q16 (
 
     // Constants
     localparam [12:0] BYTES   = 13'd64;
-    localparam [1:0] CLIENT   = 2'd1;
+    localparam [2:0] CLIENT   = 3'd1;
     localparam [7:0] SENT     = 8'd1;  // Which kind of request has ended.
     localparam [7:0] RECEIVED = 8'd2;
 
@@ -142,7 +142,7 @@ module card_cq_write_q16 (
     assign m_wr_valid = wr_valid_reg;
     assign m_wr_addr = {wr_addr_reg, 6'd0};
     assign m_wr_len = BYTES;
-    assign m_wr_ctx = {CLIENT, wr_rx_reg, 9'd0, wr_qpn_reg};
+    assign m_wr_ctx = {CLIENT, wr_rx_reg, 8'd0, wr_qpn_reg};
     // Its words, as soon as those in front have been taken.
     assign out_done = out_busy_reg & m_wd_ready & (&word_reg);
     assign go = (numbered_reg | s_num_valid) & (!out_busy_reg | out_done);

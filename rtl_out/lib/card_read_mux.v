@@ -1,8 +1,9 @@
 // card_read_mux
 //
-// Lets the send and the receive side take turns at dma_read, and hands the words that come back to
-// whom they belong: ctx 15:14 is 0 for work requests, 1 for payload, 2 for receive requests, 3 for
-// one-sided operations, which come first: they have one read at a time.
+// Lets the send and the receive side take turns at dma_read, and both of them and bulk transfers,
+// and hands the words that come back to whom they belong: ctx 15:14 is 0 for work requests, 1 for
+// payload, with bit 0 for that of bulk transfers, 2 for receive requests, 3 for one-sided
+// operations, which come first: they have one read at a time.
 // Latency: none, 1 clock for one-sided operations. Stages: none; only whose turn it is, is kept. A
 // request that is offered stays in front until it is taken.
 //
@@ -30,6 +31,13 @@ module card_read_mux (
     input  wire [12:0] b_len,          // Bytes.
     input  wire [15:0] b_ctx,          // Context: comes back with the words of a read, or when a write is done.
 
+    // d: Reads of bulk transfers; whatever their context is, they get their own.
+    input  wire        d_valid,        // A request is offered.
+    output wire        d_ready,        // It is taken.
+    input  wire [63:0] d_addr,         // Host address of the first byte.
+    input  wire [12:0] d_len,          // Bytes.
+    input  wire [15:0] d_ctx,          // Context: comes back with the words of a read, or when a write is done.
+
     input  wire        c_valid,        // From card_onesided: a read.
     output wire        c_ready,        // Taken.
     input  wire [63:0] c_addr,         // Byte address.
@@ -45,11 +53,14 @@ module card_read_mux (
     input  wire        s_data_valid,   // From dma_read: a word.
     output reg         s_data_ready,   // Taken.
     input  wire [1:0]  s_data_client,  // Whose it is.
+    input  wire        s_data_bulk,    // Of payload: of a bulk transfer.
 
     output wire        wq_valid,       // The word is one of a work request.
     input  wire        wq_ready,       // Taken.
 
-    output wire        pl_valid,       // The word is one of a payload.
+    output wire        bk_valid,       // The word is one of a bulk transfer, which always takes it.
+
+    output wire        pl_valid,       // The word is one of a datagram's payload.
     input  wire        pl_ready,       // Taken.
 
     output wire        os_valid,       // The word is one of a one-sided operation, which always takes it.
@@ -59,22 +70,32 @@ module card_read_mux (
 );
 
     // Constants
-    localparam [15:0] C_CTX = 16'hc000;
+    localparam [15:0] C_CTX          = 16'hc000;
+    localparam [15:0] D_CTX          = 16'h4001;
+    localparam [1:0] WORK_REQUEST    = 2'd0;
+    localparam [1:0] PAYLOAD         = 2'd1;
+    localparam [1:0] RECEIVE_REQUEST = 2'd2;
+    localparam [1:0] ONE_SIDED       = 2'd3;
 
     // Registers
     reg  b_first_reg;  // b is first in line.
+    reg  d_first_reg;  // d is first in line, before both.
     reg  c_turn_reg;   // c has its turn.
 
     // Signals
     wire choose_b;
+    wire choose_d;
+    wire either;
     reg  c_turn_next;  // c has its turn.
 
     // Combinational logic
     assign choose_b = b_valid & (b_first_reg | !a_valid);
+    assign either = a_valid | b_valid;
+    assign choose_d = d_valid & (d_first_reg | !either);
 
     always @(*) begin
         c_turn_next = c_turn_reg;
-        m_valid = a_valid | b_valid;
+        m_valid = either | d_valid;
         m_addr = a_addr;
         m_len = a_len;
         m_ctx = a_ctx;
@@ -83,47 +104,59 @@ module card_read_mux (
             m_len = b_len;
             m_ctx = b_ctx;
         end
+        if (choose_d) begin
+            m_addr = d_addr;
+            m_len = d_len;
+            m_ctx = D_CTX;
+        end
         if (c_turn_reg) begin
             m_valid = 1'b1;
             m_addr = c_addr;
             m_len = c_len;
             m_ctx = C_CTX;
             c_turn_next = !m_ready;
-        end else if (c_valid & (m_ready | !(a_valid | b_valid))) begin
+        end else if (c_valid & (m_ready | !(either | d_valid))) begin
             c_turn_next = 1'b1;
         end
     end
 
-    assign a_ready = m_ready & !c_turn_reg & !(b_valid & b_first_reg);
-    assign b_ready = m_ready & !c_turn_reg & (b_first_reg | !a_valid);
+    assign a_ready = m_ready & !c_turn_reg & !(d_valid & d_first_reg) & !(b_valid & b_first_reg);
+    assign b_ready = m_ready & !c_turn_reg & !(d_valid & d_first_reg) & (b_first_reg | !a_valid);
+    assign d_ready = m_ready & !c_turn_reg & (d_first_reg | !either);
     assign c_ready = m_ready & c_turn_reg;
-    assign wq_valid = s_data_valid & (s_data_client == 2'd0);
-    assign pl_valid = s_data_valid & (s_data_client == 2'd1);
-    assign rr_valid = s_data_valid & (s_data_client == 2'd2);
-    assign os_valid = s_data_valid & (s_data_client == 2'd3);
+    assign wq_valid = s_data_valid & (s_data_client == WORK_REQUEST);
+    assign pl_valid = s_data_valid & (s_data_client == PAYLOAD) & !s_data_bulk;
+    assign bk_valid = s_data_valid & (s_data_client == PAYLOAD) & s_data_bulk;
+    assign rr_valid = s_data_valid & (s_data_client == RECEIVE_REQUEST);
+    assign os_valid = s_data_valid & (s_data_client == ONE_SIDED);
 
     always @(*) begin
         s_data_ready = rr_ready;
-        if (s_data_client == 2'd3) begin
+        if (s_data_client == ONE_SIDED) begin
             s_data_ready = 1'b1;
         end
-        if (s_data_client == 2'd0) begin
+        if (s_data_client == WORK_REQUEST) begin
             s_data_ready = wq_ready;
         end
-        if (s_data_client == 2'd1) begin
-            s_data_ready = pl_ready;
+        if (s_data_client == PAYLOAD) begin
+            s_data_ready = pl_ready | s_data_bulk;
         end
     end
 
     // Clocked logic
     initial begin
         b_first_reg = 1'b0;
+        d_first_reg = 1'b0;
         c_turn_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        if ((a_valid | b_valid) & !c_turn_reg) begin
-            // What waits stays in front; what is taken goes behind the other.
+        // What waits stays in front; what is taken goes behind the other.
+        if (m_valid & !c_turn_reg) begin
+            d_first_reg <= choose_d ^ m_ready;
+        end
+
+        if (either & !choose_d & !c_turn_reg) begin
             b_first_reg <= choose_b ^ m_ready;
         end
 
@@ -131,9 +164,13 @@ module card_read_mux (
 
         if (rst) begin
             b_first_reg <= 1'b0;
+            d_first_reg <= 1'b0;
             c_turn_reg <= 1'b0;
         end
     end
+
+    // Read by nothing; named here so that linters know it is meant
+    wire _unused = &{1'b0, d_ctx};
 
 endmodule
 

@@ -93,7 +93,7 @@ module card_recv_q16_a64 (
     input  wire        look_valid,       // The answer to a lookup.
     input  wire        look_ok,          // The access is allowed.
 
-    // m_wr: Writes of payload; context: client 0 in 15:14.
+    // m_wr: Writes of payload; context: client 0 in 15:13.
     output wire        m_wr_valid,       // A request is offered.
     input  wire        m_wr_ready,       // It is taken.
     output wire [63:0] m_wr_addr,        // Host address of the first byte.

@@ -62,7 +62,7 @@ module card_regs_msix (
     localparam [31:0] ADDRESS_MASK = 32'hfffffffc;
     localparam [7:0] ONE           = 8'd1;
     localparam [12:0] BYTES        = 13'd4;
-    localparam [15:0] CLIENT       = 16'h8000;  // Client 2 of dma_write.
+    localparam [15:0] CLIENT       = 16'h4000;  // Who asks dma_write: in 15:13 of the context.
 
     // Registers
     reg  [4:0]  sweep_reg;

@@ -9,6 +9,10 @@
 // Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
 // outcome. A work request that could not be read ends its queue pair: what comes of it later
 // is dropped, as is what comes in the state Error.
+// With cfg_bulk a work request of a bulk transfer goes to m_bulk, which checks it, and needs no
+// place in flight. If that has no room it comes back to be fetched again, so that nobody waits for
+// it; and so does what its queue pair has fetched since, of which nothing is told: it is dropped
+// here, until the one that came back is here again.
 // While a work request waits for m_ready its fields stay, but m_timeout and m_q_key are those of
 // its queue pair at each moment; if that goes to Error, m_valid falls and the work request is
 // dropped.
@@ -52,8 +56,22 @@ module card_send_entry_q16 (
     output wire         m_drop,         // The work request is dropped: its slot and place are given back.
 
     input  wire         drop_ready,     // That can be done in this clock.
+    input  wire         word_6,         // The start of a queue pair: word 6 of its context.
+    input  wire         s_fresh,        // The oldest work request is the one that came back.
+
+    output wire         m_back_valid,   // The work request comes back: it is dropped, and to be fetched again.
+    input  wire         m_back_ready,   // Taken.
 
     // m: stream out
+    output wire         m_bulk,         // A work request of a bulk transfer leaves: pulse; its place is given back.
+
+    input  wire         bulk_room,      // There is room for one.
+
+    // m: stream out
+    output wire [23:0]  m_shape,        // Opcode, flags, and bytes of the head.
+    output wire [31:0]  m_length,       // All bits of the length.
+    output wire [31:0]  m_far_peer,     // All bits of the destination's queue pair.
+    output wire [15:0]  m_pd,           // Protection domain of the queue pair.
     output wire         m_valid,        // The work request is checked.
     input  wire         m_ready,        // Taken.
     output wire         m_blank,        // It could not be read.
@@ -77,7 +95,8 @@ module card_send_entry_q16 (
     // Configuration
     input  wire [12:0]  cfg_mtu,        // Largest payload of a packet, bytes.
     input  wire [3:0]   cfg_qpn,        // Queue pair of a word of a context.
-    input  wire [63:0]  cfg_data        // The word.
+    input  wire [63:0]  cfg_data,       // The word.
+    input  wire         cfg_bulk        // Bulk transfers are known; constant.
 );
 
     // Constants
@@ -86,6 +105,8 @@ module card_send_entry_q16 (
     localparam [7:0] WRITE           = 8'd2;
     localparam [7:0] READ            = 8'd3;
     localparam [7:0] CHANGE          = 8'd4;
+    localparam [7:0] BULK_WRITE      = 8'd5;
+    localparam [7:0] BULK_READ       = 8'd6;
     localparam [7:0] ONE_SIDED       = 8'd24;  // Version and flags of a one-sided frame.
     localparam [12:0] OPERANDS       = 13'd16;  // Bytes of an atomic's operands.
     localparam [7:0] LENGTH_CODE     = 8'd8;  // How work requests end.
@@ -95,6 +116,9 @@ module card_send_entry_q16 (
     localparam [7:0] QUEUE_CODE      = 8'd17;
 
     // Registers
+    reg         skip_reg;
+    reg  [3:0]  skip_qpn_reg;
+    reg         skip_to_reg;
     reg  [7:0]  tail_reg;               // Words ever come, ever read.
     reg  [7:0]  head_reg;
     reg         in_valid_reg;           // A word that comes, and whether the read failed.
@@ -109,14 +133,15 @@ module card_send_entry_q16 (
     reg  [7:0]  field_reg;
     reg  [7:0]  opcode_reg;             // Stage 4: the fields.
     reg  [7:0]  head_len_reg;
-    reg  [12:0] length_reg;
-    reg         long_reg;               // The length has more bits.
+    reg  [7:0]  flags_reg;
+    reg  [31:0] length_reg;
+    reg         long_reg;               // The length has more bits than that of a packet.
     reg  [63:0] wr_id_reg;
     reg  [63:0] address_reg;
     reg  [31:0] key_reg;
     reg  [7:0]  vf_reg;
     reg  [15:0] node_reg;
-    reg  [23:0] peer_reg;
+    reg  [31:0] peer_reg;
     reg         far_reg;                // The number of the queue pair has more bits.
     reg  [31:0] msn_reg;
     reg  [15:0] win_id_reg;
@@ -136,7 +161,10 @@ module card_send_entry_q16 (
     reg         atomic_reg;
     reg         no_such_length_reg;
     reg  [7:0]  code_reg;
+    reg         bulk_reg;               // It is one of a bulk transfer.
     reg         gone_reg;               // What the queue pair fetched is dropped; settled long before it counts.
+    reg         stale_reg;              // It is dropped, since one before it comes back; settled as early.
+    reg         back_reg;               // It comes back.
     reg         fatal_reg;              // The queue pair ends: pulse; its context is to be marked, with what it holds.
     reg         mark_reg;
     reg  [3:0]  mark_qpn_reg;
@@ -163,6 +191,9 @@ module card_send_entry_q16 (
     wire        direct;                 // The word that comes is the next one.
     reg  [63:0] word;
     wire [7:0]  entry_opcode;           // What the word says, if it is of that field. See opcodes of work requests.
+    // Fence and notify: see flags of work requests. Cards without the feature bulk do not look at
+    // them.
+    wire [7:0]  entry_flags;
     wire [7:0]  entry_head_len;         // Bytes of the head, 0 to 16; 16 of a one-sided request.
     // Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1
     // to the MTU less 16; of an atomic 16; of bulk requests any.
@@ -185,7 +216,10 @@ module card_send_entry_q16 (
     wire [7:0]  in_front;
     wire        ready;
     reg         allowed_now;
+    wire        alive;
     wire        pass;
+    wire        pass_bulk;
+    wire        backs;
     wire        done;
     reg  [7:0]  head_next;
     reg         open_next;              // Words of the oldest work request are to be read.
@@ -199,6 +233,10 @@ module card_send_entry_q16 (
     wire [21:0] contexts_rd_data;       // The word that was read.
     wire        contexts_wr_en;         // The word is written.
     reg  [3:0]  contexts_wr_addr;       // Write address.
+    wire        skips_rd_data;          // The word that was read.
+    wire        skips_wr_en;            // The word is written.
+    reg  [3:0]  skips_wr_addr;          // Write address.
+    reg         skips_wr_data;          // The word to write.
 
     ram_reg #(.W(65), .A(7)) words (
         .clk     (clk),
@@ -225,6 +263,16 @@ module card_send_entry_q16 (
         .wr_en   (word_1),
         .wr_addr (cfg_qpn),
         .wr_data (context_keys_q_key)
+    );
+
+    // What the queue pair has fetched is dropped until the work request that came back is here.
+    ram_reg_forward_w1_d16 skips (
+        .clk     (clk),
+        .rd_addr (s_qpn),
+        .rd_data (skips_rd_data),
+        .wr_en   (skips_wr_en),
+        .wr_addr (skips_wr_addr),
+        .wr_data (skips_wr_data)
     );
 
     // Combinational logic
@@ -280,6 +328,7 @@ module card_send_entry_q16 (
     end
 
     assign entry_opcode = word[7:0];
+    assign entry_flags = word[15:8];
     assign entry_head_len = word[23:16];
     assign entry_length = word[63:32];
     assign entry_lkey = word[31:0];
@@ -317,10 +366,26 @@ module card_send_entry_q16 (
     assign in_front = reads_reg ? HEAD_MAX : head_len_reg;
     // The answer of the regions, and where the work request goes.
     assign ready = full_reg & (looked_reg | look_valid);
-    assign m_drop = ready & gone_reg & drop_ready;
-    assign m_valid = ready & !gone_reg;
+    assign alive = ready & !gone_reg & !stale_reg;
+    assign m_valid = alive & (!bulk_reg | failed_reg);
     assign pass = m_valid & m_ready;
-    assign done = pass | m_drop;
+    assign pass_bulk = alive & bulk_reg & !failed_reg & !back_reg & bulk_room & drop_ready;
+    assign backs = back_reg & m_back_ready;
+    assign m_back_valid = back_reg;
+    assign m_bulk = pass_bulk;
+    assign m_drop = backs | (ready & (gone_reg | stale_reg) & !back_reg & drop_ready);
+    assign done = pass | pass_bulk | m_drop;
+    assign skips_wr_en = skip_reg | word_6;
+
+    always @(*) begin
+        skips_wr_addr = skip_qpn_reg;
+        skips_wr_data = skip_to_reg;
+        if (word_6) begin
+            skips_wr_addr = cfg_qpn;
+            skips_wr_data = 1'b0;
+        end
+    end
+
     assign s_done = done;
     assign m_blank = failed_reg;
 
@@ -344,9 +409,13 @@ module card_send_entry_q16 (
     assign m_timeout = context_timeout;
     assign m_wr_id = wr_id_reg;
     assign m_address = address_reg;
-    assign m_len = length_reg;
+    assign m_len = length_reg[12:0];
+    assign m_length = length_reg;
+    assign m_shape = {head_len_reg, flags_reg, opcode_reg};
+    assign m_pd = context_pd;
+    assign m_far_peer = peer_reg;
     assign m_node = node_reg;
-    assign m_peer = peer_reg;
+    assign m_peer = peer_reg[23:0];
     assign m_vf = vf_reg;
     assign m_win_id = win_id_reg;
     assign m_epoch = epoch_reg;
@@ -357,6 +426,9 @@ module card_send_entry_q16 (
 
     // Clocked logic
     initial begin
+        skip_reg = 1'b0;
+        skip_qpn_reg = 4'd0;
+        skip_to_reg = 1'b0;
         tail_reg = 8'd0;
         head_reg = 8'd0;
         in_valid_reg = 1'b0;
@@ -369,14 +441,15 @@ module card_send_entry_q16 (
         field_reg = 8'd0;
         opcode_reg = 8'd0;
         head_len_reg = 8'd0;
-        length_reg = 13'd0;
+        flags_reg = 8'd0;
+        length_reg = 32'd0;
         long_reg = 1'b0;
         wr_id_reg = 64'd0;
         address_reg = 64'd0;
         key_reg = 32'd0;
         vf_reg = 8'd0;
         node_reg = 16'd0;
-        peer_reg = 24'd0;
+        peer_reg = 32'd0;
         far_reg = 1'b0;
         msn_reg = 32'd0;
         win_id_reg = 16'd0;
@@ -396,7 +469,10 @@ module card_send_entry_q16 (
         atomic_reg = 1'b0;
         no_such_length_reg = 1'b0;
         code_reg = 8'd0;
+        bulk_reg = 1'b0;
         gone_reg = 1'b0;
+        stale_reg = 1'b0;
+        back_reg = 1'b0;
         fatal_reg = 1'b0;
         mark_reg = 1'b0;
         mark_qpn_reg = 4'd0;
@@ -423,7 +499,8 @@ module card_send_entry_q16 (
         if (field_reg[0]) begin
             opcode_reg <= entry_opcode;
             head_len_reg <= entry_head_len;
-            length_reg <= entry_length[12:0];
+            flags_reg <= entry_flags;
+            length_reg <= entry_length;
             long_reg <= |entry_length[31:13];
         end
 
@@ -442,7 +519,7 @@ module card_send_entry_q16 (
         end
 
         if (field_reg[4]) begin
-            peer_reg <= entry_qpn[23:0];
+            peer_reg <= entry_qpn;
             far_reg <= |entry_qpn[31:24];
             msn_reg <= entry_win_msn;
         end
@@ -461,13 +538,15 @@ module card_send_entry_q16 (
             failed_reg <= unread;
         end
 
-        bytes_reg <= {1'b0, length_reg} + {6'd0, in_front};
+        bytes_reg <= {1'b0, length_reg[12:0]} + {6'd0, in_front};
         too_long_reg <= long_reg | (head_len_reg > HEAD_MAX) | (bytes_reg > {1'b0, cfg_mtu});
         reads_reg <= opcode_reg == READ;
         atomic_reg <= opcode_reg == CHANGE;
 
-        no_such_length_reg <= (reads_reg & !(|length_reg))
-            | (atomic_reg & (length_reg != OPERANDS));
+        no_such_length_reg <= (reads_reg & !(|length_reg[12:0]))
+            | (atomic_reg & (length_reg[12:0] != OPERANDS));
+
+        bulk_reg <= cfg_bulk & ((opcode_reg == BULK_WRITE) | (opcode_reg == BULK_READ));
 
         bad_opcode_reg <= (opcode_reg != SEND)
             & (opcode_reg != WRITE)
@@ -492,6 +571,23 @@ module card_send_entry_q16 (
         end
 
         gone_reg <= context_gone;
+        stale_reg <= skips_rd_data & cfg_bulk & !s_fresh;
+
+        if (alive & bulk_reg & !failed_reg & !bulk_room) begin
+            back_reg <= 1'b1;
+        end
+        if (backs) begin
+            back_reg <= 1'b0;
+        end
+
+        // The one that came back is here: what follows it counts.
+        skip_reg <= skip_reg & word_6;
+        if (backs | pass | pass_bulk) begin
+            skip_reg <= 1'b1;
+            skip_qpn_reg <= s_qpn;
+            skip_to_reg <= backs;
+        end
+
         fatal_reg <= pass & failed_reg;
 
         if (pass) begin
@@ -509,6 +605,7 @@ module card_send_entry_q16 (
         allowed_reg <= allowed_next;
 
         if (rst) begin
+            skip_reg <= 1'b0;
             tail_reg <= 8'd0;
             head_reg <= 8'd0;
             in_valid_reg <= 1'b0;
@@ -520,6 +617,7 @@ module card_send_entry_q16 (
             look_reg <= 1'b0;
             full_reg <= 1'b0;
             looked_reg <= 1'b0;
+            back_reg <= 1'b0;
             fatal_reg <= 1'b0;
             mark_reg <= 1'b0;
         end

@@ -14,6 +14,10 @@
 // work request knows 0), and what else was fetched for the queue pair is dropped, slot and place
 // given back. The same happens, without completion, to what was fetched before the state became
 // Error.
+// With cfg_bulk work requests of bulk transfers leave unchecked at m_bulk, with their completion
+// slot and without a place. There is room for one. Another one comes back: it, and what its queue
+// pair has fetched behind it, is fetched again when there is room; so those of a queue pair wait
+// behind it, and nobody else does.
 // Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
 // slot; 6 from the last word of a work request to m_sd_* and to its payload read.
 // After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
@@ -30,122 +34,149 @@
 
 module card_send_q16 (
     // Clock and reset
-    input  wire         clk,              // Clock.
-    input  wire         rst,              // Synchronous reset: no queue pairs, nothing under way.
+    input  wire         clk,               // Clock.
+    input  wire         rst,               // Synchronous reset: no queue pairs, nothing under way.
 
     // db: Doorbells.
-    input  wire         db_valid,         // The host writes a doorbell.
-    input  wire [3:0]   db_qpn,           // Queue pair.
-    input  wire [1:0]   db_kind,          // 0 send, 1 receive, 2 complete, 3 arm.
-    input  wire [15:0]  db_index,         // New index of the ring.
+    input  wire         db_valid,          // The host writes a doorbell.
+    input  wire [3:0]   db_qpn,            // Queue pair.
+    input  wire [1:0]   db_kind,           // 0 send, 1 receive, 2 complete, 3 arm.
+    input  wire [15:0]  db_index,          // New index of the ring.
 
-    input  wire         hold,             // Begin no turn.
+    // m_bulk: Work requests of bulk transfers. One may wait there while m_idle.
+    output wire         m_bulk_valid,      // A work request is offered.
+    input  wire         m_bulk_ready,      // It has begun, or ended, or is dropped.
+    output wire [7:0]   m_bulk_opcode,     // What it asks for.
+    output wire [7:0]   m_bulk_flags,      // Fence and notify.
+    output wire [7:0]   m_bulk_head_len,   // Bytes of the head.
+    output wire [31:0]  m_bulk_length,     // Bytes of the transfer.
+    output wire [63:0]  m_bulk_wr_id,      // The user's name for it.
+    output wire [63:0]  m_bulk_address,    // Address of byte 0 here.
+    output wire [31:0]  m_bulk_lkey,       // Key of the region it lies in.
+    output wire [7:0]   m_bulk_vf,         // Version and flags of the XUDETH.
+    output wire [15:0]  m_bulk_node,       // Node of the destination.
+    output wire [31:0]  m_bulk_peer,       // Queue pair of the destination: 24 bits if it is one.
+    output wire [31:0]  m_bulk_msn,        // Number in the window.
+    output wire [15:0]  m_bulk_win_id,     // Window.
+    output wire [15:0]  m_bulk_epoch,      // Epoch of the window.
+    output wire [63:0]  m_bulk_head_low,   // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    output wire [63:0]  m_bulk_head_high,  // Head, bytes 8 to 15.
+    output wire [23:0]  m_bulk_psn,        // Packet sequence number.
+    output wire [15:0]  m_bulk_request,    // Its number in the ring.
+    output wire [23:0]  m_bulk_qpn,        // Queue pair here.
+    output wire [15:0]  m_bulk_pd,         // Its protection domain.
+    output wire [31:0]  m_bulk_q_key,      // Its Q_Key.
+
+    input  wire         hold,              // Begin no turn.
 
     // m: stream out
-    output wire         m_idle,           // Nothing is between fetch and record, no read waits.
+    output wire         m_idle,            // Nothing is between fetch and record, no read waits.
 
     // m_fatal: The send ring of a queue pair cannot be read.
-    output wire         m_fatal_valid,    // It happens.
-    output wire [3:0]   m_fatal_qpn,      // Queue pair.
+    output wire         m_fatal_valid,     // It happens.
+    output wire [3:0]   m_fatal_qpn,       // Queue pair.
 
     // m_rsv: A completion slot is asked for, until rsv_done.
-    output wire         m_rsv_valid,      // It happens.
-    output wire [3:0]   m_rsv_qpn,        // Queue pair.
+    output wire         m_rsv_valid,       // It happens.
+    output wire [3:0]   m_rsv_qpn,         // Queue pair.
 
-    input  wire         rsv_done,         // The answer.
-    input  wire         rsv_ok,           // The slot is reserved.
+    input  wire         rsv_done,          // The answer.
+    input  wire         rsv_ok,            // The slot is reserved.
 
     // m_cancel: A slot is given back.
-    output wire         m_cancel_valid,   // It happens.
-    output wire [3:0]   m_cancel_qpn,     // Queue pair.
+    output wire         m_cancel_valid,    // It happens.
+    output wire [3:0]   m_cancel_qpn,      // Queue pair.
 
-    output wire         m_place_valid,    // A place in flight is asked for.
-    output wire [3:0]   m_place_qpn,      // For this queue pair.
-    output wire [23:0]  m_place_psn,      // And this PSN.
+    output wire         m_place_valid,     // A place in flight is asked for.
+    output wire [3:0]   m_place_qpn,       // For this queue pair.
+    output wire [23:0]  m_place_psn,       // And this PSN.
 
-    input  wire         place_done,       // The answer.
-    input  wire         place_ok,         // The place is kept.
+    input  wire         place_done,        // The answer.
+    input  wire         place_ok,          // The place is kept.
 
-    output wire         m_drop_valid,     // A kept place is given back.
-    output wire [3:0]   m_drop_qpn,       // Of this queue pair.
-    output wire [23:0]  m_drop_psn,       // And this PSN.
+    output wire         m_drop_valid,      // A kept place is given back.
+    output wire [3:0]   m_drop_qpn,        // Of this queue pair.
+    output wire [23:0]  m_drop_psn,        // And this PSN.
 
-    output wire         m_set_valid,      // A kept place is filled.
-    input  wire         m_set_ready,      // Taken.
-    output wire [3:0]   m_set_qpn,        // Queue pair.
-    output wire [23:0]  m_set_psn,        // PSN.
-    output wire [15:0]  m_set_node,       // Node of the destination.
-    output wire [23:0]  m_set_peer,       // Queue pair of the destination.
-    output wire [7:0]   m_set_vf,         // Version and flags.
-    output wire [15:0]  m_set_win_id,     // Window.
-    output wire [15:0]  m_set_epoch,      // Epoch.
-    output wire [31:0]  m_set_msn,        // Number in the window.
-    output wire [63:0]  m_set_wr_id,      // The user's name for the work request.
-    output wire [15:0]  m_set_request,    // Its number in the ring, modulo 2^16.
-    output wire [4:0]   m_set_timeout,    // Timeout exponent.
-    output wire [7:0]   m_set_outcome,    // 0: it is sent. Otherwise it ends now like this.
+    output wire         m_set_valid,       // A kept place is filled.
+    input  wire         m_set_ready,       // Taken.
+    output wire [3:0]   m_set_qpn,         // Queue pair.
+    output wire [23:0]  m_set_psn,         // PSN.
+    output wire [15:0]  m_set_node,        // Node of the destination.
+    output wire [23:0]  m_set_peer,        // Queue pair of the destination.
+    output wire [7:0]   m_set_vf,          // Version and flags.
+    output wire [15:0]  m_set_win_id,      // Window.
+    output wire [15:0]  m_set_epoch,       // Epoch.
+    output wire [31:0]  m_set_msn,         // Number in the window.
+    output wire [63:0]  m_set_wr_id,       // The user's name for the work request.
+    output wire [15:0]  m_set_request,     // Its number in the ring, modulo 2^16.
+    output wire [4:0]   m_set_timeout,     // Timeout exponent.
+    output wire [7:0]   m_set_outcome,     // 0: it is sent. Otherwise it ends now like this.
     // What is answered goes into memory here: 1 of a READ, 2 of an ATOMIC; else 0.
     output wire [1:0]   m_set_kind,
-    output wire [63:0]  m_set_addr,       // To this address.
-    output wire [31:0]  m_set_key,        // In the region of this key.
-    output wire [12:0]  m_set_len,        // Bytes there.
+    output wire [63:0]  m_set_addr,        // To this address.
+    output wire [31:0]  m_set_key,         // In the region of this key.
+    output wire [12:0]  m_set_len,         // Bytes there.
 
     // m_look: Lookups of regions, never for writing.
-    output wire         m_look_valid,     // A region is looked up.
-    output wire [31:0]  m_look_key,       // Its key.
-    output wire [15:0]  m_look_pd,        // Protection domain of the queue pair.
-    output wire [63:0]  m_look_addr,      // First byte of the access.
-    output wire [12:0]  m_look_len,       // Bytes of the access.
-    output wire         m_look_write,     // The access writes.
+    output wire         m_look_valid,      // A region is looked up.
+    output wire [31:0]  m_look_key,        // Its key.
+    output wire [15:0]  m_look_pd,         // Protection domain of the queue pair.
+    output wire [63:0]  m_look_addr,       // First byte of the access.
+    output wire [12:0]  m_look_len,        // Bytes of the access.
+    output wire         m_look_write,      // The access writes.
 
     // look: Their answers.
-    input  wire         look_valid,       // The answer to a lookup.
-    input  wire         look_ok,          // The access is allowed.
+    input  wire         look_valid,        // The answer to a lookup.
+    input  wire         look_ok,           // The access is allowed.
 
     // m_rd: Reads of host memory; client in 15:14 of the context: 0 work requests, 1 payload.
-    output wire         m_rd_valid,       // A request is offered.
-    input  wire         m_rd_ready,       // It is taken.
-    output wire [63:0]  m_rd_addr,        // Host address of the first byte.
-    output wire [12:0]  m_rd_len,         // Bytes.
-    output wire [15:0]  m_rd_ctx,         // Context: comes back with the words of a read, or when a write is done.
+    output wire         m_rd_valid,        // A request is offered.
+    input  wire         m_rd_ready,        // It is taken.
+    output wire [63:0]  m_rd_addr,         // Host address of the first byte.
+    output wire [12:0]  m_rd_len,          // Bytes.
+    output wire [15:0]  m_rd_ctx,          // Context: comes back with the words of a read, or when a write is done.
 
     // s_wq: Work requests that were read.
-    input  wire         s_wq_valid,       // A word is offered.
-    output wire         s_wq_ready,       // It is taken.
-    input  wire [63:0]  s_wq_data,        // The word; its first byte is in bits 7:0.
-    input  wire         s_wq_last,        // It is the last word of its request.
-    input  wire         s_wq_error,       // With the last word: the read failed, and its data mean nothing.
-    input  wire [15:0]  s_wq_ctx,         // Context of the request.
+    input  wire         s_wq_valid,        // A word is offered.
+    output wire         s_wq_ready,        // It is taken.
+    input  wire [63:0]  s_wq_data,         // The word; its first byte is in bits 7:0.
+    input  wire         s_wq_last,         // It is the last word of its request.
+    input  wire         s_wq_error,        // With the last word: the read failed, and its data mean nothing.
+    input  wire [15:0]  s_wq_ctx,          // Context of the request.
 
     // m_sd: Requests to send.
-    output wire         m_sd_valid,       // A request or an answer is offered.
-    input  wire         m_sd_ready,       // It is taken.
-    output wire [15:0]  m_sd_node,        // Destination node.
-    output wire [23:0]  m_sd_peer,        // Destination queue pair.
-    output wire [23:0]  m_sd_psn,         // Packet sequence number.
-    output wire [31:0]  m_sd_q_key,       // Q_Key.
-    output wire [23:0]  m_sd_src,         // Source queue pair.
-    output wire [7:0]   m_sd_vf,          // Version and flags of the XUDETH.
-    output wire [15:0]  m_sd_win_id,      // Window.
-    output wire [15:0]  m_sd_epoch,       // Epoch of the window.
-    output wire [31:0]  m_sd_msn,         // Number in the window.
-    output wire [127:0] m_sd_head,        // Bytes in front of the payload; the first is in bits 7:0.
-    output wire [4:0]   m_sd_head_len,    // Bytes of head that count.
-    output wire [12:0]  m_sd_len,         // Bytes of payload.
+    output wire         m_sd_valid,        // A request or an answer is offered.
+    input  wire         m_sd_ready,        // It is taken.
+    output wire [15:0]  m_sd_node,         // Destination node.
+    output wire [23:0]  m_sd_peer,         // Destination queue pair.
+    output wire [23:0]  m_sd_psn,          // Packet sequence number.
+    output wire [31:0]  m_sd_q_key,        // Q_Key.
+    output wire [23:0]  m_sd_src,          // Source queue pair.
+    output wire [7:0]   m_sd_vf,           // Version and flags of the XUDETH.
+    output wire [15:0]  m_sd_win_id,       // Window.
+    output wire [15:0]  m_sd_epoch,        // Epoch of the window.
+    output wire [31:0]  m_sd_msn,          // Number in the window.
+    output wire [127:0] m_sd_head,         // Bytes in front of the payload; the first is in bits 7:0.
+    output wire [4:0]   m_sd_head_len,     // Bytes of head that count.
+    output wire [12:0]  m_sd_len,          // Bytes of payload.
 
-    output wire         ev_bad_doorbell,  // A doorbell was ignored.
-    output wire         ev_stall_credit,  // A turn found no completion slot.
-    output wire         ev_stall_place,   // A turn found its place in flight taken.
-    output wire         ev_local_error,   // A work request ended here in a LOCAL outcome.
+    output wire         ev_bad_doorbell,   // A doorbell was ignored.
+    output wire         ev_stall_credit,   // A turn found no completion slot.
+    output wire         ev_stall_place,    // A turn found its place in flight taken.
+    output wire         ev_local_error,    // A work request ended here in a LOCAL outcome.
 
     // cfg: Contexts of queue pairs.
-    input  wire         cfg_valid,        // A word is written; it counts from the next clock on.
-    input  wire [3:0]   cfg_qpn,          // Queue pair.
-    input  wire [2:0]   cfg_word,         // Which word.
-    input  wire [63:0]  cfg_data,         // The word.
+    input  wire         cfg_valid,         // A word is written; it counts from the next clock on.
+    input  wire [3:0]   cfg_qpn,           // Queue pair.
+    input  wire [2:0]   cfg_word,          // Which word.
+    input  wire [63:0]  cfg_data,          // The word.
 
     // Configuration
-    input  wire [12:0]  cfg_mtu           // Largest payload of a packet, bytes.
+    input  wire [12:0]  cfg_mtu,           // Largest payload of a packet, bytes.
+    // Bulk transfers are known; constant. Without it their work requests end here like any opcode
+    // without a meaning.
+    input  wire         cfg_bulk
 );
 
     // Constants
@@ -173,6 +204,16 @@ module card_send_q16 (
     reg  [23:0] drop_psn_reg;
 
     // Signals
+    wire [23:0]  oldest_number;       // Work requests that its queue pair ever fetched before it, modulo 2^24.
+    wire [23:0]  oldest_psn;          // Packet sequence number.
+    wire [15:0]  oldest_qpn;          // Queue pair.
+    wire         oldest_fresh;        // It is the one that came back.
+    wire [7:0]   work_opcode;         // A work request of a bulk transfer. What it asks for.
+    wire [7:0]   work_flags;          // Fence and notify.
+    wire [7:0]   work_head_len;       // Bytes of the head.
+    wire [63:0]  work_head_low;       // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    wire [63:0]  work_head_high;      // Head, bytes 8 to 15.
+    wire [15:0]  work_request;        // Its number in the ring.
     reg          state_en;            // State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
     reg  [3:0]   state_qpn;
     reg  [6:0]   state_data;
@@ -188,6 +229,7 @@ module card_send_q16 (
     wire [3:0]   list_m_qpn;          // The first one.
     wire         turn_go;             // A turn may begin: there is room for a fetch.
     wire         turn_m_busy;         // A turn is under way.
+    wire         turn_back_ready;     // Taken.
     wire         turn_s_ready;        // It begins.
     wire         turn_m_op_valid;     // Operation on the list.
     wire         turn_m_op_remove;    // The number was taken out; otherwise add it.
@@ -202,13 +244,20 @@ module card_send_q16 (
     wire         turn_m_drop;         // Give the place back.
     wire         turn_m_fetch;        // A work request is fetched.
     wire [57:0]  turn_m_addr;         // From this address, in units of 64 bytes.
-    wire [15:0]  turn_m_request;      // Its number, modulo 2^16.
+    wire [23:0]  turn_m_number;       // Work requests ever fetched before it, modulo 2^24.
+    wire         turn_m_fresh;        // It is the one that came back.
     wire         entry_s_wq_error;    // With the last word: the read failed.
     wire [3:0]   entry_s_qpn;         // Queue pair of the oldest work request.
     wire         entry_s_done;        // It leaves.
     wire [31:0]  entry_m_look_key;    // Key of the region.
     wire         entry_m_drop;        // The work request is dropped: its slot and place are given back.
     wire         entry_drop_ready;    // That can be done in this clock.
+    wire         entry_m_back_valid;  // The work request comes back: it is dropped, and to be fetched again.
+    wire         entry_m_bulk;        // A work request of a bulk transfer leaves: pulse; its place is given back.
+    wire [23:0]  entry_m_shape;       // Opcode, flags, and bytes of the head.
+    wire [31:0]  entry_m_length;      // All bits of the length.
+    wire [31:0]  entry_m_far_peer;    // All bits of the destination's queue pair.
+    wire [15:0]  entry_m_pd;          // Protection domain of the queue pair.
     wire         entry_m_valid;       // The work request is checked.
     wire         entry_m_blank;       // It could not be read.
     wire [7:0]   entry_m_outcome;     // 0: send it. Otherwise how it ends.
@@ -244,8 +293,10 @@ module card_send_q16 (
     wire         reads_m_busy;        // A read waits.
     wire         fetched_s_ready;     // It is taken.
     wire         fetched_m_valid;     // A word is offered.
-    wire [55:0]  fetched_m_data;      // The word.
+    wire [64:0]  fetched_m_data;      // The word.
     wire [15:0]  fetched_count;       // Words in the queue.
+    wire         works_s_ready;       // It is taken.
+    wire [575:0] works_m_data;        // The word.
 
     card_send_doorbell_q16 doorbell (
         .clk          (clk),
@@ -289,6 +340,11 @@ module card_send_q16 (
         .rst             (rst),
         .go              (turn_go),
         .m_busy          (turn_m_busy),
+        .back_valid      (entry_m_back_valid),
+        .back_ready      (turn_back_ready),
+        .back_qpn        (entry_s_qpn),
+        .back_number     (oldest_number),
+        .later_room      (works_s_ready),
         .s_valid         (list_m_valid),
         .s_ready         (turn_s_ready),
         .s_qpn           (list_m_qpn),
@@ -323,9 +379,12 @@ module card_send_q16 (
         .m_drop          (turn_m_drop),
         .m_fetch         (turn_m_fetch),
         .m_addr          (turn_m_addr),
-        .m_request       (turn_m_request),
+        .m_number        (turn_m_number),
+        .m_fresh         (turn_m_fresh),
         .ev_stall_credit (ev_stall_credit),
         .ev_stall_place  (ev_stall_place),
+        // It comes back.
+        .cfg_later       (cfg_bulk),
         .cfg_qpn         (c_qpn_reg)
     );
 
@@ -350,6 +409,16 @@ module card_send_q16 (
         .m_fatal_qpn   (m_fatal_qpn),
         .m_drop        (entry_m_drop),
         .drop_ready    (entry_drop_ready),
+        .word_6        (word_6_reg),
+        .s_fresh       (oldest_fresh),
+        .m_back_valid  (entry_m_back_valid),
+        .m_back_ready  (turn_back_ready),
+        .m_bulk        (entry_m_bulk),
+        .bulk_room     (works_s_ready),
+        .m_shape       (entry_m_shape),
+        .m_length      (entry_m_length),
+        .m_far_peer    (entry_m_far_peer),
+        .m_pd          (entry_m_pd),
         .m_valid       (entry_m_valid),
         .m_ready       (record_s_ready),
         .m_blank       (entry_m_blank),
@@ -370,7 +439,8 @@ module card_send_q16 (
         .m_head_len    (entry_m_head_len),
         .cfg_mtu       (cfg_mtu),
         .cfg_qpn       (c_qpn_reg),
-        .cfg_data      (c_data_reg)
+        .cfg_data      (c_data_reg),
+        .cfg_bulk      (cfg_bulk)
     );
 
     card_send_record_q16 record (
@@ -382,8 +452,8 @@ module card_send_q16 (
         .s_blank        (entry_m_blank),
         .s_outcome      (entry_m_outcome),
         .s_qpn          (entry_s_qpn),
-        .s_psn          (fetched_m_data[39:16]),
-        .s_request      (fetched_m_data[15:0]),
+        .s_psn          (oldest_psn),
+        .s_request      (oldest_number[15:0]),
         .s_timeout      (entry_m_timeout),
         .s_q_key        (entry_m_q_key),
         .s_wr_id        (entry_m_wr_id),
@@ -447,18 +517,29 @@ module card_send_q16 (
         .m_busy      (reads_m_busy)
     );
 
-    // Work requests between fetch and record: request 15:0, PSN 39:16, queue pair from 40 on.
-    fifo_ahead_w56_d16 fetched (
+    // Work requests between fetch and record.
+    fifo_ahead_w65_d16 fetched (
         .clk     (clk),
         .rst     (rst),
         // A fetch begins.
         .s_valid (turn_m_fetch),
         .s_ready (fetched_s_ready),
-        .s_data  ({12'd0, turn_m_qpn, turn_m_psn, turn_m_request}),
+        .s_data  ({turn_m_fresh, 12'd0, turn_m_qpn, turn_m_psn, turn_m_number}),
         .m_valid (fetched_m_valid),
         .m_ready (entry_s_done),
         .m_data  (fetched_m_data),
         .count   (fetched_count)
+    );
+
+    half_slice_w576 works (
+        .clk     (clk),
+        .rst     (rst),
+        .s_valid (entry_m_bulk),
+        .s_ready (works_s_ready),
+        .s_data  ({entry_m_q_key, entry_m_pd, 8'd0, oldest_qpn, work_request, oldest_psn, work_head_high, work_head_low, entry_m_epoch, entry_m_win_id, entry_m_msn, entry_m_far_peer, entry_m_node, entry_m_vf, entry_m_look_key, entry_m_address, entry_m_wr_id, entry_m_length, work_head_len, work_flags, work_opcode}),
+        .m_valid (m_bulk_valid),
+        .m_ready (m_bulk_ready),
+        .m_data  (works_m_data)
     );
 
     // Combinational logic
@@ -485,9 +566,13 @@ module card_send_q16 (
     assign m_rsv_qpn = turn_m_qpn;
     assign m_place_qpn = turn_m_qpn;
     assign m_place_psn = turn_m_psn;
+    assign oldest_number = fetched_m_data[23:0];
+    assign oldest_psn = fetched_m_data[47:24];
+    assign oldest_qpn = fetched_m_data[63:48];
+    assign oldest_fresh = fetched_m_data[64];
     assign entry_s_wq_error = s_wq_error & s_wq_last;
     assign s_wq_ready = 1'b1;
-    assign entry_s_qpn = fetched_m_data[43:40];
+    assign entry_s_qpn = oldest_qpn[3:0];
     assign m_look_key = entry_m_look_key;
     assign m_look_addr = entry_m_address;
     assign m_look_len = entry_m_len;
@@ -498,6 +583,33 @@ module card_send_q16 (
     assign m_drop_valid = drop_reg;
     assign m_drop_qpn = cancel_qpn_reg;
     assign m_drop_psn = drop_psn_reg;
+    // It is one of a bulk transfer.
+    assign work_opcode = entry_m_shape[7:0];
+    assign work_flags = entry_m_shape[15:8];
+    assign work_head_len = entry_m_shape[23:16];
+    assign work_head_low = entry_m_head[63:0];
+    assign work_head_high = entry_m_head[127:64];
+    assign work_request = oldest_number[15:0];
+    assign m_bulk_opcode = works_m_data[7:0];
+    assign m_bulk_flags = works_m_data[15:8];
+    assign m_bulk_head_len = works_m_data[23:16];
+    assign m_bulk_length = works_m_data[55:24];
+    assign m_bulk_wr_id = works_m_data[119:56];
+    assign m_bulk_address = works_m_data[183:120];
+    assign m_bulk_lkey = works_m_data[215:184];
+    assign m_bulk_vf = works_m_data[223:216];
+    assign m_bulk_node = works_m_data[239:224];
+    assign m_bulk_peer = works_m_data[271:240];
+    assign m_bulk_msn = works_m_data[303:272];
+    assign m_bulk_win_id = works_m_data[319:304];
+    assign m_bulk_epoch = works_m_data[335:320];
+    assign m_bulk_head_low = works_m_data[399:336];
+    assign m_bulk_head_high = works_m_data[463:400];
+    assign m_bulk_psn = works_m_data[487:464];
+    assign m_bulk_request = works_m_data[503:488];
+    assign m_bulk_qpn = works_m_data[527:504];
+    assign m_bulk_pd = works_m_data[543:528];
+    assign m_bulk_q_key = works_m_data[575:544];
     assign m_set_qpn = record_m_qpn;
     assign m_set_psn = record_m_psn;
     assign m_set_node = record_m_node;
@@ -566,9 +678,9 @@ module card_send_q16 (
         d_index_reg <= db_index;
 
         cancel_reg <= entry_m_drop;
-        drop_reg <= entry_m_drop;
+        drop_reg <= entry_m_drop | entry_m_bulk;
         cancel_qpn_reg <= entry_s_qpn;
-        drop_psn_reg <= fetched_m_data[39:16];
+        drop_psn_reg <= oldest_psn;
         if (turn_m_undo) begin
             cancel_reg <= turn_m_cancel;
             drop_reg <= turn_m_drop;
@@ -595,7 +707,7 @@ module card_send_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_wq_ctx, fetched_m_data[55:44], fetched_count};
+    wire _unused = &{1'b0, s_wq_ctx, fetched_count};
 
 endmodule
 

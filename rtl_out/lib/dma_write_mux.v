@@ -1,9 +1,9 @@
 // dma_write_mux
 //
-// Four clients of a DMA writer, in turn when several wait. The words of a request follow in the
+// Five clients of a DMA writer, in turn when several wait. The words of a request follow in the
 // order in which the requests were taken; a client has the words at hand when it asks, as those of
 // the others wait behind them.
-// ctx bits 15:14 become the number of the client.
+// ctx bits 15:13 become the number of the client.
 // Latency: 2 clocks for a request, none for words. A request every 3 clocks.
 // Stages: 1 client chosen, 2 its request registered.
 // While m_req is not taken it stays, and no client is chosen. Words pass through: what a client
@@ -47,6 +47,13 @@ module dma_write_mux (
     input  wire [12:0] s_req_len_3,     // Bytes.
     input  wire [15:0] s_req_ctx_3,     // Context: comes back with the words of a read, or when a write is done.
 
+    // s_req, port 4: Writes of each client.
+    input  wire        s_req_valid_4,   // A request is offered.
+    output wire        s_req_ready_4,   // It is taken.
+    input  wire [63:0] s_req_addr_4,    // Host address of the first byte.
+    input  wire [12:0] s_req_len_4,     // Bytes.
+    input  wire [15:0] s_req_ctx_4,     // Context: comes back with the words of a read, or when a write is done.
+
     // s_data, port 0: Words of each client.
     input  wire        s_data_valid_0,  // A word is offered.
     output wire        s_data_ready_0,  // It is taken.
@@ -67,6 +74,11 @@ module dma_write_mux (
     output wire        s_data_ready_3,  // It is taken.
     input  wire [63:0] s_data_data_3,   // The word.
 
+    // s_data, port 4: Words of each client.
+    input  wire        s_data_valid_4,  // A word is offered.
+    output wire        s_data_ready_4,  // It is taken.
+    input  wire [63:0] s_data_data_4,   // The word.
+
     // m_req: All writes, for dma_write.
     output wire        m_req_valid,     // A request is offered.
     input  wire        m_req_ready,     // It is taken.
@@ -81,64 +93,69 @@ module dma_write_mux (
 );
 
     // Registers
-    reg  [3:0]  chosen_reg;  // The client whose request is taken, the one before.
-    reg  [3:0]  last_reg;
+    reg  [4:0]  chosen_reg;  // The client whose request is taken, the one before.
+    reg  [4:0]  last_reg;
     reg         valid_reg;   // The request.
     reg  [63:0] addr_reg;
     reg  [12:0] len_reg;
     reg  [15:0] ctx_reg;
-    reg  [3:0]  from_reg;    // The client whose words pass, words left, less one.
-    reg  [3:0]  others_reg;  // The other clients: chooses the words, so that `from` has little to drive.
+    reg  [4:0]  from_reg;    // The client whose words pass, words left, less one.
+    reg  [4:0]  others_reg;  // The other clients: chooses the words, so that `from` has little to drive.
     reg  [9:0]  left_reg;
     reg         ends_reg;    // The word that passes is the last one.
 
     // Signals
-    wire [3:0]  wanting;
-    wire [3:0]  offering;
+    wire [4:0]  wanting;
+    wire [4:0]  offering;
     wire        choose;
-    wire [1:0]  client;
-    wire [90:0] request;
+    wire [2:0]  client;
+    wire [63:0] request_addr;   // Host address of the first byte.
+    wire [12:0] request_len;    // Bytes.
+    wire [15:0] request_ctx;    // Context: comes back with the words of a read, or when a write is done.
     wire [12:0] less_one;       // Words of a request, less one.
-    reg  [3:0]  n_from;
+    reg  [4:0]  n_from;
     wire        pass;
     wire        advance;
     reg  [9:0]  left_next;
     reg         ends_next;      // The word that passes is the last one.
-    wire [3:0]  turn_choice;    // The one chosen, one-hot; zero if nobody asks.
-    wire [3:0]  data_sel;       // A bit per word, at most one set.
+    wire [4:0]  turn_choice;    // The one chosen, one-hot; zero if nobody asks.
+    wire [92:0] requests_m;     // The chosen one.
+    wire [4:0]  data_sel;       // A bit per word, at most one set.
     wire        order_s_valid;  // A word is offered.
     wire        order_s_ready;  // It is taken.
     wire        order_m_valid;  // A word is offered.
-    wire [13:0] order_m_data;   // The word.
+    wire [14:0] order_m_data;   // The word.
     wire [15:0] order_count;    // Words in the queue.
 
-    take_turns_n4 turn (
+    take_turns_n5 turn (
         .req    (wanting),
         .last   (last_reg),
         .choice (turn_choice)
     );
 
-    mux_one_hot_w91_n4 requests (
+    mux_one_hot_w93_n5 requests (
         // Stage 2: its request.
         .sel (chosen_reg),
-        .s_0 ({s_req_ctx_0[13:0], s_req_len_0, s_req_addr_0}),
-        .s_1 ({s_req_ctx_1[13:0], s_req_len_1, s_req_addr_1}),
-        .s_2 ({s_req_ctx_2[13:0], s_req_len_2, s_req_addr_2}),
-        .s_3 ({s_req_ctx_3[13:0], s_req_len_3, s_req_addr_3}),
-        .m   (request)
+        .s_0 ({s_req_ctx_0, s_req_len_0, s_req_addr_0}),
+        .s_1 ({s_req_ctx_1, s_req_len_1, s_req_addr_1}),
+        .s_2 ({s_req_ctx_2, s_req_len_2, s_req_addr_2}),
+        .s_3 ({s_req_ctx_3, s_req_len_3, s_req_addr_3}),
+        .s_4 ({s_req_ctx_4, s_req_len_4, s_req_addr_4}),
+        .m   (requests_m)
     );
 
-    mux_one_hot_w64_n4 data (
+    mux_one_hot_w64_n5 data (
         .sel (data_sel),
         .s_0 (s_data_data_0),
         .s_1 (s_data_data_1),
         .s_2 (s_data_data_2),
         .s_3 (s_data_data_3),
+        .s_4 (s_data_data_4),
         .m   (m_data_data)
     );
 
-    // Clients of the requests taken, one-hot 3:0, and words of each 13:4.
-    fifo_ahead_w14_d8 order (
+    // Clients of the requests taken, one-hot 4:0, and words of each 14:5.
+    fifo_ahead_w15_d8 order (
         .clk     (clk),
         .rst     (rst),
         .s_valid (order_s_valid),
@@ -152,8 +169,14 @@ module dma_write_mux (
 
     // Combinational logic
     // Stage 1: whose turn it is. What a client offers stays.
-    assign wanting = {s_req_valid_3, s_req_valid_2, s_req_valid_1, s_req_valid_0};
-    assign offering = {s_data_valid_3, s_data_valid_2, s_data_valid_1, s_data_valid_0};
+    assign wanting = {s_req_valid_4, s_req_valid_3, s_req_valid_2, s_req_valid_1, s_req_valid_0};
+    assign offering = {
+        s_data_valid_4,
+        s_data_valid_3,
+        s_data_valid_2,
+        s_data_valid_1,
+        s_data_valid_0
+    };
     assign choose = !(|chosen_reg) & !valid_reg & order_s_ready;
     assign data_sel = ~others_reg;
     assign s_req_ready_0 = chosen_reg[0];
@@ -164,10 +187,15 @@ module dma_write_mux (
     assign s_data_ready_2 = from_reg[2] & m_data_ready;
     assign s_req_ready_3 = chosen_reg[3];
     assign s_data_ready_3 = from_reg[3] & m_data_ready;
-    // Of 0, 1, 2, 3 one-hot: the number.
-    assign client = {chosen_reg[2] | chosen_reg[3], chosen_reg[1] | chosen_reg[3]};
-    assign less_one = request[76:64] - 13'd1;
-    assign order_s_valid = (|chosen_reg) & (|request[76:64]);
+    assign s_req_ready_4 = chosen_reg[4];
+    assign s_data_ready_4 = from_reg[4] & m_data_ready;
+    assign request_addr = requests_m[63:0];
+    assign request_len = requests_m[76:64];
+    assign request_ctx = requests_m[92:77];
+    // One-hot to binary.
+    assign client = {chosen_reg[4], chosen_reg[2] | chosen_reg[3], chosen_reg[1] | chosen_reg[3]};
+    assign less_one = request_len - 13'd1;
+    assign order_s_valid = (|chosen_reg) & (|request_len);
     assign m_req_valid = valid_reg;
     assign m_req_addr = addr_reg;
     assign m_req_len = len_reg;
@@ -186,34 +214,34 @@ module dma_write_mux (
         end
         n_from = from_reg;
         if (advance) begin
-            n_from = 4'd0;
+            n_from = 5'd0;
             if (order_m_valid) begin
-                n_from = order_m_data[3:0];
-                left_next = order_m_data[13:4];
-                ends_next = !(|order_m_data[13:4]);
+                n_from = order_m_data[4:0];
+                left_next = order_m_data[14:5];
+                ends_next = !(|order_m_data[14:5]);
             end
         end
         if (rst) begin
-            n_from = 4'd0;
+            n_from = 5'd0;
         end
     end
 
     // Clocked logic
     initial begin
-        chosen_reg = 4'd0;
-        last_reg = 4'd0;
+        chosen_reg = 5'd0;
+        last_reg = 5'd0;
         valid_reg = 1'b0;
         addr_reg = 64'd0;
         len_reg = 13'd0;
         ctx_reg = 16'd0;
-        from_reg = 4'd0;
-        others_reg = 4'd0;
+        from_reg = 5'd0;
+        others_reg = 5'd0;
         left_reg = 10'd0;
         ends_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        chosen_reg <= choose ? turn_choice : 4'd0;
+        chosen_reg <= choose ? turn_choice : 5'd0;
 
         if (|chosen_reg) begin
             last_reg <= chosen_reg;
@@ -224,9 +252,9 @@ module dma_write_mux (
         end
         if (|chosen_reg) begin
             valid_reg <= 1'b1;
-            addr_reg <= request[63:0];
-            len_reg <= request[76:64];
-            ctx_reg <= {client, request[90:77]};
+            addr_reg <= request_addr;
+            len_reg <= request_len;
+            ctx_reg <= {client, request_ctx[12:0]};
         end
 
         from_reg <= n_from;
@@ -235,15 +263,14 @@ module dma_write_mux (
         ends_reg <= ends_next;
 
         if (rst) begin
-            chosen_reg <= 4'd0;
-            last_reg <= 4'd0;
+            chosen_reg <= 5'd0;
+            last_reg <= 5'd0;
             valid_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_req_ctx_0[15:14], s_req_ctx_1[15:14], s_req_ctx_2[15:14],
-        s_req_ctx_3[15:14], less_one[2:0], order_count};
+    wire _unused = &{1'b0, request_ctx[15:13], less_one[2:0], order_count};
 
 endmodule
 

@@ -2,8 +2,9 @@
 //
 // First-in first-out queue of 2^A words (and two at the output) in block RAM, written with one
 // clock and read with another, of any two frequencies. P is A + 1.
-// Latency from s to m: 1 clock of s, then 6 or 7 of m. A place is free again 1 clock of m, then 3
-// or 4 of s after its word has left the memory. One word per clock on both sides.
+// Latency from s to m: 1 clock of s, then 6 or 7 of m. A place is free again 1 clock of m, then 4
+// or 5 of s after its word has left the memory. One word per clock on both sides.
+// s_ready is a register: it falls with the last place, and rises a clock behind one that is free.
 // Stages: 1 memory and count of words in (wr_clk); 2 to 4 the count crosses; 5 the word at the
 // output of the memory; 6 the word at m. While m_ready is low neither changes.
 // The resets of both sides must overlap for 4 clocks of the slower clock; words offered meanwhile
@@ -45,10 +46,12 @@ module fifo_async_w68_d512 (
     reg         have_reg;   // A word is at the output of the memory.
     reg         valid_reg;  // A word is at m; the output register takes one.
     reg  [67:0] word_reg;
+    reg         full_reg;
 
     // Signals
     wire        free;
-    wire [9:0]  taken;         // Words that the side of s takes to be in the memory.
+    // Words that the side of s takes to be in the memory; as many as fit, or so it was a clock ago.
+    wire [9:0]  taken;
     wire [9:0]  waiting;
     wire        push;
     wire        fetch;
@@ -92,8 +95,8 @@ module fifo_async_w68_d512 (
 
     // Combinational logic
     assign taken = tail_s_count - head_m_count;
-    assign s_ready = taken != DEPTH;
-    assign push = s_valid & (taken != DEPTH);
+    assign push = s_valid & !full_reg;
+    assign s_ready = !full_reg;
     assign waiting = tail_m_count - head_s_count;
     assign level = waiting;
     assign free = !valid_reg | m_ready;
@@ -106,6 +109,15 @@ module fifo_async_w68_d512 (
         have_reg = 1'b0;
         valid_reg = 1'b0;
         word_reg = 68'd0;
+        full_reg = 1'b0;
+    end
+
+    always @(posedge wr_clk) begin
+        full_reg <= (taken == DEPTH) | ((taken == (DEPTH - 10'd1)) & push);
+
+        if (wr_rst) begin
+            full_reg <= 1'b0;
+        end
     end
 
     always @(posedge rd_clk) begin

@@ -50,6 +50,7 @@ module pcie_us_cq (
     // Registers
     reg  [2:0]   step_reg;      // 0 and 1 descriptor, 2 first data, 3 more, 4 the rest is dropped.
     reg  [63:0]  address_reg;   // First beat of the descriptor, and what stands beside it.
+    reg          far_reg;       // The address is not below 4 GiB.
     reg  [7:0]   enables_reg;
     reg          stopped_reg;
     reg  [127:0] header_reg;
@@ -79,6 +80,7 @@ module pcie_us_cq (
     reg  [1:0]   strb;
     reg  [2:0]   step_next;        // 0 and 1 descriptor, 2 first data, 3 more, 4 the rest is dropped.
     reg  [63:0]  address_next;     // First beat of the descriptor, and what stands beside it.
+    reg          far_next;         // The address is not below 4 GiB.
     reg  [7:0]   enables_next;
     reg          stopped_next;
     reg  [127:0] header_next;
@@ -145,7 +147,7 @@ module pcie_us_cq (
             kind = {4'd2, request[0]};
             has_data = request[1];
         end
-        wide = (|address_reg[63:32]) & (request[3:1] != 3'd1) & !request[3];
+        wide = far_reg & (request[3:1] != 3'd1) & !request[3];
         if (message) begin
             kind = {2'd2, data[50:48]};
             has_data = |data[10:0];
@@ -182,6 +184,7 @@ module pcie_us_cq (
     always @(*) begin
         step_next = step_reg;
         address_next = address_reg;
+        far_next = far_reg;
         enables_next = enables_reg;
         stopped_next = stopped_reg;
         header_next = header_reg;
@@ -192,6 +195,7 @@ module pcie_us_cq (
         dropped_next = 1'b0;
         if (step_reg == 3'd0) begin
             address_next = data;
+            far_next = |data[63:32];
             enables_next = beat[74:67];
             stopped_next = stop;
             if (taken) begin
@@ -282,6 +286,7 @@ module pcie_us_cq (
     initial begin
         step_reg = 3'd0;
         address_reg = 64'd0;
+        far_reg = 1'b0;
         enables_reg = 8'd0;
         stopped_reg = 1'b0;
         header_reg = 128'd0;
@@ -297,6 +302,7 @@ module pcie_us_cq (
 
         step_reg <= step_next;
         address_reg <= address_next;
+        far_reg <= far_next;
         enables_reg <= enables_next;
         stopped_reg <= stopped_next;
         header_reg <= header_next;

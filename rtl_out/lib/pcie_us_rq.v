@@ -10,8 +10,8 @@
 // Without `may` no TLP begins: what waits stays. With `discard` what is on offer is taken and
 // thrown away, but the rest of a TLP that has begun leaves.
 // One beat a clock, TLPs back to back without a clock between them: 64 bytes take 10 clocks.
-// Stages: 1 beat registered:
-// the first beat is offered a clock behind the TLP.
+// Stages: 1 beats of both registered, and the one that leaves chosen behind that: the first one is
+// offered a clock behind the TLP.
 // A read and the first word of a write are taken when their headers have gone, and are to stay
 // until then. Up to 2 beats wait while the block takes none; may and discard may change at any
 // time.
@@ -62,9 +62,6 @@ module pcie_us_rq (
     output wire         m_read_lap         // With it: bit 5 of its number.
 );
 
-    // Constants
-    localparam [31:0] MOST = 32'd1024;  // 1,024 words are 0 in a header.
-
     // Registers
     reg  [1:0] step_reg;      // 0 and 1 descriptor, 2 data.
     reg        wrote_reg;     // The TLP is a write; so was the last one that was chosen.
@@ -75,27 +72,47 @@ module pcie_us_rq (
     // Signals
     wire         pick_write;
     wire         begins;
-    reg  [127:0] header;
-    reg  [31:0]  low;
-    reg  [31:0]  high;
-    wire [31:0]  dw_2;
-    wire [31:0]  dw_3;
-    reg  [5:0]   seq;
     reg          push;
     wire         taken;
+    reg          ends;
     reg  [63:0]  word;
     reg  [1:0]   keep;
-    reg          ends;
+    wire [77:0]  beats_read;       // If it is of a read.
+    wire [77:0]  beats_write;      // If it is of a write.
+    wire [77:0]  first_read;       // If it is of a read.
+    wire [77:0]  first_write;      // If it is of a write.
+    wire         first_of_write;   // It is.
+    wire [1:0]   first_keep;       // Words of it that count.
+    wire         first_last;       // The last one of its TLP.
+    reg  [63:0]  beat_data;        // Descriptor or data.
+    reg  [7:0]   beat_enables;     // Byte enables of the TLP.
+    reg  [5:0]   beat_seq;         // Number of the TLP.
+    wire [71:0]  of_read_m;        // The beat 63:0, byte enables of the first word 67:64, of the last one 71:68.
+    wire [71:0]  of_write_m;       // The beat 63:0, byte enables of the first word 67:64, of the last one 71:68.
     wire         leaving_s_ready;  // It is taken.
-    wire [80:0]  leaving_m_data;   // The word.
+    wire [159:0] leaving_m_data;   // The word.
 
-    // Beats: data 63:0, keep 65:64, last 66, byte enables 74:67, number 80:75.
-    two_slots_w81 leaving (
+    // The beat, were it of the read or of the write.
+    pcie_us_rq_beats of_read (
+        // Both beats are made, and the one that leaves is chosen behind the registers: the choice
+        // has far to go.
+        .hdr    (s_rd_tlp_hdr),
+        .second (step_reg[0]),
+        .m      (of_read_m)
+    );
+
+    pcie_us_rq_beats of_write (
+        .hdr    (s_wr_tlp_hdr),
+        .second (step_reg[0]),
+        .m      (of_write_m)
+    );
+
+    two_slots_w160 leaving (
         .clk     (clk),
         .rst     (rst),
         .s_valid (push),
         .s_ready (leaving_s_ready),
-        .s_data  ({seq, header[71:64], ends, keep, word}),
+        .s_data  ({ends, keep, pick_write, beats_write, beats_read}),
         .m_valid (m_axis_rq_tvalid),
         .m_ready (m_axis_rq_tready),
         .m_data  (leaving_m_data)
@@ -111,42 +128,14 @@ module pcie_us_rq (
         & !discard;
 
     always @(*) begin
-        header = s_rd_tlp_hdr;
-        seq = {!lap_reg, 5'h1f};
-        if (pick_write) begin
-            header = s_wr_tlp_hdr;
-            seq = s_wr_tlp_seq;
-        end
-    end
-
-    always @(*) begin
-        low = header[63:32];
-        high = 32'd0;
-        if (header[125]) begin
-            low = header[31:0];
-            high = header[63:32];
-        end
-    end
-
-    assign dw_2 = !(|header[105:96])
-        ? (MOST | {20'd0, header[126], 11'd0} | {16'd0, header[110], 15'd0} | {header[95:80], 16'd0})
-        : {header[95:80], header[110], 3'd0, header[126], 1'b0, header[105:96]};
-    assign dw_3 = {1'b0, header[114], header[109:108], header[118:116], 17'd0, header[79:72]};
-
-    always @(*) begin
         push = begins;
-        word = {high, low[31:2], header[107:106]};
-        keep = 2'd3;
         ends = 1'b0;
         if (step_reg == 2'd1) begin
             push = 1'b1;
-            word = {dw_3, dw_2};
             ends = !wrote_reg;
         end
         if (step_reg[1]) begin
             push = s_wr_tlp_valid;
-            word = s_wr_tlp_data;
-            keep = s_wr_tlp_strb;
             ends = s_wr_tlp_eop;
         end
     end
@@ -159,16 +148,39 @@ module pcie_us_rq (
         | ((step_reg == 2'd0) & (discard | !s_wr_tlp_sop));
     assign m_read = read_reg;
     assign m_read_lap = read_lap_reg;
-    assign m_axis_rq_tdata = leaving_m_data[63:0];
-    assign m_axis_rq_tkeep = leaving_m_data[65:64];
-    assign m_axis_rq_tlast = leaving_m_data[66];
-    assign m_axis_rq_tuser = {
-        leaving_m_data[80:79],
-        32'd0,
-        leaving_m_data[78:75],
-        16'd0,
-        leaving_m_data[74:67]
-    };
+
+    always @(*) begin
+        word = of_write_m[63:0];
+        keep = 2'd3;
+        if (step_reg[1]) begin
+            word = s_wr_tlp_data;
+            keep = s_wr_tlp_strb;
+        end
+    end
+
+    assign beats_read = {!lap_reg, 5'h1f, of_read_m};
+    assign beats_write = {s_wr_tlp_seq, of_write_m[71:64], word};
+    assign first_read = leaving_m_data[77:0];
+    assign first_write = leaving_m_data[155:78];
+    assign first_of_write = leaving_m_data[156];
+    assign first_keep = leaving_m_data[158:157];
+    assign first_last = leaving_m_data[159];
+
+    always @(*) begin
+        beat_data = first_read[63:0];
+        beat_enables = first_read[71:64];
+        beat_seq = first_read[77:72];
+        if (first_of_write) begin
+            beat_data = first_write[63:0];
+            beat_enables = first_write[71:64];
+            beat_seq = first_write[77:72];
+        end
+    end
+
+    assign m_axis_rq_tdata = beat_data;
+    assign m_axis_rq_tkeep = first_keep;
+    assign m_axis_rq_tlast = first_last;
+    assign m_axis_rq_tuser = {beat_seq[5:4], 32'd0, beat_seq[3:0], 16'd0, beat_enables};
 
     // Clocked logic
     initial begin
@@ -209,8 +221,7 @@ module pcie_us_rq (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_rd_tlp_seq, s_rd_tlp_sop, s_rd_tlp_eop, header[127], header[124:119],
-        header[115], header[113:111], low[1:0]};
+    wire _unused = &{1'b0, s_rd_tlp_seq, s_rd_tlp_sop, s_rd_tlp_eop};
 
 endmodule
 

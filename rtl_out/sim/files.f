@@ -12,10 +12,10 @@
 ../lib/two_slots_w213.v
 ../lib/dma_write.v
 ../lib/dma_write_returns.v
-../lib/take_turns_n4.v
-../lib/mux_one_hot_w91_n4.v
-../lib/mux_one_hot_w64_n4.v
-../lib/fifo_ahead_w14_d8.v
+../lib/take_turns_n5.v
+../lib/mux_one_hot_w93_n5.v
+../lib/mux_one_hot_w64_n5.v
+../lib/fifo_ahead_w15_d8.v
 ../lib/dma_write_mux.v
 ../lib/card_read_mux.v
 ../lib/ram_reg.v
@@ -46,10 +46,12 @@
 ../lib/card_send_list_q16.v
 ../lib/card_send_turn_q16.v
 ../lib/ram_reg_forward_w22_d16.v
+../lib/ram_reg_forward_w1_d16.v
 ../lib/card_send_entry_q16.v
 ../lib/card_send_record_q16.v
 ../lib/card_send_reads.v
-../lib/fifo_ahead_w56_d16.v
+../lib/fifo_ahead_w65_d16.v
+../lib/half_slice_w576.v
 ../lib/card_send_q16.v
 ../lib/fifo_ahead_w69_d32.v
 ../lib/fifo_ahead_w338_d16.v
@@ -57,7 +59,6 @@
 ../lib/fifo_ahead_w32_d16.v
 ../lib/ram_reg_forward_w17_d16.v
 ../lib/ram_reg_forward_w5_d16.v
-../lib/ram_reg_forward_w1_d16.v
 ../lib/card_recv_doorbell_q16.v
 ../lib/event_queue_w16_d16.v
 ../lib/fifo_ahead_w16_d16.v
@@ -88,6 +89,7 @@
 ../lib/xud_deadlines_d64.v
 ../lib/fifo_ahead_w248_d16.v
 ../lib/xud_end_q16_d64.v
+../lib/fifo_ahead_w56_d16.v
 ../lib/xud_inflight_q16_d64.v
 ../lib/xud_rx_sum.v
 ../lib/xud_rx_header.v
@@ -158,6 +160,7 @@ switch_row_n4_d512_u64_t64.v
 ../lib/mux_one_hot_w14_n4.v
 ../lib/chosen_word_w64_n4.v
 ../lib/switch_tx.v
+../lib/take_turns_n4.v
 ../lib/switch_out_n4_d512.v
 switch_core_n4_d512_u64_t64.v
 ../lib/gather_n8.v
@@ -177,7 +180,8 @@ switch_n4_d512_u64_t64.v
 ../lib/pcie_us_cq.v
 ../lib/two_slots_w66.v
 ../lib/pcie_us_cc.v
-../lib/two_slots_w81.v
+../lib/pcie_us_rq_beats.v
+../lib/two_slots_w160.v
 ../lib/pcie_us_rq.v
 ../lib/two_slots_w67.v
 ../lib/two_slots_w72.v

@@ -7,8 +7,9 @@ use crate::prelude::*;
 hdl_module! {
     /// First-in first-out queue of 2^A words (and two at the output) in block RAM, written with one clock and read with
     /// another, of any two frequencies. P is A + 1.
-    /// Latency from s to m: 1 clock of s, then 6 or 7 of m. A place is free again 1 clock of m, then 3 or 4 of s after its
+    /// Latency from s to m: 1 clock of s, then 6 or 7 of m. A place is free again 1 clock of m, then 4 or 5 of s after its
     /// word has left the memory. One word per clock on both sides.
+    /// s_ready is a register: it falls with the last place, and rises a clock behind one that is free.
     /// Stages: 1 memory and count of words in (wr_clk); 2 to 4 the count crosses; 5 the word at the output of the
     /// memory; 6 the word at m. While m_ready is low neither changes.
     /// The resets of both sides must overlap for 4 clocks of the slower clock; words offered meanwhile are dropped.
@@ -38,8 +39,9 @@ hdl_module! {
         valid: DFF<Bit>,
         word: DFF<Bits<N>>,
         free: Signal<Local, Bit>,
-        /// Words that the side of s takes to be in the memory.
+        /// Words that the side of s takes to be in the memory; as many as fit, or so it was a clock ago.
         taken: Signal<Local, Bits<P>>,
+        full: DFF<Bit>,
         waiting: Signal<Local, Bits<P>>,
         push: Signal<Local, Bit>,
         fetch: Signal<Local, Bit>,
@@ -51,6 +53,7 @@ impl<const N: usize, const A: usize, const P: usize> Logic for FifoAsync<N, A, P
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, rd_clk, have, valid, word);
+        dff_setup!(self, wr_clk, full);
         self.tail.s_clk.next = self.wr_clk.val();
         self.tail.s_rst.next = self.wr_rst.val();
         self.tail.m_clk.next = self.rd_clk.val();
@@ -61,8 +64,10 @@ impl<const N: usize, const A: usize, const P: usize> Logic for FifoAsync<N, A, P
         self.head.m_rst.next = self.wr_rst.val();
 
         self.taken.next = self.tail.s_count.val() - self.head.m_count.val();
-        self.s.ready.next = self.taken.val() != self.depth.val();
-        self.push.next = self.s.valid.val() & (self.taken.val() != self.depth.val());
+        self.push.next = self.s.valid.val() & !self.full.q.val();
+        self.full.d.next = (self.taken.val() == self.depth.val())
+            | ((self.taken.val() == self.depth.val() - 1) & self.push.val());
+        self.s.ready.next = !self.full.q.val();
         self.tail.s_en.next = self.push.val();
         self.mem.wr_clk.next = self.wr_clk.val();
         self.mem.wr.en.next = self.push.val();
@@ -84,6 +89,9 @@ impl<const N: usize, const A: usize, const P: usize> Logic for FifoAsync<N, A, P
         }
         self.m.valid.next = self.valid.q.val();
         self.m.data.next = self.word.q.val();
+        if self.wr_rst.val() {
+            self.full.d.next = false;
+        }
         if self.rd_rst.val() {
             self.have.d.next = false;
             self.valid.d.next = false;

@@ -42,7 +42,7 @@ hdl_module! {
         pub s_tx: CompletionIn<LQ>,
         /// Receive requests that have ended.
         pub s_rx: CompletionIn<LQ>,
-        /// Writes of entries, 64 bytes each; context: 1 in 15:14, receive ring in 13, queue pair below.
+        /// Writes of entries, 64 bytes each; context: 1 in 15:13, receive ring in 12, queue pair below.
         pub m_wr: DmaRequestOut,
         /// The words of the entries.
         pub m_wd: StreamOut<64>,
@@ -80,7 +80,7 @@ hdl_module! {
         /// What dma_write has done, and that it was a completion.
         context: Signal<Local, EntryContext>,
         ours: Signal<Local, Bit>,
-        client: Param<{ WriteClient::Completion as usize }, 2>,
+        client: Param<{ WriteClient::Completion as usize }, 3>,
     }
 }
 
@@ -140,7 +140,7 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
         self.ours.next = self.done.valid.val() & (self.context.val().client == self.client.val());
         self.end.d.next = self.ours.val();
         self.landed.d.next = self.ours.val() & self.context.val().receive;
-        self.end_qpn.d.next = bit_cast::<LQ, 13>(self.context.val().qpn);
+        self.end_qpn.d.next = bit_cast::<LQ, 12>(self.context.val().qpn);
         self.m_landed.next = self.landed.q.val();
         self.indices.end_valid.next = self.end.q.val();
         self.indices.end_qpn.next = self.end_qpn.q.val();

@@ -11,7 +11,7 @@ hdl_module! {
     /// is found out a clock before a record is taken. Two records are under way: one is being numbered
     /// while the words of the one in front leave. Not more than 16 are between here and the counting of
     /// what is done.
-    /// Context of a request: 1 in 15:14, recv in 13, queue pair below.
+    /// Context of a request: 1 in 15:13, recv in 12, queue pair below.
     /// While num_ready is low num_qpn may change from the sender's record to the receiver's. While a request or a word
     /// is not taken it stays as it is, and the record behind it may be numbered and its address computed.
     #[module("card_cq_write_q{}", 1usize << LQ)]
@@ -98,7 +98,7 @@ hdl_module! {
         /// Completions between here and the counting of what is done.
         #[reset] under_way: DFF<Bits<5>>,
         bytes: Param<COMPLETION_LEN, 13>,
-        client: Param<{ WriteClient::Completion as usize }, 2>,
+        client: Param<{ WriteClient::Completion as usize }, 3>,
         /// Which kind of request has ended.
         sent: Param<{ Of::Send as usize }, 8>,
         received: Param<{ Of::Receive as usize }, 8>,
@@ -151,7 +151,7 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
         self.m_wr.of.next.addr = bit_cast::<64, 58>(self.wr_addr.q.val()) << 6;
         self.m_wr.of.next.len = self.bytes.val();
         self.context.next = EntryContext {
-            qpn: bit_cast::<13, LQ>(self.wr_qpn.q.val()),
+            qpn: bit_cast::<12, LQ>(self.wr_qpn.q.val()),
             receive: self.wr_rx.q.val(),
             client: self.client.val(),
         };

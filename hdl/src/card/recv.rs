@@ -59,7 +59,7 @@ hdl_module! {
         pub m_look: LookupOut,
         /// Their answers, 6 clocks later.
         pub look: VerdictIn,
-        /// Writes of payload; context: client 0 in 15:14.
+        /// Writes of payload; context: client 0 in 15:13.
         pub m_wr: DmaRequestOut,
         /// The words of the payload.
         pub m_wd: StreamOut<64>,

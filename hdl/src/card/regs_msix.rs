@@ -3,6 +3,7 @@
 use crate::blocks::{AsyncRam, OneHotIndex};
 use crate::bus::{DmaRequestOut, InterruptIn, RamReadIn, RamWriteIn, StreamOut};
 use crate::prelude::*;
+use crate::record::WriteClient;
 
 hdl_module! {
     /// MSI-X table and pending bits of 8 vectors, and the writer of their messages.
@@ -81,8 +82,8 @@ hdl_module! {
         address_mask: Param<0xffff_fffc, 32>,
         one: Param<1, 8>,
         bytes: Param<4, 13>,
-        /// Client 2 of dma_write.
-        client: Param<0x8000, 16>,
+        /// Who asks dma_write: in 15:13 of the context.
+        client: Param<{ (WriteClient::Interrupt as usize) << 13 }, 16>,
     }
 }
 

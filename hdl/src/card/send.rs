@@ -14,13 +14,27 @@ use reads::CardSendReads;
 use record::CardSendRecord;
 use turn::CardSendTurn;
 
-use crate::blocks::FifoAhead;
+use crate::blocks::{FifoAhead, HalfSlice};
 use crate::bus::{
-    ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, LookupOut, QueuePairOut, RingDoorbell,
-    SendHeaderOut, VerdictIn,
+    BulkWork, BulkWorksOut, ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, LookupOut,
+    QueuePairOut, RingDoorbell, SendHeaderOut, VerdictIn,
 };
 use crate::prelude::*;
 use tributary_protocol::card::command::State as QpState;
+
+hdl_record! {
+    /// A work request between fetch and record.
+    struct FetchedWork {
+        /// Work requests that its queue pair ever fetched before it, modulo 2^24.
+        number: Bits<24>,
+        /// Packet sequence number.
+        psn: Bits<24>,
+        /// Queue pair.
+        qpn: Bits<16>,
+        /// It is the one that came back.
+        fresh: Bit,
+    }
+}
 
 hdl_module! {
     /// Send side of the queue engine for 2^LQ queue pairs: doorbells in, work requests read and
@@ -37,6 +51,9 @@ hdl_module! {
     /// work request knows 0), and what else was fetched for the queue pair is dropped, slot and place
     /// given back. The same happens, without completion, to what was fetched before the state became
     /// Error.
+    /// With cfg_bulk work requests of bulk transfers leave unchecked at m_bulk, with their completion slot and without a
+    /// place. There is room for one. Another one comes back: it, and what its queue pair has fetched behind it, is fetched
+    /// again when there is room; so those of a queue pair wait behind it, and nobody else does.
     /// Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
     /// slot; 6 from the last word of a work request to m_sd_* and to its payload read.
     /// After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
@@ -55,6 +72,10 @@ hdl_module! {
         pub cfg: ContextIn<LQ>,
         /// Largest payload of a packet, bytes.
         pub cfg_mtu: Signal<In, Bits<13>>,
+        /// Bulk transfers are known; constant. Without it their work requests end here like any opcode without a meaning.
+        pub cfg_bulk: Signal<In, Bit>,
+        /// Work requests of bulk transfers. One may wait there while m_idle.
+        pub m_bulk: BulkWorksOut,
         /// Begin no turn.
         pub hold: Signal<In, Bit>,
         /// Nothing is between fetch and record, no read waits.
@@ -146,8 +167,13 @@ hdl_module! {
         entry: CardSendEntry<LQ>,
         record: CardSendRecord<LQ>,
         reads: CardSendReads,
-        /// Work requests between fetch and record: request 15:0, PSN 39:16, queue pair from 40 on.
-        fetched: FifoAhead<56, 4>,
+        /// Work requests between fetch and record.
+        fetched: FifoAhead<{ FetchedWork::BITS }, 4>,
+        fetch: Signal<Local, FetchedWork>,
+        oldest: Signal<Local, FetchedWork>,
+        /// A work request of a bulk transfer.
+        work: Signal<Local, BulkWork>,
+        works: HalfSlice<{ BulkWork::BITS }>,
 
         /// The contexts are clean.
         #[reset] live: DFF<Bit>,
@@ -267,9 +293,14 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
 
         // A fetch begins.
         self.fetched.s.valid.next = self.turn.m_fetch.val();
-        self.fetched.s.data.next = bit_cast::<56, 16>(self.turn.m_request.val())
-            | (bit_cast::<56, 24>(self.turn.m_psn.val()) << 16)
-            | (bit_cast::<56, LQ>(self.turn.m_qpn.val()) << 40);
+        self.fetch.next = FetchedWork {
+            number: self.turn.m_number.val(),
+            psn: self.turn.m_psn.val(),
+            qpn: bit_cast::<16, LQ>(self.turn.m_qpn.val()),
+            fresh: self.turn.m_fresh.val(),
+        };
+        self.fetched.s.data.next = self.fetch.val().to_bits();
+        self.oldest.next = self.fetched.m.data.val().into();
         self.reads.fetch_valid.next = self.turn.m_fetch.val();
         self.reads.fetch_addr.next = self.turn.m_addr.val();
 
@@ -283,7 +314,10 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.entry.cfg_data.next = self.c_data.q.val();
         self.entry.word_0.next = self.word_0.q.val();
         self.entry.word_1.next = self.word_1.q.val();
-        self.entry.s_qpn.next = self.fetched.m.data.val().get_bits::<LQ>(40);
+        self.entry.word_6.next = self.word_6.q.val();
+        self.entry.cfg_bulk.next = self.cfg_bulk.val();
+        self.entry.s_qpn.next = bit_cast::<LQ, 16>(self.oldest.val().qpn);
+        self.entry.s_fresh.next = self.oldest.val().fresh;
         self.fetched.m.ready.next = self.entry.s_done.val();
         self.m_look.valid.next = self.entry.m_look_valid.val();
         self.m_look.of.next.key = self.entry.m_look_key.val();
@@ -298,9 +332,9 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         // Slots and places given back: by a turn, or else by a work request that is dropped.
         self.entry.drop_ready.next = !self.turn.m_undo.val();
         self.cancel.d.next = self.entry.m_drop.val();
-        self.drop.d.next = self.entry.m_drop.val();
+        self.drop.d.next = self.entry.m_drop.val() | self.entry.m_bulk.val();
         self.cancel_qpn.d.next = self.entry.s_qpn.val();
-        self.drop_psn.d.next = self.fetched.m.data.val().get_bits::<24>(16);
+        self.drop_psn.d.next = self.oldest.val().psn;
         if self.turn.m_undo.val() {
             self.cancel.d.next = self.turn.m_cancel.val();
             self.drop.d.next = self.turn.m_drop.val();
@@ -313,12 +347,50 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.m_drop_qpn.next = self.cancel_qpn.q.val();
         self.m_drop_psn.next = self.drop_psn.q.val();
 
+        // It comes back.
+        self.turn.cfg_later.next = self.cfg_bulk.val();
+        self.turn.later_room.next = self.works.s.ready.val();
+        self.turn.back_valid.next = self.entry.m_back_valid.val();
+        self.entry.m_back_ready.next = self.turn.back_ready.val();
+        self.turn.back_qpn.next = self.entry.s_qpn.val();
+        self.turn.back_number.next = self.oldest.val().number;
+
+        // It is one of a bulk transfer.
+        self.work.next = BulkWork {
+            opcode: self.entry.m_shape.val().get_bits::<8>(0),
+            flags: self.entry.m_shape.val().get_bits::<8>(8),
+            head_len: self.entry.m_shape.val().get_bits::<8>(16),
+            length: self.entry.m_length.val(),
+            wr_id: self.entry.m_wr_id.val(),
+            address: self.entry.m_address.val(),
+            lkey: self.entry.m_look_key.val(),
+            vf: self.entry.m_vf.val(),
+            node: self.entry.m_node.val(),
+            peer: self.entry.m_far_peer.val(),
+            msn: self.entry.m_msn.val(),
+            win_id: self.entry.m_win_id.val(),
+            epoch: self.entry.m_epoch.val(),
+            head_low: self.entry.m_head.val().get_bits::<64>(0),
+            head_high: self.entry.m_head.val().get_bits::<64>(64),
+            psn: self.oldest.val().psn,
+            request: self.oldest.val().number.get_bits::<16>(0),
+            qpn: bit_cast::<24, 16>(self.oldest.val().qpn),
+            pd: self.entry.m_pd.val(),
+            q_key: self.entry.m_q_key.val(),
+        };
+        self.works.s.valid.next = self.entry.m_bulk.val();
+        self.works.s.data.next = self.work.val().to_bits();
+        self.entry.bulk_room.next = self.works.s.ready.val();
+        self.m_bulk.valid.next = self.works.m.valid.val();
+        self.works.m.ready.next = self.m_bulk.ready.val();
+        self.m_bulk.of.next = self.works.m.data.val().into();
+
         // It leaves.
         self.record.s_valid.next = self.entry.m_valid.val();
         self.entry.m_ready.next = self.record.s_ready.val();
         self.record.s_qpn.next = self.entry.s_qpn.val();
-        self.record.s_psn.next = self.fetched.m.data.val().get_bits::<24>(16);
-        self.record.s_request.next = self.fetched.m.data.val().get_bits::<16>(0);
+        self.record.s_psn.next = self.oldest.val().psn;
+        self.record.s_request.next = self.oldest.val().number.get_bits::<16>(0);
         self.record.s_blank.next = self.entry.m_blank.val();
         self.record.s_outcome.next = self.entry.m_outcome.val();
         self.record.s_timeout.next = self.entry.m_timeout.val();

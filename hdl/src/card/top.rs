@@ -14,6 +14,7 @@ use crate::bus::{
 };
 use crate::pcie::{DmaRead, DmaWrite, DmaWriteMux, DmaWriteReturns, PcieCompleter};
 use crate::prelude::*;
+use crate::record::{ReadContext, WriteClient, WriteContext};
 use crate::xud::{XudInFlight, XudRx, XudTx};
 use tributary_protocol::xud::Outcome;
 
@@ -110,6 +111,12 @@ hdl_module! {
         stop: DFF<Bit>,
         /// Nothing was under way in the clock before.
         idle: DFF<Bit>,
+        /// Who has asked for the write that is done, and for the word that was read.
+        done: Signal<Local, WriteContext>,
+        words: Signal<Local, ReadContext>,
+        completion: Param<{ WriteClient::Completion as usize }, 3>,
+        interrupt: Param<{ WriteClient::Interrupt as usize }, 3>,
+        one_sided_client: Param<{ WriteClient::OneSided as usize }, 3>,
         local_dma: Param<{ Outcome::LocalDma as usize }, 8>,
     }
 }
@@ -154,6 +161,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.rx.m_bulk.ready.next = false;
         self.rx.m_bulk.unwanted.next = false;
         self.rx.m_bulk_pl.ready.next = false;
+        self.send.cfg_bulk.next = false;
+        self.send.m_bulk.ready.next = false;
         self.tx.turn.next = false;
         self.tx.stop.next = false;
         self.tx.s_bulk.valid.next = false;
@@ -190,8 +199,10 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.regs.msix_enable.next = self.msix_enable.val();
         self.regs.msix_mask.next = self.msix_mask.val();
         self.regs.bus_master_enable.next = self.bus_master_enable.val();
-        self.regs.done_valid.next = self.returns.m_done.valid.val()
-            & (self.returns.m_done.ctx.val().get_bits::<2>(14) == 2);
+        self.done.next = self.returns.m_done.ctx.val().into();
+        self.words.next = self.read.m_data.of.val().ctx.into();
+        self.regs.done_valid.next =
+            self.returns.m_done.valid.val() & (self.done.val().client == self.interrupt.val());
         self.regs.done_vector.next = self.returns.m_done.ctx.val().get_bits::<3>(0);
         RegistersOut::join(&mut self.completer.reg, &mut self.regs.reg);
         DmaRequestOut::join(&mut self.send.m_rd, &mut self.read_mux.a);
@@ -199,7 +210,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         DmaRequestOut::join(&mut self.read_mux.m, &mut self.read.s_req);
         self.read_mux.s_data_valid.next = self.read.m_data.valid.val();
         self.read.m_data.ready.next = self.read_mux.s_data_ready.val();
-        self.read_mux.s_data_client.next = self.read.m_data.of.val().ctx.get_bits::<2>(14);
+        self.read_mux.s_data_client.next = self.words.val().client;
+        self.read_mux.s_data_bulk.next = false;
+        self.read_mux.d.valid.next = false;
+        self.read_mux.d.of.next.addr = 0.into();
+        self.read_mux.d.of.next.len = 0.into();
+        self.read_mux.d.of.next.ctx = 0.into();
         self.send.s_wq.valid.next = self.read_mux.wq_valid.val();
         self.read_mux.wq_ready.next = self.send.s_wq.ready.val();
         self.send.s_wq.of.next = DmaWord {
@@ -340,8 +356,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.read.cfg_timeout.next = self.cfg_read_timeout.val();
         QueuePairOut::<LQ>::join(&mut self.send.m_fatal, &mut self.regs.s_fatal_a);
         QueuePairOut::<LQ>::join(&mut self.recv.m_fatal, &mut self.regs.s_fatal_b);
-        self.cq.done.valid.next = self.returns.m_done.valid.val()
-            & (self.returns.m_done.ctx.val().get_bits::<2>(14) == 1);
+        self.cq.done.valid.next =
+            self.returns.m_done.valid.val() & (self.done.val().client == self.completion.val());
         self.cq.done.ctx.next = self.returns.m_done.ctx.val();
         self.in_flight.fail_qpn.next = bit_cast::<LQ, 24>(self.tx.m_fail_qpn.val());
         self.in_flight.fail_outcome.next = self.local_dma.val();
@@ -398,9 +414,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.write_mux.s_req[3].of.next.addr = self.one_sided.m_wr_addr.val();
         self.write_mux.s_req[3].of.next.len = self.one_sided.m_wr_len.val();
         self.write_mux.s_req[3].of.next.ctx = 0.into();
+        self.write_mux.s_req[4].valid.next = false;
+        self.write_mux.s_req[4].of.next.addr = 0.into();
+        self.write_mux.s_req[4].of.next.len = 0.into();
+        self.write_mux.s_req[4].of.next.ctx = 0.into();
+        self.write_mux.s_data[4].valid.next = false;
+        self.write_mux.s_data[4].data.next = 0.into();
         StreamOut::<64>::join(&mut self.one_sided.m_wd, &mut self.write_mux.s_data[3]);
-        self.one_sided.done_valid.next =
-            self.returns.m_done.valid.val() & self.returns.m_done.ctx.val().get_bits::<2>(14).all();
+        self.one_sided.done_valid.next = self.returns.m_done.valid.val()
+            & (self.done.val().client == self.one_sided_client.val());
         self.send_merge.b_sd_valid.next = self.one_sided.m_sd_valid.val();
         self.one_sided.m_sd_ready.next = self.send_merge.b_sd_ready.val();
         self.send_merge.b_sd_head.next = self.one_sided.m_sd_head.val();

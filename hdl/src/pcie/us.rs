@@ -5,6 +5,7 @@ mod config;
 mod cq;
 mod rc;
 mod rq;
+mod rq_beats;
 mod seq;
 mod shim;
 

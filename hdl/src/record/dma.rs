@@ -2,13 +2,19 @@
 
 use crate::prelude::*;
 
-/// Who asks dma_write: in bits 15:14 of a context.
+/// Who asks dma_write: in bits 15:13 of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteClient {
     /// Payload of messages.
     Payload,
     /// Completions.
     Completion,
+    /// Interrupts.
+    Interrupt,
+    /// Bytes of one-sided operations.
+    OneSided,
+    /// Payload of bulk transfers.
+    Bulk,
 }
 
 /// Who asks dma_read: in bits 15:14 of a context.
@@ -16,7 +22,7 @@ pub enum WriteClient {
 pub enum ReadClient {
     /// Work requests.
     WorkRequest,
-    /// Payload.
+    /// Payload, of datagrams and of bulk transfers.
     Payload,
     /// Receive requests.
     ReceiveRequest,
@@ -28,11 +34,11 @@ hdl_record! {
     /// Context of the write of a completion.
     pub struct EntryContext {
         /// Queue pair.
-        qpn: Bits<13>,
+        qpn: Bits<12>,
         /// The completion is of the receiver.
         receive: Bit,
         /// Who asks.
-        client: Bits<2>,
+        client: Bits<3>,
     }
 }
 
@@ -53,11 +59,24 @@ hdl_record! {
 }
 
 hdl_record! {
-    /// What all contexts have in common.
+    /// What all contexts of reads have in common, and that of payload.
     #[bits(16)]
-    pub struct AnyContext {
-        /// Who asks: a [`ReadClient`] or a [`WriteClient`].
+    pub struct ReadContext {
+        /// Of payload: it is of a bulk transfer.
+        #[at(0)]
+        bulk: Bit,
+        /// Who asks: a [`ReadClient`].
         #[at(14)]
         client: Bits<2>,
+    }
+}
+
+hdl_record! {
+    /// What all contexts of writes have in common.
+    #[bits(16)]
+    pub struct WriteContext {
+        /// Who asks: a [`WriteClient`].
+        #[at(13)]
+        client: Bits<3>,
     }
 }

@@ -3,6 +3,7 @@
 
 mod bench;
 mod choice;
+mod clocks;
 mod crosspoint;
 mod flow;
 mod memory;

@@ -370,11 +370,11 @@ impl Bench {
 
     /// The last word of a completion has been taken by dma_write.
     fn wrote(&mut self, write: Write) {
-        let rx = write.ctx >> 13 & 1;
+        let rx = write.ctx >> 12 & 1;
         let record = self.taken[rx as usize]
             .pop_front()
             .expect("a record was taken");
-        assert_eq!(write.ctx, 1 << 14 | rx << 13 | record.qpn as u64);
+        assert_eq!(write.ctx, 1 << 13 | rx << 12 | record.qpn as u64);
         let ring = &mut self.rings[record.qpn];
         let number = ring.numbered;
         ring.numbered += 1;
@@ -526,12 +526,12 @@ impl Bench {
             None
         };
         self.rtl.set("done_valid", done.is_some());
-        self.rtl.set("done_ctx", done.unwrap_or(1 << 14));
+        self.rtl.set("done_ctx", done.unwrap_or(1 << 13));
         if done.is_none() && self.dice.chance(10) {
             // Of another client.
             self.rtl.set("done_valid", 1u8);
-            let client = self.dice.of(&[0u64, 2]);
-            let ctx = client << 14 | self.dice.bits(14);
+            let client = self.dice.of(&[0u64, 2, 3, 4]);
+            let ctx = client << 13 | self.dice.bits(13);
             self.rtl.set("done_ctx", ctx);
         }
         self.rtl.set("m_irq_ready", irq_ready);
@@ -542,7 +542,7 @@ impl Bench {
             self.ended(ctx);
         }
         self.rtl.clock();
-        self.landed = done.is_some_and(|ctx| ctx >> 13 & 1 == 1);
+        self.landed = done.is_some_and(|ctx| ctx >> 12 & 1 == 1);
     }
 
     /// What is offered stays until it is taken.

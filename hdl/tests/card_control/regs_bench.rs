@@ -224,7 +224,7 @@ impl Bench {
         if wr && self.rtl.is("m_wr_valid") {
             assert_eq!(self.rtl.get("m_wr_len"), 4);
             let ctx = self.rtl.get("m_wr_ctx");
-            assert_eq!(ctx >> 3, 2 << 11, "client 2");
+            assert_eq!(ctx >> 3, 2 << 10, "client 2");
             let addr = self.rtl.get("m_wr_addr");
             assert!(self.request.replace((ctx & 7, addr)).is_none());
         }

@@ -23,8 +23,13 @@ pub struct Qp {
     pub taken_back: Option<(u64, u64)>,
     pub fetched: u64,
     pub ended: u64,
-    /// Turns begun, of which the address of the fetch was seen.
+    /// Fetches whose address was seen; numbers of those of which it was not, and whether one before them has come back.
     pub read: u64,
+    pub unread: VecDeque<(u64, bool)>,
+    /// The next one has come back.
+    pub later: bool,
+    /// Completion slots that work requests of bulk transfers have.
+    pub bulks: usize,
     /// Clock since which it is in Error by command; whether something was dropped since, or its ring failed.
     pub error: Option<u64>,
     pub gone: bool,
@@ -39,6 +44,8 @@ pub struct Fetched {
     pub psn: u32,
     pub entry: [u8; WORK_LEN],
     pub error: bool,
+    /// One before it has come back.
+    pub stale: bool,
 }
 
 /// A turn under way.
@@ -58,6 +65,10 @@ pub struct Seen {
     pub records: u64,
     pub payloads: u64,
     pub dropped: u64,
+    /// Of bulk transfers: that have left, that came back, that were fetched for nothing behind those.
+    pub bulks: u64,
+    pub came_back: u64,
+    pub stale: u64,
     pub fatal: u64,
     pub good_doorbells: u64,
     pub bad_doorbells: u64,
@@ -77,6 +88,14 @@ pub struct Bench {
     pub manner: Manner,
     pub now: u64,
     pub mtu: u64,
+    /// It knows bulk transfers.
+    pub bulk: bool,
+    /// When m_bulk was last offered something.
+    pub bulk_at: u64,
+    /// Place of the one that leaves now.
+    pub bulk_place: Option<(u32, u32)>,
+    /// Its queue pair has ended: it is dropped.
+    pub bulk_ends: bool,
     pub hold: bool,
     pub idle: bool,
     /// Clock since which it is on hold.
@@ -156,6 +175,10 @@ impl Bench {
             manner,
             now: 1,
             mtu: 4096,
+            bulk: seed % 4 != 3,
+            bulk_at: 0,
+            bulk_place: None,
+            bulk_ends: false,
             hold: false,
             idle: false,
             qps,
@@ -222,6 +245,7 @@ impl Bench {
         self.fatal.clear();
         self.fatal_due = None;
         self.owed = [0; 3];
+        self.bulk_place = None;
         self.before = (Inputs::default(), Outputs::default());
         self.progress = self.now;
         let swept = self.now + QPS as u64;
@@ -260,6 +284,7 @@ impl Bench {
                 outputs.set.is_some(),
                 outputs.rd.is_some(),
                 outputs.sd.is_some(),
+                outputs.bulk.is_some(),
             ];
             for (port, offered) in offered.into_iter().enumerate() {
                 stalls.observe(port, offered, true);
@@ -271,6 +296,7 @@ impl Bench {
         }
         self.held = inputs.hold.then(|| self.held.unwrap_or(self.now));
         self.turns(&inputs, &outputs)?;
+        self.bulks(&outputs)?;
         self.undone(&outputs)?;
         self.reads(&inputs, &outputs)?;
         self.lookups(&outputs)?;
@@ -283,6 +309,7 @@ impl Bench {
             self.now - self.progress < 40_000,
             "nothing moves although work waits",
         )?;
+        self.bulk_taken(&inputs, &outputs);
         self.before = (inputs, outputs);
         self.now += 1;
         self.seen.clocks += 1;
@@ -299,10 +326,11 @@ impl Bench {
         } = self;
         let now = *now;
         let taken = match &mut self.stalls {
-            None => [(); 3].map(|()| dice.chance(manner.taken)),
+            None => [manner.taken, manner.taken, manner.taken, manner.bulk_taken]
+                .map(|percent| dice.chance(percent)),
             Some(stalls) => {
                 stalls.clock();
-                [0, 1, 2].map(|port| stalls.ready(port))
+                [0, 1, 2, 3].map(|port| stalls.ready(port))
             }
         };
         let rsv = self.slots.answer(self.asks, now, dice, manner);
@@ -328,6 +356,8 @@ impl Bench {
             db,
             cfg,
             mtu: self.mtu,
+            bulk: self.bulk,
+            bulk_ready: self.bulk_ends || taken[3] && !self.hold,
             hold: self.hold,
             rsv,
             place,
@@ -402,9 +432,12 @@ impl Bench {
             self.flights.drain(..).partition(|&(due, ..)| due <= now);
         self.flights = flights;
         for (_, qpn, psn) in done {
-            self.places.kept.remove(&(qpn, psn));
+            let qp = &mut self.qps[qpn as usize];
+            if self.places.kept.remove(&(qpn, psn)).is_none() {
+                qp.bulks -= 1;
+            }
             self.slots.free(qpn);
-            self.qps[qpn as usize].ended += 1;
+            qp.ended += 1;
         }
         while let Some(&(due, qpn)) = self.fatal.front() {
             if due > now {
@@ -430,6 +463,9 @@ impl Qp {
             fetched: 0,
             ended: 0,
             read: 0,
+            unread: VecDeque::new(),
+            later: false,
+            bulks: 0,
             error: None,
             gone: false,
             passed: BTreeMap::new(),

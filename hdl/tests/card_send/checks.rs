@@ -1,8 +1,8 @@
 //! What the block says in a clock, against the model.
 
 use super::bench::{Bench, Check, Fault, Fetched, Turn};
-use super::rtl::{Inputs, Look, Outputs, Read, Record, Set};
-use super::world::{all, allowed, judge, kind};
+use super::rtl::{Inputs, Look, Outputs, Read, Record, Set, Work};
+use super::world::{all, allowed, judge, kind, of_bulk};
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::WorkRequest;
 use tributary_protocol::xud::Outcome;
@@ -56,6 +56,8 @@ impl Bench {
         self.turn = None;
         let qp = &mut self.qps[qpn as usize];
         if slot && place {
+            qp.unread.push_back((qp.fetched, false));
+            qp.later = false;
             qp.fetched += 1;
             qp.taken_back = qp.taken_back.filter(|(_, posted)| *posted > qp.fetched);
             self.progress = self.now;
@@ -75,7 +77,8 @@ impl Bench {
     fn fair(&mut self, turn: u32) -> Check {
         for qpn in all() {
             let qp = &mut self.qps[qpn as usize];
-            if qpn == turn || qp.posted <= qp.fetched || qp.state != State::ReadyToSend {
+            let waits = qp.posted > qp.fetched && qp.state == State::ReadyToSend && !qp.later;
+            if qpn == turn || !waits {
                 qp.passed.clear();
                 continue;
             }
@@ -86,6 +89,56 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    /// A work request of a bulk transfer leaves: the oldest one, as it was read; its place is given back with it.
+    pub fn bulks(&mut self, outputs: &Outputs) -> Check {
+        let Some(work) = outputs.bulk else {
+            return Ok(());
+        };
+        self.bulk_at = self.now;
+        let (inputs, before) = &self.before;
+        if before.bulk.is_some() && !inputs.bulk_ready {
+            return self.expect(before.bulk == Some(work), "m_bulk changed");
+        }
+        // The one before may still wait to be set.
+        let mut oldest = self.fetched.iter().take(2);
+        let place = oldest.position(|f| (f.qpn, f.psn) == (work.qpn, work.psn));
+        let Some((place, fetched)) = place.and_then(|at| Some((at, self.fetched.remove(at)?)))
+        else {
+            return self.expect(false, "another bulk transfer than the next");
+        };
+        self.expect(self.looked > place, "a bulk transfer before it was there")?;
+        self.looked -= 1;
+        let request = WorkRequest::decode(&fetched.entry);
+        let qp = &mut self.qps[fetched.qpn as usize];
+        let want = Work {
+            request,
+            psn: fetched.psn,
+            number: fetched.number as u16,
+            qpn: fetched.qpn,
+            pd: qp.shape.pd,
+            q_key: qp.shape.q_key,
+        };
+        qp.bulks += 1;
+        let lives = !qp.gone && !fetched.error && !fetched.stale;
+        self.bulk_place = Some((fetched.qpn, fetched.psn));
+        self.seen.bulks += 1;
+        self.progress = self.now;
+        self.expect(self.bulk && of_bulk(&request), "a datagram at m_bulk")?;
+        self.expect(lives, "a bulk transfer that must not begin")?;
+        self.expect(work == want, &format!("{work:?} instead of {want:?}"))
+    }
+
+    /// It is taken, and ends some time later.
+    pub fn bulk_taken(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        if let Some(work) = outputs
+            .bulk
+            .filter(|_| inputs.bulk_ready && !self.bulk_ends)
+        {
+            let due = self.now + 2 + self.dice.below(self.manner.flight + 1);
+            self.flights.push((due, work.qpn, work.psn));
+        }
     }
 
     /// What is given back: of a turn that failed, or of a work request that is dropped.
@@ -103,17 +156,40 @@ impl Bench {
                 let Some(place) = place.filter(|_| qpn == other) else {
                     return self.expect(false, "another one is dropped than the next");
                 };
-                self.fetched.remove(place);
+                let Some(dropped) = self.fetched.remove(place) else {
+                    return self.expect(false, "nothing is dropped");
+                };
                 self.expect(self.looked > place, "dropped before it was there")?;
                 self.looked -= 1;
+                let request = WorkRequest::decode(&dropped.entry);
+                let full = self.now - self.bulk_at < 100;
+                let later = self.bulk && of_bulk(&request) && !dropped.error && full;
                 let failing = place == 1 && first == Some((qpn, true));
                 let qp = &mut self.qps[qpn as usize];
-                let right = qp.gone || qp.error.is_some() || failing;
-                qp.gone |= place == 0;
-                self.expect(right, "dropped although its queue pair lives")?;
-                self.seen.dropped += 1;
+                let ends = qp.gone || qp.error.is_some() || failing;
+                if later && !dropped.stale && !qp.gone && !failing {
+                    // It comes back, and what was fetched behind it is fetched again. Of one that ends nobody can tell.
+                    qp.fetched = dropped.number;
+                    qp.later = true;
+                    qp.unread.iter_mut().for_each(|(_, stale)| *stale = true);
+                    for behind in self.fetched.range_mut(place..).filter(|f| f.qpn == qpn) {
+                        behind.stale = true;
+                    }
+                    self.seen.came_back += 1;
+                } else if dropped.stale && !ends {
+                    self.seen.stale += 1;
+                } else {
+                    qp.gone |= place == 0;
+                    self.expect(ends, "dropped although its queue pair lives")?;
+                    self.seen.dropped += 1;
+                }
                 self.progress = self.now;
                 self.give_back(qpn, psn)
+            }
+            (None, Some(of)) if self.bulk_place == Some(of) => {
+                self.bulk_place = None;
+                let had = self.places.kept.remove(&of) == Some(false);
+                self.expect(had, "a place that nobody had")
             }
             (slot, place) => {
                 let Some((qpn, psn, of_slot)) = self.undo.take() else {
@@ -152,9 +228,10 @@ impl Bench {
         }
         let fetched = self.fetched.front().filter(|_| self.looked > 0)?;
         let request = WorkRequest::decode(&fetched.entry);
-        let sent = !fetched.error
-            && !self.qps[fetched.qpn as usize].gone
-            && judge(&request, self.mtu).is_none();
+        let bulk = self.bulk && of_bulk(&request);
+        let gone = self.qps[fetched.qpn as usize].gone;
+        let dropped = fetched.error || fetched.stale || gone;
+        let sent = !dropped && !bulk && judge(&request, self.mtu).is_none();
         sent.then(|| Read::payload(request.address, request.length as u16))
     }
 
@@ -189,14 +266,17 @@ impl Bench {
         )?;
         let owner = all().find(|&qpn| {
             let qp = &self.qps[qpn as usize];
-            let index = qp.read % (1 << qp.shape.log);
-            qp.read < qp.fetched && read.addr == qp.shape.base + 64 * index
+            let number = qp
+                .unread
+                .front()
+                .map(|(number, _)| number % (1 << qp.shape.log));
+            number.is_some_and(|index| read.addr == qp.shape.base + 64 * index)
         });
         let Some(qpn) = owner else {
             return self.expect(false, &format!("no work request is at {:#x}", read.addr));
         };
         let qp = &mut self.qps[qpn as usize];
-        let number = qp.read;
+        let (number, stale) = qp.unread.pop_front().expect("it has one");
         qp.read += 1;
         let entry = qp.ring[(number % (1 << qp.shape.log)) as usize];
         let psn = (u64::from(qp.shape.first) + number) as u32 & 0xFF_FFFF;
@@ -213,6 +293,7 @@ impl Bench {
             psn,
             entry: shown,
             error,
+            stale,
         });
         let last = self.fetched.len() - 1;
         if self.fault == Some(Fault::SwapFetches) && last > self.looked + 1 {
@@ -311,6 +392,9 @@ impl Bench {
             self.fatal.push_back((self.now + delay, qpn));
         }
         self.expect(lives, "set although its queue pair has ended")?;
+        self.expect(!fetched.stale, "set although one before it comes back")?;
+        let bulk = self.bulk && of_bulk(&request) && !fetched.error;
+        self.expect(!bulk, "a bulk transfer is sent as a datagram")?;
         self.expect(set == want, &format!("{set:?} instead of {want:?}"))?;
         *self.seen.outcomes.entry(set.outcome).or_default() += 1;
         self.owed[2] += i64::from(set.outcome != 0);

@@ -8,7 +8,7 @@ use std::fs;
 use tributary_hdl::card::CardSend;
 use tributary_hdl::emit::emit_block;
 use tributary_protocol::card::command::State;
-use tributary_protocol::card::descriptor::WorkRequest;
+use tributary_protocol::card::descriptor::{OPCODE_BULK_WRITE, WorkRequest};
 use tributary_protocol::xud::Outcome;
 use tributary_sim::testbench::beyond::beyond;
 use tributary_sim::tools::{Tools, target_dir};
@@ -280,14 +280,14 @@ fn a_queue_pair_without_slots_does_not_block_the_others() {
         },
     );
     works(bench.connect(1, shape(6, 1)));
-    works(bench.connect(2, shape(6, 2)));
+    works(bench.connect(9, shape(6, 9)));
     bench.post(1, 60);
     works(bench.clocks(500));
     let before = bench.seen.records;
-    bench.post(2, 1);
+    bench.post(9, 1);
     works(bench.clocks(300));
     // A place of the first may have become free meanwhile, for one more of its own.
-    assert_eq!(bench.qps[2].fetched, 1);
+    assert_eq!(bench.qps[9].fetched, 1);
     assert!(bench.seen.records > before);
     assert!(bench.seen.stall_credit > 5);
     works(bench.drain());
@@ -462,4 +462,58 @@ fn no_deadline_starts_while_the_line_has_no_room() {
     bench.manner.ahead = 1;
     works(bench.drain());
     assert_eq!(bench.seen.records, 1);
+}
+
+/// A bulk transfer that finds no room waits, and the work requests of its queue pair behind it; those of others do not (BW-4).
+#[test]
+fn bw_04_a_bulk_transfer_without_room_holds_up_its_queue_pair_alone() {
+    let mut bench = bench(16, CALM);
+    bench.manner.bulk_taken = 0;
+    works(bench.connect(1, shape(4, 1)));
+    works(bench.connect(2, shape(4, 2)));
+    for _ in 0..3 {
+        post(&mut bench, 1, |request| request.opcode = OPCODE_BULK_WRITE);
+    }
+    post(&mut bench, 1, |_| {});
+    works(bench.clocks(1_000));
+    assert_eq!((bench.seen.bulks, bench.seen.records), (1, 0));
+    for _ in 0..5 {
+        bench.post(2, 8);
+        works(bench.clocks(1_000));
+    }
+    assert_eq!((bench.seen.bulks, bench.seen.records), (1, 40));
+    // It is fetched again when there is room, not before.
+    assert_eq!(bench.qps[1].fetched, 1);
+    let reads = bench.qps[1].read;
+    works(bench.clocks(5_000));
+    assert_eq!(bench.qps[1].read, reads);
+    bench.manner.bulk_taken = 100;
+    works(bench.drain());
+    assert_eq!((bench.seen.bulks, bench.seen.records), (3, 41));
+    assert!(bench.seen.came_back >= 1 && bench.seen.stale >= 1);
+}
+
+/// Work requests of bulk transfers leave as fast as datagrams, if somebody takes them.
+#[test]
+fn a_bulk_transfer_every_16_clocks_is_sustained() {
+    let mut bench = bench(17, Manner { bulk: 100, ..CALM });
+    for qpn in 0..4 {
+        works(bench.connect(qpn, shape(10, qpn)));
+    }
+    let mut begin = None;
+    while bench.seen.bulks < 5_000 {
+        for qpn in 0..4 {
+            bench.post(qpn, 256);
+        }
+        works(bench.clocks(64));
+        if bench.seen.bulks > 100 {
+            begin.get_or_insert((bench.now, bench.seen.bulks));
+        }
+    }
+    let (clock, bulks) = begin.expect("more than 100 of them");
+    let clocks = (bench.now - clock) as f64 / (bench.seen.bulks - bulks) as f64;
+    println!("{clocks:.2} clocks per bulk transfer");
+    works(bench.drain());
+    assert!(clocks <= 16.0, "{clocks}");
+    assert_eq!(bench.seen.came_back, 0);
 }

@@ -79,7 +79,14 @@ impl Bench {
         });
         self.flights.retain(|&(_, owner, _)| owner != qpn);
         let used = self.slots.used.insert(qpn, 0).unwrap_or(0);
-        self.expect(used == lost.len(), "slots and places do not match")?;
+        let held = lost.len() + self.qps[qpn as usize].bulks;
+        self.expect(used == held, "slots and places do not match")?;
+        let waits = self.before.1.bulk.is_some_and(|work| work.qpn == qpn);
+        if waits {
+            self.bulk_ends = true;
+            self.clock()?;
+            self.bulk_ends = false;
+        }
         self.qps[qpn as usize] = Qp::none(&mut self.dice, qpn);
         self.hold = false;
         Ok(())
@@ -110,7 +117,12 @@ impl Bench {
         self.settle()?;
         let limit = self.now + 200_000;
         self.clocks(40)?;
-        while !(self.idle && self.flights.is_empty() && self.fatal.is_empty() && self.caught_up()) {
+        while !(self.idle
+            && self.before.1.bulk.is_none()
+            && self.flights.is_empty()
+            && self.fatal.is_empty()
+            && self.caught_up())
+        {
             self.expect(self.now < limit, "does not come to its end")?;
             self.clock()?;
         }

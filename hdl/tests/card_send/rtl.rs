@@ -2,6 +2,8 @@
 
 use tributary_hdl::card::CardSend;
 use tributary_hdl::emit::emit_block;
+use tributary_protocol::card::descriptor::WorkRequest;
+use tributary_protocol::xud::{Peer, Window};
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
 /// log2 of the queue pairs of the block under test.
@@ -22,6 +24,8 @@ pub struct Inputs {
     pub db: Option<Doorbell>,
     pub cfg: Option<ContextWrite>,
     pub mtu: u64,
+    pub bulk: bool,
+    pub bulk_ready: bool,
     pub hold: bool,
     pub rsv: Option<bool>,
     pub place: Option<bool>,
@@ -67,6 +71,17 @@ pub struct Record {
     pub len: u16,
 }
 
+/// A work request of a bulk transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    pub request: WorkRequest,
+    pub psn: u32,
+    pub number: u16,
+    pub qpn: u32,
+    pub pd: u16,
+    pub q_key: u32,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     pub key: u32,
@@ -106,6 +121,7 @@ pub struct Outputs {
     pub look: Option<Look>,
     pub rd: Option<Read>,
     pub sd: Option<Record>,
+    pub bulk: Option<Work>,
     pub wq_ready: bool,
     pub bad_doorbell: bool,
     pub stall_credit: bool,
@@ -126,6 +142,9 @@ macro_rules! ports {
 }
 
 ports! {
+    cfg_bulk, m_bulk_valid, m_bulk_ready, m_bulk_opcode, m_bulk_flags, m_bulk_head_len, m_bulk_length, m_bulk_wr_id,
+    m_bulk_address, m_bulk_lkey, m_bulk_vf, m_bulk_node, m_bulk_peer, m_bulk_msn, m_bulk_win_id, m_bulk_epoch,
+    m_bulk_head_low, m_bulk_head_high, m_bulk_psn, m_bulk_request, m_bulk_qpn, m_bulk_pd, m_bulk_q_key,
     rst, db_valid, db_qpn, db_kind, db_index, cfg_valid, cfg_qpn, cfg_word, cfg_data, cfg_mtu, hold,
     m_idle, m_fatal_valid, m_fatal_qpn, m_rsv_valid, m_rsv_qpn, rsv_done, rsv_ok, m_cancel_valid,
     m_cancel_qpn, m_place_valid, m_place_qpn, m_place_psn, place_done, place_ok, m_drop_valid,
@@ -194,6 +213,8 @@ impl Rtl {
         set(p.cfg_word, word.into());
         set(p.cfg_data, data);
         set(p.cfg_mtu, inputs.mtu);
+        set(p.cfg_bulk, inputs.bulk.into());
+        set(p.m_bulk_ready, inputs.bulk_ready.into());
         set(p.hold, inputs.hold.into());
         set(p.rsv_done, inputs.rsv.is_some().into());
         set(p.rsv_ok, inputs.rsv.unwrap_or_default().into());
@@ -258,11 +279,47 @@ impl Rtl {
                 ctx: get(p.m_rd_ctx) as u16,
             }),
             sd: bit(p.m_sd_valid).then(|| self.record()),
+            bulk: bit(p.m_bulk_valid).then(|| self.work()),
             wq_ready: bit(p.s_wq_ready),
             bad_doorbell: bit(p.ev_bad_doorbell),
             stall_credit: bit(p.ev_stall_credit),
             stall_place: bit(p.ev_stall_place),
             local_error: bit(p.ev_local_error),
+        }
+    }
+
+    fn work(&self) -> Work {
+        let Self { model, ports: p } = self;
+        let get = |port| model.get(port);
+        let mut head = [0; 16];
+        head[..8].copy_from_slice(&get(p.m_bulk_head_low).to_le_bytes());
+        head[8..].copy_from_slice(&get(p.m_bulk_head_high).to_le_bytes());
+        Work {
+            request: WorkRequest {
+                opcode: get(p.m_bulk_opcode) as u8,
+                flags: get(p.m_bulk_flags) as u8,
+                head_len: get(p.m_bulk_head_len) as u8,
+                length: get(p.m_bulk_length) as u32,
+                wr_id: get(p.m_bulk_wr_id),
+                address: get(p.m_bulk_address),
+                lkey: get(p.m_bulk_lkey) as u32,
+                version_flags: get(p.m_bulk_vf) as u8,
+                to: Peer {
+                    node: get(p.m_bulk_node) as u16,
+                    qpn: get(p.m_bulk_peer) as u32,
+                },
+                window: Window {
+                    id: get(p.m_bulk_win_id) as u16,
+                    epoch: get(p.m_bulk_epoch) as u16,
+                    msn: get(p.m_bulk_msn) as u32,
+                },
+                head,
+            },
+            psn: get(p.m_bulk_psn) as u32,
+            number: get(p.m_bulk_request) as u16,
+            qpn: get(p.m_bulk_qpn) as u32,
+            pd: get(p.m_bulk_pd) as u16,
+            q_key: get(p.m_bulk_q_key) as u32,
         }
     }
 

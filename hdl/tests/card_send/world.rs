@@ -5,7 +5,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, VecDeque};
 use tributary_protocol::card::descriptor::{
-    OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE, WORK_LEN, WorkRequest,
+    OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
+    WORK_LEN, WorkRequest,
 };
 use tributary_protocol::xud::{Outcome, Peer, Window};
 
@@ -49,6 +50,9 @@ pub struct Manner {
     pub fail: u64,
     /// A work request is bad in some way.
     pub bad: u64,
+    /// A work request is one of a bulk transfer; such a one is taken in a clock in which it could be.
+    pub bulk: u64,
+    pub bulk_taken: u64,
     /// Most bytes of payload from memory.
     pub payload: u64,
     /// Clocks until a request ends.
@@ -70,6 +74,8 @@ pub const CALM: Manner = Manner {
     latency: 150,
     fail: 0,
     bad: 0,
+    bulk: 0,
+    bulk_taken: 100,
     payload: 0,
     flight: 100,
     reads: 64,
@@ -156,6 +162,12 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
             _ => request.length.min(mtu as u32 - 16),
         };
     }
+    // Of a bulk transfer nothing is looked at here.
+    if dice.chance(manner.bulk) {
+        let mut entry: [u8; WORK_LEN] = std::array::from_fn(|_| dice.word() as u8);
+        entry[0] = [OPCODE_BULK_WRITE, OPCODE_BULK_READ][dice.below(2) as usize];
+        return entry;
+    }
     let mut faults = if dice.chance(manner.bad) { 1 } else { 0 };
     faults *= 1 + dice.below(3);
     for _ in 0..faults {
@@ -216,6 +228,11 @@ pub fn judge(request: &WorkRequest, mtu: u64) -> Option<Outcome> {
     } else {
         None
     }
+}
+
+/// Whether it is one of a bulk transfer.
+pub fn of_bulk(request: &WorkRequest) -> bool {
+    matches!(request.opcode, OPCODE_BULK_WRITE | OPCODE_BULK_READ)
 }
 
 /// Whether what answers a work request is written to memory here: 1 of a READ, 2 of an ATOMIC.

@@ -1,4 +1,4 @@
-//! Four clients at the multiplexer of the DMA writer.
+//! Five clients at the multiplexer of the DMA writer.
 
 use crate::bench::{Dice, build, seeds};
 use std::collections::VecDeque;
@@ -12,14 +12,14 @@ static LIBRARY: LazyLock<Verilated> = LazyLock::new(|| build(DmaWriteMux::defaul
 type Request = (u64, u64, u64, Vec<u64>);
 
 #[test]
-fn words_follow_the_requests_of_four_clients_and_all_have_their_turn() {
+fn words_follow_the_requests_of_five_clients_and_all_have_their_turn() {
     for seed in seeds(20) {
         let mut m = LIBRARY.model_with_seed(seed).unwrap();
         m.reset(3).unwrap();
         let mut dice = Dice::new(seed);
         let (offer, take) = (dice.pick(&[20, 60, 100]), dice.pick(&[30, 100]));
         let port = |name: String| m.port(&name).unwrap();
-        let ports = [0, 1, 2, 3].map(|i| {
+        let ports = [0, 1, 2, 3, 4].map(|i| {
             let s_req = ["valid", "ready", "addr", "len", "ctx"];
             let s_data = ["valid", "ready", "data"];
             (
@@ -30,23 +30,23 @@ fn words_follow_the_requests_of_four_clients_and_all_have_their_turn() {
         let out = ["valid", "ready", "addr", "len", "ctx"].map(|n| port(format!("m_req_{n}")));
         let data = ["valid", "ready", "data"].map(|n| port(format!("m_data_{n}")));
 
-        let mut queues: [VecDeque<Request>; 4] = Default::default();
+        let mut queues: [VecDeque<Request>; 5] = Default::default();
         for (client, queue) in queues.iter_mut().enumerate() {
             for _ in 0..30 {
                 let len = dice.length().min(300);
                 let words = (0..len.div_ceil(8)).map(|_| dice.below(u64::MAX)).collect();
-                let ctx = dice.below(1 << 14) | (client as u64) << 14;
+                let ctx = dice.below(1 << 13) | (client as u64) << 13;
                 queue.push_back((dice.below(u64::MAX), len, ctx, words));
             }
         }
-        let mut words: [VecDeque<u64>; 4] = Default::default();
-        let mut offered = [[false; 2]; 4];
+        let mut words: [VecDeque<u64>; 5] = Default::default();
+        let mut offered = [[false; 2]; 5];
         // Requests on their way through, words of them that are still missing.
         let mut taken: VecDeque<Request> = VecDeque::new();
         let mut expected: VecDeque<u64> = VecDeque::new();
         let (mut requests, mut clock) = (0, 0);
-        let mut last_turn = [0; 4];
-        while requests < 120 || !expected.is_empty() {
+        let mut last_turn = [0; 5];
+        while requests < 150 || !expected.is_empty() {
             clock += 1;
             assert!(clock < 200_000, "nothing moves, seed {seed}");
             for (i, (s_req, s_data)) in ports.iter().enumerate() {
@@ -58,7 +58,7 @@ fn words_follow_the_requests_of_four_clients_and_all_have_their_turn() {
                     m.set(s_req[2], *addr);
                     m.set(s_req[3], *len);
                     // The client's number is the multiplexer's business.
-                    m.set(s_req[4], ctx ^ 0x4000);
+                    m.set(s_req[4], ctx ^ 0x2000);
                 }
                 if let Some(word) = words[i].front() {
                     m.set(s_data[2], *word);
@@ -88,16 +88,16 @@ fn words_follow_the_requests_of_four_clients_and_all_have_their_turn() {
             }
             if takes[0] && m.is_set(out[0]) {
                 let ctx = m.get(out[4]);
-                let client = (ctx >> 14) as usize;
+                let client = (ctx >> 13) as usize;
                 let request = taken.pop_front().unwrap();
                 let got = (m.get(out[2]), m.get(out[3]), ctx);
                 assert_eq!(got, (request.0, request.1, request.2), "seed {seed}");
                 requests += 1;
                 last_turn[client] = requests;
                 if offer == 100 {
-                    for other in (0..4).filter(|&other| !queues[other].is_empty()) {
+                    for other in (0..5).filter(|&other| !queues[other].is_empty()) {
                         let waited = requests - last_turn[other];
-                        assert!(waited <= 4, "client {other} waits for {waited} others");
+                        assert!(waited <= 5, "client {other} waits for {waited} others");
                     }
                 }
             }

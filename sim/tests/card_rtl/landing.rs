@@ -132,15 +132,15 @@ const FAULTS: [(&str, &str); 4] = [
     ("completion handed over", "recv_m_rx_valid & cq_s_rx_ready"),
     (
         "writing has begun",
-        "cq_m_wr_valid & write_mux_s_req_ready_1 & cq_m_wr_ctx[13]",
+        "cq_m_wr_valid & write_mux_s_req_ready_1 & cq_m_wr_ctx[12]",
     ),
     (
         "payload written",
-        "write_m_done_valid & (write_m_done_ctx[15:14] == 2'd0)",
+        "write_m_done_valid & (write_m_done_ctx[15:13] == 3'd0)",
     ),
     (
         "any completion written",
-        "write_m_done_valid & (write_m_done_ctx[15:14] == 2'd1)",
+        "write_m_done_valid & (write_m_done_ctx[15:13] == 3'd1)",
     ),
 ];
 

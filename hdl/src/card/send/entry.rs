@@ -5,7 +5,8 @@ use crate::bus::QueuePairOut;
 use crate::prelude::*;
 use crate::record::{ContextKeys, ContextShape, WorkEntry};
 use tributary_protocol::card::descriptor::{
-    HEAD_MAX, OPCODE_ATOMIC, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
+    HEAD_MAX, OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ, OPCODE_SEND,
+    OPCODE_WRITE,
 };
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::onesided::OPERANDS_LEN;
@@ -43,6 +44,9 @@ hdl_module! {
     /// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
     /// outcome. A work request that could not be read ends its queue pair: what comes of it later
     /// is dropped, as is what comes in the state Error.
+    /// With cfg_bulk a work request of a bulk transfer goes to m_bulk, which checks it, and needs no place in flight. If
+    /// that has no room it comes back to be fetched again, so that nobody waits for it; and so does what its queue pair has
+    /// fetched since, of which nothing is told: it is dropped here, until the one that came back is here again.
     /// While a work request waits for m_ready its fields stay, but m_timeout and m_q_key are those of its queue pair at
     /// each moment; if that goes to Error, m_valid falls and the work request is dropped.
     #[module("card_send_entry_q{}", 1usize << LQ)]
@@ -89,6 +93,28 @@ hdl_module! {
         pub m_drop: Signal<Out, Bit>,
         /// That can be done in this clock.
         pub drop_ready: Signal<In, Bit>,
+        /// Bulk transfers are known; constant.
+        pub cfg_bulk: Signal<In, Bit>,
+        /// The start of a queue pair: word 6 of its context.
+        pub word_6: Signal<In, Bit>,
+        /// The oldest work request is the one that came back.
+        pub s_fresh: Signal<In, Bit>,
+        /// The work request comes back: it is dropped, and to be fetched again.
+        pub m_back_valid: Signal<Out, Bit>,
+        /// Taken.
+        pub m_back_ready: Signal<In, Bit>,
+        /// A work request of a bulk transfer leaves: pulse; its place is given back.
+        pub m_bulk: Signal<Out, Bit>,
+        /// There is room for one.
+        pub bulk_room: Signal<In, Bit>,
+        /// Opcode, flags, and bytes of the head.
+        pub m_shape: Signal<Out, Bits<24>>,
+        /// All bits of the length.
+        pub m_length: Signal<Out, Bits<32>>,
+        /// All bits of the destination's queue pair.
+        pub m_far_peer: Signal<Out, Bits<32>>,
+        /// Protection domain of the queue pair.
+        pub m_pd: Signal<Out, Bits<16>>,
         /// The work request is checked.
         pub m_valid: Signal<Out, Bit>,
         /// Taken.
@@ -135,6 +161,11 @@ hdl_module! {
         context_shape: Signal<Local, ContextShape>,
         context_keys: Signal<Local, ContextKeys>,
         q_keys: RamReg<32, LQ>,
+        /// What the queue pair has fetched is dropped until the work request that came back is here.
+        skips: RamRegForward<1, LQ>,
+        #[reset] skip: DFF<Bit>,
+        skip_qpn: DFF<Bits<LQ>>,
+        skip_to: DFF<Bit>,
         /// Words ever come, ever read.
         #[reset] tail: DFF<Bits<8>>,
         #[reset] head: DFF<Bits<8>>,
@@ -166,15 +197,16 @@ hdl_module! {
         /// Stage 4: the fields.
         opcode: DFF<Bits<8>>,
         head_len: DFF<Bits<8>>,
-        length: DFF<Bits<13>>,
-        /// The length has more bits.
+        flags: DFF<Bits<8>>,
+        length: DFF<Bits<32>>,
+        /// The length has more bits than that of a packet.
         long: DFF<Bit>,
         wr_id: DFF<Bits<64>>,
         address: DFF<Bits<64>>,
         key: DFF<Bits<32>>,
         vf: DFF<Bits<8>>,
         node: DFF<Bits<16>>,
-        peer: DFF<Bits<24>>,
+        peer: DFF<Bits<32>>,
         /// The number of the queue pair has more bits.
         far: DFF<Bit>,
         msn: DFF<Bits<32>>,
@@ -199,11 +231,20 @@ hdl_module! {
         atomic: DFF<Bit>,
         no_such_length: DFF<Bit>,
         code: DFF<Bits<8>>,
+        /// It is one of a bulk transfer.
+        bulk: DFF<Bit>,
         ready: Signal<Local, Bit>,
         allowed_now: Signal<Local, Bit>,
         /// What the queue pair fetched is dropped; settled long before it counts.
         gone: DFF<Bit>,
+        /// It is dropped, since one before it comes back; settled as early.
+        stale: DFF<Bit>,
+        alive: Signal<Local, Bit>,
         pass: Signal<Local, Bit>,
+        pass_bulk: Signal<Local, Bit>,
+        /// It comes back.
+        #[reset] back: DFF<Bit>,
+        backs: Signal<Local, Bit>,
         done: Signal<Local, Bit>,
         /// The queue pair ends: pulse; its context is to be marked, with what it holds.
         #[reset] fatal: DFF<Bit>,
@@ -217,6 +258,8 @@ hdl_module! {
         write: Param<{ OPCODE_WRITE as usize }, 8>,
         read: Param<{ OPCODE_READ as usize }, 8>,
         change: Param<{ OPCODE_ATOMIC as usize }, 8>,
+        bulk_write: Param<{ OPCODE_BULK_WRITE as usize }, 8>,
+        bulk_read: Param<{ OPCODE_BULK_READ as usize }, 8>,
         /// Version and flags of a one-sided frame.
         one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
         /// Bytes of an atomic's operands.
@@ -283,7 +326,8 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         if self.field.q.val().get_bit(0) {
             self.opcode.d.next = self.entry.val().opcode;
             self.head_len.d.next = self.entry.val().head_len;
-            self.length.d.next = bit_cast::<13, 32>(self.entry.val().length);
+            self.flags.d.next = self.entry.val().flags;
+            self.length.d.next = self.entry.val().length;
             self.long.d.next = self.entry.val().length.get_bits::<19>(13).any();
         }
         if self.field.q.val().get_bit(1) {
@@ -298,7 +342,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.node.d.next = self.entry.val().node;
         }
         if self.field.q.val().get_bit(4) {
-            self.peer.d.next = bit_cast::<24, 32>(self.entry.val().qpn);
+            self.peer.d.next = self.entry.val().qpn;
             self.far.d.next = self.entry.val().qpn.get_bits::<8>(24).any();
             self.msn.d.next = self.entry.val().win_msn;
         }
@@ -349,15 +393,20 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         if self.reads.q.val() {
             self.in_front.next = self.head_max.val();
         }
-        self.bytes.d.next =
-            bit_cast::<14, 13>(self.length.q.val()) + bit_cast::<14, 8>(self.in_front.val());
+        self.bytes.d.next = bit_cast::<14, 13>(self.length.q.val().get_bits::<13>(0))
+            + bit_cast::<14, 8>(self.in_front.val());
         self.too_long.d.next = self.long.q.val()
             | (self.head_len.q.val() > self.head_max.val())
             | (self.bytes.q.val() > bit_cast::<14, 13>(self.cfg_mtu.val()));
         self.reads.d.next = self.opcode.q.val() == self.read.val();
         self.atomic.d.next = self.opcode.q.val() == self.change.val();
-        self.no_such_length.d.next = (self.reads.q.val() & !self.length.q.val().any())
-            | (self.atomic.q.val() & (self.length.q.val() != self.operands.val()));
+        self.no_such_length.d.next = (self.reads.q.val()
+            & !self.length.q.val().get_bits::<13>(0).any())
+            | (self.atomic.q.val()
+                & (self.length.q.val().get_bits::<13>(0) != self.operands.val()));
+        self.bulk.d.next = self.cfg_bulk.val()
+            & ((self.opcode.q.val() == self.bulk_write.val())
+                | (self.opcode.q.val() == self.bulk_read.val()));
         self.bad_opcode.d.next = (self.opcode.q.val() != self.send.val())
             & (self.opcode.q.val() != self.write.val())
             & (self.opcode.q.val() != self.read.val())
@@ -390,10 +439,47 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.allowed_now.next = self.look_ok.val();
         }
         self.gone.d.next = self.context.val().gone;
-        self.m_drop.next = self.ready.val() & self.gone.q.val() & self.drop_ready.val();
-        self.m_valid.next = self.ready.val() & !self.gone.q.val();
+        self.skips.rd.addr.next = self.s_qpn.val();
+        self.stale.d.next =
+            self.skips.rd.data.val().any() & self.cfg_bulk.val() & !self.s_fresh.val();
+        self.alive.next = self.ready.val() & !self.gone.q.val() & !self.stale.q.val();
+        self.m_valid.next = self.alive.val() & (!self.bulk.q.val() | self.failed.q.val());
         self.pass.next = self.m_valid.val() & self.m_ready.val();
-        self.done.next = self.pass.val() | self.m_drop.val();
+        self.pass_bulk.next = self.alive.val()
+            & self.bulk.q.val()
+            & !self.failed.q.val()
+            & !self.back.q.val()
+            & self.bulk_room.val()
+            & self.drop_ready.val();
+        if self.alive.val() & self.bulk.q.val() & !self.failed.q.val() & !self.bulk_room.val() {
+            self.back.d.next = true;
+        }
+        self.backs.next = self.back.q.val() & self.m_back_ready.val();
+        if self.backs.val() {
+            self.back.d.next = false;
+        }
+        self.m_back_valid.next = self.back.q.val();
+        self.m_bulk.next = self.pass_bulk.val();
+        self.m_drop.next = self.backs.val()
+            | (self.ready.val()
+                & (self.gone.q.val() | self.stale.q.val())
+                & !self.back.q.val()
+                & self.drop_ready.val());
+        self.done.next = self.pass.val() | self.pass_bulk.val() | self.m_drop.val();
+        // The one that came back is here: what follows it counts.
+        self.skip.d.next = self.skip.q.val() & self.word_6.val();
+        if self.backs.val() | self.pass.val() | self.pass_bulk.val() {
+            self.skip.d.next = true;
+            self.skip_qpn.d.next = self.s_qpn.val();
+            self.skip_to.d.next = self.backs.val();
+        }
+        self.skips.wr.en.next = self.skip.q.val() | self.word_6.val();
+        self.skips.wr.addr.next = self.skip_qpn.q.val();
+        self.skips.wr.data.next = bit_cast::<1, 1>(self.skip_to.q.val().into());
+        if self.word_6.val() {
+            self.skips.wr.addr.next = self.cfg_qpn.val();
+            self.skips.wr.data.next = 0.into();
+        }
         self.s_done.next = self.done.val();
         if self.done.val() {
             self.open.d.next = true;
@@ -430,9 +516,15 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.m_q_key.next = self.q_keys.rd.data.val();
         self.m_wr_id.next = self.wr_id.q.val();
         self.m_address.next = self.address.q.val();
-        self.m_len.next = self.length.q.val();
+        self.m_len.next = self.length.q.val().get_bits::<13>(0);
+        self.m_length.next = self.length.q.val();
+        self.m_shape.next = bit_cast::<24, 8>(self.opcode.q.val())
+            | (bit_cast::<24, 8>(self.flags.q.val()) << 8)
+            | (bit_cast::<24, 8>(self.head_len.q.val()) << 16);
+        self.m_pd.next = self.context.val().pd;
+        self.m_far_peer.next = self.peer.q.val();
         self.m_node.next = self.node.q.val();
-        self.m_peer.next = self.peer.q.val();
+        self.m_peer.next = self.peer.q.val().get_bits::<24>(0);
         self.m_vf.next = self.vf.q.val();
         self.m_win_id.next = self.win_id.q.val();
         self.m_epoch.next = self.epoch.q.val();

@@ -23,6 +23,9 @@ hdl_module! {
     /// adds it again. It goes back to the end of the list when more than one work request waits, and
     /// when the turn failed.
     /// PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
+    /// A work request that cannot begin yet comes back, between two turns: its queue pair has fetched no more than those
+    /// before it, and has its next turn when later_room says that it may be worth it; until then a turn only puts the number
+    /// back to the end of the list, in 4 clocks.
     /// Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?), Ask
     /// (answers come), then Commit or Undo.
     #[module("card_send_turn_q{}", 1usize << LQ)]
@@ -35,6 +38,18 @@ hdl_module! {
         pub go: Signal<In, Bit>,
         /// A turn is under way.
         pub m_busy: Signal<Out, Bit>,
+        /// A work request comes back; stays until it is taken.
+        pub back_valid: Signal<In, Bit>,
+        /// Taken.
+        pub back_ready: Signal<Out, Bit>,
+        /// Of this queue pair.
+        pub back_qpn: Signal<In, Bits<LQ>>,
+        /// Work requests ever fetched before it, modulo 2^24.
+        pub back_number: Signal<In, Bits<24>>,
+        /// Work requests come back at all; constant.
+        pub cfg_later: Signal<In, Bit>,
+        /// What came back may begin.
+        pub later_room: Signal<In, Bit>,
         /// Somebody wants a turn.
         pub s_valid: Signal<In, Bit>,
         /// It begins.
@@ -105,8 +120,10 @@ hdl_module! {
         pub m_fetch: Signal<Out, Bit>,
         /// From this address, in units of 64 bytes.
         pub m_addr: Signal<Out, Bits<58>>,
-        /// Its number, modulo 2^16.
-        pub m_request: Signal<Out, Bits<16>>,
+        /// Work requests ever fetched before it, modulo 2^24.
+        pub m_number: Signal<Out, Bits<24>>,
+        /// It is the one that came back.
+        pub m_fresh: Signal<Out, Bit>,
         /// No completion slot.
         pub ev_stall_credit: Signal<Out, Bit>,
         /// A slot, but no place.
@@ -117,6 +134,10 @@ hdl_module! {
         fetched: RamReg<24, LQ>,
         first: RamReg<24, LQ>,
         base: RamReg<58, LQ>,
+        /// The next work request is one that came back.
+        later: RamReg<1, LQ>,
+        later_now: DFF<Bit>,
+        takes_back: Signal<Local, Bit>,
         state: DFF<TurnState>,
         qpn: DFF<Bits<LQ>>,
         start: Signal<Local, Bit>,
@@ -135,7 +156,7 @@ hdl_module! {
         waiting: DFF<Bits<16>>,
         work: Signal<Local, Bit>,
         /// Number of the work request, work requests ever fetched with it, PSN.
-        number: DFF<Bits<16>>,
+        number: DFF<Bits<24>>,
         number_next: DFF<Bits<24>>,
         psn: DFF<Bits<24>>,
         /// Place in the ring; address, lower and upper part.
@@ -167,7 +188,13 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             & self.s_valid.val()
             & self.go.val()
             & !self.again.q.val()
+            & !self.back_valid.val()
             & self.m_op_ready.val();
+        self.takes_back.next = self.back_valid.val()
+            & (self.state.q.val() == TurnState::Idle)
+            & !self.again.q.val()
+            & !self.zero.q.val();
+        self.back_ready.next = self.takes_back.val();
         self.s_ready.next = self.start.val();
         self.m_op_valid.next = self.start.val() | self.again.q.val();
         self.m_op_remove.next = !self.again.q.val();
@@ -204,13 +231,21 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             self.posted.wr.data.next = self.posted_data.val();
         }
         self.posted.rd.addr.next = self.reads.val();
-        self.fetched.wr.en.next = self.commit.val() | self.zero_now.val();
+        self.fetched.wr.en.next = self.commit.val() | self.zero_now.val() | self.takes_back.val();
         self.fetched.wr.addr.next = self.zero_qpn.q.val();
         self.fetched.wr.data.next = 0.into();
         if self.commit.val() {
             self.fetched.wr.addr.next = self.qpn.q.val();
             self.fetched.wr.data.next = self.number_next.q.val();
         }
+        if self.takes_back.val() {
+            self.fetched.wr.addr.next = self.back_qpn.val();
+            self.fetched.wr.data.next = self.back_number.val();
+        }
+        self.later.wr.en.next = self.fetched.wr.en.val();
+        self.later.wr.addr.next = self.fetched.wr.addr.val();
+        self.later.wr.data.next = bit_cast::<1, 1>(self.takes_back.val().into());
+        self.later.rd.addr.next = self.reads.val();
         self.fetched.rd.addr.next = self.reads.val();
         self.fetched_en.next = self.fetched.wr.en.val();
         self.fetched_qpn.next = self.fetched.wr.addr.val();
@@ -228,7 +263,8 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.sends.d.next = self.states.rd.data.val().get_bits::<3>(0) == 3;
         self.waiting.d.next =
             self.posted.rd.data.val() - self.fetched.rd.data.val().get_bits::<16>(0);
-        self.number.d.next = self.fetched.rd.data.val().get_bits::<16>(0);
+        self.number.d.next = self.fetched.rd.data.val();
+        self.later_now.d.next = self.later.rd.data.val().any() & self.cfg_later.val();
         self.number_next.d.next = self.fetched.rd.data.val() + 1;
         self.psn.d.next = self.first.rd.data.val() + self.fetched.rd.data.val();
         self.place.d.next = self.fetched.rd.data.val().get_bits::<15>(0)
@@ -265,6 +301,10 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
                     self.qpn.d.next = self.s_qpn.val();
                     self.state.d.next = TurnState::Read;
                 }
+                if self.takes_back.val() {
+                    self.qpn.d.next = self.back_qpn.val();
+                    self.again.d.next = true;
+                }
             }
             TurnState::Read => {
                 self.state.d.next = TurnState::Load;
@@ -274,7 +314,9 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             }
             TurnState::Check => {
                 self.state.d.next = TurnState::Idle;
-                if self.work.val() {
+                if self.work.val() & self.later_now.q.val() & !self.later_room.val() {
+                    self.again.d.next = true;
+                } else if self.work.val() {
                     self.asks.d.next = true;
                     self.asks_place.d.next = true;
                     self.place_pulse.d.next = true;
@@ -312,7 +354,8 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.m_fetch.next = self.commit.val();
         self.m_addr.next = bit_cast::<58, 31>(self.low.q.val().get_bits::<31>(0))
             | (bit_cast::<58, 27>(self.high.q.val()) << 31);
-        self.m_request.next = self.number.q.val();
+        self.m_number.next = self.number.q.val();
+        self.m_fresh.next = self.later_now.q.val();
         self.ev_stall_credit.next = self.credit.q.val();
         self.ev_stall_place.next = self.taken.q.val();
         if self.rst.val() {

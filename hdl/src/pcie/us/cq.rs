@@ -40,6 +40,8 @@ hdl_module! {
         #[reset] step: DFF<Bits<3>>,
         /// First beat of the descriptor, and what stands beside it.
         address: DFF<Bits<64>>,
+        /// The address is not below 4 GiB.
+        far: DFF<Bit>,
         enables: DFF<Bits<8>>,
         stopped: DFF<Bit>,
         /// Second beat: type of the request, of the TLP; it has data; a header of four words; it is a message.
@@ -105,7 +107,7 @@ impl Logic for PcieUsCq {
             self.kind.next = bits::<5>(4) | bit_cast::<5, 1>(self.request.val().get_bits::<1>(0));
             self.has_data.next = self.request.val().get_bit(1);
         }
-        self.wide.next = self.address.q.val().get_bits::<32>(32).any()
+        self.wide.next = self.far.q.val()
             & (self.request.val().get_bits::<3>(1) != 1)
             & !self.request.val().get_bit(3);
         if self.message.val() {
@@ -141,6 +143,7 @@ impl Logic for PcieUsCq {
         self.dropped.d.next = false;
         if self.step.q.val() == 0 {
             self.address.d.next = self.data.val();
+            self.far.d.next = self.data.val().get_bits::<32>(32).any();
             self.enables.d.next = self.beat.val().get_bits::<8>(67);
             self.stopped.d.next = self.stop.val();
             if self.taken.val() {

@@ -1,8 +1,37 @@
 //! Reads and writes of host memory: TLPs to RQ of the PCI Express block.
 
+use super::rq_beats::RqBeats;
 use crate::blocks::TwoSlots;
 use crate::bus::{TlpTxReadIn, TlpTxWriteIn, UsAxisOut};
 use crate::prelude::*;
+
+hdl_record! {
+    /// A beat of one of both.
+    struct Beat {
+        /// Descriptor or data.
+        data: Bits<64>,
+        /// Byte enables of the TLP.
+        enables: Bits<8>,
+        /// Number of the TLP.
+        seq: Bits<6>,
+    }
+}
+
+hdl_record! {
+    /// A beat that leaves: it is one of these.
+    struct Beats {
+        /// If it is of a read.
+        read: Bits<78>,
+        /// If it is of a write.
+        write: Bits<78>,
+        /// It is.
+        of_write: Bit,
+        /// Words of it that count.
+        keep: Bits<2>,
+        /// The last one of its TLP.
+        last: Bit,
+    }
+}
 
 hdl_module! {
     /// Makes of reads and writes of host memory what the PCI Express block of UltraScale+ takes from its requester: a
@@ -13,8 +42,8 @@ hdl_module! {
     /// is the block's affair ("own ID" is 0).
     /// Without `may` no TLP begins: what waits stays. With `discard` what is on offer is taken and thrown away, but the rest
     /// of a TLP that has begun leaves.
-    /// One beat a clock, TLPs back to back without a clock between them: 64 bytes take 10 clocks. Stages: 1 beat registered:
-    /// the first beat is offered a clock behind the TLP.
+    /// One beat a clock, TLPs back to back without a clock between them: 64 bytes take 10 clocks. Stages: 1 beats
+    /// of both registered, and the one that leaves chosen behind that: the first one is offered a clock behind the TLP.
     /// A read and the first word of a write are taken when their headers have gone, and are to stay until then. Up to 2
     /// beats wait while the block takes none; may and discard may change at any time.
     #[module("pcie_us_rq")]
@@ -46,24 +75,21 @@ hdl_module! {
         #[reset] lap: DFF<Bit>,
         pick_write: Signal<Local, Bit>,
         begins: Signal<Local, Bit>,
-        header: Signal<Local, Bits<128>>,
-        low: Signal<Local, Bits<32>>,
-        high: Signal<Local, Bits<32>>,
-        dw_2: Signal<Local, Bits<32>>,
-        dw_3: Signal<Local, Bits<32>>,
-        seq: Signal<Local, Bits<6>>,
         push: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
+        /// The beat, were it of the read or of the write.
+        of_read: RqBeats,
+        of_write: RqBeats,
         word: Signal<Local, Bits<64>>,
         keep: Signal<Local, Bits<2>>,
-        ends: Signal<Local, Bit>,
-        /// Beats: data 63:0, keep 65:64, last 66, byte enables 74:67, number 80:75.
-        leaving: TwoSlots<81>,
+        beats: Signal<Local, Beats>,
+        leaving: TwoSlots<{ Beats::BITS }>,
+        first: Signal<Local, Beats>,
+        beat: Signal<Local, Beat>,
         /// A read began.
         #[reset] read: DFF<Bit>,
         read_lap: DFF<Bit>,
-        /// 1,024 words are 0 in a header.
-        most: Param<1024, 32>,
     }
 }
 
@@ -80,49 +106,14 @@ impl Logic for PcieUsRq {
             & ((self.s_wr_tlp.valid.val() & self.s_wr_tlp.sop.val()) | self.s_rd_tlp.valid.val())
             & self.may.val()
             & !self.discard.val();
-        self.header.next = self.s_rd_tlp.hdr.val();
-        self.seq.next = bits::<6>(31) | (bit_cast::<6, 1>((!self.lap.q.val()).into()) << 5);
-        if self.pick_write.val() {
-            self.header.next = self.s_wr_tlp.hdr.val();
-            self.seq.next = self.s_wr_tlp.seq.val();
-        }
-        self.low.next = self.header.val().get_bits::<32>(32);
-        self.high.next = 0.into();
-        if self.header.val().get_bit(125) {
-            self.low.next = self.header.val().get_bits::<32>(0);
-            self.high.next = self.header.val().get_bits::<32>(32);
-        }
-        self.dw_2.next = bit_cast::<32, 10>(self.header.val().get_bits::<10>(96))
-            | (bit_cast::<32, 1>(self.header.val().get_bits::<1>(126)) << 11)
-            | (bit_cast::<32, 1>(self.header.val().get_bits::<1>(110)) << 15)
-            | (bit_cast::<32, 16>(self.header.val().get_bits::<16>(80)) << 16);
-        if !self.header.val().get_bits::<10>(96).any() {
-            self.dw_2.next = self.most.val()
-                | (bit_cast::<32, 1>(self.header.val().get_bits::<1>(126)) << 11)
-                | (bit_cast::<32, 1>(self.header.val().get_bits::<1>(110)) << 15)
-                | (bit_cast::<32, 16>(self.header.val().get_bits::<16>(80)) << 16);
-        }
-        self.dw_3.next = bit_cast::<32, 8>(self.header.val().get_bits::<8>(72))
-            | (bit_cast::<32, 3>(self.header.val().get_bits::<3>(116)) << 25)
-            | (bit_cast::<32, 2>(self.header.val().get_bits::<2>(108)) << 28)
-            | (bit_cast::<32, 1>(self.header.val().get_bits::<1>(114)) << 30);
-
         self.push.next = self.begins.val();
-        self.word.next = (bit_cast::<64, 32>(self.high.val()) << 32)
-            | (bit_cast::<64, 30>(self.low.val().get_bits::<30>(2)) << 2)
-            | bit_cast::<64, 2>(self.header.val().get_bits::<2>(106));
-        self.keep.next = 3.into();
         self.ends.next = false;
         if self.step.q.val() == 1 {
             self.push.next = true;
-            self.word.next =
-                bit_cast::<64, 32>(self.dw_2.val()) | (bit_cast::<64, 32>(self.dw_3.val()) << 32);
             self.ends.next = !self.wrote.q.val();
         }
         if self.step.q.val().get_bit(1) {
             self.push.next = self.s_wr_tlp.valid.val();
-            self.word.next = self.s_wr_tlp.data.val();
-            self.keep.next = self.s_wr_tlp.strb.val();
             self.ends.next = self.s_wr_tlp.eop.val();
         }
         self.taken.next = self.push.val() & self.leaving.s.ready.val();
@@ -153,19 +144,42 @@ impl Logic for PcieUsRq {
         self.m_read.next = self.read.q.val();
         self.m_read_lap.next = self.read_lap.q.val();
 
+        // Both beats are made, and the one that leaves is chosen behind the registers: the choice has far to go.
+        self.of_read.hdr.next = self.s_rd_tlp.hdr.val();
+        self.of_read.second.next = self.step.q.val().get_bit(0);
+        self.of_write.hdr.next = self.s_wr_tlp.hdr.val();
+        self.of_write.second.next = self.step.q.val().get_bit(0);
+        self.word.next = self.of_write.m.val().get_bits::<64>(0);
+        self.keep.next = 3.into();
+        if self.step.q.val().get_bit(1) {
+            self.word.next = self.s_wr_tlp.data.val();
+            self.keep.next = self.s_wr_tlp.strb.val();
+        }
+        self.beats.next = Beats {
+            read: bit_cast::<78, 72>(self.of_read.m.val())
+                | (bits::<78>(31) << 72)
+                | (bit_cast::<78, 1>((!self.lap.q.val()).into()) << 77),
+            write: bit_cast::<78, 64>(self.word.val())
+                | (bit_cast::<78, 8>(self.of_write.m.val().get_bits::<8>(64)) << 64)
+                | (bit_cast::<78, 6>(self.s_wr_tlp.seq.val()) << 72),
+            of_write: self.pick_write.val(),
+            keep: self.keep.val(),
+            last: self.ends.val(),
+        };
         self.leaving.s.valid.next = self.push.val();
-        self.leaving.s.data.next = bit_cast::<81, 64>(self.word.val())
-            | (bit_cast::<81, 2>(self.keep.val()) << 64)
-            | (bit_cast::<81, 1>(self.ends.val().into()) << 66)
-            | (bit_cast::<81, 8>(self.header.val().get_bits::<8>(64)) << 67)
-            | (bit_cast::<81, 6>(self.seq.val()) << 75);
+        self.leaving.s.data.next = self.beats.val().to_bits();
+        self.first.next = self.leaving.m.data.val().into();
+        self.beat.next = self.first.val().read.into();
+        if self.first.val().of_write {
+            self.beat.next = self.first.val().write.into();
+        }
         self.m_axis_rq.tvalid.next = self.leaving.m.valid.val();
         self.leaving.m.ready.next = self.m_axis_rq.tready.val();
-        self.m_axis_rq.tdata.next = self.leaving.m.data.val().get_bits::<64>(0);
-        self.m_axis_rq.tkeep.next = self.leaving.m.data.val().get_bits::<2>(64);
-        self.m_axis_rq.tlast.next = self.leaving.m.data.val().get_bit(66);
-        self.m_axis_rq.tuser.next = bit_cast::<62, 8>(self.leaving.m.data.val().get_bits::<8>(67))
-            | (bit_cast::<62, 4>(self.leaving.m.data.val().get_bits::<4>(75)) << 24)
-            | (bit_cast::<62, 2>(self.leaving.m.data.val().get_bits::<2>(79)) << 60);
+        self.m_axis_rq.tdata.next = self.beat.val().data;
+        self.m_axis_rq.tkeep.next = self.first.val().keep;
+        self.m_axis_rq.tlast.next = self.first.val().last;
+        self.m_axis_rq.tuser.next = bit_cast::<62, 8>(self.beat.val().enables)
+            | (bit_cast::<62, 4>(self.beat.val().seq.get_bits::<4>(0)) << 24)
+            | (bit_cast::<62, 2>(self.beat.val().seq.get_bits::<2>(4)) << 60);
     }
 }
