@@ -41,8 +41,6 @@ set pcie_properties {
     CONFIG.en_gt_selection {true}
     CONFIG.pcie_blk_locn {X1Y0}
     CONFIG.select_quad {GTY_Quad_227}
-    CONFIG.AXISTEN_IF_CQ_ALIGNMENT_MODE {DWORD_Aligned}
-    CONFIG.AXISTEN_IF_RQ_ALIGNMENT_MODE {DWORD_Aligned}
     CONFIG.axisten_if_enable_client_tag {true}
     CONFIG.pf0_dev_cap_max_payload {512_bytes}
     CONFIG.vendor_id {1234}
@@ -72,12 +70,10 @@ set pcs_properties {
     CONFIG.BASE_R_KR {BASE-R}
     CONFIG.DATA_PATH_INTERFACE {MII}
     CONFIG.NUM_OF_CORES {1}
-    CONFIG.GT_TYPE {GTY}
     CONFIG.GT_REF_CLK_FREQ {161.1328125}
     CONFIG.GT_DRP_CLK {100.00}
     CONFIG.GT_GROUP_SELECT {Quad_X0Y7}
     CONFIG.LANE1_GT_LOC {X0Y28}
-    CONFIG.INCLUDE_SHARED_LOGIC {1}
     CONFIG.INCLUDE_AXI4_INTERFACE {0}
     CONFIG.INCLUDE_USER_FIFO {0}
     CONFIG.ENABLE_PIPELINE_REG {0}

@@ -1,0 +1,472 @@
+//! The folder of the Alveo U50, without Vivado: its Verilog lints with the ports of the vendor's blocks, and its script and
+//! constraints run in Tcl under a stub that knows the commands, pins, properties, ports and registers (`au50/vivado.tcl`).
+//! Mistakes in each of them are noticed.
+//!
+//! Needs the pinned tools; what runs Tcl is skipped where there is no `tclsh`.
+
+mod au50 {
+    pub mod netlist;
+}
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use au50::netlist::Netlist;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_path_buf()
+}
+
+/// A pinned program.
+fn tool(name: &str) -> Command {
+    let tools = std::env::var_os("TRIBUTARY_TOOLS")
+        .map_or_else(|| root().join("target/tools"), PathBuf::from);
+    Command::new(tools.join("bin").join(name))
+}
+
+fn text(output: &Output) -> String {
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// A new folder for a test.
+fn place(name: &str) -> PathBuf {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("au50")
+        .join(name);
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).unwrap();
+    place
+}
+
+/// The files that `rtl_out/au50/files.f` lists.
+fn generated() -> Vec<PathBuf> {
+    let folder = root().join("rtl_out/au50");
+    let list = fs::read_to_string(folder.join("files.f")).unwrap();
+    list.lines().map(|line| folder.join(line)).collect()
+}
+
+/// A change of a file of the board's folder: file, text that is there, text instead of it.
+type Change = (&'static str, &'static str, &'static str);
+
+/// Copies the board's folder to where a script finds `rtl_out` as in the repository, with `change` made.
+fn copy(place: &Path, change: Option<Change>) -> PathBuf {
+    let folder = place.join("constraints/au50");
+    fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(root().join("rtl_out"), place.join("rtl_out")).unwrap();
+    for entry in fs::read_dir(root().join("constraints/au50")).unwrap() {
+        let entry = entry.unwrap();
+        let mut text = fs::read_to_string(entry.path()).unwrap();
+        if let Some((_, old, new)) = change.filter(|(file, ..)| entry.file_name() == *file) {
+            assert_eq!(text.matches(old).count(), 1, "{old}");
+            text = text.replace(old, new);
+        }
+        fs::write(folder.join(entry.file_name()), text).unwrap();
+    }
+    folder
+}
+
+/// Verilator's opinion of the top in `folder` with everything below it, or with the card's ports only.
+fn lint(folder: &Path, card: Card) -> (bool, String) {
+    let mut sources = generated();
+    if let Card::Ports(place) = card {
+        let is_card = |path: &Path| path.ends_with("us_card_q1024_r4096_f4096.v");
+        let text = sources.iter().find(|path| is_card(path)).unwrap();
+        let text = fs::read_to_string(text).unwrap();
+        let ports = text.split_once("\n);\n").unwrap().0;
+        let ports = format!(
+            "/* verilator lint_off UNUSEDSIGNAL */\n/* verilator lint_off UNDRIVEN */\n{ports}\n);\nendmodule\n"
+        );
+        let file = place.join("us_card_q1024_r4096_f4096.v");
+        fs::write(&file, ports).unwrap();
+        sources.retain(|path| !is_card(path));
+        sources.push(file);
+    }
+    let output = tool("verilator")
+        .args(["--lint-only", "-Wall", "-Wno-PINCONNECTEMPTY"])
+        .args(["-Wno-DECLFILENAME", "--top-module", "au50_card"])
+        .args(sources)
+        .arg(folder.join("card.v"))
+        .arg(root().join("xtask/tests/au50/vendor.v"))
+        .output()
+        .unwrap();
+    (output.status.success(), text(&output))
+}
+
+/// How much of the card lint sees.
+enum Card<'a> {
+    Whole,
+    /// Its ports, in a file in this folder.
+    Ports(&'a Path),
+}
+
+/// What the script can name: from Yosys, which knows the card by its ports alone.
+fn netlist() -> &'static Netlist {
+    static NETLIST: OnceLock<Netlist> = OnceLock::new();
+    NETLIST.get_or_init(|| {
+        let place = place("netlist");
+        let mut known = vec![];
+        let mut read = vec![];
+        let own = [
+            root().join("constraints/au50/card.v"),
+            root().join("xtask/tests/au50/vendor.v"),
+        ];
+        for path in generated().iter().chain(&own) {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            fs::copy(path, place.join(&name)).unwrap();
+            if name.starts_with("us_card_") || name == "vendor.v" {
+                known.push(name);
+            } else if !name.starts_with("card_q") {
+                read.push(name);
+            }
+        }
+        let script = format!(
+            "read_verilog -lib {}; read_verilog {}; hierarchy -check -top au50_card; proc; write_json netlist.json",
+            known.join(" "),
+            read.join(" ")
+        );
+        let output = tool("yosys")
+            .current_dir(&place)
+            .args(["-q", "-p", &script])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        Netlist::read(&fs::read_to_string(place.join("netlist.json")).unwrap(), "au50_card")
+    })
+}
+
+/// Runs the script in `folder` under the stub; `slack` is what timing ends with. None without tclsh.
+fn build(place: &Path, folder: &Path, slack: &str, arguments: &[&str]) -> Option<(bool, String)> {
+    let names = place.join("netlist.tcl");
+    fs::write(&names, netlist().as_tcl()).unwrap();
+    let run = Command::new("tclsh")
+        .arg(root().join("xtask/tests/au50/vivado.tcl"))
+        .arg(&names)
+        .arg(slack)
+        .arg(folder.join("build.tcl"))
+        .args(arguments)
+        .output();
+    match run {
+        Ok(output) => Some((output.status.success(), text(&output))),
+        Err(_) => {
+            println!("skipped: there is no tclsh (Debian: tcl)");
+            None
+        }
+    }
+}
+
+#[test]
+fn the_top_lints_with_the_ports_of_the_vendors_blocks() {
+    let (clean, output) = lint(&root().join("constraints/au50"), Card::Whole);
+    assert!(clean, "{output}");
+}
+
+#[test]
+fn mistakes_in_the_top_are_noticed() {
+    let changes: [(Change, &str); 4] = [
+        (
+            (
+                "card.v",
+                ".tx_mii_d_0(xgmii_txd)",
+                ".tx_mii_data_0(xgmii_txd)",
+            ),
+            "tx_mii_data_0",
+        ),
+        (
+            ("card.v", ".cfg_flr_done(flr_done),\n\n", "\n\n"),
+            "cfg_flr_done",
+        ),
+        (
+            ("card.v", "wire [74:0] rc_tuser", "wire [73:0] rc_tuser"),
+            "m_axis_rc_tuser",
+        ),
+        (
+            ("card.v", ".rx_clk_out_0(rx_clk), ", ".rx_clk_out_0(), "),
+            "rx_clk",
+        ),
+    ];
+    for (number, (change, named)) in changes.into_iter().enumerate() {
+        let place = place(&format!("top_{number}"));
+        let (clean, output) = lint(&copy(&place, Some(change)), Card::Ports(&place));
+        assert!(!clean && output.contains(named), "{change:?}: {output}");
+    }
+}
+
+#[test]
+fn the_script_makes_a_bitstream_where_timing_is_met_and_none_otherwise() {
+    let board = root().join("constraints/au50");
+    let place = place("build");
+    let out = place.join("out");
+    let arguments = ["card", out.to_str().unwrap(), "2"];
+    let Some((good, output)) = build(&place, &board, "0.015", &arguments) else {
+        return;
+    };
+    assert!(good, "{output}");
+    assert!(
+        output.contains("au50: met: set-up, slack 0.015 ns"),
+        "{output}"
+    );
+    for name in ["card.bit", "reports/timing.txt", "reports/utilization.txt"] {
+        assert!(out.join(name).is_file(), "{name}: {output}");
+    }
+    let (good, output) = build(&place, &board, "0.015", &arguments).unwrap();
+    assert!(!good && output.contains("is there already"), "{output}");
+
+    let slow = place.join("slow");
+    let arguments = ["card", slow.to_str().unwrap()];
+    let (good, output) = build(&place, &board, "-0.001", &arguments).unwrap();
+    assert!(!good, "{output}");
+    assert!(
+        output.contains("au50: NOT MET: set-up, slack -0.001 ns"),
+        "{output}"
+    );
+    assert!(output.contains("there is no bitstream"), "{output}");
+    assert!(!slow.join("card.bit").exists(), "{output}");
+
+    for arguments in [&["switch", "x"][..], &["card"], &["card", "x", "0"]] {
+        let (good, output) = build(&place, &board, "1", arguments).unwrap();
+        assert!(
+            !good && output.contains("au50: "),
+            "{arguments:?}: {output}"
+        );
+    }
+}
+
+#[test]
+fn mistakes_in_script_and_constraints_are_noticed() {
+    let changes: [(Change, &str); 22] = [
+        (
+            (
+                "pins.xdc",
+                "set_property PACKAGE_PIN AM3 [get_ports {pcie_rx_n[1]}]\n",
+                "",
+            ),
+            "port pcie_rx_n[1] has no PACKAGE_PIN",
+        ),
+        (
+            (
+                "pins.xdc",
+                "PACKAGE_PIN J45 [get_ports qsfp_rx_p]",
+                "PACKAGE_PIN J45 [get_ports qsfp_rxp]",
+            ),
+            "there is no port qsfp_rxp",
+        ),
+        (
+            ("pins.xdc", "PACKAGE_PIN AW27", "PACKAGE_PIN AW28"),
+            "there is no pin AW28",
+        ),
+        (
+            ("pins.xdc", "PACKAGE_PIN E16", "PACKAGE_PIN E18"),
+            "pin E18",
+        ),
+        (
+            ("pins.xdc", "PACKAGE_PIN J45", "PACKAGE_PIN G45"),
+            "qsfp0_RX_P1",
+        ),
+        (
+            (
+                "pins.xdc",
+                "PACKAGE_PIN J18 IOSTANDARD LVCMOS18",
+                "PACKAGE_PIN J18",
+            ),
+            "port hbm_cattrip: IOSTANDARD",
+        ),
+        (
+            ("pins.xdc", "PULLUP TRUE", "PULL_UP TRUE"),
+            "port has no property PULL_UP",
+        ),
+        (
+            (
+                "pins.xdc",
+                "create_clock -name clk100",
+                "make_clock -name clk100",
+            ),
+            "make_clock",
+        ),
+        (
+            (
+                "pins.xdc",
+                "create_clock -name clk100 -period 10.000 [get_ports clk100_p]",
+                "",
+            ),
+            "there is no clock at clk100_p",
+        ),
+        (("config.xdc", "CFGBVS GND", "CFGBVS GROUND"), "CFGBVS"),
+        (
+            (
+                "timing.xdc",
+                "get_pins pcie/user_clk",
+                "get_pins pcie/userclk",
+            ),
+            "there is no pin pcie/userclk",
+        ),
+        (
+            (
+                "timing.xdc",
+                "get_pins pcs/tx_mii_clk_0",
+                "get_pins pcs/dclk",
+            ),
+            "there is no clock",
+        ),
+        (
+            (
+                "timing.xdc",
+                "{mac/queues/go/head/gray_reg_reg[*]}",
+                "{mac/queues/go/head/gray_reg[*]}",
+            ),
+            "there is no cell",
+        ),
+        (
+            (
+                "timing.xdc",
+                "set_max_delay -datapath_only -from $rx_clk -to $tx_clk 6.400\n",
+                "",
+            ),
+            "have no limit",
+        ),
+        (
+            (
+                "timing.xdc",
+                "-from $tx_clk -to $user_clk",
+                "-form $tx_clk -to $user_clk",
+            ),
+            "set_max_delay has no option -form",
+        ),
+        (
+            ("build.tcl", "report_bus_skew -file", "report_skew -file"),
+            "there is no command report_skew",
+        ),
+        (
+            (
+                "build.tcl",
+                "set_property top au50_$design",
+                "set_property top $design",
+            ),
+            "there is no module card",
+        ),
+        (
+            (
+                "build.tcl",
+                "create_project $design [file join $folder project] -part $part",
+                "create_project $design [file join $folder project] -device $part",
+            ),
+            "create_project has no option -device",
+        ),
+        (
+            (
+                "build.tcl",
+                "[file join $here timing.xdc]]\n    set_property USED",
+                "[file join $here timings.xdc]]\n    set_property USED",
+            ),
+            "there is no file",
+        ),
+        (
+            (
+                "build.tcl",
+                "CONFIG.LANE1_GT_LOC {X0Y28}",
+                "CONFIG.LANE1_GT_LOC {X0Y29}",
+            ),
+            "the block at Quad_X0Y7 X0Y29",
+        ),
+        (
+            (
+                "build.tcl",
+                "CONFIG.PF0_MSIX_CAP_TABLE_SIZE {007}",
+                "CONFIG.PF0_MSIX_TABLE_SIZE {007}",
+            ),
+            "has no property CONFIG.PF0_MSIX_TABLE_SIZE",
+        ),
+        (
+            (
+                "build.tcl",
+                "CONFIG.axisten_freq {125}",
+                "CONFIG.axisten_freq {250}",
+            ),
+            "has 4.000 ns instead of 8.000",
+        ),
+    ];
+    for (number, (change, named)) in changes.into_iter().enumerate() {
+        let place = place(&format!("script_{number}"));
+        let folder = copy(&place, Some(change));
+        let out = place.join("out");
+        let arguments = ["card", out.to_str().unwrap()];
+        let Some((good, output)) = build(&place, &folder, "1", &arguments) else {
+            return;
+        };
+        assert!(!good && output.contains(named), "{change:?}: {output}");
+        assert!(!out.join("card.bit").exists(), "{change:?}");
+    }
+}
+
+/// `cargo xtask board build au50` with this PATH.
+fn xtask(arguments: &[&str], path: &Path) -> (bool, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["board", "build", "au50"])
+        .args(arguments)
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    (output.status.success(), text(&output))
+}
+
+#[test]
+fn board_build_runs_vivado_or_says_how_to() {
+    let place = place("xtask");
+    let out = place.join("out");
+    let out = out.to_str().unwrap();
+    let arguments = ["--design", "card", "--out", out];
+    let (good, output) = xtask(&arguments, &place);
+    assert!(!good, "{output}");
+    let shown = Path::new(out);
+    let shown = shown.strip_prefix(root()).unwrap_or(shown).display();
+    let command = format!(
+        "`vivado -mode batch -nojournal -nolog -source constraints/au50/build.tcl -tclargs card {shown}`"
+    );
+    assert!(output.contains(&command), "{output}");
+    let (good, output) = xtask(&["--seed", "2"], &place);
+    assert!(!good && output.contains("there is no --seed"), "{output}");
+
+    // In place of Vivado, the stub by way of a program that takes Vivado's arguments.
+    let tclsh = std::env::var_os("PATH").and_then(|path| {
+        let mut folders = std::env::split_paths(&path).map(|folder| folder.join("tclsh"));
+        folders.find(|program| program.is_file())
+    });
+    let Some(tclsh) = tclsh else {
+        println!("skipped: there is no tclsh (Debian: tcl)");
+        return;
+    };
+    fs::write(place.join("netlist.tcl"), netlist().as_tcl()).unwrap();
+    let vivado = place.join("vivado");
+    let program = format!(
+        "#!/bin/sh\n[ \"$1\" = -version ] && exit 0\n[ \"$*\" = \"-mode batch -nojournal -nolog -source $6 -tclargs $8 $9\" ] || exit 2\nexec '{}' '{}' '{}' 0.5 \"$6\" \"$8\" \"$9\"\n",
+        tclsh.display(),
+        root().join("xtask/tests/au50/vivado.tcl").display(),
+        place.join("netlist.tcl").display()
+    );
+    fs::write(&vivado, program).unwrap();
+    let mut rights = fs::metadata(&vivado).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
+    fs::set_permissions(&vivado, rights).unwrap();
+    let (good, output) = xtask(&arguments, &place);
+    assert!(good, "{output}");
+    assert!(Path::new(out).join("card.bit").is_file(), "{output}");
+}
+
+/// Files of Vivado that nobody has run say so where they begin.
+#[test]
+fn the_first_lines_say_that_vivado_has_not_run_it() {
+    for name in ["build.tcl", "pins.xdc", "timing.xdc", "config.xdc"] {
+        let text = fs::read_to_string(root().join("constraints/au50").join(name)).unwrap();
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.starts_with("# Never ") && first.contains("Vivado"),
+            "{name}: {first}"
+        );
+    }
+}
