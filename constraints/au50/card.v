@@ -25,7 +25,7 @@ module au50_card (
     input wire clk100_p,
     input wire clk100_n,
 
-    // High: the memories of the package are too hot, and the board switches itself off.
+    // High: the memories of the package are too hot, and the board is to switch itself off.
     output wire hbm_cattrip,
 
     // LEDs at the QSFP28: good frames, the line is up, faults
@@ -210,13 +210,10 @@ always @(posedge clk) begin
     end
 end
 
-// Until then what the card sends is taken and lost, and the first frame that passes is a whole one.
+// What the card sends until then is lost, and the first frame that passes is a whole one.
 reg pass;
 reg midway;
-wire mac_tx_tready;
 wire taken = card_tx_tvalid & card_tx_tready;
-
-assign card_tx_tready = mac_tx_tready | !pass;
 
 initial begin
     pass = 1'b0;
@@ -246,7 +243,7 @@ mac_xgmii mac (
     .clk(clk), .rst(mac_rst),
     .rx_clk(rx_clk), .xgmii_rxd(xgmii_rxd), .xgmii_rxc(xgmii_rxc),
     .tx_clk(tx_clk), .xgmii_txd(xgmii_txd), .xgmii_txc(xgmii_txc),
-    .s_axis_tx_tvalid(card_tx_tvalid & pass), .s_axis_tx_tready(mac_tx_tready), .s_axis_tx_tdata(card_tx_tdata),
+    .s_axis_tx_tvalid(card_tx_tvalid & pass), .s_axis_tx_tready(card_tx_tready), .s_axis_tx_tdata(card_tx_tdata),
     .s_axis_tx_tkeep(card_tx_tkeep), .s_axis_tx_tlast(card_tx_tlast),
     .m_axis_rx_tvalid(card_rx_tvalid), .m_axis_rx_tready(card_rx_tready), .m_axis_rx_tdata(card_rx_tdata),
     .m_axis_rx_tkeep(card_rx_tkeep), .m_axis_rx_tlast(card_rx_tlast), .m_axis_rx_tuser(card_rx_tuser),

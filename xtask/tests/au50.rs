@@ -1,8 +1,8 @@
-//! The folder of the Alveo U50, without Vivado: its Verilog lints with the ports of the vendor's blocks, and its script and
-//! constraints run in Tcl under a stub that knows the commands, pins, properties, ports and registers (`au50/vivado.tcl`).
-//! Mistakes in each of them are noticed.
+//! The folder of the Alveo U50, without Vivado: its Verilog lints with the ports of the vendor's blocks, its resets are
+//! simulated, and its script and constraints run in Tcl under a stub that knows the commands, pins, properties, ports and
+//! registers (`au50/vivado.tcl`). Mistakes in each of them are noticed.
 //!
-//! Needs the pinned tools; what runs Tcl is skipped where there is no `tclsh`.
+//! Needs the pinned tools; what runs Tcl is skipped where there is no `tclsh`, the simulation where there is no `iverilog`.
 
 mod au50 {
     pub mod netlist;
@@ -72,8 +72,15 @@ fn copy(place: &Path, change: Option<Change>) -> PathBuf {
     folder
 }
 
-/// Verilator's opinion of the top in `folder` with everything below it, or with the card's ports only.
-fn lint(folder: &Path, card: Card) -> (bool, String) {
+/// How much of the card is there.
+enum Card<'a> {
+    Whole,
+    /// Its ports, in a file in this folder.
+    Ports(&'a Path),
+}
+
+/// The top in `folder` and all sources below it.
+fn sources(folder: &Path, card: &Card) -> Vec<PathBuf> {
     let mut sources = generated();
     if let Card::Ports(place) = card {
         let is_card = |path: &Path| path.ends_with("us_card_q1024_r4096_f4096.v");
@@ -88,22 +95,20 @@ fn lint(folder: &Path, card: Card) -> (bool, String) {
         sources.retain(|path| !is_card(path));
         sources.push(file);
     }
+    sources.push(folder.join("card.v"));
+    sources.push(root().join("xtask/tests/au50/vendor.v"));
+    sources
+}
+
+/// Verilator's opinion of the top in `folder` and what is below it.
+fn lint(folder: &Path, card: &Card) -> (bool, String) {
     let output = tool("verilator")
         .args(["--lint-only", "-Wall", "-Wno-PINCONNECTEMPTY"])
         .args(["-Wno-DECLFILENAME", "--top-module", "au50_card"])
-        .args(sources)
-        .arg(folder.join("card.v"))
-        .arg(root().join("xtask/tests/au50/vendor.v"))
+        .args(sources(folder, card))
         .output()
         .unwrap();
     (output.status.success(), text(&output))
-}
-
-/// How much of the card lint sees.
-enum Card<'a> {
-    Whole,
-    /// Its ports, in a file in this folder.
-    Ports(&'a Path),
 }
 
 /// What the script can name: from Yosys, which knows the card by its ports alone.
@@ -163,7 +168,7 @@ fn build(place: &Path, folder: &Path, slack: &str, arguments: &[&str]) -> Option
 
 #[test]
 fn the_top_lints_with_the_ports_of_the_vendors_blocks() {
-    let (clean, output) = lint(&root().join("constraints/au50"), Card::Whole);
+    let (clean, output) = lint(&root().join("constraints/au50"), &Card::Whole);
     assert!(clean, "{output}");
 }
 
@@ -193,8 +198,60 @@ fn mistakes_in_the_top_are_noticed() {
     ];
     for (number, (change, named)) in changes.into_iter().enumerate() {
         let place = place(&format!("top_{number}"));
-        let (clean, output) = lint(&copy(&place, Some(change)), Card::Ports(&place));
+        let (clean, output) = lint(&copy(&place, Some(change)), &Card::Ports(&place));
         assert!(!clean && output.contains(named), "{change:?}: {output}");
+    }
+}
+
+/// Runs `au50/bench.v` with the top in `folder`: how many frames and faults. None without iverilog.
+fn simulate(place: &Path, folder: &Path, lives: u32) -> Option<(u32, u32)> {
+    let program = place.join("bench");
+    let compiled = Command::new("iverilog")
+        .args(["-g2005", "-s", "bench", "-o"])
+        .arg(&program)
+        .arg(format!("-Pbench.LIVES={lives}"))
+        .arg(root().join("xtask/tests/au50/bench.v"))
+        .args(sources(folder, &Card::Ports(place)))
+        .output();
+    let Ok(compiled) = compiled else {
+        println!("skipped: there is no iverilog");
+        return None;
+    };
+    assert!(compiled.status.success(), "{}", text(&compiled));
+    let output = text(&Command::new("vvp").arg(&program).output().unwrap());
+    println!("{output}");
+    let line = output
+        .lines()
+        .find(|line| line.ends_with(" faults"))
+        .unwrap();
+    let mut numbers = line.split(' ').filter_map(|word| word.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+#[test]
+fn no_frame_is_cut_or_of_before_whenever_the_block_is_reset_and_the_receiving_clock_stands() {
+    let place = place("resets");
+    let board = root().join("constraints/au50");
+    if let Some((frames, faults)) = simulate(&place, &board, 8) {
+        assert!(frames > 300 && faults == 0, "{frames}, {faults}");
+    }
+}
+
+#[test]
+fn mistakes_in_the_resets_of_the_top_are_noticed() {
+    let changes: [Change; 4] = [
+        ("card.v", "card_tx_tvalid & pass)", "card_tx_tvalid)"),
+        ("card.v", "!(taken ? !card_tx_tlast : midway)", "1'b1"),
+        ("card.v", "(tx_back & rx_back) ?", "tx_back ?"),
+        ("card.v", "hbm_cattrip = 1'b0", "hbm_cattrip = 1'b1"),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let place = place(&format!("resets_{number}"));
+        let folder = copy(&place, Some(change));
+        let Some((_, faults)) = simulate(&place, &folder, 3) else {
+            return;
+        };
+        assert!(faults > 0, "{change:?}");
     }
 }
 
