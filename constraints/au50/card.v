@@ -50,14 +50,14 @@ wire free_clk;
 IBUFDS clk100_pad (.I(clk100_p), .IB(clk100_n), .O(clk100));
 BUFG clk100_buffer (.I(clk100), .O(free_clk));
 
-// The transceiver is in reset for 255 clocks behind configuration.
-reg [7:0] awake;
+// The transceiver is in reset for 10 ms behind configuration.
+reg [19:0] awake;
 
-initial awake = 8'd0;
+initial awake = 20'd0;
 
 always @(posedge free_clk) begin
     if (!(&awake)) begin
-        awake <= awake + 8'd1;
+        awake <= awake + 20'd1;
     end
 end
 
