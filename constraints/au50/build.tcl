@@ -5,21 +5,32 @@
 #
 #   vivado -mode batch -source constraints/au50/build.tcl -tclargs DESIGN FOLDER [JOBS]
 #
-# Ends with 0 and FOLDER/DESIGN.bit if all of the timing is met; with 1, a line that begins with `au50:` and no bitstream
-# otherwise. Reports are in FOLDER/reports. Needs the Verilog in rtl_out/au50, as it is in the repository.
+# DESIGN is card or switch. Ends with 0 and FOLDER/DESIGN.bit if all of the timing is met; with 1, a line that begins with
+# `au50:` and no bitstream otherwise. Reports are in FOLDER/reports. Needs the Verilog in rtl_out, as it is in the
+# repository.
 
 set part xcu50-fsvh2104-2-e
 set here [file dirname [file normalize [info script]]]
 set root [file dirname [file dirname $here]]
 
-# Clocks at pins of vendor's blocks, ns: what timing.xdc needs is there, and is no other clock.
-set clocks {
-    pcie/user_clk 8.000
-    pcs/tx_mii_clk_0 6.400
-    pcs/rx_clk_out_0 6.400
+# What the designs are made of: presets whose Verilog they take, blocks of the vendor's (module, block, properties), clocks
+# at pins of these (ns), of which constraints make use, and the lines.
+array set presets {card au50 switch {au50 ecp5-85f}}
+array set blocks {
+    card {pcie_block pcie4c_uscale_plus pcie_properties pcs_10g xxv_ethernet pcs_properties}
+    switch {pcie_bridge xdma bridge_properties pcs_4x10g xxv_ethernet pcs_four_properties}
 }
+array set clocks {
+    card {pcie/user_clk 8.000 pcs/tx_mii_clk_0 6.400 pcs/rx_clk_out_0 6.400}
+    switch {
+        pcie/axi_aclk 8.000
+        pcs/tx_mii_clk_0 6.400 pcs/rx_clk_out_0 6.400 pcs/tx_mii_clk_1 6.400 pcs/rx_clk_out_1 6.400
+        pcs/tx_mii_clk_2 6.400 pcs/rx_clk_out_2 6.400 pcs/tx_mii_clk_3 6.400 pcs/rx_clk_out_3 6.400
+    }
+}
+array set lines {card line switch {line_0 line_1 line_2 line_3}}
 
-# Registers that timing.xdc names, and how many bits of them there are.
+# Counts that cross between clocks in a line, which constraints name, and their bits.
 set crossings {
     mac/queues/come/tail 10
     mac/queues/come/head 10
@@ -63,6 +74,26 @@ set pcie_properties {
     CONFIG.PF0_MSIX_CAP_PBA_OFFSET {00003000}
 }
 
+# The same with a bridge to AXI4-Lite, 1 MiB of it in BAR 0, and a DMA engine that is not used.
+set bridge_properties {
+    CONFIG.mode_selection {Advanced}
+    CONFIG.pl_link_cap_max_link_speed {5.0_GT/s}
+    CONFIG.pl_link_cap_max_link_width {X2}
+    CONFIG.axi_data_width {64_bit}
+    CONFIG.axisten_freq {125}
+    CONFIG.en_gt_selection {true}
+    CONFIG.pcie_blk_locn {PCIE4C_X1Y0}
+    CONFIG.select_quad {GTY_Quad_227}
+    CONFIG.vendor_id {1234}
+    CONFIG.pf0_device_id {5402}
+    CONFIG.xdma_axi_intf_mm {AXI_Stream}
+    CONFIG.xdma_axilite_slave {false}
+    CONFIG.axilite_master_en {true}
+    CONFIG.axilite_master_scale {Megabytes}
+    CONFIG.axilite_master_size {1}
+    CONFIG.cfg_mgmt_if {false}
+}
+
 # Transceiver and PCS of 10GBASE-R with an XGMII of 64 bits; no MAC, so no licence is paid for.
 set pcs_properties {
     CONFIG.CORE {Ethernet PCS/PMA 64-bit}
@@ -79,6 +110,14 @@ set pcs_properties {
     CONFIG.ENABLE_PIPELINE_REG {0}
 }
 
+# The same four times.
+set pcs_four_properties [dict merge $pcs_properties {
+    CONFIG.NUM_OF_CORES {4}
+    CONFIG.LANE2_GT_LOC {X0Y29}
+    CONFIG.LANE3_GT_LOC {X0Y30}
+    CONFIG.LANE4_GT_LOC {X0Y31}
+}]
+
 # Two values of a property mean the same: numbers by value, words in any case.
 proc same {a b} {
     if {[string is double -strict $a] && [string is double -strict $b]} {
@@ -93,7 +132,8 @@ proc make_block {block module properties} {
     for {set round 0} {$round < 3} {incr round} {
         set_property -dict $properties [get_ips $module]
         set wrong {}
-        foreach {name value} $properties {
+        foreach name [dict keys $properties] {
+            set value [dict get $properties $name]
             set got [get_property $name [get_ips $module]]
             if {![same $got $value]} {
                 lappend wrong "$name is `$got` instead of `$value`"
@@ -120,24 +160,26 @@ proc complete {run} {
     }
 }
 
-proc sources {} {
-    global root
-    set folder [file join $root rtl_out au50]
-    set list [open [file join $folder files.f]]
-    set files {}
-    foreach line [split [read $list] \n] {
-        if {$line ne ""} {
-            lappend files [file normalize [file join $folder $line]]
+proc sources {design} {
+    global root here presets
+    set files [list [file join $here $design.v] [file join $here line.v]]
+    foreach preset $presets($design) {
+        set folder [file join $root rtl_out $preset]
+        set list [open [file join $folder files.f]]
+        foreach line [split [read $list] \n] {
+            if {$line ne ""} {
+                lappend files [file normalize [file join $folder $line]]
+            }
         }
+        close $list
     }
-    close $list
-    return $files
+    return [lsort -unique $files]
 }
 
-# What timing.xdc stands on is there, under the names that it uses.
-proc check_names {} {
-    global clocks crossings
-    foreach {pin period} $clocks {
+# What the constraints stand on is there, under the names that they use.
+proc check_names {design} {
+    global clocks lines crossings
+    foreach {pin period} $clocks($design) {
         set found [get_clocks -of_objects [get_pins $pin]]
         if {[llength $found] != 1} {
             error "there are [llength $found] clocks at $pin instead of 1"
@@ -147,36 +189,40 @@ proc check_names {} {
             error "the clock at $pin has $got ns instead of $period"
         }
     }
-    foreach {count bits} $crossings {
-        foreach register {gray_reg_reg between/first_reg} {
-            set found [llength [get_cells "$count/$register\[*\]"]]
-            if {$found != $bits} {
-                error "there are $found registers $count/$register instead of $bits"
+    foreach line $lines($design) {
+        foreach {count bits} $crossings {
+            foreach register {gray_reg_reg between/first_reg} {
+                set found [llength [get_cells "$line/$count/$register\[*\]"]]
+                if {$found != $bits} {
+                    error "there are $found registers $line/$count/$register instead of $bits"
+                }
             }
         }
     }
 }
 
 proc build {design folder} {
-    global part here
+    global part here blocks
     if {[llength [get_parts -quiet $part]] == 0} {
         error "this Vivado does not know $part; its device files come with Alveo or Virtex UltraScale+ HBM"
     }
     create_project $design [file join $folder project] -part $part
     set_property target_language Verilog [current_project]
-    add_files -norecurse [concat [sources] [list [file join $here $design.v]]]
+    add_files -norecurse [sources $design]
     set_property top au50_$design [get_filesets sources_1]
-    add_files -fileset constrs_1 -norecurse [list [file join $here config.xdc] [file join $here pins.xdc] [file join $here timing.xdc]]
-    set_property USED_IN_SYNTHESIS false [get_files [list [file join $here config.xdc] [file join $here timing.xdc]]]
-    set_property PROCESSING_ORDER LATE [get_files [list [file join $here timing.xdc]]]
+    set config [file join $here config.xdc]
+    set pins [file join $here ${design}_pins.xdc]
+    set timing [file join $here ${design}_timing.xdc]
+    add_files -fileset constrs_1 -norecurse [list $config $pins $timing]
+    set_property USED_IN_SYNTHESIS false [get_files [list $config $timing]]
+    set_property PROCESSING_ORDER LATE [get_files [list $timing]]
 
-    global pcie_properties pcs_properties
-    make_block pcie4c_uscale_plus pcie_block $pcie_properties
-    make_block xxv_ethernet pcs_10g $pcs_properties
-    complete pcie_block_synth_1
-    complete pcs_10g_synth_1
+    foreach {module block properties} $blocks($design) {
+        make_block $block $module [set ::$properties]
+        complete ${module}_synth_1
+    }
 
-    # The names in timing.xdc are those of the Verilog.
+    # The names in the constraints are those of the Verilog.
     set_property strategy Flow_PerfOptimized_high [get_runs synth_1]
     set_property STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY none [get_runs synth_1]
     set_property STEPS.SYNTH_DESIGN.ARGS.KEEP_EQUIVALENT_REGISTERS true [get_runs synth_1]
@@ -197,7 +243,7 @@ proc build {design folder} {
     report_methodology -file [file join $reports methodology.txt]
     report_drc -file [file join $reports drc.txt]
     report_power -file [file join $reports power.txt]
-    check_names
+    check_names $design
 
     # Slack of set-up and hold, and of the widths of pulses, ns.
     set met 1
@@ -229,8 +275,8 @@ if {![string is integer -strict $jobs] || $jobs < 1} {
     puts "au50: JOBS is a number from 1 on, not `$jobs`"
     exit 1
 }
-if {$design ni {card}} {
-    puts "au50: there is no design `$design`; there is card"
+if {$design ni {card switch}} {
+    puts "au50: there is no design `$design`; there are card and switch"
     exit 1
 }
 if {[file exists $folder]} {

@@ -1,5 +1,5 @@
 // Pads, clocks and vendor's blocks of the Alveo U50 around a card with one lane of 10 Gb/s: PCI Express block, transceiver
-// with its PCS, us_card, mac_xgmii. Never in an FPGA: docs/ultrascale.md says what was checked.
+// with its PCS, us_card, line.v. Never in an FPGA: docs/ultrascale.md says what was checked.
 `timescale 1ns/1ps
 `default_nettype none
 
@@ -181,76 +181,20 @@ us_card_q1024_r4096_f4096 card (
     .ev_cq_dropped(cq_dropped), .ev_rc_error(rc_error)
 );
 
-// Reset of the MAC: until both clocks of the line have seen it and come back, since the one of what comes may stand while
-// the transceiver looks for a signal. The card does not wait for that.
 wire tx_clk, rx_clk;
-wire tx_seen, tx_back, rx_seen, rx_back;
-reg mac_rst;
-reg [5:0] held;
-
-sync_bits #(.W(1)) mac_rst_tx (.clk(tx_clk), .d(mac_rst), .q(tx_seen));
-sync_bits #(.W(1)) mac_rst_rx (.clk(rx_clk), .d(mac_rst), .q(rx_seen));
-sync_bits #(.W(1)) mac_rst_tx_back (.clk(clk), .d(tx_seen), .q(tx_back));
-sync_bits #(.W(1)) mac_rst_rx_back (.clk(clk), .d(rx_seen), .q(rx_back));
-
-initial begin
-    mac_rst = 1'b1;
-    held = 6'd0;
-end
-
-always @(posedge clk) begin
-    if (rst) begin
-        mac_rst <= 1'b1;
-        held <= 6'd0;
-    end else if (mac_rst) begin
-        held <= (tx_back & rx_back) ? held + 6'd1 : 6'd0;
-        if (&held) begin
-            mac_rst <= 1'b0;
-        end
-    end
-end
-
-// What the card sends until then is lost, and the first frame that passes is a whole one.
-reg pass;
-reg midway;
-wire taken = card_tx_tvalid & card_tx_tready;
-
-initial begin
-    pass = 1'b0;
-    midway = 1'b0;
-end
-
-always @(posedge clk) begin
-    if (rst) begin
-        pass <= 1'b0;
-        midway <= 1'b0;
-    end else begin
-        if (taken) begin
-            midway <= !card_tx_tlast;
-        end
-        if (!mac_rst & !(taken ? !card_tx_tlast : midway)) begin
-            pass <= 1'b1;
-        end
-    end
-end
-
 wire [63:0] xgmii_rxd, xgmii_txd;
 wire [7:0] xgmii_rxc, xgmii_txc;
-wire local_fault, remote_fault;
-wire tx_frame, tx_underrun, rx_frame, rx_bad, rx_dropped, rx_fragment;
+wire up, good, fault;
 
-mac_xgmii mac (
-    .clk(clk), .rst(mac_rst),
-    .rx_clk(rx_clk), .xgmii_rxd(xgmii_rxd), .xgmii_rxc(xgmii_rxc),
-    .tx_clk(tx_clk), .xgmii_txd(xgmii_txd), .xgmii_txc(xgmii_txc),
-    .s_axis_tx_tvalid(card_tx_tvalid & pass), .s_axis_tx_tready(card_tx_tready), .s_axis_tx_tdata(card_tx_tdata),
+au50_line line (
+    .clk(clk), .rst(rst),
+    .s_axis_tx_tvalid(card_tx_tvalid), .s_axis_tx_tready(card_tx_tready), .s_axis_tx_tdata(card_tx_tdata),
     .s_axis_tx_tkeep(card_tx_tkeep), .s_axis_tx_tlast(card_tx_tlast),
     .m_axis_rx_tvalid(card_rx_tvalid), .m_axis_rx_tready(card_rx_tready), .m_axis_rx_tdata(card_rx_tdata),
     .m_axis_rx_tkeep(card_rx_tkeep), .m_axis_rx_tlast(card_rx_tlast), .m_axis_rx_tuser(card_rx_tuser),
-    .cfg_longest(16'd9022),
-    .stat_local_fault(local_fault), .stat_remote_fault(remote_fault),
-    .stat_tx_frame(tx_frame), .stat_tx_underrun(tx_underrun), .stat_rx_frame(rx_frame), .stat_rx_bad(rx_bad),
-    .stat_rx_dropped(rx_dropped), .stat_rx_fragment(rx_fragment)
+    .rx_clk(rx_clk), .xgmii_rxd(xgmii_rxd), .xgmii_rxc(xgmii_rxc),
+    .tx_clk(tx_clk), .xgmii_txd(xgmii_txd), .xgmii_txc(xgmii_txc),
+    .up(up), .good(good), .fault(fault)
 );
 
 pcs_10g pcs (
@@ -276,31 +220,9 @@ pcs_10g pcs (
     .stat_rx_fifo_error_0()
 );
 
-// Pulses are seen for 67 ms.
-reg [23:0] good;
-reg [23:0] fault;
+au50_lights lights (.clk(clk), .good(good), .fault(fault | cq_dropped | rc_error), .act(qsfp_led_act), .bad(qsfp_led_stat_y));
 
-initial begin
-    good = 24'd0;
-    fault = 24'd0;
-end
-
-always @(posedge clk) begin
-    if (tx_frame | rx_frame) begin
-        good <= 24'h800000;
-    end else if (good[23]) begin
-        good <= good + 24'd1;
-    end
-    if (tx_underrun | rx_bad | rx_dropped | rx_fragment | cq_dropped | rc_error) begin
-        fault <= 24'h800000;
-    end else if (fault[23]) begin
-        fault <= fault + 24'd1;
-    end
-end
-
-assign qsfp_led_act = good[23];
-assign qsfp_led_stat_g = !mac_rst & !local_fault & !remote_fault;
-assign qsfp_led_stat_y = fault[23];
+assign qsfp_led_stat_g = up;
 
 wire _unused = &{1'b0, rq_tready[3:1], cc_tready[3:1]};
 

@@ -45,11 +45,20 @@ fn place(name: &str) -> PathBuf {
     place
 }
 
-/// The files that `rtl_out/au50/files.f` lists.
-fn generated() -> Vec<PathBuf> {
-    let folder = root().join("rtl_out/au50");
-    let list = fs::read_to_string(folder.join("files.f")).unwrap();
-    list.lines().map(|line| folder.join(line)).collect()
+/// The files of presets of `rtl_out`, each once.
+fn generated(presets: &[&str]) -> Vec<PathBuf> {
+    let mut files = vec![];
+    for preset in presets {
+        let folder = root().join("rtl_out").join(preset);
+        let list = fs::read_to_string(folder.join("files.f")).unwrap();
+        files.extend(
+            list.lines()
+                .map(|line| folder.join(line).canonicalize().unwrap()),
+        );
+    }
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// A change of a file of the board's folder: file, text that is there, text instead of it.
@@ -72,6 +81,12 @@ fn copy(place: &Path, change: Option<Change>) -> PathBuf {
     folder
 }
 
+/// A design: the source of its top, which is `au50_` and its name, and the presets that it takes.
+type Design = (&'static str, &'static [&'static str]);
+
+const CARD: Design = ("card", &["au50"]);
+const SWITCH: Design = ("switch", &["au50", "ecp5-85f"]);
+
 /// How much of the card is there.
 enum Card<'a> {
     Whole,
@@ -79,9 +94,9 @@ enum Card<'a> {
     Ports(&'a Path),
 }
 
-/// The top in `folder` and all sources below it.
-fn sources(folder: &Path, card: &Card) -> Vec<PathBuf> {
-    let mut sources = generated();
+/// The top of a design in `folder` and all sources below it.
+fn sources(folder: &Path, (design, presets): Design, card: &Card) -> Vec<PathBuf> {
+    let mut sources = generated(presets);
     if let Card::Ports(place) = card {
         let is_card = |path: &Path| path.ends_with("us_card_q1024_r4096_f4096.v");
         let text = sources.iter().find(|path| is_card(path)).unwrap();
@@ -95,44 +110,51 @@ fn sources(folder: &Path, card: &Card) -> Vec<PathBuf> {
         sources.retain(|path| !is_card(path));
         sources.push(file);
     }
-    sources.push(folder.join("card.v"));
+    sources.push(folder.join(format!("{design}.v")));
+    sources.push(folder.join("line.v"));
     sources.push(root().join("xtask/tests/au50/vendor.v"));
     sources
 }
 
 /// Verilator's opinion of the top in `folder` and what is below it.
-fn lint(folder: &Path, card: &Card) -> (bool, String) {
+fn lint(folder: &Path, design: Design, card: &Card) -> (bool, String) {
     let output = tool("verilator")
         .args(["--lint-only", "-Wall", "-Wno-PINCONNECTEMPTY"])
-        .args(["-Wno-DECLFILENAME", "--top-module", "au50_card"])
-        .args(sources(folder, card))
+        .args([
+            "-Wno-DECLFILENAME",
+            "--top-module",
+            &format!("au50_{}", design.0),
+        ])
+        .args(sources(folder, design, card))
         .output()
         .unwrap();
     (output.status.success(), text(&output))
 }
 
-/// What the script can name: from Yosys, which knows the card by its ports alone.
-fn netlist() -> &'static Netlist {
-    static NETLIST: OnceLock<Netlist> = OnceLock::new();
-    NETLIST.get_or_init(|| {
-        let place = place("netlist");
+/// What the script can name: from Yosys, which knows the card or the switch by its ports alone.
+fn netlist(design: Design) -> &'static Netlist {
+    static NETLISTS: [OnceLock<Netlist>; 2] = [OnceLock::new(), OnceLock::new()];
+    NETLISTS[usize::from(design == SWITCH)].get_or_init(|| {
+        let place = place(&format!("netlist_{}", design.0));
         let mut known = vec![];
         let mut read = vec![];
-        let own = [
-            root().join("constraints/au50/card.v"),
-            root().join("xtask/tests/au50/vendor.v"),
-        ];
-        for path in generated().iter().chain(&own) {
+        for path in sources(&root().join("constraints/au50"), design, &Card::Whole) {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            fs::copy(path, place.join(&name)).unwrap();
-            if name.starts_with("us_card_") || name == "vendor.v" {
+            fs::copy(&path, place.join(&name)).unwrap();
+            if name.starts_with("us_card_") || name.starts_with("switch_n4_") || name == "vendor.v"
+            {
                 known.push(name);
-            } else if !name.starts_with("card_q") {
+            } else if ["mac_", "crc32_", "sync_", "ram_two", "count_", "fifo_async", "event_cross"]
+                .iter()
+                .any(|start| name.starts_with(start))
+                || [format!("{}.v", design.0), "line.v".to_owned()].contains(&name)
+            {
                 read.push(name);
             }
         }
+        let top = format!("au50_{}", design.0);
         let script = format!(
-            "read_verilog -lib {}; read_verilog {}; hierarchy -check -top au50_card; proc; write_json netlist.json",
+            "read_verilog -lib {}; read_verilog {}; hierarchy -check -top {top}; proc; write_json netlist.json",
             known.join(" "),
             read.join(" ")
         );
@@ -142,14 +164,23 @@ fn netlist() -> &'static Netlist {
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", text(&output));
-        Netlist::read(&fs::read_to_string(place.join("netlist.json")).unwrap(), "au50_card")
+        Netlist::read(
+            &fs::read_to_string(place.join("netlist.json")).unwrap(),
+            &top,
+        )
     })
 }
 
 /// Runs the script in `folder` under the stub; `slack` is what timing ends with. None without tclsh.
-fn build(place: &Path, folder: &Path, slack: &str, arguments: &[&str]) -> Option<(bool, String)> {
+fn build(
+    place: &Path,
+    folder: &Path,
+    design: Design,
+    slack: &str,
+    arguments: &[&str],
+) -> Option<(bool, String)> {
     let names = place.join("netlist.tcl");
-    fs::write(&names, netlist().as_tcl()).unwrap();
+    fs::write(&names, netlist(design).as_tcl()).unwrap();
     let run = Command::new("tclsh")
         .arg(root().join("xtask/tests/au50/vivado.tcl"))
         .arg(&names)
@@ -167,9 +198,11 @@ fn build(place: &Path, folder: &Path, slack: &str, arguments: &[&str]) -> Option
 }
 
 #[test]
-fn the_top_lints_with_the_ports_of_the_vendors_blocks() {
-    let (clean, output) = lint(&root().join("constraints/au50"), &Card::Whole);
-    assert!(clean, "{output}");
+fn the_tops_lint_with_the_ports_of_the_vendors_blocks() {
+    for design in [CARD, SWITCH] {
+        let (clean, output) = lint(&root().join("constraints/au50"), design, &Card::Whole);
+        assert!(clean, "{output}");
+    }
 }
 
 #[test]
@@ -198,7 +231,7 @@ fn mistakes_in_the_top_are_noticed() {
     ];
     for (number, (change, named)) in changes.into_iter().enumerate() {
         let place = place(&format!("top_{number}"));
-        let (clean, output) = lint(&copy(&place, Some(change)), &Card::Ports(&place));
+        let (clean, output) = lint(&copy(&place, Some(change)), CARD, &Card::Ports(&place));
         assert!(!clean && output.contains(named), "{change:?}: {output}");
     }
 }
@@ -211,7 +244,7 @@ fn simulate(place: &Path, folder: &Path, lives: u32) -> Option<(u32, u32)> {
         .arg(&program)
         .arg(format!("-Pbench.LIVES={lives}"))
         .arg(root().join("xtask/tests/au50/bench.v"))
-        .args(sources(folder, &Card::Ports(place)))
+        .args(sources(folder, CARD, &Card::Ports(place)))
         .output();
     let Ok(compiled) = compiled else {
         println!("skipped: there is no iverilog");
@@ -240,9 +273,9 @@ fn no_frame_is_cut_or_of_before_whenever_the_block_is_reset_and_the_receiving_cl
 #[test]
 fn mistakes_in_the_resets_of_the_top_are_noticed() {
     let changes: [Change; 4] = [
-        ("card.v", "card_tx_tvalid & pass)", "card_tx_tvalid)"),
-        ("card.v", "!(taken ? !card_tx_tlast : midway)", "1'b1"),
-        ("card.v", "(tx_back & rx_back) ?", "tx_back ?"),
+        ("line.v", "tx_tvalid & pass)", "tx_tvalid)"),
+        ("line.v", "!(taken ? !s_axis_tx_tlast : midway)", "1'b1"),
+        ("line.v", "(tx_back & rx_back) ?", "tx_back ?"),
         ("card.v", "hbm_cattrip = 1'b0", "hbm_cattrip = 1'b1"),
     ];
     for (number, change) in changes.into_iter().enumerate() {
@@ -261,7 +294,7 @@ fn the_script_makes_a_bitstream_where_timing_is_met_and_none_otherwise() {
     let place = place("build");
     let out = place.join("out");
     let arguments = ["card", out.to_str().unwrap(), "2"];
-    let Some((good, output)) = build(&place, &board, "0.015", &arguments) else {
+    let Some((good, output)) = build(&place, &board, CARD, "0.015", &arguments) else {
         return;
     };
     assert!(good, "{output}");
@@ -272,12 +305,17 @@ fn the_script_makes_a_bitstream_where_timing_is_met_and_none_otherwise() {
     for name in ["card.bit", "reports/timing.txt", "reports/utilization.txt"] {
         assert!(out.join(name).is_file(), "{name}: {output}");
     }
-    let (good, output) = build(&place, &board, "0.015", &arguments).unwrap();
+    let (good, output) = build(&place, &board, CARD, "0.015", &arguments).unwrap();
     assert!(!good && output.contains("is there already"), "{output}");
+
+    let other = place.join("switch");
+    let arguments = ["switch", other.to_str().unwrap()];
+    let (good, output) = build(&place, &board, SWITCH, "0", &arguments).unwrap();
+    assert!(good && other.join("switch.bit").is_file(), "{output}");
 
     let slow = place.join("slow");
     let arguments = ["card", slow.to_str().unwrap()];
-    let (good, output) = build(&place, &board, "-0.001", &arguments).unwrap();
+    let (good, output) = build(&place, &board, CARD, "-0.001", &arguments).unwrap();
     assert!(!good, "{output}");
     assert!(
         output.contains("au50: NOT MET: set-up, slack -0.001 ns"),
@@ -286,8 +324,8 @@ fn the_script_makes_a_bitstream_where_timing_is_met_and_none_otherwise() {
     assert!(output.contains("there is no bitstream"), "{output}");
     assert!(!slow.join("card.bit").exists(), "{output}");
 
-    for arguments in [&["switch", "x"][..], &["card"], &["card", "x", "0"]] {
-        let (good, output) = build(&place, &board, "1", arguments).unwrap();
+    for arguments in [&["nic", "x"][..], &["card"], &["card", "x", "0"]] {
+        let (good, output) = build(&place, &board, CARD, "1", arguments).unwrap();
         assert!(
             !good && output.contains("au50: "),
             "{arguments:?}: {output}"
@@ -300,7 +338,7 @@ fn mistakes_in_script_and_constraints_are_noticed() {
     let changes: [(Change, &str); 22] = [
         (
             (
-                "pins.xdc",
+                "card_pins.xdc",
                 "set_property PACKAGE_PIN AM3 [get_ports {pcie_rx_n[1]}]\n",
                 "",
             ),
@@ -308,39 +346,39 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         ),
         (
             (
-                "pins.xdc",
+                "card_pins.xdc",
                 "PACKAGE_PIN J45 [get_ports qsfp_rx_p]",
                 "PACKAGE_PIN J45 [get_ports qsfp_rxp]",
             ),
             "there is no port qsfp_rxp",
         ),
         (
-            ("pins.xdc", "PACKAGE_PIN AW27", "PACKAGE_PIN AW28"),
+            ("card_pins.xdc", "PACKAGE_PIN AW27", "PACKAGE_PIN AW28"),
             "there is no pin AW28",
         ),
         (
-            ("pins.xdc", "PACKAGE_PIN E16", "PACKAGE_PIN E18"),
+            ("card_pins.xdc", "PACKAGE_PIN E16", "PACKAGE_PIN E18"),
             "pin E18",
         ),
         (
-            ("pins.xdc", "PACKAGE_PIN J45", "PACKAGE_PIN G45"),
+            ("card_pins.xdc", "PACKAGE_PIN J45", "PACKAGE_PIN G45"),
             "qsfp0_RX_P1",
         ),
         (
             (
-                "pins.xdc",
+                "card_pins.xdc",
                 "PACKAGE_PIN J18 IOSTANDARD LVCMOS18",
                 "PACKAGE_PIN J18",
             ),
             "port hbm_cattrip: IOSTANDARD",
         ),
         (
-            ("pins.xdc", "PULLUP TRUE", "PULL_UP TRUE"),
+            ("card_pins.xdc", "PULLUP TRUE", "PULL_UP TRUE"),
             "port has no property PULL_UP",
         ),
         (
             (
-                "pins.xdc",
+                "card_pins.xdc",
                 "create_clock -name clk100",
                 "make_clock -name clk100",
             ),
@@ -348,7 +386,7 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         ),
         (
             (
-                "pins.xdc",
+                "card_pins.xdc",
                 "create_clock -name clk100 -period 10.000 [get_ports clk100_p]",
                 "",
             ),
@@ -357,7 +395,7 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         (("config.xdc", "CFGBVS GND", "CFGBVS GROUND"), "CFGBVS"),
         (
             (
-                "timing.xdc",
+                "card_timing.xdc",
                 "get_pins pcie/user_clk",
                 "get_pins pcie/userclk",
             ),
@@ -365,7 +403,7 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         ),
         (
             (
-                "timing.xdc",
+                "card_timing.xdc",
                 "get_pins pcs/tx_mii_clk_0",
                 "get_pins pcs/dclk",
             ),
@@ -373,15 +411,15 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         ),
         (
             (
-                "timing.xdc",
-                "{mac/queues/go/head/gray_reg_reg[*]}",
-                "{mac/queues/go/head/gray_reg[*]}",
+                "card_timing.xdc",
+                "{line/mac/queues/go/head/gray_reg_reg[*]}",
+                "{line/mac/queues/go/head/gray_reg[*]}",
             ),
             "there is no cell",
         ),
         (
             (
-                "timing.xdc",
+                "card_timing.xdc",
                 "set_max_delay -datapath_only -from $rx_clk -to $tx_clk 6.400\n",
                 "",
             ),
@@ -389,7 +427,7 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         ),
         (
             (
-                "timing.xdc",
+                "card_timing.xdc",
                 "-from $tx_clk -to $user_clk",
                 "-form $tx_clk -to $user_clk",
             ),
@@ -418,8 +456,8 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         (
             (
                 "build.tcl",
-                "[file join $here timing.xdc]]\n    set_property USED",
-                "[file join $here timings.xdc]]\n    set_property USED",
+                "_timing.xdc]\n    add_files",
+                "_timings.xdc]\n    add_files",
             ),
             "there is no file",
         ),
@@ -442,22 +480,58 @@ fn mistakes_in_script_and_constraints_are_noticed() {
         (
             (
                 "build.tcl",
-                "CONFIG.axisten_freq {125}",
-                "CONFIG.axisten_freq {250}",
+                "CONFIG.axisten_if_width {64_bit}\n    CONFIG.axisten_freq {125}",
+                "CONFIG.axisten_if_width {64_bit}\n    CONFIG.axisten_freq {250}",
             ),
             "has 4.000 ns instead of 8.000",
         ),
     ];
-    for (number, (change, named)) in changes.into_iter().enumerate() {
+    let of_the_switch: [(Change, &str); 5] = [
+        (
+            ("switch_pins.xdc", "PACKAGE_PIN E46", "PACKAGE_PIN F44"),
+            "pin F44",
+        ),
+        (
+            (
+                "switch_timing.xdc",
+                "get_pins pcs/rx_clk_out_3",
+                "get_pins pcs/rx_clk_out_4",
+            ),
+            "there is no pin pcs/rx_clk_out_4",
+        ),
+        (
+            (
+                "switch_timing.xdc",
+                "set_max_delay -datapath_only -from $tx_clk_2 -to $user_clk 6.400\n",
+                "",
+            ),
+            "paths from pcs/tx_mii_clk_2 to pcie/axi_aclk have no limit",
+        ),
+        (
+            ("build.tcl", "LANE3_GT_LOC {X0Y30}", "LANE3_GT_LOC {X0Y31}"),
+            "the block at Quad_X0Y7 X0Y31",
+        ),
+        (
+            ("build.tcl", "CONFIG.axi_data_width", "CONFIG.axi_width"),
+            "has no property CONFIG.axi_width",
+        ),
+    ];
+    let changes = changes.map(|change| (CARD, change));
+    let of_the_switch = of_the_switch.map(|change| (SWITCH, change));
+    let all = changes.into_iter().chain(of_the_switch);
+    for (number, (design, (change, named))) in all.enumerate() {
         let place = place(&format!("script_{number}"));
         let folder = copy(&place, Some(change));
         let out = place.join("out");
-        let arguments = ["card", out.to_str().unwrap()];
-        let Some((good, output)) = build(&place, &folder, "1", &arguments) else {
+        let arguments = [design.0, out.to_str().unwrap()];
+        let Some((good, output)) = build(&place, &folder, design, "1", &arguments) else {
             return;
         };
         assert!(!good && output.contains(named), "{change:?}: {output}");
-        assert!(!out.join("card.bit").exists(), "{change:?}");
+        assert!(
+            !out.join(format!("{}.bit", design.0)).exists(),
+            "{change:?}"
+        );
     }
 }
 
@@ -498,7 +572,7 @@ fn board_build_runs_vivado_or_says_how_to() {
         println!("skipped: there is no tclsh (Debian: tcl)");
         return;
     };
-    fs::write(place.join("netlist.tcl"), netlist().as_tcl()).unwrap();
+    fs::write(place.join("netlist.tcl"), netlist(CARD).as_tcl()).unwrap();
     let vivado = place.join("vivado");
     let program = format!(
         "#!/bin/sh\n[ \"$1\" = -version ] && exit 0\n[ \"$*\" = \"-mode batch -nojournal -nolog -source $6 -tclargs $8 $9\" ] || exit 2\nexec '{}' '{}' '{}' 0.5 \"$6\" \"$8\" \"$9\"\n",
@@ -518,7 +592,15 @@ fn board_build_runs_vivado_or_says_how_to() {
 /// Files of Vivado that nobody has run say so where they begin.
 #[test]
 fn the_first_lines_say_that_vivado_has_not_run_it() {
-    for name in ["build.tcl", "pins.xdc", "timing.xdc", "config.xdc"] {
+    let files = [
+        "build.tcl",
+        "config.xdc",
+        "card_pins.xdc",
+        "card_timing.xdc",
+        "switch_pins.xdc",
+        "switch_timing.xdc",
+    ];
+    for name in files {
         let text = fs::read_to_string(root().join("constraints/au50").join(name)).unwrap();
         let first = text.lines().next().unwrap();
         assert!(

@@ -138,12 +138,12 @@ initial begin
         had = came;
         #(3000 + 8 * (life % 20));
         if (life % 4 != 3) begin
-            if (!dut.mac_rst | green !== 1'b0) fail("reset of the MAC has ended early");
+            if (!dut.line.mac_rst | green !== 1'b0) fail("reset of the MAC has ended early");
             if (came != had) fail("a frame came without a clock");
         end
         rx_runs = 1;
         #6000;
-        if (dut.mac_rst | !green | !act) fail("the MAC does not work");
+        if (dut.line.mac_rst | !green | !act) fail("the MAC does not work");
         if (came - had < 20) fail("few frames");
         // A receiving clock that stands for a while costs frames, and no more than that: the card's reset comes next.
         if (life % 2) rx_runs = 0;

@@ -398,7 +398,7 @@ proc vivado::create_ip {args} {
     lassign [split create_ip {-name 1 -vendor 1 -library 1 -module_name 1} $args] options rest
     need $options create_ip -name -vendor -library -module_name
     current_project
-    if {[dict get $options -name] ni {pcie4c_uscale_plus xxv_ethernet} || [dict get $options -vendor] ne "xilinx.com" || [dict get $options -library] ne "ip"} {
+    if {[dict get $options -name] ni {pcie4c_uscale_plus xdma xxv_ethernet} || [dict get $options -vendor] ne "xilinx.com" || [dict get $options -library] ne "ip"} {
         error "there is no block $options"
     }
     set blocks([dict get $options -module_name]) [dict get $options -name]
@@ -543,23 +543,43 @@ proc vivado::value {object property} {
     return [expr {[info exists values($object,$property)] ? $values($object,$property) : ""}]
 }
 
+# The module that is made of a block of one of these kinds.
+proc vivado::made_of {args} {
+    variable blocks
+    foreach module [array names blocks] {
+        if {$blocks($module) in $args} {
+            return $module
+        }
+    }
+    error "there is no block $args"
+}
+
 # Clocks of the blocks, constraints of implementation, and what Vivado checks of pads.
 proc vivado::place {} {
     variable pads
     variable clocks
     variable limits {}
     variable skews {}
-    set clocks(pcie/user_clk) [format %.3f [expr {1000.0 / [value {ip pcie_block} CONFIG.axisten_freq]}]]
-    set clocks(pcs/tx_mii_clk_0) 6.400
-    set clocks(pcs/rx_clk_out_0) 6.400
+    set pcie [list ip [made_of pcie4c_uscale_plus xdma]]
+    set pcs [list ip [made_of xxv_ethernet]]
+    set core [expr {[lindex $pcie 1] eq "pcie_block" ? "pcie/user_clk" : "pcie/axi_aclk"}]
+    set clocks($core) [format %.3f [expr {1000.0 / [value $pcie CONFIG.axisten_freq]}]]
+    set crossing {}
+    for {set lane 0} {$lane < [value $pcs CONFIG.NUM_OF_CORES]} {incr lane} {
+        set tx pcs/tx_mii_clk_$lane
+        set rx pcs/rx_clk_out_$lane
+        set clocks($tx) 6.400
+        set clocks($rx) 6.400
+        lappend crossing $core $tx $core $rx $tx $core $rx $core $rx $tx
+    }
     foreach file [vivado::constraints false] {
         constrain $file
     }
     foreach row [read_table pins.txt] {
-        lassign $row pin board function port
+        lassign $row pin board function card switch
         set functions($pin) $function
         set boards($pin) $board
-        set belongs($pin) $port
+        set belongs($pin) [expr {[lindex $pcie 1] eq "pcie_block" ? $card : $switch}]
     }
     foreach port $::ports {
         if {![info exists pads($port)]} {
@@ -582,10 +602,10 @@ proc vivado::place {} {
         # The transceivers of the blocks are those of the pins.
         if {[regexp {^MGTY[TR]X[PN](\d)_(\d+)$} $functions($pin) all lane quad]} {
             if {[string match pcie_* $port]} {
-                set asked [value {ip pcie_block} CONFIG.select_quad]
+                set asked [value $pcie CONFIG.select_quad]
                 set is GTY_Quad_$quad
             } else {
-                set asked "[value {ip pcs_10g} CONFIG.GT_GROUP_SELECT] [value {ip pcs_10g} CONFIG.LANE1_GT_LOC]"
+                set asked "[value $pcs CONFIG.GT_GROUP_SELECT] [value $pcs CONFIG.LANE[expr {$lane + 1}]_GT_LOC]"
                 set is "Quad_X0Y[expr {$quad - 124}] X0Y[expr {($quad - 124) * 4 + $lane}]"
             }
             if {$asked ne $is} {
@@ -598,10 +618,7 @@ proc vivado::place {} {
             error "there is no clock at $port"
         }
     }
-    foreach {from to} {
-        pcie/user_clk pcs/tx_mii_clk_0 pcie/user_clk pcs/rx_clk_out_0
-        pcs/tx_mii_clk_0 pcie/user_clk pcs/rx_clk_out_0 pcie/user_clk pcs/rx_clk_out_0 pcs/tx_mii_clk_0
-    } {
+    foreach {from to} $crossing {
         if {[lsearch -exact $limits [list $from $to]] < 0} {
             error "paths from $from to $to have no limit"
         }
