@@ -74,7 +74,7 @@ set pcie_properties {
     CONFIG.PF0_MSIX_CAP_PBA_OFFSET {00003000}
 }
 
-# The same with a bridge to AXI4-Lite, 1 MiB of it in BAR 0, and a DMA engine that is not used.
+# The same with a bridge to AXI4-Lite, a window of 1 MiB in BAR 0, and a DMA engine that is not used.
 set bridge_properties {
     CONFIG.mode_selection {Advanced}
     CONFIG.pl_link_cap_max_link_speed {5.0_GT/s}
@@ -89,7 +89,6 @@ set bridge_properties {
     CONFIG.xdma_axi_intf_mm {AXI_Stream}
     CONFIG.xdma_axilite_slave {false}
     CONFIG.axilite_master_en {true}
-    CONFIG.axilite_master_scale {Megabytes}
     CONFIG.axilite_master_size {1}
     CONFIG.cfg_mgmt_if {false}
 }
