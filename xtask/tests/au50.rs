@@ -589,6 +589,28 @@ fn board_build_runs_vivado_or_says_how_to() {
     assert!(Path::new(out).join("card.bit").is_file(), "{output}");
 }
 
+/// `board list` says the part and the designs that the script has.
+#[test]
+fn board_list_has_the_part_and_the_designs_of_the_script() {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["board", "list"])
+        .output()
+        .unwrap();
+    let list = text(&output);
+    let script = fs::read_to_string(root().join("constraints/au50/build.tcl")).unwrap();
+    let part = script
+        .lines()
+        .find_map(|line| line.strip_prefix("set part "));
+    let mut lines = list.lines().skip_while(|line| !line.starts_with("au50:"));
+    assert!(lines.next().unwrap().contains(part.unwrap()), "{list}");
+    let designs: Vec<_> = lines
+        .map_while(|line| line.strip_prefix("  "))
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
+    assert_eq!(designs, ["card", "switch"]);
+    assert!(script.contains(&format!("ni {{{}}}", designs.join(" "))));
+}
+
 /// Files of Vivado that nobody has run say so where they begin.
 #[test]
 fn the_first_lines_say_that_vivado_has_not_run_it() {
