@@ -5,14 +5,17 @@
 //! Needs the pinned tools; what runs Tcl is skipped where there is no `tclsh`, the simulation where there is no `iverilog`.
 
 mod au50 {
+    pub mod crossings;
     pub mod netlist;
 }
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use au50::crossings::{Crossing, crossings};
 use au50::netlist::Netlist;
 
 fn root() -> PathBuf {
@@ -133,42 +136,61 @@ fn lint(folder: &Path, design: Design, card: &Card) -> (bool, String) {
 
 /// What the script can name: from Yosys, which knows the card or the switch by its ports alone.
 fn netlist(design: Design) -> &'static Netlist {
-    static NETLISTS: [OnceLock<Netlist>; 2] = [OnceLock::new(), OnceLock::new()];
+    &elaborated(design).0
+}
+
+/// The same, and the paths between its clocks.
+fn elaborated(design: Design) -> &'static (Netlist, BTreeSet<Crossing>) {
+    static NETLISTS: [OnceLock<(Netlist, BTreeSet<Crossing>)>; 2] =
+        [OnceLock::new(), OnceLock::new()];
     NETLISTS[usize::from(design == SWITCH)].get_or_init(|| {
         let place = place(&format!("netlist_{}", design.0));
-        let mut known = vec![];
-        let mut read = vec![];
-        for path in sources(&root().join("constraints/au50"), design, &Card::Whole) {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            fs::copy(&path, place.join(&name)).unwrap();
-            if name.starts_with("us_card_") || name.starts_with("switch_n4_") || name == "vendor.v"
-            {
-                known.push(name);
-            } else if ["mac_", "crc32_", "sync_", "ram_two", "count_", "fifo_async", "event_cross"]
-                .iter()
-                .any(|start| name.starts_with(start))
-                || [format!("{}.v", design.0), "line.v".to_owned()].contains(&name)
-            {
-                read.push(name);
-            }
-        }
-        let top = format!("au50_{}", design.0);
-        let script = format!(
-            "read_verilog -lib {}; read_verilog {}; hierarchy -check -top {top}; proc; write_json netlist.json",
-            known.join(" "),
-            read.join(" ")
-        );
-        let output = tool("yosys")
-            .current_dir(&place)
-            .args(["-q", "-p", &script])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        Netlist::read(
-            &fs::read_to_string(place.join("netlist.json")).unwrap(),
-            &top,
-        )
+        elaborate(&place, &root().join("constraints/au50"), design)
     })
+}
+
+/// The same of the tops in another folder.
+fn elaborate(place: &Path, folder: &Path, design: Design) -> (Netlist, BTreeSet<Crossing>) {
+    const BLOCKS: [&str; 7] = [
+        "mac_",
+        "crc32_",
+        "sync_",
+        "ram_two",
+        "count_",
+        "fifo_async",
+        "event_cross",
+    ];
+    let own = [format!("{}.v", design.0), "line.v".to_owned()];
+    let mut known = vec![];
+    let mut read = vec![];
+    for path in sources(folder, design, &Card::Whole) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        fs::copy(&path, place.join(&name)).unwrap();
+        let core = name.starts_with("us_card_") || name.starts_with("switch_n4_");
+        if core || name == "vendor.v" {
+            known.push(name);
+        } else if own.contains(&name) || BLOCKS.iter().any(|block| name.starts_with(block)) {
+            read.push(name);
+        }
+    }
+    let top = format!("au50_{}", design.0);
+    let script = format!(
+        "read_verilog -lib {}; read_verilog {}; hierarchy -check -top {top}; proc; write_json netlist.json; \
+         flatten; opt_clean; write_json flat.json",
+        known.join(" "),
+        read.join(" ")
+    );
+    let output = tool("yosys")
+        .current_dir(place)
+        .args(["-q", "-p", &script])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let read = |name: &str| fs::read_to_string(place.join(name)).unwrap();
+    (
+        Netlist::read(&read("netlist.json"), &top),
+        crossings(&read("flat.json"), &top),
+    )
 }
 
 /// Runs the script in `folder` under the stub; `slack` is what timing ends with. None without tclsh.
@@ -587,6 +609,54 @@ fn board_build_runs_vivado_or_says_how_to() {
     let (good, output) = xtask(&arguments, &place);
     assert!(good, "{output}");
     assert!(Path::new(out).join("card.bit").is_file(), "{output}");
+}
+
+/// What crosses between clocks goes from a register to the first one of a synchroniser, and `*_timing.xdc` limits it.
+#[test]
+fn every_path_between_clocks_is_synchronised_and_limited() {
+    for (design, core, lanes) in [(CARD, "pcie/user_clk", 1), (SWITCH, "pcie/axi_aclk", 4)] {
+        let found = &elaborated(design).1;
+        for crossing in found {
+            let first = crossing.register.ends_with("/first");
+            assert!(first && crossing.straight, "{crossing:?}");
+        }
+        let pairs: BTreeSet<_> = found
+            .iter()
+            .map(|crossing| (crossing.from.clone(), crossing.to.clone()))
+            .collect();
+        let mut limited = BTreeSet::new();
+        for lane in 0..lanes {
+            let core = core.to_owned();
+            let tx = format!("pcs/tx_mii_clk_{lane}");
+            let rx = format!("pcs/rx_clk_out_{lane}");
+            for (from, to) in [
+                (&core, &tx),
+                (&core, &rx),
+                (&tx, &core),
+                (&rx, &core),
+                (&rx, &tx),
+            ] {
+                limited.insert((from.clone(), to.clone()));
+            }
+        }
+        assert_eq!(pairs, limited);
+    }
+}
+
+#[test]
+fn a_path_between_clocks_without_a_synchroniser_is_noticed() {
+    let place = place("crossing");
+    let change = ("line.v", "(tx_back & rx_back) ?", "(tx_seen & rx_back) ?");
+    let folder = copy(&place, Some(change));
+    let found = elaborate(&place, &folder, CARD).1;
+    let bare: Vec<_> = found
+        .iter()
+        .filter(|crossing| !crossing.register.ends_with("/first"))
+        .collect();
+    assert!(
+        bare.iter().any(|crossing| crossing.register == "line/held"),
+        "{bare:?}"
+    );
 }
 
 /// `board list` says the part and the designs that the script has.
