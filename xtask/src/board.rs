@@ -1,11 +1,13 @@
-//! `cargo xtask board`: bitstreams for boards with an ECP5, by open tools alone.
+//! `cargo xtask board`: bitstreams for boards: with an ECP5 by open tools alone, with an FPGA of AMD by Vivado where it is
+//! installed.
 //!
-//! A board is a folder of `constraints/`: `board.toml` (the device, the clocks, the designs), `top.v` (what stands between
-//! the generated block of a design and the pads), `pins.lpf` (pins and their clocks). Everything is built in
-//! `target/board/BOARD/DESIGN`.
+//! A board is a folder of `constraints/`. With an ECP5: `board.toml` (the device, the clocks, the designs), `top.v` (what
+//! stands between the generated block of a design and the pads), `pins.lpf` (pins and their clocks). With Vivado:
+//! `board.toml` and a script that builds a design from nothing. Everything is built in `target/board/BOARD/DESIGN`.
 
 mod description;
 mod timing;
+mod vivado;
 
 use std::env;
 use std::fs;
@@ -18,23 +20,23 @@ use sha2::{Digest, Sha256};
 
 use crate::process::{run_loudly, run_quietly, shown};
 use crate::{tools, workspace};
-use description::{Board, Design};
+use description::{Board, Design, Flow, Generated, Nextpnr};
 
 /// What is done.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Task {
     /// The boards there are.
     List,
-    /// Make a bitstream: Verilog, Yosys, nextpnr, a verdict for each clock, ecppack.
+    /// Make a bitstream: Verilog, Yosys, nextpnr, a verdict for each clock, ecppack; or Vivado and the board's script.
     Build {
         /// The board, as `list` names it.
         board: String,
         /// The design, as `list` names it; without a name the first one.
         #[arg(long)]
         design: Option<String>,
-        /// Seed of the placement.
-        #[arg(long, default_value_t = 1)]
-        seed: u32,
+        /// Seed of nextpnr's placement, otherwise 1.
+        #[arg(long)]
+        seed: Option<u32>,
         /// The program `tributary` that writes the Verilog; otherwise `cargo run --release`.
         #[arg(long, value_name = "PROGRAM")]
         generator: Option<PathBuf>,
@@ -76,43 +78,78 @@ pub fn run(task: &Task) -> Result<()> {
 fn list() -> Result<()> {
     for name in description::names()? {
         let board = Board::read(&name)?;
-        println!(
-            "{name}: {}, {} in {}, speed grade {}",
-            board.name, board.device, board.package, board.speed
-        );
-        for design in &board.design {
-            println!("  {:<12} {}", design.name, design.what);
+        let designs: Vec<&dyn Design> = match &board.flow {
+            Flow::Nextpnr(flow) => {
+                println!(
+                    "{name}: {}, {} in {}, speed grade {}",
+                    board.name, flow.device, flow.package, flow.speed
+                );
+                flow.design.iter().map(|design| design as _).collect()
+            }
+            Flow::Vivado(flow) => {
+                println!("{name}: {}, {}, by Vivado", board.name, flow.part);
+                flow.design.iter().map(|design| design as _).collect()
+            }
+        };
+        for design in designs {
+            println!("  {:<12} {}", design.name(), design.what());
         }
     }
     Ok(())
 }
 
 /// The folder in which a design for a board is built.
-fn folder(name: &str, design: &Design) -> PathBuf {
+fn folder(name: &str, design: &dyn Design) -> PathBuf {
     workspace::root()
         .join("target/board")
         .join(name)
-        .join(&design.name)
+        .join(design.name())
 }
 
 fn build(
     name: &str,
     design: Option<&str>,
-    seed: u32,
+    seed: Option<u32>,
     generator: Option<&Path>,
     out: Option<&Path>,
 ) -> Result<()> {
     let board = Board::read(name)?;
-    let design = board.design(design)?;
-    let dir = match out {
+    let place = |design: &dyn Design| match out {
         Some(out) if out.exists() => bail!("{} is there already", out.display()),
-        Some(out) => std::path::absolute(out)?,
-        None => folder(name, design),
+        Some(out) => Ok(std::path::absolute(out)?),
+        None => Ok(folder(name, design)),
     };
+    match &board.flow {
+        Flow::Nextpnr(flow) => {
+            let design = board.choose(&flow.design, design)?;
+            let dir = place(design)?;
+            build_ecp5(name, flow, design, seed.unwrap_or(1), generator, &dir)
+        }
+        Flow::Vivado(flow) => {
+            if seed.is_some() || generator.is_some() {
+                bail!(
+                    "{name} is built by Vivado from rtl_out: there is no --seed and no --generator"
+                );
+            }
+            let design = board.choose(&flow.design, design)?;
+            let dir = place(design)?;
+            vivado::build(name, flow, design, &dir)
+        }
+    }
+}
+
+fn build_ecp5(
+    name: &str,
+    flow: &Nextpnr,
+    design: &Generated,
+    seed: u32,
+    generator: Option<&Path>,
+    dir: &Path,
+) -> Result<()> {
     tools::install(false)?;
     let start = Instant::now();
     if dir.exists() {
-        fs::remove_dir_all(&dir).with_context(|| format!("cannot remove {}", dir.display()))?;
+        fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }
     let rtl = dir.join("rtl");
     fs::create_dir_all(&rtl).with_context(|| format!("cannot create {}", rtl.display()))?;
@@ -132,25 +169,25 @@ fn build(
         .arg("--out")
         .arg(&rtl);
     run_quietly(&mut gen_command)?;
-    let (module, sources) = gather(&dir, &rtl, name)?;
-    let code = user_code(&dir, &sources, &board, seed)?;
+    let (module, sources) = gather(dir, &rtl, name)?;
+    let code = user_code(dir, &sources, flow, seed)?;
 
     step(&start, "yosys");
     let script = format!(
         "read_verilog -D TRIBUTARY_ECP5 -D DESIGN={module} {}; synth_ecp5 -top {}; check -assert; write_json netlist.json",
         sources.join(" "),
-        board.top
+        flow.top
     );
-    tool(&dir, "yosys", &["-q", "-l", "yosys.log", "-p", &script])?;
+    tool(dir, "yosys", &["-q", "-l", "yosys.log", "-p", &script])?;
 
     step(&start, "nextpnr");
     let seed = seed.to_string();
-    let speed = board.speed.to_string();
-    let device = format!("--{}", board.device);
+    let speed = flow.speed.to_string();
+    let device = format!("--{}", flow.device);
     let place = [
         &device,
         "--package",
-        &board.package,
+        &flow.package,
         "--speed",
         &speed,
         "--lpf",
@@ -168,8 +205,8 @@ fn build(
         "--timing-allow-fail",
         "--quiet",
     ];
-    tool(&dir, "nextpnr-ecp5", &place)?;
-    let verdict = timing::verdict(&dir.join("report.json"), &board.clocks)?;
+    tool(dir, "nextpnr-ecp5", &place)?;
+    let verdict = timing::verdict(&dir.join("report.json"), &flow.clocks)?;
     print!("{verdict}");
     if !verdict.met() {
         bail!(
@@ -190,7 +227,7 @@ fn build(
         "--bit",
         "board.bit",
     ];
-    tool(&dir, "ecppack", &arguments)?;
+    tool(dir, "ecppack", &arguments)?;
     let bitstream = dir.join("board.bit");
     let bytes =
         fs::read(&bitstream).with_context(|| format!("ecppack left no {}", bitstream.display()))?;
@@ -243,7 +280,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// The first 32 bits of a hash of all that the bitstream is made from: sources, pins, device, seed, versions of the tools.
-fn user_code(dir: &Path, sources: &[String], board: &Board, seed: u32) -> Result<u32> {
+fn user_code(dir: &Path, sources: &[String], flow: &Nextpnr, seed: u32) -> Result<u32> {
     let mut hash = Sha256::new();
     let files = sources.iter().map(String::as_str).chain(["pins.lpf"]);
     for file in files {
@@ -255,7 +292,7 @@ fn user_code(dir: &Path, sources: &[String], board: &Board, seed: u32) -> Result
     hash.update(fs::read(&stamp).with_context(|| format!("cannot read {}", stamp.display()))?);
     hash.update(format!(
         "{} {} {} {seed}",
-        board.device, board.package, board.speed
+        flow.device, flow.package, flow.speed
     ));
     let hash = hash.finalize();
     Ok(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
@@ -273,7 +310,11 @@ fn tool(dir: &Path, name: &str, arguments: &[&str]) -> Result<()> {
 
 fn load(name: &str, design: Option<&str>) -> Result<()> {
     let board = Board::read(name)?;
-    let design = board.design(design)?;
+    let flow = match &board.flow {
+        Flow::Nextpnr(flow) => flow,
+        Flow::Vivado(flow) => return vivado::load(name, board.choose(&flow.design, design)?),
+    };
+    let design = board.choose(&flow.design, design)?;
     let bitstream = folder(name, design).join("board.bit");
     if !bitstream.is_file() {
         bail!(
@@ -282,13 +323,13 @@ fn load(name: &str, design: Option<&str>) -> Result<()> {
             design.name
         );
     }
-    if let Some(hint) = &board.before_loading {
+    if let Some(hint) = &flow.before_loading {
         println!("{hint}");
     }
     let mut command = Command::new("openFPGALoader");
     command
         .current_dir(workspace::root())
-        .args(&board.loader)
+        .args(&flow.loader)
         .arg(workspace::shown(&bitstream));
     let installed = Command::new("openFPGALoader")
         .arg("--Version")

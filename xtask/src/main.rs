@@ -42,7 +42,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Bitstreams for boards, by open tools.
+    /// Bitstreams for boards.
     Board {
         #[command(subcommand)]
         task: board::Task,

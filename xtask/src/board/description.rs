@@ -8,28 +8,32 @@ use serde::Deserialize;
 
 use crate::workspace;
 
-/// A design for a board.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Design {
-    /// Its name.
-    pub name: String,
-    /// What it is, for people.
-    pub what: String,
-    /// The block that `top.v` instantiates as `DESIGN`, as `tributary gen` names it.
-    pub block: String,
-    /// Its sizes, as `--set` takes them.
-    pub set: Vec<String>,
-}
-
 /// A board, and what is built for it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
     /// Its name for people.
     pub name: String,
+    /// By which tools.
+    pub flow: Flow,
+}
+
+/// Tools that make a bitstream.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flow {
+    /// Yosys, nextpnr, ecppack.
+    Nextpnr(Nextpnr),
+    /// AMD's.
+    Vivado(Vivado),
+}
+
+/// A board with an ECP5.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nextpnr {
     /// The designs for it; the first one is built if none is named.
-    pub design: Vec<Design>,
+    pub design: Vec<Generated>,
     /// The device, as nextpnr's option names it.
     pub device: String,
     /// The package, as nextpnr names it.
@@ -44,6 +48,70 @@ pub struct Board {
     pub loader: Vec<String>,
     /// What is to be done on the board before it can be loaded.
     pub before_loading: Option<String>,
+}
+
+/// A design of one generated block.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generated {
+    /// Its name.
+    pub name: String,
+    /// What it is, for people.
+    pub what: String,
+    /// The block that `top.v` instantiates as `DESIGN`, as `tributary gen` names it.
+    pub block: String,
+    /// Its sizes, as `--set` takes them.
+    pub set: Vec<String>,
+}
+
+/// A board with an FPGA of AMD.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vivado {
+    /// The designs for it; the first one is built if none is named.
+    pub design: Vec<Scripted>,
+    /// The part, as Vivado names it.
+    pub part: String,
+    /// The script in the board's folder that builds a design; its arguments are design and folder.
+    pub script: String,
+}
+
+/// A design that the board's script knows.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scripted {
+    /// Its name.
+    pub name: String,
+    /// What it is, for people.
+    pub what: String,
+}
+
+/// Something that is built for a board.
+pub trait Design {
+    /// Its name.
+    fn name(&self) -> &str;
+    /// What it is, for people.
+    fn what(&self) -> &str;
+}
+
+impl Design for Generated {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn what(&self) -> &str {
+        &self.what
+    }
+}
+
+impl Design for Scripted {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn what(&self) -> &str {
+        &self.what
+    }
 }
 
 /// The folder of a board.
@@ -82,18 +150,14 @@ impl Board {
         toml::from_str(&text).with_context(|| format!("in {}", workspace::shown(&path)))
     }
 
-    /// The design of this name, or the first one.
-    pub fn design(&self, name: Option<&str>) -> Result<&Design> {
+    /// The design of this name among `designs`, which are the board's, or the first one.
+    pub fn choose<'a, D: Design>(&self, designs: &'a [D], name: Option<&str>) -> Result<&'a D> {
         let found = match name {
-            Some(name) => self.design.iter().find(|design| design.name == name),
-            None => self.design.first(),
+            Some(name) => designs.iter().find(|design| design.name() == name),
+            None => designs.first(),
         };
         let Some(found) = found else {
-            let names: Vec<_> = self
-                .design
-                .iter()
-                .map(|design| design.name.as_str())
-                .collect();
+            let names: Vec<_> = designs.iter().map(Design::name).collect();
             let name = name.unwrap_or_default();
             bail!(
                 "there is no design `{name}` for {}; there are {}",
