@@ -189,6 +189,14 @@ module card_q16_r32_f64 (
     wire         regs_s_left;
     wire         regs_reg_rd_done;             // The answer to a read; pulse.
     wire [31:0]  regs_reg_rd_data;             // The word that was read.
+    wire [9:0]   regs_more_wr_word;            // A word is written, or nothing: which, of its page.
+    wire [31:0]  regs_more_wr_data;            // With it: what is written.
+    // A clock later: it was the whole of a word of page 0, and is written now.
+    wire         regs_more_wr_acts;
+    wire         regs_more_rd_global;          // A word of page 0 is read.
+    wire [9:0]   regs_more_rd_word;            // Which, of its page.
+    wire [7:0]   regs_more_select;             // Counter to be read.
+    wire         regs_more_take;               // Take a copy; select is stable from this clock on.
     wire         regs_db_valid;                // The host writes a doorbell.
     wire [3:0]   regs_db_qpn;                  // Queue pair.
     wire [1:0]   regs_db_kind;                 // 0 send, 1 receive, 2 complete, 3 arm.
@@ -844,6 +852,18 @@ module card_q16_r32_f64 (
         .reg_rd_addr       (completer_reg_rd_addr),
         .reg_rd_done       (regs_reg_rd_done),
         .reg_rd_data       (regs_reg_rd_data),
+        .more_wr_word      (regs_more_wr_word),
+        .more_wr_data      (regs_more_wr_data),
+        .more_wr_acts      (regs_more_wr_acts),
+        // No other block has registers.
+        .more_wr_known     (1'b0),
+        .more_rd_global    (regs_more_rd_global),
+        .more_rd_word      (regs_more_rd_word),
+        .more_rd_data      (32'd0),
+        .more_select       (regs_more_select),
+        .more_take         (regs_more_take),
+        .more_count        (64'd0),
+        .more_features     (32'd0),
         .db_valid          (regs_db_valid),
         .db_qpn            (regs_db_qpn),
         .db_kind           (regs_db_kind),
@@ -1917,10 +1937,11 @@ module card_q16_r32_f64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, rx_m_bulk_valid, rx_m_bulk_node, rx_m_bulk_opcode, rx_m_bulk_dest,
-        rx_m_bulk_psn, rx_m_bulk_head, rx_m_bulk_short, rx_m_bulk_len, rx_m_bulk_pl_valid,
-        rx_m_bulk_pl_data, rx_m_bulk_pl_last, tx_s_bulk_ready, tx_s_bulk_pl_ready,
-        tx_m_fail_qpn[23:4]};
+    wire _unused = &{1'b0, regs_more_wr_word, regs_more_wr_data, regs_more_wr_acts,
+        regs_more_rd_global, regs_more_rd_word, regs_more_select, regs_more_take, rx_m_bulk_valid,
+        rx_m_bulk_node, rx_m_bulk_opcode, rx_m_bulk_dest, rx_m_bulk_psn, rx_m_bulk_head,
+        rx_m_bulk_short, rx_m_bulk_len, rx_m_bulk_pl_valid, rx_m_bulk_pl_data, rx_m_bulk_pl_last,
+        tx_s_bulk_ready, tx_s_bulk_pl_ready, tx_m_fail_qpn[23:4]};
 
 endmodule
 
