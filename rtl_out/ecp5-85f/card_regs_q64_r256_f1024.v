@@ -264,6 +264,7 @@ module card_regs_q64_r256_f1024 (
     wire [9:0]  rd_word;
     wire [9:0]  rd_arg;
     wire        rd_global;
+    reg  [31:0] further;              // Half of a counter of another block.
     wire [11:0] pages;
     wire [35:0] with_write;
     wire [35:0] with_door;
@@ -506,6 +507,17 @@ module card_regs_q64_r256_f1024 (
     assign values_s_2 = FEATURES | more_features;
     assign values_s_3 = LQ | 32'd2048 | 32'ha0000 | VECTORS;
     assign values_s_8 = {16'd0, command_status, 7'd0, command_busy | resetting_reg};
+
+    always @(*) begin
+        further = 32'd0;
+        if (hit_low_reg) begin
+            further = more_count[31:0];
+        end
+        if (hit_high_reg) begin
+            further = more_count[63:32];
+        end
+    end
+
     assign reg_rd_done = rd_age_reg[6];
     assign reg_rd_data = rd_data_reg;
 
@@ -649,20 +661,13 @@ module card_regs_q64_r256_f1024 (
         value_reg <= values_m | more_rd_data;
 
         if (rd_age_reg[5]) begin
-            rd_data_reg <= value_reg;
+            rd_data_reg <= value_reg | further;
             if (select_reg < 8'd36) begin
                 if (hit_low_reg) begin
                     rd_data_reg <= stats_count[31:0];
                 end
                 if (hit_high_reg) begin
                     rd_data_reg <= stats_count[63:32];
-                end
-            end else begin
-                if (hit_low_reg) begin
-                    rd_data_reg <= value_reg | more_count[31:0];
-                end
-                if (hit_high_reg) begin
-                    rd_data_reg <= value_reg | more_count[63:32];
                 end
             end
         end

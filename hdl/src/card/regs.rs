@@ -190,6 +190,8 @@ hdl_module! {
         hit_high: DFF<Bit>,
         values: OneHotMux<32, 17>,
         value: DFF<Bits<32>>,
+        /// Half of a counter of another block.
+        further: Signal<Local, Bits<32>>,
         rd_data: DFF<Bits<32>>,
 
         pages: Signal<Local, Bits<12>>,
@@ -529,23 +531,21 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.values.s[15].next = bit_cast::<32, 8>(self.msix.pending.val());
         self.values.s[16].next = self.windows.val();
         self.value.d.next = self.values.m.val() | self.more.rd_data.val();
+        self.further.next = 0.into();
+        if self.hit_low.q.val() {
+            self.further.next = self.more.count.val().get_bits::<32>(0);
+        }
+        if self.hit_high.q.val() {
+            self.further.next = self.more.count.val().get_bits::<32>(32);
+        }
         if self.rd_age.q.val().get_bit(5) {
-            self.rd_data.d.next = self.value.q.val();
+            self.rd_data.d.next = self.value.q.val() | self.further.val();
             if self.select.q.val() < 36 {
                 if self.hit_low.q.val() {
                     self.rd_data.d.next = self.stats.count.val().get_bits::<32>(0);
                 }
                 if self.hit_high.q.val() {
                     self.rd_data.d.next = self.stats.count.val().get_bits::<32>(32);
-                }
-            } else {
-                if self.hit_low.q.val() {
-                    self.rd_data.d.next =
-                        self.value.q.val() | self.more.count.val().get_bits::<32>(0);
-                }
-                if self.hit_high.q.val() {
-                    self.rd_data.d.next =
-                        self.value.q.val() | self.more.count.val().get_bits::<32>(32);
                 }
             }
         }

@@ -320,8 +320,19 @@ fn bw_09_registers_of_bulk_transfers_and_their_times_are_those_of_the_model() {
     assert!(ticks > 1_000 && seen > 20);
 }
 
-/// Deliberate errors, each in one place of the Verilog.
-const FAULTS: [Fault; 17] = [
+/// Deliberate errors, each in one place of the Verilog; the first ones are in counters.
+const FAULTS: [Fault; 20] = [
+    (
+        "what one side says is not counted",
+        "ev_send | ev_receive",
+        "ev_send",
+    ),
+    (
+        "counters of other numbers, too",
+        "reg_select[7:5] == 3'd2",
+        "reg_select[6:5] == 2'd2",
+    ),
+    ("two events in one clock are one", "(a & b)", "1'b0"),
     (
         "a tick of 0 clocks is one of 65,536",
         "(|tick) ? (tick - 16'd1) : 16'd0",
@@ -389,14 +400,24 @@ const FAULTS: [Fault; 17] = [
     ),
 ];
 
+/// Those that are in counters.
+const IN_COUNTERS: u64 = 3;
+
 #[test]
 fn a_fault_in_the_registers_of_bulk_transfers_is_noticed() {
     let design = emit_block(&mut JointRegs::<LQ, LR, LF>::default()).expect("it is writable");
     let library = with_faults(&design, &FAULTS);
     run(&library, 0, 0);
+    counters(&library, 0, 0);
     for (number, (name, ..)) in (1..).zip(FAULTS) {
-        let notices =
-            (0..12).any(|seed| std::panic::catch_unwind(|| run(&library, seed, number)).is_err());
+        let noticed = |seed| {
+            std::panic::catch_unwind(|| match number {
+                1..=IN_COUNTERS => counters(&library, seed, number),
+                _ => drop(run(&library, seed, number)),
+            })
+            .is_err()
+        };
+        let notices = (0..12).any(noticed);
         assert!(notices, "nothing notices: {name}");
     }
 }
@@ -410,60 +431,63 @@ const SHARED: [BulkCounter; 3] = [
 
 #[test]
 fn counters_of_bulk_transfers_count_every_event_of_both_sides() {
+    seeds(2).for_each(|seed| counters(library(), seed, 0));
+}
+
+/// Events of every kind, and what the counters say then.
+fn counters(library: &Verilated, seed: u64, fault: u64) {
     let place = |counter: BulkCounter| usize::from(counter.code() - 64);
     let shared = SHARED.into_iter().fold(0, |all, c| all | 1u64 << place(c));
-    for seed in seeds(2) {
-        let mut bench = bench(library(), seed, 0);
-        let mut want = [0u64; 32];
-        let mut others = 0;
-        for round in 0..10 {
-            for clock in 0..bench.dice.below(400) {
-                let mut sides = [0; 2].map(|_: u64| bench.dice.bits(32));
-                if round % 3 == 0 {
-                    sides = [u64::from(u32::MAX), 0];
-                }
-                // One a clock in the long run, and two in one clock.
-                if clock % 2 == 1 {
-                    sides = sides.map(|events| events & !shared);
-                }
-                bench.rtl.set("ev_send", sides[0]);
-                bench.rtl.set("ev_receive", sides[1]);
-                let sent = bench.dice.chance(50);
-                bench.rtl.set("ev", u64::from(sent));
-                others += u64::from(sent);
-                bench.clock();
-                for (i, count) in want.iter_mut().enumerate() {
-                    let [a, b] = sides.map(|events| events >> i & 1);
-                    *count += if shared >> i & 1 == 1 { a + b } else { a | b };
-                }
+    let mut bench = bench(library, seed, fault);
+    let mut want = [0u64; 32];
+    let mut others = 0;
+    for round in 0..10 {
+        for clock in 0..bench.dice.below(400) {
+            let mut sides = [0; 2].map(|_: u64| bench.dice.bits(32));
+            if round % 3 == 0 {
+                sides = [u64::from(u32::MAX), 0];
             }
-            for port in ["ev_send", "ev_receive", "ev"] {
-                bench.rtl.set(port, 0u8);
+            // One a clock in the long run, and two in one clock.
+            if clock % 2 == 1 {
+                sides = sides.map(|events| events & !shared);
             }
-            bench.clocks(COUNTED);
-            for counter in BulkCounter::ALL {
-                let count = bench.select(counter.code());
-                assert_eq!(count, want[place(*counter)], "{counter}, seed {seed}");
-            }
-            assert_eq!(bench.select(Counter::Sent.code()), others);
-            for none in [36, 37, 63, 96, 97, 127, 128, 192, 224, 255] {
-                assert_eq!(bench.select(none), 0, "counter {none}");
+            bench.rtl.set("ev_send", sides[0]);
+            bench.rtl.set("ev_receive", sides[1]);
+            let sent = bench.dice.chance(50);
+            bench.rtl.set("ev", u64::from(sent));
+            others += u64::from(sent);
+            bench.clock();
+            for (i, count) in want.iter_mut().enumerate() {
+                let [a, b] = sides.map(|events| events >> i & 1);
+                *count += if shared >> i & 1 == 1 { a + b } else { a | b };
             }
         }
-        assert!(want[0] > 300);
-        // A copy stays while the counter runs.
-        let copy = bench.select(BulkCounter::WaitLine.code());
-        bench.rtl.set("ev_send", u64::from(u32::MAX));
-        bench.clocks(100);
-        bench.rtl.set("ev_send", 0u8);
-        assert_eq!(u64::from(bench.get(&regs::STATISTICS_LOW)), copy);
-        assert!(bench.select(BulkCounter::WaitLine.code()) >= copy + 50);
-        // A reset makes them 0.
-        bench.set(&regs::CONTROL, regs::CONTROL_RESET.put(1));
-        bench.clocks(RESET);
+        for port in ["ev_send", "ev_receive", "ev"] {
+            bench.rtl.set(port, 0u8);
+        }
+        bench.clocks(COUNTED);
         for counter in BulkCounter::ALL {
-            assert_eq!(bench.select(counter.code()), 0, "{counter}");
+            let count = bench.select(counter.code());
+            assert_eq!(count, want[place(*counter)], "{counter}, seed {seed}");
         }
+        assert_eq!(bench.select(Counter::Sent.code()), others);
+        for none in [36, 37, 63, 96, 97, 127, 128, 192, 224, 255] {
+            assert_eq!(bench.select(none), 0, "counter {none}");
+        }
+    }
+    assert!(want[0] > 300);
+    // A copy stays while the counter runs.
+    let copy = bench.select(BulkCounter::WaitLine.code());
+    bench.rtl.set("ev_send", u64::from(u32::MAX));
+    bench.clocks(100);
+    bench.rtl.set("ev_send", 0u8);
+    assert_eq!(u64::from(bench.get(&regs::STATISTICS_LOW)), copy);
+    assert!(bench.select(BulkCounter::WaitLine.code()) >= copy + 50);
+    // A reset makes them 0.
+    bench.set(&regs::CONTROL, regs::CONTROL_RESET.put(1));
+    bench.clocks(RESET);
+    for counter in BulkCounter::ALL {
+        assert_eq!(bench.select(counter.code()), 0, "{counter}");
     }
 }
 
