@@ -64,7 +64,7 @@ pub use region::{
     Access, AccessOfOthers, LookupIn, LookupOut, LookupRightsIn, LookupRightsOut, Region,
     RegionSetIn, RegionSetOut, VerdictIn, VerdictOut,
 };
-pub use registers::{RegistersIn, RegistersOut};
+pub use registers::{MoreRegistersIn, MoreRegistersOut, RegistersIn, RegistersOut};
 pub use schedule::{
     BlockStartIn, BlockStartOut, BlockToSend, GrantStartIn, GrantStartOut, GrantToTell,
     ScheduleAnswerIn, ScheduleAnswerOut, ScheduleCommandIn, ScheduleCommandOut, ScheduleDoneIn,

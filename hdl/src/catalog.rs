@@ -4,7 +4,7 @@
 
 use crate::board::{BoardCard, BoardNic, Repeater, UsCard};
 use crate::bulk::{BulkReceive, BulkSend, BulkTransmit};
-use crate::card::CardTop;
+use crate::card::{CardRegsBulk, CardTop};
 use crate::emit::{Design, EmitError, emit_block};
 use crate::link::{TlpLink, TlpUnits};
 use crate::mac::{MacGmii, MacXgmii};
@@ -494,6 +494,11 @@ pub fn choices() -> Vec<Choice> {
         64 x 256 x 1024,
         1024 x 4096 x 4096
     ]);
+    all.push(Choice {
+        block: "card_regs_bulk",
+        sizes: vec![],
+        build: build::<CardRegsBulk>,
+    });
     all.push(cards!("board_card", BoardCard, 16, 32, 64));
     all.push(cards!("us_card", UsCard, 16, 32, 64));
     all.push(cards!("us_card", UsCard, 1024, 4096, 4096));

@@ -200,6 +200,14 @@ module card_q1024_r4096_f4096 (
     wire         regs_s_left;
     wire         regs_reg_rd_done;             // The answer to a read; pulse.
     wire [31:0]  regs_reg_rd_data;             // The word that was read.
+    wire [9:0]   regs_more_wr_word;            // A word is written, or nothing: which, of its page.
+    wire [31:0]  regs_more_wr_data;            // With it: what is written.
+    // A clock later: it was the whole of a word of page 0, and is written now.
+    wire         regs_more_wr_acts;
+    wire         regs_more_rd_global;          // A word of page 0 is read.
+    wire [9:0]   regs_more_rd_word;            // Which, of its page.
+    wire [7:0]   regs_more_select;             // Counter to be read.
+    wire         regs_more_take;               // Take a copy; select is stable from this clock on.
     wire         regs_db_valid;                // The host writes a doorbell.
     wire [9:0]   regs_db_qpn;                  // Queue pair.
     wire [1:0]   regs_db_kind;                 // 0 send, 1 receive, 2 complete, 3 arm.
@@ -891,6 +899,18 @@ module card_q1024_r4096_f4096 (
         .reg_rd_addr       (completer_reg_rd_addr),
         .reg_rd_done       (regs_reg_rd_done),
         .reg_rd_data       (regs_reg_rd_data),
+        .more_wr_word      (regs_more_wr_word),
+        .more_wr_data      (regs_more_wr_data),
+        .more_wr_acts      (regs_more_wr_acts),
+        // No other block has registers.
+        .more_wr_known     (1'b0),
+        .more_rd_global    (regs_more_rd_global),
+        .more_rd_word      (regs_more_rd_word),
+        .more_rd_data      (32'd0),
+        .more_select       (regs_more_select),
+        .more_take         (regs_more_take),
+        .more_count        (64'd0),
+        .more_features     (32'd0),
         .db_valid          (regs_db_valid),
         .db_qpn            (regs_db_qpn),
         .db_kind           (regs_db_kind),
@@ -1990,14 +2010,16 @@ module card_q1024_r4096_f4096 (
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, write_mux_s_req_ready_4, write_mux_s_data_ready_4, read_mux_d_ready,
-        read_mux_bk_valid, send_m_bulk_valid, send_m_bulk_opcode, send_m_bulk_flags,
-        send_m_bulk_head_len, send_m_bulk_length, send_m_bulk_wr_id, send_m_bulk_address,
-        send_m_bulk_lkey, send_m_bulk_vf, send_m_bulk_node, send_m_bulk_peer, send_m_bulk_msn,
-        send_m_bulk_win_id, send_m_bulk_epoch, send_m_bulk_head_low, send_m_bulk_head_high,
-        send_m_bulk_psn, send_m_bulk_request, send_m_bulk_qpn, send_m_bulk_pd, send_m_bulk_q_key,
-        rx_m_bulk_valid, rx_m_bulk_node, rx_m_bulk_opcode, rx_m_bulk_dest, rx_m_bulk_psn,
-        rx_m_bulk_head, rx_m_bulk_short, rx_m_bulk_len, rx_m_bulk_pl_valid, rx_m_bulk_pl_data,
-        rx_m_bulk_pl_last, tx_s_bulk_ready, tx_s_bulk_pl_ready, tx_m_fail_qpn[23:10]};
+        read_mux_bk_valid, regs_more_wr_word, regs_more_wr_data, regs_more_wr_acts,
+        regs_more_rd_global, regs_more_rd_word, regs_more_select, regs_more_take, send_m_bulk_valid,
+        send_m_bulk_opcode, send_m_bulk_flags, send_m_bulk_head_len, send_m_bulk_length,
+        send_m_bulk_wr_id, send_m_bulk_address, send_m_bulk_lkey, send_m_bulk_vf, send_m_bulk_node,
+        send_m_bulk_peer, send_m_bulk_msn, send_m_bulk_win_id, send_m_bulk_epoch,
+        send_m_bulk_head_low, send_m_bulk_head_high, send_m_bulk_psn, send_m_bulk_request,
+        send_m_bulk_qpn, send_m_bulk_pd, send_m_bulk_q_key, rx_m_bulk_valid, rx_m_bulk_node,
+        rx_m_bulk_opcode, rx_m_bulk_dest, rx_m_bulk_psn, rx_m_bulk_head, rx_m_bulk_short,
+        rx_m_bulk_len, rx_m_bulk_pl_valid, rx_m_bulk_pl_data, rx_m_bulk_pl_last, tx_s_bulk_ready,
+        tx_s_bulk_pl_ready, tx_m_fail_qpn[23:10]};
 
 endmodule
 

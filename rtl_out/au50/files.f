@@ -24,7 +24,7 @@ card_regs_command_q1024_r4096_f4096.v
 ../lib/index_one_hot_n8.v
 ../lib/card_regs_msix.v
 ../lib/mux_one_hot_w6_n36.v
-../lib/card_regs_stats.v
+../lib/card_regs_stats_n36.v
 ../lib/mux_one_hot_w32_n17.v
 card_regs_q1024_r4096_f4096.v
 card_regions_look_r4096.v

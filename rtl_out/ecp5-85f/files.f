@@ -24,7 +24,7 @@ card_regs_command_q64_r256_f1024.v
 ../lib/index_one_hot_n8.v
 ../lib/card_regs_msix.v
 ../lib/mux_one_hot_w6_n36.v
-../lib/card_regs_stats.v
+../lib/card_regs_stats_n36.v
 ../lib/mux_one_hot_w32_n17.v
 card_regs_q64_r256_f1024.v
 card_regions_look_r256.v

@@ -13,6 +13,8 @@
 // being answered. The other blocks of the card are to be reset by m_reset, this one is not.
 // cfg_mtu is 256 to 4,096 and cfg_timeout_unit 4 at least, whatever the registers hold.
 // Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
+// Another block may have further registers of page 0 and counters, by the same rules; where more
+// says nothing there are none.
 // LQ at most 10, LR and LF at most 17.
 //
 // Sizes: q = 16, r = 32, f = 64.
@@ -45,6 +47,21 @@ module card_regs_q16_r32_f64 (
     input  wire [21:0] reg_rd_addr,        // Its offset in words.
     output wire        reg_rd_done,        // The answer to a read; pulse.
     output wire [31:0] reg_rd_data,        // The word that was read.
+
+    // more: Registers of another block.
+    output wire [9:0]  more_wr_word,       // A word is written, or nothing: which, of its page.
+    output wire [31:0] more_wr_data,       // With it: what is written.
+    output wire        more_wr_acts,       // A clock later: it was the whole of a word of page 0, and is written now.
+    // In that clock, whatever wr_acts says: it is a register of that block, and what is written
+    // fits its fields.
+    input  wire        more_wr_known,
+    output wire        more_rd_global,     // A word of page 0 is read.
+    output wire [9:0]  more_rd_word,       // Which, of its page.
+    input  wire [31:0] more_rd_data,       // Its value 2 clocks later, 0 if it is not one of that block.
+    output wire [7:0]  more_select,        // Counter to be read.
+    output wire        more_take,          // Take a copy; select is stable from this clock on.
+    input  wire [63:0] more_count,         // The copy 4 clocks later, 0 if it is not one of that block.
+    input  wire [31:0] more_features,      // Bits of the register features.
 
     // db: Doorbells.
     output wire        db_valid,           // The host writes a doorbell.
@@ -247,6 +264,7 @@ module card_regs_q16_r32_f64 (
     wire [9:0]  rd_word;
     wire [9:0]  rd_arg;
     wire        rd_global;
+    reg  [31:0] further;              // Half of a counter of another block.
     wire [11:0] pages;
     wire [35:0] with_write;
     wire [35:0] with_door;
@@ -272,6 +290,7 @@ module card_regs_q16_r32_f64 (
     wire [7:0]  msix_pending;         // A bit per vector: an interrupt waits.
     wire        msix_ev_sent;         // A message was done.
     wire [63:0] stats_count;          // The copy.
+    wire [31:0] values_s_2;           // Words.
     wire [31:0] values_s_3;           // Words.
     wire [31:0] values_s_8;           // Words.
     wire [31:0] values_m;             // The chosen one.
@@ -358,7 +377,7 @@ module card_regs_q16_r32_f64 (
         .ev_sent           (msix_ev_sent)
     );
 
-    card_regs_stats stats (
+    card_regs_stats_n36 stats (
         .clk    (clk),
         .rst    (resetting_reg),
         .ev     (events),
@@ -371,7 +390,7 @@ module card_regs_q16_r32_f64 (
         .sel  (hit_reg),
         .s_0  (ID),
         .s_1  (VERSION),
-        .s_2  (FEATURES),
+        .s_2  (values_s_2),
         .s_3  (values_s_3),
         .s_4  ({31'd0, enable_reg}),
         .s_5  ({16'd0, node_reg}),
@@ -399,6 +418,9 @@ module card_regs_q16_r32_f64 (
     // They act.
     assign acts = w2_valid_reg & w2_whole_reg & !resetting_reg;
     assign global_sig = acts & w2_global_reg;
+    assign more_wr_word = w1_word;
+    assign more_wr_data = w1_data_reg;
+    assign more_wr_acts = global_sig;
 
     always @(*) begin
         enable_next = enable_reg;
@@ -407,7 +429,7 @@ module card_regs_q16_r32_f64 (
         timeout_unit_next = timeout_unit_reg;
         moderation_next = moderation_reg;
         select_next = select_reg;
-        known = w2_arg_reg | w2_table_reg | w2_door_reg;
+        known = w2_arg_reg | w2_table_reg | w2_door_reg | (w2_global_reg & more_wr_known);
         resets_card = 1'b0;
         starts_next = 1'b0;
         selected_next = 1'b0;
@@ -474,12 +496,28 @@ module card_regs_q16_r32_f64 (
     assign with_write = bad_write_reg ? (ev | BAD_WRITE_EVENT) : ev;
     assign with_door = bad_doors ? (with_write | BAD_DOOR_EVENT) : with_write;
     assign events = msix_ev_sent ? (with_door | INTERRUPT_EVENT) : with_door;
+    assign more_select = select_reg;
+    assign more_take = selected_reg;
     assign rd_page = rd_addr_reg[21:10] & pages;
     assign rd_word = rd_addr_reg[9:0];
     assign rd_arg = rd_word - FIRST_ARG;
     assign rd_global = !(|rd_page);
+    assign more_rd_global = rd_global;
+    assign more_rd_word = rd_word;
+    assign values_s_2 = FEATURES | more_features;
     assign values_s_3 = LQ | 32'd1280 | 32'h60000 | VECTORS;
     assign values_s_8 = {16'd0, command_status, 7'd0, command_busy | resetting_reg};
+
+    always @(*) begin
+        further = 32'd0;
+        if (hit_low_reg) begin
+            further = more_count[31:0];
+        end
+        if (hit_high_reg) begin
+            further = more_count[63:32];
+        end
+    end
+
     assign reg_rd_done = rd_age_reg[6];
     assign reg_rd_data = rd_data_reg;
 
@@ -620,10 +658,10 @@ module card_regs_q16_r32_f64 (
             ? {1'b0, (rd_page == PAGE_PENDING) & !(|rd_word), (rd_page == PAGE_TABLE) & !(|rd_word[9:5]), 14'd0}
             : {rd_word == AT_WINDOWS, 2'd0, rd_arg < ARGS, rd_word == AT_SELECT, rd_word == AT_MODERATION, rd_word == AT_RESULT1, rd_word == AT_RESULT0, rd_word == AT_STATUS, rd_word == AT_TIMEOUT_UNIT, rd_word == AT_MTU, rd_word == AT_NODE, rd_word == AT_CONTROL, rd_word == AT_SIZES, rd_word == AT_FEATURES, rd_word == AT_VERSION, rd_word == AT_ID};
 
-        value_reg <= values_m;
+        value_reg <= values_m | more_rd_data;
 
         if (rd_age_reg[5]) begin
-            rd_data_reg <= value_reg;
+            rd_data_reg <= value_reg | further;
             if (select_reg < 8'd36) begin
                 if (hit_low_reg) begin
                     rd_data_reg <= stats_count[31:0];

@@ -24,7 +24,7 @@
 ../lib/index_one_hot_n8.v
 ../lib/card_regs_msix.v
 ../lib/mux_one_hot_w6_n36.v
-../lib/card_regs_stats.v
+../lib/card_regs_stats_n36.v
 ../lib/mux_one_hot_w32_n17.v
 ../lib/card_regs_q16_r32_f64.v
 ../lib/card_regions_look_r32.v

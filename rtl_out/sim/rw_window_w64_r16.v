@@ -62,6 +62,7 @@ module rw_window_w64_r16 (
 
     output wire        full_valid,           // A transfer with s_hold is complete, every byte visible: pulse.
     output wire        forgotten,            // A peer was forgotten for another one: pulse.
+    output wire        stray_abort,          // An ABORT was of no transfer under way: pulse.
 
     // A window is to be closed, its sender to be told: with rev_ready it is, or was none of this
     // incarnation.
@@ -164,6 +165,7 @@ module rw_window_w64_r16 (
     localparam [2:0] POLL_STATUS   = 3'd6;
     localparam [2:0] ABORT_UNKNOWN = 3'd7;
     localparam [3:0] STALE_WRITE   = 4'd10;  // Event of a write acknowledgement that is none.
+    localparam [3:0] STRAY_REASON  = 4'd12;
 
     // Registers
     reg          open_reg;
@@ -526,6 +528,7 @@ module rw_window_w64_r16 (
     assign acks_s_valid = ack_valid & ack_open_reg;
     assign con_wptr = {12'd0, control_con_wptr};
     assign con_lost = control_1_reg & !messages_s_ready & (message_1_reg[2:0] == CONNECT);
+    assign stray_abort = control_drop_valid & (control_drop_reason == STRAY_REASON);
     assign control_wr_left = decisions_m_valid & m_wr_ready;
     assign ready = control_ready;
 

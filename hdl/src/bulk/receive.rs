@@ -103,6 +103,7 @@ hdl_module! {
         begin: Signal<Local, Bit>,
         #[reset] up: DFF<Bit>,
         lost: EventMerge,
+        strays: EventMerge,
         connect: Param<{ MessageType::Connect as usize }, 3>,
         received: Param<{ bit(BulkCounter::Received) }, 5>,
         aborted: Param<{ bit(BulkCounter::ReceivedAborted) }, 5>,
@@ -258,6 +259,8 @@ impl<
         // What is counted.
         self.lost.a.next = self.sort.ev_connect_lost.val();
         self.lost.b.next = self.check.ev_lost.val();
+        self.strays.a.next = self.sort.ev_stray.val();
+        self.strays.b.next = self.window.stray_abort.val();
         self.events.next =
             (bit_cast::<32, 1>((self.land.ev_stale.val() | self.sort.ev_stale.val()).into())
                 << self.stale.val())
@@ -275,7 +278,7 @@ impl<
                 | (bit_cast::<32, 1>(self.check.ev_purpose.val().into()) << self.no_read.val())
                 | (bit_cast::<32, 1>(self.check.ev_busy.val().into()) << self.busy.val())
                 | (bit_cast::<32, 1>(self.check.ev_old.val().into()) << self.old.val())
-                | (bit_cast::<32, 1>(self.sort.ev_stray.val().into()) << self.stray.val())
+                | (bit_cast::<32, 1>(self.strays.m.val().into()) << self.stray.val())
                 | (bit_cast::<32, 1>(self.sort.ev_bad_message.val().into())
                     << self.bad_message.val())
                 | (bit_cast::<32, 1>(self.lost.m.val().into()) << self.overflow.val())

@@ -49,6 +49,10 @@ hdl_module! {
         /// Clocks are read: 0 in which the line did not take a packet, 1 without credit, 2 with nothing to send,
         /// 3 all others. The count comes two clocks later.
         pub stat_time: RamReadIn<32, 2>,
+        /// A DATA packet was counted: one sent the first time; pulse.
+        pub ev_fresh: Signal<Out, Bit>,
+        /// One sent again; pulse.
+        pub ev_again: Signal<Out, Bit>,
         /// The engine has left reset.
         pub ready: Signal<Out, Bit>,
         /// An operation ends.
@@ -121,6 +125,8 @@ impl<
         self.counts.s.valid.next = self.counted.q.val().any();
         self.counts.s.data.next = self.counted.q.val();
         RamReadIn::<32, 4>::link(&mut self.stat, &mut self.counts.rd);
+        self.ev_fresh.next = self.counted.q.val() == 1;
+        self.ev_again.next = self.counted.q.val() == 2;
         self.clock_for.d.next = self.engine.clock_for.val();
         self.times.s.valid.next = true;
         self.times.s.data.next = self.clock_for.q.val();

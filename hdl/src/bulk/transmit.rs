@@ -97,6 +97,8 @@ hdl_module! {
         local: EventMerge,
         completed: Param<{ bit(BulkCounter::Completed) }, 5>,
         failed: Param<{ bit(BulkCounter::Failed) }, 5>,
+        fresh: Param<{ bit(BulkCounter::DataSent) }, 5>,
+        again: Param<{ bit(BulkCounter::DataResent) }, 5>,
         control_sent: Param<{ bit(BulkCounter::ControlSent) }, 5>,
         stray: Param<{ bit(BulkCounter::Stray) }, 5>,
         bad_message: Param<{ bit(BulkCounter::BadMessage) }, 5>,
@@ -167,7 +169,7 @@ impl<
 
         self.m_idle.next = self.works.m_idle.val() & self.fetch.m_idle.val();
 
-        // What is counted; bulk_send counts DATA itself.
+        // What is counted.
         self.local.a.next = self.works.ev_refused.val();
         self.local.b.next = self.fetch.ev_no_key.val();
         self.ev_local_error.next = self.local.m.val();
@@ -175,6 +177,8 @@ impl<
         self.events.next = (bit_cast::<32, 1>(self.works.ev_completed.val().into())
             << self.completed.val())
             | (bit_cast::<32, 1>(self.works.ev_failed.val().into()) << self.failed.val())
+            | (bit_cast::<32, 1>(self.send.ev_fresh.val().into()) << self.fresh.val())
+            | (bit_cast::<32, 1>(self.send.ev_again.val().into()) << self.again.val())
             | (bit_cast::<32, 1>(self.fetch.ev_control.val().into()) << self.control_sent.val())
             | (bit_cast::<32, 1>(self.hear.ev_stray.val().into()) << self.stray.val())
             | (bit_cast::<32, 1>(self.hear.ev_bad_message.val().into()) << self.bad_message.val());

@@ -5,8 +5,8 @@ use super::regs_msix::CardRegsMsix;
 use super::regs_stats::CardRegsStats;
 use crate::blocks::{OneHotMux, Pow2};
 use crate::bus::{
-    ContextOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptIn, QueuePairIn, RegionSetOut,
-    RegistersIn, StreamOut, WindowSetOut,
+    ContextOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptIn, MoreRegistersOut, QueuePairIn,
+    RegionSetOut, RegistersIn, StreamOut, WindowSetOut,
 };
 use crate::prelude::*;
 use tributary_protocol::card::regs::{self, Counter};
@@ -46,6 +46,7 @@ hdl_module! {
     /// of the card are to be reset by m_reset, this one is not.
     /// cfg_mtu is 256 to 4,096 and cfg_timeout_unit 4 at least, whatever the registers hold.
     /// Of ev, bits 23 and 27 are counted here, and bit 22 in part: events from outside are added.
+    /// Another block may have further registers of page 0 and counters, by the same rules; where more says nothing there are none.
     /// LQ at most 10, LR and LF at most 17.
     #[module("card_regs_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct CardRegs<const LQ: usize, const LR: usize, const LF: usize> {
@@ -63,6 +64,8 @@ hdl_module! {
         pub s_left: Signal<In, Bit>,
         /// Accesses of the host.
         pub reg: RegistersIn,
+        /// Registers of another block.
+        pub more: MoreRegistersOut,
         /// Frames are received and sent.
         pub cfg_enable: Signal<Out, Bit>,
         /// Who this card is.
@@ -112,7 +115,7 @@ hdl_module! {
 
         command: CardRegsCommand<LQ, LR, LF>,
         msix: CardRegsMsix,
-        stats: CardRegsStats,
+        stats: CardRegsStats<36, 6>,
         /// Clocks for which the card is still reset.
         resets: DFF<Bits<6>>,
         resetting: DFF<Bit>,
@@ -187,6 +190,8 @@ hdl_module! {
         hit_high: DFF<Bit>,
         values: OneHotMux<32, 17>,
         value: DFF<Bits<32>>,
+        /// Half of a counter of another block.
+        further: Signal<Local, Bits<32>>,
         rd_data: DFF<Bits<32>>,
 
         pages: Signal<Local, Bits<12>>,
@@ -304,7 +309,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         // They act.
         self.acts.next = self.w2_valid.q.val() & self.w2_whole.q.val() & !self.resetting.q.val();
         self.global.next = self.acts.val() & self.w2_global.q.val();
-        self.known.next = self.w2_arg.q.val() | self.w2_table.q.val() | self.w2_door.q.val();
+        self.known.next = self.w2_arg.q.val()
+            | self.w2_table.q.val()
+            | self.w2_door.q.val()
+            | (self.w2_global.q.val() & self.more.wr_known.val());
+        self.more.wr_word.next = self.w1_word.val();
+        self.more.wr_data.next = self.w1_data.q.val();
+        self.more.wr_acts.next = self.global.val();
         self.resets_card.next = false;
         self.starts.d.next = false;
         self.start_data.d.next = self.w2_data.q.val();
@@ -453,6 +464,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.stats.ev.next = self.events.val();
         self.stats.select.next = self.select.q.val().get_bits::<6>(0);
         self.stats.take.next = self.selected.q.val();
+        self.more.select.next = self.select.q.val();
+        self.more.take.next = self.selected.q.val();
 
         // Reads: what from, and its value; both settle long before the answer.
         self.rd_age.d.next =
@@ -464,6 +477,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.rd_word.next = self.rd_addr.q.val().get_bits::<10>(0);
         self.rd_arg.next = self.rd_word.val() - self.first_arg.val();
         self.rd_global.next = !self.rd_page.val().any();
+        self.more.rd_global.next = self.rd_global.val();
+        self.more.rd_word.next = self.rd_word.val();
         self.command.arg_rd.addr.next = self.rd_arg.val().get_bits::<4>(0);
         self.msix.rd.addr.next = self.rd_word.val().get_bits::<5>(0);
         self.hit.d.next = bit_cast::<17, 1>((self.rd_word.val() == self.at_id.val()).into())
@@ -497,7 +512,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.values.sel.next = self.hit.q.val();
         self.values.s[0].next = self.id.val();
         self.values.s[1].next = self.version.val();
-        self.values.s[2].next = self.features.val();
+        self.values.s[2].next = self.features.val() | self.more.features.val();
         self.values.s[3].next =
             self.lq.val() | (self.lr.val() << 8) | (self.lf.val() << 16) | self.vectors.val();
         self.values.s[4].next = bit_cast::<32, 1>(self.enable.q.val().into());
@@ -515,9 +530,16 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.values.s[14].next = self.msix.rd.data.val();
         self.values.s[15].next = bit_cast::<32, 8>(self.msix.pending.val());
         self.values.s[16].next = self.windows.val();
-        self.value.d.next = self.values.m.val();
+        self.value.d.next = self.values.m.val() | self.more.rd_data.val();
+        self.further.next = 0.into();
+        if self.hit_low.q.val() {
+            self.further.next = self.more.count.val().get_bits::<32>(0);
+        }
+        if self.hit_high.q.val() {
+            self.further.next = self.more.count.val().get_bits::<32>(32);
+        }
         if self.rd_age.q.val().get_bit(5) {
-            self.rd_data.d.next = self.value.q.val();
+            self.rd_data.d.next = self.value.q.val() | self.further.val();
             if self.select.q.val() < 36 {
                 if self.hit_low.q.val() {
                     self.rd_data.d.next = self.stats.count.val().get_bits::<32>(0);

@@ -4,49 +4,52 @@ use crate::blocks::{OneHotMux, RamReg};
 use crate::prelude::*;
 
 hdl_module! {
-    /// 36 counters of 64 bits. Every event counts, also when all happen at once: events wait in
+    /// N counters of 64 bits. Every event counts, also when all happen at once: events wait in
     /// small counters, and one counter a clock is visited in turns and raised by what waits for it.
-    /// An event is in the count within 42 clocks. A copy of the counter chosen by select is in count
+    /// An event is in the count within N + 6 clocks. A copy of the counter chosen by select is in count
     /// 4 clocks after take, and stays.
     /// Stages of a visit: 0 what waits is taken, the count read; 2 lower half; 3 upper half; 4 written.
-    /// While rst is high, counters are cleared, one a clock: hold it for 40 clocks and more.
-    #[module("card_regs_stats")]
-    pub struct CardRegsStats {
+    /// While rst is high, counters are cleared, one a clock: hold it for N + 4 clocks and more.
+    /// N at most 63 and 2^A.
+    #[module("card_regs_stats_n{N}")]
+    pub struct CardRegsStats<const N: usize, const A: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
         /// Bit i: an event of counter i.
-        pub ev: Signal<In, Bits<36>>,
+        pub ev: Signal<In, Bits<N>>,
         /// Counter to be read.
-        pub select: Signal<In, Bits<6>>,
+        pub select: Signal<In, Bits<A>>,
         /// Take a copy; select is stable for a clock more.
         pub take: Signal<In, Bit>,
         /// The copy.
         pub count: Signal<Out, Bits<64>>,
 
-        #[reset] happened: DFF<Bits<36>>,
+        #[reset] happened: DFF<Bits<N>>,
         /// Events that wait, by counter.
-        waiting: Bank<DFF<Bits<6>>, 36>,
-        chosen: OneHotMux<6, 36>,
+        waiting: Bank<DFF<Bits<6>>, N>,
+        chosen: OneHotMux<6, N>,
         /// The counter visited, also one-hot.
-        #[reset] visit: DFF<Bits<6>>,
-        visits: DFF<Bits<36>>,
-        counts: RamReg<64, 6>,
-        copy: RamReg<64, 6>,
+        #[reset] visit: DFF<Bits<A>>,
+        visits: DFF<Bits<N>>,
+        /// It is the last one.
+        wraps: Signal<Local, Bit>,
+        counts: RamReg<64, A>,
+        copy: RamReg<64, A>,
         /// By stage: a visit is here, of this counter.
         #[reset] s1_valid: DFF<Bit>,
         #[reset] s2_valid: DFF<Bit>,
         #[reset] s3_valid: DFF<Bit>,
         #[reset] s4_valid: DFF<Bit>,
-        s1_at: DFF<Bits<6>>,
+        s1_at: DFF<Bits<A>>,
         s1_amount: DFF<Bits<6>>,
-        s2_at: DFF<Bits<6>>,
+        s2_at: DFF<Bits<A>>,
         s2_amount: DFF<Bits<6>>,
-        s3_at: DFF<Bits<6>>,
+        s3_at: DFF<Bits<A>>,
         s3_low: DFF<Bits<33>>,
         s3_high: DFF<Bits<32>>,
-        s4_at: DFF<Bits<6>>,
+        s4_at: DFF<Bits<A>>,
         #[reset] s4_count: DFF<Bits<64>>,
         /// The word addressed one clock ago, two clocks ago, was written in that clock.
         hit: DFF<Bit>,
@@ -56,22 +59,23 @@ hdl_module! {
         #[reset] take_2: DFF<Bit>,
         #[reset] take_3: DFF<Bit>,
         #[reset] shown: DFF<Bits<64>>,
+        n: Param<N, 8>,
     }
 }
 
-impl Logic for CardRegsStats {
+impl<const N: usize, const A: usize> Logic for CardRegsStats<N, A> {
     #[hdl_gen]
     fn update(&mut self) {
         self.happened.d.next = self.ev.val();
         self.visit.d.next = self.visit.q.val() + 1;
-        if self.visits.q.val().get_bit(35) {
+        self.wraps.next = (self.visits.q.val() >> (self.n.val() - 1)).any();
+        if self.wraps.val() {
             self.visit.d.next = 0.into();
         }
-        self.visits.d.next =
-            (self.visits.q.val() << 1) | bit_cast::<36, 1>(self.visits.q.val().get_bits::<1>(35));
+        self.visits.d.next = (self.visits.q.val() << 1) | bit_cast::<N, 1>(self.wraps.val().into());
 
         // Stage 0: what waits is taken, what happens now waits for the next visit.
-        for i in 0..36 {
+        for i in 0..N {
             self.chosen.s[i].next = self.waiting[i].q.val();
             self.waiting[i].d.next = self.waiting[i].q.val();
             if self.happened.q.val().get_bit(i) {
@@ -130,10 +134,10 @@ impl Logic for CardRegsStats {
         if self.rst.val() {
             self.visits.d.next = 1.into();
             self.s4_at.d.next = self.s4_at.q.val() + 1;
-            if self.s4_at.q.val() >= 35 {
+            if bit_cast::<8, A>(self.s4_at.q.val()) >= self.n.val() - 1 {
                 self.s4_at.d.next = 0.into();
             }
-            for i in 0..36 {
+            for i in 0..N {
                 self.waiting[i].d.next = 0.into();
             }
         }

@@ -362,6 +362,11 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.in_flight.fail_qpn.next = bit_cast::<LQ, 24>(self.tx.m_fail_qpn.val());
         self.in_flight.fail_outcome.next = self.local_dma.val();
         self.regs.ev.next = self.events.m.val();
+        // No other block has registers.
+        self.regs.more.wr_known.next = false;
+        self.regs.more.rd_data.next = 0.into();
+        self.regs.more.count.next = 0.into();
+        self.regs.more.features.next = 0.into();
         self.regs.idle.next = self.idle.q.val();
         self.regs.s_left.next =
             self.write.m_old.val() | self.read.m_tx_rd_req_tlp.valid.val() | self.soft.q.val();

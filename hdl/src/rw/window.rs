@@ -89,6 +89,8 @@ hdl_module! {
         pub full_valid: Signal<Out, Bit>,
         /// A peer was forgotten for another one: pulse.
         pub forgotten: Signal<Out, Bit>,
+        /// An ABORT was of no transfer under way: pulse.
+        pub stray_abort: Signal<Out, Bit>,
         /// A window is to be closed, its sender to be told: with rev_ready it is, or was none of this incarnation.
         pub rev_valid: Signal<In, Bit>,
         /// Taken.
@@ -220,6 +222,7 @@ hdl_module! {
         abort_unknown: Param<{ MessageType::AbortUnknown as usize }, 3>,
         /// Event of a write acknowledgement that is none.
         stale_write: Param<{ DropReason::StaleWrite as usize }, 4>,
+        stray_reason: Param<{ DropReason::StrayAbort as usize }, 4>,
     }
 }
 
@@ -358,6 +361,8 @@ impl<
             & (bit_cast::<3, 271>(self.message_1.q.val()) == self.connect.val());
         self.full_valid.next = self.control.full_valid.val();
         self.forgotten.next = self.control.forgotten.val();
+        self.stray_abort.next = self.control.drop_valid.val()
+            & (self.control.drop_reason.val() == self.stray_reason.val());
         self.control.fin_valid.next = self.finished.m.valid.val();
         self.finished.m.ready.next = self.control.fin_ready.val();
         self.control.fin_wptr.next = bit_cast::<A, FA>(self.finished.m.data.val());

@@ -102,6 +102,15 @@ impl Rtl {
         port
     }
 
+    /// Whether there is a port of that name.
+    #[allow(
+        dead_code,
+        reason = "for blocks that come in two forms, in another test"
+    )]
+    pub fn has(&self, name: &str) -> bool {
+        self.model.port(name).is_ok()
+    }
+
     /// Sets an input.
     pub fn set(&mut self, name: &'static str, value: impl Into<u64>) {
         let port = self.port(name);

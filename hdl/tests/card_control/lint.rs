@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 use tributary_hdl::card::{
-    CardAckMerge, CardCq, CardOneSided, CardRegions, CardRegs, CardSendMerge,
+    CardAckMerge, CardCq, CardOneSided, CardRegions, CardRegs, CardRegsBulk, CardSendMerge,
 };
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::prelude::*;
@@ -51,4 +51,5 @@ fn verilog_lints_clean() {
     lint(CardAckMerge::default());
     lint(CardRegs::<3, 4, 6>::default());
     lint(CardRegs::<10, 10, 12>::default());
+    lint(CardRegsBulk::default());
 }

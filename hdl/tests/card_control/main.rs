@@ -11,3 +11,6 @@ mod lint;
 mod regions;
 mod regs;
 mod regs_bench;
+mod regs_bulk;
+mod regs_bulk_joint;
+mod regs_bulk_watch;

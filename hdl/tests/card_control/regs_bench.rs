@@ -1,6 +1,7 @@
 //! The registers of the card with the rest of the card around them.
 
 use crate::bench::{Dice, Rtl, build};
+use crate::regs_bulk_watch::Watch;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 use tributary_hdl::card::CardRegs;
@@ -90,6 +91,8 @@ pub struct Bench {
     pub under_way: VecDeque<u64>,
     /// Chance that it does one, in percent.
     pub does: u32,
+    /// Times of bulk transfers, if it has their registers.
+    pub watch: Option<Watch>,
 }
 
 impl Bench {
@@ -118,6 +121,17 @@ impl Bench {
         ] {
             rtl.set(input, 0u8);
         }
+        // Of card_regs by itself; with other registers beside it they are inside.
+        for input in [
+            "more_wr_known",
+            "more_rd_data",
+            "more_count",
+            "more_features",
+        ] {
+            if rtl.has(input) {
+                rtl.set(input, 0u8);
+            }
+        }
         rtl.set("msix_enable", 1u8);
         rtl.set("bus_master_enable", 1u8);
         rtl.reset(1);
@@ -142,6 +156,7 @@ impl Bench {
             word: None,
             under_way: VecDeque::new(),
             does: 20,
+            watch: None,
         };
         bench.clocks(RESET);
         bench
@@ -267,6 +282,9 @@ impl Bench {
 
     pub fn clock(&mut self) {
         self.around();
+        if let Some(watch) = &mut self.watch {
+            watch.look(&mut self.rtl);
+        }
         self.rtl.clock();
     }
 

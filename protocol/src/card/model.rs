@@ -26,7 +26,7 @@ use crate::roce::{self, Link};
 use crate::xud::{Card, CardConfig, ConfigError, Drop, wire};
 use bar::Registers;
 use bulk::Bulk;
-pub use bulk::{BulkConfig, BulkMutations};
+pub use bulk::{BulkConfig, BulkMutations, times as bulk_times};
 use interrupt::Interrupts;
 use line::{Line, Source};
 pub use memory::{HostMemory, Unanswered};
@@ -168,6 +168,7 @@ impl CardModel {
         if let Some(bulk) = config.bulk {
             card.bulk = Some(Box::new(Bulk::new(bulk, 0)?));
             card.registers.set_bulk(card.bulk.as_deref());
+            card.set_bulk_times();
         }
         card.set_line();
         Ok(card)
@@ -184,6 +185,7 @@ impl CardModel {
             fresh.registers.set_bulk(fresh.bulk.as_deref());
             *self = Self { pci, ..fresh };
             self.set_line();
+            self.set_bulk_times();
         }
     }
 

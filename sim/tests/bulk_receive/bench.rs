@@ -29,6 +29,8 @@ const REST: u64 = 20_000;
 const AREA: u64 = 8_192;
 /// Clocks in which all transfers end that have begun.
 const PATIENCE: u64 = 2_000_000;
+/// A node without transfers.
+const NOBODY: u16 = 0x0F0F;
 
 /// How a run behaves.
 #[derive(Clone, Copy, Debug)]
@@ -374,10 +376,13 @@ impl Bench {
             (Class::Bad, BulkCounter::BadMessage),
             (Class::Stray, BulkCounter::Stray),
         ] {
-            let want = self.coverage.classes.get(&class).copied().unwrap_or(0);
+            let of = |class| self.coverage.classes.get(&class).copied().unwrap_or(0);
+            let want = of(class);
+            // An ABORT of no transfer under way is a stray, too.
+            let more = [0, of(Class::Abort)][usize::from(class == Class::Stray)];
             // A reset may come between a frame and what is counted of it.
             let got = count(counter);
-            if got > want || got + self.coverage.resets < want {
+            if got > want + more || got + self.coverage.resets < want {
                 return Err(format!("{counter}: {got}, of {want} {class:?}"));
             }
         }
@@ -385,7 +390,43 @@ impl Bench {
         if count(BulkCounter::Received) < ok.unwrap_or(0) {
             return Err(format!("{ok:?} ended well, fewer were received"));
         }
+        self.aborts_of_nothing()?;
         self.coverage.clocks = self.now;
+        Ok(())
+    }
+
+    /// Each ABORT of a transfer that never was is counted, and of other frames no more than may be.
+    fn aborts_of_nothing(&mut self) -> Result<()> {
+        const SENT: u64 = 5;
+        let counted = |bench: &Self| {
+            let stray = BulkCounter::Stray as usize - BulkCounter::Completed as usize;
+            let taken = [Class::Abort, Class::Stray]
+                .map(|class| bench.coverage.classes.get(&class).copied().unwrap_or(0));
+            (bench.coverage.events[stray], taken.iter().sum::<u64>())
+        };
+        let before = counted(self);
+        for xid in 0..SENT as u32 {
+            let message = Message::Abort(tributary_protocol::rw::Abort {
+                src: NOBODY,
+                slot: 255,
+                xid,
+                reason: tributary_protocol::rw::Reason::GaveUp,
+            });
+            self.inbox.push_back(Frame::of(NOBODY, &message, &[]));
+        }
+        for _ in 0..4_000 {
+            self.clock()?;
+        }
+        let after = counted(self);
+        // What this asked for is of no frame of the run.
+        self.coverage.events[BulkCounter::Stray as usize - BulkCounter::Completed as usize] =
+            before.0;
+        let (got, taken) = (after.0 - before.0, after.1 - before.1);
+        if taken < SENT || !(SENT..=taken).contains(&got) {
+            return Err(format!(
+                "{got} strays, of {taken} and {SENT} ABORTs of nothing"
+            ));
+        }
         Ok(())
     }
 

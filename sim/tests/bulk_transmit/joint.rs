@@ -60,6 +60,8 @@ pub struct Coverage {
     pub silent: u64,
     pub ends: u64,
     pub data: u64,
+    /// DATA that left once or more: node, window, its incarnation, packet.
+    pub packets: BTreeSet<(u16, u16, u32, u32)>,
     /// Clocks at which DATA left.
     pub left: Vec<u64>,
     pub clocks: u64,
@@ -419,6 +421,14 @@ impl Bench {
         self.coverage.clocks = self.now;
         let count =
             |of: BulkCounter| self.coverage.events[of as usize - BulkCounter::Completed as usize];
+        let (data, once) = (self.coverage.data, self.coverage.packets.len() as u64);
+        let [fresh, again] = [BulkCounter::DataSent, BulkCounter::DataResent].map(count);
+        // A packet whose transfer ends or whose key fails is counted, and does not leave.
+        if fresh < once || again < data - once {
+            return Err(format!(
+                "counted {fresh} DATA and {again} again; {data} left, of {once} packets"
+            ));
+        }
         let ok = self
             .coverage
             .statuses

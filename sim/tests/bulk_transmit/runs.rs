@@ -75,8 +75,10 @@ fn bw_01_bw_08_writes_over_a_good_network_are_at_their_receivers_byte_by_byte() 
         [Outcome::Ok as u8]
     );
     assert!(coverage.statuses[&0] > 100 && coverage.bytes > 500_000);
-    let bad = BulkCounter::BadMessage as usize - BulkCounter::Completed as usize;
-    assert_eq!(coverage.events[bad], 0);
+    let count = |of: BulkCounter| coverage.events[of as usize - BulkCounter::Completed as usize];
+    assert_eq!(count(BulkCounter::BadMessage), 0);
+    assert_eq!(count(BulkCounter::DataSent), coverage.data);
+    assert_eq!(count(BulkCounter::DataResent), 0);
 }
 
 /// Loss, doubles, overtaking, stalls at every port, memory that fails, regions and queue pairs that end, and requests that are

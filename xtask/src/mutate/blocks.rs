@@ -49,6 +49,8 @@ const GROUPS: [Group; 17] = [
             "card_regions",
             "card_regions_look",
             "card_regs",
+            "card_regs_bulk",
+            "card_regs_bulk_times",
             "card_regs_command",
             "card_regs_msix",
             "card_regs_stats",

@@ -234,20 +234,24 @@ impl CardModel {
             return self.count(Counter::BadWrite);
         }
         self.registers.bulk[place] = value;
-        let get = |register: &Register| self.registers.get_bulk(register);
         if *register == BULK_SHARE {
-            let share = BULK_SHARE_OF_256.get(get(&BULK_SHARE));
-            self.line.set_share(share);
+            self.line.set_share(BULK_SHARE_OF_256.get(value));
         } else if *register == BULK_INCARNATION {
             self.set_identity();
         } else {
-            let clocks = BULK_TICK_CLOCKS.get(get(&BULK_TICK));
-            let round_trip = BULK_ROUND_TRIP_TICKS.get(get(&BULK_ROUND_TRIP));
-            let allowance = BULK_ALLOWANCE_PACKETS.get(get(&BULK_ALLOWANCE));
-            let tick_ns = u64::from(clocks.max(1)) * self.config.clock_ns;
-            if let Some(bulk) = &mut self.bulk {
-                bulk.change_times(tick_ns, round_trip, allowance);
-            }
+            self.set_bulk_times();
+        }
+    }
+
+    /// Tells the engines of bulk transfers what the registers say of time.
+    pub(super) fn set_bulk_times(&mut self) {
+        let get = |register: &Register| self.registers.get_bulk(register);
+        let clocks = BULK_TICK_CLOCKS.get(get(&BULK_TICK));
+        let round_trip = BULK_ROUND_TRIP_TICKS.get(get(&BULK_ROUND_TRIP));
+        let allowance = BULK_ALLOWANCE_PACKETS.get(get(&BULK_ALLOWANCE));
+        let tick_ns = u64::from(clocks.max(1)) * self.config.clock_ns;
+        if let Some(bulk) = &mut self.bulk {
+            bulk.change_times(tick_ns, round_trip, allowance);
         }
     }
 

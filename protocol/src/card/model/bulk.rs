@@ -8,7 +8,7 @@ mod incoming;
 mod landing;
 mod outgoing;
 mod requests;
-mod times;
+pub mod times;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -247,7 +247,6 @@ impl Bulk {
         self.sender.reconfigure(SenderConfig {
             src: self.node,
             incarnation: self.incarnation,
-            max_busy: times::MAX_BUSY,
             ..times.sender()
         });
         self.receiver.reconfigure(&times.receiver());

@@ -250,6 +250,11 @@ impl Bench {
         if let Some((node, bth, body, _)) =
             self.leaving.take_if(|(_, _, body, len)| body.len() == *len)
         {
+            if let Ok((Message::Data(m), _)) = wire::decode(&bth, &body) {
+                self.coverage
+                    .packets
+                    .insert((node, m.wptr, m.r#gen, m.pidx));
+            }
             let faults = self.plan.faults;
             self.to_peers
                 .send(&mut self.rng, faults, self.now, (node, bth, body));

@@ -3,17 +3,29 @@
 use crate::rw::{ReceiverConfig, SenderConfig};
 
 /// Answers BUSY, less one, after which a peer counts as one that does not answer (BW-1): some seconds.
-pub(super) const MAX_BUSY: u32 = (1 << 16) - 1;
+pub const MAX_BUSY: u32 = (1 << 16) - 1;
 /// Ticks after which a READ request or CONNECT that was answered BUSY is made again.
-pub(super) const BUSY_HINT: u16 = 256;
+pub const BUSY_HINT: u16 = 256;
 /// Polls without progress after which a transfer is given up (RW-18).
-pub(super) const POLLS: u32 = 6;
+pub const POLLS: u32 = 6;
 /// Ticks without a packet after which a window is given up: longer than any [`Times::patience`].
-const IDLE: u16 = 60_000;
+pub const IDLE: u16 = 60_000;
+/// Shortest round trip that counts, ticks.
+pub const ROUND_TRIP_LEAST: u32 = 8;
+/// The longest one.
+pub const ROUND_TRIP_MOST: u32 = 512;
+/// Largest reorder allowance that counts, packets and ticks.
+pub const ALLOWANCE_MOST: u32 = 1_024;
+/// Longest poll interval, ticks, if the first one is not longer.
+pub const POLL_MOST: u32 = 8_192;
+/// Packets above the credit that may be sent (RW-19).
+pub const OVERRUN: u32 = 160;
+/// One fresh packet at least in so many (RW-15).
+pub const FRESH_EVERY: u32 = 8;
 
 /// Times of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::card::model) struct Times {
+pub struct Times {
     tick_ns: u64,
     round_trip: u32,
     allowance: u32,
@@ -33,17 +45,19 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Other times from now on; ticks go on from where they are.
+    /// Other times from now on; ticks go on from where they are. A tick takes 1 ns at least.
+    #[must_use]
     pub fn change(self, tick_ns: u64, round_trip: u32, allowance: u32, now: u64) -> Self {
         Self {
             tick_ns: tick_ns.max(1),
-            round_trip: round_trip.clamp(8, 512),
-            allowance: allowance.min(1_024),
+            round_trip: round_trip.clamp(ROUND_TRIP_LEAST, ROUND_TRIP_MOST),
+            allowance: allowance.min(ALLOWANCE_MOST),
             from: (self.tick(now), now),
         }
     }
 
     /// Ticks so far.
+    #[must_use]
     pub fn tick(&self, now: u64) -> u64 {
         let (ticks, from) = self.from;
         ticks + now.saturating_sub(from) / self.tick_ns
@@ -54,11 +68,14 @@ impl Times {
     }
 
     /// First poll interval, and the longest.
+    #[must_use]
     pub fn polls(&self) -> (u32, u32) {
         let first = 2 * (self.round_trip + self.allowance);
-        (first, (64 * self.round_trip).clamp(first, 8_192))
+        (first, (64 * self.round_trip).clamp(first, POLL_MOST))
     }
 
+    /// Parameters of the sender, but for who this card is and how large it is built.
+    #[must_use]
     pub fn sender(&self) -> SenderConfig {
         let (first, longest) = self.polls();
         SenderConfig {
@@ -69,10 +86,15 @@ impl Times {
             stall_poll_ticks: (self.round_trip / 8).max(1),
             poll_ticks_max: longest,
             max_polls: Some(POLLS),
+            max_busy: MAX_BUSY,
+            overrun: OVERRUN,
+            fresh_every: FRESH_EVERY,
             ..SenderConfig::default()
         }
     }
 
+    /// Parameters of the receiver, but for how large it is built.
+    #[must_use]
     pub fn receiver(&self) -> ReceiverConfig {
         ReceiverConfig {
             allowance: self.allowance,
@@ -86,11 +108,13 @@ impl Times {
     }
 
     /// Ticks for which a peer that does not answer is asked (RW-18).
+    #[must_use]
     pub fn patience(&self) -> u64 {
         self.sender().retry_time().unwrap_or(u64::from(IDLE))
     }
 
     /// Ticks for which a notification waits for a receive request (BW-3): the sender still polls then.
+    #[must_use]
     pub fn not_ready(&self) -> u64 {
         self.patience() / 2
     }
