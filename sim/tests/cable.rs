@@ -28,7 +28,23 @@ impl Ends {
         if !made {
             println!("skipped: `ip link add type veth` needs CAP_NET_ADMIN");
         }
-        made.then(|| Self(names))
+        made.then(|| Self(names).ready())
+    }
+
+    /// Waits until both carry frames: until the kernel has seen that the other end is up it drops what is sent.
+    fn ready(self) -> Self {
+        let start = Instant::now();
+        for name in &self.0 {
+            let state = format!("/sys/class/net/{name}/operstate");
+            while std::fs::read_to_string(&state).unwrap().trim() != "up" {
+                assert!(
+                    start.elapsed() < Duration::from_secs(10),
+                    "{name} stays down"
+                );
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self
     }
 }
 
