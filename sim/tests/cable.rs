@@ -9,34 +9,38 @@ use tributary_protocol::card::regs::MTU;
 use tributary_sim::cable::Cable;
 use tributary_sim::card::{BoardKind, CabledBoard, CardSizes, Node, RemoteBoard, build_board};
 
-/// Two interfaces that are the ends of one cable, until this is dropped.
-struct Ends([String; 2]);
+/// Names of the interfaces.
+const NAMES: [&str; 2] = ["one", "other"];
+
+/// The two ends of one cable in a network of this thread alone: they go with it, however it ends, and no other program sees them.
+struct Ends;
 
 impl Ends {
-    /// `which` tells them from others of this process.
-    fn new(which: char) -> Option<Self> {
-        let names =
-            ["a", "b"].map(|end| format!("tri{which}{}{end}", std::process::id() % 100_000));
-        let ip = |arguments: &[&str]| {
-            let done = Command::new("ip").args(arguments).output();
-            done.is_ok_and(|output| output.status.success())
-        };
-        let [one, other] = names.each_ref().map(String::as_str);
-        let made = ip(&["link", "add", one, "type", "veth", "peer", "name", other])
-            && ip(&["link", "set", one, "up"])
-            && ip(&["link", "set", other, "up"]);
+    fn new() -> Option<Self> {
+        // SAFETY: it has no memory; only the sockets that this thread and those it starts make from now on are elsewhere.
+        let alone = unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0;
+        let [one, other] = NAMES;
+        let made = alone
+            && ip(&["link", "add", one, "type", "veth", "peer", "name", other]).is_some()
+            && NAMES
+                .iter()
+                .all(|name| ip(&["link", "set", name, "up"]).is_some());
         if !made {
-            println!("skipped: `ip link add type veth` needs CAP_NET_ADMIN");
+            println!(
+                "skipped: a network of its own needs CAP_SYS_ADMIN, and `ip link add type veth`"
+            );
         }
-        made.then(|| Self(names).ready())
+        made.then(|| Self.ready())
     }
 
     /// Waits until both carry frames: until the kernel has seen that the other end is up it drops what is sent.
     fn ready(self) -> Self {
         let start = Instant::now();
-        for name in &self.0 {
-            let state = format!("/sys/class/net/{name}/operstate");
-            while std::fs::read_to_string(&state).unwrap().trim() != "up" {
+        for name in NAMES {
+            while !ip(&["-oneline", "link", "show", name])
+                .unwrap()
+                .contains("state UP")
+            {
                 assert!(
                     start.elapsed() < Duration::from_secs(10),
                     "{name} stays down"
@@ -46,23 +50,29 @@ impl Ends {
         }
         self
     }
+
+    fn cables(&self) -> [Cable; 2] {
+        NAMES.map(|name| Cable::interface(name).unwrap())
+    }
 }
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let _ = Command::new("ip")
-            .args(["link", "del", &self.0[0]])
-            .status();
+        let _ = ip(&["link", "del", NAMES[0]]);
     }
+}
+
+/// What `ip` prints, if it succeeds.
+fn ip(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("ip").args(arguments).output().ok()?;
+    let good = output.status.success();
+    good.then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[test]
 fn frames_cross_between_interfaces_whole_and_in_order() {
-    let Some(ends) = Ends::new('f') else { return };
-    let [mut one, mut other] = ends
-        .0
-        .each_ref()
-        .map(|name| Cable::interface(name).unwrap());
+    let Some(ends) = Ends::new() else { return };
+    let [mut one, mut other] = ends.cables();
     for length in (60..=1_514).step_by(97) {
         let mut frame = vec![length as u8; length];
         // Of an EtherType that is nobody else's here.
@@ -83,11 +93,8 @@ fn frames_cross_between_interfaces_whole_and_in_order() {
 
 #[test]
 fn a_board_at_an_interface_answers_as_a_card() {
-    let Some(ends) = Ends::new('c') else { return };
-    let [to_board, to_host] = ends
-        .0
-        .each_ref()
-        .map(|name| Cable::interface(name).unwrap());
+    let Some(ends) = Ends::new() else { return };
+    let [to_board, to_host] = ends.cables();
     let library = build_board(BoardKind::Streams, CardSizes::default()).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let board = std::thread::spawn({

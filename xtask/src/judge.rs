@@ -109,6 +109,8 @@ impl Judge {
                     "ofi",
                 ]);
                 command.args(["--mca", "mtl_ofi_provider_include", "tcp;ofi_rxm"]);
+                // Of all interfaces it would take one that need not lead anywhere.
+                command.env("FI_TCP_IFACE", "lo");
                 command
                     .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
                     .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
