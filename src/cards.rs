@@ -82,9 +82,10 @@ pub fn line_gbps(engine: Engine) -> f64 {
     }
 }
 
-/// Cards joined by such links, whose slots have `slot_ns`; time goes on in steps of `step_ns`, which divides that.
+/// Cards joined by such links, of these sizes if they are RTL, whose slots have `slot_ns`; time goes on in steps of `step_ns`, which divides that.
 pub fn cards(
     engine: Engine,
+    sizes: CardSizes,
     nodes: u16,
     [slot_ns, step_ns]: [u64; 2],
     wanted: &Network,
@@ -112,7 +113,7 @@ pub fn cards(
         large: true,
         ..Config::default()
     };
-    network_rtl(&config, CardSizes::default(), root)
+    network_rtl(&config, sizes, root)
 }
 
 /// Cards at the endpoints of a fabric file and, where it has switches, the manager that has programmed them.

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 use tributary_protocol::red::Counter;
-use tributary_sim::card::{SLOT_NS, SimDevice, serve};
+use tributary_sim::card::{CardSizes, SLOT_NS, SimDevice, serve};
 
 use crate::Verdict;
 use crate::cards::{Network, OfFabric, cards, usage};
@@ -210,7 +210,14 @@ impl World {
     fn new(arguments: &Arguments) -> Result<Self> {
         let ranks = arguments.ranks;
         let Some(path) = &arguments.fabric else {
-            let cards = cards(Engine::Model, ranks, [SLOT_NS; 2], &arguments.network)?;
+            let sizes = CardSizes::default();
+            let cards = cards(
+                Engine::Model,
+                sizes,
+                ranks,
+                [SLOT_NS; 2],
+                &arguments.network,
+            )?;
             return Ok(Self {
                 cards: (0..).zip(cards).collect(),
                 fabric: None,

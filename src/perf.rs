@@ -14,6 +14,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tributary_protocol::xud::MAX_MESSAGE;
+use tributary_sim::card::CardSizes;
 
 use crate::Verdict;
 use crate::cards::{Network, usage};
@@ -299,7 +300,11 @@ fn station(arguments: &Arguments) -> Result<Station> {
     if !arguments.connect.is_empty() {
         return Station::connect(&arguments.connect, arguments.mtu);
     }
-    Station::simulate(arguments.engine, &arguments.network, arguments.mtu)
+    let sizes = match arguments.test.direction() {
+        Some(_) => CardSizes::bulk(),
+        None => CardSizes::default(),
+    };
+    Station::simulate(arguments.engine, sizes, &arguments.network, arguments.mtu)
 }
 
 fn row(test: Test, transport: Transport, bytes: usize, sample: &Sample) -> Result<Row> {

@@ -9,7 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tributary_host_driver::collective::remote::TREES_SOCKET;
 use tributary_sim::cable::Cable;
-use tributary_sim::card::{NetworkConfig, RemoteBoard, SLOT_NS, SimDevice, network_of, serve};
+use tributary_sim::card::{
+    CardSizes, NetworkConfig, RemoteBoard, SLOT_NS, SimDevice, network_of, serve,
+};
 
 use crate::Verdict;
 use crate::cards::{Network, OfFabric, cards};
@@ -111,7 +113,14 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
             (cluster.devices().to_vec(), cluster.nodes().to_vec())
         }
         (None, None) => {
-            let cards = cards(engine, arguments.cards, [SLOT_NS; 2], &arguments.network)?;
+            let sizes = CardSizes::default();
+            let cards = cards(
+                engine,
+                sizes,
+                arguments.cards,
+                [SLOT_NS; 2],
+                &arguments.network,
+            )?;
             (cards, (0..arguments.cards).collect())
         }
     };

@@ -202,7 +202,7 @@ fn what_is_not_on_offer_is_a_wrong_call_that_names_what_is() {
         ),
         (
             &["gen", "--block", "rx_window"],
-            "there is no block `rx_window`; there are board_card, board_nic, bulk_receive, bulk_send, bulk_transmit, card, card_regs_bulk, dma_read, dma_write, mac_gmii, mac_xgmii, mb_generator, mb_ring, pcie_us_shim, red_engine, red_flt_sum, red_lane, red_switch, repeater, rw_accept, rw_window, switch, switch_core, tlp_link, tlp_units, us_card",
+            "there is no block `rx_window`; there are board_card, board_nic, bulk_card, bulk_receive, bulk_send, bulk_transmit, card, card_regs_bulk, dma_read, dma_write, mac_gmii, mac_xgmii, mb_generator, mb_ring, pcie_us_shim, red_engine, red_flt_sum, red_lane, red_switch, repeater, rw_accept, rw_window, switch, switch_core, tlp_link, tlp_units, us_card",
         ),
         (
             &["gen", "--block", "rw_window", "--set", "W=100"],

@@ -4,6 +4,8 @@
 mod answer;
 mod begin;
 mod check;
+mod depart;
+mod ends;
 mod engine;
 mod fetch;
 mod hear;
@@ -27,6 +29,8 @@ mod works;
 pub use answer::BulkAnswer;
 pub use begin::BulkBegin;
 pub use check::BulkCheck;
+pub use depart::BulkDepart;
+pub use ends::BulkEnds;
 pub use engine::BulkEngine;
 pub use fetch::BulkFetch;
 pub use hear::BulkHear;

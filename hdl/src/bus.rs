@@ -54,7 +54,7 @@ pub use phy::{PhyIn, PhyOut};
 pub use queue_pair::{
     ContextIn, ContextOut, ContextWord, DoorbellIn, DoorbellOut, FlushIn, FlushOut, OneSidedWindow,
     QueuePairIn, QueuePairOut, ReserveIn, ReserveOut, RingDoorbell, RingIndexIn, RingIndexOut,
-    RingPosition, WindowSetIn, WindowSetOut,
+    RingPosition, UseEndsIn, UseEndsOut, WindowSetIn, WindowSetOut,
 };
 pub use receive::{
     AckArrived, AckOrClaimIn, AckOrClaimOut, AckTakenIn, AckTakenOut, Arrived, RequestIn,

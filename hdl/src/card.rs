@@ -1,6 +1,9 @@
 //! Queues, regions and registers of the card. `docs/card.md` is the contract.
 
 mod ack_merge;
+mod bulk;
+mod completions;
+mod core;
 mod cq;
 mod cq_indices;
 mod cq_moderation;
@@ -31,6 +34,9 @@ mod top;
 mod tx_guard;
 
 pub use ack_merge::CardAckMerge;
+pub use bulk::BulkCard;
+pub use completions::CardCompletions;
+pub use core::CardCore;
 pub use cq::CardCq;
 pub use onesided::{CardOneSided, CardOneSidedCheck, CardOneSidedRun, CardOneSidedTables};
 pub use read_mux::CardReadMux;

@@ -4,7 +4,7 @@
 
 use crate::board::{BoardCard, BoardNic, Repeater, UsCard};
 use crate::bulk::{BulkReceive, BulkSend, BulkTransmit};
-use crate::card::{CardRegsBulk, CardTop};
+use crate::card::{BulkCard, CardRegsBulk, CardTop};
 use crate::emit::{Design, EmitError, emit_block};
 use crate::link::{TlpLink, TlpUnits};
 use crate::mac::{MacGmii, MacXgmii};
@@ -337,6 +337,27 @@ macro_rules! cards {
     };
 }
 
+/// Cards with bulk WRITEs: S transfers sent at once, V windows of W packets.
+macro_rules! bulk_cards {
+    ($($q:literal x $r:literal x $f:literal, $s:literal, $v:literal x $w:literal);+) => {
+        vec![$(Choice {
+            block: "bulk_card",
+            sizes: vec![("Q", $q), ("R", $r), ("F", $f), ("S", $s), ("V", $v), ("W", $w)],
+            build: build::<BulkCard<
+                { log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) },
+                { log2($v) }, $w, { log2($w) },
+                { word($w) }, { log2(word($w)) }, { words($w) }, { log2(words($w)) },
+                { log2($v * words($w)) }, { log2((1 << 22) / word($w)) },
+                { log2(8 * $v) }, { 16 + log2($v) },
+                { log2(PEERS) }, { log2(PEERS / 4) },
+                $s, { log2($s) }, { if $s < 32 { 5 } else { log2($s) } },
+                { log2(SPAN) }, { log2(SPAN * $s) }, { log2(32 * $s) },
+                { log2(FETCHED) },
+            >>,
+        }),+]
+    };
+}
+
 /// Receiving sides of bulk transfers: R windows of W packets, Q queue pairs.
 macro_rules! receivers {
     ($($w:literal x $r:literal x $q:literal),+) => {
@@ -499,6 +520,7 @@ pub fn choices() -> Vec<Choice> {
         sizes: vec![],
         build: build::<CardRegsBulk>,
     });
+    all.extend(bulk_cards!(16 x 32 x 64, 16, 16 x 64));
     all.push(cards!("board_card", BoardCard, 16, 32, 64));
     all.push(cards!("us_card", UsCard, 16, 32, 64));
     all.push(cards!("us_card", UsCard, 1024, 4096, 4096));

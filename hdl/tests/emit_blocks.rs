@@ -1,31 +1,31 @@
-//! The project's own blocks: no message from any tool, both FPGA flows take them, and on
+//! The project's own blocks: no message from any tool, FPGA flows take them, and on
 //! random inputs the emitted text runs as rust-hdl's simulation.
 #![allow(missing_docs)]
 
 mod emit_support;
 
 use emit_support::cosim::assert_same_quickly;
-use emit_support::{tools, word};
+use emit_support::tools::{self, Family};
+use emit_support::word;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_hdl::blocks::*;
 use tributary_hdl::board::{FrameStore, Mdio, Repeater};
-use tributary_hdl::emit::emit_block;
+use tributary_hdl::emit::{Design, emit_block};
 use tributary_hdl::link::{TlpLink, TlpUnits};
 use tributary_hdl::mac::{
     MacGmii, MacGuard, MacReceive, MacTransmit, MacXgmii, XgmiiFaults, XgmiiReceive, XgmiiTransmit,
 };
 use tributary_hdl::pcie::PcieUsShim;
-use tributary_hdl::prelude::Bits;
+use tributary_hdl::prelude::{Bits, Block};
 
-/// One test per block: its inputs get random values, `rare` ones seldom a one.
+/// One test per block: its inputs get random values, `rare` ones seldom a one; and one for all of them: both FPGA flows take them.
 macro_rules! same {
-    ($test:ident, $block:ty, $steps:literal, clk: [$($clk:ident)?], words: [$($($word:ident).+),*], bits: [$($($bit:ident).+),*], rare: [$($rare:ident),*]) => {
-        #[test]
+    ($($test:ident, $block:ty, $steps:literal, clk: [$($clk:ident)?], words: [$($($word:ident).+),*], bits: [$($($bit:ident).+),*], rare: [$($rare:ident),*];)*) => {
+        $(#[test]
         fn $test() {
-            let name = stringify!($test);
-            let design = assert_same_quickly(
-                name,
+            assert_same_quickly(
+                stringify!($test),
                 <$block>::default(),
                 $steps,
                 |b, rng| {
@@ -35,40 +35,46 @@ macro_rules! same {
                 },
                 |_b, _level| { $(_b.$clk.next = _level.into();)? },
             );
-            tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
+        })*
+
+        #[test]
+        fn all_of_them_synthesise() {
+            let designs = [$(emit_block(&mut <$block>::default()).unwrap()),*];
+            tools::assert_synthesise(&designs, &[Family::Ecp5, Family::Xilinx], &tools::scratch("all_of_them_synth"));
         }
     };
 }
 
-same!(sdp_ram_runs_as_in_rust, SdpRam<32, 6>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
-same!(async_ram_runs_as_in_rust, AsyncRam<9, 4>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
-same!(forwarding_ram_runs_as_in_rust, RamForward<16, 3>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
-same!(registered_ram_runs_as_in_rust, RamReg<16, 3>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: []);
-same!(stepped_ram_runs_as_in_rust, RamRegSteps<16, 3>, 1000, clk: [clk], words: [rd_addr, wr.addr, wr.data], bits: [wr.en, array_en, rd_en], rare: []);
-same!(block_ram_fifo_runs_as_in_rust, FifoBram<8, 3>, 2000, clk: [clk], words: [s.data, almost_at], bits: [s.valid, m.ready], rare: [rst]);
-same!(register_fifo_runs_as_in_rust, FifoReg<8, 2>, 2000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
-same!(free_list_runs_as_in_rust, FreeList<4>, 2000, clk: [clk], words: [last, s.data], bits: [s.valid, m.ready], rare: [rst]);
-same!(skid_buffer_runs_as_in_rust, SkidBuffer<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
-same!(two_slots_run_as_in_rust, TwoSlots<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
-same!(half_slice_runs_as_in_rust, HalfSlice<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
-same!(arbiter_runs_as_in_rust, RoundRobinArbiter<5, 3>, 1000, clk: [clk], words: [req], bits: [m_ready], rare: [rst]);
-same!(stat_counters_run_as_in_rust, StatCounters<3>, 2000, clk: [clk], words: [s.data, rd.addr], bits: [s.valid], rare: [rst]);
-same!(timer_sweep_runs_as_in_rust, TimerSweep<3>, 2000, clk: [clk], words: [], bits: [m_ready], rare: [rst]);
-same!(leading_ones_run_as_in_rust, LeadingOnes<70, 7>, 1000, clk: [], words: [vector], bits: [], rare: []);
-same!(leading_ones_pipe_runs_as_in_rust, LeadingOnesPipe<64, 7>, 500, clk: [clk], words: [vector], bits: [], rare: []);
-same!(priority_encoder_runs_as_in_rust, PriorityEncoder<70, 7>, 1000, clk: [], words: [req], bits: [], rare: []);
-same!(priority_encoder_pipe_runs_as_in_rust, PriorityEncoderPipe<64, 6>, 500, clk: [clk], words: [req], bits: [], rare: []);
-same!(sync_bits_run_as_in_rust, SyncBits<5>, 1000, clk: [clk], words: [d], bits: [], rare: []);
-same!(mac_guard_runs_as_in_rust, MacGuard, 2000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst]);
-same!(mac_transmit_runs_as_in_rust, MacTransmit<4>, 2000, clk: [clk], words: [s.data, level], bits: [s.valid, whole], rare: [rst]);
-same!(xgmii_transmit_runs_as_in_rust, XgmiiTransmit<4>, 2000, clk: [clk], words: [s.data, level], bits: [s.valid, whole], rare: [rst, local_fault, remote_fault]);
+same! {
+    sdp_ram_runs_as_in_rust, SdpRam<32, 6>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: [];
+    async_ram_runs_as_in_rust, AsyncRam<9, 4>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: [];
+    forwarding_ram_runs_as_in_rust, RamForward<16, 3>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: [];
+    registered_ram_runs_as_in_rust, RamReg<16, 3>, 1000, clk: [clk], words: [rd.addr, wr.addr, wr.data], bits: [wr.en], rare: [];
+    stepped_ram_runs_as_in_rust, RamRegSteps<16, 3>, 1000, clk: [clk], words: [rd_addr, wr.addr, wr.data], bits: [wr.en, array_en, rd_en], rare: [];
+    block_ram_fifo_runs_as_in_rust, FifoBram<8, 3>, 2000, clk: [clk], words: [s.data, almost_at], bits: [s.valid, m.ready], rare: [rst];
+    register_fifo_runs_as_in_rust, FifoReg<8, 2>, 2000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst];
+    free_list_runs_as_in_rust, FreeList<4>, 2000, clk: [clk], words: [last, s.data], bits: [s.valid, m.ready], rare: [rst];
+    skid_buffer_runs_as_in_rust, SkidBuffer<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst];
+    two_slots_run_as_in_rust, TwoSlots<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst];
+    half_slice_runs_as_in_rust, HalfSlice<8>, 1000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst];
+    arbiter_runs_as_in_rust, RoundRobinArbiter<5, 3>, 1000, clk: [clk], words: [req], bits: [m_ready], rare: [rst];
+    stat_counters_run_as_in_rust, StatCounters<3>, 2000, clk: [clk], words: [s.data, rd.addr], bits: [s.valid], rare: [rst];
+    timer_sweep_runs_as_in_rust, TimerSweep<3>, 2000, clk: [clk], words: [], bits: [m_ready], rare: [rst];
+    leading_ones_run_as_in_rust, LeadingOnes<70, 7>, 1000, clk: [], words: [vector], bits: [], rare: [];
+    leading_ones_pipe_runs_as_in_rust, LeadingOnesPipe<64, 7>, 500, clk: [clk], words: [vector], bits: [], rare: [];
+    priority_encoder_runs_as_in_rust, PriorityEncoder<70, 7>, 1000, clk: [], words: [req], bits: [], rare: [];
+    priority_encoder_pipe_runs_as_in_rust, PriorityEncoderPipe<64, 6>, 500, clk: [clk], words: [req], bits: [], rare: [];
+    sync_bits_run_as_in_rust, SyncBits<5>, 1000, clk: [clk], words: [d], bits: [], rare: [];
+    mac_guard_runs_as_in_rust, MacGuard, 2000, clk: [clk], words: [s.data], bits: [s.valid, m.ready], rare: [rst];
+    mac_transmit_runs_as_in_rust, MacTransmit<4>, 2000, clk: [clk], words: [s.data, level], bits: [s.valid, whole], rare: [rst];
+    xgmii_transmit_runs_as_in_rust, XgmiiTransmit<4>, 2000, clk: [clk], words: [s.data, level], bits: [s.valid, whole], rare: [rst, local_fault, remote_fault];
+}
 
 /// Most bytes are those that frames begin with.
 #[test]
 fn mac_receive_runs_as_in_rust() {
-    let name = "mac_receive_runs_as_in_rust";
-    let design = assert_same_quickly(
-        name,
+    assert_same_quickly(
+        "mac_receive_runs_as_in_rust",
         MacReceive::default(),
         3000,
         |b, rng| {
@@ -84,7 +90,6 @@ fn mac_receive_runs_as_in_rust() {
         },
         |b, level| b.clk.next = level.into(),
     );
-    tools::assert_synthesises(&design, &tools::scratch(&format!("{name}_synth")));
 }
 
 /// Words of an XGMII: bytes of frames, and where they begin and end, at any lane.
@@ -143,25 +148,49 @@ fn xgmii_faults_run_as_in_rust() {
     );
 }
 
-/// Every block of a MAC together: no message of any tool, and both flows take it.
-#[test]
-fn the_macs_have_no_messages_and_synthesise() {
-    let gmii = emit_block(&mut MacGmii::default()).unwrap();
-    let xgmii = emit_block(&mut MacXgmii::default()).unwrap();
-    for (design, name) in [(gmii, "mac_gmii_lint"), (xgmii, "mac_xgmii_lint")] {
-        let dir = tools::scratch(name);
-        tools::assert_no_messages(&design, &dir);
-        tools::assert_synthesises(&design, &dir);
+/// The blocks of each design together: no message of any tool, and the FPGAs for which it is take it.
+fn stand(designs: Vec<Design>, families: &[Family], name: &str) {
+    let dir = tools::scratch(name);
+    for design in &designs {
+        tools::assert_no_messages(design, &dir);
     }
+    tools::assert_synthesise(&designs, families, &dir);
 }
 
-/// Every block of the shim together: no message of any tool, and both flows take it.
+fn emitted<B: Block + Default>() -> Design {
+    emit_block(&mut B::default()).unwrap()
+}
+
+/// That of GMII for ECP5: in the repeater.
 #[test]
-fn what_joins_the_pcie_block_of_ultrascale_to_a_card_has_no_messages_and_synthesises() {
-    let design = emit_block(&mut PcieUsShim::default()).unwrap();
-    let dir = tools::scratch("pcie_us_shim_lint");
-    tools::assert_no_messages(&design, &dir);
-    tools::assert_synthesises(&design, &dir);
+fn the_macs_stand() {
+    let designs = vec![emitted::<MacGmii>(), emitted::<MacXgmii>()];
+    stand(designs, &[Family::Xilinx], "macs");
+}
+
+#[test]
+fn what_joins_the_pcie_block_of_ultrascale_to_a_card_stands() {
+    stand(
+        vec![emitted::<PcieUsShim>()],
+        &[Family::Xilinx],
+        "pcie_us_shim",
+    );
+}
+
+#[test]
+fn the_repeater_stands() {
+    stand(
+        vec![emitted::<Repeater<0, 0, 8>>()],
+        &[Family::Ecp5],
+        "repeater",
+    );
+}
+
+/// An end of the link, and what joins it to a card.
+#[test]
+fn the_link_stands() {
+    let designs = vec![emitted::<TlpLink<6, 6, 2>>(), emitted::<TlpUnits<7, 8>>()];
+    stand(designs, &[Family::Ecp5], "tlp_link");
 }
 
 /// Frames, good and bad, through a memory of 16 words that fills up.
@@ -201,31 +230,4 @@ fn mdio_runs_as_in_rust() {
         },
         |b, level| b.clk.next = level.into(),
     );
-}
-
-/// Every block of the repeater together: no message of any tool, and both flows take it.
-#[test]
-fn the_repeater_has_no_messages_and_synthesises() {
-    let design = emit_block(&mut Repeater::<0, 0, 8>::default()).unwrap();
-    let dir = tools::scratch("repeater_lint");
-    tools::assert_no_messages(&design, &dir);
-    tools::assert_synthesises(&design, &dir);
-}
-
-/// Every block of an end of the link together: no message of any tool, and both flows take it.
-#[test]
-fn an_end_of_the_link_has_no_messages_and_synthesises() {
-    let design = emit_block(&mut TlpLink::<6, 6, 2>::default()).unwrap();
-    let dir = tools::scratch("tlp_link_lint");
-    tools::assert_no_messages(&design, &dir);
-    tools::assert_synthesises(&design, &dir);
-}
-
-/// Every block of what joins the link to a card: no message of any tool, and both flows take it.
-#[test]
-fn what_joins_the_link_to_a_card_has_no_messages_and_synthesises() {
-    let design = emit_block(&mut TlpUnits::<7, 8>::default()).unwrap();
-    let dir = tools::scratch("tlp_units_lint");
-    tools::assert_no_messages(&design, &dir);
-    tools::assert_synthesises(&design, &dir);
 }

@@ -101,12 +101,15 @@ pub(crate) fn work(
     }
 }
 
-/// Whether a card can move so many bytes at once.
-pub(crate) fn fits(context: &Context, bytes: usize) -> Result<(), PostError> {
+/// Whether a card can move so many bytes at once, this way.
+pub(crate) fn fits(context: &Context, opcode: u8, bytes: usize) -> Result<(), PostError> {
     let mtu = context.options().mtu;
     if context.sizes().transfers == 0 {
         let max = usize::from(mtu) - HEADER_LEN;
         return Err(PostError::NoBulk { bytes, max });
+    }
+    if opcode == OPCODE_BULK_READ && context.sizes().writes_alone {
+        return Err(PostError::WritesAlone("a read"));
     }
     let max = (PACKETS_MAX << mtu.ilog2()).min(u32::MAX.into()) as usize;
     if bytes > max {
@@ -142,7 +145,7 @@ impl Batch<'_> {
         there: Remote,
         immediate: u32,
     ) -> Result<(), PostError> {
-        fits(self.domain.context(), bytes as usize)?;
+        fits(self.domain.context(), OPCODE_BULK_WRITE, bytes as usize)?;
         if !from.buffer().is_in(self.domain) {
             return Err(PostError::Domain);
         }
@@ -190,9 +193,17 @@ fn check(
     request: &TransferRequest,
 ) -> Result<(), PostError> {
     let buffer = &request.buffer;
-    fits(domain.context(), buffer.bytes())?;
+    fits(domain.context(), opcode, buffer.bytes())?;
     if !buffer.is_in(domain) {
         return Err(PostError::Domain);
+    }
+    if domain.context().sizes().writes_alone {
+        if request.immediate.is_some() {
+            return Err(PostError::WritesAlone("a notification"));
+        }
+        if request.fence {
+            return Err(PostError::WritesAlone("a fence"));
+        }
     }
     if opcode == OPCODE_BULK_READ {
         if !buffer.writable() {
@@ -209,8 +220,8 @@ impl QueuePair {
     /// Writes the bytes of a buffer to memory of another host. There is one completion, and the buffer comes back with it (BW-1).
     ///
     /// # Errors
-    /// No room, a state in which nothing is sent, a buffer of another domain, or a card without bulk transfers; the buffer comes back
-    /// with the error. When the card cannot be reached the request counts as posted.
+    /// No room, a state in which nothing is sent, a buffer of another domain, or a card without bulk transfers or what the request
+    /// needs of them; the buffer comes back with the error. When the card cannot be reached the request counts as posted.
     pub fn post_write(&self, request: TransferRequest) -> Result<(), Rejected> {
         let mut batch = self.batch();
         batch.write(request)?;

@@ -120,7 +120,7 @@ pub enum PostError {
     },
     /// The card moves no more than a packet at once.
     #[error(
-        "{bytes} bytes: this card has no bulk transfers (bit bulk of its register features is 0); without them the most is {max}, \
+        "{bytes} bytes: this card has no bulk transfers (bits bulk and bulk_write of its register features are 0); without them the most is {max}, \
          through a window of one-sided operations"
     )]
     NoBulk {
@@ -129,6 +129,11 @@ pub enum PostError {
         /// The most that a one-sided datagram carries.
         max: usize,
     },
+    /// Of bulk transfers the card has WRITE alone.
+    #[error(
+        "{0}: of bulk transfers this card has WRITE alone (bit bulk of its register features is 0, bit bulk_write 1)"
+    )]
+    WritesAlone(&'static str),
     /// An option that this kind of request does not have.
     #[error("a read cannot notify the other side")]
     ReadNotifies,

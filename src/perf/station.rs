@@ -9,7 +9,7 @@ use tributary_host_driver::{
     Context, Device, DeviceError, EndpointConfig, Error as DriverError, Options, PostError,
     ProtectionDomain, ReliableEndpoint,
 };
-use tributary_sim::card::{SLOT_NS, SimDevice};
+use tributary_sim::card::{CardSizes, SLOT_NS, SimDevice};
 
 use crate::cards::{Network, cards, line_gbps};
 use crate::sim::Engine;
@@ -87,9 +87,9 @@ impl Facts {
 }
 
 impl Station {
-    /// Two cards in this process.
-    pub fn simulate(engine: Engine, network: &Network, mtu: u16) -> Result<Self> {
-        let simulated = cards(engine, 2, [SLOT_NS, STEP_NS], network)?;
+    /// Two cards in this process, of these sizes if they are RTL.
+    pub fn simulate(engine: Engine, sizes: CardSizes, network: &Network, mtu: u16) -> Result<Self> {
+        let simulated = cards(engine, sizes, 2, [SLOT_NS, STEP_NS], network)?;
         let open = |node: usize| {
             let options = Options {
                 node: node as u16,

@@ -12,7 +12,7 @@ use tributary_host_driver::{
     WorkCompletionStatus,
 };
 use tributary_protocol::xud::{CardStats, MAX_MESSAGE};
-use tributary_sim::card::SimDevice;
+use tributary_sim::card::{CardSizes, SimDevice};
 use tributary_sim::xud::{Plan, Report};
 
 use crate::cards::{Network, cards};
@@ -89,7 +89,13 @@ fn hosts(plan: &Plan) -> Result<[Host; 2]> {
             endpoint,
         })
     };
-    let devices = cards(Engine::Rtl, 2, [plan.slot_ns; 2], &network)?;
+    let devices = cards(
+        Engine::Rtl,
+        CardSizes::default(),
+        2,
+        [plan.slot_ns; 2],
+        &network,
+    )?;
     let hosts = devices.into_iter().enumerate().map(host);
     let hosts: Vec<Host> = hosts.collect::<Result<_>>()?;
     hosts.try_into().ok().context("two cards were made")

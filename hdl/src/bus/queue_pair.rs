@@ -135,3 +135,17 @@ hdl_bus! {
         #[back] expected: Bits<32>,
     }
 }
+
+hdl_bus! {
+    /// A queue pair or region ends, while nothing is under way: stays until that is done.
+    pub struct UseEnds {
+        /// One ends.
+        valid: Bit,
+        /// All that uses it has ended; pulse.
+        #[back] done: Bit,
+        /// It is a queue pair.
+        pair: Bit,
+        /// Its number, or the region's.
+        index: Bits<24>,
+    }
+}

@@ -6,7 +6,7 @@ use super::regs_stats::CardRegsStats;
 use crate::blocks::{OneHotMux, Pow2};
 use crate::bus::{
     ContextOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptIn, MoreRegistersOut, QueuePairIn,
-    RegionSetOut, RegistersIn, StreamOut, WindowSetOut,
+    RegionSetOut, RegistersIn, StreamOut, UseEndsOut, WindowSetOut,
 };
 use crate::prelude::*;
 use tributary_protocol::card::regs::{self, Counter};
@@ -84,6 +84,10 @@ hdl_module! {
         pub set: RegionSetOut<LR>,
         /// Windows are made or ended, while nothing is under way.
         pub win: WindowSetOut<LQ>,
+        /// Bulk transfers are there; constant.
+        pub cfg_bulk: Signal<In, Bit>,
+        /// A queue pair or region ends.
+        pub end: UseEndsOut,
         /// Nothing new may begin.
         pub hold: Signal<Out, Bit>,
         /// Nothing is under way.
@@ -425,6 +429,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         RegionSetOut::<LR>::link(&mut self.set, &mut self.command.set);
         WindowSetOut::<LQ>::link(&mut self.win, &mut self.command.win);
         self.hold.next = self.command.hold.val();
+        self.command.cfg_bulk.next = self.cfg_bulk.val();
+        UseEndsOut::link(&mut self.end, &mut self.command.end);
         self.command.idle.next = self.idle.val();
         FlushOut::<LQ>::link(&mut self.flush, &mut self.command.flush);
         QueuePairIn::<LQ>::link(&mut self.s_fatal_a, &mut self.command.s_fatal_a);

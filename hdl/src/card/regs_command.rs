@@ -1,7 +1,9 @@
 //! What a write to the register `command` does.
 
 use crate::blocks::{AsyncRam, FifoAhead, RamReg};
-use crate::bus::{ContextOut, FlushOut, QueuePairIn, RamReadIn, RegionSetOut, WindowSetOut};
+use crate::bus::{
+    ContextOut, FlushOut, QueuePairIn, RamReadIn, RegionSetOut, UseEndsOut, WindowSetOut,
+};
 use crate::prelude::*;
 use tributary_protocol::card::command::argument::{
     bits_of, create_qp, modify_qp, open_window, set_region,
@@ -67,6 +69,7 @@ pub enum State {
     Hold,
     Flush,
     Flushing,
+    End,
     Finish,
 }
 
@@ -89,6 +92,7 @@ hdl_module! {
     /// without a break; DESTROY_QP then flushes the in-flight table, and waits alike once more for
     /// completions that were on their way. If that takes more than 2^23 clocks in all, longer than any read of
     /// host memory, it is given up: not_idle.
+    /// With cfg_bulk SET_REGION waits alike, and when all is idle what bulk transfers have of a region or queue pair ends first.
     /// A ring that cannot be read sets its queue pair's state to Error, between commands and also
     /// while one waits for idle. Up to 16 of each side are remembered.
     /// Epochs outlive their queue pairs, and rst too unless forget is high.
@@ -134,6 +138,10 @@ hdl_module! {
         pub set: RegionSetOut<LR>,
         /// Windows are made or ended, while nothing is under way.
         pub win: WindowSetOut<LQ>,
+        /// Bulk transfers are there; constant.
+        pub cfg_bulk: Signal<In, Bit>,
+        /// A queue pair or region ends.
+        pub end: UseEndsOut,
         /// Nothing new may begin.
         pub hold: Signal<Out, Bit>,
         /// Nothing is under way.
@@ -628,6 +636,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         self.said.d.next = self.bad_argument.val();
                     } else {
                         self.state.d.next = State::Region;
+                        if self.cfg_bulk.val() {
+                            self.state.d.next = State::Hold;
+                        }
                     }
                 }
                 if self.ends.q.val() {
@@ -758,6 +769,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     self.who.d.next = self.index.q.val().get_bits::<LQ>(0);
                     if self.of_region.q.val() {
                         self.state.d.next = State::Region;
+                        if self.cfg_bulk.val() {
+                            self.state.d.next = State::End;
+                        }
                     } else if self.of_window.q.val() {
                         self.state.d.next = State::Window;
                     } else if self.flushed.q.val() {
@@ -779,6 +793,17 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             State::Flushing => {
                 if self.flush.done.val() {
                     self.state.d.next = State::Hold;
+                    if self.cfg_bulk.val() {
+                        self.state.d.next = State::End;
+                    }
+                }
+            }
+            State::End => {
+                if self.end.done.val() {
+                    self.state.d.next = State::Hold;
+                    if self.of_region.q.val() {
+                        self.state.d.next = State::Region;
+                    }
                 }
             }
             State::Finish => {
@@ -825,6 +850,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.win.of.next.peer = self.arg1.q.val().get_bits::<24>(0);
         self.win.of.next.epoch = self.arg0.q.val().get_bits::<16>(0);
         self.hold.next = self.held.q.val();
+        self.end.valid.next = self.state.q.val() == State::End;
+        self.end.pair.next = self.is_destroy.q.val();
+        self.end.index.next = self.index.q.val();
         self.flush.valid.next = self.flush_out.q.val();
         self.flush.qpn.next = self.who.q.val();
 

@@ -1,27 +1,16 @@
 //! The card: host interface, queues, datagrams.
 
-use super::{
-    CardAckMerge, CardCq, CardOneSided, CardReadMux, CardRecv, CardRegions, CardRegs, CardRxGate,
-    CardSend, CardSendMerge, CardSendQueue, CardTxGuard,
-};
-use crate::blocks::{EventMerge, GatherBits};
+use super::CardCore;
 use crate::bus::{
-    AckOrClaimOut, AckTakenOut, AckToSendOut, AxisOut, AxisRxIn, CompletionOut, ContextOut,
-    DmaDoneOut, DmaRequestOut, DmaWord, DoorbellOut, FlushOut, InterruptOut, LookupOut,
-    LookupRightsOut, PayloadOut, PayloadWord, QueuePairOut, RegionSetOut, RegistersOut,
-    SendHeaderOut, StreamOut, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut,
-    TlpTxWriteOut, VerdictOut, WindowSetOut,
+    AxisOut, AxisRxIn, BulkDeparture, DmaJob, Ended, LookupRightsOut, PayloadWord,
+    TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, VerdictOut,
 };
-use crate::pcie::{DmaRead, DmaWrite, DmaWriteMux, DmaWriteReturns, PcieCompleter};
 use crate::prelude::*;
-use crate::record::{ReadContext, WriteClient, WriteContext};
-use crate::xud::{XudInFlight, XudRx, XudTx};
-use tributary_protocol::xud::Outcome;
 
 hdl_module! {
     /// RDMA network card for extended unreliable datagrams: 2^LQ queue pairs, 2^LR regions, 2^LF requests in flight.
     /// Host side: TLP streams as of the open hard-IP shims of verilog-pcie. Line side: AXI4-Stream, 64 bits.
-    /// Only wires, and what stands between the card and its surroundings; each block says its own stages.
+    /// Only wires: a card_core without the engines of bulk transfers.
     /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
     /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
     #[module("card_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
@@ -72,52 +61,12 @@ hdl_module! {
         /// AXI4-Stream to the MAC.
         pub m_axis_tx: AxisOut<64, 8>,
 
-        completer: PcieCompleter,
-        read: DmaRead,
-        write: DmaWrite,
-        returns: DmaWriteReturns,
-        write_mux: DmaWriteMux,
-        read_mux: CardReadMux,
-        regs: CardRegs<LQ, LR, LF>,
-        regions: CardRegions<LR>,
-        cq: CardCq<LQ>,
-        send: CardSend<LQ>,
-        send_queue: CardSendQueue,
-        recv: CardRecv<LQ, CA, 6, 7>,
-        one_sided: CardOneSided<LQ, LF>,
-        send_merge: CardSendMerge,
-        ack_merge: CardAckMerge,
-        in_flight: XudInFlight<LQ, LF>,
-        rx: XudRx<11>,
-        tx: XudTx<11>,
-        gate: CardRxGate,
-        guard: CardTxGuard,
-        /// Sources that share a counter.
-        local_error: EventMerge,
-        unsent: EventMerge,
-        bad_doorbell: EventMerge,
-        worse_doorbell: EventMerge,
-        any_local_error: EventMerge,
-        any_bad_qp: EventMerge,
-        any_overload: EventMerge,
-        any_bad_opcode: EventMerge,
-        any_bad_key: EventMerge,
-        any_bad_length: EventMerge,
-        any_stale_epoch: EventMerge,
-        events: GatherBits<36>,
-        /// The card is reset below its registers.
-        soft: DFF<Bit>,
-        /// Nothing new may begin. A clock late: a command waits until the card has been idle for 16 clocks.
-        stop: DFF<Bit>,
-        /// Nothing was under way in the clock before.
-        idle: DFF<Bit>,
-        /// Who has asked for the write that is done, and for the word that was read.
-        done: Signal<Local, WriteContext>,
-        words: Signal<Local, ReadContext>,
-        completion: Param<{ WriteClient::Completion as usize }, 3>,
-        interrupt: Param<{ WriteClient::Interrupt as usize }, 3>,
-        one_sided_client: Param<{ WriteClient::OneSided as usize }, 3>,
-        local_dma: Param<{ Outcome::LocalDma as usize }, 8>,
+        core: CardCore<LQ, LR, LF, CA>,
+        /// What never comes.
+        nothing_ended: Signal<Local, Ended>,
+        nothing_asked: Signal<Local, DmaJob>,
+        no_frame: Signal<Local, BulkDeparture>,
+        no_word: Signal<Local, PayloadWord>,
     }
 }
 
@@ -126,423 +75,62 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
 {
     #[hdl_gen]
     fn update(&mut self) {
-        self.soft.d.next = self.regs.m_reset.val();
-        self.busy.next = self.regs.m_busy.val();
-        self.stop.d.next = self.regs.hold.val() | !self.regs.cfg_enable.val();
-        self.idle.d.next = self.send.m_idle.val()
-            & self.recv.m_idle.val()
-            & self.one_sided.m_idle.val()
-            & self.cq.m_idle.val()
-            & !self.read.m_busy.val()
-            & !self.write.m_busy.val()
-            & !self.returns.m_busy.val()
-            & !self.in_flight.m.valid.val()
-            & !self.tx.m_fail_valid.val()
-            & !self.send_queue.m_sd.valid.val()
-            & !self.send_queue.m_pl.valid.val();
+        self.core.rst.next = self.rst.val();
+        self.core.flr.next = self.flr.val();
+        self.busy.next = self.core.busy.val();
+        self.core.completer_id.next = self.completer_id.val();
+        self.core.requester_id.next = self.requester_id.val();
+        self.core.max_payload_size.next = self.max_payload_size.val();
+        self.core.max_read_request_size.next = self.max_read_request_size.val();
+        self.core.bus_master_enable.next = self.bus_master_enable.val();
+        self.core.msix_enable.next = self.msix_enable.val();
+        self.core.msix_mask.next = self.msix_mask.val();
+        self.core.cfg_read_timeout.next = self.cfg_read_timeout.val();
+        self.core.cfg_write_returns.next = self.cfg_write_returns.val();
+        self.core.s_axis_wr_req_tx_seq_num.next = self.s_axis_wr_req_tx_seq_num.val();
+        self.core.s_axis_wr_req_tx_seq_num_valid.next = self.s_axis_wr_req_tx_seq_num_valid.val();
+        TlpRxRequestIn::<64, 2>::link(&mut self.s_rx_req_tlp, &mut self.core.s_rx_req_tlp);
+        TlpTxCompletionOut::<64, 2>::link(&mut self.m_tx_cpl_tlp, &mut self.core.m_tx_cpl_tlp);
+        TlpTxReadOut::link(&mut self.m_tx_rd_req_tlp, &mut self.core.m_tx_rd_req_tlp);
+        TlpRxCompletionIn::<64, 2>::link(&mut self.s_rx_cpl_tlp, &mut self.core.s_rx_cpl_tlp);
+        TlpTxWriteOut::<64, 2>::link(&mut self.m_tx_wr_req_tlp, &mut self.core.m_tx_wr_req_tlp);
+        AxisRxIn::<64, 8>::link(&mut self.s_axis_rx, &mut self.core.s_axis_rx);
+        AxisOut::<64, 8>::link(&mut self.m_axis_tx, &mut self.core.m_axis_tx);
 
-        TlpRxRequestIn::<64, 2>::link(&mut self.s_rx_req_tlp, &mut self.completer.s_rx_req_tlp);
-        TlpTxCompletionOut::<64, 2>::link(&mut self.m_tx_cpl_tlp, &mut self.completer.m_tx_cpl_tlp);
-        TlpRxCompletionIn::<64, 2>::link(&mut self.s_rx_cpl_tlp, &mut self.read.s_rx_cpl_tlp);
-        TlpTxReadOut::link(&mut self.m_tx_rd_req_tlp, &mut self.read.m_tx_rd_req_tlp);
-        TlpTxWriteOut::<64, 2>::link(&mut self.m_tx_wr_req_tlp, &mut self.write.m_tx_wr_req_tlp);
-        self.gate.s_tvalid.next = self.s_axis_rx.tvalid.val();
-        self.gate.s_tlast.next = self.s_axis_rx.tlast.val();
-        self.gate.enable.next = self.regs.cfg_enable.val();
-        self.gate.rst.next = self.soft.q.val();
-        self.rx.s_axis_rx.tvalid.next = self.gate.m_tvalid.val();
-        self.s_axis_rx.tready.next = self.rx.s_axis_rx.tready.val();
-        self.rx.s_axis_rx.tdata.next = self.s_axis_rx.tdata.val();
-        self.rx.s_axis_rx.tkeep.next = self.s_axis_rx.tkeep.val();
-        self.rx.s_axis_rx.tlast.next = self.s_axis_rx.tlast.val();
-        self.rx.s_axis_rx.tuser.next = self.s_axis_rx.tuser.val();
-        // No bulk transfers: their frames are not XUD's, and none is sent.
-        self.rx.cfg_bulk.next = false;
-        self.rx.m_bulk.ready.next = false;
-        self.rx.m_bulk.unwanted.next = false;
-        self.rx.m_bulk_pl.ready.next = false;
-        self.send.cfg_bulk.next = false;
-        self.send.m_bulk.ready.next = false;
-        self.tx.turn.next = false;
-        self.tx.stop.next = false;
-        self.tx.s_bulk.valid.next = false;
-        self.tx.s_bulk.of.next.node = 0.into();
-        self.tx.s_bulk.of.next.opcode = 0.into();
-        self.tx.s_bulk.of.next.dest = 0.into();
-        self.tx.s_bulk.of.next.psn = 0.into();
-        self.tx.s_bulk.of.next.head = 0.into();
-        self.tx.s_bulk.of.next.len = 0.into();
-        self.tx.s_bulk_pl.valid.next = false;
-        self.tx.s_bulk_pl.of.next.data = 0.into();
-        self.tx.s_bulk_pl.of.next.bytes = 0.into();
-        self.tx.s_bulk_pl.of.next.last = false;
-        self.tx.s_bulk_pl.of.next.error = false;
-        AxisOut::<64, 8>::join(&mut self.tx.m_axis_tx, &mut self.guard.s_axis);
-        AxisOut::<64, 8>::link(&mut self.m_axis_tx, &mut self.guard.m_axis);
-        self.guard.cut.next = self.soft.q.val();
-        self.completer.completer_id.next = self.completer_id.val();
-        self.read.requester_id.next = self.requester_id.val();
-        self.read.max_read_request_size.next = self.max_read_request_size.val();
-        self.read.bus_master_enable.next = self.bus_master_enable.val();
-        self.write.requester_id.next = self.requester_id.val();
-        self.write.max_payload_size.next = self.max_payload_size.val();
-        self.write.bus_master_enable.next = self.bus_master_enable.val();
-        self.write.s_room.next = self.returns.m_room.val();
-        self.returns.rst.next = self.rst.val() | self.soft.q.val();
-        self.returns.enable.next = self.cfg_write_returns.val();
-        self.returns.s_sent.next = self.write.m_sent.val();
-        DmaDoneOut::join(&mut self.write.m_done, &mut self.returns.s_done);
-        self.returns.s_within.next = self.write.m_within.val();
-        self.returns.s_lap.next = self.write.m_tx_wr_req_tlp.seq.val().get_bit(5);
-        self.returns.s_seq_valid.next = self.s_axis_wr_req_tx_seq_num_valid.val();
-        self.returns.s_seq.next = self.s_axis_wr_req_tx_seq_num.val();
-        self.regs.msix_enable.next = self.msix_enable.val();
-        self.regs.msix_mask.next = self.msix_mask.val();
-        self.regs.bus_master_enable.next = self.bus_master_enable.val();
-        self.done.next = self.returns.m_done.ctx.val().into();
-        self.words.next = self.read.m_data.of.val().ctx.into();
-        self.regs.done_valid.next =
-            self.returns.m_done.valid.val() & (self.done.val().client == self.interrupt.val());
-        self.regs.done_vector.next = self.returns.m_done.ctx.val().get_bits::<3>(0);
-        RegistersOut::join(&mut self.completer.reg, &mut self.regs.reg);
-        DmaRequestOut::join(&mut self.send.m_rd, &mut self.read_mux.a);
-        DmaRequestOut::join(&mut self.recv.m_rd, &mut self.read_mux.b);
-        DmaRequestOut::join(&mut self.read_mux.m, &mut self.read.s_req);
-        self.read_mux.s_data_valid.next = self.read.m_data.valid.val();
-        self.read.m_data.ready.next = self.read_mux.s_data_ready.val();
-        self.read_mux.s_data_client.next = self.words.val().client;
-        self.read_mux.s_data_bulk.next = false;
-        self.read_mux.d.valid.next = false;
-        self.read_mux.d.of.next.addr = 0.into();
-        self.read_mux.d.of.next.len = 0.into();
-        self.read_mux.d.of.next.ctx = 0.into();
-        self.send.s_wq.valid.next = self.read_mux.wq_valid.val();
-        self.read_mux.wq_ready.next = self.send.s_wq.ready.val();
-        self.send.s_wq.of.next = DmaWord {
-            data: self.read.m_data.of.val().data,
-            last: self.read.m_data.of.val().last,
-            error: self.read.m_data.of.val().error,
-            ctx: self.read.m_data.of.val().ctx,
-        };
-        self.send_queue.s_pl.valid.next = self.read_mux.pl_valid.val();
-        PayloadOut::join(&mut self.send_queue.m_pl, &mut self.send_merge.a_pl);
-        PayloadOut::join(&mut self.send_merge.m_pl, &mut self.tx.s_pl);
-        self.read_mux.pl_ready.next = self.send_queue.s_pl.ready.val();
-        self.send_queue.s_pl.of.next = PayloadWord {
-            data: self.read.m_data.of.val().data,
-            bytes: self.read.m_data.of.val().bytes,
-            last: self.read.m_data.of.val().last,
-            error: self.read.m_data.of.val().error,
-        };
-        self.recv.s_rr.valid.next = self.read_mux.rr_valid.val();
-        self.read_mux.rr_ready.next = self.recv.s_rr.ready.val();
-        self.recv.s_rr.of.next = DmaWord {
-            data: self.read.m_data.of.val().data,
-            last: self.read.m_data.of.val().last,
-            error: self.read.m_data.of.val().error,
-            ctx: self.read.m_data.of.val().ctx,
-        };
-        DmaRequestOut::join(&mut self.recv.m_wr, &mut self.write_mux.s_req[0]);
-        StreamOut::<64>::join(&mut self.recv.m_wd, &mut self.write_mux.s_data[0]);
-        DmaRequestOut::join(&mut self.cq.m_wr, &mut self.write_mux.s_req[1]);
-        StreamOut::<64>::join(&mut self.cq.m_wd, &mut self.write_mux.s_data[1]);
-        DmaRequestOut::join(&mut self.regs.m_wr, &mut self.write_mux.s_req[2]);
-        StreamOut::<64>::join(&mut self.regs.m_wd, &mut self.write_mux.s_data[2]);
-        DmaRequestOut::join(&mut self.write_mux.m_req, &mut self.write.s_req);
-        StreamOut::<64>::join(&mut self.write_mux.m_data, &mut self.write.s_data);
-        DoorbellOut::<LQ>::join(&mut self.regs.db, &mut self.send.db);
-        ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.send.cfg);
-        self.send.cfg_mtu.next = self.regs.cfg_mtu.val();
-        DoorbellOut::<LQ>::join(&mut self.regs.db, &mut self.recv.db);
-        ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.recv.cfg);
-        self.recv.cfg_mtu.next = self.regs.cfg_mtu.val();
-        DoorbellOut::<LQ>::join(&mut self.regs.db, &mut self.cq.db);
-        ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.cq.cfg);
-        self.cq.cfg_moderation.next = self.regs.cfg_moderation.val();
-        self.send.hold.next = self.stop.q.val();
-        self.recv.hold.next = self.stop.q.val();
-        self.in_flight.cfg_timeout_unit.next = self.regs.cfg_timeout_unit.val();
-        self.tx.cfg_node.next = self.regs.cfg_node.val();
-        self.cq.a_rsv.valid.next = self.send.m_rsv.valid.val();
-        self.cq.a_rsv.qpn.next = self.send.m_rsv.qpn.val();
-        self.send.rsv_done.next = self.cq.a_rsv.done.val();
-        self.send.rsv_ok.next = self.cq.a_rsv.ok.val();
-        QueuePairOut::<LQ>::join(&mut self.send.m_cancel, &mut self.cq.a_cancel);
-        self.in_flight.rsv_valid.next = self.send.m_place_valid.val();
-        self.in_flight.rsv_qpn.next = self.send.m_place_qpn.val();
-        self.in_flight.rsv_psn.next = self.send.m_place_psn.val();
-        self.send.place_done.next = self.in_flight.rsv_done.val();
-        self.send.place_ok.next = self.in_flight.rsv_ok.val();
-        self.in_flight.drop_valid.next = self.send.m_drop_valid.val();
-        self.in_flight.drop_qpn.next = self.send.m_drop_qpn.val();
-        self.in_flight.drop_psn.next = self.send.m_drop_psn.val();
-        self.in_flight.set_valid.next = self.send.m_set_valid.val();
-        self.send.m_set_ready.next = self.in_flight.set_ready.val();
-        self.in_flight.set_qpn.next = self.send.m_set_qpn.val();
-        self.in_flight.set_psn.next = self.send.m_set_psn.val();
-        self.in_flight.set_node.next = self.send.m_set_node.val();
-        self.in_flight.set_peer.next = self.send.m_set_peer.val();
-        self.in_flight.set_vf.next = self.send.m_set_vf.val();
-        self.in_flight.set_win_id.next = self.send.m_set_win_id.val();
-        self.in_flight.set_epoch.next = self.send.m_set_epoch.val();
-        self.in_flight.set_msn.next = self.send.m_set_msn.val();
-        self.in_flight.set_wr_id.next = self.send.m_set_wr_id.val();
-        self.in_flight.set_request.next = self.send.m_set_request.val();
-        self.in_flight.set_timeout.next = self.send.m_set_timeout.val();
-        self.in_flight.set_outcome.next = self.send.m_set_outcome.val();
-        LookupOut::join(&mut self.send.m_look, &mut self.regions.a_s);
-        VerdictOut::join(&mut self.regions.a_m, &mut self.send.look);
-        SendHeaderOut::join(&mut self.send.m_sd, &mut self.send_queue.s_sd);
-        SendHeaderOut::join(&mut self.send_queue.m_sd, &mut self.send_merge.a_sd);
-        SendHeaderOut::join(&mut self.send_merge.m_sd, &mut self.tx.s_sd);
-        self.recv.s_rq.valid.next =
-            self.rx.m_rq_valid.val() & !self.rx.m_rq_one_sided.val() & !self.one_sided.m_ours.val();
-        self.rx.m_rq_ready.next = self.recv.s_rq.ready.val() | self.one_sided.s_rq_ready.val();
-        self.rx.m_rq_drop.next = self.recv.s_rq.drop.val();
-        if self.one_sided.s_rq_ready.val() {
-            self.rx.m_rq_drop.next = self.one_sided.s_rq_drop.val();
-        }
-        self.recv.s_rq.of.next.node = self.rx.m_rq_node.val();
-        self.recv.s_rq.of.next.qpn = self.rx.m_rq_qpn.val();
-        self.recv.s_rq.of.next.psn = self.rx.m_rq_psn.val();
-        self.recv.s_rq.of.next.q_key = self.rx.m_rq_q_key.val();
-        self.recv.s_rq.of.next.src = self.rx.m_rq_src.val();
-        self.recv.s_rq.of.next.vf = self.rx.m_rq_vf.val();
-        self.recv.s_rq.of.next.win_id = self.rx.m_rq_win_id.val();
-        self.recv.s_rq.of.next.epoch = self.rx.m_rq_epoch.val();
-        self.recv.s_rq.of.next.msn = self.rx.m_rq_msn.val();
-        self.recv.s_rq.of.next.len = self.rx.m_rq_len.val();
-        self.recv.s_rq.of.next.unknown = self.rx.m_rq_unknown.val();
-        self.recv.s_pl.valid.next = self.rx.m_pl.valid.val() & !self.one_sided.m_ours.val();
-        self.rx.m_pl.ready.next = self.recv.s_pl.ready.val();
-        if self.one_sided.m_ours.val() {
-            self.rx.m_pl.ready.next = self.one_sided.s_pl.ready.val();
-        }
-        self.recv.s_pl.of.next = self.rx.m_pl.of.val();
-        self.cq.b_rsv.valid.next = self.recv.m_rsv.valid.val();
-        self.cq.b_rsv.qpn.next = self.recv.m_rsv.qpn.val();
-        self.recv.rsv_done.next = self.cq.b_rsv.done.val();
-        self.recv.rsv_ok.next = self.cq.b_rsv.ok.val();
-        LookupOut::join(&mut self.recv.m_look, &mut self.regions.b_s);
-        VerdictOut::join(&mut self.regions.b_m, &mut self.recv.look);
-        CompletionOut::<LQ>::join(&mut self.recv.m_rx, &mut self.cq.s_rx);
-        self.recv.landed.next = self.cq.m_landed.val();
-        AckToSendOut::join(&mut self.recv.m_ak, &mut self.send_merge.a_ak);
-        AckToSendOut::join(&mut self.send_merge.m_ak, &mut self.tx.s_ak);
-        AckTakenOut::join(&mut self.rx.m_ak, &mut self.ack_merge.a);
-        AckOrClaimOut::join(&mut self.ack_merge.m, &mut self.in_flight.ack);
-        CompletionOut::<LQ>::join(&mut self.in_flight.m, &mut self.cq.s_tx);
-        InterruptOut::join(&mut self.cq.m_irq, &mut self.regs.s_irq);
-        RegionSetOut::<LR>::join(&mut self.regs.set, &mut self.regions.set);
-        FlushOut::<LQ>::join(&mut self.regs.flush, &mut self.in_flight.flush);
-        self.in_flight.fail_valid.next = self.tx.m_fail_valid.val();
-        self.tx.m_fail_ready.next = self.in_flight.fail_ready.val();
-        self.in_flight.fail_psn.next = self.tx.m_fail_psn.val();
-        self.write_mux.rst.next = self.soft.q.val();
-        self.read_mux.rst.next = self.soft.q.val();
-        self.send.rst.next = self.soft.q.val();
-        self.send_queue.rst.next = self.soft.q.val();
-        self.recv.rst.next = self.soft.q.val();
-        self.cq.rst.next = self.soft.q.val();
-        self.regions.rst.next = self.soft.q.val();
-        self.rx.rst.next = self.soft.q.val();
-        self.tx.rst.next = self.soft.q.val();
-        self.in_flight.rst.next = self.soft.q.val();
-        self.one_sided.rst.next = self.soft.q.val();
-        self.send_merge.rst.next = self.soft.q.val();
-        self.read.flr.next = self.soft.q.val();
-        self.write.flr.next = self.soft.q.val();
-        self.regs.flr.next = self.flr.val();
-        self.read.cfg_timeout.next = self.cfg_read_timeout.val();
-        QueuePairOut::<LQ>::join(&mut self.send.m_fatal, &mut self.regs.s_fatal_a);
-        QueuePairOut::<LQ>::join(&mut self.recv.m_fatal, &mut self.regs.s_fatal_b);
-        self.cq.done.valid.next =
-            self.returns.m_done.valid.val() & (self.done.val().client == self.completion.val());
-        self.cq.done.ctx.next = self.returns.m_done.ctx.val();
-        self.in_flight.fail_qpn.next = bit_cast::<LQ, 24>(self.tx.m_fail_qpn.val());
-        self.in_flight.fail_outcome.next = self.local_dma.val();
-        self.regs.ev.next = self.events.m.val();
-        // No other block has registers.
-        self.regs.more.wr_known.next = false;
-        self.regs.more.rd_data.next = 0.into();
-        self.regs.more.count.next = 0.into();
-        self.regs.more.features.next = 0.into();
-        self.regs.idle.next = self.idle.q.val();
-        self.regs.s_left.next =
-            self.write.m_old.val() | self.read.m_tx_rd_req_tlp.valid.val() | self.soft.q.val();
-
-        // One-sided operations.
-        self.one_sided.hold.next = self.stop.q.val();
-        self.one_sided.cfg_mtu.next = self.regs.cfg_mtu.val();
-        ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.one_sided.cfg);
-        WindowSetOut::<LQ>::join(&mut self.regs.win, &mut self.one_sided.win);
-        self.one_sided.set_valid.next =
-            self.send.m_set_valid.val() & self.in_flight.set_ready.val();
-        self.one_sided.set_qpn.next = self.send.m_set_qpn.val();
-        self.one_sided.set_psn.next = self.send.m_set_psn.val();
-        self.one_sided.set_kind.next = self.send.m_set_kind.val();
-        self.one_sided.set_addr.next = self.send.m_set_addr.val();
-        self.one_sided.set_key.next = self.send.m_set_key.val();
-        self.one_sided.set_len.next = self.send.m_set_len.val();
-        self.in_flight.set_answered.next = self.send.m_set_kind.val().any();
-        self.one_sided.s_rq_valid.next = self.rx.m_rq_valid.val() & self.rx.m_rq_one_sided.val();
-        self.one_sided.s_rq_node.next = self.rx.m_rq_node.val();
-        self.one_sided.s_rq_qpn.next = self.rx.m_rq_qpn.val();
-        self.one_sided.s_rq_psn.next = self.rx.m_rq_psn.val();
-        self.one_sided.s_rq_q_key.next = self.rx.m_rq_q_key.val();
-        self.one_sided.s_rq_src.next = self.rx.m_rq_src.val();
-        self.one_sided.s_rq_win_id.next = self.rx.m_rq_win_id.val();
-        self.one_sided.s_rq_epoch.next = self.rx.m_rq_epoch.val();
-        self.one_sided.s_rq_msn.next = self.rx.m_rq_msn.val();
-        self.one_sided.s_rq_len.next = self.rx.m_rq_len.val();
-        self.one_sided.s_other.next =
-            self.recv.s_rq.ready.val() & !self.recv.s_rq.drop.val() & self.rx.m_rq_len.val().any();
-        self.one_sided.s_other_last.next = self.rx.m_pl.valid.val()
-            & self.rx.m_pl.of.val().last
-            & self.recv.s_pl.ready.val()
-            & !self.one_sided.m_ours.val();
-        self.one_sided.s_pl.valid.next = self.rx.m_pl.valid.val() & self.one_sided.m_ours.val();
-        self.one_sided.s_pl.of.next = self.rx.m_pl.of.val();
-        LookupRightsOut::join(&mut self.one_sided.m_look, &mut self.regions.c_s);
-        VerdictOut::join(&mut self.regions.c_m, &mut self.one_sided.look);
-        self.read_mux.c_valid.next = self.one_sided.m_rd_valid.val();
-        self.one_sided.m_rd_ready.next = self.read_mux.c_ready.val();
-        self.read_mux.c_addr.next = self.one_sided.m_rd_addr.val();
-        self.read_mux.c_len.next = self.one_sided.m_rd_len.val();
-        self.one_sided.s_rd_valid.next = self.read_mux.os_valid.val();
-        self.one_sided.s_rd_data.next = self.read.m_data.of.val().data;
-        self.one_sided.s_rd_bytes.next = self.read.m_data.of.val().bytes;
-        self.one_sided.s_rd_last.next = self.read.m_data.of.val().last;
-        self.one_sided.s_rd_error.next = self.read.m_data.of.val().error;
-        self.write_mux.s_req[3].valid.next = self.one_sided.m_wr_valid.val();
-        self.one_sided.m_wr_ready.next = self.write_mux.s_req[3].ready.val();
-        self.write_mux.s_req[3].of.next.addr = self.one_sided.m_wr_addr.val();
-        self.write_mux.s_req[3].of.next.len = self.one_sided.m_wr_len.val();
-        self.write_mux.s_req[3].of.next.ctx = 0.into();
-        self.write_mux.s_req[4].valid.next = false;
-        self.write_mux.s_req[4].of.next.addr = 0.into();
-        self.write_mux.s_req[4].of.next.len = 0.into();
-        self.write_mux.s_req[4].of.next.ctx = 0.into();
-        self.write_mux.s_data[4].valid.next = false;
-        self.write_mux.s_data[4].data.next = 0.into();
-        StreamOut::<64>::join(&mut self.one_sided.m_wd, &mut self.write_mux.s_data[3]);
-        self.one_sided.done_valid.next = self.returns.m_done.valid.val()
-            & (self.done.val().client == self.one_sided_client.val());
-        self.send_merge.b_sd_valid.next = self.one_sided.m_sd_valid.val();
-        self.one_sided.m_sd_ready.next = self.send_merge.b_sd_ready.val();
-        self.send_merge.b_sd_head.next = self.one_sided.m_sd_head.val();
-        self.send_merge.b_sd_len.next = self.one_sided.m_sd_len.val();
-        self.send_merge.b_sd_node.next = self.one_sided.m_node.val();
-        self.send_merge.b_sd_peer.next = self.one_sided.m_peer.val();
-        self.send_merge.b_sd_psn.next = self.one_sided.m_psn.val();
-        self.send_merge.b_sd_q_key.next = self.one_sided.m_q_key.val();
-        self.send_merge.b_sd_src.next = self.one_sided.m_src.val();
-        self.send_merge.b_sd_win_id.next = self.one_sided.m_win_id.val();
-        self.send_merge.b_sd_epoch.next = self.one_sided.m_epoch.val();
-        self.send_merge.b_sd_msn.next = self.one_sided.m_msn.val();
-        self.send_merge.b_pl_valid.next = self.one_sided.m_pl_valid.val();
-        self.send_merge.b_pl_data.next = self.one_sided.m_pl_data.val();
-        self.send_merge.b_pl_bytes.next = self.one_sided.m_pl_bytes.val();
-        self.send_merge.b_pl_last.next = self.one_sided.m_pl_last.val();
-        self.one_sided.m_pl_ready.next = self.send_merge.b_pl_ready.val();
-        self.send_merge.b_ak_valid.next = self.one_sided.m_ak_valid.val();
-        self.send_merge.b_ak_node.next = self.one_sided.m_ak_node.val();
-        self.send_merge.b_ak_peer.next = self.one_sided.m_ak_peer.val();
-        self.send_merge.b_ak_psn.next = self.one_sided.m_ak_psn.val();
-        self.send_merge.b_ak_syndrome.next = self.one_sided.m_ak_syndrome.val();
-        self.send_merge.b_ak_win_id.next = self.one_sided.m_ak_win_id.val();
-        self.send_merge.b_ak_epoch.next = self.one_sided.m_ak_epoch.val();
-        self.send_merge.b_ak_msn.next = self.one_sided.m_ak_msn.val();
-        self.send_merge.b_ak_src.next = self.one_sided.m_ak_src.val();
-        self.one_sided.m_ak_ready.next = self.send_merge.b_ak_ready.val();
-        self.ack_merge.b_valid.next = self.one_sided.m_claim_valid.val();
-        self.one_sided.m_claim_ready.next = self.ack_merge.b_ready.val();
-        self.ack_merge.b_end.next = self.one_sided.m_claim_end.val();
-        self.ack_merge.b_outcome.next = self.one_sided.m_claim_outcome.val();
-        self.ack_merge.b_node.next = self.one_sided.m_node.val();
-        self.ack_merge.b_qpn.next = self.one_sided.m_src.val();
-        self.ack_merge.b_psn.next = self.one_sided.m_psn.val();
-        self.ack_merge.b_win_id.next = self.one_sided.m_win_id.val();
-        self.ack_merge.b_epoch.next = self.one_sided.m_epoch.val();
-        self.ack_merge.b_msn.next = self.one_sided.m_msn.val();
-        self.ack_merge.b_peer.next = self.one_sided.m_peer.val();
-        self.one_sided.claim_done.next = self.in_flight.claim_done.val();
-        self.one_sided.claim_ok.next = self.in_flight.claim_ok.val();
-
-        // A work request may also end in LOCAL_DMA, after its check.
-        self.unsent.rst.next = self.soft.q.val();
-        self.unsent.a.next = self.send.ev_local_error.val();
-        self.unsent.b.next = self.tx.m_fail_valid.val() & self.in_flight.fail_ready.val();
-        self.local_error.rst.next = self.soft.q.val();
-        self.local_error.a.next = self.unsent.m.val();
-        self.local_error.b.next = self.recv.ev_local_error.val();
-        self.bad_doorbell.rst.next = self.soft.q.val();
-        self.bad_doorbell.a.next = self.send.ev_bad_doorbell.val();
-        self.bad_doorbell.b.next = self.recv.ev_bad_doorbell.val();
-        self.worse_doorbell.rst.next = self.soft.q.val();
-        self.worse_doorbell.a.next = self.bad_doorbell.m.val();
-        self.worse_doorbell.b.next = self.cq.ev_bad_doorbell.val();
-        self.any_local_error.rst.next = self.soft.q.val();
-        self.any_local_error.a.next = self.local_error.m.val();
-        self.any_local_error.b.next = self.one_sided.ev_local_error.val();
-        self.any_bad_qp.rst.next = self.soft.q.val();
-        self.any_bad_qp.a.next = self.recv.ev_bad_qp.val();
-        self.any_bad_qp.b.next = self.one_sided.ev_bad_qp.val();
-        self.any_overload.rst.next = self.soft.q.val();
-        self.any_overload.a.next = self.recv.ev_ack_overload.val();
-        self.any_overload.b.next = self.one_sided.ev_ack_overload.val();
-        self.any_bad_opcode.rst.next = self.soft.q.val();
-        self.any_bad_opcode.a.next = self.recv.ev_bad_opcode.val();
-        self.any_bad_opcode.b.next = self.one_sided.ev_bad_opcode.val();
-        self.any_bad_key.rst.next = self.soft.q.val();
-        self.any_bad_key.a.next = self.recv.ev_bad_key.val();
-        self.any_bad_key.b.next = self.one_sided.ev_bad_key.val();
-        self.any_bad_length.rst.next = self.soft.q.val();
-        self.any_bad_length.a.next = self.recv.ev_bad_length.val();
-        self.any_bad_length.b.next = self.one_sided.ev_bad_length.val();
-        self.any_stale_epoch.rst.next = self.soft.q.val();
-        self.any_stale_epoch.a.next = self.recv.ev_stale_epoch.val();
-        self.any_stale_epoch.b.next = self.one_sided.ev_stale_epoch.val();
-        self.events.s[0].next = self.tx.ev_sent.val();
-        self.events.s[1].next = self.tx.ev_ack_sent.val();
-        self.events.s[2].next = self.recv.ev_accepted.val();
-        self.events.s[3].next = self.in_flight.ev_acknowledged.val();
-        self.events.s[4].next = self.in_flight.ev_timeout.val();
-        self.events.s[5].next = self.send.ev_stall_place.val();
-        self.events.s[6].next = self.send.ev_stall_credit.val();
-        self.events.s[7].next = self.any_overload.m.val();
-        self.events.s[8].next = self.rx.ev_overflow.val();
-        self.events.s[9].next = self.rx.ev_bad_frame.val();
-        self.events.s[10].next = self.rx.ev_not_xud.val();
-        self.events.s[11].next = self.any_bad_opcode.m.val();
-        self.events.s[12].next = self.rx.ev_bad_header.val();
-        self.events.s[13].next = self.any_bad_qp.m.val();
-        self.events.s[14].next = self.any_bad_key.m.val();
-        self.events.s[15].next = self.any_bad_length.m.val();
-        self.events.s[16].next = self.any_stale_epoch.m.val();
-        self.events.s[17].next = self.recv.ev_rnr.val();
-        // Never both: one acknowledgement is decided at a time.
-        self.events.s[18].next =
-            self.in_flight.ev_ack_unknown.val() | self.in_flight.ev_bad_qp.val();
-        self.events.s[19].next = self.in_flight.ev_ack_source.val();
-        self.events.s[20].next = self.in_flight.ev_ack_echo.val();
-        self.events.s[21].next = self.any_local_error.m.val();
-        self.events.s[22].next = self.worse_doorbell.m.val();
-        // Counted by card_regs.
-        self.events.s[23].next = false;
-        self.events.s[24].next = self.completer.ev_bad_tlp.val();
-        self.events.s[25].next = self.read.ev_failed.val();
-        self.events.s[26].next = self.read.ev_stray.val();
-        // Counted by card_regs.
-        self.events.s[27].next = false;
-        self.events.s[28].next = self.read.m_busy.val();
-        self.events.s[29].next = self.guard.m_axis.tvalid.val() & !self.m_axis_tx.tready.val();
-        self.events.s[30].next =
-            self.write.m_tx_wr_req_tlp.valid.val() & !self.m_tx_wr_req_tlp.ready.val();
-        self.events.s[31].next = self.one_sided.ev_done.val();
-        self.events.s[32].next = self.one_sided.ev_duplicate.val();
-        self.events.s[33].next = self.one_sided.ev_ahead.val();
-        self.events.s[34].next = self.one_sided.ev_refused.val();
-        self.events.s[35].next = self.one_sided.ev_failed.val();
+        // No bulk transfers: nothing of them is asked for, and whatever looks at regions are one-sided operations.
+        self.nothing_ended.next = bits::<{ Ended::BITS }>(0).into();
+        self.nothing_asked.next = bits::<{ DmaJob::BITS }>(0).into();
+        self.no_frame.next = bits::<{ BulkDeparture::BITS }>(0).into();
+        self.no_word.next = bits::<{ PayloadWord::BITS }>(0).into();
+        self.core.cfg_bulk.next = false;
+        self.core.cfg_share.next = 0.into();
+        self.core.more.wr_known.next = false;
+        self.core.more.rd_data.next = 0.into();
+        self.core.more.count.next = 0.into();
+        self.core.more.features.next = 0.into();
+        self.core.s_idle.next = true;
+        self.core.s_clears.next = false;
+        self.core.m_end.done.next = false;
+        self.core.m_works.ready.next = false;
+        self.core.s_cpl.valid.next = false;
+        self.core.s_cpl.qpn.next = 0.into();
+        self.core.s_cpl.of.next = self.nothing_ended.val();
+        self.core.s_local_error.next = false;
+        LookupRightsOut::join(&mut self.core.m_looks, &mut self.core.s_look);
+        VerdictOut::join(&mut self.core.m_look, &mut self.core.s_looked);
+        self.core.s_rd.valid.next = false;
+        self.core.s_rd.of.next = self.nothing_asked.val();
+        self.core.m_rd.ready.next = true;
+        self.core.s_wr.valid.next = false;
+        self.core.s_wr.of.next = self.nothing_asked.val();
+        self.core.s_wd.valid.next = false;
+        self.core.s_wd.data.next = 0.into();
+        self.core.m_frames.ready.next = false;
+        self.core.m_frames.unwanted.next = false;
+        self.core.m_frames_pl.ready.next = false;
+        self.core.s_frames.valid.next = false;
+        self.core.s_frames.of.next = self.no_frame.val();
+        self.core.s_frames_pl.valid.next = false;
+        self.core.s_frames_pl.of.next = self.no_word.val();
     }
 }

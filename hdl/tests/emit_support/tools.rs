@@ -122,20 +122,44 @@ pub fn assert_no_messages(design: &Design, dir: &Path) {
     );
 }
 
-/// Panics unless both FPGA flows of yosys take the design.
-pub fn assert_synthesises(design: &Design, dir: &Path) {
-    let files = design
-        .write_to(dir)
-        .expect("a writable target folder")
-        .join(" ");
-    // In one process: each takes as long to start as a small block to synthesise.
-    let top = &design.top;
-    let (ok, said) = yosys(
-        dir,
-        &format!(
-            "read_verilog {files}; design -save read; synth_ecp5 -top {top}; check -assert; \
-             design -load read; synth_xilinx -top {top}; check -assert"
-        ),
-    );
-    assert!(ok, "synth_ecp5 or synth_xilinx on {top}: {said}");
+/// A family of FPGAs, as yosys maps to it.
+#[derive(Clone, Copy)]
+pub enum Family {
+    Ecp5,
+    Xilinx,
+}
+
+impl Family {
+    /// Its cells, and what its flow does behind reading them.
+    fn script(self) -> &'static str {
+        match self {
+            Self::Ecp5 => {
+                "read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v; hierarchy -check; synth_ecp5 -run coarse:"
+            }
+            Self::Xilinx => {
+                "read_verilog -lib -specify +/xilinx/cells_sim.v; read_verilog -lib +/xilinx/cells_xtra.v; hierarchy -check; \
+                 synth_xilinx -run prepare:"
+            }
+        }
+    }
+}
+
+/// Panics unless yosys maps the designs to these families.
+pub fn assert_synthesise(designs: &[Design], families: &[Family], dir: &Path) {
+    let mut files: Vec<String> = designs
+        .iter()
+        .flat_map(|design| design.write_to(dir).expect("a writable target folder"))
+        .collect();
+    files.sort();
+    files.dedup();
+    // All in one process, and each flow once: to start and to read its cells takes as long as many small blocks.
+    let mut script = format!("read_verilog {}; design -save read", files.join(" "));
+    for family in families {
+        script.push_str(&format!(
+            "; design -load read; {}; check -assert",
+            family.script()
+        ));
+    }
+    let (ok, said) = yosys(dir, &script);
+    assert!(ok, "yosys: {said}");
 }

@@ -28,6 +28,19 @@ pub struct CardSizes {
     pub regions: usize,
     /// Requests in flight.
     pub in_flight: usize,
+    /// Bulk transfers that it sends at once; 0 without the engines of bulk transfers.
+    pub transfers: usize,
+}
+
+impl CardSizes {
+    /// A card of the default sizes with bulk WRITEs.
+    #[must_use]
+    pub fn bulk() -> Self {
+        Self {
+            transfers: 16,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for CardSizes {
@@ -37,6 +50,7 @@ impl Default for CardSizes {
             qps: 16,
             regions: 32,
             in_flight: 64,
+            transfers: 0,
         }
     }
 }
@@ -47,8 +61,13 @@ impl CardSizes {
     /// # Errors
     /// The size is not on offer, or Verilator or the compiler refuses the sources.
     pub fn build(self, trace: bool) -> Result<Verilated> {
-        let sizes = [("Q", self.qps), ("R", self.regions), ("F", self.in_flight)];
-        let choice = catalog::choose("card", &sizes)?;
+        let mut sizes = vec![("Q", self.qps), ("R", self.regions), ("F", self.in_flight)];
+        let mut block = "card";
+        if self.transfers > 0 {
+            block = "bulk_card";
+            sizes.push(("S", self.transfers));
+        }
+        let choice = catalog::choose(block, &sizes)?;
         let design = choice
             .emit()
             .with_context(|| format!("Verilog of {choice}"))?;

@@ -51,8 +51,14 @@ const EXCEPTIONS: [(&str, &str, &str); 11] = [
 ];
 
 /// Offers that have not the clock and reset `clk` and `rst` of their module: the beginning of the module's name, the offer, its
-/// clock, its reset.
-const CLOCKS: [(&str, &str, &str, &str); 1] = [("mac_queues", "m", "tx_clk", "tx_rst")];
+/// clock, its reset. What stands below the registers of a card has its reset from them.
+const CLOCKS: [(&str, &str, &str, &str); 5] = [
+    ("mac_queues", "m", "tx_clk", "tx_rst"),
+    ("card_core_q", "m_works", "clk", "m_soft"),
+    ("card_core_q", "m_looks", "clk", "m_soft"),
+    ("card_core_q", "m_frames", "clk", "m_soft"),
+    ("card_core_q", "m_frames_pl", "clk", "m_soft"),
+];
 
 /// The ports of a module.
 #[derive(Default)]

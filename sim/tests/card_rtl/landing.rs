@@ -159,18 +159,26 @@ fn build_wrong_card() -> Verilated {
         .emit()
         .unwrap();
     let mut files = design.files();
-    let (_, text) = files.last_mut().unwrap();
     let landed = FAULTS
         .iter()
         .zip(1..)
         .fold("cq_m_landed".to_owned(), |right, ((_, wrong), number)| {
             format!("(fault == 8'd{number}) ? ({wrong}) : ({right})")
         });
-    for (old, new) in [
+    let core = design.top.replace("card", "card_core");
+    let header = |module: &str| {
         (
-            format!("module {} (", design.top),
-            format!("module {} (\n    input wire [7:0] fault,", design.top),
+            format!("module {module} ("),
+            format!("module {module} (\n    input wire [7:0] fault,"),
+        )
+    };
+    for (old, new) in [
+        header(&design.top),
+        (
+            format!("    {core} core ("),
+            format!("    {core} core (\n        .fault (fault),"),
         ),
+        header(&core),
         (
             ".landed          (cq_m_landed)".to_owned(),
             format!(".landed ({landed})"),
@@ -180,6 +188,10 @@ fn build_wrong_card() -> Verilated {
             format!(".s_lap (write_m_tx_wr_req_tlp_seq[5] & fault != 8'd{NO_LAP})"),
         ),
     ] {
+        let mut places = files.iter_mut().filter(|(_, text)| text.contains(&old));
+        let (Some((_, text)), None) = (places.next(), places.next()) else {
+            panic!("not in one file: {old}");
+        };
         assert_eq!(text.matches(&old).count(), 1, "{old}");
         *text = text.replace(&old, &new);
     }

@@ -14,6 +14,7 @@ const SIZES: CardSizes = CardSizes {
     qps: 1_024,
     regions: 4_096,
     in_flight: 4_096,
+    transfers: 0,
 };
 /// Queue pairs in use on both cards.
 const QPNS: [u32; 8] = [0, 1, 2, 511, 512, 513, 1_022, 1_023];

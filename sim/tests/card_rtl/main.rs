@@ -4,6 +4,7 @@
 
 mod back_to_back;
 mod bench;
+mod bulk;
 mod bus_master;
 mod exchange;
 mod figures;

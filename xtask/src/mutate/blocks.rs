@@ -100,7 +100,7 @@ const GROUPS: [Group; 17] = [
         binaries: &[JOINTS, CARD],
     },
     Group {
-        blocks: &["card"],
+        blocks: &["card", "card_completions", "card_core"],
         binaries: &[CARD],
     },
     Group {

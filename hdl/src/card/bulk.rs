@@ -1,0 +1,258 @@
+//! A card with the engines of bulk transfers.
+
+use super::{CardCore, CardRegsBulk};
+use crate::blocks::Pow2;
+use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
+use crate::bus::{
+    AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesOut, BulkSettingsOut, BulkWorksOut,
+    CompletionOut, ContextOut, DmaReadWordsOut, DmaRequestOut, FramesOut, LookupRightsOut,
+    MoreRegistersOut, PayloadOut, StreamOut, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut,
+    TlpTxReadOut, TlpTxWriteOut, UseEndsOut, VerdictOut,
+};
+use crate::prelude::*;
+use tributary_protocol::card::regs;
+
+hdl_module! {
+    /// The card with bulk WRITEs: as card, and S transfers sent and 2^A received at once, in windows of W packets.
+    /// It has neither notification nor fence nor READ; register features says so.
+    /// Only wires: each block says its own stages.
+    /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
+    /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
+    #[module("bulk_card_q{}_r{}_f{}_s{S}_w{W}", 1usize << LQ, 1usize << LR, 1usize << LF)]
+    pub struct BulkCard<
+        const LQ: usize, const LR: usize, const LF: usize, const CA: usize,
+        const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
+        const NW: usize, const LNW: usize, const BA: usize, const AW: usize, const PW: usize,
+        const FA: usize, const LE: usize, const BE: usize,
+        const S: usize, const LS: usize, const SA: usize, const LD: usize, const RA: usize,
+        const QA: usize, const D: usize,
+    > {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset, with the link to the host and the MAC.
+        pub rst: Signal<In, Bit>,
+        /// Function-level reset: a pulse.
+        pub flr: Signal<In, Bit>,
+        /// A reset has not ended: status.busy.
+        pub busy: Signal<Out, Bit>,
+        /// Completer ID of this card.
+        pub completer_id: Signal<In, Bits<16>>,
+        /// Requester ID of this card.
+        pub requester_id: Signal<In, Bits<16>>,
+        /// Maximum payload size: 128 bytes shifted left by this.
+        pub max_payload_size: Signal<In, Bits<3>>,
+        /// Maximum read request size: 128 bytes shifted left by this.
+        pub max_read_request_size: Signal<In, Bits<3>>,
+        /// TLPs may be sent; otherwise all reads, writes and interrupts wait.
+        pub bus_master_enable: Signal<In, Bit>,
+        /// MSI-X is enabled.
+        pub msix_enable: Signal<In, Bit>,
+        /// All its vectors are masked.
+        pub msix_mask: Signal<In, Bit>,
+        /// Units of 64 clocks after which a read of host memory fails; 0 never.
+        pub cfg_read_timeout: Signal<In, Bits<16>>,
+        /// 0: a write is done when it has been handed to the host interface. 1: when the sequence numbers of all its TLPs have
+        /// come back. Constant.
+        pub cfg_write_returns: Signal<In, Bit>,
+        /// Sequence number of a write TLP that the host interface has sent.
+        pub s_axis_wr_req_tx_seq_num: Signal<In, Bits<6>>,
+        /// It comes back; pulse.
+        pub s_axis_wr_req_tx_seq_num_valid: Signal<In, Bit>,
+        /// Requests from the host.
+        pub s_rx_req_tlp: TlpRxRequestIn<64, 2>,
+        /// Completions for the host.
+        pub m_tx_cpl_tlp: TlpTxCompletionOut<64, 2>,
+        /// Reads of host memory.
+        pub m_tx_rd_req_tlp: TlpTxReadOut,
+        /// Completions from the host.
+        pub s_rx_cpl_tlp: TlpRxCompletionIn<64, 2>,
+        /// Writes of host memory.
+        pub m_tx_wr_req_tlp: TlpTxWriteOut<64, 2>,
+        /// AXI4-Stream from the MAC; always taken.
+        pub s_axis_rx: AxisRxIn<64, 8>,
+        /// AXI4-Stream to the MAC.
+        pub m_axis_tx: AxisOut<64, 8>,
+
+        core: CardCore<LQ, LR, LF, CA>,
+        regs: CardRegsBulk,
+        receive: BulkReceive<LQ, A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>,
+        transmit: BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D>,
+        depart: BulkDepart,
+        ends: BulkEnds,
+        /// Looks for regions: of the two sides, and of those and one-sided operations.
+        both: BulkLooks,
+        looks: BulkLooks,
+        slots: Param<S, 9>,
+        windows: Pow2<16, A>,
+        packets: Param<W, 16>,
+        /// 64 bits at 125 MHz.
+        mbps: Param<8000, 32>,
+        features: Param<{ regs::FEATURES_BULK_WRITE.mask() as usize }, 32>,
+    }
+}
+
+impl<
+    const LQ: usize,
+    const LR: usize,
+    const LF: usize,
+    const CA: usize,
+    const A: usize,
+    const W: usize,
+    const LW: usize,
+    const B: usize,
+    const LB: usize,
+    const NW: usize,
+    const LNW: usize,
+    const BA: usize,
+    const AW: usize,
+    const PW: usize,
+    const FA: usize,
+    const LE: usize,
+    const BE: usize,
+    const S: usize,
+    const LS: usize,
+    const SA: usize,
+    const LD: usize,
+    const RA: usize,
+    const QA: usize,
+    const D: usize,
+> Logic
+    for BulkCard<
+        LQ,
+        LR,
+        LF,
+        CA,
+        A,
+        W,
+        LW,
+        B,
+        LB,
+        NW,
+        LNW,
+        BA,
+        AW,
+        PW,
+        FA,
+        LE,
+        BE,
+        S,
+        LS,
+        SA,
+        LD,
+        RA,
+        QA,
+        D,
+    >
+{
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.core.rst.next = self.rst.val();
+        self.core.flr.next = self.flr.val();
+        self.busy.next = self.core.busy.val();
+        self.core.completer_id.next = self.completer_id.val();
+        self.core.requester_id.next = self.requester_id.val();
+        self.core.max_payload_size.next = self.max_payload_size.val();
+        self.core.max_read_request_size.next = self.max_read_request_size.val();
+        self.core.bus_master_enable.next = self.bus_master_enable.val();
+        self.core.msix_enable.next = self.msix_enable.val();
+        self.core.msix_mask.next = self.msix_mask.val();
+        self.core.cfg_read_timeout.next = self.cfg_read_timeout.val();
+        self.core.cfg_write_returns.next = self.cfg_write_returns.val();
+        self.core.s_axis_wr_req_tx_seq_num.next = self.s_axis_wr_req_tx_seq_num.val();
+        self.core.s_axis_wr_req_tx_seq_num_valid.next = self.s_axis_wr_req_tx_seq_num_valid.val();
+        TlpRxRequestIn::<64, 2>::link(&mut self.s_rx_req_tlp, &mut self.core.s_rx_req_tlp);
+        TlpTxCompletionOut::<64, 2>::link(&mut self.m_tx_cpl_tlp, &mut self.core.m_tx_cpl_tlp);
+        TlpTxReadOut::link(&mut self.m_tx_rd_req_tlp, &mut self.core.m_tx_rd_req_tlp);
+        TlpRxCompletionIn::<64, 2>::link(&mut self.s_rx_cpl_tlp, &mut self.core.s_rx_cpl_tlp);
+        TlpTxWriteOut::<64, 2>::link(&mut self.m_tx_wr_req_tlp, &mut self.core.m_tx_wr_req_tlp);
+        AxisRxIn::<64, 8>::link(&mut self.s_axis_rx, &mut self.core.s_axis_rx);
+        AxisOut::<64, 8>::link(&mut self.m_axis_tx, &mut self.core.m_axis_tx);
+
+        // Registers, times, counters.
+        self.core.cfg_bulk.next = true;
+        self.core.cfg_share.next = self.regs.cfg_share.val();
+        MoreRegistersOut::join(&mut self.core.more, &mut self.regs.reg);
+        self.regs.rst.next = self.rst.val();
+        self.regs.s_reset.next = self.core.m_reset.val();
+        self.regs.size_slots.next = self.slots.val();
+        self.regs.size_reads.next = 0.into();
+        self.regs.size_windows.next = self.windows.val();
+        self.regs.size_packets.next = self.packets.val();
+        self.regs.line_mbps.next = self.mbps.val();
+        self.regs.features.next = self.features.val();
+        self.regs.ev_send.next = self.transmit.events.val();
+        self.regs.ev_receive.next = self.receive.events.val();
+
+        // Resets, rest, ends.
+        self.receive.rst.next = self.core.m_soft.val();
+        self.transmit.rst.next = self.core.m_soft.val();
+        self.depart.rst.next = self.core.m_soft.val();
+        self.ends.rst.next = self.core.m_soft.val();
+        self.both.rst.next = self.core.m_soft.val();
+        self.looks.rst.next = self.core.m_soft.val();
+        self.core.s_clears.next = !self.receive.ready.val() | !self.transmit.ready.val();
+        self.receive.hold.next = self.core.m_hold.val();
+        self.transmit.hold.next = self.core.m_hold.val();
+        self.core.s_idle.next = self.receive.m_idle.val() & self.transmit.m_idle.val();
+        UseEndsOut::join(&mut self.core.m_end, &mut self.ends.s);
+        self.receive.s_end_valid.next = self.ends.m_receive_valid.val();
+        self.ends.m_receive_ready.next = self.receive.s_end_ready.val();
+        self.receive.s_end_pair.next = self.core.m_end.pair.val();
+        self.receive.s_end_index.next = self.core.m_end.index.val();
+        self.transmit.s_end_valid.next = self.ends.m_send_valid.val();
+        self.ends.m_send_ready.next = self.transmit.s_end_ready.val();
+        self.transmit.s_end_index.next = self.core.m_end.index.val();
+
+        // Regions: one-sided operations first, which look seldom.
+        LookupRightsOut::join(&mut self.receive.m_look, &mut self.both.a);
+        VerdictOut::join(&mut self.both.a_m, &mut self.receive.s_look);
+        LookupRightsOut::join(&mut self.transmit.m_look, &mut self.both.b);
+        VerdictOut::join(&mut self.both.b_m, &mut self.transmit.s_look);
+        LookupRightsOut::join(&mut self.both.m_look, &mut self.looks.a);
+        VerdictOut::join(&mut self.looks.a_m, &mut self.both.s_look);
+        LookupRightsOut::join(&mut self.core.m_looks, &mut self.looks.b);
+        VerdictOut::join(&mut self.looks.b_m, &mut self.core.s_looked);
+        LookupRightsOut::join(&mut self.looks.m_look, &mut self.core.s_look);
+        VerdictOut::join(&mut self.core.m_look, &mut self.looks.s_look);
+
+        // Sending side.
+        self.transmit.cfg_node.next = self.core.cfg_node.val();
+        self.transmit.cfg_incarnation.next = self.regs.cfg_incarnation.val();
+        self.transmit.cfg_mtu.next = self.core.cfg_mtu.val();
+        BulkSettingsOut::join(&mut self.regs.cfg, &mut self.transmit.cfg);
+        self.transmit.now.next = self.regs.m_now.val();
+        self.transmit.stat.addr.next = 0.into();
+        self.transmit.stat_time.addr.next = 0.into();
+        BulkWorksOut::join(&mut self.core.m_works, &mut self.transmit.s);
+        CompletionOut::<LQ>::join(&mut self.transmit.m_cpl, &mut self.core.s_cpl);
+        self.core.s_local_error.next = self.transmit.ev_local_error.val();
+        DmaRequestOut::join(&mut self.transmit.m_rd, &mut self.core.s_rd);
+        DmaReadWordsOut::join(&mut self.core.m_rd, &mut self.transmit.s_rd);
+
+        // Receiving side.
+        ContextOut::<LQ>::join(&mut self.core.cfg, &mut self.receive.cfg);
+        self.receive.now.next = self.regs.m_now.val();
+        self.receive.cfg_allowance.next = self.regs.cfg_allowance_packets.val();
+        self.receive.cfg_allowance_ticks.next = self.regs.cfg_allowance_ticks.val();
+        self.receive.cfg_retry_ticks.next = self.regs.cfg_retry_ticks.val();
+        self.receive.cfg_tail_ticks.next = self.regs.cfg_tail_ticks.val();
+        self.receive.cfg_idle_ticks.next = self.regs.cfg_idle_ticks.val();
+        self.receive.cfg_busy_hint.next = self.regs.cfg_busy_hint.val();
+        self.receive.cfg_twice.next = self.regs.cfg_twice.val();
+        DmaRequestOut::join(&mut self.receive.m_wr, &mut self.core.s_wr);
+        StreamOut::<64>::join(&mut self.receive.m_wd, &mut self.core.s_wd);
+        self.receive.s_done.next = self.core.m_wr_done.val();
+
+        // Frames.
+        BulkArrivalsOut::join(&mut self.core.m_frames, &mut self.receive.s);
+        FramesOut::<64>::join(&mut self.core.m_frames_pl, &mut self.receive.s_pl);
+        BulkArrivalsOut::join(&mut self.receive.m_own, &mut self.transmit.s_own);
+        FramesOut::<64>::join(&mut self.receive.m_own_pl, &mut self.transmit.s_own_pl);
+        BulkDeparturesOut::join(&mut self.receive.m, &mut self.depart.a);
+        FramesOut::<64>::join(&mut self.receive.m_pl, &mut self.depart.a_pl);
+        BulkDeparturesOut::join(&mut self.transmit.m, &mut self.depart.b);
+        PayloadOut::join(&mut self.transmit.m_pl, &mut self.depart.b_pl);
+        BulkDeparturesOut::join(&mut self.depart.m, &mut self.core.s_frames);
+        PayloadOut::join(&mut self.depart.m_pl, &mut self.core.s_frames_pl);
+    }
+}
