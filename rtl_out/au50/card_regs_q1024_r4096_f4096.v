@@ -92,6 +92,12 @@ module card_regs_q1024_r4096_f4096 (
     input  wire        win_was,            // The window was there before.
     input  wire [31:0] win_expected,       // Number that it expected; 0 if it was not there.
 
+    // end: A queue pair or region ends.
+    output wire        end_valid,          // One ends.
+    input  wire        end_done,           // All that uses it has ended; pulse.
+    output wire        end_pair,           // It is a queue pair.
+    output wire [23:0] end_index,          // Its number, or the region's.
+
     output wire        hold,               // Nothing new may begin.
     input  wire        idle,               // Nothing is under way.
 
@@ -146,7 +152,10 @@ module card_regs_q1024_r4096_f4096 (
     output wire        cfg_valid,          // A word is written; it counts from the next clock on.
     output wire [9:0]  cfg_qpn,            // Queue pair.
     output wire [2:0]  cfg_word,           // Which word.
-    output wire [63:0] cfg_data            // The word.
+    output wire [63:0] cfg_data,           // The word.
+
+    // Configuration
+    input  wire        cfg_bulk            // Bulk transfers are there; constant.
 );
 
     // Constants
@@ -333,6 +342,10 @@ module card_regs_q1024_r4096_f4096 (
         .win_done        (win_done),
         .win_was         (win_was),
         .win_expected    (win_expected),
+        .end_valid       (end_valid),
+        .end_done        (end_done),
+        .end_pair        (end_pair),
+        .end_index       (end_index),
         .hold            (hold),
         .idle            (idle),
         .flush_valid     (flush_valid),
@@ -345,7 +358,8 @@ module card_regs_q1024_r4096_f4096 (
         .cfg_valid       (cfg_valid),
         .cfg_qpn         (cfg_qpn),
         .cfg_word        (cfg_word),
-        .cfg_data        (cfg_data)
+        .cfg_data        (cfg_data),
+        .cfg_bulk        (cfg_bulk)
     );
 
     card_regs_msix msix (

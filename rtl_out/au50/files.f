@@ -115,7 +115,10 @@ xud_inflight_q1024_d4096.v
 ../lib/card_rx_gate.v
 ../lib/card_tx_guard.v
 ../lib/event_merge.v
+../lib/bulk_line.v
+card_completions_q1024.v
 ../lib/gather_n36.v
+card_core_q1024_r4096_f4096.v
 card_q1024_r4096_f4096.v
 mac_xgmii_receive.v
 mac_xgmii_faults.v

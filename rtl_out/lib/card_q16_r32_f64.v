@@ -4,8 +4,7 @@
 // requests in flight.
 // Host side: TLP streams as of the open hard-IP shims of verilog-pcie. Line side: AXI4-Stream, 64
 // bits.
-// Only wires, and what stands between the card and its surroundings; each block says its own
-// stages.
+// Only wires: a card_core without the engines of bulk transfers.
 // After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most
 // 10.
 // BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
@@ -114,1912 +113,298 @@ module card_q16_r32_f64 (
     input  wire         cfg_write_returns
 );
 
-    // Constants
-    localparam [2:0] COMPLETION       = 3'd1;
-    localparam [2:0] INTERRUPT        = 3'd2;
-    localparam [2:0] ONE_SIDED_CLIENT = 3'd3;
-    localparam [7:0] LOCAL_DMA        = 8'd16;
-
-    // Registers
-    reg  soft_reg;  // The card is reset below its registers.
-    reg  stop_reg;  // Nothing new may begin. A clock late: a command waits until the card has been idle for 16 clocks.
-    reg  idle_reg;  // Nothing was under way in the clock before.
-
     // Signals
-    // Who has asked for the write that is done, and for the word that was read. Who asks: a
-    // [`WriteClient`].
-    wire [2:0]   done_client;
-    wire [1:0]   words_client;                 // Who asks: a [`ReadClient`].
-    wire         completer_reg_wr_valid;       // A word is written.
-    wire [21:0]  completer_reg_wr_addr;        // Its offset in words.
-    wire [31:0]  completer_reg_wr_data;        // The word.
-    wire [3:0]   completer_reg_wr_strb;        // Its bytes that are to be written.
-    wire         completer_reg_rd_valid;       // A word is read; one at a time.
-    wire [21:0]  completer_reg_rd_addr;        // Its offset in words.
-    wire         completer_ev_bad_tlp;         // A TLP was refused or dropped.
-    wire         read_s_req_ready;             // It is taken.
-    wire         read_m_data_valid;            // A word is offered.
-    wire [63:0]  read_m_data_data;             // The word; its first byte is in bits 7:0.
-    wire [2:0]   read_m_data_bytes;            // Bytes in it, less one.
-    wire         read_m_data_last;             // It is the last word of its request.
-    wire [15:0]  read_m_data_ctx;              // Context of the request.
-    wire         read_m_data_error;            // With the last word: the read failed, and its data mean nothing.
-    wire         read_m_tx_rd_req_tlp_valid;   // A TLP is offered.
-    wire         read_m_busy;                  // A request was taken whose last word was not.
-    wire         read_ev_stray;                // A completion was dropped: nobody waits for it.
-    wire         read_ev_failed;               // A request has failed.
-    wire         write_s_req_ready;            // It is taken.
-    wire         write_s_data_ready;           // It is taken.
-    wire         write_m_sent;                 // A TLP was handed over; pulse, one clock after its last word.
-    wire         write_m_done_valid;           // A write is done; pulse.
-    wire [15:0]  write_m_done_ctx;             // Context of the request.
-    // Sequence number: 0 to 31 in turn; bit 5 changes with each function-level reset.
-    wire [5:0]   write_m_tx_wr_req_tlp_seq;
-    wire         write_m_tx_wr_req_tlp_valid;  // A word is offered.
-    wire         write_m_within;               // A TLP has begun and not ended.
-    wire         write_m_old;                  // Something of before a function-level reset has not left.
-    wire         write_m_busy;                 // A request was taken that is not done.
-    wire         returns_rst;                  // Synchronous reset: nothing is outstanding.
-    // There are numbers for the TLPs that may begin before this is heard of: three.
-    wire         returns_m_room;
-    wire         returns_m_done_valid;         // A write is done; pulse.
-    wire [15:0]  returns_m_done_ctx;           // Context of the request.
-    wire         returns_m_busy;               // Numbers are outstanding.
-    wire         write_mux_s_req_ready_0;      // It is taken.
-    wire         write_mux_s_req_ready_1;      // It is taken.
-    wire         write_mux_s_req_ready_2;      // It is taken.
-    wire         write_mux_s_req_ready_3;      // It is taken.
-    wire         write_mux_s_req_ready_4;      // It is taken.
-    wire         write_mux_s_data_ready_0;     // It is taken.
-    wire         write_mux_s_data_ready_1;     // It is taken.
-    wire         write_mux_s_data_ready_2;     // It is taken.
-    wire         write_mux_s_data_ready_3;     // It is taken.
-    wire         write_mux_s_data_ready_4;     // It is taken.
-    wire         write_mux_m_req_valid;        // A request is offered.
-    wire [63:0]  write_mux_m_req_addr;         // Host address of the first byte.
-    wire [12:0]  write_mux_m_req_len;          // Bytes.
-    wire [15:0]  write_mux_m_req_ctx;          // Context: comes back with the words of a read, or when a write is done.
-    wire         write_mux_m_data_valid;       // A word is offered.
-    wire [63:0]  write_mux_m_data_data;        // The word.
-    wire         read_mux_a_ready;             // It is taken.
-    wire         read_mux_b_ready;             // It is taken.
-    wire         read_mux_d_ready;             // It is taken.
-    wire         read_mux_c_ready;             // Taken.
-    wire         read_mux_m_valid;             // A request is offered.
-    wire [63:0]  read_mux_m_addr;              // Host address of the first byte.
-    wire [12:0]  read_mux_m_len;               // Bytes.
-    wire [15:0]  read_mux_m_ctx;               // Context: comes back with the words of a read, or when a write is done.
-    wire         read_mux_s_data_ready;        // Taken.
-    wire         read_mux_wq_valid;            // The word is one of a work request.
-    wire         read_mux_bk_valid;            // The word is one of a bulk transfer, which always takes it.
-    wire         read_mux_pl_valid;            // The word is one of a datagram's payload.
-    wire         read_mux_os_valid;            // The word is one of a one-sided operation, which always takes it.
-    wire         read_mux_rr_valid;            // The word is one of receive requests.
-    wire         regs_m_reset;                 // The card is reset.
-    // A TLP of before the reset has not left; looked at from its end on until it is low.
-    wire         regs_s_left;
-    wire         regs_reg_rd_done;             // The answer to a read; pulse.
-    wire [31:0]  regs_reg_rd_data;             // The word that was read.
-    wire [9:0]   regs_more_wr_word;            // A word is written, or nothing: which, of its page.
-    wire [31:0]  regs_more_wr_data;            // With it: what is written.
-    // A clock later: it was the whole of a word of page 0, and is written now.
-    wire         regs_more_wr_acts;
-    wire         regs_more_rd_global;          // A word of page 0 is read.
-    wire [9:0]   regs_more_rd_word;            // Which, of its page.
-    wire [7:0]   regs_more_select;             // Counter to be read.
-    wire         regs_more_take;               // Take a copy; select is stable from this clock on.
-    wire         regs_db_valid;                // The host writes a doorbell.
-    wire [3:0]   regs_db_qpn;                  // Queue pair.
-    wire [1:0]   regs_db_kind;                 // 0 send, 1 receive, 2 complete, 3 arm.
-    wire [15:0]  regs_db_index;                // New index of the ring.
-    wire         regs_set_valid;               // A region changes.
-    wire [4:0]   regs_set_index;               // Which.
-    wire         regs_set_present;             // It is there from now on.
-    wire [7:0]   regs_set_variant;             // Low byte of its key.
-    wire         regs_set_local_write;         // The card may write to it for its own host.
-    wire [2:0]   regs_set_remote;              // Others may write there 0, read there 1, do atomics there 2.
-    wire [15:0]  regs_set_pd;                  // Protection domain.
-    wire [63:0]  regs_set_base;                // Address of its first byte.
-    wire [63:0]  regs_set_length;              // Its bytes.
-    wire         regs_win_valid;               // A window is made or ended.
-    wire [7:0]   regs_win_index;               // Which.
-    wire         regs_win_open;                // It is there from now on.
-    wire [3:0]   regs_win_qpn;                 // Own queue pair.
-    wire [15:0]  regs_win_node;                // Node of the peer.
-    wire [23:0]  regs_win_peer;                // Queue pair of the peer.
-    wire [15:0]  regs_win_epoch;               // Epoch.
-    wire         regs_hold;                    // Nothing new may begin.
-    wire         regs_flush_valid;             // The requests of a queue pair end.
-    wire [3:0]   regs_flush_qpn;               // Queue pair.
-    wire         regs_s_irq_ready;             // It is taken.
-    wire         regs_m_wr_valid;              // A request is offered.
-    wire [63:0]  regs_m_wr_addr;               // Host address of the first byte.
-    wire [12:0]  regs_m_wr_len;                // Bytes.
-    wire [15:0]  regs_m_wr_ctx;                // Context: comes back with the words of a read, or when a write is done.
-    wire         regs_m_wd_valid;              // A word is offered.
-    wire [63:0]  regs_m_wd_data;               // The word.
-    wire         regs_done_valid;              // A message is done in dma_write; pulse.
-    wire         regs_cfg_enable;              // Frames are received and sent.
-    wire [15:0]  regs_cfg_node;                // Who this card is.
-    wire [12:0]  regs_cfg_mtu;                 // Largest payload of a packet.
-    wire [15:0]  regs_cfg_timeout_unit;        // Clocks in 4.096 us.
-    wire [15:0]  regs_cfg_moderation;          // Fewest clocks between two interrupts of a vector.
-    wire         regs_cfg_valid;               // A word is written; it counts from the next clock on.
-    wire [3:0]   regs_cfg_qpn;                 // Queue pair.
-    wire [2:0]   regs_cfg_word;                // Which word.
-    wire [63:0]  regs_cfg_data;                // The word.
-    wire         regions_a_m_valid;            // The answer to a lookup.
-    wire         regions_a_m_ok;               // The access is allowed.
-    wire         regions_b_m_valid;            // The answer to a lookup.
-    wire         regions_b_m_ok;               // The access is allowed.
-    wire         regions_c_m_valid;            // The answer to a lookup.
-    wire         regions_c_m_ok;               // The access is allowed.
-    wire         cq_a_rsv_done;                // The answer; pulse.
-    wire         cq_a_rsv_ok;                  // With it: a slot was free and is kept.
-    wire         cq_b_rsv_done;                // The answer; pulse.
-    wire         cq_b_rsv_ok;                  // With it: a slot was free and is kept.
-    wire         cq_s_tx_ready;                // It is taken.
-    wire         cq_s_rx_ready;                // It is taken.
-    wire         cq_m_wr_valid;                // A request is offered.
-    wire [63:0]  cq_m_wr_addr;                 // Host address of the first byte.
-    wire [12:0]  cq_m_wr_len;                  // Bytes.
-    wire [15:0]  cq_m_wr_ctx;                  // Context: comes back with the words of a read, or when a write is done.
-    wire         cq_m_wd_valid;                // A word is offered.
-    wire [63:0]  cq_m_wd_data;                 // The word.
-    wire         cq_done_valid;                // A write is done; pulse.
-    wire         cq_m_landed;                  // A completion of the receiver is done (XUD-4).
-    wire         cq_m_irq_valid;               // An interrupt is asked for.
-    wire [2:0]   cq_m_irq_vector;              // Its vector.
-    wire         cq_ev_bad_doorbell;           // A doorbell was ignored.
-    wire         cq_m_idle;                    // Nothing is under way; interrupts that wait do not count.
-    wire         send_m_bulk_valid;            // A work request is offered.
-    wire [7:0]   send_m_bulk_opcode;           // What it asks for.
-    wire [7:0]   send_m_bulk_flags;            // Fence and notify.
-    wire [7:0]   send_m_bulk_head_len;         // Bytes of the head.
-    wire [31:0]  send_m_bulk_length;           // Bytes of the transfer.
-    wire [63:0]  send_m_bulk_wr_id;            // The user's name for it.
-    wire [63:0]  send_m_bulk_address;          // Address of byte 0 here.
-    wire [31:0]  send_m_bulk_lkey;             // Key of the region it lies in.
-    wire [7:0]   send_m_bulk_vf;               // Version and flags of the XUDETH.
-    wire [15:0]  send_m_bulk_node;             // Node of the destination.
-    wire [31:0]  send_m_bulk_peer;             // Queue pair of the destination: 24 bits if it is one.
-    wire [31:0]  send_m_bulk_msn;              // Number in the window.
-    wire [15:0]  send_m_bulk_win_id;           // Window.
-    wire [15:0]  send_m_bulk_epoch;            // Epoch of the window.
-    wire [63:0]  send_m_bulk_head_low;         // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    wire [63:0]  send_m_bulk_head_high;        // Head, bytes 8 to 15.
-    wire [23:0]  send_m_bulk_psn;              // Packet sequence number.
-    wire [15:0]  send_m_bulk_request;          // Its number in the ring.
-    wire [23:0]  send_m_bulk_qpn;              // Queue pair here.
-    wire [15:0]  send_m_bulk_pd;               // Its protection domain.
-    wire [31:0]  send_m_bulk_q_key;            // Its Q_Key.
-    wire         send_m_idle;                  // Nothing is between fetch and record, no read waits.
-    wire         send_m_fatal_valid;           // It happens.
-    wire [3:0]   send_m_fatal_qpn;             // Queue pair.
-    wire         send_m_rsv_valid;             // It happens.
-    wire [3:0]   send_m_rsv_qpn;               // Queue pair.
-    wire         send_m_cancel_valid;          // It happens.
-    wire [3:0]   send_m_cancel_qpn;            // Queue pair.
-    wire         send_m_place_valid;           // A place in flight is asked for.
-    wire [3:0]   send_m_place_qpn;             // For this queue pair.
-    wire [23:0]  send_m_place_psn;             // And this PSN.
-    wire         send_m_drop_valid;            // A kept place is given back.
-    wire [3:0]   send_m_drop_qpn;              // Of this queue pair.
-    wire [23:0]  send_m_drop_psn;              // And this PSN.
-    wire         send_m_set_valid;             // A kept place is filled.
-    wire [3:0]   send_m_set_qpn;               // Queue pair.
-    wire [23:0]  send_m_set_psn;               // PSN.
-    wire [15:0]  send_m_set_node;              // Node of the destination.
-    wire [23:0]  send_m_set_peer;              // Queue pair of the destination.
-    wire [7:0]   send_m_set_vf;                // Version and flags.
-    wire [15:0]  send_m_set_win_id;            // Window.
-    wire [15:0]  send_m_set_epoch;             // Epoch.
-    wire [31:0]  send_m_set_msn;               // Number in the window.
-    wire [63:0]  send_m_set_wr_id;             // The user's name for the work request.
-    wire [15:0]  send_m_set_request;           // Its number in the ring, modulo 2^16.
-    wire [4:0]   send_m_set_timeout;           // Timeout exponent.
-    wire [7:0]   send_m_set_outcome;           // 0: it is sent. Otherwise it ends now like this.
-    // What is answered goes into memory here: 1 of a READ, 2 of an ATOMIC; else 0.
-    wire [1:0]   send_m_set_kind;
-    wire [63:0]  send_m_set_addr;              // To this address.
-    wire [31:0]  send_m_set_key;               // In the region of this key.
-    wire [12:0]  send_m_set_len;               // Bytes there.
-    wire         send_m_look_valid;            // A region is looked up.
-    wire [31:0]  send_m_look_key;              // Its key.
-    wire [15:0]  send_m_look_pd;               // Protection domain of the queue pair.
-    wire [63:0]  send_m_look_addr;             // First byte of the access.
-    wire [12:0]  send_m_look_len;              // Bytes of the access.
-    wire         send_m_look_write;            // The access writes.
-    wire         send_m_rd_valid;              // A request is offered.
-    wire [63:0]  send_m_rd_addr;               // Host address of the first byte.
-    wire [12:0]  send_m_rd_len;                // Bytes.
-    wire [15:0]  send_m_rd_ctx;                // Context: comes back with the words of a read, or when a write is done.
-    wire         send_s_wq_ready;              // It is taken.
-    wire         send_m_sd_valid;              // A request or an answer is offered.
-    wire [15:0]  send_m_sd_node;               // Destination node.
-    wire [23:0]  send_m_sd_peer;               // Destination queue pair.
-    wire [23:0]  send_m_sd_psn;                // Packet sequence number.
-    wire [31:0]  send_m_sd_q_key;              // Q_Key.
-    wire [23:0]  send_m_sd_src;                // Source queue pair.
-    wire [7:0]   send_m_sd_vf;                 // Version and flags of the XUDETH.
-    wire [15:0]  send_m_sd_win_id;             // Window.
-    wire [15:0]  send_m_sd_epoch;              // Epoch of the window.
-    wire [31:0]  send_m_sd_msn;                // Number in the window.
-    wire [127:0] send_m_sd_head;               // Bytes in front of the payload; the first is in bits 7:0.
-    wire [4:0]   send_m_sd_head_len;           // Bytes of head that count.
-    wire [12:0]  send_m_sd_len;                // Bytes of payload.
-    wire         send_ev_bad_doorbell;         // A doorbell was ignored.
-    wire         send_ev_stall_credit;         // A turn found no completion slot.
-    wire         send_ev_stall_place;          // A turn found its place in flight taken.
-    wire         send_ev_local_error;          // A work request ended here in a LOCAL outcome.
-    wire         send_queue_s_sd_ready;        // It is taken.
-    wire         send_queue_m_sd_valid;        // A request or an answer is offered.
-    wire [15:0]  send_queue_m_sd_node;         // Destination node.
-    wire [23:0]  send_queue_m_sd_peer;         // Destination queue pair.
-    wire [23:0]  send_queue_m_sd_psn;          // Packet sequence number.
-    wire [31:0]  send_queue_m_sd_q_key;        // Q_Key.
-    wire [23:0]  send_queue_m_sd_src;          // Source queue pair.
-    wire [7:0]   send_queue_m_sd_vf;           // Version and flags of the XUDETH.
-    wire [15:0]  send_queue_m_sd_win_id;       // Window.
-    wire [15:0]  send_queue_m_sd_epoch;        // Epoch of the window.
-    wire [31:0]  send_queue_m_sd_msn;          // Number in the window.
-    wire [127:0] send_queue_m_sd_head;         // Bytes in front of the payload; the first is in bits 7:0.
-    wire [4:0]   send_queue_m_sd_head_len;     // Bytes of head that count.
-    wire [12:0]  send_queue_m_sd_len;          // Bytes of payload.
-    wire         send_queue_s_pl_ready;        // It is taken.
-    wire         send_queue_m_pl_valid;        // A word is offered.
-    wire [63:0]  send_queue_m_pl_data;         // The word; its first byte is in bits 7:0.
-    wire [2:0]   send_queue_m_pl_bytes;        // Bytes in it, less one.
-    wire         send_queue_m_pl_last;         // It is the last word of its request.
-    wire         send_queue_m_pl_error;        // With the last word: the read of host memory failed.
-    wire         recv_s_rq_valid;              // A request is offered.
-    wire         recv_s_rq_ready;              // It is taken; pulse.
-    wire         recv_s_rq_drop;               // With ready: its payload is not wanted.
-    wire         recv_s_pl_valid;              // A word is offered.
-    wire         recv_s_pl_ready;              // It is taken.
-    wire         recv_s_rr_ready;              // It is taken.
-    wire         recv_m_rd_valid;              // A request is offered.
-    wire [63:0]  recv_m_rd_addr;               // Host address of the first byte.
-    wire [12:0]  recv_m_rd_len;                // Bytes.
-    wire [15:0]  recv_m_rd_ctx;                // Context: comes back with the words of a read, or when a write is done.
-    wire         recv_m_rsv_valid;             // It happens.
-    wire [3:0]   recv_m_rsv_qpn;               // Queue pair.
-    wire         recv_m_look_valid;            // A region is looked up.
-    wire [31:0]  recv_m_look_key;              // Its key.
-    wire [15:0]  recv_m_look_pd;               // Protection domain of the queue pair.
-    wire [63:0]  recv_m_look_addr;             // First byte of the access.
-    wire [12:0]  recv_m_look_len;              // Bytes of the access.
-    wire         recv_m_look_write;            // The access writes.
-    wire         recv_m_wr_valid;              // A request is offered.
-    wire [63:0]  recv_m_wr_addr;               // Host address of the first byte.
-    wire [12:0]  recv_m_wr_len;                // Bytes.
-    wire [15:0]  recv_m_wr_ctx;                // Context: comes back with the words of a read, or when a write is done.
-    wire         recv_m_wd_valid;              // A word is offered.
-    wire [63:0]  recv_m_wd_data;               // The word.
-    wire         recv_m_rx_valid;              // A completion is offered.
-    wire [3:0]   recv_m_rx_qpn;                // Queue pair.
-    wire [63:0]  recv_m_rx_wr_id;              // The user's name for the request.
-    wire [7:0]   recv_m_rx_status;             // How the request ended.
-    wire [7:0]   recv_m_rx_vf;                 // Version and flags of the XUDETH.
-    wire [12:0]  recv_m_rx_len;                // Bytes received.
-    wire [15:0]  recv_m_rx_node;               // Node of the peer.
-    wire [23:0]  recv_m_rx_peer;               // Queue pair of the peer.
-    wire [15:0]  recv_m_rx_win_id;             // Window.
-    wire [15:0]  recv_m_rx_epoch;              // Epoch of the window.
-    wire [31:0]  recv_m_rx_msn;                // Number in the window.
-    wire [31:0]  recv_m_rx_q_key;              // Q_Key of the packet.
-    wire [23:0]  recv_m_rx_psn;                // Packet sequence number.
-    wire [15:0]  recv_m_rx_request;            // Number of the request in its ring.
-    wire         recv_m_ak_valid;              // An acknowledgement is offered.
-    wire [15:0]  recv_m_ak_node;               // Destination node.
-    wire [23:0]  recv_m_ak_peer;               // Destination queue pair.
-    wire [23:0]  recv_m_ak_psn;                // Packet sequence number of the request.
-    wire [7:0]   recv_m_ak_syndrome;           // What the acknowledgement says.
-    wire         recv_m_ak_echo;               // It has the fields win_id to src.
-    wire [15:0]  recv_m_ak_win_id;             // Window of the request.
-    wire [15:0]  recv_m_ak_epoch;              // Epoch of the request.
-    wire [31:0]  recv_m_ak_msn;                // Number of the request in its window.
-    wire [7:0]   recv_m_ak_vf;                 // Version and flags of the request.
-    wire [23:0]  recv_m_ak_src;                // Queue pair that answers.
-    wire         recv_m_fatal_valid;           // It happens.
-    wire [3:0]   recv_m_fatal_qpn;             // Queue pair.
-    wire         recv_ev_bad_doorbell;         // A doorbell is ignored; pulse.
-    wire         recv_ev_accepted;             // Accepted; pulse.
-    wire         recv_ev_ack_overload;         // Dropped as too many acknowledgements wait; pulse.
-    wire         recv_ev_bad_opcode;           // Unknown opcode; pulse.
-    wire         recv_ev_bad_qp;               // No such queue pair; pulse.
-    wire         recv_ev_bad_key;              // Wrong Q_Key; pulse.
-    wire         recv_ev_bad_length;           // Payload over the MTU or the receive request; pulse.
-    wire         recv_ev_stale_epoch;          // Epoch of an earlier process; pulse.
-    wire         recv_ev_rnr;                  // No receive request or completion slot; pulse.
-    wire         recv_ev_local_error;          // A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
-    wire         recv_m_idle;                  // Nothing is under way, the sweep after reset included.
-    wire         one_sided_m_idle;             // Nothing is under way, the visit after reset included.
-    wire         one_sided_win_done;           // It is done; pulse.
-    wire         one_sided_win_was;            // The window was there before.
-    wire [31:0]  one_sided_win_expected;       // Number that it expected; 0 if it was not there.
-    wire         one_sided_set_valid;          // A work request gets its place in flight; pulse.
-    wire         one_sided_s_rq_valid;         // A frame of one-sided operations.
-    wire         one_sided_s_rq_ready;         // It is taken; pulse.
-    wire         one_sided_s_rq_drop;          // With s_rq_ready: its payload is not wanted.
-    // The payload that comes is that of this block; nobody else takes a request meanwhile.
-    wire         one_sided_m_ours;
-    wire         one_sided_s_other;            // Somebody else takes a request with payload; pulse.
-    wire         one_sided_s_other_last;       // The last word of such a payload is taken; pulse.
-    wire         one_sided_s_pl_valid;         // A word is offered.
-    wire         one_sided_s_pl_ready;         // It is taken.
-    wire         one_sided_m_look_valid;       // A region is looked up.
-    wire [31:0]  one_sided_m_look_key;         // Its key.
-    wire [15:0]  one_sided_m_look_pd;          // Protection domain of the queue pair.
-    wire [63:0]  one_sided_m_look_addr;        // First byte of the access.
-    wire [12:0]  one_sided_m_look_len;         // Bytes of the access.
-    // Rights that the access needs, a bit each, as `card_regions` keeps them.
-    wire [3:0]   one_sided_m_look_need;
-    wire         one_sided_m_rd_valid;         // A read.
-    wire [63:0]  one_sided_m_rd_addr;          // First byte.
-    wire [12:0]  one_sided_m_rd_len;           // Bytes.
-    wire         one_sided_m_wr_valid;         // A write.
-    wire [63:0]  one_sided_m_wr_addr;          // First byte.
-    wire [12:0]  one_sided_m_wr_len;           // Bytes.
-    wire         one_sided_m_wd_valid;         // A word is offered.
-    wire [63:0]  one_sided_m_wd_data;          // The word.
-    wire         one_sided_done_valid;         // A write was handed to the host interface; pulse.
-    wire         one_sided_m_sd_valid;         // An answer for xud_tx.
-    wire [23:0]  one_sided_m_peer;             // Destination queue pair.
-    wire [15:0]  one_sided_m_node;             // Destination node.
-    wire [23:0]  one_sided_m_psn;              // PSN of the request.
-    wire [31:0]  one_sided_m_q_key;            // Q_Key of the request.
-    wire [23:0]  one_sided_m_src;              // The queue pair that answers.
-    wire [15:0]  one_sided_m_win_id;           // Window.
-    wire [15:0]  one_sided_m_epoch;            // Epoch.
-    wire [31:0]  one_sided_m_msn;              // Number in the window.
-    wire [127:0] one_sided_m_sd_head;          // Header of the answer.
-    wire [12:0]  one_sided_m_sd_len;           // Bytes behind it.
-    // A word of them; counts from m_sd_ready on, since a read that fails takes back what stood here
-    // before.
-    wire         one_sided_m_pl_valid;
-    wire [63:0]  one_sided_m_pl_data;          // The word.
-    wire [2:0]   one_sided_m_pl_bytes;         // Bytes in it, less one.
-    wire         one_sided_m_pl_last;          // The last.
-    wire         one_sided_m_ak_valid;         // An acknowledgement for xud_tx.
-    wire [15:0]  one_sided_m_ak_node;          // Destination node.
-    wire [23:0]  one_sided_m_ak_peer;          // Destination queue pair.
-    wire [23:0]  one_sided_m_ak_psn;           // PSN of the request.
-    wire [7:0]   one_sided_m_ak_syndrome;      // What it says.
-    wire [15:0]  one_sided_m_ak_win_id;        // Window.
-    wire [15:0]  one_sided_m_ak_epoch;         // Epoch.
-    wire [31:0]  one_sided_m_ak_msn;           // Number in the window.
-    wire [23:0]  one_sided_m_ak_src;           // The queue pair that answers.
-    // The request of an answer is claimed in xud_inflight, or ends; its fields are those of the
-    // answer.
-    wire         one_sided_m_claim_valid;
-    wire         one_sided_m_claim_end;        // It ends.
-    wire [7:0]   one_sided_m_claim_outcome;    // So.
-    wire         one_sided_ev_ack_overload;    // Dropped as too many acknowledgements wait; pulse.
-    wire         one_sided_ev_bad_qp;          // No such queue pair; pulse.
-    wire         one_sided_ev_bad_key;         // Wrong Q_Key; pulse.
-    wire         one_sided_ev_bad_length;      // Payload or fields of a wrong length; pulse.
-    wire         one_sided_ev_bad_opcode;      // Unknown operation; pulse.
-    wire         one_sided_ev_stale_epoch;     // No such window, or epoch of an earlier process; pulse.
-    wire         one_sided_ev_duplicate;       // A number that was done before; pulse.
-    wire         one_sided_ev_ahead;           // A number ahead; pulse.
-    wire         one_sided_ev_refused;         // Forbidden by the region; pulse.
-    wire         one_sided_ev_failed;          // Host memory failed; pulse.
-    wire         one_sided_ev_done;            // Done; pulse.
-    wire         one_sided_ev_local_error;     // An answer that may not be written; pulse.
-    wire         send_merge_a_sd_ready;        // It is taken.
-    wire         send_merge_a_pl_ready;        // It is taken.
-    wire         send_merge_b_sd_ready;        // Taken.
-    wire         send_merge_b_pl_ready;        // Taken.
-    wire         send_merge_m_sd_valid;        // A request or an answer is offered.
-    wire [15:0]  send_merge_m_sd_node;         // Destination node.
-    wire [23:0]  send_merge_m_sd_peer;         // Destination queue pair.
-    wire [23:0]  send_merge_m_sd_psn;          // Packet sequence number.
-    wire [31:0]  send_merge_m_sd_q_key;        // Q_Key.
-    wire [23:0]  send_merge_m_sd_src;          // Source queue pair.
-    wire [7:0]   send_merge_m_sd_vf;           // Version and flags of the XUDETH.
-    wire [15:0]  send_merge_m_sd_win_id;       // Window.
-    wire [15:0]  send_merge_m_sd_epoch;        // Epoch of the window.
-    wire [31:0]  send_merge_m_sd_msn;          // Number in the window.
-    wire [127:0] send_merge_m_sd_head;         // Bytes in front of the payload; the first is in bits 7:0.
-    wire [4:0]   send_merge_m_sd_head_len;     // Bytes of head that count.
-    wire [12:0]  send_merge_m_sd_len;          // Bytes of payload.
-    wire         send_merge_m_pl_valid;        // A word is offered.
-    wire [63:0]  send_merge_m_pl_data;         // The word; its first byte is in bits 7:0.
-    wire [2:0]   send_merge_m_pl_bytes;        // Bytes in it, less one.
-    wire         send_merge_m_pl_last;         // It is the last word of its request.
-    wire         send_merge_m_pl_error;        // With the last word: the read of host memory failed.
-    wire         send_merge_a_ak_ready;        // It is taken.
-    wire         send_merge_b_ak_ready;        // Taken.
-    wire         send_merge_m_ak_valid;        // An acknowledgement is offered.
-    wire [15:0]  send_merge_m_ak_node;         // Destination node.
-    wire [23:0]  send_merge_m_ak_peer;         // Destination queue pair.
-    wire [23:0]  send_merge_m_ak_psn;          // Packet sequence number of the request.
-    wire [7:0]   send_merge_m_ak_syndrome;     // What the acknowledgement says.
-    wire         send_merge_m_ak_echo;         // It has the fields win_id to src.
-    wire [15:0]  send_merge_m_ak_win_id;       // Window of the request.
-    wire [15:0]  send_merge_m_ak_epoch;        // Epoch of the request.
-    wire [31:0]  send_merge_m_ak_msn;          // Number of the request in its window.
-    wire [7:0]   send_merge_m_ak_vf;           // Version and flags of the request.
-    wire [23:0]  send_merge_m_ak_src;          // Queue pair that answers.
-    wire         ack_merge_a_ready;            // It is taken.
-    wire         ack_merge_b_ready;            // Taken.
-    wire         ack_merge_m_valid;            // An acknowledgement is offered.
-    wire [15:0]  ack_merge_m_node;             // Node that sent it.
-    wire [23:0]  ack_merge_m_qpn;              // Queue pair of the request.
-    wire [23:0]  ack_merge_m_psn;              // Packet sequence number of the request.
-    wire [7:0]   ack_merge_m_outcome;          // Outcome.
-    wire         ack_merge_m_echo;             // It has the fields win_id to peer.
-    wire [15:0]  ack_merge_m_win_id;           // Window of the request.
-    wire [15:0]  ack_merge_m_epoch;            // Epoch of the request.
-    wire [31:0]  ack_merge_m_msn;              // Number of the request in its window.
-    wire [3:0]   ack_merge_m_flags;            // Flags of the request.
-    wire [23:0]  ack_merge_m_peer;             // Queue pair that answers.
-    // An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
-    wire         ack_merge_m_claim;
-    wire         ack_merge_m_end;              // The request that is claimed ends; there is one at most.
-    wire         in_flight_rsv_done;           // Answer, 4 clocks later.
-    wire         in_flight_rsv_ok;             // The place was free and is kept.
-    wire         in_flight_set_ready;          // It is taken.
-    // Its acknowledgement is an answer with a claim of its own; of others only refusals are taken.
-    wire         in_flight_set_answered;
-    wire         in_flight_fail_ready;         // It is taken.
-    wire         in_flight_ack_ready;          // It is taken.
-    wire         in_flight_claim_done;         // A claim is decided, 6 clocks after it was taken.
-    wire         in_flight_claim_ok;           // It found its request.
-    wire         in_flight_flush_done;         // All have ended; pulse.
-    wire         in_flight_m_valid;            // A completion is offered.
-    wire [3:0]   in_flight_m_qpn;              // Queue pair.
-    wire [63:0]  in_flight_m_wr_id;            // The user's name for the request.
-    wire [7:0]   in_flight_m_status;           // How the request ended.
-    wire [7:0]   in_flight_m_vf;               // Version and flags of the XUDETH.
-    wire [12:0]  in_flight_m_len;              // Bytes received.
-    wire [15:0]  in_flight_m_node;             // Node of the peer.
-    wire [23:0]  in_flight_m_peer;             // Queue pair of the peer.
-    wire [15:0]  in_flight_m_win_id;           // Window.
-    wire [15:0]  in_flight_m_epoch;            // Epoch of the window.
-    wire [31:0]  in_flight_m_msn;              // Number in the window.
-    wire [31:0]  in_flight_m_q_key;            // Q_Key of the packet.
-    wire [23:0]  in_flight_m_psn;              // Packet sequence number.
-    wire [15:0]  in_flight_m_request;          // Number of the request in its ring.
-    wire         in_flight_ev_ack_unknown;     // An acknowledgement of nothing in flight (XUD-10).
-    wire         in_flight_ev_ack_source;      // An acknowledgement from elsewhere than where the request went.
-    wire         in_flight_ev_ack_echo;        // An acknowledgement with another window identity.
-    wire         in_flight_ev_bad_qp;          // An acknowledgement for a queue pair that the card cannot have.
-    wire         in_flight_ev_acknowledged;    // A request ended OK.
-    wire         in_flight_ev_timeout;         // A request ended by timeout.
-    wire         rx_m_rq_valid;                // A request.
-    wire         rx_m_rq_ready;                // It is taken.
-    wire         rx_m_rq_drop;                 // With ready: its payload is not wanted.
-    wire [15:0]  rx_m_rq_node;                 // Source node.
-    wire [23:0]  rx_m_rq_qpn;                  // Destination queue pair.
-    wire [23:0]  rx_m_rq_psn;                  // Packet number.
-    wire [31:0]  rx_m_rq_q_key;                // Q_Key.
-    wire [23:0]  rx_m_rq_src;                  // Source queue pair.
-    wire [7:0]   rx_m_rq_vf;                   // Version 7:4 and flags 3:0.
-    wire [15:0]  rx_m_rq_win_id;               // Window.
-    wire [15:0]  rx_m_rq_epoch;                // Epoch.
-    wire [31:0]  rx_m_rq_msn;                  // Number in the window.
-    wire [12:0]  rx_m_rq_len;                  // Bytes of payload; 0 of an unknown one.
-    wire         rx_m_rq_unknown;              // Its opcode has no meaning.
-    // It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
-    wire         rx_m_rq_one_sided;
-    wire         rx_m_pl_valid;                // A word is offered.
-    wire         rx_m_pl_ready;                // It is taken.
-    wire [63:0]  rx_m_pl_data;                 // The word.
-    wire         rx_m_pl_last;                 // It is the last word of its frame.
-    wire         rx_m_bulk_valid;              // A frame is offered.
-    wire [15:0]  rx_m_bulk_node;               // Node that it comes from.
+    wire [9:0]  core_more_wr_word;       // A word is written, or nothing: which, of its page.
+    wire [31:0] core_more_wr_data;       // With it: what is written.
+    wire        core_more_wr_acts;       // A clock later: it was the whole of a word of page 0, and is written now.
+    wire        core_more_rd_global;     // A word of page 0 is read.
+    wire [9:0]  core_more_rd_word;       // Which, of its page.
+    wire [7:0]  core_more_select;        // Counter to be read.
+    wire        core_more_take;          // Take a copy; select is stable from this clock on.
+    wire        core_m_reset;            // The card is reset below its registers, and card_regs_bulk.
+    wire        core_m_soft;             // The blocks of bulk transfers are reset.
+    wire        core_m_hold;             // Nothing new may begin.
+    wire        core_m_end_valid;        // One ends.
+    wire        core_m_end_pair;         // It is a queue pair.
+    wire [23:0] core_m_end_index;        // Its number, or the region's.
+    wire        core_m_works_valid;      // A work request is offered.
+    wire [7:0]  core_m_works_opcode;     // What it asks for.
+    wire [7:0]  core_m_works_flags;      // Fence and notify.
+    wire [7:0]  core_m_works_head_len;   // Bytes of the head.
+    wire [31:0] core_m_works_length;     // Bytes of the transfer.
+    wire [63:0] core_m_works_wr_id;      // The user's name for it.
+    wire [63:0] core_m_works_address;    // Address of byte 0 here.
+    wire [31:0] core_m_works_lkey;       // Key of the region it lies in.
+    wire [7:0]  core_m_works_vf;         // Version and flags of the XUDETH.
+    wire [15:0] core_m_works_node;       // Node of the destination.
+    wire [31:0] core_m_works_peer;       // Queue pair of the destination: 24 bits if it is one.
+    wire [31:0] core_m_works_msn;        // Number in the window.
+    wire [15:0] core_m_works_win_id;     // Window.
+    wire [15:0] core_m_works_epoch;      // Epoch of the window.
+    wire [63:0] core_m_works_head_low;   // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    wire [63:0] core_m_works_head_high;  // Head, bytes 8 to 15.
+    wire [23:0] core_m_works_psn;        // Packet sequence number.
+    wire [15:0] core_m_works_request;    // Its number in the ring.
+    wire [23:0] core_m_works_qpn;        // Queue pair here.
+    wire [15:0] core_m_works_pd;         // Its protection domain.
+    wire [31:0] core_m_works_q_key;      // Its Q_Key.
+    wire        core_s_cpl_ready;        // It is taken.
+    wire        core_m_looks_valid;      // A region is looked up.
+    wire [31:0] core_m_looks_key;        // Its key.
+    wire [15:0] core_m_looks_pd;         // Protection domain of the queue pair.
+    wire [63:0] core_m_looks_addr;       // First byte of the access.
+    wire [12:0] core_m_looks_len;        // Bytes of the access.
+    wire [3:0]  core_m_looks_need;       // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire        core_m_look_valid;       // The answer to a lookup.
+    wire        core_m_look_ok;          // The access is allowed.
+    wire        core_s_rd_ready;         // It is taken.
+    wire        core_m_rd_valid;         // A word is offered.
+    wire [63:0] core_m_rd_data;          // The word; its first byte is in bits 7:0.
+    wire [2:0]  core_m_rd_bytes;         // Bytes in it, less one.
+    wire        core_m_rd_last;          // It is the last word of its request.
+    wire [15:0] core_m_rd_ctx;           // Context of the request.
+    wire        core_m_rd_error;         // With the last word: the read failed, and its data mean nothing.
+    wire        core_s_wr_ready;         // It is taken.
+    wire        core_s_wd_ready;         // It is taken.
+    wire        core_m_wr_done;          // The oldest one that is not done is done: pulse.
+    wire        core_m_frames_valid;     // A frame is offered.
+    wire [15:0] core_m_frames_node;      // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
-    wire [3:0]   rx_m_bulk_opcode;
-    wire [23:0]  rx_m_bulk_dest;               // Destination queue pair.
-    wire [23:0]  rx_m_bulk_psn;                // Packet sequence number.
-    wire [63:0]  rx_m_bulk_head;               // First 8 bytes of the body, the first one on top.
-    wire         rx_m_bulk_short;              // The body has not even those, or more than any frame has.
-    wire [12:0]  rx_m_bulk_len;                // Bytes that follow.
-    wire         rx_m_bulk_pl_valid;           // A word is offered.
-    wire [63:0]  rx_m_bulk_pl_data;            // The word.
-    wire         rx_m_bulk_pl_last;            // It is the last word of its frame.
-    wire         rx_m_ak_valid;                // An acknowledgement is offered.
-    wire [15:0]  rx_m_ak_node;                 // Node that sent it.
-    wire [23:0]  rx_m_ak_qpn;                  // Queue pair of the request.
-    wire [23:0]  rx_m_ak_psn;                  // Packet sequence number of the request.
-    wire [7:0]   rx_m_ak_outcome;              // Outcome.
-    wire         rx_m_ak_echo;                 // It has the fields win_id to peer.
-    wire [15:0]  rx_m_ak_win_id;               // Window of the request.
-    wire [15:0]  rx_m_ak_epoch;                // Epoch of the request.
-    wire [31:0]  rx_m_ak_msn;                  // Number of the request in its window.
-    wire [3:0]   rx_m_ak_flags;                // Flags of the request.
-    wire [23:0]  rx_m_ak_peer;                 // Queue pair that answers.
-    wire         rx_ev_overflow;               // A good frame was dropped because it did not fit.
-    wire         rx_ev_bad_frame;              // A frame with wrong lengths, checksums, ICRC or fixed fields.
-    // A frame with an opcode that is neither XUD's nor, with cfg_bulk, of a bulk transfer.
-    wire         rx_ev_not_xud;
-    wire         rx_ev_bad_header;             // A packet with a header that no sender makes.
-    wire         tx_s_sd_ready;                // It is taken.
-    wire         tx_s_pl_ready;                // It is taken.
+    wire [3:0]  core_m_frames_opcode;
+    wire [23:0] core_m_frames_dest;      // Destination queue pair.
+    wire [23:0] core_m_frames_psn;       // Packet sequence number.
+    wire [63:0] core_m_frames_head;      // First 8 bytes of the body, the first one on top.
+    wire        core_m_frames_short;     // The body has not even those, or more than any frame has.
+    wire [12:0] core_m_frames_len;       // Bytes that follow.
+    wire        core_m_frames_pl_valid;  // A word is offered.
+    wire [63:0] core_m_frames_pl_data;   // The word.
+    wire        core_m_frames_pl_last;   // It is the last word of its frame.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
-    wire         tx_s_bulk_ready;
-    wire         tx_s_bulk_pl_ready;           // It is taken.
-    wire         tx_m_fail_valid;              // A request was not sent.
-    wire [23:0]  tx_m_fail_qpn;                // Its source queue pair.
-    wire [23:0]  tx_m_fail_psn;                // Its packet number.
-    wire         tx_s_ak_ready;                // It is taken.
-    wire         tx_m_axis_tx_tvalid;          // A word is offered.
-    wire [63:0]  tx_m_axis_tx_tdata;           // The word; its first byte is in bits 7:0.
-    wire [7:0]   tx_m_axis_tx_tkeep;           // Bytes present, from bit 0 on: all, but in the last word.
-    wire         tx_m_axis_tx_tlast;           // It is the last word of the frame.
-    wire         tx_ev_sent;                   // A request has left.
-    wire         tx_ev_ack_sent;               // An acknowledgement has left.
-    wire         gate_m_tvalid;                // It passes.
-    wire         guard_s_axis_tready;          // It is taken.
-    wire         guard_m_axis_tvalid;          // A word is offered.
-    wire         local_error_m;                // An event of either.
-    wire         unsent_b;                     // Another one.
-    wire         unsent_m;                     // An event of either.
-    wire         bad_doorbell_m;               // An event of either.
-    wire         worse_doorbell_m;             // An event of either.
-    wire         any_local_error_m;            // An event of either.
-    wire         any_bad_qp_m;                 // An event of either.
-    wire         any_overload_m;               // An event of either.
-    wire         any_bad_opcode_m;             // An event of either.
-    wire         any_bad_key_m;                // An event of either.
-    wire         any_bad_length_m;             // An event of either.
-    wire         any_stale_epoch_m;            // An event of either.
-    wire         events_s_18;                  // Bit i.
-    wire         events_s_29;                  // Bit i.
-    wire         events_s_30;                  // Bit i.
-    wire [35:0]  events_m;                     // The vector.
+    wire        core_s_frames_ready;
+    wire        core_s_frames_pl_ready;  // It is taken.
+    wire        core_cfg_valid;          // A word is written; it counts from the next clock on.
+    wire [3:0]  core_cfg_qpn;            // Queue pair.
+    wire [2:0]  core_cfg_word;           // Which word.
+    wire [63:0] core_cfg_data;           // The word.
+    wire [12:0] core_cfg_mtu;            // Largest payload of a packet.
+    wire [15:0] core_cfg_node;           // Who this card is.
 
-    pcie_completer completer (
-        .clk                   (clk),
-        .rst                   (rst),
-        .completer_id          (completer_id),
-        .s_rx_req_tlp_data     (s_rx_req_tlp_data),
-        .s_rx_req_tlp_strb     (s_rx_req_tlp_strb),
-        .s_rx_req_tlp_hdr      (s_rx_req_tlp_hdr),
-        .s_rx_req_tlp_bar_id   (s_rx_req_tlp_bar_id),
-        .s_rx_req_tlp_func_num (s_rx_req_tlp_func_num),
-        .s_rx_req_tlp_valid    (s_rx_req_tlp_valid),
-        .s_rx_req_tlp_sop      (s_rx_req_tlp_sop),
-        .s_rx_req_tlp_eop      (s_rx_req_tlp_eop),
-        .s_rx_req_tlp_ready    (s_rx_req_tlp_ready),
-        .m_tx_cpl_tlp_data     (m_tx_cpl_tlp_data),
-        .m_tx_cpl_tlp_strb     (m_tx_cpl_tlp_strb),
-        .m_tx_cpl_tlp_hdr      (m_tx_cpl_tlp_hdr),
-        .m_tx_cpl_tlp_valid    (m_tx_cpl_tlp_valid),
-        .m_tx_cpl_tlp_sop      (m_tx_cpl_tlp_sop),
-        .m_tx_cpl_tlp_eop      (m_tx_cpl_tlp_eop),
-        .m_tx_cpl_tlp_ready    (m_tx_cpl_tlp_ready),
-        .reg_wr_valid          (completer_reg_wr_valid),
-        .reg_wr_addr           (completer_reg_wr_addr),
-        .reg_wr_data           (completer_reg_wr_data),
-        .reg_wr_strb           (completer_reg_wr_strb),
-        .reg_rd_valid          (completer_reg_rd_valid),
-        .reg_rd_addr           (completer_reg_rd_addr),
-        .reg_rd_done           (regs_reg_rd_done),
-        .reg_rd_data           (regs_reg_rd_data),
-        .ev_bad_tlp            (completer_ev_bad_tlp)
+    card_core_q16_r32_f64 core (
+        .clk                            (clk),
+        .rst                            (rst),
+        .flr                            (flr),
+        .busy                           (busy),
+        .completer_id                   (completer_id),
+        .requester_id                   (requester_id),
+        .max_payload_size               (max_payload_size),
+        .max_read_request_size          (max_read_request_size),
+        .bus_master_enable              (bus_master_enable),
+        .msix_enable                    (msix_enable),
+        .msix_mask                      (msix_mask),
+        .s_axis_wr_req_tx_seq_num       (s_axis_wr_req_tx_seq_num),
+        .s_axis_wr_req_tx_seq_num_valid (s_axis_wr_req_tx_seq_num_valid),
+        .s_rx_req_tlp_data              (s_rx_req_tlp_data),
+        .s_rx_req_tlp_strb              (s_rx_req_tlp_strb),
+        .s_rx_req_tlp_hdr               (s_rx_req_tlp_hdr),
+        .s_rx_req_tlp_bar_id            (s_rx_req_tlp_bar_id),
+        .s_rx_req_tlp_func_num          (s_rx_req_tlp_func_num),
+        .s_rx_req_tlp_valid             (s_rx_req_tlp_valid),
+        .s_rx_req_tlp_sop               (s_rx_req_tlp_sop),
+        .s_rx_req_tlp_eop               (s_rx_req_tlp_eop),
+        .s_rx_req_tlp_ready             (s_rx_req_tlp_ready),
+        .m_tx_cpl_tlp_data              (m_tx_cpl_tlp_data),
+        .m_tx_cpl_tlp_strb              (m_tx_cpl_tlp_strb),
+        .m_tx_cpl_tlp_hdr               (m_tx_cpl_tlp_hdr),
+        .m_tx_cpl_tlp_valid             (m_tx_cpl_tlp_valid),
+        .m_tx_cpl_tlp_sop               (m_tx_cpl_tlp_sop),
+        .m_tx_cpl_tlp_eop               (m_tx_cpl_tlp_eop),
+        .m_tx_cpl_tlp_ready             (m_tx_cpl_tlp_ready),
+        .m_tx_rd_req_tlp_hdr            (m_tx_rd_req_tlp_hdr),
+        .m_tx_rd_req_tlp_seq            (m_tx_rd_req_tlp_seq),
+        .m_tx_rd_req_tlp_valid          (m_tx_rd_req_tlp_valid),
+        .m_tx_rd_req_tlp_sop            (m_tx_rd_req_tlp_sop),
+        .m_tx_rd_req_tlp_eop            (m_tx_rd_req_tlp_eop),
+        .m_tx_rd_req_tlp_ready          (m_tx_rd_req_tlp_ready),
+        .s_rx_cpl_tlp_data              (s_rx_cpl_tlp_data),
+        .s_rx_cpl_tlp_strb              (s_rx_cpl_tlp_strb),
+        .s_rx_cpl_tlp_hdr               (s_rx_cpl_tlp_hdr),
+        .s_rx_cpl_tlp_error             (s_rx_cpl_tlp_error),
+        .s_rx_cpl_tlp_valid             (s_rx_cpl_tlp_valid),
+        .s_rx_cpl_tlp_sop               (s_rx_cpl_tlp_sop),
+        .s_rx_cpl_tlp_eop               (s_rx_cpl_tlp_eop),
+        .s_rx_cpl_tlp_ready             (s_rx_cpl_tlp_ready),
+        .m_tx_wr_req_tlp_data           (m_tx_wr_req_tlp_data),
+        .m_tx_wr_req_tlp_strb           (m_tx_wr_req_tlp_strb),
+        .m_tx_wr_req_tlp_hdr            (m_tx_wr_req_tlp_hdr),
+        .m_tx_wr_req_tlp_seq            (m_tx_wr_req_tlp_seq),
+        .m_tx_wr_req_tlp_valid          (m_tx_wr_req_tlp_valid),
+        .m_tx_wr_req_tlp_sop            (m_tx_wr_req_tlp_sop),
+        .m_tx_wr_req_tlp_eop            (m_tx_wr_req_tlp_eop),
+        .m_tx_wr_req_tlp_ready          (m_tx_wr_req_tlp_ready),
+        .s_axis_rx_tvalid               (s_axis_rx_tvalid),
+        .s_axis_rx_tready               (s_axis_rx_tready),
+        .s_axis_rx_tdata                (s_axis_rx_tdata),
+        .s_axis_rx_tkeep                (s_axis_rx_tkeep),
+        .s_axis_rx_tlast                (s_axis_rx_tlast),
+        .s_axis_rx_tuser                (s_axis_rx_tuser),
+        .m_axis_tx_tvalid               (m_axis_tx_tvalid),
+        .m_axis_tx_tready               (m_axis_tx_tready),
+        .m_axis_tx_tdata                (m_axis_tx_tdata),
+        .m_axis_tx_tkeep                (m_axis_tx_tkeep),
+        .m_axis_tx_tlast                (m_axis_tx_tlast),
+        .more_wr_word                   (core_more_wr_word),
+        .more_wr_data                   (core_more_wr_data),
+        .more_wr_acts                   (core_more_wr_acts),
+        .more_wr_known                  (1'b0),
+        .more_rd_global                 (core_more_rd_global),
+        .more_rd_word                   (core_more_rd_word),
+        .more_rd_data                   (32'd0),
+        .more_select                    (core_more_select),
+        .more_take                      (core_more_take),
+        .more_count                     (64'd0),
+        .more_features                  (32'd0),
+        .m_reset                        (core_m_reset),
+        .m_soft                         (core_m_soft),
+        .m_hold                         (core_m_hold),
+        .s_idle                         (1'b1),
+        .s_clears                       (1'b0),
+        .m_end_valid                    (core_m_end_valid),
+        .m_end_done                     (1'b0),
+        .m_end_pair                     (core_m_end_pair),
+        .m_end_index                    (core_m_end_index),
+        .m_works_valid                  (core_m_works_valid),
+        .m_works_ready                  (1'b0),
+        .m_works_opcode                 (core_m_works_opcode),
+        .m_works_flags                  (core_m_works_flags),
+        .m_works_head_len               (core_m_works_head_len),
+        .m_works_length                 (core_m_works_length),
+        .m_works_wr_id                  (core_m_works_wr_id),
+        .m_works_address                (core_m_works_address),
+        .m_works_lkey                   (core_m_works_lkey),
+        .m_works_vf                     (core_m_works_vf),
+        .m_works_node                   (core_m_works_node),
+        .m_works_peer                   (core_m_works_peer),
+        .m_works_msn                    (core_m_works_msn),
+        .m_works_win_id                 (core_m_works_win_id),
+        .m_works_epoch                  (core_m_works_epoch),
+        .m_works_head_low               (core_m_works_head_low),
+        .m_works_head_high              (core_m_works_head_high),
+        .m_works_psn                    (core_m_works_psn),
+        .m_works_request                (core_m_works_request),
+        .m_works_qpn                    (core_m_works_qpn),
+        .m_works_pd                     (core_m_works_pd),
+        .m_works_q_key                  (core_m_works_q_key),
+        .s_cpl_valid                    (1'b0),
+        .s_cpl_ready                    (core_s_cpl_ready),
+        .s_cpl_qpn                      (4'd0),
+        .s_cpl_wr_id                    (64'd0),
+        .s_cpl_status                   (8'd0),
+        .s_cpl_vf                       (8'd0),
+        .s_cpl_len                      (13'd0),
+        .s_cpl_node                     (16'd0),
+        .s_cpl_peer                     (24'd0),
+        .s_cpl_win_id                   (16'd0),
+        .s_cpl_epoch                    (16'd0),
+        .s_cpl_msn                      (32'd0),
+        .s_cpl_q_key                    (32'd0),
+        .s_cpl_psn                      (24'd0),
+        .s_cpl_request                  (16'd0),
+        .s_local_error                  (1'b0),
+        .m_looks_valid                  (core_m_looks_valid),
+        .m_looks_key                    (core_m_looks_key),
+        .m_looks_pd                     (core_m_looks_pd),
+        .m_looks_addr                   (core_m_looks_addr),
+        .m_looks_len                    (core_m_looks_len),
+        .m_looks_need                   (core_m_looks_need),
+        .s_looked_valid                 (core_m_look_valid),
+        .s_looked_ok                    (core_m_look_ok),
+        .s_look_valid                   (core_m_looks_valid),
+        .s_look_key                     (core_m_looks_key),
+        .s_look_pd                      (core_m_looks_pd),
+        .s_look_addr                    (core_m_looks_addr),
+        .s_look_len                     (core_m_looks_len),
+        .s_look_need                    (core_m_looks_need),
+        .m_look_valid                   (core_m_look_valid),
+        .m_look_ok                      (core_m_look_ok),
+        .s_rd_valid                     (1'b0),
+        .s_rd_ready                     (core_s_rd_ready),
+        .s_rd_addr                      (64'd0),
+        .s_rd_len                       (13'd0),
+        .s_rd_ctx                       (16'd0),
+        .m_rd_valid                     (core_m_rd_valid),
+        .m_rd_ready                     (1'b1),
+        .m_rd_data                      (core_m_rd_data),
+        .m_rd_bytes                     (core_m_rd_bytes),
+        .m_rd_last                      (core_m_rd_last),
+        .m_rd_ctx                       (core_m_rd_ctx),
+        .m_rd_error                     (core_m_rd_error),
+        .s_wr_valid                     (1'b0),
+        .s_wr_ready                     (core_s_wr_ready),
+        .s_wr_addr                      (64'd0),
+        .s_wr_len                       (13'd0),
+        .s_wr_ctx                       (16'd0),
+        .s_wd_valid                     (1'b0),
+        .s_wd_ready                     (core_s_wd_ready),
+        .s_wd_data                      (64'd0),
+        .m_wr_done                      (core_m_wr_done),
+        .m_frames_valid                 (core_m_frames_valid),
+        .m_frames_ready                 (1'b0),
+        .m_frames_unwanted              (1'b0),
+        .m_frames_node                  (core_m_frames_node),
+        .m_frames_opcode                (core_m_frames_opcode),
+        .m_frames_dest                  (core_m_frames_dest),
+        .m_frames_psn                   (core_m_frames_psn),
+        .m_frames_head                  (core_m_frames_head),
+        .m_frames_short                 (core_m_frames_short),
+        .m_frames_len                   (core_m_frames_len),
+        .m_frames_pl_valid              (core_m_frames_pl_valid),
+        .m_frames_pl_ready              (1'b0),
+        .m_frames_pl_data               (core_m_frames_pl_data),
+        .m_frames_pl_last               (core_m_frames_pl_last),
+        .s_frames_valid                 (1'b0),
+        .s_frames_ready                 (core_s_frames_ready),
+        .s_frames_node                  (16'd0),
+        .s_frames_opcode                (4'd0),
+        .s_frames_dest                  (24'd0),
+        .s_frames_psn                   (24'd0),
+        .s_frames_head                  (64'd0),
+        .s_frames_len                   (13'd0),
+        .s_frames_pl_valid              (1'b0),
+        .s_frames_pl_ready              (core_s_frames_pl_ready),
+        .s_frames_pl_data               (64'd0),
+        .s_frames_pl_bytes              (3'd0),
+        .s_frames_pl_last               (1'b0),
+        .s_frames_pl_error              (1'b0),
+        .cfg_read_timeout               (cfg_read_timeout),
+        .cfg_write_returns              (cfg_write_returns),
+        // No bulk transfers: nothing of them is asked for, and whatever looks at regions are
+        // one-sided operations.
+        .cfg_bulk                       (1'b0),
+        .cfg_share                      (9'd0),
+        .cfg_valid                      (core_cfg_valid),
+        .cfg_qpn                        (core_cfg_qpn),
+        .cfg_word                       (core_cfg_word),
+        .cfg_data                       (core_cfg_data),
+        .cfg_mtu                        (core_cfg_mtu),
+        .cfg_node                       (core_cfg_node)
     );
-
-    dma_read read (
-        .clk                   (clk),
-        .rst                   (rst),
-        .flr                   (soft_reg),
-        .requester_id          (requester_id),
-        .max_read_request_size (max_read_request_size),
-        .bus_master_enable     (bus_master_enable),
-        .s_req_valid           (read_mux_m_valid),
-        .s_req_ready           (read_s_req_ready),
-        .s_req_addr            (read_mux_m_addr),
-        .s_req_len             (read_mux_m_len),
-        .s_req_ctx             (read_mux_m_ctx),
-        .m_data_valid          (read_m_data_valid),
-        .m_data_ready          (read_mux_s_data_ready),
-        .m_data_data           (read_m_data_data),
-        .m_data_bytes          (read_m_data_bytes),
-        .m_data_last           (read_m_data_last),
-        .m_data_ctx            (read_m_data_ctx),
-        .m_data_error          (read_m_data_error),
-        .m_tx_rd_req_tlp_hdr   (m_tx_rd_req_tlp_hdr),
-        .m_tx_rd_req_tlp_seq   (m_tx_rd_req_tlp_seq),
-        .m_tx_rd_req_tlp_valid (read_m_tx_rd_req_tlp_valid),
-        .m_tx_rd_req_tlp_sop   (m_tx_rd_req_tlp_sop),
-        .m_tx_rd_req_tlp_eop   (m_tx_rd_req_tlp_eop),
-        .m_tx_rd_req_tlp_ready (m_tx_rd_req_tlp_ready),
-        .s_rx_cpl_tlp_data     (s_rx_cpl_tlp_data),
-        .s_rx_cpl_tlp_strb     (s_rx_cpl_tlp_strb),
-        .s_rx_cpl_tlp_hdr      (s_rx_cpl_tlp_hdr),
-        .s_rx_cpl_tlp_error    (s_rx_cpl_tlp_error),
-        .s_rx_cpl_tlp_valid    (s_rx_cpl_tlp_valid),
-        .s_rx_cpl_tlp_sop      (s_rx_cpl_tlp_sop),
-        .s_rx_cpl_tlp_eop      (s_rx_cpl_tlp_eop),
-        .s_rx_cpl_tlp_ready    (s_rx_cpl_tlp_ready),
-        .m_busy                (read_m_busy),
-        .ev_stray              (read_ev_stray),
-        .ev_failed             (read_ev_failed),
-        .cfg_timeout           (cfg_read_timeout)
-    );
-
-    dma_write write (
-        .clk                   (clk),
-        .rst                   (rst),
-        .flr                   (soft_reg),
-        .requester_id          (requester_id),
-        .max_payload_size      (max_payload_size),
-        .bus_master_enable     (bus_master_enable),
-        .s_room                (returns_m_room),
-        .s_req_valid           (write_mux_m_req_valid),
-        .s_req_ready           (write_s_req_ready),
-        .s_req_addr            (write_mux_m_req_addr),
-        .s_req_len             (write_mux_m_req_len),
-        .s_req_ctx             (write_mux_m_req_ctx),
-        .s_data_valid          (write_mux_m_data_valid),
-        .s_data_ready          (write_s_data_ready),
-        .s_data_data           (write_mux_m_data_data),
-        .m_sent                (write_m_sent),
-        .m_done_valid          (write_m_done_valid),
-        .m_done_ctx            (write_m_done_ctx),
-        .m_tx_wr_req_tlp_data  (m_tx_wr_req_tlp_data),
-        .m_tx_wr_req_tlp_strb  (m_tx_wr_req_tlp_strb),
-        .m_tx_wr_req_tlp_hdr   (m_tx_wr_req_tlp_hdr),
-        .m_tx_wr_req_tlp_seq   (write_m_tx_wr_req_tlp_seq),
-        .m_tx_wr_req_tlp_valid (write_m_tx_wr_req_tlp_valid),
-        .m_tx_wr_req_tlp_sop   (m_tx_wr_req_tlp_sop),
-        .m_tx_wr_req_tlp_eop   (m_tx_wr_req_tlp_eop),
-        .m_tx_wr_req_tlp_ready (m_tx_wr_req_tlp_ready),
-        .m_within              (write_m_within),
-        .m_old                 (write_m_old),
-        .m_busy                (write_m_busy)
-    );
-
-    dma_write_returns returns (
-        .clk          (clk),
-        .rst          (returns_rst),
-        .enable       (cfg_write_returns),
-        .s_sent       (write_m_sent),
-        .s_done_valid (write_m_done_valid),
-        .s_done_ctx   (write_m_done_ctx),
-        .s_within     (write_m_within),
-        .s_lap        (write_m_tx_wr_req_tlp_seq[5]),
-        .s_seq_valid  (s_axis_wr_req_tx_seq_num_valid),
-        .s_seq        (s_axis_wr_req_tx_seq_num),
-        .m_room       (returns_m_room),
-        .m_done_valid (returns_m_done_valid),
-        .m_done_ctx   (returns_m_done_ctx),
-        .m_busy       (returns_m_busy)
-    );
-
-    dma_write_mux write_mux (
-        .clk            (clk),
-        .rst            (soft_reg),
-        .s_req_valid_0  (recv_m_wr_valid),
-        .s_req_ready_0  (write_mux_s_req_ready_0),
-        .s_req_addr_0   (recv_m_wr_addr),
-        .s_req_len_0    (recv_m_wr_len),
-        .s_req_ctx_0    (recv_m_wr_ctx),
-        .s_req_valid_1  (cq_m_wr_valid),
-        .s_req_ready_1  (write_mux_s_req_ready_1),
-        .s_req_addr_1   (cq_m_wr_addr),
-        .s_req_len_1    (cq_m_wr_len),
-        .s_req_ctx_1    (cq_m_wr_ctx),
-        .s_req_valid_2  (regs_m_wr_valid),
-        .s_req_ready_2  (write_mux_s_req_ready_2),
-        .s_req_addr_2   (regs_m_wr_addr),
-        .s_req_len_2    (regs_m_wr_len),
-        .s_req_ctx_2    (regs_m_wr_ctx),
-        .s_req_valid_3  (one_sided_m_wr_valid),
-        .s_req_ready_3  (write_mux_s_req_ready_3),
-        .s_req_addr_3   (one_sided_m_wr_addr),
-        .s_req_len_3    (one_sided_m_wr_len),
-        .s_req_ctx_3    (16'd0),
-        .s_req_valid_4  (1'b0),
-        .s_req_ready_4  (write_mux_s_req_ready_4),
-        .s_req_addr_4   (64'd0),
-        .s_req_len_4    (13'd0),
-        .s_req_ctx_4    (16'd0),
-        .s_data_valid_0 (recv_m_wd_valid),
-        .s_data_ready_0 (write_mux_s_data_ready_0),
-        .s_data_data_0  (recv_m_wd_data),
-        .s_data_valid_1 (cq_m_wd_valid),
-        .s_data_ready_1 (write_mux_s_data_ready_1),
-        .s_data_data_1  (cq_m_wd_data),
-        .s_data_valid_2 (regs_m_wd_valid),
-        .s_data_ready_2 (write_mux_s_data_ready_2),
-        .s_data_data_2  (regs_m_wd_data),
-        .s_data_valid_3 (one_sided_m_wd_valid),
-        .s_data_ready_3 (write_mux_s_data_ready_3),
-        .s_data_data_3  (one_sided_m_wd_data),
-        .s_data_valid_4 (1'b0),
-        .s_data_ready_4 (write_mux_s_data_ready_4),
-        .s_data_data_4  (64'd0),
-        .m_req_valid    (write_mux_m_req_valid),
-        .m_req_ready    (write_s_req_ready),
-        .m_req_addr     (write_mux_m_req_addr),
-        .m_req_len      (write_mux_m_req_len),
-        .m_req_ctx      (write_mux_m_req_ctx),
-        .m_data_valid   (write_mux_m_data_valid),
-        .m_data_ready   (write_s_data_ready),
-        .m_data_data    (write_mux_m_data_data)
-    );
-
-    card_read_mux read_mux (
-        .clk           (clk),
-        .rst           (soft_reg),
-        .a_valid       (send_m_rd_valid),
-        .a_ready       (read_mux_a_ready),
-        .a_addr        (send_m_rd_addr),
-        .a_len         (send_m_rd_len),
-        .a_ctx         (send_m_rd_ctx),
-        .b_valid       (recv_m_rd_valid),
-        .b_ready       (read_mux_b_ready),
-        .b_addr        (recv_m_rd_addr),
-        .b_len         (recv_m_rd_len),
-        .b_ctx         (recv_m_rd_ctx),
-        .d_valid       (1'b0),
-        .d_ready       (read_mux_d_ready),
-        .d_addr        (64'd0),
-        .d_len         (13'd0),
-        .d_ctx         (16'd0),
-        .c_valid       (one_sided_m_rd_valid),
-        .c_ready       (read_mux_c_ready),
-        .c_addr        (one_sided_m_rd_addr),
-        .c_len         (one_sided_m_rd_len),
-        .m_valid       (read_mux_m_valid),
-        .m_ready       (read_s_req_ready),
-        .m_addr        (read_mux_m_addr),
-        .m_len         (read_mux_m_len),
-        .m_ctx         (read_mux_m_ctx),
-        .s_data_valid  (read_m_data_valid),
-        .s_data_ready  (read_mux_s_data_ready),
-        .s_data_client (words_client),
-        .s_data_bulk   (1'b0),
-        .wq_valid      (read_mux_wq_valid),
-        .wq_ready      (send_s_wq_ready),
-        .bk_valid      (read_mux_bk_valid),
-        .pl_valid      (read_mux_pl_valid),
-        .pl_ready      (send_queue_s_pl_ready),
-        .os_valid      (read_mux_os_valid),
-        .rr_valid      (read_mux_rr_valid),
-        .rr_ready      (recv_s_rr_ready)
-    );
-
-    card_regs_q16_r32_f64 regs (
-        .clk               (clk),
-        .rst               (rst),
-        .flr               (flr),
-        .m_reset           (regs_m_reset),
-        .m_busy            (busy),
-        .s_left            (regs_s_left),
-        .reg_wr_valid      (completer_reg_wr_valid),
-        .reg_wr_addr       (completer_reg_wr_addr),
-        .reg_wr_data       (completer_reg_wr_data),
-        .reg_wr_strb       (completer_reg_wr_strb),
-        .reg_rd_valid      (completer_reg_rd_valid),
-        .reg_rd_addr       (completer_reg_rd_addr),
-        .reg_rd_done       (regs_reg_rd_done),
-        .reg_rd_data       (regs_reg_rd_data),
-        .more_wr_word      (regs_more_wr_word),
-        .more_wr_data      (regs_more_wr_data),
-        .more_wr_acts      (regs_more_wr_acts),
-        // No other block has registers.
-        .more_wr_known     (1'b0),
-        .more_rd_global    (regs_more_rd_global),
-        .more_rd_word      (regs_more_rd_word),
-        .more_rd_data      (32'd0),
-        .more_select       (regs_more_select),
-        .more_take         (regs_more_take),
-        .more_count        (64'd0),
-        .more_features     (32'd0),
-        .db_valid          (regs_db_valid),
-        .db_qpn            (regs_db_qpn),
-        .db_kind           (regs_db_kind),
-        .db_index          (regs_db_index),
-        .set_valid         (regs_set_valid),
-        .set_index         (regs_set_index),
-        .set_present       (regs_set_present),
-        .set_variant       (regs_set_variant),
-        .set_local_write   (regs_set_local_write),
-        .set_remote        (regs_set_remote),
-        .set_pd            (regs_set_pd),
-        .set_base          (regs_set_base),
-        .set_length        (regs_set_length),
-        .win_valid         (regs_win_valid),
-        .win_index         (regs_win_index),
-        .win_open          (regs_win_open),
-        .win_qpn           (regs_win_qpn),
-        .win_node          (regs_win_node),
-        .win_peer          (regs_win_peer),
-        .win_epoch         (regs_win_epoch),
-        .win_done          (one_sided_win_done),
-        .win_was           (one_sided_win_was),
-        .win_expected      (one_sided_win_expected),
-        .hold              (regs_hold),
-        .idle              (idle_reg),
-        .flush_valid       (regs_flush_valid),
-        .flush_qpn         (regs_flush_qpn),
-        .flush_done        (in_flight_flush_done),
-        .s_fatal_a_valid   (send_m_fatal_valid),
-        .s_fatal_a_qpn     (send_m_fatal_qpn),
-        .s_fatal_b_valid   (recv_m_fatal_valid),
-        .s_fatal_b_qpn     (recv_m_fatal_qpn),
-        .ev                (events_m),
-        .s_irq_valid       (cq_m_irq_valid),
-        .s_irq_ready       (regs_s_irq_ready),
-        .s_irq_vector      (cq_m_irq_vector),
-        .msix_enable       (msix_enable),
-        .msix_mask         (msix_mask),
-        .m_wr_valid        (regs_m_wr_valid),
-        .m_wr_ready        (write_mux_s_req_ready_2),
-        .m_wr_addr         (regs_m_wr_addr),
-        .m_wr_len          (regs_m_wr_len),
-        .m_wr_ctx          (regs_m_wr_ctx),
-        .m_wd_valid        (regs_m_wd_valid),
-        .m_wd_ready        (write_mux_s_data_ready_2),
-        .m_wd_data         (regs_m_wd_data),
-        .bus_master_enable (bus_master_enable),
-        .done_valid        (regs_done_valid),
-        .done_vector       (returns_m_done_ctx[2:0]),
-        .cfg_enable        (regs_cfg_enable),
-        .cfg_node          (regs_cfg_node),
-        .cfg_mtu           (regs_cfg_mtu),
-        .cfg_timeout_unit  (regs_cfg_timeout_unit),
-        .cfg_moderation    (regs_cfg_moderation),
-        .cfg_valid         (regs_cfg_valid),
-        .cfg_qpn           (regs_cfg_qpn),
-        .cfg_word          (regs_cfg_word),
-        .cfg_data          (regs_cfg_data)
-    );
-
-    card_regions_r32 regions (
-        .clk             (clk),
-        .rst             (soft_reg),
-        .a_s_valid       (send_m_look_valid),
-        .a_s_key         (send_m_look_key),
-        .a_s_pd          (send_m_look_pd),
-        .a_s_addr        (send_m_look_addr),
-        .a_s_len         (send_m_look_len),
-        .a_s_write       (send_m_look_write),
-        .a_m_valid       (regions_a_m_valid),
-        .a_m_ok          (regions_a_m_ok),
-        .b_s_valid       (recv_m_look_valid),
-        .b_s_key         (recv_m_look_key),
-        .b_s_pd          (recv_m_look_pd),
-        .b_s_addr        (recv_m_look_addr),
-        .b_s_len         (recv_m_look_len),
-        .b_s_write       (recv_m_look_write),
-        .b_m_valid       (regions_b_m_valid),
-        .b_m_ok          (regions_b_m_ok),
-        .c_s_valid       (one_sided_m_look_valid),
-        .c_s_key         (one_sided_m_look_key),
-        .c_s_pd          (one_sided_m_look_pd),
-        .c_s_addr        (one_sided_m_look_addr),
-        .c_s_len         (one_sided_m_look_len),
-        .c_s_need        (one_sided_m_look_need),
-        .c_m_valid       (regions_c_m_valid),
-        .c_m_ok          (regions_c_m_ok),
-        .set_valid       (regs_set_valid),
-        .set_index       (regs_set_index),
-        .set_present     (regs_set_present),
-        .set_variant     (regs_set_variant),
-        .set_local_write (regs_set_local_write),
-        .set_remote      (regs_set_remote),
-        .set_pd          (regs_set_pd),
-        .set_base        (regs_set_base),
-        .set_length      (regs_set_length)
-    );
-
-    card_cq_q16 cq (
-        .clk             (clk),
-        .rst             (soft_reg),
-        .db_valid        (regs_db_valid),
-        .db_qpn          (regs_db_qpn),
-        .db_kind         (regs_db_kind),
-        .db_index        (regs_db_index),
-        .a_rsv_valid     (send_m_rsv_valid),
-        .a_rsv_qpn       (send_m_rsv_qpn),
-        .a_rsv_done      (cq_a_rsv_done),
-        .a_rsv_ok        (cq_a_rsv_ok),
-        .a_cancel_valid  (send_m_cancel_valid),
-        .a_cancel_qpn    (send_m_cancel_qpn),
-        .b_rsv_valid     (recv_m_rsv_valid),
-        .b_rsv_qpn       (recv_m_rsv_qpn),
-        .b_rsv_done      (cq_b_rsv_done),
-        .b_rsv_ok        (cq_b_rsv_ok),
-        .s_tx_valid      (in_flight_m_valid),
-        .s_tx_ready      (cq_s_tx_ready),
-        .s_tx_qpn        (in_flight_m_qpn),
-        .s_tx_wr_id      (in_flight_m_wr_id),
-        .s_tx_status     (in_flight_m_status),
-        .s_tx_vf         (in_flight_m_vf),
-        .s_tx_len        (in_flight_m_len),
-        .s_tx_node       (in_flight_m_node),
-        .s_tx_peer       (in_flight_m_peer),
-        .s_tx_win_id     (in_flight_m_win_id),
-        .s_tx_epoch      (in_flight_m_epoch),
-        .s_tx_msn        (in_flight_m_msn),
-        .s_tx_q_key      (in_flight_m_q_key),
-        .s_tx_psn        (in_flight_m_psn),
-        .s_tx_request    (in_flight_m_request),
-        .s_rx_valid      (recv_m_rx_valid),
-        .s_rx_ready      (cq_s_rx_ready),
-        .s_rx_qpn        (recv_m_rx_qpn),
-        .s_rx_wr_id      (recv_m_rx_wr_id),
-        .s_rx_status     (recv_m_rx_status),
-        .s_rx_vf         (recv_m_rx_vf),
-        .s_rx_len        (recv_m_rx_len),
-        .s_rx_node       (recv_m_rx_node),
-        .s_rx_peer       (recv_m_rx_peer),
-        .s_rx_win_id     (recv_m_rx_win_id),
-        .s_rx_epoch      (recv_m_rx_epoch),
-        .s_rx_msn        (recv_m_rx_msn),
-        .s_rx_q_key      (recv_m_rx_q_key),
-        .s_rx_psn        (recv_m_rx_psn),
-        .s_rx_request    (recv_m_rx_request),
-        .m_wr_valid      (cq_m_wr_valid),
-        .m_wr_ready      (write_mux_s_req_ready_1),
-        .m_wr_addr       (cq_m_wr_addr),
-        .m_wr_len        (cq_m_wr_len),
-        .m_wr_ctx        (cq_m_wr_ctx),
-        .m_wd_valid      (cq_m_wd_valid),
-        .m_wd_ready      (write_mux_s_data_ready_1),
-        .m_wd_data       (cq_m_wd_data),
-        .done_valid      (cq_done_valid),
-        .done_ctx        (returns_m_done_ctx),
-        .m_landed        (cq_m_landed),
-        .m_irq_valid     (cq_m_irq_valid),
-        .m_irq_ready     (regs_s_irq_ready),
-        .m_irq_vector    (cq_m_irq_vector),
-        .ev_bad_doorbell (cq_ev_bad_doorbell),
-        .m_idle          (cq_m_idle),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
-        .cfg_moderation  (regs_cfg_moderation)
-    );
-
-    card_send_q16 send (
-        .clk              (clk),
-        .rst              (soft_reg),
-        .db_valid         (regs_db_valid),
-        .db_qpn           (regs_db_qpn),
-        .db_kind          (regs_db_kind),
-        .db_index         (regs_db_index),
-        .m_bulk_valid     (send_m_bulk_valid),
-        .m_bulk_ready     (1'b0),
-        .m_bulk_opcode    (send_m_bulk_opcode),
-        .m_bulk_flags     (send_m_bulk_flags),
-        .m_bulk_head_len  (send_m_bulk_head_len),
-        .m_bulk_length    (send_m_bulk_length),
-        .m_bulk_wr_id     (send_m_bulk_wr_id),
-        .m_bulk_address   (send_m_bulk_address),
-        .m_bulk_lkey      (send_m_bulk_lkey),
-        .m_bulk_vf        (send_m_bulk_vf),
-        .m_bulk_node      (send_m_bulk_node),
-        .m_bulk_peer      (send_m_bulk_peer),
-        .m_bulk_msn       (send_m_bulk_msn),
-        .m_bulk_win_id    (send_m_bulk_win_id),
-        .m_bulk_epoch     (send_m_bulk_epoch),
-        .m_bulk_head_low  (send_m_bulk_head_low),
-        .m_bulk_head_high (send_m_bulk_head_high),
-        .m_bulk_psn       (send_m_bulk_psn),
-        .m_bulk_request   (send_m_bulk_request),
-        .m_bulk_qpn       (send_m_bulk_qpn),
-        .m_bulk_pd        (send_m_bulk_pd),
-        .m_bulk_q_key     (send_m_bulk_q_key),
-        .hold             (stop_reg),
-        .m_idle           (send_m_idle),
-        .m_fatal_valid    (send_m_fatal_valid),
-        .m_fatal_qpn      (send_m_fatal_qpn),
-        .m_rsv_valid      (send_m_rsv_valid),
-        .m_rsv_qpn        (send_m_rsv_qpn),
-        .rsv_done         (cq_a_rsv_done),
-        .rsv_ok           (cq_a_rsv_ok),
-        .m_cancel_valid   (send_m_cancel_valid),
-        .m_cancel_qpn     (send_m_cancel_qpn),
-        .m_place_valid    (send_m_place_valid),
-        .m_place_qpn      (send_m_place_qpn),
-        .m_place_psn      (send_m_place_psn),
-        .place_done       (in_flight_rsv_done),
-        .place_ok         (in_flight_rsv_ok),
-        .m_drop_valid     (send_m_drop_valid),
-        .m_drop_qpn       (send_m_drop_qpn),
-        .m_drop_psn       (send_m_drop_psn),
-        .m_set_valid      (send_m_set_valid),
-        .m_set_ready      (in_flight_set_ready),
-        .m_set_qpn        (send_m_set_qpn),
-        .m_set_psn        (send_m_set_psn),
-        .m_set_node       (send_m_set_node),
-        .m_set_peer       (send_m_set_peer),
-        .m_set_vf         (send_m_set_vf),
-        .m_set_win_id     (send_m_set_win_id),
-        .m_set_epoch      (send_m_set_epoch),
-        .m_set_msn        (send_m_set_msn),
-        .m_set_wr_id      (send_m_set_wr_id),
-        .m_set_request    (send_m_set_request),
-        .m_set_timeout    (send_m_set_timeout),
-        .m_set_outcome    (send_m_set_outcome),
-        .m_set_kind       (send_m_set_kind),
-        .m_set_addr       (send_m_set_addr),
-        .m_set_key        (send_m_set_key),
-        .m_set_len        (send_m_set_len),
-        .m_look_valid     (send_m_look_valid),
-        .m_look_key       (send_m_look_key),
-        .m_look_pd        (send_m_look_pd),
-        .m_look_addr      (send_m_look_addr),
-        .m_look_len       (send_m_look_len),
-        .m_look_write     (send_m_look_write),
-        .look_valid       (regions_a_m_valid),
-        .look_ok          (regions_a_m_ok),
-        .m_rd_valid       (send_m_rd_valid),
-        .m_rd_ready       (read_mux_a_ready),
-        .m_rd_addr        (send_m_rd_addr),
-        .m_rd_len         (send_m_rd_len),
-        .m_rd_ctx         (send_m_rd_ctx),
-        .s_wq_valid       (read_mux_wq_valid),
-        .s_wq_ready       (send_s_wq_ready),
-        .s_wq_data        (read_m_data_data),
-        .s_wq_last        (read_m_data_last),
-        .s_wq_error       (read_m_data_error),
-        .s_wq_ctx         (read_m_data_ctx),
-        .m_sd_valid       (send_m_sd_valid),
-        .m_sd_ready       (send_queue_s_sd_ready),
-        .m_sd_node        (send_m_sd_node),
-        .m_sd_peer        (send_m_sd_peer),
-        .m_sd_psn         (send_m_sd_psn),
-        .m_sd_q_key       (send_m_sd_q_key),
-        .m_sd_src         (send_m_sd_src),
-        .m_sd_vf          (send_m_sd_vf),
-        .m_sd_win_id      (send_m_sd_win_id),
-        .m_sd_epoch       (send_m_sd_epoch),
-        .m_sd_msn         (send_m_sd_msn),
-        .m_sd_head        (send_m_sd_head),
-        .m_sd_head_len    (send_m_sd_head_len),
-        .m_sd_len         (send_m_sd_len),
-        .ev_bad_doorbell  (send_ev_bad_doorbell),
-        .ev_stall_credit  (send_ev_stall_credit),
-        .ev_stall_place   (send_ev_stall_place),
-        .ev_local_error   (send_ev_local_error),
-        .cfg_valid        (regs_cfg_valid),
-        .cfg_qpn          (regs_cfg_qpn),
-        .cfg_word         (regs_cfg_word),
-        .cfg_data         (regs_cfg_data),
-        .cfg_mtu          (regs_cfg_mtu),
-        .cfg_bulk         (1'b0)
-    );
-
-    card_send_queue send_queue (
-        .clk           (clk),
-        .rst           (soft_reg),
-        .s_sd_valid    (send_m_sd_valid),
-        .s_sd_ready    (send_queue_s_sd_ready),
-        .s_sd_node     (send_m_sd_node),
-        .s_sd_peer     (send_m_sd_peer),
-        .s_sd_psn      (send_m_sd_psn),
-        .s_sd_q_key    (send_m_sd_q_key),
-        .s_sd_src      (send_m_sd_src),
-        .s_sd_vf       (send_m_sd_vf),
-        .s_sd_win_id   (send_m_sd_win_id),
-        .s_sd_epoch    (send_m_sd_epoch),
-        .s_sd_msn      (send_m_sd_msn),
-        .s_sd_head     (send_m_sd_head),
-        .s_sd_head_len (send_m_sd_head_len),
-        .s_sd_len      (send_m_sd_len),
-        .m_sd_valid    (send_queue_m_sd_valid),
-        .m_sd_ready    (send_merge_a_sd_ready),
-        .m_sd_node     (send_queue_m_sd_node),
-        .m_sd_peer     (send_queue_m_sd_peer),
-        .m_sd_psn      (send_queue_m_sd_psn),
-        .m_sd_q_key    (send_queue_m_sd_q_key),
-        .m_sd_src      (send_queue_m_sd_src),
-        .m_sd_vf       (send_queue_m_sd_vf),
-        .m_sd_win_id   (send_queue_m_sd_win_id),
-        .m_sd_epoch    (send_queue_m_sd_epoch),
-        .m_sd_msn      (send_queue_m_sd_msn),
-        .m_sd_head     (send_queue_m_sd_head),
-        .m_sd_head_len (send_queue_m_sd_head_len),
-        .m_sd_len      (send_queue_m_sd_len),
-        .s_pl_valid    (read_mux_pl_valid),
-        .s_pl_ready    (send_queue_s_pl_ready),
-        .s_pl_data     (read_m_data_data),
-        .s_pl_bytes    (read_m_data_bytes),
-        .s_pl_last     (read_m_data_last),
-        .s_pl_error    (read_m_data_error),
-        .m_pl_valid    (send_queue_m_pl_valid),
-        .m_pl_ready    (send_merge_a_pl_ready),
-        .m_pl_data     (send_queue_m_pl_data),
-        .m_pl_bytes    (send_queue_m_pl_bytes),
-        .m_pl_last     (send_queue_m_pl_last),
-        .m_pl_error    (send_queue_m_pl_error)
-    );
-
-    card_recv_q16_a64 recv (
-        .clk             (clk),
-        .rst             (soft_reg),
-        .db_valid        (regs_db_valid),
-        .db_qpn          (regs_db_qpn),
-        .db_kind         (regs_db_kind),
-        .db_index        (regs_db_index),
-        .hold            (stop_reg),
-        .s_rq_valid      (recv_s_rq_valid),
-        .s_rq_ready      (recv_s_rq_ready),
-        .s_rq_drop       (recv_s_rq_drop),
-        .s_rq_node       (rx_m_rq_node),
-        .s_rq_qpn        (rx_m_rq_qpn),
-        .s_rq_psn        (rx_m_rq_psn),
-        .s_rq_q_key      (rx_m_rq_q_key),
-        .s_rq_src        (rx_m_rq_src),
-        .s_rq_vf         (rx_m_rq_vf),
-        .s_rq_win_id     (rx_m_rq_win_id),
-        .s_rq_epoch      (rx_m_rq_epoch),
-        .s_rq_msn        (rx_m_rq_msn),
-        .s_rq_len        (rx_m_rq_len),
-        .s_rq_unknown    (rx_m_rq_unknown),
-        .s_pl_valid      (recv_s_pl_valid),
-        .s_pl_ready      (recv_s_pl_ready),
-        .s_pl_data       (rx_m_pl_data),
-        .s_pl_last       (rx_m_pl_last),
-        .s_rr_valid      (read_mux_rr_valid),
-        .s_rr_ready      (recv_s_rr_ready),
-        .s_rr_data       (read_m_data_data),
-        .s_rr_last       (read_m_data_last),
-        .s_rr_error      (read_m_data_error),
-        .s_rr_ctx        (read_m_data_ctx),
-        .m_rd_valid      (recv_m_rd_valid),
-        .m_rd_ready      (read_mux_b_ready),
-        .m_rd_addr       (recv_m_rd_addr),
-        .m_rd_len        (recv_m_rd_len),
-        .m_rd_ctx        (recv_m_rd_ctx),
-        .m_rsv_valid     (recv_m_rsv_valid),
-        .m_rsv_qpn       (recv_m_rsv_qpn),
-        .rsv_done        (cq_b_rsv_done),
-        .rsv_ok          (cq_b_rsv_ok),
-        .m_look_valid    (recv_m_look_valid),
-        .m_look_key      (recv_m_look_key),
-        .m_look_pd       (recv_m_look_pd),
-        .m_look_addr     (recv_m_look_addr),
-        .m_look_len      (recv_m_look_len),
-        .m_look_write    (recv_m_look_write),
-        .look_valid      (regions_b_m_valid),
-        .look_ok         (regions_b_m_ok),
-        .m_wr_valid      (recv_m_wr_valid),
-        .m_wr_ready      (write_mux_s_req_ready_0),
-        .m_wr_addr       (recv_m_wr_addr),
-        .m_wr_len        (recv_m_wr_len),
-        .m_wr_ctx        (recv_m_wr_ctx),
-        .m_wd_valid      (recv_m_wd_valid),
-        .m_wd_ready      (write_mux_s_data_ready_0),
-        .m_wd_data       (recv_m_wd_data),
-        .m_rx_valid      (recv_m_rx_valid),
-        .m_rx_ready      (cq_s_rx_ready),
-        .m_rx_qpn        (recv_m_rx_qpn),
-        .m_rx_wr_id      (recv_m_rx_wr_id),
-        .m_rx_status     (recv_m_rx_status),
-        .m_rx_vf         (recv_m_rx_vf),
-        .m_rx_len        (recv_m_rx_len),
-        .m_rx_node       (recv_m_rx_node),
-        .m_rx_peer       (recv_m_rx_peer),
-        .m_rx_win_id     (recv_m_rx_win_id),
-        .m_rx_epoch      (recv_m_rx_epoch),
-        .m_rx_msn        (recv_m_rx_msn),
-        .m_rx_q_key      (recv_m_rx_q_key),
-        .m_rx_psn        (recv_m_rx_psn),
-        .m_rx_request    (recv_m_rx_request),
-        .landed          (cq_m_landed),
-        .m_ak_valid      (recv_m_ak_valid),
-        .m_ak_ready      (send_merge_a_ak_ready),
-        .m_ak_node       (recv_m_ak_node),
-        .m_ak_peer       (recv_m_ak_peer),
-        .m_ak_psn        (recv_m_ak_psn),
-        .m_ak_syndrome   (recv_m_ak_syndrome),
-        .m_ak_echo       (recv_m_ak_echo),
-        .m_ak_win_id     (recv_m_ak_win_id),
-        .m_ak_epoch      (recv_m_ak_epoch),
-        .m_ak_msn        (recv_m_ak_msn),
-        .m_ak_vf         (recv_m_ak_vf),
-        .m_ak_src        (recv_m_ak_src),
-        .m_fatal_valid   (recv_m_fatal_valid),
-        .m_fatal_qpn     (recv_m_fatal_qpn),
-        .ev_bad_doorbell (recv_ev_bad_doorbell),
-        .ev_accepted     (recv_ev_accepted),
-        .ev_ack_overload (recv_ev_ack_overload),
-        .ev_bad_opcode   (recv_ev_bad_opcode),
-        .ev_bad_qp       (recv_ev_bad_qp),
-        .ev_bad_key      (recv_ev_bad_key),
-        .ev_bad_length   (recv_ev_bad_length),
-        .ev_stale_epoch  (recv_ev_stale_epoch),
-        .ev_rnr          (recv_ev_rnr),
-        .ev_local_error  (recv_ev_local_error),
-        .m_idle          (recv_m_idle),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
-        .cfg_mtu         (regs_cfg_mtu)
-    );
-
-    card_onesided_q16_f64 one_sided (
-        .clk             (clk),
-        .rst             (soft_reg),
-        // One-sided operations.
-        .hold            (stop_reg),
-        .m_idle          (one_sided_m_idle),
-        .win_valid       (regs_win_valid),
-        .win_index       (regs_win_index),
-        .win_open        (regs_win_open),
-        .win_qpn         (regs_win_qpn),
-        .win_node        (regs_win_node),
-        .win_peer        (regs_win_peer),
-        .win_epoch       (regs_win_epoch),
-        .win_done        (one_sided_win_done),
-        .win_was         (one_sided_win_was),
-        .win_expected    (one_sided_win_expected),
-        .set_valid       (one_sided_set_valid),
-        .set_qpn         (send_m_set_qpn),
-        .set_psn         (send_m_set_psn),
-        .set_kind        (send_m_set_kind),
-        .set_addr        (send_m_set_addr),
-        .set_key         (send_m_set_key),
-        .set_len         (send_m_set_len),
-        .s_rq_valid      (one_sided_s_rq_valid),
-        .s_rq_ready      (one_sided_s_rq_ready),
-        .s_rq_drop       (one_sided_s_rq_drop),
-        .s_rq_node       (rx_m_rq_node),
-        .s_rq_qpn        (rx_m_rq_qpn),
-        .s_rq_psn        (rx_m_rq_psn),
-        .s_rq_q_key      (rx_m_rq_q_key),
-        .s_rq_src        (rx_m_rq_src),
-        .s_rq_win_id     (rx_m_rq_win_id),
-        .s_rq_epoch      (rx_m_rq_epoch),
-        .s_rq_msn        (rx_m_rq_msn),
-        .s_rq_len        (rx_m_rq_len),
-        .m_ours          (one_sided_m_ours),
-        .s_other         (one_sided_s_other),
-        .s_other_last    (one_sided_s_other_last),
-        .s_pl_valid      (one_sided_s_pl_valid),
-        .s_pl_ready      (one_sided_s_pl_ready),
-        .s_pl_data       (rx_m_pl_data),
-        .s_pl_last       (rx_m_pl_last),
-        .m_look_valid    (one_sided_m_look_valid),
-        .m_look_key      (one_sided_m_look_key),
-        .m_look_pd       (one_sided_m_look_pd),
-        .m_look_addr     (one_sided_m_look_addr),
-        .m_look_len      (one_sided_m_look_len),
-        .m_look_need     (one_sided_m_look_need),
-        .look_valid      (regions_c_m_valid),
-        .look_ok         (regions_c_m_ok),
-        .m_rd_valid      (one_sided_m_rd_valid),
-        .m_rd_ready      (read_mux_c_ready),
-        .m_rd_addr       (one_sided_m_rd_addr),
-        .m_rd_len        (one_sided_m_rd_len),
-        .s_rd_valid      (read_mux_os_valid),
-        .s_rd_data       (read_m_data_data),
-        .s_rd_bytes      (read_m_data_bytes),
-        .s_rd_last       (read_m_data_last),
-        .s_rd_error      (read_m_data_error),
-        .m_wr_valid      (one_sided_m_wr_valid),
-        .m_wr_ready      (write_mux_s_req_ready_3),
-        .m_wr_addr       (one_sided_m_wr_addr),
-        .m_wr_len        (one_sided_m_wr_len),
-        .m_wd_valid      (one_sided_m_wd_valid),
-        .m_wd_ready      (write_mux_s_data_ready_3),
-        .m_wd_data       (one_sided_m_wd_data),
-        .done_valid      (one_sided_done_valid),
-        .m_sd_valid      (one_sided_m_sd_valid),
-        .m_sd_ready      (send_merge_b_sd_ready),
-        .m_peer          (one_sided_m_peer),
-        .m_node          (one_sided_m_node),
-        .m_psn           (one_sided_m_psn),
-        .m_q_key         (one_sided_m_q_key),
-        .m_src           (one_sided_m_src),
-        .m_win_id        (one_sided_m_win_id),
-        .m_epoch         (one_sided_m_epoch),
-        .m_msn           (one_sided_m_msn),
-        .m_sd_head       (one_sided_m_sd_head),
-        .m_sd_len        (one_sided_m_sd_len),
-        .m_pl_valid      (one_sided_m_pl_valid),
-        .m_pl_ready      (send_merge_b_pl_ready),
-        .m_pl_data       (one_sided_m_pl_data),
-        .m_pl_bytes      (one_sided_m_pl_bytes),
-        .m_pl_last       (one_sided_m_pl_last),
-        .m_ak_valid      (one_sided_m_ak_valid),
-        .m_ak_ready      (send_merge_b_ak_ready),
-        .m_ak_node       (one_sided_m_ak_node),
-        .m_ak_peer       (one_sided_m_ak_peer),
-        .m_ak_psn        (one_sided_m_ak_psn),
-        .m_ak_syndrome   (one_sided_m_ak_syndrome),
-        .m_ak_win_id     (one_sided_m_ak_win_id),
-        .m_ak_epoch      (one_sided_m_ak_epoch),
-        .m_ak_msn        (one_sided_m_ak_msn),
-        .m_ak_src        (one_sided_m_ak_src),
-        .m_claim_valid   (one_sided_m_claim_valid),
-        .m_claim_ready   (ack_merge_b_ready),
-        .m_claim_end     (one_sided_m_claim_end),
-        .m_claim_outcome (one_sided_m_claim_outcome),
-        .claim_done      (in_flight_claim_done),
-        .claim_ok        (in_flight_claim_ok),
-        .ev_ack_overload (one_sided_ev_ack_overload),
-        .ev_bad_qp       (one_sided_ev_bad_qp),
-        .ev_bad_key      (one_sided_ev_bad_key),
-        .ev_bad_length   (one_sided_ev_bad_length),
-        .ev_bad_opcode   (one_sided_ev_bad_opcode),
-        .ev_stale_epoch  (one_sided_ev_stale_epoch),
-        .ev_duplicate    (one_sided_ev_duplicate),
-        .ev_ahead        (one_sided_ev_ahead),
-        .ev_refused      (one_sided_ev_refused),
-        .ev_failed       (one_sided_ev_failed),
-        .ev_done         (one_sided_ev_done),
-        .ev_local_error  (one_sided_ev_local_error),
-        .cfg_mtu         (regs_cfg_mtu),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data)
-    );
-
-    card_send_merge send_merge (
-        .clk           (clk),
-        .rst           (soft_reg),
-        .a_sd_valid    (send_queue_m_sd_valid),
-        .a_sd_ready    (send_merge_a_sd_ready),
-        .a_sd_node     (send_queue_m_sd_node),
-        .a_sd_peer     (send_queue_m_sd_peer),
-        .a_sd_psn      (send_queue_m_sd_psn),
-        .a_sd_q_key    (send_queue_m_sd_q_key),
-        .a_sd_src      (send_queue_m_sd_src),
-        .a_sd_vf       (send_queue_m_sd_vf),
-        .a_sd_win_id   (send_queue_m_sd_win_id),
-        .a_sd_epoch    (send_queue_m_sd_epoch),
-        .a_sd_msn      (send_queue_m_sd_msn),
-        .a_sd_head     (send_queue_m_sd_head),
-        .a_sd_head_len (send_queue_m_sd_head_len),
-        .a_sd_len      (send_queue_m_sd_len),
-        .a_pl_valid    (send_queue_m_pl_valid),
-        .a_pl_ready    (send_merge_a_pl_ready),
-        .a_pl_data     (send_queue_m_pl_data),
-        .a_pl_bytes    (send_queue_m_pl_bytes),
-        .a_pl_last     (send_queue_m_pl_last),
-        .a_pl_error    (send_queue_m_pl_error),
-        .b_sd_valid    (one_sided_m_sd_valid),
-        .b_sd_ready    (send_merge_b_sd_ready),
-        .b_sd_node     (one_sided_m_node),
-        .b_sd_peer     (one_sided_m_peer),
-        .b_sd_psn      (one_sided_m_psn),
-        .b_sd_q_key    (one_sided_m_q_key),
-        .b_sd_src      (one_sided_m_src),
-        .b_sd_win_id   (one_sided_m_win_id),
-        .b_sd_epoch    (one_sided_m_epoch),
-        .b_sd_msn      (one_sided_m_msn),
-        .b_sd_head     (one_sided_m_sd_head),
-        .b_sd_len      (one_sided_m_sd_len),
-        .b_pl_valid    (one_sided_m_pl_valid),
-        .b_pl_ready    (send_merge_b_pl_ready),
-        .b_pl_data     (one_sided_m_pl_data),
-        .b_pl_bytes    (one_sided_m_pl_bytes),
-        .b_pl_last     (one_sided_m_pl_last),
-        .m_sd_valid    (send_merge_m_sd_valid),
-        .m_sd_ready    (tx_s_sd_ready),
-        .m_sd_node     (send_merge_m_sd_node),
-        .m_sd_peer     (send_merge_m_sd_peer),
-        .m_sd_psn      (send_merge_m_sd_psn),
-        .m_sd_q_key    (send_merge_m_sd_q_key),
-        .m_sd_src      (send_merge_m_sd_src),
-        .m_sd_vf       (send_merge_m_sd_vf),
-        .m_sd_win_id   (send_merge_m_sd_win_id),
-        .m_sd_epoch    (send_merge_m_sd_epoch),
-        .m_sd_msn      (send_merge_m_sd_msn),
-        .m_sd_head     (send_merge_m_sd_head),
-        .m_sd_head_len (send_merge_m_sd_head_len),
-        .m_sd_len      (send_merge_m_sd_len),
-        .m_pl_valid    (send_merge_m_pl_valid),
-        .m_pl_ready    (tx_s_pl_ready),
-        .m_pl_data     (send_merge_m_pl_data),
-        .m_pl_bytes    (send_merge_m_pl_bytes),
-        .m_pl_last     (send_merge_m_pl_last),
-        .m_pl_error    (send_merge_m_pl_error),
-        .a_ak_valid    (recv_m_ak_valid),
-        .a_ak_ready    (send_merge_a_ak_ready),
-        .a_ak_node     (recv_m_ak_node),
-        .a_ak_peer     (recv_m_ak_peer),
-        .a_ak_psn      (recv_m_ak_psn),
-        .a_ak_syndrome (recv_m_ak_syndrome),
-        .a_ak_echo     (recv_m_ak_echo),
-        .a_ak_win_id   (recv_m_ak_win_id),
-        .a_ak_epoch    (recv_m_ak_epoch),
-        .a_ak_msn      (recv_m_ak_msn),
-        .a_ak_vf       (recv_m_ak_vf),
-        .a_ak_src      (recv_m_ak_src),
-        .b_ak_valid    (one_sided_m_ak_valid),
-        .b_ak_ready    (send_merge_b_ak_ready),
-        .b_ak_node     (one_sided_m_ak_node),
-        .b_ak_peer     (one_sided_m_ak_peer),
-        .b_ak_psn      (one_sided_m_ak_psn),
-        .b_ak_syndrome (one_sided_m_ak_syndrome),
-        .b_ak_win_id   (one_sided_m_ak_win_id),
-        .b_ak_epoch    (one_sided_m_ak_epoch),
-        .b_ak_msn      (one_sided_m_ak_msn),
-        .b_ak_src      (one_sided_m_ak_src),
-        .m_ak_valid    (send_merge_m_ak_valid),
-        .m_ak_ready    (tx_s_ak_ready),
-        .m_ak_node     (send_merge_m_ak_node),
-        .m_ak_peer     (send_merge_m_ak_peer),
-        .m_ak_psn      (send_merge_m_ak_psn),
-        .m_ak_syndrome (send_merge_m_ak_syndrome),
-        .m_ak_echo     (send_merge_m_ak_echo),
-        .m_ak_win_id   (send_merge_m_ak_win_id),
-        .m_ak_epoch    (send_merge_m_ak_epoch),
-        .m_ak_msn      (send_merge_m_ak_msn),
-        .m_ak_vf       (send_merge_m_ak_vf),
-        .m_ak_src      (send_merge_m_ak_src)
-    );
-
-    card_ack_merge ack_merge (
-        .a_valid   (rx_m_ak_valid),
-        .a_ready   (ack_merge_a_ready),
-        .a_node    (rx_m_ak_node),
-        .a_qpn     (rx_m_ak_qpn),
-        .a_psn     (rx_m_ak_psn),
-        .a_outcome (rx_m_ak_outcome),
-        .a_echo    (rx_m_ak_echo),
-        .a_win_id  (rx_m_ak_win_id),
-        .a_epoch   (rx_m_ak_epoch),
-        .a_msn     (rx_m_ak_msn),
-        .a_flags   (rx_m_ak_flags),
-        .a_peer    (rx_m_ak_peer),
-        .b_valid   (one_sided_m_claim_valid),
-        .b_ready   (ack_merge_b_ready),
-        .b_node    (one_sided_m_node),
-        .b_qpn     (one_sided_m_src),
-        .b_psn     (one_sided_m_psn),
-        .b_outcome (one_sided_m_claim_outcome),
-        .b_win_id  (one_sided_m_win_id),
-        .b_epoch   (one_sided_m_epoch),
-        .b_msn     (one_sided_m_msn),
-        .b_peer    (one_sided_m_peer),
-        .b_end     (one_sided_m_claim_end),
-        .m_valid   (ack_merge_m_valid),
-        .m_ready   (in_flight_ack_ready),
-        .m_node    (ack_merge_m_node),
-        .m_qpn     (ack_merge_m_qpn),
-        .m_psn     (ack_merge_m_psn),
-        .m_outcome (ack_merge_m_outcome),
-        .m_echo    (ack_merge_m_echo),
-        .m_win_id  (ack_merge_m_win_id),
-        .m_epoch   (ack_merge_m_epoch),
-        .m_msn     (ack_merge_m_msn),
-        .m_flags   (ack_merge_m_flags),
-        .m_peer    (ack_merge_m_peer),
-        .m_claim   (ack_merge_m_claim),
-        .m_end     (ack_merge_m_end)
-    );
-
-    xud_inflight_q16_d64 in_flight (
-        .clk              (clk),
-        .rst              (soft_reg),
-        .rsv_valid        (send_m_place_valid),
-        .rsv_qpn          (send_m_place_qpn),
-        .rsv_psn          (send_m_place_psn),
-        .rsv_done         (in_flight_rsv_done),
-        .rsv_ok           (in_flight_rsv_ok),
-        .drop_valid       (send_m_drop_valid),
-        .drop_qpn         (send_m_drop_qpn),
-        .drop_psn         (send_m_drop_psn),
-        .set_valid        (send_m_set_valid),
-        .set_ready        (in_flight_set_ready),
-        .set_qpn          (send_m_set_qpn),
-        .set_psn          (send_m_set_psn),
-        .set_node         (send_m_set_node),
-        .set_peer         (send_m_set_peer),
-        .set_vf           (send_m_set_vf),
-        .set_win_id       (send_m_set_win_id),
-        .set_epoch        (send_m_set_epoch),
-        .set_msn          (send_m_set_msn),
-        .set_wr_id        (send_m_set_wr_id),
-        .set_request      (send_m_set_request),
-        .set_timeout      (send_m_set_timeout),
-        .set_outcome      (send_m_set_outcome),
-        .set_answered     (in_flight_set_answered),
-        .fail_valid       (tx_m_fail_valid),
-        .fail_ready       (in_flight_fail_ready),
-        .fail_qpn         (tx_m_fail_qpn[3:0]),
-        .fail_psn         (tx_m_fail_psn),
-        .fail_outcome     (LOCAL_DMA),
-        .ack_valid        (ack_merge_m_valid),
-        .ack_ready        (in_flight_ack_ready),
-        .ack_node         (ack_merge_m_node),
-        .ack_qpn          (ack_merge_m_qpn),
-        .ack_psn          (ack_merge_m_psn),
-        .ack_outcome      (ack_merge_m_outcome),
-        .ack_echo         (ack_merge_m_echo),
-        .ack_win_id       (ack_merge_m_win_id),
-        .ack_epoch        (ack_merge_m_epoch),
-        .ack_msn          (ack_merge_m_msn),
-        .ack_flags        (ack_merge_m_flags),
-        .ack_peer         (ack_merge_m_peer),
-        .ack_claim        (ack_merge_m_claim),
-        .ack_end          (ack_merge_m_end),
-        .claim_done       (in_flight_claim_done),
-        .claim_ok         (in_flight_claim_ok),
-        .flush_valid      (regs_flush_valid),
-        .flush_qpn        (regs_flush_qpn),
-        .flush_done       (in_flight_flush_done),
-        .m_valid          (in_flight_m_valid),
-        .m_ready          (cq_s_tx_ready),
-        .m_qpn            (in_flight_m_qpn),
-        .m_wr_id          (in_flight_m_wr_id),
-        .m_status         (in_flight_m_status),
-        .m_vf             (in_flight_m_vf),
-        .m_len            (in_flight_m_len),
-        .m_node           (in_flight_m_node),
-        .m_peer           (in_flight_m_peer),
-        .m_win_id         (in_flight_m_win_id),
-        .m_epoch          (in_flight_m_epoch),
-        .m_msn            (in_flight_m_msn),
-        .m_q_key          (in_flight_m_q_key),
-        .m_psn            (in_flight_m_psn),
-        .m_request        (in_flight_m_request),
-        .ev_ack_unknown   (in_flight_ev_ack_unknown),
-        .ev_ack_source    (in_flight_ev_ack_source),
-        .ev_ack_echo      (in_flight_ev_ack_echo),
-        .ev_bad_qp        (in_flight_ev_bad_qp),
-        .ev_acknowledged  (in_flight_ev_acknowledged),
-        .ev_timeout       (in_flight_ev_timeout),
-        .cfg_timeout_unit (regs_cfg_timeout_unit)
-    );
-
-    xud_rx_d2048 rx (
-        .clk              (clk),
-        .rst              (soft_reg),
-        .s_axis_rx_tvalid (gate_m_tvalid),
-        .s_axis_rx_tready (s_axis_rx_tready),
-        .s_axis_rx_tdata  (s_axis_rx_tdata),
-        .s_axis_rx_tkeep  (s_axis_rx_tkeep),
-        .s_axis_rx_tlast  (s_axis_rx_tlast),
-        .s_axis_rx_tuser  (s_axis_rx_tuser),
-        .m_rq_valid       (rx_m_rq_valid),
-        .m_rq_ready       (rx_m_rq_ready),
-        .m_rq_drop        (rx_m_rq_drop),
-        .m_rq_node        (rx_m_rq_node),
-        .m_rq_qpn         (rx_m_rq_qpn),
-        .m_rq_psn         (rx_m_rq_psn),
-        .m_rq_q_key       (rx_m_rq_q_key),
-        .m_rq_src         (rx_m_rq_src),
-        .m_rq_vf          (rx_m_rq_vf),
-        .m_rq_win_id      (rx_m_rq_win_id),
-        .m_rq_epoch       (rx_m_rq_epoch),
-        .m_rq_msn         (rx_m_rq_msn),
-        .m_rq_len         (rx_m_rq_len),
-        .m_rq_unknown     (rx_m_rq_unknown),
-        .m_rq_one_sided   (rx_m_rq_one_sided),
-        .m_pl_valid       (rx_m_pl_valid),
-        .m_pl_ready       (rx_m_pl_ready),
-        .m_pl_data        (rx_m_pl_data),
-        .m_pl_last        (rx_m_pl_last),
-        .m_bulk_valid     (rx_m_bulk_valid),
-        .m_bulk_ready     (1'b0),
-        .m_bulk_unwanted  (1'b0),
-        .m_bulk_node      (rx_m_bulk_node),
-        .m_bulk_opcode    (rx_m_bulk_opcode),
-        .m_bulk_dest      (rx_m_bulk_dest),
-        .m_bulk_psn       (rx_m_bulk_psn),
-        .m_bulk_head      (rx_m_bulk_head),
-        .m_bulk_short     (rx_m_bulk_short),
-        .m_bulk_len       (rx_m_bulk_len),
-        .m_bulk_pl_valid  (rx_m_bulk_pl_valid),
-        .m_bulk_pl_ready  (1'b0),
-        .m_bulk_pl_data   (rx_m_bulk_pl_data),
-        .m_bulk_pl_last   (rx_m_bulk_pl_last),
-        .m_ak_valid       (rx_m_ak_valid),
-        .m_ak_ready       (ack_merge_a_ready),
-        .m_ak_node        (rx_m_ak_node),
-        .m_ak_qpn         (rx_m_ak_qpn),
-        .m_ak_psn         (rx_m_ak_psn),
-        .m_ak_outcome     (rx_m_ak_outcome),
-        .m_ak_echo        (rx_m_ak_echo),
-        .m_ak_win_id      (rx_m_ak_win_id),
-        .m_ak_epoch       (rx_m_ak_epoch),
-        .m_ak_msn         (rx_m_ak_msn),
-        .m_ak_flags       (rx_m_ak_flags),
-        .m_ak_peer        (rx_m_ak_peer),
-        .ev_overflow      (rx_ev_overflow),
-        .ev_bad_frame     (rx_ev_bad_frame),
-        .ev_not_xud       (rx_ev_not_xud),
-        .ev_bad_header    (rx_ev_bad_header),
-        // No bulk transfers: their frames are not XUD's, and none is sent.
-        .cfg_bulk         (1'b0)
-    );
-
-    xud_tx_d2048 tx (
-        .clk              (clk),
-        .rst              (soft_reg),
-        .s_sd_valid       (send_merge_m_sd_valid),
-        .s_sd_ready       (tx_s_sd_ready),
-        .s_sd_node        (send_merge_m_sd_node),
-        .s_sd_peer        (send_merge_m_sd_peer),
-        .s_sd_psn         (send_merge_m_sd_psn),
-        .s_sd_q_key       (send_merge_m_sd_q_key),
-        .s_sd_src         (send_merge_m_sd_src),
-        .s_sd_vf          (send_merge_m_sd_vf),
-        .s_sd_win_id      (send_merge_m_sd_win_id),
-        .s_sd_epoch       (send_merge_m_sd_epoch),
-        .s_sd_msn         (send_merge_m_sd_msn),
-        .s_sd_head        (send_merge_m_sd_head),
-        .s_sd_head_len    (send_merge_m_sd_head_len),
-        .s_sd_len         (send_merge_m_sd_len),
-        .s_pl_valid       (send_merge_m_pl_valid),
-        .s_pl_ready       (tx_s_pl_ready),
-        .s_pl_data        (send_merge_m_pl_data),
-        .s_pl_bytes       (send_merge_m_pl_bytes),
-        .s_pl_last        (send_merge_m_pl_last),
-        .s_pl_error       (send_merge_m_pl_error),
-        .s_bulk_valid     (1'b0),
-        .s_bulk_ready     (tx_s_bulk_ready),
-        .s_bulk_node      (16'd0),
-        .s_bulk_opcode    (4'd0),
-        .s_bulk_dest      (24'd0),
-        .s_bulk_psn       (24'd0),
-        .s_bulk_head      (64'd0),
-        .s_bulk_len       (13'd0),
-        .s_bulk_pl_valid  (1'b0),
-        .s_bulk_pl_ready  (tx_s_bulk_pl_ready),
-        .s_bulk_pl_data   (64'd0),
-        .s_bulk_pl_bytes  (3'd0),
-        .s_bulk_pl_last   (1'b0),
-        .s_bulk_pl_error  (1'b0),
-        .turn             (1'b0),
-        .stop             (1'b0),
-        .m_fail_valid     (tx_m_fail_valid),
-        .m_fail_ready     (in_flight_fail_ready),
-        .m_fail_qpn       (tx_m_fail_qpn),
-        .m_fail_psn       (tx_m_fail_psn),
-        .s_ak_valid       (send_merge_m_ak_valid),
-        .s_ak_ready       (tx_s_ak_ready),
-        .s_ak_node        (send_merge_m_ak_node),
-        .s_ak_peer        (send_merge_m_ak_peer),
-        .s_ak_psn         (send_merge_m_ak_psn),
-        .s_ak_syndrome    (send_merge_m_ak_syndrome),
-        .s_ak_echo        (send_merge_m_ak_echo),
-        .s_ak_win_id      (send_merge_m_ak_win_id),
-        .s_ak_epoch       (send_merge_m_ak_epoch),
-        .s_ak_msn         (send_merge_m_ak_msn),
-        .s_ak_vf          (send_merge_m_ak_vf),
-        .s_ak_src         (send_merge_m_ak_src),
-        .m_axis_tx_tvalid (tx_m_axis_tx_tvalid),
-        .m_axis_tx_tready (guard_s_axis_tready),
-        .m_axis_tx_tdata  (tx_m_axis_tx_tdata),
-        .m_axis_tx_tkeep  (tx_m_axis_tx_tkeep),
-        .m_axis_tx_tlast  (tx_m_axis_tx_tlast),
-        .ev_sent          (tx_ev_sent),
-        .ev_ack_sent      (tx_ev_ack_sent),
-        .cfg_node         (regs_cfg_node)
-    );
-
-    card_rx_gate gate (
-        .clk      (clk),
-        .rst      (soft_reg),
-        .enable   (regs_cfg_enable),
-        .s_tvalid (s_axis_rx_tvalid),
-        .s_tlast  (s_axis_rx_tlast),
-        .m_tvalid (gate_m_tvalid)
-    );
-
-    card_tx_guard guard (
-        .clk           (clk),
-        .rst           (rst),
-        .cut           (soft_reg),
-        .s_axis_tvalid (tx_m_axis_tx_tvalid),
-        .s_axis_tready (guard_s_axis_tready),
-        .s_axis_tdata  (tx_m_axis_tx_tdata),
-        .s_axis_tkeep  (tx_m_axis_tx_tkeep),
-        .s_axis_tlast  (tx_m_axis_tx_tlast),
-        .m_axis_tvalid (guard_m_axis_tvalid),
-        .m_axis_tready (m_axis_tx_tready),
-        .m_axis_tdata  (m_axis_tx_tdata),
-        .m_axis_tkeep  (m_axis_tx_tkeep),
-        .m_axis_tlast  (m_axis_tx_tlast)
-    );
-
-    // Sources that share a counter.
-    event_merge local_error (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (unsent_m),
-        .b   (recv_ev_local_error),
-        .m   (local_error_m)
-    );
-
-    event_merge unsent (
-        .clk (clk),
-        // A work request may also end in LOCAL_DMA, after its check.
-        .rst (soft_reg),
-        .a   (send_ev_local_error),
-        .b   (unsent_b),
-        .m   (unsent_m)
-    );
-
-    event_merge bad_doorbell (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (send_ev_bad_doorbell),
-        .b   (recv_ev_bad_doorbell),
-        .m   (bad_doorbell_m)
-    );
-
-    event_merge worse_doorbell (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (bad_doorbell_m),
-        .b   (cq_ev_bad_doorbell),
-        .m   (worse_doorbell_m)
-    );
-
-    event_merge any_local_error (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (local_error_m),
-        .b   (one_sided_ev_local_error),
-        .m   (any_local_error_m)
-    );
-
-    event_merge any_bad_qp (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (recv_ev_bad_qp),
-        .b   (one_sided_ev_bad_qp),
-        .m   (any_bad_qp_m)
-    );
-
-    event_merge any_overload (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (recv_ev_ack_overload),
-        .b   (one_sided_ev_ack_overload),
-        .m   (any_overload_m)
-    );
-
-    event_merge any_bad_opcode (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (recv_ev_bad_opcode),
-        .b   (one_sided_ev_bad_opcode),
-        .m   (any_bad_opcode_m)
-    );
-
-    event_merge any_bad_key (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (recv_ev_bad_key),
-        .b   (one_sided_ev_bad_key),
-        .m   (any_bad_key_m)
-    );
-
-    event_merge any_bad_length (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (recv_ev_bad_length),
-        .b   (one_sided_ev_bad_length),
-        .m   (any_bad_length_m)
-    );
-
-    event_merge any_stale_epoch (
-        .clk (clk),
-        .rst (soft_reg),
-        .a   (recv_ev_stale_epoch),
-        .b   (one_sided_ev_stale_epoch),
-        .m   (any_stale_epoch_m)
-    );
-
-    gather_n36 events (
-        .s_0  (tx_ev_sent),
-        .s_1  (tx_ev_ack_sent),
-        .s_2  (recv_ev_accepted),
-        .s_3  (in_flight_ev_acknowledged),
-        .s_4  (in_flight_ev_timeout),
-        .s_5  (send_ev_stall_place),
-        .s_6  (send_ev_stall_credit),
-        .s_7  (any_overload_m),
-        .s_8  (rx_ev_overflow),
-        .s_9  (rx_ev_bad_frame),
-        .s_10 (rx_ev_not_xud),
-        .s_11 (any_bad_opcode_m),
-        .s_12 (rx_ev_bad_header),
-        .s_13 (any_bad_qp_m),
-        .s_14 (any_bad_key_m),
-        .s_15 (any_bad_length_m),
-        .s_16 (any_stale_epoch_m),
-        .s_17 (recv_ev_rnr),
-        .s_18 (events_s_18),
-        .s_19 (in_flight_ev_ack_source),
-        .s_20 (in_flight_ev_ack_echo),
-        .s_21 (any_local_error_m),
-        .s_22 (worse_doorbell_m),
-        // Counted by card_regs.
-        .s_23 (1'b0),
-        .s_24 (completer_ev_bad_tlp),
-        .s_25 (read_ev_failed),
-        .s_26 (read_ev_stray),
-        // Counted by card_regs.
-        .s_27 (1'b0),
-        .s_28 (read_m_busy),
-        .s_29 (events_s_29),
-        .s_30 (events_s_30),
-        .s_31 (one_sided_ev_done),
-        .s_32 (one_sided_ev_duplicate),
-        .s_33 (one_sided_ev_ahead),
-        .s_34 (one_sided_ev_refused),
-        .s_35 (one_sided_ev_failed),
-        .m    (events_m)
-    );
-
-    // Combinational logic
-    assign m_tx_rd_req_tlp_valid = read_m_tx_rd_req_tlp_valid;
-    assign m_tx_wr_req_tlp_seq = write_m_tx_wr_req_tlp_seq;
-    assign m_tx_wr_req_tlp_valid = write_m_tx_wr_req_tlp_valid;
-    assign m_axis_tx_tvalid = guard_m_axis_tvalid;
-    assign returns_rst = rst | soft_reg;
-    assign done_client = returns_m_done_ctx[15:13];
-    assign words_client = read_m_data_ctx[15:14];
-    assign regs_done_valid = returns_m_done_valid & (done_client == INTERRUPT);
-    assign recv_s_rq_valid = rx_m_rq_valid & !rx_m_rq_one_sided & !one_sided_m_ours;
-    assign rx_m_rq_ready = recv_s_rq_ready | one_sided_s_rq_ready;
-    assign rx_m_rq_drop = one_sided_s_rq_ready ? one_sided_s_rq_drop : recv_s_rq_drop;
-    assign recv_s_pl_valid = rx_m_pl_valid & !one_sided_m_ours;
-    assign rx_m_pl_ready = one_sided_m_ours ? one_sided_s_pl_ready : recv_s_pl_ready;
-    assign cq_done_valid = returns_m_done_valid & (done_client == COMPLETION);
-    assign regs_s_left = write_m_old | read_m_tx_rd_req_tlp_valid | soft_reg;
-    assign one_sided_set_valid = send_m_set_valid & in_flight_set_ready;
-    assign in_flight_set_answered = |send_m_set_kind;
-    assign one_sided_s_rq_valid = rx_m_rq_valid & rx_m_rq_one_sided;
-    assign one_sided_s_other = recv_s_rq_ready & !recv_s_rq_drop & (|rx_m_rq_len);
-    assign one_sided_s_other_last = rx_m_pl_valid
-        & rx_m_pl_last
-        & recv_s_pl_ready
-        & !one_sided_m_ours;
-    assign one_sided_s_pl_valid = rx_m_pl_valid & one_sided_m_ours;
-    assign one_sided_done_valid = returns_m_done_valid & (done_client == ONE_SIDED_CLIENT);
-    assign unsent_b = tx_m_fail_valid & in_flight_fail_ready;
-    // Never both: one acknowledgement is decided at a time.
-    assign events_s_18 = in_flight_ev_ack_unknown | in_flight_ev_bad_qp;
-    assign events_s_29 = guard_m_axis_tvalid & !m_axis_tx_tready;
-    assign events_s_30 = write_m_tx_wr_req_tlp_valid & !m_tx_wr_req_tlp_ready;
-
-    // Clocked logic
-    initial begin
-        soft_reg = 1'b0;
-        stop_reg = 1'b0;
-        idle_reg = 1'b0;
-    end
-
-    always @(posedge clk) begin
-        soft_reg <= regs_m_reset;
-        stop_reg <= regs_hold | !regs_cfg_enable;
-
-        idle_reg <= send_m_idle
-            & recv_m_idle
-            & one_sided_m_idle
-            & cq_m_idle
-            & !read_m_busy
-            & !write_m_busy
-            & !returns_m_busy
-            & !in_flight_m_valid
-            & !tx_m_fail_valid
-            & !send_queue_m_sd_valid
-            & !send_queue_m_pl_valid;
-    end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, write_mux_s_req_ready_4, write_mux_s_data_ready_4, read_mux_d_ready,
-        read_mux_bk_valid, regs_more_wr_word, regs_more_wr_data, regs_more_wr_acts,
-        regs_more_rd_global, regs_more_rd_word, regs_more_select, regs_more_take, send_m_bulk_valid,
-        send_m_bulk_opcode, send_m_bulk_flags, send_m_bulk_head_len, send_m_bulk_length,
-        send_m_bulk_wr_id, send_m_bulk_address, send_m_bulk_lkey, send_m_bulk_vf, send_m_bulk_node,
-        send_m_bulk_peer, send_m_bulk_msn, send_m_bulk_win_id, send_m_bulk_epoch,
-        send_m_bulk_head_low, send_m_bulk_head_high, send_m_bulk_psn, send_m_bulk_request,
-        send_m_bulk_qpn, send_m_bulk_pd, send_m_bulk_q_key, rx_m_bulk_valid, rx_m_bulk_node,
-        rx_m_bulk_opcode, rx_m_bulk_dest, rx_m_bulk_psn, rx_m_bulk_head, rx_m_bulk_short,
-        rx_m_bulk_len, rx_m_bulk_pl_valid, rx_m_bulk_pl_data, rx_m_bulk_pl_last, tx_s_bulk_ready,
-        tx_s_bulk_pl_ready, tx_m_fail_qpn[23:4]};
+    wire _unused = &{1'b0, core_more_wr_word, core_more_wr_data, core_more_wr_acts,
+        core_more_rd_global, core_more_rd_word, core_more_select, core_more_take, core_m_reset,
+        core_m_soft, core_m_hold, core_m_end_valid, core_m_end_pair, core_m_end_index,
+        core_m_works_valid, core_m_works_opcode, core_m_works_flags, core_m_works_head_len,
+        core_m_works_length, core_m_works_wr_id, core_m_works_address, core_m_works_lkey,
+        core_m_works_vf, core_m_works_node, core_m_works_peer, core_m_works_msn, core_m_works_win_id,
+        core_m_works_epoch, core_m_works_head_low, core_m_works_head_high, core_m_works_psn,
+        core_m_works_request, core_m_works_qpn, core_m_works_pd, core_m_works_q_key,
+        core_s_cpl_ready, core_s_rd_ready, core_m_rd_valid, core_m_rd_data, core_m_rd_bytes,
+        core_m_rd_last, core_m_rd_ctx, core_m_rd_error, core_s_wr_ready, core_s_wd_ready,
+        core_m_wr_done, core_m_frames_valid, core_m_frames_node, core_m_frames_opcode,
+        core_m_frames_dest, core_m_frames_psn, core_m_frames_head, core_m_frames_short,
+        core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data, core_m_frames_pl_last,
+        core_s_frames_ready, core_s_frames_pl_ready, core_cfg_valid, core_cfg_qpn, core_cfg_word,
+        core_cfg_data, core_cfg_mtu, core_cfg_node};
 
 endmodule
 

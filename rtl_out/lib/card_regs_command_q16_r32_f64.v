@@ -8,6 +8,8 @@
 // high for 16 clocks without a break; DESTROY_QP then flushes the in-flight table, and waits alike
 // once more for completions that were on their way. If that takes more than 2^23 clocks in all,
 // longer than any read of host memory, it is given up: not_idle.
+// With cfg_bulk SET_REGION waits alike, and when all is idle what bulk transfers have of a region
+// or queue pair ends first.
 // A ring that cannot be read sets its queue pair's state to Error, between commands and also
 // while one waits for idle. Up to 16 of each side are remembered.
 // Epochs outlive their queue pairs, and rst too unless forget is high.
@@ -72,6 +74,12 @@ module card_regs_command_q16_r32_f64 (
     input  wire        win_was,          // The window was there before.
     input  wire [31:0] win_expected,     // Number that it expected; 0 if it was not there.
 
+    // end: A queue pair or region ends.
+    output wire        end_valid,        // One ends.
+    input  wire        end_done,         // All that uses it has ended; pulse.
+    output wire        end_pair,         // It is a queue pair.
+    output wire [23:0] end_index,        // Its number, or the region's.
+
     output wire        hold,             // Nothing new may begin.
     input  wire        idle,             // Nothing is under way.
 
@@ -92,7 +100,10 @@ module card_regs_command_q16_r32_f64 (
     output wire        cfg_valid,        // A word is written; it counts from the next clock on.
     output wire [3:0]  cfg_qpn,          // Queue pair.
     output wire [2:0]  cfg_word,         // Which word.
-    output wire [63:0] cfg_data          // The word.
+    output wire [63:0] cfg_data,         // The word.
+
+    // Configuration
+    input  wire        cfg_bulk          // Bulk transfers are there; constant.
 );
 
     // Constants
@@ -143,7 +154,8 @@ module card_regs_command_q16_r32_f64 (
     localparam [4:0] STATE_HOLD      = 5'd18;
     localparam [4:0] STATE_FLUSH     = 5'd19;
     localparam [4:0] STATE_FLUSHING  = 5'd20;
-    localparam [4:0] STATE_FINISH    = 5'd21;
+    localparam [4:0] STATE_END       = 5'd21;
+    localparam [4:0] STATE_FINISH    = 5'd22;
     localparam [2:0] THEN_GATHER     = 3'd0;
     localparam [2:0] THEN_EPOCHS     = 3'd1;
     localparam [2:0] THEN_INDICES    = 3'd2;
@@ -630,6 +642,9 @@ module card_regs_command_q16_r32_f64 (
                         said_next = BAD_ARGUMENT;
                     end else begin
                         state_next = STATE_REGION;
+                        if (cfg_bulk) begin
+                            state_next = STATE_HOLD;
+                        end
                     end
                 end
                 if (ends_reg) begin
@@ -758,6 +773,9 @@ module card_regs_command_q16_r32_f64 (
                     who_next = index_reg[3:0];
                     if (of_region_reg) begin
                         state_next = STATE_REGION;
+                        if (cfg_bulk) begin
+                            state_next = STATE_END;
+                        end
                     end else if (of_window_reg) begin
                         state_next = STATE_WINDOW;
                     end else if (flushed_reg) begin
@@ -779,6 +797,17 @@ module card_regs_command_q16_r32_f64 (
             STATE_FLUSHING: begin
                 if (flush_done) begin
                     state_next = STATE_HOLD;
+                    if (cfg_bulk) begin
+                        state_next = STATE_END;
+                    end
+                end
+            end
+            STATE_END: begin
+                if (end_done) begin
+                    state_next = STATE_HOLD;
+                    if (of_region_reg) begin
+                        state_next = STATE_REGION;
+                    end
                 end
             end
             STATE_FINISH: begin
@@ -829,6 +858,9 @@ module card_regs_command_q16_r32_f64 (
     assign win_peer = arg1_reg[23:0];
     assign win_epoch = arg0_reg[15:0];
     assign hold = held_reg;
+    assign end_valid = state_reg == STATE_END;
+    assign end_pair = is_destroy_reg;
+    assign end_index = index_reg;
     assign flush_valid = flush_out_reg;
     assign flush_qpn = who_reg;
 

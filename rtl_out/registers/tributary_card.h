@@ -167,6 +167,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_REDUCTIONS_SHIFT              3u
 #define TRIB_CARD_FEATURES_REDUCTIONS_WIDTH              1u
 #define TRIB_CARD_FEATURES_REDUCTIONS_MASK               0x00000008u
+/* Of bulk transfers bulk_write alone, without notify and fence, with their registers and
+ * counters: some RTL cards. */
+#define TRIB_CARD_FEATURES_BULK_WRITE_SHIFT              4u
+#define TRIB_CARD_FEATURES_BULK_WRITE_WIDTH              1u
+#define TRIB_CARD_FEATURES_BULK_WRITE_MASK               0x00000010u
 
 /* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu

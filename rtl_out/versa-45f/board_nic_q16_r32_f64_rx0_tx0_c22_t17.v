@@ -65,44 +65,44 @@ module board_nic_q16_r32_f64_rx0_tx0_c22_t17 (
     reg         held_reg;
 
     // Signals
-    wire        network_s_axis_tx_tready;    // It is taken.
-    wire        network_m_axis_rx_tvalid;    // A word is offered.
-    wire [63:0] network_m_axis_rx_tdata;     // The word; its first byte is in bits 7:0.
-    wire [7:0]  network_m_axis_rx_tkeep;     // Bytes present, from bit 0 on: all, but in the last word.
-    wire        network_m_axis_rx_tlast;     // It is the last word of the frame.
-    wire        network_m_axis_rx_tuser;     // With the last word: the frame is bad (FCS).
-    wire        network_stat_frame;          // A good frame came; pulse.
+    wire        network_s_axis_tx_tready;         // It is taken.
+    wire        network_m_axis_rx_tvalid;         // A word is offered.
+    wire [63:0] network_m_axis_rx_tdata;          // The word; its first byte is in bits 7:0.
+    wire [7:0]  network_m_axis_rx_tkeep;          // Bytes present, from bit 0 on: all, but in the last word.
+    wire        network_m_axis_rx_tlast;          // It is the last word of the frame.
+    wire        network_m_axis_rx_tuser;          // With the last word: the frame is bad (FCS).
+    wire        network_stat_frame;               // A good frame came; pulse.
     // LEDs, lit when high. 0: the PHY was found and set up. 1: it says that its line is up. 2: a
     // good frame came. 3: a bad frame came, or a part of one, or one was lost in the MAC, or a
     // fault.
     wire [3:0]  network_leds;
-    wire        host_s_axis_tx_tready;       // It is taken.
-    wire        host_m_axis_rx_tvalid;       // A word is offered.
-    wire [63:0] host_m_axis_rx_tdata;        // The word; its first byte is in bits 7:0.
-    wire [7:0]  host_m_axis_rx_tkeep;        // Bytes present, from bit 0 on: all, but in the last word.
-    wire        host_m_axis_rx_tlast;        // It is the last word of the frame.
-    wire        host_m_axis_rx_tuser;        // With the last word: the frame is bad (FCS).
-    wire        host_fault;                  // What else is shown as a fault; pulse.
-    wire        host_stat_frame;             // A good frame came; pulse.
+    wire        host_s_axis_tx_tready;            // It is taken.
+    wire        host_m_axis_rx_tvalid;            // A word is offered.
+    wire [63:0] host_m_axis_rx_tdata;             // The word; its first byte is in bits 7:0.
+    wire [7:0]  host_m_axis_rx_tkeep;             // Bytes present, from bit 0 on: all, but in the last word.
+    wire        host_m_axis_rx_tlast;             // It is the last word of the frame.
+    wire        host_m_axis_rx_tuser;             // With the last word: the frame is bad (FCS).
+    wire        host_fault;                       // What else is shown as a fault; pulse.
+    wire        host_stat_frame;                  // A good frame came; pulse.
     // LEDs, lit when high. 0: the PHY was found and set up. 1: it says that its line is up. 2: a
     // good frame came. 3: a bad frame came, or a part of one, or one was lost in the MAC, or a
     // fault.
     wire [3:0]  host_leds;
-    wire        core_s_axis_host_rx_tready;  // It is taken.
-    wire        core_m_axis_host_tx_tvalid;  // A word is offered.
-    wire [63:0] core_m_axis_host_tx_tdata;   // The word; its first byte is in bits 7:0.
-    wire [7:0]  core_m_axis_host_tx_tkeep;   // Bytes present, from bit 0 on: all, but in the last word.
-    wire        core_m_axis_host_tx_tlast;   // It is the last word of the frame.
-    wire        core_s_axis_rx_tready;       // It is taken.
-    wire        core_m_axis_tx_tvalid;       // A word is offered.
-    wire [63:0] core_m_axis_tx_tdata;        // The word; its first byte is in bits 7:0.
-    wire [7:0]  core_m_axis_tx_tkeep;        // Bytes present, from bit 0 on: all, but in the last word.
-    wire        core_m_axis_tx_tlast;        // It is the last word of the frame.
-    wire        core_session;                // There is a session with a host.
-    wire        core_stat_lost;              // A session was lost; pulse, as all of these.
-    wire        core_stat_again;             // Units are sent again.
-    wire        core_stat_overrun;           // The host does not keep to the limit.
-    wire        core_stat_malformed;         // A unit of the host was malformed.
+    wire        core_inst_s_axis_host_rx_tready;  // It is taken.
+    wire        core_inst_m_axis_host_tx_tvalid;  // A word is offered.
+    wire [63:0] core_inst_m_axis_host_tx_tdata;   // The word; its first byte is in bits 7:0.
+    wire [7:0]  core_inst_m_axis_host_tx_tkeep;   // Bytes present, from bit 0 on: all, but in the last word.
+    wire        core_inst_m_axis_host_tx_tlast;   // It is the last word of the frame.
+    wire        core_inst_s_axis_rx_tready;       // It is taken.
+    wire        core_inst_m_axis_tx_tvalid;       // A word is offered.
+    wire [63:0] core_inst_m_axis_tx_tdata;        // The word; its first byte is in bits 7:0.
+    wire [7:0]  core_inst_m_axis_tx_tkeep;        // Bytes present, from bit 0 on: all, but in the last word.
+    wire        core_inst_m_axis_tx_tlast;        // It is the last word of the frame.
+    wire        core_inst_session;                // There is a session with a host.
+    wire        core_inst_stat_lost;              // A session was lost; pulse, as all of these.
+    wire        core_inst_stat_again;             // Units are sent again.
+    wire        core_inst_stat_overrun;           // The host does not keep to the limit.
+    wire        core_inst_stat_malformed;         // A unit of the host was malformed.
 
     line_port_rx0_tx0_c22 network (
         .clk              (clk),
@@ -119,13 +119,13 @@ module board_nic_q16_r32_f64_rx0_tx0_c22_t17 (
         .phy_mdio_o       (p0_mdio_o),
         .phy_mdio_oe      (p0_mdio_oe),
         .phy_mdio_i       (p0_mdio_i),
-        .s_axis_tx_tvalid (core_m_axis_tx_tvalid),
+        .s_axis_tx_tvalid (core_inst_m_axis_tx_tvalid),
         .s_axis_tx_tready (network_s_axis_tx_tready),
-        .s_axis_tx_tdata  (core_m_axis_tx_tdata),
-        .s_axis_tx_tkeep  (core_m_axis_tx_tkeep),
-        .s_axis_tx_tlast  (core_m_axis_tx_tlast),
+        .s_axis_tx_tdata  (core_inst_m_axis_tx_tdata),
+        .s_axis_tx_tkeep  (core_inst_m_axis_tx_tkeep),
+        .s_axis_tx_tlast  (core_inst_m_axis_tx_tlast),
         .m_axis_rx_tvalid (network_m_axis_rx_tvalid),
-        .m_axis_rx_tready (core_s_axis_rx_tready),
+        .m_axis_rx_tready (core_inst_s_axis_rx_tready),
         .m_axis_rx_tdata  (network_m_axis_rx_tdata),
         .m_axis_rx_tkeep  (network_m_axis_rx_tkeep),
         .m_axis_rx_tlast  (network_m_axis_rx_tlast),
@@ -150,13 +150,13 @@ module board_nic_q16_r32_f64_rx0_tx0_c22_t17 (
         .phy_mdio_o       (p1_mdio_o),
         .phy_mdio_oe      (p1_mdio_oe),
         .phy_mdio_i       (p1_mdio_i),
-        .s_axis_tx_tvalid (core_m_axis_host_tx_tvalid),
+        .s_axis_tx_tvalid (core_inst_m_axis_host_tx_tvalid),
         .s_axis_tx_tready (host_s_axis_tx_tready),
-        .s_axis_tx_tdata  (core_m_axis_host_tx_tdata),
-        .s_axis_tx_tkeep  (core_m_axis_host_tx_tkeep),
-        .s_axis_tx_tlast  (core_m_axis_host_tx_tlast),
+        .s_axis_tx_tdata  (core_inst_m_axis_host_tx_tdata),
+        .s_axis_tx_tkeep  (core_inst_m_axis_host_tx_tkeep),
+        .s_axis_tx_tlast  (core_inst_m_axis_host_tx_tlast),
         .m_axis_rx_tvalid (host_m_axis_rx_tvalid),
-        .m_axis_rx_tready (core_s_axis_host_rx_tready),
+        .m_axis_rx_tready (core_inst_s_axis_host_rx_tready),
         .m_axis_rx_tdata  (host_m_axis_rx_tdata),
         .m_axis_rx_tkeep  (host_m_axis_rx_tkeep),
         .m_axis_rx_tlast  (host_m_axis_rx_tlast),
@@ -166,36 +166,36 @@ module board_nic_q16_r32_f64_rx0_tx0_c22_t17 (
         .leds             (host_leds)
     );
 
-    board_card_q16_r32_f64 core (
+    board_card_q16_r32_f64 core_inst (
         .clk                   (clk),
         .rst                   (held_reg),
         .s_axis_host_rx_tvalid (host_m_axis_rx_tvalid),
-        .s_axis_host_rx_tready (core_s_axis_host_rx_tready),
+        .s_axis_host_rx_tready (core_inst_s_axis_host_rx_tready),
         .s_axis_host_rx_tdata  (host_m_axis_rx_tdata),
         .s_axis_host_rx_tkeep  (host_m_axis_rx_tkeep),
         .s_axis_host_rx_tlast  (host_m_axis_rx_tlast),
         .s_axis_host_rx_tuser  (host_m_axis_rx_tuser),
-        .m_axis_host_tx_tvalid (core_m_axis_host_tx_tvalid),
+        .m_axis_host_tx_tvalid (core_inst_m_axis_host_tx_tvalid),
         .m_axis_host_tx_tready (host_s_axis_tx_tready),
-        .m_axis_host_tx_tdata  (core_m_axis_host_tx_tdata),
-        .m_axis_host_tx_tkeep  (core_m_axis_host_tx_tkeep),
-        .m_axis_host_tx_tlast  (core_m_axis_host_tx_tlast),
+        .m_axis_host_tx_tdata  (core_inst_m_axis_host_tx_tdata),
+        .m_axis_host_tx_tkeep  (core_inst_m_axis_host_tx_tkeep),
+        .m_axis_host_tx_tlast  (core_inst_m_axis_host_tx_tlast),
         .s_axis_rx_tvalid      (network_m_axis_rx_tvalid),
-        .s_axis_rx_tready      (core_s_axis_rx_tready),
+        .s_axis_rx_tready      (core_inst_s_axis_rx_tready),
         .s_axis_rx_tdata       (network_m_axis_rx_tdata),
         .s_axis_rx_tkeep       (network_m_axis_rx_tkeep),
         .s_axis_rx_tlast       (network_m_axis_rx_tlast),
         .s_axis_rx_tuser       (network_m_axis_rx_tuser),
-        .m_axis_tx_tvalid      (core_m_axis_tx_tvalid),
+        .m_axis_tx_tvalid      (core_inst_m_axis_tx_tvalid),
         .m_axis_tx_tready      (network_s_axis_tx_tready),
-        .m_axis_tx_tdata       (core_m_axis_tx_tdata),
-        .m_axis_tx_tkeep       (core_m_axis_tx_tkeep),
-        .m_axis_tx_tlast       (core_m_axis_tx_tlast),
-        .session               (core_session),
-        .stat_lost             (core_stat_lost),
-        .stat_again            (core_stat_again),
-        .stat_overrun          (core_stat_overrun),
-        .stat_malformed        (core_stat_malformed),
+        .m_axis_tx_tdata       (core_inst_m_axis_tx_tdata),
+        .m_axis_tx_tkeep       (core_inst_m_axis_tx_tkeep),
+        .m_axis_tx_tlast       (core_inst_m_axis_tx_tlast),
+        .session               (core_inst_session),
+        .stat_lost             (core_inst_stat_lost),
+        .stat_again            (core_inst_stat_again),
+        .stat_overrun          (core_inst_stat_overrun),
+        .stat_malformed        (core_inst_stat_malformed),
         .cfg_life              ({alone_reg, 1'b1}),
         .cfg_timeout           (TIMEOUT),
         .cfg_source            (BOARD),
@@ -204,8 +204,8 @@ module board_nic_q16_r32_f64_rx0_tx0_c22_t17 (
     );
 
     // Combinational logic
-    assign host_fault = core_stat_again | core_stat_overrun | core_stat_malformed;
-    assign leds = {host_leds[3:1], core_session, network_leds};
+    assign host_fault = core_inst_stat_again | core_inst_stat_overrun | core_inst_stat_malformed;
+    assign leds = {host_leds[3:1], core_inst_session, network_leds};
 
     // Clocked logic
     initial begin
@@ -231,7 +231,7 @@ module board_nic_q16_r32_f64_rx0_tx0_c22_t17 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, network_stat_frame, host_leds[0], core_stat_lost};
+    wire _unused = &{1'b0, network_stat_frame, host_leds[0], core_inst_stat_lost};
 
 endmodule
 

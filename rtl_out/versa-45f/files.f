@@ -116,7 +116,10 @@
 ../lib/card_rx_gate.v
 ../lib/card_tx_guard.v
 ../lib/event_merge.v
+../lib/bulk_line.v
+../lib/card_completions_q16.v
 ../lib/gather_n36.v
+../lib/card_core_q16_r32_f64.v
 ../lib/card_q16_r32_f64.v
 crc32_advance_8.v
 mac_receive.v

@@ -113,7 +113,7 @@ struct Run {
     gbps: f64,
 }
 
-/// Options of `--demo bulk`, which runs on models: the RTL has no bulk transfers so far.
+/// Options of `--demo bulk`, which runs on models: the RTL has neither READ nor notification so far.
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]

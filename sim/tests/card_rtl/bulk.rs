@@ -3,10 +3,12 @@
 use std::sync::OnceLock;
 
 use tributary_protocol::card::command::Command;
-use tributary_protocol::card::descriptor::{OPCODE_BULK_WRITE, WorkRequest};
+use tributary_protocol::card::descriptor::{
+    Completion, OPCODE_BULK_READ, OPCODE_BULK_WRITE, WorkRequest, flags,
+};
 use tributary_protocol::card::regs::{
-    BULK_SIZES, BULK_SIZES_SLOTS, BulkCounter, FEATURES, FEATURES_BULK, FEATURES_BULK_WRITE,
-    STATISTICS_LOW, STATISTICS_SELECT,
+    BULK_SIZES, BULK_SIZES_SLOTS, BulkCounter, CONTROL, CONTROL_RESET, FEATURES, FEATURES_BULK,
+    FEATURES_BULK_WRITE, STATISTICS_LOW, STATISTICS_SELECT,
 };
 use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, Request};
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
@@ -37,12 +39,16 @@ fn pair(seed: u64) -> (Pair, Queue) {
 }
 
 fn pair_of(seed: u64, stall: Profile) -> (Pair, Queue) {
-    let config = Config {
+    pair_behind(&Config {
         seed,
         stall,
         ..Config::default()
-    };
-    let mut pair = Pair::rtl_of(library(), &config);
+    })
+}
+
+/// Cards behind root complexes like this, and the queue pair that both have.
+fn pair_behind(config: &Config) -> (Pair, Queue) {
+    let mut pair = Pair::rtl_of(library(), config);
     let queue = Queue::new(2, [4, 4, 6]);
     for at in 0..2 {
         pair.open(at, MTU);
@@ -132,7 +138,7 @@ fn bw_01_bw_02_a_write_of_any_size_arrives_whole_and_completes_once() {
 /// Writes of this many bytes at most, in places of their own.
 const PLACE: u64 = 6_000;
 
-/// Posts a write, and remembers where its bytes should be.
+/// Posts a write.
 fn post(pair: &mut Pair, at: usize, queue: &mut Queue, request: WorkRequest) {
     pair.post_sends(at, queue, &[request]);
     queue.posted = queue.posted.wrapping_add(1);
@@ -205,7 +211,7 @@ fn both_ways(seed: u64, stall: Profile, copies: usize) {
     pair.check();
 }
 
-/// A key that nobody has, of memory that others may not write, beyond its end; and of the own memory.
+/// A key that nobody has, of memory that others may not write, beyond its end; and of the own memory. READ, notification, fence.
 #[test]
 fn bw_02_a_write_without_the_right_to_it_ends_so_and_writes_nothing() {
     let (mut pair, mut queue) = pair(seed());
@@ -261,10 +267,54 @@ fn bw_02_a_write_without_the_right_to_it_ends_so_and_writes_nothing() {
         queue.consumed += 1;
         pair.consume(0, &queue);
     }
+    // What this card has not.
+    for (opcode, flags) in [
+        (OPCODE_BULK_READ, 0),
+        (OPCODE_BULK_WRITE, flags::NOTIFY.mask() as u8),
+        (OPCODE_BULK_WRITE, flags::FENCE.mask() as u8),
+    ] {
+        let wr_id = queue.posted.into();
+        let request = WorkRequest {
+            opcode,
+            flags,
+            wr_id,
+            ..good
+        };
+        post(&mut pair, 0, &mut queue, request);
+        pair.settle(QUIET);
+        let ended = pair.completions(0, &queue);
+        let ended: Vec<_> = ended.iter().map(|e| (e.wr_id, e.status)).collect();
+        assert_eq!(ended, [(wr_id, Outcome::LocalOpcode)]);
+        queue.consumed += 1;
+        pair.consume(0, &queue);
+    }
     for at in 0..2 {
         pair.destroy(at, &queue);
     }
     pair.check();
+}
+
+/// From a host that answers every read after 150 clocks. 75.2 clocks: a frame of 512 bytes on the line of 64 bits.
+#[test]
+fn bw_06_a_slow_host_does_not_slow_the_line() {
+    const LENGTH: u64 = 60_000;
+    let config = Config {
+        seed: seed(),
+        latency: 150..=150,
+        ..Config::default()
+    };
+    let (mut pair, mut queue) = pair_behind(&config);
+    let request = write(&queue, 0, 0, LENGTH, 1);
+    let begun = pair.now;
+    post(&mut pair, 0, &mut queue, request);
+    while pair.completions(0, &queue).is_empty() {
+        pair.step();
+    }
+    let clocks = (pair.now - begun) / CLOCK_NS;
+    let line = LENGTH.div_ceil(u64::from(MTU)) as f64 * 75.2;
+    println!("{clocks} clocks from the doorbell to the completion; {line} on the line");
+    // The first read, CONNECT and its answer, the last write and its answer.
+    assert!((clocks as f64) < 1.05 * line + 2_000.0);
 }
 
 /// What ends under writes.
@@ -347,6 +397,78 @@ fn bw_02_bw_05_bw_09_what_ends_takes_its_writes_with_it() {
         flushed > 4 && refused > 10,
         "{flushed}, {refused}: too few were under way"
     );
+    pair.destroy(0, &queue);
+    pair.destroy(1, &first);
+    pair.check();
+}
+
+/// Waits for so many completions, and no longer.
+fn wait(pair: &mut Pair, queue: &Queue, count: usize) -> Vec<Completion> {
+    let start = pair.now;
+    loop {
+        let ended = pair.completions(0, queue);
+        if ended.len() >= count {
+            return ended;
+        }
+        assert!(pair.now - start < 200 * QUIET, "{ended:?}");
+        pair.step();
+    }
+}
+
+/// Either card is reset while eight writes are under way: by its driver, or as a function of the bus. The other one is not stopped by
+/// that, nothing is written later where it was reset, and new writes go well.
+#[test]
+fn bw_09_a_card_that_is_reset_forgets_its_writes_and_the_other_ends_them() {
+    let seed = seed();
+    let (mut pair, first) = pair(seed);
+    let mut dice = Dice::new(seed);
+    let mut queue = first.clone();
+    for (at, function) in [(1, false), (0, false), (1, true), (0, true)] {
+        for number in 0..8 {
+            let request = write(&queue, 0, number * PLACE, PLACE, number);
+            post(&mut pair, 0, &mut queue, request);
+        }
+        pair.run(dice.below(70_000));
+        pair.resets += 1;
+        if function {
+            let (card, memory) = pair.rtl_card(at);
+            card.function_reset(memory);
+        } else {
+            pair.write(at, &CONTROL, CONTROL_RESET.put(1));
+        }
+        pair.wait(at);
+        let rest = pair.mapped(at).bytes(WRITES, AREA as usize);
+        pair.run(QUIET);
+        let now = pair.mapped(at).bytes(WRITES, AREA as usize);
+        assert!(now == rest, "node {at}: written later");
+        pair.unmap_rings(at, if at == 0 { &queue } else { &first });
+        pair.open(at, MTU);
+        pair.set_region(at, &READABLE);
+        open_to_writes(&mut pair, at);
+        pair.create(at, &first);
+        if at == 0 {
+            queue = first.clone();
+        } else {
+            let ended = wait(&mut pair, &queue, 8);
+            let mut ids: Vec<_> = ended.iter().map(|ended| ended.wr_id).collect();
+            ids.sort_unstable();
+            let how: Vec<_> = ended.iter().map(|ended| ended.status).collect();
+            println!("function {function}: {how:?}");
+            assert_eq!(ids, (0..8).collect::<Vec<_>>());
+            queue.consumed = queue.consumed.wrapping_add(8);
+            pair.consume(0, &queue);
+        }
+        let bytes = dice.bytes(3_000);
+        pair.mapped(0).write(READS, &bytes);
+        let request = write(&queue, 0, 0, 3_000, 99);
+        post(&mut pair, 0, &mut queue, request);
+        // What a card that was reset had begun is still asked for by the other, until it is given up.
+        let ended = wait(&mut pair, &queue, 1);
+        assert_eq!(ended[0].status, Outcome::Ok);
+        queue.consumed = queue.consumed.wrapping_add(1);
+        pair.consume(0, &queue);
+        assert!(pair.mapped(1).bytes(WRITES, 3_000) == bytes);
+    }
     pair.destroy(0, &queue);
     pair.destroy(1, &first);
     pair.check();
