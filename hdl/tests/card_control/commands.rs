@@ -334,79 +334,97 @@ fn equal(bench: &mut Bench, done: &Done, what: &str) {
 #[test]
 fn xud_06_commands_do_what_they_say_and_refuse_what_they_must() {
     for seed in seeds(4) {
+        commands(Bench::new(seed), seed);
+    }
+}
+
+/// As without them; but what bulk transfers have of a queue pair or region ends first.
+#[test]
+fn bw_02_commands_wait_for_bulk_transfers() {
+    for seed in seeds(4) {
         let mut bench = Bench::new(seed);
-        let mut model = Model::new();
-        let mut ended = [0; 5];
-        for _ in 0..500 {
-            bench.idle = bench.dice.of(&[100, 97, 90]);
-            let code = 1 + bench.dice.below(9) as u8;
-            let code = if bench.dice.chance(3) {
-                bench.dice.bits(8) as u8
-            } else {
-                code
-            };
-            let command = Command::from_code(code);
-            let mut index = bench.dice.below(3) as u32;
-            if bench.dice.chance(5) {
-                index = bench.dice.of(&[7, 8, 15, 16, 255, 256, 1 << 23, 0xff_ffff]);
+        bench.rtl.set("cfg_bulk", 1u8);
+        commands(bench, seed);
+    }
+}
+
+fn commands(mut bench: Bench, seed: u64) {
+    let mut model = Model::new();
+    let mut ended = [0; 5];
+    for _ in 0..500 {
+        bench.idle = bench.dice.of(&[100, 97, 90]);
+        let code = 1 + bench.dice.below(9) as u8;
+        let code = if bench.dice.chance(3) {
+            bench.dice.bits(8) as u8
+        } else {
+            code
+        };
+        let command = Command::from_code(code);
+        let mut index = bench.dice.below(3) as u32;
+        if bench.dice.chance(5) {
+            index = bench.dice.of(&[7, 8, 15, 16, 255, 256, 1 << 23, 0xff_ffff]);
+        }
+        if bench.dice.chance(80) {
+            let args = arguments(&mut bench, command);
+            model.args[..args.len()].copy_from_slice(&args);
+            bench.args(&args);
+        }
+        // Rings that cannot be read, some at the same time.
+        if bench.dice.chance(20) {
+            let mut want = vec![];
+            for _ in 0..1 + bench.dice.below(12) {
+                let qpn = bench.dice.below(4);
+                let (valid, port) = bench.dice.of(&[
+                    ("s_fatal_a_valid", "s_fatal_a_qpn"),
+                    ("s_fatal_b_valid", "s_fatal_b_qpn"),
+                ]);
+                want.extend(model.fatal(qpn));
+                bench.pulse(valid, &[(port, qpn)]);
             }
-            if bench.dice.chance(80) {
-                let args = arguments(&mut bench, command);
-                model.args[..args.len()].copy_from_slice(&args);
-                bench.args(&args);
-            }
-            // Rings that cannot be read, some at the same time.
-            if bench.dice.chance(20) {
-                let mut want = vec![];
-                for _ in 0..1 + bench.dice.below(12) {
-                    let qpn = bench.dice.below(4);
-                    let (valid, port) = bench.dice.of(&[
-                        ("s_fatal_a_valid", "s_fatal_a_qpn"),
-                        ("s_fatal_b_valid", "s_fatal_b_qpn"),
-                    ]);
-                    want.extend(model.fatal(qpn));
-                    bench.pulse(valid, &[(port, qpn)]);
-                }
-                bench.clocks(250);
-                let mut got = std::mem::take(&mut bench.contexts);
-                got.sort_unstable();
-                want.sort_unstable();
-                assert_eq!(got, want, "seed {seed}");
-            }
-            bench.start(code, index);
-            let mut while_held = vec![];
-            if bench.dice.chance(30) {
-                // Also one that comes while the command waits; another command meanwhile is ignored.
-                bench.clocks(20);
-                if bench.rtl.is("hold") {
-                    let qpn = (u64::from(index) + 1) % 8;
-                    while_held.extend(model.fatal(qpn));
-                    bench.pulse("s_fatal_a_valid", &[("s_fatal_a_qpn", qpn)]);
-                    bench.start(Command::CreateQp.code(), 7);
-                    bench.args(&[1; 3]);
-                }
-            }
-            let status = bench.wait();
-            let mut done = model.run(code, index);
-            let window = bench.windows.pop();
-            let told = window.map(|window| (window.index, window.open));
-            assert_eq!(told, done.window, "seed {seed}, {command:?} {index}");
-            if let (Some(window), Some(Command::CloseWindow)) = (window, command) {
-                done.results = (window.said.0 as u32, window.said.1.into());
-            }
-            done.contexts.splice(0..0, while_held);
-            let results = (bench.get(&regs::RESULT0), bench.get(&regs::RESULT1));
-            let what = format!("seed {seed}, {command:?} {index}: {done:x?}");
-            assert_eq!((status, results), (done.status, done.results), "{what}");
-            equal(&mut bench, &done, &what);
-            ended[usize::from(status)] += 1;
-            for i in 0..3 {
-                let arg = bench.read(u32::from(regs::ARG0) + 4 * i);
-                assert_eq!(arg, model.args[i as usize], "{what}");
+            bench.clocks(250);
+            let mut got = std::mem::take(&mut bench.contexts);
+            got.sort_unstable();
+            want.sort_unstable();
+            assert_eq!(got, want, "seed {seed}");
+        }
+        bench.start(code, index);
+        let mut while_held = vec![];
+        if bench.dice.chance(30) {
+            // Also one that comes while the command waits; another command meanwhile is ignored.
+            bench.clocks(20);
+            if bench.rtl.is("hold") {
+                let qpn = (u64::from(index) + 1) % 8;
+                while_held.extend(model.fatal(qpn));
+                bench.pulse("s_fatal_a_valid", &[("s_fatal_a_qpn", qpn)]);
+                bench.start(Command::CreateQp.code(), 7);
+                bench.args(&[1; 3]);
             }
         }
-        assert!(ended.iter().all(|&n| n > 3), "{ended:?}");
+        let status = bench.wait();
+        let mut done = model.run(code, index);
+        let window = bench.windows.pop();
+        let told = window.map(|window| (window.index, window.open));
+        assert_eq!(told, done.window, "seed {seed}, {command:?} {index}");
+        if let (Some(window), Some(Command::CloseWindow)) = (window, command) {
+            done.results = (window.said.0 as u32, window.said.1.into());
+        }
+        done.contexts.splice(0..0, while_held);
+        let results = (bench.get(&regs::RESULT0), bench.get(&regs::RESULT1));
+        let what = format!("seed {seed}, {command:?} {index}: {done:x?}");
+        assert_eq!((status, results), (done.status, done.results), "{what}");
+        equal(&mut bench, &done, &what);
+        let pair = done.flush.map(|qpn| (true, qpn));
+        let ends = pair.or(done.set.map(|set| (false, set.index)));
+        let told = std::mem::take(&mut bench.ends);
+        let bulk = bench.rtl.is("cfg_bulk");
+        assert_eq!(told, Vec::from_iter(ends.filter(|_| bulk)), "{what}");
+        ended[usize::from(status)] += 1;
+        for i in 0..3 {
+            let arg = bench.read(u32::from(regs::ARG0) + 4 * i);
+            assert_eq!(arg, model.args[i as usize], "{what}");
+        }
     }
+    assert!(ended.iter().all(|&n| n > 3), "{ended:?}");
 }
 
 #[test]

@@ -71,6 +71,10 @@ pub struct Bench {
     pub messages: Vec<Message>,
     /// Queue pairs flushed.
     pub flushes: Vec<u64>,
+    /// Ends that bulk transfers were told: of a queue pair, or else a region; its number.
+    pub ends: Vec<(bool, u64)>,
+    /// They are done in so many clocks.
+    ending: Option<u64>,
     /// Chance that the card is idle while it is held, in percent.
     pub idle: u32,
     /// Chance that dma_write takes something.
@@ -118,6 +122,8 @@ impl Bench {
             "m_wd_ready",
             "done_valid",
             "s_left",
+            "cfg_bulk",
+            "end_done",
         ] {
             rtl.set(input, 0u8);
         }
@@ -145,6 +151,8 @@ impl Bench {
             doorbells: vec![],
             messages: vec![],
             flushes: vec![],
+            ends: vec![],
+            ending: None,
             idle: 95,
             ready: 50,
             stalls: None,
@@ -172,6 +180,9 @@ impl Bench {
         let done = self.window == Some(0);
         self.window = self.window.and_then(|clocks| clocks.checked_sub(1));
         self.rtl.set("win_done", done);
+        let ended = self.ending == Some(0);
+        self.ending = self.ending.and_then(|clocks| clocks.checked_sub(1));
+        self.rtl.set("end_done", ended);
         let [wr, wd] = match &mut self.stalls {
             Some(stalls) => {
                 stalls.clock();
@@ -209,7 +220,11 @@ impl Bench {
                 base: self.rtl.get("set_base"),
                 length: self.rtl.get("set_length"),
             };
-            assert!(set.present || calm, "cleared too early");
+            // With bulk transfers what uses a region ends behind the rest, and before it is changed.
+            let told = self.ends.last() == Some(&(false, set.index));
+            let bulk = self.rtl.is("cfg_bulk");
+            let calm = if bulk { told } else { set.present || calm };
+            assert!(calm, "changed too early");
             self.sets.push(set);
         }
         if self.rtl.is("win_valid") {
@@ -225,6 +240,12 @@ impl Bench {
                 said,
             });
             self.window = Some(self.dice.below(6));
+        }
+        if self.rtl.is("end_valid") && !ended && self.ending.is_none() {
+            let end = (self.rtl.is("end_pair"), self.rtl.get("end_index"));
+            assert!(held && (calm || end.0), "ended too early");
+            self.ends.push(end);
+            self.ending = Some(self.dice.below(50));
         }
         if self.rtl.is("flush_valid") {
             assert!(held && calm, "flushed too early");

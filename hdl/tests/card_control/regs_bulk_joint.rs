@@ -2,7 +2,7 @@
 
 use tributary_hdl::bus::{
     BulkSettingsOut, ContextOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptIn,
-    MoreRegistersOut, QueuePairIn, RegionSetOut, RegistersIn, StreamOut, WindowSetOut,
+    MoreRegistersOut, QueuePairIn, RegionSetOut, RegistersIn, StreamOut, UseEndsOut, WindowSetOut,
 };
 use tributary_hdl::card::{CardRegs, CardRegsBulk};
 use tributary_hdl::prelude::*;
@@ -17,6 +17,10 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// Function-level reset.
         pub flr: Signal<In, Bit>,
+        /// Bulk transfers are there; constant.
+        pub cfg_bulk: Signal<In, Bit>,
+        /// A queue pair or region ends.
+        pub end: UseEndsOut,
         /// The card is reset.
         pub m_reset: Signal<Out, Bit>,
         /// The reset has not ended.
@@ -109,6 +113,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for JointRegs<LQ, 
     #[hdl_gen]
     fn update(&mut self) {
         self.regs.flr.next = self.flr.val();
+        self.regs.cfg_bulk.next = self.cfg_bulk.val();
+        UseEndsOut::link(&mut self.end, &mut self.regs.end);
         self.m_reset.next = self.regs.m_reset.val();
         self.m_busy.next = self.regs.m_busy.val();
         self.regs.s_left.next = self.s_left.val();
