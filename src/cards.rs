@@ -26,6 +26,11 @@ pub const AROUND_PAYLOAD: f64 = 90.0;
 /// Rate of a port of the model, Gb/s.
 const MODEL_GBPS: f64 = 100.0;
 
+/// What the RTL takes of a round trip: so many packets have been chosen and wait for the line, and so many clocks go by for host
+/// memory, both cards and the answer.
+const RTL_PACKETS: f64 = 8.0;
+const RTL_CLOCKS: u64 = 500;
+
 /// Timeout of the engines, in units of 1,024 clocks: 205 ms of simulated time. Processes are late by what their machine makes of them,
 /// not by what the fabric does.
 const PATIENT_UNITS: u32 = 25_000;
@@ -56,12 +61,16 @@ impl Network {
         u64::from(self.round_trip.div_ceil(2)) * SLOT_NS
     }
 
-    /// What bulk transfers with packets of `mtu` bytes should know of such links.
-    pub fn tuning(&self, mtu: u16, gbps: f64) -> BulkTuning {
-        let packet_ns = (f64::from(mtu) + AROUND_PAYLOAD) * 8.0 / gbps;
+    /// What bulk transfers with packets of `mtu` bytes should know of such links, and of such cards.
+    pub fn tuning(&self, mtu: u16, engine: Engine) -> BulkTuning {
+        let packet_ns = (f64::from(mtu) + AROUND_PAYLOAD) * 8.0 / line_gbps(engine);
+        let cards_ns = match engine {
+            Engine::Model => 0,
+            Engine::Rtl => (RTL_PACKETS * packet_ns) as u64 + RTL_CLOCKS * CLOCK_NS,
+        };
         let span_ns = (u64::from(self.reorder) * SLOT_NS) as f64;
         BulkTuning {
-            round_trip_ns: 2 * self.delay_ns(),
+            round_trip_ns: 2 * self.delay_ns() + cards_ns,
             // Two more for what the cards themselves take.
             overtaking: (span_ns / packet_ns).ceil() as u32 + 2,
             share_of_256: 128,

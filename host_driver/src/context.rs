@@ -72,7 +72,8 @@ pub struct Sizes {
 /// What bulk transfers should know of the network (`docs/bulk.md`). Until told, a card has the times of its board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkTuning {
-    /// Shortest time from here to a peer and back, ns.
+    /// Shortest time from when a packet is chosen to its answer: from here to a peer and back, and what both cards take, ns. One that
+    /// is too short has packets sent in vain.
     pub round_trip_ns: u64,
     /// How far packets overtake each other, packets.
     pub overtaking: u32,

@@ -97,7 +97,7 @@ impl Station {
             };
             let context = Context::open(Arc::new(simulated[node].clone()), options)?;
             if context.sizes().transfers > 0 {
-                context.tune_bulk(&network.tuning(mtu, line_gbps(engine)))?;
+                context.tune_bulk(&network.tuning(mtu, engine))?;
             }
             context.alloc_pd()
         };
