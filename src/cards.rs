@@ -91,7 +91,7 @@ pub fn line_gbps(engine: Engine) -> f64 {
     }
 }
 
-/// Cards joined by such links, of these sizes if they are RTL, whose slots have `slot_ns`; time goes on in steps of `step_ns`, which divides that.
+/// Cards joined by such links, whose slots have `slot_ns`; time goes on in steps of `step_ns`, which divides that. `sizes`: of the RTL.
 pub fn cards(
     engine: Engine,
     sizes: CardSizes,

@@ -32,6 +32,7 @@ mod send_merge;
 mod send_queue;
 mod top;
 mod tx_guard;
+mod write_order;
 
 pub use ack_merge::CardAckMerge;
 pub use bulk::BulkCard;
@@ -56,3 +57,4 @@ pub use send_merge::CardSendMerge;
 pub use send_queue::CardSendQueue;
 pub use top::CardTop;
 pub use tx_guard::CardTxGuard;
+pub use write_order::CardWriteOrder;

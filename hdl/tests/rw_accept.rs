@@ -326,7 +326,7 @@ macro_rules! bench {
             /// Behind each slide: the last packet of the new window, and the one above it.
             #[test]
             fn rw_01_rw_03_holes_filled_back_to_back() {
-                for (seed, edges) in (0..16).map(|s| (s, s % 8)) {
+                for (seed, edges) in (0..24).map(|s| (s, s % 8)) {
                     let mut rng = SmallRng::seed_from_u64(100 + seed);
                     let mut bench = Bench::new();
                     while bench.base(1) < N {

@@ -116,6 +116,7 @@ xud_inflight_q1024_d4096.v
 ../lib/card_tx_guard.v
 ../lib/event_merge.v
 ../lib/bulk_line.v
+../lib/card_write_order.v
 card_completions_q1024.v
 ../lib/gather_n36.v
 card_core_q1024_r4096_f4096.v

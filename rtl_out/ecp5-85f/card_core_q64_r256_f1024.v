@@ -354,6 +354,7 @@ module card_core_q64_r256_f1024 (
     wire         write_mux_s_req_ready_1;      // It is taken.
     wire         write_mux_s_req_ready_2;      // It is taken.
     wire         write_mux_s_req_ready_3;      // It is taken.
+    wire         write_mux_s_req_ready_4;      // It is taken.
     wire         write_mux_s_data_ready_0;     // It is taken.
     wire         write_mux_s_data_ready_1;     // It is taken.
     wire         write_mux_s_data_ready_2;     // It is taken.
@@ -810,6 +811,12 @@ module card_core_q64_r256_f1024 (
     wire         line_s_ak_taken;              // An acknowledgement is taken; pulse.
     wire         line_m_turn;                  // The bulk frame is next.
     wire         line_m_stop;                  // Neither is taken now.
+    wire         write_order_s_taken;          // A datagram is taken, and its payload will come; pulse.
+    wire         write_order_s_gone;           // The last word of a payload passes; pulse.
+    wire         write_order_m_valid;          // A request is offered.
+    wire [63:0]  write_order_m_addr;           // Host address of the first byte.
+    wire [12:0]  write_order_m_len;            // Bytes.
+    wire [15:0]  write_order_m_ctx;            // Context: comes back with the words of a read, or when a write is done.
     wire         completions_a_ready;          // It is taken.
     wire         completions_m_valid;          // A completion is offered.
     wire [5:0]   completions_m_qpn;            // Queue pair.
@@ -972,11 +979,11 @@ module card_core_q64_r256_f1024 (
         .s_req_addr_3   (one_sided_m_wr_addr),
         .s_req_len_3    (one_sided_m_wr_len),
         .s_req_ctx_3    (16'd0),
-        .s_req_valid_4  (s_wr_valid),
-        .s_req_ready_4  (s_wr_ready),
-        .s_req_addr_4   (s_wr_addr),
-        .s_req_len_4    (s_wr_len),
-        .s_req_ctx_4    (s_wr_ctx),
+        .s_req_valid_4  (write_order_m_valid),
+        .s_req_ready_4  (write_mux_s_req_ready_4),
+        .s_req_addr_4   (write_order_m_addr),
+        .s_req_len_4    (write_order_m_len),
+        .s_req_ctx_4    (write_order_m_ctx),
         .s_data_valid_0 (recv_m_wd_valid),
         .s_data_ready_0 (write_mux_s_data_ready_0),
         .s_data_data_0  (recv_m_wd_data),
@@ -1097,7 +1104,6 @@ module card_core_q64_r256_f1024 (
         .end_pair          (m_end_pair),
         .end_index         (m_end_index),
         .hold              (regs_hold),
-        // No other block has registers.
         .idle              (idle_reg),
         .flush_valid       (regs_flush_valid),
         .flush_qpn         (regs_flush_qpn),
@@ -2101,6 +2107,23 @@ module card_core_q64_r256_f1024 (
         .cfg_share     (cfg_share)
     );
 
+    card_write_order write_order (
+        .clk     (clk),
+        .rst     (soft_reg),
+        .s_taken (write_order_s_taken),
+        .s_gone  (write_order_s_gone),
+        .s_valid (s_wr_valid),
+        .s_ready (s_wr_ready),
+        .s_addr  (s_wr_addr),
+        .s_len   (s_wr_len),
+        .s_ctx   (s_wr_ctx),
+        .m_valid (write_order_m_valid),
+        .m_ready (write_mux_s_req_ready_4),
+        .m_addr  (write_order_m_addr),
+        .m_len   (write_order_m_len),
+        .m_ctx   (write_order_m_ctx)
+    );
+
     card_completions_q64 completions (
         .clk       (clk),
         .rst       (soft_reg),
@@ -2245,6 +2268,8 @@ module card_core_q64_r256_f1024 (
         & recv_s_pl_ready
         & !one_sided_m_ours;
     assign one_sided_s_pl_valid = rx_m_pl_valid & one_sided_m_ours;
+    assign write_order_s_taken = rx_m_rq_valid & rx_m_rq_ready & !rx_m_rq_drop & (|rx_m_rq_len);
+    assign write_order_s_gone = rx_m_pl_valid & rx_m_pl_ready & rx_m_pl_last;
     assign m_wr_done = returns_m_done_valid & (done_client == BULK_CLIENT);
     assign one_sided_done_valid = returns_m_done_valid & (done_client == ONE_SIDED_CLIENT);
     assign unsent_b = tx_m_fail_valid & in_flight_fail_ready;

@@ -117,6 +117,7 @@ xud_inflight_q64_d1024.v
 ../lib/card_tx_guard.v
 ../lib/event_merge.v
 ../lib/bulk_line.v
+../lib/card_write_order.v
 card_completions_q64.v
 ../lib/gather_n36.v
 card_core_q64_r256_f1024.v

@@ -312,7 +312,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_STATISTICS_HIGH_VALUE_WIDTH            32u
 #define TRIB_CARD_STATISTICS_HIGH_VALUE_MASK             0xffffffffu
 
-/* ---- Registers of bulk transfers: byte offsets; nothing is there without the feature bulk ---- */
+/* ---- Registers of bulk transfers: byte offsets; nothing is there without the feature bulk or bulk_write ---- */
 
 /* How large the engines of bulk transfers were built. */
 #define TRIB_CARD_BULK_SIZES                             0x0c0u
@@ -777,8 +777,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_OPCODE_SHIFT                           0u
 #define TRIB_WORK_OPCODE_WIDTH                           8u
 #define TRIB_WORK_OPCODE_MASK                            0x000000ffu
-/* Fence and notify: see flags of work requests. Cards without the feature bulk do not look at
- * them. */
+/* Fence and notify: see flags of work requests. Cards without the features bulk and bulk_write
+ * do not look at them. */
 #define TRIB_WORK_FLAGS_WORD                             0u
 #define TRIB_WORK_FLAGS_SHIFT                            8u
 #define TRIB_WORK_FLAGS_WIDTH                            8u
@@ -1169,10 +1169,10 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_OPCODE_ATOMIC                               4u
 /* Writes any number of bytes from memory here to memory there (BW-1). The head is the one-sided
  * header with operation WRITE and length 0, version_flags is 0x18, win_id and epoch are 0. Of
- * cards with the feature bulk; so is the next. */
+ * cards with the feature bulk or bulk_write. */
 #define TRIB_OPCODE_BULK_WRITE                           5u
 /* Reads any number of bytes from memory there to memory here (BW-11). As bulk_write with
- * operation READ; needs local_write. */
+ * operation READ; needs local_write. Of cards with the feature bulk. */
 #define TRIB_OPCODE_BULK_READ                            6u
 /* Sends one reduction frame of the queue pair's group (CL-5). Of queue pairs in a group alone,
  * which send nothing else; so of cards with the feature reductions. */

@@ -117,6 +117,7 @@
 ../lib/card_tx_guard.v
 ../lib/event_merge.v
 ../lib/bulk_line.v
+../lib/card_write_order.v
 ../lib/card_completions_q16.v
 ../lib/gather_n36.v
 ../lib/card_core_q16_r32_f64.v

@@ -2,6 +2,7 @@
 
 pub mod beyond;
 pub mod stall;
+pub mod wrong;
 
 pub use stall::{Length, PROFILES, Profile, Stalls};
 

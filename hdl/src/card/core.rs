@@ -2,7 +2,7 @@
 
 use super::{
     CardAckMerge, CardCompletions, CardCq, CardOneSided, CardReadMux, CardRecv, CardRegions,
-    CardRegs, CardRxGate, CardSend, CardSendMerge, CardSendQueue, CardTxGuard,
+    CardRegs, CardRxGate, CardSend, CardSendMerge, CardSendQueue, CardTxGuard, CardWriteOrder,
 };
 use crate::blocks::{EventMerge, GatherBits};
 use crate::bulk::BulkLine;
@@ -165,6 +165,7 @@ hdl_module! {
         any_stale_epoch: EventMerge,
         all_local_error: EventMerge,
         line: BulkLine,
+        write_order: CardWriteOrder,
         completions: CardCompletions<LQ>,
         events: GatherBits<36>,
         /// The card is reset below its registers.
@@ -442,7 +443,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.in_flight.fail_qpn.next = bit_cast::<LQ, 24>(self.tx.m_fail_qpn.val());
         self.in_flight.fail_outcome.next = self.local_dma.val();
         self.regs.ev.next = self.events.m.val();
-        // No other block has registers.
         self.regs.idle.next = self.idle.q.val();
         self.regs.s_left.next = self.write.m_old.val()
             | self.read.m_tx_rd_req_tlp.valid.val()
@@ -500,7 +500,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.write_mux.s_req[3].of.next.len = self.one_sided.m_wr_len.val();
         self.write_mux.s_req[3].of.next.ctx = 0.into();
         StreamOut::<64>::join(&mut self.one_sided.m_wd, &mut self.write_mux.s_data[3]);
-        DmaRequestIn::link(&mut self.s_wr, &mut self.write_mux.s_req[4]);
+        self.write_order.rst.next = self.soft.q.val();
+        self.write_order.s_taken.next = self.rx.m_rq_valid.val()
+            & self.rx.m_rq_ready.val()
+            & !self.rx.m_rq_drop.val()
+            & self.rx.m_rq_len.val().any();
+        self.write_order.s_gone.next =
+            self.rx.m_pl.valid.val() & self.rx.m_pl.ready.val() & self.rx.m_pl.of.val().last;
+        DmaRequestIn::link(&mut self.s_wr, &mut self.write_order.s);
+        DmaRequestOut::join(&mut self.write_order.m, &mut self.write_mux.s_req[4]);
         StreamIn::<64>::link(&mut self.s_wd, &mut self.write_mux.s_data[4]);
         self.m_wr_done.next =
             self.returns.m_done.valid.val() & (self.done.val().client == self.bulk_client.val());

@@ -2,6 +2,7 @@
 //! each block's header promises.
 
 mod ack_merge;
+mod bulk;
 mod ports;
 mod read_mux;
 mod rx_gate;

@@ -51,6 +51,13 @@ impl Group {
         }
     }
 
+    /// Leaves out fields that begin so: they are of another group.
+    pub fn without(mut self, others: &[&str]) -> Self {
+        let other = |field: &str| others.iter().any(|other| field.starts_with(other));
+        self.fields.retain(|(field, _)| !other(field));
+        self
+    }
+
     /// Any values.
     pub fn draw(&self, rng: &mut ChaCha8Rng) -> Record {
         let mut value = |port: &Port| {

@@ -113,7 +113,7 @@ registers! {
 }
 
 registers! {
-    BULK, "Registers of bulk transfers, by ascending offset; nothing is there without the feature bulk.";
+    BULK, "Registers of bulk transfers, by ascending offset; nothing is there without the feature bulk or bulk_write.";
     BULK_SIZES @ 0x0c0 ReadOnly reset 0 "bulk_sizes" "How large the engines of bulk transfers were built." {
         BULK_SIZES_SLOTS "slots" [0 +: 9] "Transfers that the card sends at once: bulk_write, and answers of bulk_read of others.",
         BULK_SIZES_READS "reads" [16 +: 9] "bulk_read under way at once.",
@@ -353,7 +353,7 @@ codes! {
 }
 
 codes! {
-    /// Counters of bulk transfers, by the number that `statistics_select` takes; without the feature bulk they read as 0.
+    /// Counters of bulk transfers, by the number that `statistics_select` takes; without the feature bulk or bulk_write they read as 0.
     BulkCounter {
         /// bulk_write and bulk_read that ended OK.
         Completed = 64 "bulk_completed",

@@ -3,14 +3,14 @@
 use std::sync::OnceLock;
 
 use tributary_sim::testbench::Profile;
+use tributary_sim::testbench::wrong::{self, Wrong};
 use tributary_sim::verilate::Verilated;
 
 use crate::bench::{Bench, Plan};
-use crate::{build, plan, sources};
+use crate::{plan, sources};
 
-/// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
-/// `cfg_busy_hint`; with any other the block is right.
-const WRONG: [(&str, &str, &str); 14] = [
+/// The number of each, from 101 on, comes as `cfg_busy_hint`; with any other the block is right.
+const WRONG: [Wrong; 14] = [
     // BW-2: whoever knows the Q_Key may write to any queue pair.
     ("bulk_check", "receives_reg <= ", "1'b1"),
     // BW-2: the Q_Key is not looked at.
@@ -41,24 +41,8 @@ const WRONG: [(&str, &str, &str); 14] = [
 fn library() -> &'static Verilated {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let (top, mut files) = sources(64, 16, 16);
-        for (number, (module, target, wrong)) in WRONG.iter().enumerate() {
-            let (_, text) = files
-                .iter_mut()
-                .find(|(name, _)| name.starts_with(module))
-                .unwrap_or_else(|| panic!("no module {module}"));
-            let places: Vec<_> = text.match_indices(&format!(" {target}")).collect();
-            assert_eq!(places.len(), 1, "{module}: {target}");
-            let from = places[0].0 + target.len() + 1;
-            let upto = from + text[from..].find(';').expect("a statement ends");
-            let right = text[from..upto].to_owned();
-            let number = 101 + number;
-            text.replace_range(
-                from..upto,
-                &format!("({top}.cfg_busy_hint == 16'd{number}) ? ({wrong}) : ({right})"),
-            );
-        }
-        build(&top, &files)
+        let (top, files) = sources(64, 16, 16);
+        wrong::library(&top, files, ("cfg_busy_hint", 16), 101, &WRONG)
     })
 }
 

@@ -15,7 +15,7 @@ use tributary_protocol::rw::{Abort, Connect, Data, Message, Poll, Reason, wire};
 use tributary_sim::testbench::{PROFILES, Profile, Stalls, seeds};
 use tributary_sim::verilate::{Model, Verilated};
 
-use crate::wrong::{self, Wrong};
+use tributary_sim::testbench::wrong::{self, Wrong};
 
 const SLOTS: u16 = 16;
 /// Words that are kept.
@@ -488,8 +488,15 @@ const WRONG: [Wrong; 8] = [
 #[test]
 fn bw_05_rw_07_every_wrong_reader_of_packets_is_noticed() {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
-    let library =
-        LIBRARY.get_or_init(|| wrong::library(&design(), ("cfg_incarnation", 16), 101, &WRONG));
+    let library = LIBRARY.get_or_init(|| {
+        wrong::library(
+            &design().top,
+            design().files(),
+            ("cfg_incarnation", 16),
+            101,
+            &WRONG,
+        )
+    });
     let runs = |incarnation| {
         (0..4).try_for_each(|seed| {
             run(

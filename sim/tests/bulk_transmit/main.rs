@@ -10,4 +10,3 @@ mod joint;
 mod network;
 mod runs;
 mod works;
-mod wrong;

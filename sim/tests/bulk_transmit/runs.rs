@@ -11,7 +11,7 @@ use tributary_sim::verilate::Verilated;
 
 use crate::joint::{Bench, Coverage, Plan};
 use crate::network::Faults;
-use crate::wrong::{self, Wrong};
+use tributary_sim::testbench::wrong::{self, Wrong};
 
 fn design() -> Design {
     let sizes = [("S", 16), ("Q", 16)];
@@ -179,7 +179,13 @@ const WRONG: [Wrong; 7] = [
 
 #[test]
 fn bw_01_bw_05_bw_09_every_wrong_sending_side_is_noticed() {
-    let library = wrong::library(&design(), ("cfg_incarnation", 16), 101, &WRONG);
+    let library = wrong::library(
+        &design().top,
+        design().files(),
+        ("cfg_incarnation", 16),
+        101,
+        &WRONG,
+    );
     let runs = |number: u64| {
         (0..4).try_for_each(|seed| {
             let plan = Plan {

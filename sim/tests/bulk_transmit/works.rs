@@ -20,7 +20,7 @@ use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
 use tributary_sim::testbench::{PROFILES, Profile, Stalls, seeds};
 use tributary_sim::verilate::{Model, Verilated};
 
-use crate::wrong::{self, Wrong};
+use tributary_sim::testbench::wrong::{self, Wrong};
 
 const SLOTS: usize = 16;
 /// Clocks that a lookup takes.
@@ -397,8 +397,15 @@ const WRONG: [Wrong; 14] = [
 #[test]
 fn bw_01_bw_05_bw_09_rw_07_every_wrong_keeper_of_work_requests_is_noticed() {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
-    let library =
-        LIBRARY.get_or_init(|| wrong::library(&design(), ("cfg_mtu", 13), MTU + 1, &WRONG));
+    let library = LIBRARY.get_or_init(|| {
+        wrong::library(
+            &design().top,
+            design().files(),
+            ("cfg_mtu", 13),
+            MTU + 1,
+            &WRONG,
+        )
+    });
     let runs = |mtu| (0..4).try_for_each(|seed| run(library, seed, mtu).map(|_| ()));
     runs(MTU).unwrap_or_else(|what| panic!("the right one: {what}"));
     let mut missed = vec![];

@@ -1,14 +1,18 @@
 //! Cards with bulk WRITEs: from memory to memory, with one work request and one completion.
 
+mod beside;
+mod ends;
+mod faults;
+
 use std::sync::OnceLock;
 
 use tributary_protocol::card::command::Command;
 use tributary_protocol::card::descriptor::{
-    Completion, OPCODE_BULK_READ, OPCODE_BULK_WRITE, WorkRequest, flags,
+    OPCODE_BULK_READ, OPCODE_BULK_WRITE, WorkRequest, flags,
 };
 use tributary_protocol::card::regs::{
-    BULK_SIZES, BULK_SIZES_SLOTS, BulkCounter, CONTROL, CONTROL_RESET, FEATURES, FEATURES_BULK,
-    FEATURES_BULK_WRITE, STATISTICS_LOW, STATISTICS_SELECT,
+    BULK_SIZES, BULK_SIZES_SLOTS, BulkCounter, FEATURES, FEATURES_BULK, FEATURES_BULK_WRITE,
+    STATISTICS_LOW, STATISTICS_SELECT,
 };
 use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, Request};
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
@@ -18,9 +22,9 @@ use tributary_sim::pcie::Config;
 use tributary_sim::testbench::stall::{Length, Profile};
 use tributary_sim::verilate::Verilated;
 
-use super::bench::{AREA, Dice, NODES, Pair, Queue, READS, WRITES};
+use super::bench::{Dice, NODES, Pair, Queue, READS, Region, WRITES};
+use super::seed;
 use super::traffic::{READABLE, WRITABLE, work};
-use super::{long, seed};
 
 const MTU: u32 = 512;
 /// Longer than any wait of a transfer that gets answers.
@@ -46,23 +50,27 @@ fn pair_of(seed: u64, stall: Profile) -> (Pair, Queue) {
     })
 }
 
-/// Cards behind root complexes like this, and the queue pair that both have.
 fn pair_behind(config: &Config) -> (Pair, Queue) {
-    let mut pair = Pair::rtl_of(library(), config);
+    made(Pair::rtl_of(library(), config))
+}
+
+/// Opens both cards, each with a region to read and one that the other may write, and a queue pair.
+fn made(mut pair: Pair) -> (Pair, Queue) {
     let queue = Queue::new(2, [4, 4, 6]);
     for at in 0..2 {
         pair.open(at, MTU);
         pair.set_region(at, &READABLE);
-        open_to_writes(&mut pair, at);
+        open_to_writes(&mut pair, at, &WRITABLE);
         pair.create(at, &queue);
     }
     (pair, queue)
 }
 
-fn open_to_writes(pair: &mut Pair, at: usize) {
-    let mut args = WRITABLE.args();
+/// Makes a region that others may write.
+fn open_to_writes(pair: &mut Pair, at: usize, region: &Region) {
+    let mut args = region.args();
     args[0] |= REMOTE_WRITE;
-    pair.command(at, Command::SetRegion, WRITABLE.index, &args);
+    pair.command(at, Command::SetRegion, region.index, &args);
 }
 
 /// A bulk WRITE from the readable memory here to the writable one there.
@@ -318,161 +326,4 @@ fn bw_06_a_slow_host_does_not_slow_the_line() {
     println!("{clocks} clocks from the doorbell to the completion; {line} on the line");
     // The first read, CONNECT and its answer, the last write and its answer.
     assert!((clocks as f64) < 1.05 * line + 2_000.0);
-}
-
-/// What ends under writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ends {
-    OwnPair,
-    TheirPair,
-    OwnRegion,
-    TheirRegion,
-}
-
-/// At any moment of eight writes: none ends twice, nothing is written where it ended, and new ones go well.
-#[test]
-fn bw_02_bw_05_bw_09_what_ends_takes_its_writes_with_it() {
-    use Ends::{OwnPair, OwnRegion, TheirPair, TheirRegion};
-    let seed = seed();
-    let (mut pair, first) = pair(seed);
-    let mut dice = Dice::new(seed);
-    let mut queue = first.clone();
-    let (mut flushed, mut refused) = (0, 0);
-    let rounds = [OwnPair, TheirPair, OwnRegion, TheirRegion];
-    for ends in rounds.into_iter().cycle().take(if long() { 64 } else { 8 }) {
-        for number in 0..8 {
-            let request = write(&queue, 0, number * PLACE, PLACE, number);
-            post(&mut pair, 0, &mut queue, request);
-        }
-        pair.run(dice.below(70_000));
-        let (at, command, index) = match ends {
-            OwnPair => (0, Command::DestroyQp, first.qpn),
-            TheirPair => (1, Command::DestroyQp, first.qpn),
-            OwnRegion => (0, Command::ClearRegion, READABLE.index),
-            TheirRegion => (1, Command::ClearRegion, WRITABLE.index),
-        };
-        pair.command(at, command, index, &[]);
-        let rest = pair.mapped(1).bytes(WRITES, AREA as usize);
-        pair.settle(2 * QUIET);
-        if at == 1 {
-            let now = pair.mapped(1).bytes(WRITES, AREA as usize);
-            assert!(now == rest, "{ends:?}: written later");
-        }
-        let ended = pair.completions(0, &queue);
-        let mut ids: Vec<_> = ended.iter().map(|ended| ended.wr_id).collect();
-        ids.sort_unstable();
-        let how: Vec<_> = ended.iter().map(|ended| ended.status).collect();
-        println!("{ends:?}: {how:?}");
-        if ends == OwnPair {
-            // Its driver says FLUSHED of all that has no completion.
-            assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
-            flushed += 8 - ids.len();
-            pair.unmap_rings(0, &queue);
-            queue = first.clone();
-            pair.create(0, &queue);
-        } else {
-            assert_eq!(ids, (0..8).collect::<Vec<_>>(), "{ends:?}");
-            refused += how.iter().filter(|how| **how != Outcome::Ok).count();
-            queue.consumed = queue.consumed.wrapping_add(8);
-            pair.consume(0, &queue);
-        }
-        match ends {
-            OwnPair => {}
-            TheirPair => {
-                pair.unmap_rings(1, &first);
-                pair.create(1, &first);
-            }
-            OwnRegion => pair.set_region(0, &READABLE),
-            TheirRegion => open_to_writes(&mut pair, 1),
-        }
-        let bytes = dice.bytes(3_000);
-        pair.mapped(0).write(READS, &bytes);
-        let request = write(&queue, 0, 0, 3_000, 99);
-        post(&mut pair, 0, &mut queue, request);
-        pair.settle(QUIET);
-        let ended = pair.completions(0, &queue);
-        assert_eq!((ended.len(), ended[0].status), (1, Outcome::Ok));
-        queue.consumed = queue.consumed.wrapping_add(1);
-        pair.consume(0, &queue);
-        assert!(pair.mapped(1).bytes(WRITES, 3_000) == bytes);
-    }
-    assert!(
-        flushed > 4 && refused > 10,
-        "{flushed}, {refused}: too few were under way"
-    );
-    pair.destroy(0, &queue);
-    pair.destroy(1, &first);
-    pair.check();
-}
-
-/// Waits for so many completions, and no longer.
-fn wait(pair: &mut Pair, queue: &Queue, count: usize) -> Vec<Completion> {
-    let start = pair.now;
-    loop {
-        let ended = pair.completions(0, queue);
-        if ended.len() >= count {
-            return ended;
-        }
-        assert!(pair.now - start < 200 * QUIET, "{ended:?}");
-        pair.step();
-    }
-}
-
-/// Either card is reset while eight writes are under way: by its driver, or as a function of the bus. The other one is not stopped by
-/// that, nothing is written later where it was reset, and new writes go well.
-#[test]
-fn bw_09_a_card_that_is_reset_forgets_its_writes_and_the_other_ends_them() {
-    let seed = seed();
-    let (mut pair, first) = pair(seed);
-    let mut dice = Dice::new(seed);
-    let mut queue = first.clone();
-    for (at, function) in [(1, false), (0, false), (1, true), (0, true)] {
-        for number in 0..8 {
-            let request = write(&queue, 0, number * PLACE, PLACE, number);
-            post(&mut pair, 0, &mut queue, request);
-        }
-        pair.run(dice.below(70_000));
-        pair.resets += 1;
-        if function {
-            let (card, memory) = pair.rtl_card(at);
-            card.function_reset(memory);
-        } else {
-            pair.write(at, &CONTROL, CONTROL_RESET.put(1));
-        }
-        pair.wait(at);
-        let rest = pair.mapped(at).bytes(WRITES, AREA as usize);
-        pair.run(QUIET);
-        let now = pair.mapped(at).bytes(WRITES, AREA as usize);
-        assert!(now == rest, "node {at}: written later");
-        pair.unmap_rings(at, if at == 0 { &queue } else { &first });
-        pair.open(at, MTU);
-        pair.set_region(at, &READABLE);
-        open_to_writes(&mut pair, at);
-        pair.create(at, &first);
-        if at == 0 {
-            queue = first.clone();
-        } else {
-            let ended = wait(&mut pair, &queue, 8);
-            let mut ids: Vec<_> = ended.iter().map(|ended| ended.wr_id).collect();
-            ids.sort_unstable();
-            let how: Vec<_> = ended.iter().map(|ended| ended.status).collect();
-            println!("function {function}: {how:?}");
-            assert_eq!(ids, (0..8).collect::<Vec<_>>());
-            queue.consumed = queue.consumed.wrapping_add(8);
-            pair.consume(0, &queue);
-        }
-        let bytes = dice.bytes(3_000);
-        pair.mapped(0).write(READS, &bytes);
-        let request = write(&queue, 0, 0, 3_000, 99);
-        post(&mut pair, 0, &mut queue, request);
-        // What a card that was reset had begun is still asked for by the other, until it is given up.
-        let ended = wait(&mut pair, &queue, 1);
-        assert_eq!(ended[0].status, Outcome::Ok);
-        queue.consumed = queue.consumed.wrapping_add(1);
-        pair.consume(0, &queue);
-        assert!(pair.mapped(1).bytes(WRITES, 3_000) == bytes);
-    }
-    pair.destroy(0, &queue);
-    pair.destroy(1, &first);
-    pair.check();
 }

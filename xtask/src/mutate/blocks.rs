@@ -91,16 +91,18 @@ const GROUPS: [Group; 17] = [
     Group {
         blocks: &[
             "card_ack_merge",
+            "card_completions",
             "card_read_mux",
             "card_rx_gate",
             "card_send_merge",
             "card_send_queue",
             "card_tx_guard",
+            "card_write_order",
         ],
         binaries: &[JOINTS, CARD],
     },
     Group {
-        blocks: &["card", "card_completions", "card_core"],
+        blocks: &["card", "card_core"],
         binaries: &[CARD],
     },
     Group {

@@ -1,19 +1,31 @@
 //! Blocks with deliberate errors, all in one library: a number at a port of the top says which error is there.
 
-use tributary_hdl::emit::Design;
-use tributary_sim::verilate::{BuildOptions, Verilated};
+use crate::verilate::{BuildOptions, Verilated};
 
 /// A deliberate error: module, the signal that is assigned, and what it is instead.
 pub type Wrong = (&'static str, &'static str, &'static str);
 
+/// A library of these files, with the checks of every handshake.
+///
+/// # Panics
+/// Verilator or the compiler refuses them.
+#[must_use]
 pub fn build(top: &str, files: &[(String, String)]) -> Verilated {
     Verilated::build(&BuildOptions::new(top, files).with_checks()).unwrap()
 }
 
 /// A library with all of these errors: error `i` is there while `port`, of `bits` bits, has the value `base + i`.
-pub fn library(design: &Design, port: (&str, u32), base: u64, wrong: &[Wrong]) -> Verilated {
-    let mut files = design.files();
-    let (port, bits) = port;
+///
+/// # Panics
+/// There is no such module, or not one such assignment in it.
+#[must_use]
+pub fn library(
+    top: &str,
+    mut files: Vec<(String, String)>,
+    (port, bits): (&str, u32),
+    base: u64,
+    wrong: &[Wrong],
+) -> Verilated {
     for (number, (module, target, instead)) in wrong.iter().enumerate() {
         let (_, text) = files
             .iter_mut()
@@ -24,12 +36,11 @@ pub fn library(design: &Design, port: (&str, u32), base: u64, wrong: &[Wrong]) -
         let from = places[0].0 + target.len() + 1;
         let upto = from + text[from..].find(';').expect("a statement ends");
         let right = text[from..upto].to_owned();
-        let top = &design.top;
         let value = base + number as u64;
         text.replace_range(
             from..upto,
             &format!("({top}.{port} == {bits}'d{value}) ? ({instead}) : ({right})"),
         );
     }
-    build(&design.top, &files)
+    build(top, &files)
 }
