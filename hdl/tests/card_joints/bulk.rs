@@ -185,13 +185,9 @@ fn bw_04_answers_go_before_packets_and_words_follow_their_frames() {
                 held = Some(from);
             }
             let taken = [0, 1].map(|i| offered[i].is_some() && heads[i].is_ready(&model));
-            for i in 0..2 {
-                assert_eq!(
-                    taken[i],
-                    head.is_some() && stalls.ready(0) && held == Some(i),
-                    "{place}"
-                );
-            }
+            let leaves = head.is_some() && stalls.ready(0);
+            let expected = [0, 1].map(|i| leaves && held == Some(i));
+            assert_eq!(taken, expected, "{place}");
             let source = leaving.front().copied();
             let next = source.filter(|from| shown[*from]);
             let expected = next.map(|from| given[from].front().expect("it is shown").1.clone());
