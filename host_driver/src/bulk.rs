@@ -197,13 +197,8 @@ fn check(
     if !buffer.is_in(domain) {
         return Err(PostError::Domain);
     }
-    if domain.context().sizes().writes_alone {
-        if request.immediate.is_some() {
-            return Err(PostError::WritesAlone("a notification"));
-        }
-        if request.fence {
-            return Err(PostError::WritesAlone("a fence"));
-        }
+    if domain.context().sizes().writes_alone && request.immediate.is_some() {
+        return Err(PostError::WritesAlone("a notification"));
     }
     if opcode == OPCODE_BULK_READ {
         if !buffer.writable() {

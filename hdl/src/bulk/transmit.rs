@@ -20,7 +20,8 @@ hdl_module! {
     /// Sending side of bulk WRITEs: work requests in, frames out, and exactly one completion for each. Between what reads work
     /// requests, the regions, the DMA reader and the line's blocks.
     /// bulk_works starts and ends transfers, bulk_send says what leaves next, bulk_fetch reads its bytes, bulk_hear reads what
-    /// receivers say. It has neither notification nor fence nor READ: work requests that want them are refused.
+    /// receivers say. It has neither notification nor READ: work requests that want them are refused. Fences are
+    /// card_send's.
     /// Only wires, and turns at the port of the regions: each block says its own stages.
     /// Clocks: those of bulk_send, a fresh packet every 35, and of the line.
     /// While m or m_pl is not taken packets wait; messages of receivers do not. After reset ready says when the states have

@@ -14,7 +14,7 @@ use tributary_protocol::card::regs;
 
 hdl_module! {
     /// The card with bulk WRITEs: as card, and S transfers sent and 2^A received at once, in windows of W packets.
-    /// It has neither notification nor fence nor READ; register features says so.
+    /// It has neither notification nor READ; register features says so.
     /// Only wires: each block says its own stages.
     /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
     /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.

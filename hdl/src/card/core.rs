@@ -413,6 +413,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         AckOrClaimOut::join(&mut self.ack_merge.m, &mut self.in_flight.ack);
         CompletionOut::<LQ>::join(&mut self.in_flight.m, &mut self.completions.a);
         CompletionOut::<LQ>::join(&mut self.completions.m, &mut self.cq.s_tx);
+        self.send.s_ended.valid.next =
+            self.completions.m.valid.val() & self.completions.m.ready.val();
+        self.send.s_ended.qpn.next = self.completions.m.qpn.val();
         InterruptOut::join(&mut self.cq.m_irq, &mut self.regs.s_irq);
         RegionSetOut::<LR>::join(&mut self.regs.set, &mut self.regions.set);
         FlushOut::<LQ>::join(&mut self.regs.flush, &mut self.in_flight.flush);

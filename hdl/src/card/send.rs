@@ -1,6 +1,7 @@
 //! The send side of the queue engine. `docs/card.md` is the contract.
 
 mod doorbell;
+mod ended;
 mod entry;
 mod list;
 mod reads;
@@ -8,6 +9,7 @@ mod record;
 mod turn;
 
 use doorbell::CardSendDoorbell;
+use ended::CardSendEnded;
 use entry::CardSendEntry;
 use list::CardSendList;
 use reads::CardSendReads;
@@ -17,7 +19,7 @@ use turn::CardSendTurn;
 use crate::blocks::{FifoAhead, HalfSlice};
 use crate::bus::{
     BulkWork, BulkWorksOut, ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, LookupOut,
-    QueuePairOut, RingDoorbell, SendHeaderOut, VerdictIn,
+    QueuePairIn, QueuePairOut, RamReadOut, RingDoorbell, SendHeaderOut, VerdictIn,
 };
 use crate::prelude::*;
 use tributary_protocol::card::command::State as QpState;
@@ -54,6 +56,8 @@ hdl_module! {
     /// With cfg_bulk work requests of bulk transfers leave unchecked at m_bulk, with their completion slot and without a
     /// place. There is room for one. Another one comes back: it, and what its queue pair has fetched behind it, is fetched
     /// again when there is room; so those of a queue pair wait behind it, and nobody else does.
+    /// With cfg_bulk a work request with a fence (BW-12) comes back in the same way while an earlier one of its queue pair
+    /// has no completion at s_ended, and is fetched again when all have.
     /// Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
     /// slot; 6 from the last word of a work request to m_sd_* and to its payload read.
     /// After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
@@ -76,6 +80,8 @@ hdl_module! {
         pub cfg_bulk: Signal<In, Bit>,
         /// Work requests of bulk transfers. One may wait there while m_idle.
         pub m_bulk: BulkWorksOut,
+        /// A work request of a queue pair has its completion: for fences.
+        pub s_ended: QueuePairIn<LQ>,
         /// Begin no turn.
         pub hold: Signal<In, Bit>,
         /// Nothing is between fetch and record, no read waits.
@@ -167,6 +173,7 @@ hdl_module! {
         entry: CardSendEntry<LQ>,
         record: CardSendRecord<LQ>,
         reads: CardSendReads,
+        ended: CardSendEnded<LQ>,
         /// Work requests between fetch and record.
         fetched: FifoAhead<{ FetchedWork::BITS }, 4>,
         fetch: Signal<Local, FetchedWork>,
@@ -318,6 +325,7 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.entry.cfg_bulk.next = self.cfg_bulk.val();
         self.entry.s_qpn.next = bit_cast::<LQ, 16>(self.oldest.val().qpn);
         self.entry.s_fresh.next = self.oldest.val().fresh;
+        self.entry.s_number.next = self.oldest.val().number.get_bits::<16>(0);
         self.fetched.m.ready.next = self.entry.s_done.val();
         self.m_look.valid.next = self.entry.m_look_valid.val();
         self.m_look.of.next.key = self.entry.m_look_key.val();
@@ -347,6 +355,13 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.m_drop_qpn.next = self.cancel_qpn.q.val();
         self.m_drop_psn.next = self.drop_psn.q.val();
 
+        // Fences.
+        QueuePairIn::<LQ>::link(&mut self.s_ended, &mut self.ended.s);
+        self.ended.zero_en.next = self.word_6.q.val();
+        self.ended.zero_qpn.next = self.c_qpn.q.val();
+        RamReadOut::<16, LQ>::join(&mut self.turn.ended, &mut self.ended.a);
+        RamReadOut::<16, LQ>::join(&mut self.entry.ended, &mut self.ended.b);
+
         // It comes back.
         self.turn.cfg_later.next = self.cfg_bulk.val();
         self.turn.later_room.next = self.works.s.ready.val();
@@ -354,6 +369,7 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.entry.m_back_ready.next = self.turn.back_ready.val();
         self.turn.back_qpn.next = self.entry.s_qpn.val();
         self.turn.back_number.next = self.oldest.val().number;
+        self.turn.back_fenced.next = self.entry.m_back_fenced.val();
 
         // It is one of a bulk transfer.
         self.work.next = BulkWork {

@@ -23,6 +23,8 @@ pub struct Qp {
     pub taken_back: Option<(u64, u64)>,
     pub fetched: u64,
     pub ended: u64,
+    /// When one has ended last.
+    pub ended_at: u64,
     /// Fetches whose address was seen; numbers of those of which it was not, and whether one before them has come back.
     pub read: u64,
     pub unread: VecDeque<(u64, bool)>,
@@ -69,6 +71,8 @@ pub struct Seen {
     pub bulks: u64,
     pub came_back: u64,
     pub stale: u64,
+    /// Of those that came back: for their fence.
+    pub fenced: u64,
     pub fatal: u64,
     pub good_doorbells: u64,
     pub bad_doorbells: u64,
@@ -129,6 +133,8 @@ pub struct Bench {
     pub sending: i64,
     /// Requests in flight, and when they end.
     pub flights: Vec<(u64, u32, u32)>,
+    /// Completions that card_send has still to be told of, one a clock.
+    pub endings: VecDeque<u32>,
     /// Fatal queue pairs, and when their state becomes Error.
     pub fatal: VecDeque<(u64, u32)>,
     pub fatal_due: Option<u32>,
@@ -201,6 +207,7 @@ impl Bench {
             ahead: None,
             sending: 0,
             flights: Vec::new(),
+            endings: VecDeque::new(),
             fatal: VecDeque::new(),
             fatal_due: None,
             owed: [0; 3],
@@ -242,6 +249,7 @@ impl Bench {
         self.ahead = None;
         self.sending = 0;
         self.flights.clear();
+        self.endings.clear();
         self.fatal.clear();
         self.fatal_due = None;
         self.owed = [0; 3];
@@ -358,6 +366,7 @@ impl Bench {
             mtu: self.mtu,
             bulk: self.bulk,
             bulk_ready: self.bulk_ends || taken[3] && !self.hold,
+            ended: self.endings.pop_front(),
             hold: self.hold,
             rsv,
             place,
@@ -438,6 +447,8 @@ impl Bench {
             }
             self.slots.free(qpn);
             qp.ended += 1;
+            qp.ended_at = now;
+            self.endings.push_back(qpn);
         }
         while let Some(&(due, qpn)) = self.fatal.front() {
             if due > now {
@@ -462,6 +473,7 @@ impl Qp {
             taken_back: None,
             fetched: 0,
             ended: 0,
+            ended_at: 0,
             read: 0,
             unread: VecDeque::new(),
             later: false,

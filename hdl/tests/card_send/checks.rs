@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Check, Fault, Fetched, Turn};
 use super::rtl::{Inputs, Look, Outputs, Read, Record, Set, Work};
-use super::world::{all, allowed, judge, kind, of_bulk};
+use super::world::{all, allowed, has_fence, judge, kind, of_bulk};
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::WorkRequest;
 use tributary_protocol::xud::Outcome;
@@ -120,6 +120,7 @@ impl Bench {
             pd: qp.shape.pd,
             q_key: qp.shape.q_key,
         };
+        let free = !has_fence(&request) || qp.ended == fetched.number;
         qp.bulks += 1;
         let lives = !qp.gone && !fetched.error && !fetched.stale;
         self.bulk_place = Some((fetched.qpn, fetched.psn));
@@ -127,6 +128,7 @@ impl Bench {
         self.progress = self.now;
         self.expect(self.bulk && of_bulk(&request), "a datagram at m_bulk")?;
         self.expect(lives, "a bulk transfer that must not begin")?;
+        self.expect(free, "a bulk transfer begins behind its fence")?;
         self.expect(work == want, &format!("{work:?} instead of {want:?}"))
     }
 
@@ -162,10 +164,12 @@ impl Bench {
                 self.expect(self.looked > place, "dropped before it was there")?;
                 self.looked -= 1;
                 let request = WorkRequest::decode(&dropped.entry);
-                let full = self.now - self.bulk_at < 100;
-                let later = self.bulk && of_bulk(&request) && !dropped.error && full;
+                let full = of_bulk(&request) && self.now - self.bulk_at < 100;
                 let failing = place == 1 && first == Some((qpn, true));
                 let qp = &mut self.qps[qpn as usize];
+                let fenced = has_fence(&request)
+                    && (qp.ended != dropped.number || self.now - qp.ended_at < 100);
+                let later = self.bulk && !dropped.error && (full || fenced);
                 let ends = qp.gone || qp.error.is_some() || failing;
                 if later && !dropped.stale && !qp.gone && !failing {
                     // It comes back, and what was fetched behind it is fetched again. Of one that ends nobody can tell.
@@ -175,7 +179,8 @@ impl Bench {
                     for behind in self.fetched.range_mut(place..).filter(|f| f.qpn == qpn) {
                         behind.stale = true;
                     }
-                    self.seen.came_back += 1;
+                    self.seen.came_back += u64::from(of_bulk(&request));
+                    self.seen.fenced += u64::from(fenced);
                 } else if dropped.stale && !ends {
                     self.seen.stale += 1;
                 } else {
@@ -230,7 +235,9 @@ impl Bench {
         let request = WorkRequest::decode(&fetched.entry);
         let bulk = self.bulk && of_bulk(&request);
         let gone = self.qps[fetched.qpn as usize].gone;
-        let dropped = fetched.error || fetched.stale || gone;
+        let ended = self.qps[fetched.qpn as usize].ended;
+        let waits = self.bulk && has_fence(&request) && ended != fetched.number;
+        let dropped = fetched.error || fetched.stale || gone || waits;
         let sent = !dropped && !bulk && judge(&request, self.mtu).is_none();
         sent.then(|| Read::payload(request.address, request.length as u16))
     }
@@ -349,6 +356,7 @@ impl Bench {
         let request = WorkRequest::decode(&fetched.entry);
         let qp = &mut self.qps[qpn as usize];
         let lives = !qp.gone;
+        let ended = qp.ended;
         let mut want = Set {
             qpn,
             psn,
@@ -395,6 +403,11 @@ impl Bench {
         self.expect(!fetched.stale, "set although one before it comes back")?;
         let bulk = self.bulk && of_bulk(&request) && !fetched.error;
         self.expect(!bulk, "a bulk transfer is sent as a datagram")?;
+        let waits = self.bulk && !fetched.error && has_fence(&request);
+        self.expect(
+            !waits || ended == fetched.number,
+            "a datagram begins behind its fence",
+        )?;
         self.expect(set == want, &format!("{set:?} instead of {want:?}"))?;
         *self.seen.outcomes.entry(set.outcome).or_default() += 1;
         self.owed[2] += i64::from(set.outcome != 0);

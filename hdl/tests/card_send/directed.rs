@@ -493,6 +493,37 @@ fn bw_04_a_bulk_transfer_without_room_holds_up_its_queue_pair_alone() {
     assert!(bench.seen.came_back >= 1 && bench.seen.stale >= 1);
 }
 
+/// A fence waits for all before it, whatever they are; what stands behind it waits too, other queue pairs do not (BW-12).
+#[test]
+fn bw_12_a_fence_waits_for_all_before_it_and_holds_its_queue_pair_alone() {
+    let mut bench = bench(20, CALM);
+    bench.manner.flight = 0;
+    bench.manner.bulk_taken = 0;
+    works(bench.connect(1, shape(4, 1)));
+    works(bench.connect(2, shape(4, 2)));
+    post(&mut bench, 1, |request| request.opcode = OPCODE_BULK_WRITE);
+    post(&mut bench, 1, |request| request.flags = 1);
+    post(&mut bench, 1, |_| {});
+    works(bench.clocks(1_000));
+    assert_eq!((bench.seen.bulks, bench.seen.records), (1, 0));
+    bench.post(2, 8);
+    works(bench.clocks(1_000));
+    assert_eq!((bench.seen.bulks, bench.seen.records), (1, 8));
+    // It is fetched again when the one before it has ended, not before.
+    let reads = bench.qps[1].read;
+    works(bench.clocks(5_000));
+    assert_eq!(bench.qps[1].read, reads);
+    bench.manner.bulk_taken = 100;
+    works(bench.drain());
+    assert_eq!((bench.seen.bulks, bench.seen.records), (1, 10));
+    assert_eq!((bench.seen.fenced, bench.seen.stale), (1, 1));
+    assert_eq!(bench.qps[1].read, reads + 2);
+    // Nothing is under way: a fence costs nothing.
+    post(&mut bench, 1, |request| request.flags = 1);
+    works(bench.drain());
+    assert_eq!((bench.seen.fenced, bench.qps[1].read), (1, reads + 3));
+}
+
 /// Work requests of bulk transfers leave as fast as datagrams, if somebody takes them.
 #[test]
 fn a_bulk_transfer_every_16_clocks_is_sustained() {

@@ -78,6 +78,7 @@ impl Bench {
             stays
         });
         self.flights.retain(|&(_, owner, _)| owner != qpn);
+        self.endings.retain(|&owner| owner != qpn);
         let used = self.slots.used.insert(qpn, 0).unwrap_or(0);
         let held = lost.len() + self.qps[qpn as usize].bulks;
         self.expect(used == held, "slots and places do not match")?;

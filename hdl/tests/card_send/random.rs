@@ -18,6 +18,7 @@ const BUSY: Manner = Manner {
     bad: 30,
     bulk: 15,
     bulk_taken: 4,
+    fence: 10,
     payload: 256,
     flight: 400,
     reads: 24,
@@ -37,6 +38,7 @@ const SLOW: Manner = Manner {
     bad: 50,
     bulk: 20,
     bulk_taken: 1,
+    fence: 5,
     payload: 64,
     flight: 3000,
     reads: 3,
@@ -53,6 +55,7 @@ const FRAIL: Manner = Manner {
     bad: 5,
     bulk: 10,
     bulk_taken: 50,
+    fence: 5,
     payload: 32,
     refuse: 2,
     places: 32,
@@ -136,7 +139,7 @@ fn run(seed: u64, manner: Manner, clocks: u64, fault: Option<Fault>) -> Result<S
 
 fn soak(manner: Manner, seeds: std::ops::Range<u64>, clocks: u64) {
     let mut outcomes = BTreeMap::<u8, u64>::new();
-    let mut events = [("", 0); 9];
+    let mut events = [("", 0); 10];
     for seed in seeds {
         let seen = run(seed, manner, clocks, None).unwrap_or_else(|e| panic!("{e}"));
         for (outcome, count) in seen.outcomes {
@@ -152,6 +155,7 @@ fn soak(manner: Manner, seeds: std::ops::Range<u64>, clocks: u64) {
             ("bulk transfers", seen.bulks),
             ("bulk transfers that came back", seen.came_back),
             ("work requests that came back with them", seen.stale),
+            ("work requests that came back for their fence", seen.fenced),
         ]) {
             *sum = (what, sum.1 + count);
         }
@@ -259,6 +263,22 @@ fn a_bulk_transfer_that_comes_back_wrongly_is_noticed() {
             "drop_reg <= entry_m_drop | entry_m_bulk;",
             "drop_reg <= entry_m_drop;",
             ["a place is kept for ever", "slots and places do not match"],
+        ),
+        // A fence is not looked at; a count is that of the clock before; it goes on where the last queue pair left it.
+        (
+            "fenced_reg <= before_reg & cfg_bulk & (|(flags_reg & FENCE));",
+            "fenced_reg <= 1'b0;",
+            ["behind its fence", "behind its fence"],
+        ),
+        (
+            "(valid_3_reg & (qpn_3_reg == qpn_2_reg)) ? word_3_reg",
+            "1'b0 ? word_3_reg",
+            ["nothing moves", "dropped although its queue pair lives"],
+        ),
+        (
+            "zero_of_reg <= zero_qpn;",
+            "zero_of_reg <= zero_of_reg;",
+            ["nothing moves", "dropped although its queue pair lives"],
         ),
     ] {
         let library = faulty(right, wrong);

@@ -26,6 +26,8 @@ pub struct Inputs {
     pub mtu: u64,
     pub bulk: bool,
     pub bulk_ready: bool,
+    /// A work request of this queue pair has its completion.
+    pub ended: Option<u32>,
     pub hold: bool,
     pub rsv: Option<bool>,
     pub place: Option<bool>,
@@ -142,7 +144,7 @@ macro_rules! ports {
 }
 
 ports! {
-    cfg_bulk, m_bulk_valid, m_bulk_ready, m_bulk_opcode, m_bulk_flags, m_bulk_head_len, m_bulk_length, m_bulk_wr_id,
+    s_ended_valid, s_ended_qpn, cfg_bulk, m_bulk_valid, m_bulk_ready, m_bulk_opcode, m_bulk_flags, m_bulk_head_len, m_bulk_length, m_bulk_wr_id,
     m_bulk_address, m_bulk_lkey, m_bulk_vf, m_bulk_node, m_bulk_peer, m_bulk_msn, m_bulk_win_id, m_bulk_epoch,
     m_bulk_head_low, m_bulk_head_high, m_bulk_psn, m_bulk_request, m_bulk_qpn, m_bulk_pd, m_bulk_q_key,
     rst, db_valid, db_qpn, db_kind, db_index, cfg_valid, cfg_qpn, cfg_word, cfg_data, cfg_mtu, hold,
@@ -215,6 +217,8 @@ impl Rtl {
         set(p.cfg_mtu, inputs.mtu);
         set(p.cfg_bulk, inputs.bulk.into());
         set(p.m_bulk_ready, inputs.bulk_ready.into());
+        set(p.s_ended_valid, inputs.ended.is_some().into());
+        set(p.s_ended_qpn, inputs.ended.unwrap_or_default().into());
         set(p.hold, inputs.hold.into());
         set(p.rsv_done, inputs.rsv.is_some().into());
         set(p.rsv_ok, inputs.rsv.unwrap_or_default().into());

@@ -6,9 +6,11 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, VecDeque};
 use tributary_protocol::card::descriptor::{
     OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
-    WORK_LEN, WorkRequest,
+    WORK_LEN, WorkRequest, flags,
 };
 use tributary_protocol::xud::{Outcome, Peer, Window};
+
+const FENCE: u8 = flags::FENCE.mask() as u8;
 
 /// Random choices of one run.
 pub struct Dice(ChaCha8Rng);
@@ -53,6 +55,8 @@ pub struct Manner {
     /// A work request is one of a bulk transfer; such a one is taken in a clock in which it could be.
     pub bulk: u64,
     pub bulk_taken: u64,
+    /// A work request has a fence.
+    pub fence: u64,
     /// Most bytes of payload from memory.
     pub payload: u64,
     /// Clocks until a request ends.
@@ -76,6 +80,7 @@ pub const CALM: Manner = Manner {
     bad: 0,
     bulk: 0,
     bulk_taken: 100,
+    fence: 0,
     payload: 0,
     flight: 100,
     reads: 64,
@@ -166,6 +171,7 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
     if dice.chance(manner.bulk) {
         let mut entry: [u8; WORK_LEN] = std::array::from_fn(|_| dice.word() as u8);
         entry[0] = [OPCODE_BULK_WRITE, OPCODE_BULK_READ][dice.below(2) as usize];
+        entry[1] = some_flags(dice, manner);
         return entry;
     }
     let mut faults = if dice.chance(manner.bad) { 1 } else { 0 };
@@ -190,11 +196,17 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
     }
     let mut entry = request.encode();
     // Bits without a field: the card does not look at them.
-    entry[1] = dice.word() as u8;
+    entry[1] = some_flags(dice, manner);
     entry[3] = dice.word() as u8;
     entry[29] = dice.word() as u8;
     entry[44..48].copy_from_slice(&(dice.word() as u32).to_le_bytes());
     entry
+}
+
+/// Flags with a fence or without; the others at random.
+fn some_flags(dice: &mut Dice, manner: &Manner) -> u8 {
+    let noise = dice.word() as u8 & !FENCE;
+    noise | if dice.chance(manner.fence) { FENCE } else { 0 }
 }
 
 /// How a work request must end: what the contract says, in its order.
@@ -228,6 +240,11 @@ pub fn judge(request: &WorkRequest, mtu: u64) -> Option<Outcome> {
     } else {
         None
     }
+}
+
+/// Whether it has a fence.
+pub fn has_fence(request: &WorkRequest) -> bool {
+    request.flags & FENCE != 0
 }
 
 /// Whether it is one of a bulk transfer.

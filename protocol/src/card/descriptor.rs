@@ -48,7 +48,7 @@ pub mod flags {
         name: "fence",
         lsb: 0,
         width: 1,
-        doc: "The work request begins when all earlier ones of its queue pair have ended (BW-12).",
+        doc: "The work request begins when all earlier ones of its queue pair have ended (BW-12). Of any opcode.",
     };
     /// The target's software is told.
     pub const NOTIFY: Field = Field {

@@ -3,6 +3,7 @@
 mod beside;
 mod ends;
 mod faults;
+mod order;
 
 use std::sync::OnceLock;
 
@@ -222,7 +223,7 @@ fn both_ways(seed: u64, stall: Profile, copies: usize) {
     pair.check();
 }
 
-/// A key that nobody has, of memory that others may not write, beyond its end; and of the own memory. READ, notification, fence.
+/// A key that nobody has, of memory that others may not write, beyond its end; and of the own memory. READ and notification.
 #[test]
 fn bw_02_a_write_without_the_right_to_it_ends_so_and_writes_nothing() {
     let (mut pair, mut queue) = pair(seed());
@@ -282,7 +283,6 @@ fn bw_02_a_write_without_the_right_to_it_ends_so_and_writes_nothing() {
     for (opcode, flags) in [
         (OPCODE_BULK_READ, 0),
         (OPCODE_BULK_WRITE, flags::NOTIFY.mask() as u8),
-        (OPCODE_BULK_WRITE, flags::FENCE.mask() as u8),
     ] {
         let wr_id = queue.posted.into();
         let request = WorkRequest {

@@ -13,18 +13,18 @@ use tributary_sim::card::{NetworkConfig, SimDevice, network};
 use super::{BAD, config, open, pair};
 
 /// Bytes that follow from their places.
-fn sample(length: usize) -> Vec<u8> {
+pub fn sample(length: usize) -> Vec<u8> {
     let word = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
     (0..length).map(|at| word(at) as u8).collect()
 }
 
-struct End {
-    domain: ProtectionDomain,
+pub struct End {
+    pub domain: ProtectionDomain,
     queue: CompletionQueue,
-    pair: QueuePair,
+    pub pair: QueuePair,
 }
 
-fn ends(domains: [ProtectionDomain; 2]) -> [End; 2] {
+pub fn ends(domains: [ProtectionDomain; 2]) -> [End; 2] {
     domains.map(|domain| {
         let queue = domain.context().create_cq(0).unwrap();
         let pair = domain.create_qp(&queue).q_key(7).build().unwrap();
@@ -37,7 +37,7 @@ fn ends(domains: [ProtectionDomain; 2]) -> [End; 2] {
     })
 }
 
-fn wait(end: &End) -> WorkCompletion {
+pub fn wait(end: &End) -> WorkCompletion {
     let mut done = Vec::new();
     for _ in 0..2_000_000 {
         if end.queue.poll(&mut done, 1).unwrap() > 0 {

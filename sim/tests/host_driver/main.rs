@@ -1,6 +1,7 @@
 //! The driver on simulated cards, end to end. `XUD_SEED=n` replays one run.
 
 mod bulk;
+mod bulk_rtl;
 mod endpoints;
 mod life;
 mod multicast;

@@ -80,6 +80,7 @@ const GROUPS: [Group; 17] = [
         blocks: &[
             "card_send",
             "card_send_doorbell",
+            "card_send_ended",
             "card_send_entry",
             "card_send_list",
             "card_send_reads",

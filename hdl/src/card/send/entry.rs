@@ -1,12 +1,12 @@
 //! Work requests as they come from host memory.
 
 use crate::blocks::{RamReg, RamRegForward};
-use crate::bus::QueuePairOut;
+use crate::bus::{QueuePairOut, RamReadOut};
 use crate::prelude::*;
 use crate::record::{ContextKeys, ContextShape, WorkEntry};
 use tributary_protocol::card::descriptor::{
     HEAD_MAX, OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ, OPCODE_SEND,
-    OPCODE_WRITE,
+    OPCODE_WRITE, flags,
 };
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::onesided::OPERANDS_LEN;
@@ -44,6 +44,7 @@ hdl_module! {
     /// Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
     /// outcome. A work request that could not be read ends its queue pair: what comes of it later
     /// is dropped, as is what comes in the state Error.
+    /// With cfg_bulk a work request with a fence comes back to be fetched again while one before it has not ended.
     /// With cfg_bulk a work request of a bulk transfer goes to m_bulk, which checks it, and needs no place in flight. If
     /// that has no room it comes back to be fetched again, so that nobody waits for it; and so does what its queue pair has
     /// fetched since, of which nothing is told: it is dropped here, until the one that came back is here again.
@@ -99,10 +100,16 @@ hdl_module! {
         pub word_6: Signal<In, Bit>,
         /// The oldest work request is the one that came back.
         pub s_fresh: Signal<In, Bit>,
+        /// How many its queue pair ever fetched before it, modulo 2^16.
+        pub s_number: Signal<In, Bits<16>>,
+        /// Ended work requests of its queue pair, modulo 2^16.
+        pub ended: RamReadOut<16, LQ>,
         /// The work request comes back: it is dropped, and to be fetched again.
         pub m_back_valid: Signal<Out, Bit>,
         /// Taken.
         pub m_back_ready: Signal<In, Bit>,
+        /// It waits for those before it, and not for room.
+        pub m_back_fenced: Signal<Out, Bit>,
         /// A work request of a bulk transfer leaves: pulse; its place is given back.
         pub m_bulk: Signal<Out, Bit>,
         /// There is room for one.
@@ -242,8 +249,13 @@ hdl_module! {
         alive: Signal<Local, Bit>,
         pass: Signal<Local, Bit>,
         pass_bulk: Signal<Local, Bit>,
-        /// It comes back.
+        /// One before it has not ended; it waits for that; both settled as early, and only to go low then.
+        before: DFF<Bit>,
+        fenced: DFF<Bit>,
+        /// It comes back; for its fence.
         #[reset] back: DFF<Bit>,
+        back_fenced: DFF<Bit>,
+        later: Signal<Local, Bit>,
         backs: Signal<Local, Bit>,
         done: Signal<Local, Bit>,
         /// The queue pair ends: pulse; its context is to be marked, with what it holds.
@@ -260,6 +272,8 @@ hdl_module! {
         change: Param<{ OPCODE_ATOMIC as usize }, 8>,
         bulk_write: Param<{ OPCODE_BULK_WRITE as usize }, 8>,
         bulk_read: Param<{ OPCODE_BULK_READ as usize }, 8>,
+        /// Flag of a fence.
+        fence: Param<{ flags::FENCE.mask() as usize }, 8>,
         /// Version and flags of a one-sided frame.
         one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
         /// Bytes of an atomic's operands.
@@ -442,23 +456,37 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.skips.rd.addr.next = self.s_qpn.val();
         self.stale.d.next =
             self.skips.rd.data.val().any() & self.cfg_bulk.val() & !self.s_fresh.val();
+        self.ended.addr.next = self.s_qpn.val();
+        self.before.d.next = self.ended.data.val() != self.s_number.val();
+        self.fenced.d.next = self.before.q.val()
+            & self.cfg_bulk.val()
+            & (self.flags.q.val() & self.fence.val()).any();
         self.alive.next = self.ready.val() & !self.gone.q.val() & !self.stale.q.val();
-        self.m_valid.next = self.alive.val() & (!self.bulk.q.val() | self.failed.q.val());
+        // Whoever has decided to come back does.
+        self.later.next = self.fenced.q.val() | self.back.q.val();
+        self.m_valid.next =
+            self.alive.val() & (self.failed.q.val() | (!self.bulk.q.val() & !self.later.val()));
         self.pass.next = self.m_valid.val() & self.m_ready.val();
         self.pass_bulk.next = self.alive.val()
             & self.bulk.q.val()
             & !self.failed.q.val()
-            & !self.back.q.val()
+            & !self.later.val()
             & self.bulk_room.val()
             & self.drop_ready.val();
-        if self.alive.val() & self.bulk.q.val() & !self.failed.q.val() & !self.bulk_room.val() {
+        if self.alive.val()
+            & !self.failed.q.val()
+            & !self.back.q.val()
+            & (self.fenced.q.val() | (self.bulk.q.val() & !self.bulk_room.val()))
+        {
             self.back.d.next = true;
+            self.back_fenced.d.next = self.fenced.q.val();
         }
         self.backs.next = self.back.q.val() & self.m_back_ready.val();
         if self.backs.val() {
             self.back.d.next = false;
         }
         self.m_back_valid.next = self.back.q.val();
+        self.m_back_fenced.next = self.back_fenced.q.val();
         self.m_bulk.next = self.pass_bulk.val();
         self.m_drop.next = self.backs.val()
             | (self.ready.val()

@@ -1,6 +1,7 @@
 //! A turn of a queue pair.
 
 use crate::blocks::{RamReg, RamRegForward};
+use crate::bus::RamReadOut;
 use crate::prelude::*;
 
 /// What the turn is doing.
@@ -24,8 +25,8 @@ hdl_module! {
     /// when the turn failed.
     /// PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
     /// A work request that cannot begin yet comes back, between two turns: its queue pair has fetched no more than those
-    /// before it, and has its next turn when later_room says that it may be worth it; until then a turn only puts the number
-    /// back to the end of the list, in 4 clocks.
+    /// before it, and has its next turn when later_room says that it may be worth it, or of one with a fence when all
+    /// before it have ended; until then a turn only puts the number back to the end of the list, in 4 clocks.
     /// Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?), Ask
     /// (answers come), then Commit or Undo.
     #[module("card_send_turn_q{}", 1usize << LQ)]
@@ -46,9 +47,13 @@ hdl_module! {
         pub back_qpn: Signal<In, Bits<LQ>>,
         /// Work requests ever fetched before it, modulo 2^24.
         pub back_number: Signal<In, Bits<24>>,
+        /// It has a fence: it may begin when all before it have ended; otherwise when later_room says so.
+        pub back_fenced: Signal<In, Bit>,
+        /// Ended work requests of a queue pair, modulo 2^16.
+        pub ended: RamReadOut<16, LQ>,
         /// Work requests come back at all; constant.
         pub cfg_later: Signal<In, Bit>,
-        /// What came back may begin.
+        /// What came back without a fence may begin.
         pub later_room: Signal<In, Bit>,
         /// Somebody wants a turn.
         pub s_valid: Signal<In, Bit>,
@@ -134,9 +139,13 @@ hdl_module! {
         fetched: RamReg<24, LQ>,
         first: RamReg<24, LQ>,
         base: RamReg<58, LQ>,
-        /// The next work request is one that came back.
-        later: RamReg<1, LQ>,
+        /// The next work request is one that came back; with a fence.
+        later: RamReg<2, LQ>,
         later_now: DFF<Bit>,
+        fenced_now: DFF<Bit>,
+        /// An earlier one has not ended.
+        before_now: DFF<Bit>,
+        waits: Signal<Local, Bit>,
         takes_back: Signal<Local, Bit>,
         state: DFF<TurnState>,
         qpn: DFF<Bits<LQ>>,
@@ -244,7 +253,8 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         }
         self.later.wr.en.next = self.fetched.wr.en.val();
         self.later.wr.addr.next = self.fetched.wr.addr.val();
-        self.later.wr.data.next = bit_cast::<1, 1>(self.takes_back.val().into());
+        self.later.wr.data.next = bit_cast::<2, 1>(self.takes_back.val().into())
+            | (bit_cast::<2, 1>((self.takes_back.val() & self.back_fenced.val()).into()) << 1);
         self.later.rd.addr.next = self.reads.val();
         self.fetched.rd.addr.next = self.reads.val();
         self.fetched_en.next = self.fetched.wr.en.val();
@@ -264,7 +274,15 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
         self.waiting.d.next =
             self.posted.rd.data.val() - self.fetched.rd.data.val().get_bits::<16>(0);
         self.number.d.next = self.fetched.rd.data.val();
-        self.later_now.d.next = self.later.rd.data.val().any() & self.cfg_later.val();
+        self.later_now.d.next = self.later.rd.data.val().get_bit(0) & self.cfg_later.val();
+        self.fenced_now.d.next = self.later.rd.data.val().get_bit(1);
+        self.ended.addr.next = self.reads.val();
+        self.before_now.d.next =
+            self.ended.data.val() != self.fetched.rd.data.val().get_bits::<16>(0);
+        self.waits.next = self.later_now.q.val() & !self.later_room.val();
+        if self.fenced_now.q.val() {
+            self.waits.next = self.later_now.q.val() & self.before_now.q.val();
+        }
         self.number_next.d.next = self.fetched.rd.data.val() + 1;
         self.psn.d.next = self.first.rd.data.val() + self.fetched.rd.data.val();
         self.place.d.next = self.fetched.rd.data.val().get_bits::<15>(0)
@@ -314,7 +332,7 @@ impl<const LQ: usize> Logic for CardSendTurn<LQ> {
             }
             TurnState::Check => {
                 self.state.d.next = TurnState::Idle;
-                if self.work.val() & self.later_now.q.val() & !self.later_room.val() {
+                if self.work.val() & self.waits.val() {
                     self.again.d.next = true;
                 } else if self.work.val() {
                     self.asks.d.next = true;

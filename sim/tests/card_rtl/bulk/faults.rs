@@ -11,12 +11,13 @@ use tributary_sim::verilate::Verilated;
 use super::beside::beside;
 use super::ends::end_under_writes;
 use super::made;
+use super::order::in_order;
 use crate::bench::Pair;
 
 /// Chooses an error: the number of the first one, as the time after which reads of host memory fail, in units of 64 clocks. Long
 /// enough for every test.
 const FIRST: u64 = 30_001;
-const WRONG: [Wrong; 5] = [
+const WRONG: [Wrong; 6] = [
     // A command does not wait for the receiving side.
     ("bulk_ends", "done = ", "s_valid & (sent_reg | !s_pair)"),
     // Words of packets follow frames that are answers.
@@ -25,6 +26,12 @@ const WRONG: [Wrong; 5] = [
     ("card_completions", "a_ready = ", "m_ready"),
     // A write asks before the payload of earlier datagrams is gone.
     ("card_write_order", "none = ", "1'b1"),
+    // Fences do not learn that datagrams end.
+    (
+        "card_core",
+        "send_s_ended_valid = ",
+        "s_cpl_valid & s_cpl_ready",
+    ),
     // Words that were read for packets go to others.
     ("card_core", "read_mux_s_data_bulk = ", "1'b0"),
 ];
@@ -65,4 +72,5 @@ fn runs(library: &Verilated, number: u64) {
     };
     beside(cards(), SEED, 20);
     end_under_writes(made(cards()), SEED, 4);
+    in_order(made(cards()).0, SEED, 8, 30);
 }
