@@ -445,6 +445,7 @@ module card_core_q1024_r4096_f4096 (
     wire [2:0]   cq_m_irq_vector;              // Its vector.
     wire         cq_ev_bad_doorbell;           // A doorbell was ignored.
     wire         cq_m_idle;                    // Nothing is under way; interrupts that wait do not count.
+    wire         send_s_ended_valid;           // It happens.
     wire         send_m_idle;                  // Nothing is between fetch and record, no read waits.
     wire         send_m_fatal_valid;           // It happens.
     wire [9:0]   send_m_fatal_qpn;             // Queue pair.
@@ -819,6 +820,7 @@ module card_core_q1024_r4096_f4096 (
     wire [15:0]  write_order_m_ctx;            // Context: comes back with the words of a read, or when a write is done.
     wire         completions_a_ready;          // It is taken.
     wire         completions_m_valid;          // A completion is offered.
+    wire         completions_m_ready;          // It is taken.
     wire [9:0]   completions_m_qpn;            // Queue pair.
     wire [63:0]  completions_m_wr_id;          // The user's name for the request.
     wire [7:0]   completions_m_status;         // How the request ended.
@@ -1279,6 +1281,8 @@ module card_core_q1024_r4096_f4096 (
         .m_bulk_qpn       (m_works_qpn),
         .m_bulk_pd        (m_works_pd),
         .m_bulk_q_key     (m_works_q_key),
+        .s_ended_valid    (send_s_ended_valid),
+        .s_ended_qpn      (completions_m_qpn),
         .hold             (stop_reg),
         .m_idle           (send_m_idle),
         .m_fatal_valid    (send_m_fatal_valid),
@@ -2158,7 +2162,7 @@ module card_core_q1024_r4096_f4096 (
         .b_psn     (s_cpl_psn),
         .b_request (s_cpl_request),
         .m_valid   (completions_m_valid),
-        .m_ready   (cq_s_tx_ready),
+        .m_ready   (completions_m_ready),
         .m_qpn     (completions_m_qpn),
         .m_wr_id   (completions_m_wr_id),
         .m_status  (completions_m_status),
@@ -2257,6 +2261,8 @@ module card_core_q1024_r4096_f4096 (
     assign rx_m_pl_ready = one_sided_m_ours ? one_sided_s_pl_ready : recv_s_pl_ready;
     assign tx_s_ak_valid = send_merge_m_ak_valid;
     assign tx_s_ak_echo = send_merge_m_ak_echo;
+    assign completions_m_ready = cq_s_tx_ready;
+    assign send_s_ended_valid = completions_m_valid & completions_m_ready;
     assign cq_done_valid = returns_m_done_valid & (done_client == COMPLETION);
     assign regs_s_left = write_m_old | read_m_tx_rd_req_tlp_valid | soft_reg | s_clears;
     assign one_sided_set_valid = send_m_set_valid & in_flight_set_ready;

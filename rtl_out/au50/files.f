@@ -50,6 +50,7 @@ ram_reg_forward_w1_d1024.v
 card_send_entry_q1024.v
 card_send_record_q1024.v
 ../lib/card_send_reads.v
+card_send_ended_q1024.v
 ../lib/fifo_ahead_w65_d16.v
 ../lib/half_slice_w576.v
 card_send_q1024.v

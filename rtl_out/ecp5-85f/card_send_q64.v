@@ -18,6 +18,8 @@
 // slot and without a place. There is room for one. Another one comes back: it, and what its queue
 // pair has fetched behind it, is fetched again when there is room; so those of a queue pair wait
 // behind it, and nobody else does.
+// With cfg_bulk a work request with a fence (BW-12) comes back in the same way while an earlier one
+// of its queue pair has no completion at s_ended, and is fetched again when all have.
 // Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
 // slot; 6 from the last word of a work request to m_sd_* and to its payload read.
 // After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
@@ -66,6 +68,10 @@ module card_send_q64 (
     output wire [23:0]  m_bulk_qpn,        // Queue pair here.
     output wire [15:0]  m_bulk_pd,         // Its protection domain.
     output wire [31:0]  m_bulk_q_key,      // Its Q_Key.
+
+    // s_ended: A work request of a queue pair has its completion: for fences.
+    input  wire         s_ended_valid,     // It happens.
+    input  wire [5:0]   s_ended_qpn,       // Queue pair.
 
     input  wire         hold,              // Begin no turn.
 
@@ -204,99 +210,104 @@ module card_send_q64 (
     reg  [23:0] drop_psn_reg;
 
     // Signals
-    wire [23:0]  oldest_number;       // Work requests that its queue pair ever fetched before it, modulo 2^24.
-    wire [23:0]  oldest_psn;          // Packet sequence number.
-    wire [15:0]  oldest_qpn;          // Queue pair.
-    wire         oldest_fresh;        // It is the one that came back.
-    wire [7:0]   work_opcode;         // A work request of a bulk transfer. What it asks for.
-    wire [7:0]   work_flags;          // Fence and notify.
-    wire [7:0]   work_head_len;       // Bytes of the head.
-    wire [63:0]  work_head_low;       // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    wire [63:0]  work_head_high;      // Head, bytes 8 to 15.
-    wire [15:0]  work_request;        // Its number in the ring.
-    reg          state_en;            // State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
+    wire [23:0]  oldest_number;        // Work requests that its queue pair ever fetched before it, modulo 2^24.
+    wire [23:0]  oldest_psn;           // Packet sequence number.
+    wire [15:0]  oldest_qpn;           // Queue pair.
+    wire         oldest_fresh;         // It is the one that came back.
+    wire [7:0]   work_opcode;          // A work request of a bulk transfer. What it asks for.
+    wire [7:0]   work_flags;           // Fence and notify.
+    wire [7:0]   work_head_len;        // Bytes of the head.
+    wire [63:0]  work_head_low;        // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    wire [63:0]  work_head_high;       // Head, bytes 8 to 15.
+    wire [15:0]  work_request;         // Its number in the ring.
+    reg          state_en;             // State 2:0 and log2 of the ring's entries 6:3 of a queue pair are written.
     reg  [5:0]   state_qpn;
     reg  [6:0]   state_data;
-    reg          live_next;           // The contexts are clean.
-    reg  [5:0]   sweep_next;          // Context to clean next.
-    wire         doorbell_s_valid;    // The index changes.
-    wire         doorbell_m_valid;    // The index changes.
-    wire [5:0]   doorbell_m_qpn;      // Queue pair.
-    wire [15:0]  doorbell_m_index;    // Requests ever, modulo 2^16.
-    wire         list_clean;          // Clean a bit.
-    wire         list_op_ready;       // Done.
-    wire         list_m_valid;        // Somebody wants a turn.
-    wire [5:0]   list_m_qpn;          // The first one.
-    wire         turn_go;             // A turn may begin: there is room for a fetch.
-    wire         turn_m_busy;         // A turn is under way.
-    wire         turn_back_ready;     // Taken.
-    wire         turn_s_ready;        // It begins.
-    wire         turn_m_op_valid;     // Operation on the list.
-    wire         turn_m_op_remove;    // The number was taken out; otherwise add it.
-    wire [5:0]   turn_m_op_qpn;       // The number.
-    wire         turn_fetched_en;     // How many were ever fetched changes.
-    wire [5:0]   turn_fetched_qpn;    // Of this queue pair.
-    wire [15:0]  turn_fetched_data;   // To this, modulo 2^16.
-    wire [5:0]   turn_m_qpn;          // Whose turn it is; for all outputs below.
-    wire [23:0]  turn_m_psn;          // PSN of the work request.
-    wire         turn_m_undo;         // The turn failed: m_cancel and m_drop count now.
-    wire         turn_m_cancel;       // Give the slot back.
-    wire         turn_m_drop;         // Give the place back.
-    wire         turn_m_fetch;        // A work request is fetched.
-    wire [57:0]  turn_m_addr;         // From this address, in units of 64 bytes.
-    wire [23:0]  turn_m_number;       // Work requests ever fetched before it, modulo 2^24.
-    wire         turn_m_fresh;        // It is the one that came back.
-    wire         entry_s_wq_error;    // With the last word: the read failed.
-    wire [5:0]   entry_s_qpn;         // Queue pair of the oldest work request.
-    wire         entry_s_done;        // It leaves.
-    wire [31:0]  entry_m_look_key;    // Key of the region.
-    wire         entry_m_drop;        // The work request is dropped: its slot and place are given back.
-    wire         entry_drop_ready;    // That can be done in this clock.
-    wire         entry_m_back_valid;  // The work request comes back: it is dropped, and to be fetched again.
-    wire         entry_m_bulk;        // A work request of a bulk transfer leaves: pulse; its place is given back.
-    wire [23:0]  entry_m_shape;       // Opcode, flags, and bytes of the head.
-    wire [31:0]  entry_m_length;      // All bits of the length.
-    wire [31:0]  entry_m_far_peer;    // All bits of the destination's queue pair.
-    wire [15:0]  entry_m_pd;          // Protection domain of the queue pair.
-    wire         entry_m_valid;       // The work request is checked.
-    wire         entry_m_blank;       // It could not be read.
-    wire [7:0]   entry_m_outcome;     // 0: send it. Otherwise how it ends.
-    wire [4:0]   entry_m_timeout;     // Timeout exponent of the queue pair.
-    wire [31:0]  entry_m_q_key;       // Q_Key of the queue pair.
-    wire [63:0]  entry_m_wr_id;       // The user's name for it.
-    wire [63:0]  entry_m_address;     // First byte of the payload behind the head.
-    wire [12:0]  entry_m_len;         // Bytes there, 12:0.
+    reg          live_next;            // The contexts are clean.
+    reg  [5:0]   sweep_next;           // Context to clean next.
+    wire         doorbell_s_valid;     // The index changes.
+    wire         doorbell_m_valid;     // The index changes.
+    wire [5:0]   doorbell_m_qpn;       // Queue pair.
+    wire [15:0]  doorbell_m_index;     // Requests ever, modulo 2^16.
+    wire         list_clean;           // Clean a bit.
+    wire         list_op_ready;        // Done.
+    wire         list_m_valid;         // Somebody wants a turn.
+    wire [5:0]   list_m_qpn;           // The first one.
+    wire         turn_go;              // A turn may begin: there is room for a fetch.
+    wire         turn_m_busy;          // A turn is under way.
+    wire         turn_back_ready;      // Taken.
+    wire [5:0]   turn_ended_addr;      // Read address.
+    wire         turn_s_ready;         // It begins.
+    wire         turn_m_op_valid;      // Operation on the list.
+    wire         turn_m_op_remove;     // The number was taken out; otherwise add it.
+    wire [5:0]   turn_m_op_qpn;        // The number.
+    wire         turn_fetched_en;      // How many were ever fetched changes.
+    wire [5:0]   turn_fetched_qpn;     // Of this queue pair.
+    wire [15:0]  turn_fetched_data;    // To this, modulo 2^16.
+    wire [5:0]   turn_m_qpn;           // Whose turn it is; for all outputs below.
+    wire [23:0]  turn_m_psn;           // PSN of the work request.
+    wire         turn_m_undo;          // The turn failed: m_cancel and m_drop count now.
+    wire         turn_m_cancel;        // Give the slot back.
+    wire         turn_m_drop;          // Give the place back.
+    wire         turn_m_fetch;         // A work request is fetched.
+    wire [57:0]  turn_m_addr;          // From this address, in units of 64 bytes.
+    wire [23:0]  turn_m_number;        // Work requests ever fetched before it, modulo 2^24.
+    wire         turn_m_fresh;         // It is the one that came back.
+    wire         entry_s_wq_error;     // With the last word: the read failed.
+    wire [5:0]   entry_s_qpn;          // Queue pair of the oldest work request.
+    wire         entry_s_done;         // It leaves.
+    wire [31:0]  entry_m_look_key;     // Key of the region.
+    wire         entry_m_drop;         // The work request is dropped: its slot and place are given back.
+    wire         entry_drop_ready;     // That can be done in this clock.
+    wire [5:0]   entry_ended_addr;     // Read address.
+    wire         entry_m_back_valid;   // The work request comes back: it is dropped, and to be fetched again.
+    wire         entry_m_back_fenced;  // It waits for those before it, and not for room.
+    wire         entry_m_bulk;         // A work request of a bulk transfer leaves: pulse; its place is given back.
+    wire [23:0]  entry_m_shape;        // Opcode, flags, and bytes of the head.
+    wire [31:0]  entry_m_length;       // All bits of the length.
+    wire [31:0]  entry_m_far_peer;     // All bits of the destination's queue pair.
+    wire [15:0]  entry_m_pd;           // Protection domain of the queue pair.
+    wire         entry_m_valid;        // The work request is checked.
+    wire         entry_m_blank;        // It could not be read.
+    wire [7:0]   entry_m_outcome;      // 0: send it. Otherwise how it ends.
+    wire [4:0]   entry_m_timeout;      // Timeout exponent of the queue pair.
+    wire [31:0]  entry_m_q_key;        // Q_Key of the queue pair.
+    wire [63:0]  entry_m_wr_id;        // The user's name for it.
+    wire [63:0]  entry_m_address;      // First byte of the payload behind the head.
+    wire [12:0]  entry_m_len;          // Bytes there, 12:0.
     // 1: those of a READ, to be written. 2: those of an ATOMIC, to be sent, then written. Else 0.
     wire [1:0]   entry_m_kind;
-    wire [15:0]  entry_m_node;        // Node of the destination.
-    wire [23:0]  entry_m_peer;        // Queue pair of the destination.
-    wire [7:0]   entry_m_vf;          // Version and flags.
-    wire [15:0]  entry_m_win_id;      // Window.
-    wire [15:0]  entry_m_epoch;       // Epoch.
-    wire [31:0]  entry_m_msn;         // Number in the window.
-    wire [127:0] entry_m_head;        // Bytes in front.
-    wire [4:0]   entry_m_head_len;    // How many.
-    wire         record_s_ready;      // Taken; nothing is under way.
-    wire         record_m_pay_valid;  // Its payload is read: m_len bytes at m_address.
-    wire [5:0]   record_m_qpn;        // Queue pair.
-    wire [23:0]  record_m_psn;        // PSN.
-    wire [63:0]  record_m_address;    // First byte of the payload behind the head.
-    wire [12:0]  record_m_len;        // Bytes there that are sent.
-    wire [15:0]  record_m_node;       // Node of the destination.
-    wire [23:0]  record_m_peer;       // Queue pair of the destination.
-    wire [7:0]   record_m_vf;         // Version and flags.
-    wire [15:0]  record_m_win_id;     // Window.
-    wire [15:0]  record_m_epoch;      // Epoch.
-    wire [31:0]  record_m_msn;        // Number in the window.
-    wire         reads_fetch_free;    // No fetch waits.
-    wire         reads_pay_ready;     // Taken.
-    wire         reads_m_busy;        // A read waits.
-    wire         fetched_s_ready;     // It is taken.
-    wire         fetched_m_valid;     // A word is offered.
-    wire [64:0]  fetched_m_data;      // The word.
-    wire [15:0]  fetched_count;       // Words in the queue.
-    wire         works_s_ready;       // It is taken.
-    wire [575:0] works_m_data;        // The word.
+    wire [15:0]  entry_m_node;         // Node of the destination.
+    wire [23:0]  entry_m_peer;         // Queue pair of the destination.
+    wire [7:0]   entry_m_vf;           // Version and flags.
+    wire [15:0]  entry_m_win_id;       // Window.
+    wire [15:0]  entry_m_epoch;        // Epoch.
+    wire [31:0]  entry_m_msn;          // Number in the window.
+    wire [127:0] entry_m_head;         // Bytes in front.
+    wire [4:0]   entry_m_head_len;     // How many.
+    wire         record_s_ready;       // Taken; nothing is under way.
+    wire         record_m_pay_valid;   // Its payload is read: m_len bytes at m_address.
+    wire [5:0]   record_m_qpn;         // Queue pair.
+    wire [23:0]  record_m_psn;         // PSN.
+    wire [63:0]  record_m_address;     // First byte of the payload behind the head.
+    wire [12:0]  record_m_len;         // Bytes there that are sent.
+    wire [15:0]  record_m_node;        // Node of the destination.
+    wire [23:0]  record_m_peer;        // Queue pair of the destination.
+    wire [7:0]   record_m_vf;          // Version and flags.
+    wire [15:0]  record_m_win_id;      // Window.
+    wire [15:0]  record_m_epoch;       // Epoch.
+    wire [31:0]  record_m_msn;         // Number in the window.
+    wire         reads_fetch_free;     // No fetch waits.
+    wire         reads_pay_ready;      // Taken.
+    wire         reads_m_busy;         // A read waits.
+    wire [15:0]  ended_a_data;         // The word that was read.
+    wire [15:0]  ended_b_data;         // The word that was read.
+    wire         fetched_s_ready;      // It is taken.
+    wire         fetched_m_valid;      // A word is offered.
+    wire [64:0]  fetched_m_data;       // The word.
+    wire [15:0]  fetched_count;        // Words in the queue.
+    wire         works_s_ready;        // It is taken.
+    wire [575:0] works_m_data;         // The word.
 
     card_send_doorbell_q64 doorbell (
         .clk          (clk),
@@ -344,6 +355,9 @@ module card_send_q64 (
         .back_ready      (turn_back_ready),
         .back_qpn        (entry_s_qpn),
         .back_number     (oldest_number),
+        .back_fenced     (entry_m_back_fenced),
+        .ended_addr      (turn_ended_addr),
+        .ended_data      (ended_a_data),
         .later_room      (works_s_ready),
         .s_valid         (list_m_valid),
         .s_ready         (turn_s_ready),
@@ -411,8 +425,12 @@ module card_send_q64 (
         .drop_ready    (entry_drop_ready),
         .word_6        (word_6_reg),
         .s_fresh       (oldest_fresh),
+        .s_number      (oldest_number[15:0]),
+        .ended_addr    (entry_ended_addr),
+        .ended_data    (ended_b_data),
         .m_back_valid  (entry_m_back_valid),
         .m_back_ready  (turn_back_ready),
+        .m_back_fenced (entry_m_back_fenced),
         .m_bulk        (entry_m_bulk),
         .bulk_room     (works_s_ready),
         .m_shape       (entry_m_shape),
@@ -515,6 +533,20 @@ module card_send_q64 (
         .m_rd_len    (m_rd_len),
         .m_rd_ctx    (m_rd_ctx),
         .m_busy      (reads_m_busy)
+    );
+
+    card_send_ended_q64 ended (
+        .clk      (clk),
+        .rst      (rst),
+        // Fences.
+        .s_valid  (s_ended_valid),
+        .s_qpn    (s_ended_qpn),
+        .zero_en  (word_6_reg),
+        .zero_qpn (c_qpn_reg),
+        .a_addr   (turn_ended_addr),
+        .a_data   (ended_a_data),
+        .b_addr   (entry_ended_addr),
+        .b_data   (ended_b_data)
     );
 
     // Work requests between fetch and record.

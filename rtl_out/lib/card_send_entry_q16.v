@@ -9,6 +9,8 @@
 // Stages: 1 word registered, 2 to 3 read from the RAM, 4 in its field, 5 to 6 compared, 7
 // outcome. A work request that could not be read ends its queue pair: what comes of it later
 // is dropped, as is what comes in the state Error.
+// With cfg_bulk a work request with a fence comes back to be fetched again while one before it has
+// not ended.
 // With cfg_bulk a work request of a bulk transfer goes to m_bulk, which checks it, and needs no
 // place in flight. If that has no room it comes back to be fetched again, so that nobody waits for
 // it; and so does what its queue pair has fetched since, of which nothing is told: it is dropped
@@ -57,10 +59,18 @@ module card_send_entry_q16 (
 
     input  wire         drop_ready,     // That can be done in this clock.
     input  wire         word_6,         // The start of a queue pair: word 6 of its context.
+
+    // s: stream in
     input  wire         s_fresh,        // The oldest work request is the one that came back.
+    input  wire [15:0]  s_number,       // How many its queue pair ever fetched before it, modulo 2^16.
+
+    // ended: Ended work requests of its queue pair, modulo 2^16.
+    output wire [3:0]   ended_addr,     // Read address.
+    input  wire [15:0]  ended_data,     // The word that was read.
 
     output wire         m_back_valid,   // The work request comes back: it is dropped, and to be fetched again.
     input  wire         m_back_ready,   // Taken.
+    output wire         m_back_fenced,  // It waits for those before it, and not for room.
 
     // m: stream out
     output wire         m_bulk,         // A work request of a bulk transfer leaves: pulse; its place is given back.
@@ -107,6 +117,7 @@ module card_send_entry_q16 (
     localparam [7:0] CHANGE          = 8'd4;
     localparam [7:0] BULK_WRITE      = 8'd5;
     localparam [7:0] BULK_READ       = 8'd6;
+    localparam [7:0] FENCE           = 8'd1;  // Flag of a fence.
     localparam [7:0] ONE_SIDED       = 8'd24;  // Version and flags of a one-sided frame.
     localparam [12:0] OPERANDS       = 13'd16;  // Bytes of an atomic's operands.
     localparam [7:0] LENGTH_CODE     = 8'd8;  // How work requests end.
@@ -164,7 +175,12 @@ module card_send_entry_q16 (
     reg         bulk_reg;               // It is one of a bulk transfer.
     reg         gone_reg;               // What the queue pair fetched is dropped; settled long before it counts.
     reg         stale_reg;              // It is dropped, since one before it comes back; settled as early.
-    reg         back_reg;               // It comes back.
+    // One before it has not ended; it waits for that; both settled as early, and only to go low
+    // then.
+    reg         before_reg;
+    reg         fenced_reg;
+    reg         back_reg;               // It comes back; for its fence.
+    reg         back_fenced_reg;
     reg         fatal_reg;              // The queue pair ends: pulse; its context is to be marked, with what it holds.
     reg         mark_reg;
     reg  [3:0]  mark_qpn_reg;
@@ -219,6 +235,7 @@ module card_send_entry_q16 (
     wire        alive;
     wire        pass;
     wire        pass_bulk;
+    wire        later;
     wire        backs;
     wire        done;
     reg  [7:0]  head_next;
@@ -366,12 +383,16 @@ module card_send_entry_q16 (
     assign in_front = reads_reg ? HEAD_MAX : head_len_reg;
     // The answer of the regions, and where the work request goes.
     assign ready = full_reg & (looked_reg | look_valid);
+    assign ended_addr = s_qpn;
     assign alive = ready & !gone_reg & !stale_reg;
-    assign m_valid = alive & (!bulk_reg | failed_reg);
+    // Whoever has decided to come back does.
+    assign later = fenced_reg | back_reg;
+    assign m_valid = alive & (failed_reg | (!bulk_reg & !later));
     assign pass = m_valid & m_ready;
-    assign pass_bulk = alive & bulk_reg & !failed_reg & !back_reg & bulk_room & drop_ready;
+    assign pass_bulk = alive & bulk_reg & !failed_reg & !later & bulk_room & drop_ready;
     assign backs = back_reg & m_back_ready;
     assign m_back_valid = back_reg;
+    assign m_back_fenced = back_fenced_reg;
     assign m_bulk = pass_bulk;
     assign m_drop = backs | (ready & (gone_reg | stale_reg) & !back_reg & drop_ready);
     assign done = pass | pass_bulk | m_drop;
@@ -472,7 +493,10 @@ module card_send_entry_q16 (
         bulk_reg = 1'b0;
         gone_reg = 1'b0;
         stale_reg = 1'b0;
+        before_reg = 1'b0;
+        fenced_reg = 1'b0;
         back_reg = 1'b0;
+        back_fenced_reg = 1'b0;
         fatal_reg = 1'b0;
         mark_reg = 1'b0;
         mark_qpn_reg = 4'd0;
@@ -572,9 +596,12 @@ module card_send_entry_q16 (
 
         gone_reg <= context_gone;
         stale_reg <= skips_rd_data & cfg_bulk & !s_fresh;
+        before_reg <= ended_data != s_number;
+        fenced_reg <= before_reg & cfg_bulk & (|(flags_reg & FENCE));
 
-        if (alive & bulk_reg & !failed_reg & !bulk_room) begin
+        if (alive & !failed_reg & !back_reg & (fenced_reg | (bulk_reg & !bulk_room))) begin
             back_reg <= 1'b1;
+            back_fenced_reg <= fenced_reg;
         end
         if (backs) begin
             back_reg <= 1'b0;

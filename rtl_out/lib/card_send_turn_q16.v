@@ -8,8 +8,9 @@
 // when the turn failed.
 // PSN = first PSN + work requests ever fetched, whose lower 16 bits are the index in the ring.
 // A work request that cannot begin yet comes back, between two turns: its queue pair has fetched no
-// more than those before it, and has its next turn when later_room says that it may be worth it;
-// until then a turn only puts the number back to the end of the list, in 4 clocks.
+// more than those before it, and has its next turn when later_room says that it may be worth it, or
+// of one with a fence when all before it have ended; until then a turn only puts the number back to
+// the end of the list, in 4 clocks.
 // Steps: Idle (context addressed), Read, Load (context at the outputs of the RAMs), Check (work?),
 // Ask (answers come), then Commit or Undo.
 //
@@ -32,8 +33,15 @@ module card_send_turn_q16 (
     output wire        back_ready,       // Taken.
     input  wire [3:0]  back_qpn,         // Of this queue pair.
     input  wire [23:0] back_number,      // Work requests ever fetched before it, modulo 2^24.
+    // It has a fence: it may begin when all before it have ended; otherwise when later_room says
+    // so.
+    input  wire        back_fenced,
 
-    input  wire        later_room,       // What came back may begin.
+    // ended: Ended work requests of a queue pair, modulo 2^16.
+    output wire [3:0]  ended_addr,       // Read address.
+    input  wire [15:0] ended_data,       // The word that was read.
+
+    input  wire        later_room,       // What came back without a fence may begin.
 
     // s: stream in
     input  wire        s_valid,          // Somebody wants a turn.
@@ -107,6 +115,8 @@ module card_send_turn_q16 (
 
     // Registers
     reg         later_now_reg;
+    reg         fenced_now_reg;
+    reg         before_now_reg;   // An earlier one has not ended.
     (* fsm_encoding = "auto" *)
     reg  [2:0]  state_reg;
     reg  [3:0]  qpn_reg;
@@ -130,6 +140,7 @@ module card_send_turn_q16 (
     reg         taken_reg;
 
     // Signals
+    wire        waits;
     wire        takes_back;
     wire        start;
     wire [3:0]  reads;             // Whose context is read.
@@ -158,7 +169,8 @@ module card_send_turn_q16 (
     reg  [23:0] fetched_wr_data;   // The word to write.
     wire [23:0] first_rd_data;     // The word that was read.
     wire [57:0] base_rd_data;      // The word that was read.
-    wire        later_rd_data;     // The word that was read.
+    wire [1:0]  later_rd_data;     // The word that was read.
+    wire [1:0]  later_wr_data;     // The word to write.
 
     ram_reg_forward_w7_d16 states (
         .clk     (clk),
@@ -205,14 +217,14 @@ module card_send_turn_q16 (
         .wr_data (base_data)
     );
 
-    // The next work request is one that came back.
-    ram_reg #(.W(1), .A(4)) later (
+    // The next work request is one that came back; with a fence.
+    ram_reg #(.W(2), .A(4)) later (
         .clk     (clk),
         .rd_addr (reads),
         .rd_data (later_rd_data),
         .wr_en   (fetched_wr_en),
         .wr_addr (fetched_wr_addr),
-        .wr_data (takes_back)
+        .wr_data (later_wr_data)
     );
 
     // Combinational logic
@@ -264,7 +276,7 @@ module card_send_turn_q16 (
                 end
             end
             TURN_STATE_CHECK: begin
-                if (work & later_now_reg & !later_room) begin
+                if (work & waits) begin
                     again_next = 1'b1;
                 end else if (work) begin
                     asks_next = 1'b1;
@@ -298,7 +310,7 @@ module card_send_turn_q16 (
             end
             TURN_STATE_CHECK: begin
                 state_next = TURN_STATE_IDLE;
-                if (!(work & later_now_reg & !later_room)) begin
+                if (!(work & waits)) begin
                     if (work) begin
                         state_next = TURN_STATE_ASK;
                     end
@@ -352,9 +364,14 @@ module card_send_turn_q16 (
         end
     end
 
+    assign later_wr_data = {takes_back & back_fenced, takes_back};
     assign fetched_en = fetched_wr_en;
     assign fetched_qpn = fetched_wr_addr;
     assign fetched_data = fetched_wr_data[15:0];
+    assign ended_addr = reads;
+    assign waits = fenced_now_reg
+        ? (later_now_reg & before_now_reg)
+        : (later_now_reg & !later_room);
     assign work = sends_reg & (|waiting_reg) & !(&waiting_reg);
     assign answered = (!asks_reg | rsv_done) & (!asks_place_reg | place_done);
     assign m_busy = state_reg != TURN_STATE_IDLE;
@@ -375,6 +392,8 @@ module card_send_turn_q16 (
     // Clocked logic
     initial begin
         later_now_reg = 1'b0;
+        fenced_now_reg = 1'b0;
+        before_now_reg = 1'b0;
         state_reg = 3'd0;
         qpn_reg = 4'd0;
         again_reg = 1'b0;
@@ -412,7 +431,9 @@ module card_send_turn_q16 (
 
         waiting_reg <= posted_rd_data - fetched_rd_data[15:0];
         number_reg <= fetched_rd_data;
-        later_now_reg <= later_rd_data & cfg_later;
+        later_now_reg <= later_rd_data[0] & cfg_later;
+        fenced_now_reg <= later_rd_data[1];
+        before_now_reg <= ended_data != fetched_rd_data[15:0];
         number_next_reg <= fetched_rd_data + 24'd1;
         psn_reg <= first_rd_data + fetched_rd_data;
         place_reg <= fetched_rd_data[14:0] & ~(ONES << states_rd_data[6:3]);

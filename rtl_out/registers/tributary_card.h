@@ -167,8 +167,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_REDUCTIONS_SHIFT              3u
 #define TRIB_CARD_FEATURES_REDUCTIONS_WIDTH              1u
 #define TRIB_CARD_FEATURES_REDUCTIONS_MASK               0x00000008u
-/* Of bulk transfers bulk_write alone, without notify and fence, with their registers and
- * counters: some RTL cards. */
+/* Of bulk transfers bulk_write alone, without notify, with their registers and counters: some
+ * RTL cards. */
 #define TRIB_CARD_FEATURES_BULK_WRITE_SHIFT              4u
 #define TRIB_CARD_FEATURES_BULK_WRITE_WIDTH              1u
 #define TRIB_CARD_FEATURES_BULK_WRITE_MASK               0x00000010u
@@ -1139,7 +1139,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 
 /* ---- flags of work requests ---- */
 
-/* The work request begins when all earlier ones of its queue pair have ended (BW-12). */
+/* The work request begins when all earlier ones of its queue pair have ended (BW-12). Of any
+ * opcode. */
 #define TRIB_WORK_FLAGS_FENCE_SHIFT                      0u
 #define TRIB_WORK_FLAGS_FENCE_WIDTH                      1u
 #define TRIB_WORK_FLAGS_FENCE_MASK                       0x00000001u

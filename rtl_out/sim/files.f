@@ -50,6 +50,7 @@
 ../lib/card_send_entry_q16.v
 ../lib/card_send_record_q16.v
 ../lib/card_send_reads.v
+../lib/card_send_ended_q16.v
 ../lib/fifo_ahead_w65_d16.v
 ../lib/half_slice_w576.v
 ../lib/card_send_q16.v
