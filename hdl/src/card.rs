@@ -39,6 +39,7 @@ pub use bulk::BulkCard;
 pub use completions::CardCompletions;
 pub use core::CardCore;
 pub use cq::CardCq;
+pub use cq_moderation::CardCqModeration;
 pub use onesided::{CardOneSided, CardOneSidedCheck, CardOneSidedRun, CardOneSidedTables};
 pub use read_mux::CardReadMux;
 pub use recv::CardRecv;

@@ -17,10 +17,10 @@ hdl_record! {
 hdl_module! {
     /// Interrupts of 8 vectors, each at most one in cfg_moderation clocks, counted from one taken to
     /// the next offered.
-    /// One that is due waits; several due ones of a vector are one. Vectors are looked at in turns, one
-    /// a clock, so an interrupt that need not wait is offered within 10 clocks if no other is, and one
-    /// that must wait is late by at most 32 clocks and one for each interrupt taken meanwhile. Nothing
-    /// is offered for 8 clocks after reset.
+    /// One that is due waits; several due ones of a vector are one. Those that need not wait any more are offered in turns: one
+    /// vector is looked at in each clock without an offer, so an interrupt that need not wait is offered within 10 clocks if
+    /// no other is, and behind at most one of each other vector, however they are taken. One that must wait is late by at most
+    /// 40 clocks, in which no other is offered. Nothing is offered for 8 clocks after reset.
     #[module("card_cq_moderation")]
     pub struct CardCqModeration {
         /// Clock.
@@ -55,6 +55,11 @@ hdl_module! {
         nearly: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
         n_due: Signal<Local, Bits<8>>,
+        /// A bit per vector: it has waited.
+        #[reset] rested: DFF<Bits<8>>,
+        n_rested: Signal<Local, Bits<8>>,
+        /// Vector whose turn it is.
+        #[reset] turn: DFF<Bits<3>>,
         #[reset] valid: DFF<Bit>,
         vector: DFF<Bits<3>>,
         one: Param<1, 8>,
@@ -98,22 +103,31 @@ impl Logic for CardCqModeration {
         }
 
         // One that is taken is looked at next, and has to wait from now on.
+        self.n_rested.next = self.rested.q.val();
+        if self.over.q.val() & self.clear.q.val().get_bit(3) {
+            self.n_rested.next = self.rested.q.val() | (self.one.val() << self.at.q.val());
+        }
+        self.rested.d.next = self.n_rested.val();
         if self.taken.val() {
             self.valid.d.next = false;
+            self.rested.d.next = self.n_rested.val() & !(self.one.val() << self.vector.q.val());
             self.visit.d.next = self.visit.q.val();
             self.at.d.next = self.vector.q.val();
             self.wait.d.next = bit_cast::<17, 16>(self.cfg_moderation.val()) + 15;
             self.over.d.next = false;
         }
+
+        // Turns stand still while one is offered.
         self.n_due.next = self.due.q.val();
-        if !self.valid.q.val()
-            & self.clear.q.val().get_bit(3)
-            & self.over.q.val()
-            & ((self.due.q.val() >> self.at.q.val()) & self.one.val()).any()
-        {
-            self.valid.d.next = true;
-            self.vector.d.next = self.at.q.val();
-            self.n_due.next = self.due.q.val() & !(self.one.val() << self.at.q.val());
+        if !self.valid.q.val() {
+            self.turn.d.next = self.turn.q.val() + 1;
+            if (((self.due.q.val() & self.rested.q.val()) >> self.turn.q.val()) & self.one.val())
+                .any()
+            {
+                self.valid.d.next = true;
+                self.vector.d.next = self.turn.q.val();
+                self.n_due.next = self.due.q.val() & !(self.one.val() << self.turn.q.val());
+            }
         }
         self.due.d.next = self.n_due.val();
         if self.s_valid.val() {

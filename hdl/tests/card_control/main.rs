@@ -8,6 +8,7 @@ mod commands;
 mod cq;
 mod cq_bench;
 mod lint;
+mod moderation;
 mod regions;
 mod regs;
 mod regs_bench;
