@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_protocol::bulk::{Purpose, Transfer};
-use tributary_protocol::card::descriptor::OPCODE_BULK_WRITE;
+use tributary_protocol::card::descriptor::{OPCODE_BULK_WRITE, flags};
 use tributary_protocol::card::regs::BulkCounter;
 use tributary_protocol::roce::Bth;
 use tributary_protocol::rw::{
@@ -329,13 +329,16 @@ impl Bench {
             ended: None,
             bytes: vec![None; length as usize],
         };
-        let mut fields = BTreeMap::from([("opcode", u64::from(OPCODE_BULK_WRITE)), ("flags", 0)]);
+        // A fence has been waited for already.
+        let fence = u64::from(id.is_multiple_of(3)) * u64::from(flags::FENCE.mask());
+        let opcode = OPCODE_BULK_WRITE.into();
+        let mut fields = BTreeMap::from([("opcode", opcode), ("flags", fence)]);
         if wrong {
             match rng.random_range(0..6) {
                 0 => (flow.wanted, flow.node) = (Outcome::Unreachable, 77),
                 1 => (flow.wanted, flow.rkey) = (Outcome::RemoteAccess, flow.rkey | 1),
                 2 => {
-                    fields.insert("flags", 1 << rng.random_range(0..2));
+                    fields.insert("flags", fence | 2 << rng.random_range(0..2));
                     flow.wanted = Outcome::LocalOpcode;
                 }
                 3 if length > 0 => {

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_hdl::bulk::BulkWorks;
 use tributary_hdl::emit::{Design, emit_block};
-use tributary_protocol::card::descriptor::OPCODE_BULK_WRITE;
+use tributary_protocol::card::descriptor::{OPCODE_BULK_WRITE, flags};
 use tributary_protocol::rw::{Outcome as Ending, Reason};
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::onesided::{

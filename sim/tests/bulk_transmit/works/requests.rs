@@ -85,7 +85,8 @@ impl Bench {
             return Outcome::LocalAddress;
         }
         let known = work.is("opcode") == u64::from(OPCODE_BULK_WRITE)
-            && (work.is("flags"), work.is("head_len")) == (0, 16)
+            && work.is("flags") & !u64::from(flags::FENCE.mask()) == 0
+            && work.is("head_len") == 16
             && work.is("vf") == u64::from(ONE_SIDED_FRAME)
             && H_OPERATION.get(&work.head) == u64::from(Operation::Write.code())
             && (H_ANSWER.get(&work.head), H_LENGTH.get(&work.head)) == (0, 0)
