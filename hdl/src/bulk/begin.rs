@@ -27,8 +27,8 @@ pub enum Begin {
 hdl_module! {
     /// Checks bulk work requests and starts their transfers, one at a time. The first check that fails decides: packets and
     /// addresses there (local_length), queue pair number (local_address), opcode, flags, head and window (local_opcode: this
-    /// card has neither READ nor notification; a fence is card_send's), every byte here in the region of its key (local_protection). Then it
-    /// takes a slot, and waits for one if all are taken. bulk_send refuses none of these any more.
+    /// card has neither READ nor notification; a fence is card_send's), every byte here in the region of its key
+    /// (local_protection). Then it takes a slot, and waits for one if all are taken. bulk_send refuses none of these any more.
     /// A region holds all bytes if it holds the first and the last one: two looks of a byte each.
     /// Clocks: 5 to the verdict of the fields, 8 for each look, then what bulk_send takes.
     /// Stages: 1 last byte's distance, fields compared; 2 last bytes, verdict of fields; 3 verdict.

@@ -20,7 +20,7 @@ hdl_module! {
     /// One that is due waits; several due ones of a vector are one. Those that need not wait any more are offered in turns: one
     /// vector is looked at in each clock without an offer, so an interrupt that need not wait is offered within 10 clocks if
     /// no other is, and behind at most one of each other vector, however they are taken. One that must wait is late by at most
-    /// 40 clocks, in which no other is offered. Nothing is offered for 8 clocks after reset.
+    /// 40 clocks without an offer, and two for each interrupt taken meanwhile. Nothing is offered for 8 clocks after reset.
     #[module("card_cq_moderation")]
     pub struct CardCqModeration {
         /// Clock.

@@ -44,9 +44,9 @@ fn fenced(request: WorkRequest) -> WorkRequest {
 /// A queue pair of both cards, larger than that of other tests.
 fn queue(pair: &mut Pair) -> Queue {
     let queue = Queue::new(6, [6, 6, 7]);
-    (0..2).for_each(|at| {
+    for at in 0..2 {
         pair.create(at, &queue);
-    });
+    }
     queue
 }
 
