@@ -15,6 +15,7 @@ mod layout;
 mod line;
 mod looks;
 mod marks;
+mod notify;
 mod pack;
 mod plan;
 mod receive;
@@ -42,6 +43,7 @@ pub use layout::{
 pub use line::BulkLine;
 pub use looks::BulkLooks;
 pub use marks::BulkMarks;
+pub use notify::BulkNotify;
 pub use pack::{BulkPack, PacketUnderWay};
 pub use plan::BulkPlan;
 pub use receive::BulkReceive;

@@ -57,8 +57,8 @@ pub use queue_pair::{
     RingPosition, UseEndsIn, UseEndsOut, WindowSetIn, WindowSetOut,
 };
 pub use receive::{
-    AckArrived, AckOrClaimIn, AckOrClaimOut, AckTakenIn, AckTakenOut, Arrived, RequestIn,
-    RequestOut,
+    AckArrived, AckOrClaimIn, AckOrClaimOut, AckTakenIn, AckTakenOut, Arrived, Notice, NotifyIn,
+    NotifyOut, RequestIn, RequestOut,
 };
 pub use region::{
     Access, AccessOfOthers, LookupIn, LookupOut, LookupRightsIn, LookupRightsOut, Region,

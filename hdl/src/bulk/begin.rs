@@ -27,7 +27,7 @@ pub enum Begin {
 hdl_module! {
     /// Checks bulk work requests and starts their transfers, one at a time. The first check that fails decides: packets and
     /// addresses there (local_length), queue pair number (local_address), opcode, flags, head and window (local_opcode: this
-    /// card has neither READ nor notification; a fence is card_send's), every byte here in the region of its key
+    /// card has no READ; a fence is card_send's), every byte here in the region of its key
     /// (local_protection). Then it takes a slot, and waits for one if all are taken. bulk_send refuses none of these any more.
     /// A region holds all bytes if it holds the first and the last one: two looks of a byte each.
     /// Clocks: 5 to the verdict of the fields, 8 for each look, then what bulk_send takes.
@@ -100,7 +100,7 @@ hdl_module! {
 
         bulk_write: Param<{ OPCODE_BULK_WRITE as usize }, 8>,
         one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
-        fence: Param<{ flags::FENCE.mask() as usize }, 8>,
+        flags: Param<{ (flags::FENCE.mask() | flags::NOTIFY.mask()) as usize }, 8>,
         header: Param<HEADER_LEN, 8>,
         write: Param<{ Operation::Write as usize }, 7>,
         local_length: Param<{ Outcome::LocalLength as usize }, 8>,
@@ -133,7 +133,7 @@ impl Logic for BulkBegin {
         }
         self.far.d.next = self.s.of.val().peer.get_bits::<8>(24).any();
         self.bad_code.d.next = (self.s.of.val().opcode != self.bulk_write.val())
-            | (self.s.of.val().flags & !self.fence.val()).any()
+            | (self.s.of.val().flags & !self.flags.val()).any()
             | (self.s.of.val().vf != self.one_sided.val());
         self.bad_head.d.next = (self.s.of.val().head_len != self.header.val())
             | (self.head.val().operation != self.write.val())

@@ -3,7 +3,7 @@
 use crate::blocks::RamReg;
 use crate::bus::{
     ConnectAsked, ConnectsAskedIn, ConnectsDecidedIn, ConnectsJudgedOut, ContextIn,
-    LookupRightsOut, VerdictIn, WindowsOpenedOut,
+    LookupRightsOut, Notice, VerdictIn, WindowsOpenedOut,
 };
 use crate::prelude::*;
 use tributary_protocol::rw::ConnectStatus;
@@ -24,7 +24,7 @@ pub enum State {
 
 hdl_module! {
     /// Admission of transfers (BW-2), in this order, the first that fails decides: the queue pair is there and receives
-    /// (bad_qp), its Q_Key (no answer), the purpose: this card has neither notification nor READ (refused), the key with
+    /// (bad_qp), its Q_Key (no answer), the purpose: this card has no READ (refused), the key with
     /// remote_write, protection domain and bounds (access). Nothing else is looked at here, and nothing changes: rw_window
     /// takes CONNECT with that verdict, which counts only if it does not know the transfer, and says what came of it.
     /// A region holds all bytes of the transfer if it holds the first and the last one, so two looks of a byte each do for
@@ -143,6 +143,14 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
         self.m_opened.of.next.incarnation = self.s_how.of.val().incarnation;
         self.m_opened.of.next.qpn = self.r.q.val().qpn;
         self.m_opened.of.next.rkey = self.r.q.val().rkey;
+        self.m_opened.of.next.notice = Notice {
+            qpn: self.r.q.val().qpn,
+            node: self.r.q.val().src,
+            source: self.r.q.val().source,
+            q_key: self.r.q.val().q_key,
+            immediate: self.r.q.val().immediate,
+            length: self.r.q.val().length,
+        };
         self.ev_bad_qp.next = false;
         self.ev_bad_key.next = false;
         self.ev_purpose.next = false;
@@ -174,7 +182,7 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
                         self.verdict.d.next = self.bad_qp.val();
                     } else if !self.same_key.q.val() {
                         self.verdict.d.next = 7.into();
-                    } else if self.r.q.val().notify | self.r.q.val().response {
+                    } else if self.r.q.val().response {
                         self.verdict.d.next = self.refused.val();
                     } else if self.has_bytes.q.val() {
                         self.state.d.next = State::First;

@@ -199,6 +199,8 @@ impl<const A: usize> Logic for BulkFetch<A> {
         self.pack.s_said.of.next.peer = self.source.q.val().peer;
         self.pack.s_said.of.next.qpn = self.source.q.val().qpn;
         self.pack.s_said.of.next.q_key = self.source.q.val().q_key;
+        self.pack.s_said.of.next.notify = self.source.q.val().notify;
+        self.pack.s_said.of.next.immediate = self.source.q.val().immediate;
         self.pack.s_end_valid.next = self.ended.m.valid.val();
         self.pack.s_end_failed.next = self.ended.m.data.val().get_bit(0);
         self.ended.m.ready.next = self.pack.s_end_ready.val();

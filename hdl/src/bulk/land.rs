@@ -100,6 +100,8 @@ hdl_module! {
         pub ev_received: Signal<Out, Bit>,
         /// One ended otherwise.
         pub ev_aborted: Signal<Out, Bit>,
+        /// With that: no receive request came for its notification.
+        pub ev_not_ready: Signal<Out, Bit>,
 
         accepted: Signal<Local, Bit>,
         writes: Signal<Local, Bit>,
@@ -130,6 +132,7 @@ hdl_module! {
         why_below: Param<{ DropReason::BelowWindow as usize }, 4>,
         why_duplicate: Param<{ DropReason::Duplicate as usize }, 4>,
         aborted: Param<{ Status::Aborted as usize }, 4>,
+        not_ready: Param<{ Status::NotReady as usize }, 4>,
     }
 }
 
@@ -199,6 +202,8 @@ impl<const A: usize> Logic for BulkLand<A> {
         self.s_cpl.ready.next = true;
         self.ev_received.next = self.s_cpl.valid.val() & !self.s_cpl.of.val().status.any();
         self.ev_aborted.next = self.s_cpl.valid.val() & self.s_cpl.of.val().status.any();
+        self.ev_not_ready.next =
+            self.s_cpl.valid.val() & (self.s_cpl.of.val().status == self.not_ready.val());
         self.headers.rd.addr.next = self.at.q.val();
         self.headers.wr.en.next = self.s_opened.valid.val()
             | self.s_cpl.valid.val()

@@ -62,6 +62,10 @@ hdl_record! {
         qpn: Bits<24>,
         /// Q_Key of both.
         q_key: Bits<32>,
+        /// The host there is to be told of the end.
+        notify: Bit,
+        /// What it is told; counts only then.
+        immediate: Bits<32>,
     }
 }
 
@@ -191,12 +195,15 @@ impl Logic for BulkPack {
         self.connect_rest.next.address = self.said.q.val().addr;
         self.connect_rest.next.rkey = self.said.q.val().rkey;
         self.transfer.next.version = 0.into();
-        self.transfer.next.notify = 0.into();
+        self.transfer.next.notify = bit_cast::<1, 1>(self.said.q.val().notify.into());
         self.transfer.next.response = 0.into();
         self.transfer.next.qpn = self.said.q.val().peer;
         self.transfer.next.source = self.said.q.val().qpn;
         self.transfer.next.q_key = self.said.q.val().q_key;
         self.transfer.next.immediate = 0.into();
+        if self.said.q.val().notify {
+            self.transfer.next.immediate = self.said.q.val().immediate;
+        }
         self.transfer.next.token = 0.into();
         self.poll_rest.next.slot = self.r.q.val().slot;
         self.poll_rest.next.xid = self.r.q.val().xid;

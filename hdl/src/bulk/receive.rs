@@ -1,10 +1,10 @@
 //! The receiving side of bulk transfers in a card.
 
-use super::{BulkAnswer, BulkCheck, BulkLand, BulkSort};
+use super::{BulkAnswer, BulkCheck, BulkLand, BulkNotify, BulkSort};
 use crate::blocks::{EventMerge, FifoReg};
 use crate::bus::{
     BulkArrivalsIn, BulkArrivalsOut, BulkDeparturesOut, ContextIn, DmaRequestOut, FramesIn,
-    FramesOut, LookupRightsOut, StreamOut, TransferEndOut, VerdictIn, WindowMessageOut,
+    FramesOut, LookupRightsOut, NotifyOut, StreamOut, TransferEndOut, VerdictIn, WindowMessageOut,
     WindowsOpenedOut,
 };
 use crate::prelude::*;
@@ -20,8 +20,8 @@ const fn bit(counter: BulkCounter) -> usize {
 hdl_module! {
     /// Receiving side of bulk WRITEs: frames in, writes of host memory and answers out. Between the line's blocks, which have
     /// checked each frame and its ICRC, the regions, and the DMA writer.
-    /// bulk_sort takes frames apart, bulk_check admits transfers, rw_window decides, bulk_land writes, bulk_answer makes
-    /// frames of what rw_window says. It has neither notification nor READ: transfers that want them are refused.
+    /// bulk_sort takes frames apart, bulk_check admits transfers, rw_window decides, bulk_land writes, bulk_notify tells hosts,
+    /// bulk_answer makes frames of what rw_window says. It has no READ: transfers that answer one are refused.
     /// Only wires, a queue of 16 CONNECTs, and whose record goes to rw_window: each block says its own stages.
     /// While m_wr or m_wd is not taken DATA waits, and frames wait behind it; while m is not taken control operations of
     /// rw_window wait, and DATA goes on. After reset ready says when the tables have been cleared.
@@ -57,6 +57,8 @@ hdl_module! {
         pub m_wd: StreamOut<64>,
         /// The oldest write that is not done is done: pulse.
         pub s_done: Signal<In, Bit>,
+        /// Notifications of transfers that are complete.
+        pub m_notify: NotifyOut,
         /// Frames to send.
         pub m: BulkDeparturesOut,
         /// What follows the first 8 bytes of their bodies.
@@ -85,6 +87,8 @@ hdl_module! {
         pub cfg_tail_ticks: Signal<In, Bits<16>>,
         /// Ticks without DATA before a transfer is given up.
         pub cfg_idle_ticks: Signal<In, Bits<16>>,
+        /// Ticks for which a notification waits for a receive request.
+        pub cfg_patience: Signal<In, Bits<16>>,
         /// Retry hint in a BUSY answer, ticks.
         pub cfg_busy_hint: Signal<In, Bits<16>>,
         /// Every answer leaves twice.
@@ -96,10 +100,11 @@ hdl_module! {
         check: BulkCheck<LQ>,
         window: RwWindow<A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>,
         land: BulkLand<A>,
+        notify: BulkNotify<A>,
         answer: BulkAnswer<W, B>,
         /// A CONNECT is offered to rw_window, not a record of bulk_sort.
         #[reset] connects: DFF<Bit>,
-        asked: FifoReg<294, 4>,
+        asked: FifoReg<326, 4>,
         begin: Signal<Local, Bit>,
         #[reset] up: DFF<Bit>,
         lost: EventMerge,
@@ -116,6 +121,7 @@ hdl_module! {
         bad_qp: Param<{ bit(BulkCounter::BadQp) }, 5>,
         bad_key: Param<{ bit(BulkCounter::BadKey) }, 5>,
         bad_length: Param<{ bit(BulkCounter::BadLength) }, 5>,
+        not_ready: Param<{ bit(BulkCounter::NotReady) }, 5>,
         no_read: Param<{ bit(BulkCounter::NoRead) }, 5>,
         busy: Param<{ bit(BulkCounter::Busy) }, 5>,
         old: Param<{ bit(BulkCounter::OldConnect) }, 5>,
@@ -205,7 +211,7 @@ impl<
         self.window.s_rkey.next = self.check.m_win.of.val().rkey;
         self.window.s_mtu.next = self.check.m_win.of.val().mtu;
         self.window.s_verdict.next = self.check.m_win.verdict.val();
-        self.window.s_hold.next = false;
+        self.window.s_hold.next = self.check.m_win.of.val().notify;
         self.window.now.next = self.now.val();
         self.window.cfg_allowance.next = self.cfg_allowance.val();
         self.window.cfg_allowance_ticks.next = self.cfg_allowance_ticks.val();
@@ -234,15 +240,35 @@ impl<
         self.window.ack_gen.next = self.land.m_ack_gen.val();
         WindowsOpenedOut::join(&mut self.check.m_opened, &mut self.land.s_opened);
         TransferEndOut::join(&mut self.window.m_cpl, &mut self.land.s_cpl);
+
+        // What is complete is told.
+        WindowsOpenedOut::join(&mut self.check.m_opened, &mut self.notify.s_opened);
+        self.notify.hold.next = self.hold.val();
+        self.notify.s_full_valid.next = self.window.full_valid.val();
+        self.notify.s_full_wptr.next = self.window.con_wptr.val();
+        self.notify.s_full_gen.next = self.window.con_gen.val();
+        self.notify.s_closed_valid.next = self.window.m_cpl.valid.val();
+        self.notify.s_closed_wptr.next = self.window.m_cpl.of.val().wptr;
+        self.notify.now.next = self.now.val();
+        self.notify.cfg_patience.next = self.cfg_patience.val();
+        NotifyOut::link(&mut self.m_notify, &mut self.notify.m);
+
+        // Who closes windows: bulk_land does while nothing is under way, so while bulk_notify closes none.
         self.land.s_end_valid.next = self.s_end_valid.val();
         self.s_end_ready.next = self.land.s_end_ready.val();
         self.land.s_end_pair.next = self.s_end_pair.val();
         self.land.s_end_index.next = self.s_end_index.val();
-        self.window.rev_valid.next = self.land.m_rev_valid.val();
-        self.land.m_rev_ready.next = self.window.rev_ready.val();
-        self.window.rev_wptr.next = self.land.m_rev_wptr.val();
-        self.window.rev_gen.next = self.land.m_rev_gen.val();
-        self.window.rev_status.next = self.land.m_rev_status.val();
+        self.window.rev_valid.next = self.land.m_rev_valid.val() | self.notify.m_rev_valid.val();
+        self.land.m_rev_ready.next = self.window.rev_ready.val() & self.land.m_rev_valid.val();
+        self.notify.m_rev_ready.next = self.window.rev_ready.val() & !self.land.m_rev_valid.val();
+        self.window.rev_wptr.next = self.notify.m_rev_wptr.val();
+        self.window.rev_gen.next = self.notify.m_rev_gen.val();
+        self.window.rev_status.next = self.notify.m_rev_status.val();
+        if self.land.m_rev_valid.val() {
+            self.window.rev_wptr.next = self.land.m_rev_wptr.val();
+            self.window.rev_gen.next = self.land.m_rev_gen.val();
+            self.window.rev_status.next = self.land.m_rev_status.val();
+        }
 
         // Answers.
         WindowMessageOut::join(&mut self.window.m_msg, &mut self.answer.s);
@@ -250,8 +276,15 @@ impl<
         BulkDeparturesOut::link(&mut self.m, &mut self.answer.m);
         FramesOut::<64>::link(&mut self.m_pl, &mut self.answer.m_pl);
 
-        self.m_idle.next = self.sort.m_idle.val() & !self.check.busy.val() & self.land.m_idle.val();
-        if self.window.ready.val() & self.land.m_idle.val() & !self.check.busy.val() {
+        self.m_idle.next = self.sort.m_idle.val()
+            & !self.check.busy.val()
+            & self.land.m_idle.val()
+            & self.notify.m_idle.val();
+        if self.window.ready.val()
+            & self.land.m_idle.val()
+            & !self.check.busy.val()
+            & self.notify.ready.val()
+        {
             self.up.d.next = true;
         }
         self.ready.next = self.up.q.val();
@@ -266,6 +299,7 @@ impl<
                 << self.stale.val())
                 | (bit_cast::<32, 1>(self.land.ev_received.val().into()) << self.received.val())
                 | (bit_cast::<32, 1>(self.land.ev_aborted.val().into()) << self.aborted.val())
+                | (bit_cast::<32, 1>(self.land.ev_not_ready.val().into()) << self.not_ready.val())
                 | (bit_cast::<32, 1>(self.answer.ev_sent.val().into()) << self.control_sent.val())
                 | (bit_cast::<32, 1>(self.land.ev_accepted.val().into()) << self.accepted.val())
                 | (bit_cast::<32, 1>(self.land.ev_duplicate.val().into()) << self.duplicate.val())

@@ -308,6 +308,7 @@ impl Logic for BulkSort {
         self.m_con.of.next.q_key = self.transfer.val().q_key;
         self.m_con.of.next.notify = self.transfer.val().notify.get_bit(0);
         self.m_con.of.next.response = self.transfer.val().response.get_bit(0);
+        self.m_con.of.next.immediate = self.transfer.val().immediate;
         self.m_con.valid.next = false;
         self.m_own.valid.next = self.state.q.val() == State::Own;
         self.m_own.of.next = self.r.q.val();

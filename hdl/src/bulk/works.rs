@@ -7,6 +7,7 @@ use crate::bus::{
     BulkUnreadIn, BulkWorksIn, CompletionOut, LookupRightsOut, VerdictIn,
 };
 use crate::prelude::*;
+use tributary_protocol::card::descriptor::flags;
 use tributary_protocol::rw::Outcome as Ending;
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
@@ -146,6 +147,7 @@ hdl_module! {
         refused: Signal<Local, Bit>,
 
         one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
+        notify: Param<{ flags::NOTIFY.mask() as usize }, 8>,
         local_protection: Param<{ Outcome::LocalProtection as usize }, 8>,
         local_dma: Param<{ Outcome::LocalDma as usize }, 8>,
         remote_length: Param<{ Outcome::RemoteLength as usize }, 8>,
@@ -219,6 +221,8 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
             peer: self.s.of.val().peer.get_bits::<24>(0),
             qpn: self.s.of.val().qpn,
             q_key: self.s.of.val().q_key,
+            notify: (self.s.of.val().flags & self.notify.val()).any(),
+            immediate: self.s.of.val().msn,
         };
         self.ends.wr.en.next = self.begin.started.val();
         self.ends.wr.addr.next = self.s_started.slot.val().get_bits::<SA>(0);
@@ -268,6 +272,7 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
         self.m_cpl.of.next.q_key = 0.into();
         self.m_cpl.of.next.psn = self.end.val().psn;
         self.m_cpl.of.next.request = self.end.val().request;
+        self.m_cpl.of.next.notified = false;
         if self.refused.val() {
             self.m_cpl.qpn.next = self.s.of.val().qpn.get_bits::<LQ>(0);
             self.m_cpl.of.next.wr_id = self.s.of.val().wr_id;

@@ -1,5 +1,6 @@
 //! Frames of bulk transfers between the line's blocks and those that act on them.
 
+use super::Notice;
 use crate::prelude::*;
 
 hdl_record! {
@@ -135,6 +136,8 @@ hdl_record! {
         notify: Bit,
         /// It answers a READ request.
         response: Bit,
+        /// With notify: what the host is told.
+        immediate: Bits<32>,
     }
 }
 
@@ -160,6 +163,8 @@ hdl_record! {
         qpn: Bits<24>,
         /// Key of its region.
         rkey: Bits<32>,
+        /// What its host is told, if it is to be told.
+        notice: Notice,
     }
 }
 

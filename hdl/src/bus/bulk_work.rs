@@ -77,6 +77,10 @@ hdl_record! {
         qpn: Bits<24>,
         /// Q_Key of both.
         q_key: Bits<32>,
+        /// The host there is to be told of the end.
+        notify: Bit,
+        /// What it is told.
+        immediate: Bits<32>,
     }
 }
 

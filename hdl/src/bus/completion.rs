@@ -11,8 +11,8 @@ hdl_record! {
         status: Bits<8>,
         /// Version and flags of the XUDETH.
         vf: Bits<8>,
-        /// Bytes received.
-        len: Bits<13>,
+        /// Bytes received; of a notification, of its transfer.
+        len: Bits<32>,
         /// Node of the peer.
         node: Bits<16>,
         /// Queue pair of the peer.
@@ -29,6 +29,8 @@ hdl_record! {
         psn: Bits<24>,
         /// Number of the request in its ring.
         request: Bits<16>,
+        /// The notification of a bulk transfer has taken it (BW-3), not a packet.
+        notified: Bit,
     }
 }
 

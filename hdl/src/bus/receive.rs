@@ -27,6 +27,10 @@ hdl_record! {
         len: Bits<13>,
         /// Its opcode has no meaning.
         unknown: Bit,
+        /// It is no packet but the notification of a bulk transfer (BW-3): number in the window is its immediate data.
+        notify: Bit,
+        /// Of a notification: bytes of its transfer.
+        bytes: Bits<32>,
     }
 }
 
@@ -41,6 +45,42 @@ hdl_bus! {
         #[back] drop: Bit,
         /// A request, but its payload.
         of: Arrived,
+    }
+}
+
+hdl_record! {
+    /// What a notification says.
+    pub struct Notice {
+        /// Queue pair here.
+        qpn: Bits<24>,
+        /// Node of the sender.
+        node: Bits<16>,
+        /// Queue pair of the sender.
+        source: Bits<24>,
+        /// Q_Key of both.
+        q_key: Bits<32>,
+        /// Immediate data.
+        immediate: Bits<32>,
+        /// Bytes of the transfer.
+        length: Bits<32>,
+    }
+}
+
+hdl_bus! {
+    /// A notification of a bulk transfer, for a receive request.
+    pub struct Notify {
+        /// A notification is offered. It may be withdrawn while it has not begun.
+        valid: Bit,
+        /// It is looked at from now on; pulse.
+        #[back] begins: Bit,
+        /// It was taken, or found no receive request; pulse.
+        #[back] ready: Bit,
+        /// What became of it; pulse, after ready.
+        #[back] told: Bit,
+        /// With told: it has a receive request, and its completion is ordered in host memory.
+        #[back] ok: Bit,
+        /// What it says.
+        of: Notice,
     }
 }
 

@@ -6,15 +6,15 @@ use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
 use crate::bus::{
     AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesOut, BulkSettingsOut, BulkWorksOut,
     CompletionOut, ContextOut, DmaReadWordsOut, DmaRequestOut, FramesOut, LookupRightsOut,
-    MoreRegistersOut, PayloadOut, StreamOut, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut,
-    TlpTxReadOut, TlpTxWriteOut, UseEndsOut, VerdictOut,
+    MoreRegistersOut, NotifyOut, PayloadOut, StreamOut, TlpRxCompletionIn, TlpRxRequestIn,
+    TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, UseEndsOut, VerdictOut,
 };
 use crate::prelude::*;
 use tributary_protocol::card::regs;
 
 hdl_module! {
     /// The card with bulk WRITEs: as card, and S transfers sent and 2^A received at once, in windows of W packets.
-    /// It has neither notification nor READ; register features says so.
+    /// It has no READ; register features says so.
     /// Only wires: each block says its own stages.
     /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
     /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
@@ -237,11 +237,13 @@ impl<
         self.receive.cfg_retry_ticks.next = self.regs.cfg_retry_ticks.val();
         self.receive.cfg_tail_ticks.next = self.regs.cfg_tail_ticks.val();
         self.receive.cfg_idle_ticks.next = self.regs.cfg_idle_ticks.val();
+        self.receive.cfg_patience.next = self.regs.cfg_patience.val();
         self.receive.cfg_busy_hint.next = self.regs.cfg_busy_hint.val();
         self.receive.cfg_twice.next = self.regs.cfg_twice.val();
         DmaRequestOut::join(&mut self.receive.m_wr, &mut self.core.s_wr);
         StreamOut::<64>::join(&mut self.receive.m_wd, &mut self.core.s_wd);
         self.receive.s_done.next = self.core.m_wr_done.val();
+        NotifyOut::join(&mut self.receive.m_notify, &mut self.core.s_notify);
 
         // Frames.
         BulkArrivalsOut::join(&mut self.core.m_frames, &mut self.receive.s);

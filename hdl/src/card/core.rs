@@ -10,7 +10,7 @@ use crate::bus::{
     AckOrClaimOut, AckTakenOut, AckToSendOut, AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesIn,
     BulkWorksOut, CompletionIn, CompletionOut, ContextOut, DmaDoneOut, DmaReadWordsOut,
     DmaRequestIn, DmaRequestOut, DmaWord, DoorbellOut, FlushOut, FramesOut, InterruptOut,
-    LookupOut, LookupRightsIn, LookupRightsOut, MoreRegistersOut, PayloadIn, PayloadOut,
+    LookupOut, LookupRightsIn, LookupRightsOut, MoreRegistersOut, NotifyIn, PayloadIn, PayloadOut,
     PayloadWord, QueuePairOut, RegionSetOut, RegistersOut, SendHeaderOut, StreamIn, StreamOut,
     TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, UseEndsOut,
     VerdictIn, VerdictOut, WindowSetOut,
@@ -122,6 +122,8 @@ hdl_module! {
         pub s_wd: StreamIn<64>,
         /// The oldest one that is not done is done: pulse.
         pub m_wr_done: Signal<Out, Bit>,
+        /// Notifications of bulk transfers.
+        pub s_notify: NotifyIn,
         /// Frames of bulk transfers.
         pub m_frames: BulkArrivalsOut,
         /// What follows the first 8 bytes of their bodies.
@@ -393,6 +395,9 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.recv.s_rq.of.next.msn = self.rx.m_rq_msn.val();
         self.recv.s_rq.of.next.len = self.rx.m_rq_len.val();
         self.recv.s_rq.of.next.unknown = self.rx.m_rq_unknown.val();
+        self.recv.s_rq.of.next.notify = false;
+        self.recv.s_rq.of.next.bytes = 0.into();
+        NotifyIn::link(&mut self.s_notify, &mut self.recv.s_notify);
         self.recv.s_pl.valid.next = self.rx.m_pl.valid.val() & !self.one_sided.m_ours.val();
         self.rx.m_pl.ready.next = self.recv.s_pl.ready.val();
         if self.one_sided.m_ours.val() {

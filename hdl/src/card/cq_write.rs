@@ -27,7 +27,7 @@ hdl_module! {
         /// Queue pair.
         pub s_tx_qpn: Signal<In, Bits<LQ>>,
         /// How it ended: a record Ended.
-        pub s_tx_record: Signal<In, Bits<269>>,
+        pub s_tx_record: Signal<In, Bits<289>>,
         /// A receive request has ended.
         pub s_rx_valid: Signal<In, Bit>,
         /// Taken.
@@ -35,7 +35,7 @@ hdl_module! {
         /// Queue pair.
         pub s_rx_qpn: Signal<In, Bits<LQ>>,
         /// Its fields, alike.
-        pub s_rx_record: Signal<In, Bits<269>>,
+        pub s_rx_record: Signal<In, Bits<289>>,
         /// A completion waits for its number.
         pub num_valid: Signal<Out, Bit>,
         /// It will be numbered; does not depend on num_valid.
@@ -102,6 +102,7 @@ hdl_module! {
         /// Which kind of request has ended.
         sent: Param<{ Of::Send as usize }, 8>,
         received: Param<{ Of::Receive as usize }, 8>,
+        notified: Param<{ Of::Notify as usize }, 8>,
     }
 }
 
@@ -205,7 +206,7 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             status: self.out.q.val().status,
             of: self.sent.val(),
             version_flags: self.out.q.val().vf,
-            length: bit_cast::<32, 13>(self.out.q.val().len),
+            length: self.out.q.val().len,
             node: self.out.q.val().node,
             qpn: self.out.q.val().peer,
             win_id: self.out.q.val().win_id,
@@ -219,6 +220,9 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
         };
         if self.out_rx.q.val() {
             self.entry.next.of = self.received.val();
+            if self.out.q.val().notified {
+                self.entry.next.of = self.notified.val();
+            }
         }
         self.m_wd.data.next = 0.into();
         for i in 0..8 {

@@ -1,12 +1,13 @@
 //! The receive side of the queue engine.
 
 use super::{
-    CardRecvAcks, CardRecvCheck, CardRecvDoorbell, CardRecvFetch, CardRecvFill, CardRecvStore,
+    CardRecvAcks, CardRecvCheck, CardRecvDoorbell, CardRecvFetch, CardRecvFill, CardRecvNotices,
+    CardRecvStore,
 };
 use crate::bus::{
     AckToSendOut, CompletionOut, ContextIn, ContextWord, DmaRequestOut, DmaWordsIn, DoorbellIn,
-    Ended, FramesIn, LookupOut, QueuePairOut, RequestIn, RingDoorbell, RingIndexOut, StreamOut,
-    VerdictIn,
+    Ended, FramesIn, LookupOut, NotifyIn, QueuePairOut, RequestIn, RequestOut, RingDoorbell,
+    RingIndexOut, StreamOut, VerdictIn,
 };
 use crate::prelude::*;
 
@@ -43,7 +44,9 @@ hdl_module! {
         pub hold: Signal<In, Bit>,
         /// Requests from the line.
         pub s_rq: RequestIn,
-        /// Their payload.
+        /// Notifications, in turns with them.
+        pub s_notify: NotifyIn,
+        /// Payload of the requests.
         pub s_pl: FramesIn<64>,
         /// Receive requests that were read.
         pub s_rr: DmaWordsIn,
@@ -97,6 +100,7 @@ hdl_module! {
         door: CardRecvDoorbell<LQ>,
         fetch: CardRecvFetch<LQ>,
         fill: CardRecvFill<LQ, CA>,
+        notices: CardRecvNotices,
         check: CardRecvCheck<LQ, CA>,
         store: CardRecvStore<LQ>,
         acks: CardRecvAcks<A, B>,
@@ -216,7 +220,12 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
         self.fill.m_failed_ready.next = self.check.s_failed_ready.val();
 
         // Requests.
-        RequestIn::link(&mut self.s_rq, &mut self.check.s_rq);
+        RequestIn::link(&mut self.s_rq, &mut self.notices.s_rq);
+        NotifyIn::link(&mut self.s_notify, &mut self.notices.s_notify);
+        RequestOut::join(&mut self.notices.m_rq, &mut self.check.s_rq);
+        self.notices.s_begins.next = self.check.m_begins.val();
+        self.notices.s_told.next = self.acks.m_told.val();
+        self.notices.s_told_ok.next = self.acks.m_told_ok.val();
         QueuePairOut::<LQ>::link(&mut self.m_rsv, &mut self.check.m_rsv);
         self.check.rsv_done.next = self.rsv_done.val();
         self.check.rsv_ok.next = self.rsv_ok.val();
@@ -257,7 +266,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
             wr_id: self.check.m_st_wr_id.val(),
             status: self.check.m_st_status.val(),
             vf: 0.into(),
-            len: self.check.m_st_len.val(),
+            len: bit_cast::<32, 13>(self.check.m_st_len.val()),
             node: 0.into(),
             peer: 0.into(),
             win_id: 0.into(),
@@ -266,16 +275,21 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
             q_key: 0.into(),
             psn: 0.into(),
             request: self.check.m_st_request.val(),
+            notified: false,
         };
         if self.check.m_st_packet.val() {
-            self.store.s.next.vf = self.s_rq.of.val().vf;
-            self.store.s.next.node = self.s_rq.of.val().node;
-            self.store.s.next.peer = self.s_rq.of.val().src;
-            self.store.s.next.win_id = self.s_rq.of.val().win_id;
-            self.store.s.next.epoch = self.s_rq.of.val().epoch;
-            self.store.s.next.msn = self.s_rq.of.val().msn;
-            self.store.s.next.q_key = self.s_rq.of.val().q_key;
-            self.store.s.next.psn = self.s_rq.of.val().psn;
+            self.store.s.next.vf = self.notices.m_rq.of.val().vf;
+            self.store.s.next.node = self.notices.m_rq.of.val().node;
+            self.store.s.next.peer = self.notices.m_rq.of.val().src;
+            self.store.s.next.win_id = self.notices.m_rq.of.val().win_id;
+            self.store.s.next.epoch = self.notices.m_rq.of.val().epoch;
+            self.store.s.next.msn = self.notices.m_rq.of.val().msn;
+            self.store.s.next.q_key = self.notices.m_rq.of.val().q_key;
+            self.store.s.next.psn = self.notices.m_rq.of.val().psn;
+            self.store.s.next.notified = self.notices.m_rq.of.val().notify;
+            if self.notices.m_rq.of.val().notify {
+                self.store.s.next.len = self.notices.m_rq.of.val().bytes;
+            }
         }
 
         // Acknowledgements.

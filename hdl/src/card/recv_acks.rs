@@ -3,6 +3,7 @@
 use crate::blocks::{Pow2, RamReg};
 use crate::bus::{Ack, AckToSendOut};
 use crate::prelude::*;
+use tributary_protocol::xud::Reply;
 
 hdl_record! {
     /// An acknowledgement that waits.
@@ -25,6 +26,8 @@ hdl_record! {
         vf: Bits<8>,
         /// Queue pair that answers.
         src: Bits<24>,
+        /// It is of a notification, and not for the line.
+        notify: Bit,
     }
 }
 
@@ -33,7 +36,8 @@ hdl_module! {
     /// wait until their message has landed, each kind in order, in two rings of one block RAM.
     /// One that waits may leave once there were as many s_landed as its place among those that wait:
     /// its completion is ordered in host memory (XUD-4). The two kinds take turns. A syndrome of 0
-    /// waits like any other, but nothing is sent.
+    /// waits like any other, but nothing is sent. What is of a notification (BW-3) leaves at m_told instead, when its turn
+    /// comes.
     /// Latency: 6 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 5 clocks.
     /// B = A + 1.
     #[module("card_recv_acks_d{}", 1usize << A)]
@@ -47,7 +51,7 @@ hdl_module! {
         /// It waits until its message has landed.
         pub s_lands: Signal<In, Bit>,
         /// A record WaitingAck.
-        pub s_data: Signal<In, Bits<168>>,
+        pub s_data: Signal<In, Bits<169>>,
         /// The oldest message under way has landed; pulse.
         pub s_landed: Signal<In, Bit>,
         /// There are 2^A.
@@ -56,6 +60,10 @@ hdl_module! {
         pub empty: Signal<Out, Bit>,
         /// Acknowledgements for the line.
         pub m_ak: AckToSendOut,
+        /// A notification is decided, and has landed if it was taken; pulse.
+        pub m_told: Signal<Out, Bit>,
+        /// With it: it was.
+        pub m_told_ok: Signal<Out, Bit>,
 
         /// Both rings: those that wait in the upper half.
         words: RamReg<{ WaitingAck::BITS }, B>,
@@ -75,6 +83,9 @@ hdl_module! {
         #[reset] of_wait: DFF<Bit>,
         /// It says nothing: its completion was all that it waited for.
         silent: DFF<Bit>,
+        told: DFF<Bit>,
+        told_ok: DFF<Bit>,
+        ok: Param<{ Reply::Ok.syndrome() as usize }, 8>,
         shown: Signal<Local, Bit>,
         taken: Signal<Local, Bit>,
         now_push: Signal<Local, Bit>,
@@ -107,8 +118,13 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
         self.shown.next = self.step.q.val().get_bit(2);
         self.oldest.next = self.words.rd.data.val().into();
         self.silent.d.next = !self.oldest.val().syndrome.any();
-        self.m_ak.valid.next = self.shown.val() & !self.silent.q.val();
-        self.taken.next = self.shown.val() & (self.m_ak.ready.val() | self.silent.q.val());
+        self.told.d.next = self.oldest.val().notify;
+        self.told_ok.d.next = self.oldest.val().syndrome == self.ok.val();
+        self.m_ak.valid.next = self.shown.val() & !self.silent.q.val() & !self.told.q.val();
+        self.m_told.next = self.shown.val() & self.told.q.val();
+        self.m_told_ok.next = self.told_ok.q.val();
+        self.taken.next =
+            self.shown.val() & (self.m_ak.ready.val() | self.silent.q.val() | self.told.q.val());
         self.now_pop.next = self.taken.val() & !self.of_wait.q.val();
         self.wait_pop.next = self.taken.val() & self.of_wait.q.val();
         if self.step.q.val().any() & !self.shown.val() {

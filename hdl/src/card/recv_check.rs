@@ -26,6 +26,9 @@ hdl_module! {
     /// A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between
     /// two requests, if a slot is free at once; else it gets none, as nothing else shall wait for
     /// it.
+    /// A notification (BW-3) takes a receive request and a slot as a packet does. Of the checks it has those of the queue pair,
+    /// of the receive request and of the slot alone: the others were made when its transfer began. It waits for room for its
+    /// answer, which says whether it was taken, and counts nothing. m_begins says that it is looked at.
     /// A request takes 14 clocks if its slot is granted within 6, one clock more for each clock
     /// after; 6 if it is refused, 7 if it is too long for the receive request.
     /// Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM
@@ -62,6 +65,8 @@ hdl_module! {
         pub cfg_mtu: Signal<In, Bits<13>>,
         /// Requests from the line.
         pub s_rq: RequestIn,
+        /// The notification at s_rq is looked at from now on; pulse.
+        pub m_begins: Signal<Out, Bit>,
         /// The number of receive requests read has changed; pulse.
         pub s_arrived_valid: Signal<In, Bit>,
         /// Queue pair.
@@ -101,7 +106,7 @@ hdl_module! {
         /// It waits until the message has landed.
         pub m_ak_lands: Signal<Out, Bit>,
         /// As s_data of card_recv_acks.
-        pub m_ak_data: Signal<Out, Bits<168>>,
+        pub m_ak_data: Signal<Out, Bits<169>>,
         /// A completion; pulse.
         pub m_st_valid: Signal<Out, Bit>,
         /// One can be handed over.
@@ -289,7 +294,9 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             & !self.begin_failed.val()
             & self.s_rq.valid.val()
             & !self.hold.val()
+            & !(self.s_rq.of.val().notify & self.ak_full.val())
             & self.quiet.val();
+        self.m_begins.next = self.begin.val() & self.s_rq.of.val().notify;
         if self.begin.val() {
             self.step.d.next = bits::<9>(1) << 1;
             self.failing.d.next = false;
@@ -317,10 +324,12 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             self.overload.d.next = self.ak_full.val();
             self.bad_qp.d.next =
                 (self.s_rq.of.val().qpn >> self.lq.val()).any() | !self.shape.val().receives;
-            self.bad_key.d.next = self.q_key.q.val() != self.keys.rd.data.val();
+            self.bad_key.d.next =
+                (self.q_key.q.val() != self.keys.rd.data.val()) & !self.s_rq.of.val().notify;
             self.over_mtu.d.next = self.len.q.val() > self.cfg_mtu.val();
-            self.has_epoch.d.next =
-                self.s_rq.of.val().vf.get_bits::<4>(4).any() & !self.s_rq.of.val().vf.get_bit(0);
+            self.has_epoch.d.next = self.s_rq.of.val().vf.get_bits::<4>(4).any()
+                & !self.s_rq.of.val().vf.get_bit(0)
+                & !self.s_rq.of.val().notify;
             self.epoch_age.d.next = self.s_rq.of.val().epoch - self.epoch.val().oldest;
             self.epoch_span.d.next = self.epoch.val().newest - self.epoch.val().oldest;
             self.some.d.next = !self.arrived_now.val().dead
@@ -386,8 +395,9 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
                 self.step.d.next = bits::<9>(1) << 5;
                 self.rsv_valid.d.next = true;
                 self.rsv_qpn.d.next = self.qpn.val();
-                self.look.d.next = true;
-                self.looked.d.next = false;
+                self.look.d.next = !self.s_rq.of.val().notify;
+                self.looked.d.next = self.s_rq.of.val().notify;
+                self.allowed.d.next = true;
             }
         }
 
@@ -459,6 +469,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             msn: self.s_rq.of.val().msn,
             vf: self.s_rq.of.val().vf,
             src: self.s_rq.of.val().qpn,
+            notify: self.s_rq.of.val().notify & !self.failing.q.val(),
         };
         self.m_ak_data.next = self.ack.val().to_bits();
         self.m_st_valid.next = self.takes.q.val() | self.failed_slot.q.val();
@@ -480,13 +491,16 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             self.m_st_request.next = 0.into();
         }
         self.ev_ack_overload.next = self.answer.q.val() & self.verdict.q.val().get_bit(0);
-        self.ev_bad_qp.next = self.answer.q.val() & self.verdict.q.val().get_bit(1);
+        self.ev_bad_qp.next =
+            self.answer.q.val() & self.verdict.q.val().get_bit(1) & !self.s_rq.of.val().notify;
         self.ev_bad_key.next = self.answer.q.val() & self.verdict.q.val().get_bit(2);
         self.ev_bad_opcode.next = self.answer.q.val() & self.verdict.q.val().get_bit(3);
         self.ev_bad_length.next = self.answer.q.val() & self.verdict.q.val().get_bit(4);
         self.ev_stale_epoch.next = self.answer.q.val() & self.verdict.q.val().get_bit(5);
-        self.ev_rnr.next = self.answer.q.val() & self.verdict.q.val().get_bit(6);
-        self.ev_accepted.next = self.takes.q.val() & self.wanted.q.val();
+        self.ev_rnr.next =
+            self.answer.q.val() & self.verdict.q.val().get_bit(6) & !self.s_rq.of.val().notify;
+        self.ev_accepted.next =
+            self.takes.q.val() & self.wanted.q.val() & !self.s_rq.of.val().notify;
         self.ev_local_error.next =
             (self.takes.q.val() & !self.wanted.q.val()) | self.failed_slot.q.val();
 

@@ -86,7 +86,7 @@ impl<const LQ: usize> Logic for CardRecvStore<LQ> {
         self.m_wr.valid.next = self.wr_valid.q.val();
         self.m_wr.of.next = DmaJob {
             addr: self.addr.q.val(),
-            len: self.ended.q.val().len,
+            len: self.ended.q.val().len.get_bits::<13>(0),
             ctx: 0.into(),
         };
         self.m_rx.valid.next = self.rx_valid.q.val();

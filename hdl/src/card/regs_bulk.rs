@@ -92,6 +92,8 @@ hdl_module! {
         pub cfg_tail_ticks: Signal<Out, Bits<16>>,
         /// Ticks without DATA before it gives a transfer up.
         pub cfg_idle_ticks: Signal<Out, Bits<16>>,
+        /// Ticks for which its notifications wait for a receive request.
+        pub cfg_patience: Signal<Out, Bits<16>>,
         /// Retry hint in its BUSY answers, ticks.
         pub cfg_busy_hint: Signal<Out, Bits<16>>,
         /// Its answers leave twice.
@@ -224,6 +226,7 @@ impl Logic for CardRegsBulk {
         self.cfg_retry_ticks.next = self.times.cfg_retry_ticks.val();
         self.cfg_tail_ticks.next = self.times.cfg_tail_ticks.val();
         self.cfg_idle_ticks.next = self.times.cfg_idle_ticks.val();
+        self.cfg_patience.next = self.times.cfg_patience.val();
         self.cfg_busy_hint.next = self.times.cfg_busy_hint.val();
         self.cfg_twice.next = self.times.cfg_twice.val();
         self.cfg_share.next = self.share.q.val();

@@ -41,6 +41,8 @@ hdl_module! {
         pub cfg_tail_ticks: Signal<Out, Bits<16>>,
         /// Ticks without DATA before it gives a transfer up.
         pub cfg_idle_ticks: Signal<Out, Bits<16>>,
+        /// Ticks for which its notifications wait for a receive request (BW-3).
+        pub cfg_patience: Signal<Out, Bits<16>>,
         /// Retry hint in its BUSY answers, ticks.
         pub cfg_busy_hint: Signal<Out, Bits<16>>,
         /// Its answers leave twice (RW-11).
@@ -156,6 +158,8 @@ impl Logic for CardRegsBulkTimes {
         self.cfg_retry_ticks.next = bit_cast::<16, 12>(self.retry.q.val());
         self.cfg_tail_ticks.next = bit_cast::<16, 12>(self.tail.q.val());
         self.cfg_idle_ticks.next = self.idle.val();
+        self.cfg_patience.next =
+            self.longest.q.val() + (bit_cast::<16, 12>(self.settled.q.val()) << 2);
         self.cfg_busy_hint.next = self.busy_hint.val();
         self.cfg_twice.next = true;
     }

@@ -2,7 +2,7 @@
 
 use super::CardCore;
 use crate::bus::{
-    AxisOut, AxisRxIn, BulkDeparture, DmaJob, Ended, LookupRightsOut, PayloadWord,
+    AxisOut, AxisRxIn, BulkDeparture, DmaJob, Ended, LookupRightsOut, Notice, PayloadWord,
     TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, VerdictOut,
 };
 use crate::prelude::*;
@@ -65,6 +65,7 @@ hdl_module! {
         /// What never comes.
         nothing_ended: Signal<Local, Ended>,
         nothing_asked: Signal<Local, DmaJob>,
+        nothing_told: Signal<Local, Notice>,
         no_frame: Signal<Local, BulkDeparture>,
         no_word: Signal<Local, PayloadWord>,
     }
@@ -100,6 +101,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         // No bulk transfers: nothing of them is asked for, and whatever looks at regions are one-sided operations.
         self.nothing_ended.next = bits::<{ Ended::BITS }>(0).into();
         self.nothing_asked.next = bits::<{ DmaJob::BITS }>(0).into();
+        self.nothing_told.next = bits::<{ Notice::BITS }>(0).into();
         self.no_frame.next = bits::<{ BulkDeparture::BITS }>(0).into();
         self.no_word.next = bits::<{ PayloadWord::BITS }>(0).into();
         self.core.cfg_bulk.next = false;
@@ -125,6 +127,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.core.s_wr.of.next = self.nothing_asked.val();
         self.core.s_wd.valid.next = false;
         self.core.s_wd.data.next = 0.into();
+        self.core.s_notify.valid.next = false;
+        self.core.s_notify.of.next = self.nothing_told.val();
         self.core.m_frames.ready.next = false;
         self.core.m_frames.unwanted.next = false;
         self.core.m_frames_pl.ready.next = false;

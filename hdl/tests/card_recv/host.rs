@@ -59,6 +59,8 @@ pub struct Knobs {
     pub write_jobs: usize,
     /// m_ak_ready is high.
     pub ak_ready: u64,
+    /// A notification that is not looked at is withdrawn.
+    pub withdrawn: u64,
 }
 
 /// Nothing stalls; a read takes 150 clocks.
@@ -72,6 +74,7 @@ pub const CALM: Knobs = Knobs {
     land_latency: (1, 1),
     write_jobs: 2,
     ak_ready: 100,
+    withdrawn: 0,
 };
 
 /// A read under way.
@@ -272,7 +275,7 @@ impl Slots {
         );
     }
 
-    /// The slot answered in this clock. `free` says how many a queue pair has.
+    /// The slot answered in this clock. `free` says how many a queue pair has; `notice`, that a notification is looked at.
     pub fn observe(
         &mut self,
         dut: &Dut,
@@ -280,6 +283,7 @@ impl Slots {
         dice: &mut Dice,
         knobs: &Knobs,
         free: impl Fn(usize) -> u32,
+        notice: bool,
     ) -> Option<Slot> {
         if self.answering {
             self.answering = false;
@@ -289,7 +293,7 @@ impl Slots {
             let qpn = dut.get(dut.p.m_rsv_qpn) as usize;
             self.asked = Some(Slot {
                 qpn,
-                packet: dut.is_set(dut.p.m_look_valid),
+                packet: notice || dut.is_set(dut.p.m_look_valid),
                 ok: free(qpn) > 0 && !dice.chance(knobs.slot_refused),
                 at: now + dice.range(knobs.slot_latency).max(1),
             });

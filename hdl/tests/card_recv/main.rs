@@ -74,7 +74,21 @@ fn request(qpn: u32, psn: u32, length: usize) -> Request {
             msn: psn ^ 0x8000_0001,
         },
         unknown: false,
+        notice: None,
         payload: Dice::new(psn.into()).bytes(length),
+    }
+}
+
+/// A notification of a transfer of `bytes`.
+fn notice(qpn: u32, immediate: u32, bytes: u32) -> Request {
+    Request {
+        vf: 0x18,
+        window: Window {
+            msn: immediate,
+            ..Window::default()
+        },
+        notice: Some(bytes),
+        ..request(qpn, 0, 0)
     }
 }
 

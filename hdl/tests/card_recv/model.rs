@@ -124,6 +124,8 @@ pub struct Request {
     pub window: Window,
     pub unknown: bool,
     pub payload: Vec<u8>,
+    /// It is a notification of a transfer of so many bytes.
+    pub notice: Option<u32>,
 }
 
 /// What the checks of the block itself say.
@@ -153,6 +155,9 @@ pub fn verdict(
     let Some(qp) = qp.filter(|qp| qp.receives()) else {
         return Verdict::BadQp;
     };
+    if rq.notice.is_some() {
+        return next.map_or(Verdict::Rnr, |_| Verdict::Take);
+    }
     let age = rq.window.epoch.wrapping_sub(qp.oldest);
     let span = qp.newest.wrapping_sub(qp.oldest);
     let length = rq.payload.len();

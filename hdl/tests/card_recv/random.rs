@@ -9,7 +9,7 @@ use crate::order::check;
 use crate::ports::small;
 use crate::rings::assert_read_ahead;
 use crate::world::{Counts, World};
-use crate::{ready, request};
+use crate::{notice, ready, request};
 use tributary_sim::testbench::{Stalls, profiles};
 
 fn knobs(dice: &mut Dice) -> Knobs {
@@ -26,6 +26,7 @@ fn knobs(dice: &mut Dice) -> Knobs {
         read_fails: [0, 0, 0, 3][dice.below(4) as usize],
         slot_refused: [0, 10][dice.below(2) as usize],
         write_jobs: 1 + dice.below(3) as usize,
+        withdrawn: [0, 10][dice.below(2) as usize],
     }
 }
 
@@ -128,6 +129,15 @@ fn act(world: &mut World, dice: &mut Dice) {
         let rq = some_request(dice, world);
         world.requests.push_back(rq);
     }
+    if world.notices.len() < 2 && dice.chance(8) {
+        let qpn = [dice.below(8), dice.word()][usize::from(dice.chance(3))] as u32 & 0xff_ffff;
+        let mut rq = notice(qpn, dice.word() as u32, dice.word() as u32);
+        // Neither the Q_Key nor an epoch is looked at.
+        rq.q_key = dice.word() as u32;
+        rq.node = dice.word() as u16;
+        rq.src = dice.word() as u32 & 0xff_ffff;
+        world.notices.push_back(rq);
+    }
     if dice.chance(1) {
         world.qps[qpn].slots = dice.below(40) as u32;
     }
@@ -188,11 +198,18 @@ fn random_runs_with_random_stalls_follow_the_rules() {
         sum.local_queue += counts.local_queue;
         sum.compared += counts.compared;
         sum.reads += counts.reads;
+        sum.told[0] += counts.told[0];
+        sum.told[1] += counts.told[1];
+        sum.withdrawn += counts.withdrawn;
     }
     println!("{sum:?}");
     // Every outcome is seen often enough to mean something.
     assert!(sum.verdicts.iter().all(|&count| count >= 20), "{sum:?}");
     assert!(sum.accepted > 2_000 && sum.compared > 2_000, "{sum:?}");
+    assert!(
+        sum.told.iter().all(|&count| count > 200) && sum.withdrawn > 100,
+        "{sum:?}"
+    );
     assert!(
         sum.refused_access > 20 && sum.refused_slot > 20 && sum.local_queue > 5,
         "{sum:?}"

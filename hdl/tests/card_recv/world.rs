@@ -1,5 +1,6 @@
 //! The block in lock step with the rules: every clock, all surroundings, every output accounted for.
 
+mod notices;
 mod verdicts;
 
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ pub struct Record {
     pub rq: Option<Request>,
     pub wr_id: u64,
     pub status: u8,
-    pub len: u16,
+    pub len: u32,
     pub request: u16,
     /// Payloads that must have been asked for before it, and be there before it lands.
     pub payloads: usize,
@@ -43,6 +44,9 @@ pub struct Counts {
     pub acks: u64,
     /// Verdicts compared with `protocol::xud::Card`.
     pub compared: u64,
+    /// Notifications that were refused, and taken; withdrawn.
+    pub told: [u64; 2],
+    pub withdrawn: u64,
 }
 
 pub struct World {
@@ -64,6 +68,10 @@ pub struct World {
     pub requests: VecDeque<Request>,
     /// The request on offer, since when, and every verdict that was right meanwhile.
     offer: Option<(Request, u64, Vec<Verdict>)>,
+    pub notices: VecDeque<Request>,
+    /// The notification on offer, as above; it is looked at.
+    notice: Option<(Request, u64, Vec<Verdict>)>,
+    begun: bool,
     payload: VecDeque<(u64, bool)>,
     offering: bool,
     pub reads: Reads,
@@ -120,6 +128,9 @@ impl World {
             config: None,
             requests: VecDeque::new(),
             offer: None,
+            notices: VecDeque::new(),
+            notice: None,
+            begun: false,
             payload: VecDeque::new(),
             offering: false,
             reads: Reads::default(),
@@ -203,7 +214,11 @@ impl World {
 
     /// Whether nothing is under way, as far as the surroundings know.
     pub fn quiet(&self) -> bool {
-        self.offer.is_none() && self.requests.is_empty() && self.nothing_owed()
+        self.offer.is_none()
+            && self.requests.is_empty()
+            && self.notice.is_none()
+            && self.notices.is_empty()
+            && self.nothing_owed()
     }
 
     /// Whether the block owes nothing.
@@ -281,6 +296,7 @@ impl World {
             d.set(p.s_rq_len, rq.payload.len() as u64);
             d.set(p.s_rq_unknown, rq.unknown);
         }
+        self.drive_notice();
         self.offering |= !self.payload.is_empty() && self.dice.chance(knobs.offer);
         self.dut.set(p.s_pl_valid, self.offering);
         if let Some(&(word, last)) = self.payload.front() {
@@ -336,16 +352,15 @@ impl World {
     /// Notes the verdicts that are right in this clock.
     fn judge(&mut self) {
         let pending = self.pending();
-        let Some((rq, _, right)) = &mut self.offer else {
-            return;
-        };
-        let qp = self.qps.get(rq.qpn as usize);
-        for overload in pending.map(|n| n >= self.places) {
-            for hasty in [false, true] {
-                let next = qp.and_then(|qp| qp.next(self.now, hasty));
-                let verdict = verdict(rq, qp, self.mtu, overload, next);
-                if !right.contains(&verdict) {
-                    right.push(verdict);
+        for (rq, _, right) in self.offer.iter_mut().chain(&mut self.notice) {
+            let qp = self.qps.get(rq.qpn as usize);
+            for overload in pending.map(|n| n >= self.places && rq.notice.is_none()) {
+                for hasty in [false, true] {
+                    let next = qp.and_then(|qp| qp.next(self.now, hasty));
+                    let verdict = verdict(rq, qp, self.mtu, overload, next);
+                    if !right.contains(&verdict) {
+                        right.push(verdict);
+                    }
                 }
             }
         }
@@ -470,6 +485,7 @@ impl World {
             ("msn", p.m_rx_msn, rq.window.msn.into()),
             ("q_key", p.m_rx_q_key, rq.q_key.into()),
             ("psn", p.m_rx_psn, rq.psn.into()),
+            ("notified", p.m_rx_notified, rq.notice.is_some().into()),
         ];
         for (field, port, want) in wants {
             assert_eq!(self.dut.get(port), want, "{field} of {record:?}");
@@ -485,24 +501,41 @@ impl World {
         });
     }
 
+    /// The oldest answer that is owed: of what has landed, or of the others.
+    fn answered(&mut self, landed: bool) -> (Request, u8) {
+        if !landed {
+            return self.owed_now.pop_front().flatten().expect("it is owed");
+        }
+        // What has landed without an acknowledgement of its own is over.
+        while self.owed_landed.front().is_some_and(Option::is_none) {
+            self.owed_landed.pop_front();
+            self.landed -= 1;
+        }
+        assert!(self.landed > 0, "XUD-4: acknowledged before it landed");
+        self.landed -= 1;
+        self.owed_landed.pop_front().flatten().expect("it is owed")
+    }
+
     fn observe_acks(&mut self) {
         let p = self.dut.p;
+        if self.dut.is_set(p.s_notify_told) {
+            let ok = self.dut.is_set(p.s_notify_ok);
+            let (rq, syndrome) = self.answered(ok);
+            assert!(rq.notice.is_some(), "{rq:?} is for the line");
+            assert_eq!(ok, syndrome == 0x1f, "{rq:?}");
+            self.counts.told[usize::from(ok)] += 1;
+            if ok {
+                let n = self.acknowledged;
+                self.events.push(Event::Acknowledged { n });
+                self.acknowledged += 1;
+            }
+        }
         if !(self.dut.is_set(p.m_ak_valid) && self.dut.is_set(p.m_ak_ready)) {
             return;
         }
         let said = self.dut.get(p.m_ak_syndrome);
-        let (rq, syndrome) = if matches!(said, 0x1f | 0x62) {
-            // What has landed without an acknowledgement of its own is over.
-            while self.owed_landed.front().is_some_and(Option::is_none) {
-                self.owed_landed.pop_front();
-                self.landed -= 1;
-            }
-            assert!(self.landed > 0, "XUD-4: acknowledged before it landed");
-            self.landed -= 1;
-            self.owed_landed.pop_front().flatten().expect("it is owed")
-        } else {
-            self.owed_now.pop_front().flatten().expect("it is owed")
-        };
+        let (rq, syndrome) = self.answered(matches!(said, 0x1f | 0x62));
+        assert!(rq.notice.is_none(), "{rq:?} is not for the line");
         let wants = [
             ("syndrome", p.m_ak_syndrome, u64::from(syndrome)),
             ("node", p.m_ak_node, rq.node.into()),

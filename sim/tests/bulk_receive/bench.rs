@@ -2,6 +2,7 @@
 
 mod flows;
 mod frames;
+mod notices;
 mod ports;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -47,6 +48,8 @@ pub struct Plan {
     pub end_every: u64,
     /// Clocks between two resets; 0: none.
     pub reset_every: u64,
+    /// Clocks between two transfers that their senders give up; 0: none.
+    pub cancel_every: u64,
     /// Transfers in 1,000 that are to be refused.
     pub wrong: u32,
     pub busy_hint: u16,
@@ -63,6 +66,8 @@ pub struct Coverage {
     pub ends: u64,
     pub resets: u64,
     pub clocks: u64,
+    /// Notifications that hosts got.
+    pub told: u64,
 }
 
 /// A command under way.
@@ -99,6 +104,7 @@ pub struct Bench {
     leaving: VecDeque<(u16, Bth, usize, Vec<u8>)>,
     contexts: VecDeque<(u32, u8, u64)>,
     end: Option<End>,
+    telling: notices::Telling,
     stalls: Stalls,
     starting: bool,
     pub coverage: Coverage,
@@ -171,6 +177,7 @@ impl Bench {
             leaving: VecDeque::new(),
             contexts: VecDeque::new(),
             end: None,
+            telling: notices::Telling::default(),
             stalls: Stalls::new(plan.stall, plan.seed, 6),
             starting: true,
             coverage: Coverage::default(),
@@ -181,6 +188,7 @@ impl Bench {
             ("cfg_retry_ticks", 100),
             ("cfg_tail_ticks", 40),
             ("cfg_idle_ticks", 20_000),
+            ("cfg_patience", 1_024),
             ("cfg_busy_hint", plan.busy_hint.into()),
             ("cfg_twice", plan.twice.into()),
         ] {
@@ -200,6 +208,9 @@ impl Bench {
             "s_end_valid",
             "cfg_valid",
             "hold",
+            "m_notify_begins",
+            "m_notify_ready",
+            "m_notify_told",
         ] {
             self.set(name, 0);
         }
@@ -215,6 +226,7 @@ impl Bench {
         (self.payload, self.own_words) = (Words::new(), Words::new());
         (self.looks, self.writes, self.done) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
         (self.leaving, self.contexts, self.end) = (VecDeque::new(), VecDeque::new(), None);
+        self.telling = notices::Telling::default();
         self.coverage.resets += u64::from(self.now > 0);
         for flow in self.flows.iter_mut().filter(|flow| flow.ended.is_none()) {
             flow.may_end = true;
@@ -305,6 +317,8 @@ impl Bench {
             closed: false,
             area: Some((0, 0)),
             ended: None,
+            told: 0,
+            refused: 0,
         };
         self.flows.push(flow.clone());
         let connect = Message::Connect(Connect {
@@ -441,6 +455,7 @@ impl Bench {
         self.stalls.clock();
         self.drive();
         self.model.eval().map_err(|e| e.to_string())?;
+        self.notices()?;
         self.sample()?;
         self.model.clock().map_err(|e| e.to_string())?;
         self.now += 1;

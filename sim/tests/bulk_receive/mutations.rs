@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 use crate::{plan, sources};
 
 /// The number of each, from 101 on, comes as `cfg_busy_hint`; with any other the block is right.
-const WRONG: [Wrong; 14] = [
+const WRONG: [Wrong; 22] = [
     // BW-2: whoever knows the Q_Key may write to any queue pair.
     ("bulk_check", "receives_reg <= ", "1'b1"),
     // BW-2: the Q_Key is not looked at.
@@ -36,6 +36,20 @@ const WRONG: [Wrong; 14] = [
     // RW-19: the words of an answer.
     ("bulk_answer", "granted_reg <= ", "1'b1"),
     ("bulk_answer", "told_busy_reg <= ", "1'b1"),
+    // BW-3: nobody waits for the host; the sender hears of it before the host does.
+    ("bulk_sort", "m_con_notify = ", "1'b0"),
+    // BW-3: not ready at once; never.
+    ("bulk_notify", "over_reg <= ", "1'b1"),
+    ("bulk_notify", "over_reg <= ", "1'b0"),
+    // BW-3: what is not ready counts as told.
+    ("bulk_notify", "m_rev_status = ", "4'd0"),
+    // BW-3: nobody is told.
+    ("bulk_notify", "notes = ", "1'b0"),
+    // BW-9: what begins while a command waits for rest; what was closed is told.
+    ("bulk_notify", "m_idle = ", "1'b1"),
+    ("bulk_notify", "closes = ", "1'b0"),
+    // A window that is complete while the one before it is told is forgotten.
+    ("bulk_notify", "renewed_reg <= ", "1'b0"),
 ];
 
 fn library() -> &'static Verilated {
@@ -54,6 +68,7 @@ fn runs(busy_hint: u16) -> Result<(), String> {
             stall: [Profile::Free, Profile::Independent(64)][(seed % 2) as usize],
             forge: 6,
             end_every: [3_000, 0][(seed % 2) as usize],
+            cancel_every: [0, 1_000][(seed % 2) as usize],
             wrong: 300,
             busy_hint,
             ..plan(seed)
@@ -68,7 +83,7 @@ fn runs(busy_hint: u16) -> Result<(), String> {
 }
 
 #[test]
-fn bw_02_bw_07_bw_09_rw_07_rw_16_rw_20_every_wrong_receiving_side_is_noticed() {
+fn bw_02_bw_03_bw_07_bw_09_rw_07_rw_16_rw_20_every_wrong_receiving_side_is_noticed() {
     runs(100).unwrap_or_else(|what| panic!("the right one: {what}"));
     let mut missed = vec![];
     for (number, wrong) in WRONG.iter().enumerate() {

@@ -143,6 +143,9 @@ pub struct Flow {
     /// Memory that it may write to, by region.
     pub area: Option<(usize, u64)>,
     pub ended: Option<(Outcome, u64)>,
+    /// How often its host was told, and how often it found no receive request.
+    pub told: u32,
+    pub refused: u32,
 }
 
 /// Settings of the senders.
@@ -196,7 +199,7 @@ pub fn wanted(pairs: &[Pair], regions: &[Region], request: &Request, header: &Tr
     if pair.q_key != header.q_key {
         return Outcome::Unreachable;
     }
-    if header.purpose != Purpose::Write {
+    if matches!(header.purpose, Purpose::Response(_)) {
         return Outcome::Refused;
     }
     let length = u64::from(request.length);

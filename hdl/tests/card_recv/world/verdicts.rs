@@ -10,9 +10,14 @@ impl World {
         let p = self.dut.p;
         self.regions.observe(&self.dut, self.now);
         let free = |qpn: usize| self.qps[qpn].slots;
-        let answered = self
-            .slots
-            .observe(&self.dut, self.now, &mut self.dice, &self.knobs, free);
+        let answered = self.slots.observe(
+            &self.dut,
+            self.now,
+            &mut self.dice,
+            &self.knobs,
+            free,
+            self.begun,
+        );
         if let Some(slot) = answered {
             if slot.ok {
                 let slots = &mut self.qps[slot.qpn].slots;
@@ -38,6 +43,7 @@ impl World {
         .map(|port| self.dut.is_set(port))
         .to_vec();
         let events = fired.iter().filter(|&&fired| fired).count();
+        self.observe_notice(events);
         if !self.dut.is_set(p.s_rq_ready) {
             // Without a packet, only a ring that cannot be read is an event.
             assert_eq!(events, usize::from(fired[8]));
@@ -133,7 +139,7 @@ impl World {
             rq: Some(rq.clone()),
             wr_id: next.wr_id,
             status: if ok { 0 } else { 14 },
-            len: if ok { length } else { 0 },
+            len: if ok { length.into() } else { 0 },
             request,
             payloads: self.offered_payloads,
         });

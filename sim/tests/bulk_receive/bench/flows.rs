@@ -1,5 +1,6 @@
 //! Transfers: when they begin, and how they end.
 
+use super::notices::{Posted, posted};
 use super::*;
 
 impl Bench {
@@ -33,6 +34,13 @@ impl Bench {
                 None => self.heard.push(message),
             }
         }
+        // Some give up, at any moment.
+        if self.starting
+            && self.plan.cancel_every > 0
+            && self.rng.random_range(0..self.plan.cancel_every) == 0
+        {
+            self.cancel();
+        }
         for at in 0..self.peers.len() {
             while let Some(done) = self.peers[at].sender.take_completion() {
                 let key = (self.peers[at].node, done.slot, done.xid);
@@ -40,6 +48,20 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    fn cancel(&mut self) {
+        let live: Vec<usize> = (0..self.flows.len())
+            .filter(|&at| self.flows[at].ended.is_none())
+            .collect();
+        if live.is_empty() {
+            return;
+        }
+        let at = live[self.rng.random_range(0..live.len())];
+        let (node, slot) = (self.flows[at].node, self.flows[at].slot);
+        if let Some(peer) = self.peers.iter_mut().find(|peer| peer.node == node) {
+            self.flows[at].may_end |= peer.sender.cancel(slot);
+        }
     }
 
     pub(super) fn ended(&mut self, key: (u16, u16, u32), outcome: Outcome) -> Result<()> {
@@ -54,12 +76,18 @@ impl Bench {
         }
         flow.ended = Some((outcome, now));
         *self.coverage.outcomes.entry(outcome).or_default() += 1;
+        // A late receive request may be too late.
+        let late =
+            matches!(flow.header.purpose, Purpose::Notify(_)) && posted(flow.tag) == Posted::Late;
         let fine = outcome == flow.wanted
+            || (late && (flow.wanted, outcome) == (Outcome::Ok, Outcome::NotReady))
             || (flow.may_end
                 && matches!(
                     outcome,
                     Outcome::Ok
                         | Outcome::Aborted
+                        | Outcome::Cancelled
+                        | Outcome::NotReady
                         | Outcome::Access
                         | Outcome::BadQp
                         | Outcome::Unreachable
@@ -70,18 +98,18 @@ impl Bench {
             return Err(format!("{what}; {}", self.under_way()));
         }
         // Whatever ends well is in memory, byte by byte.
-        if outcome == Outcome::Ok
-            && let Some((region, _)) = flow.area
-        {
-            let region = &self.regions[region];
-            let from = (flow.request.addr - region.base) as usize;
-            for at in 0..flow.request.length {
-                let is = region.bytes[from + at as usize];
-                if is != byte(flow.tag, at) {
-                    return Err(format!("byte {at} of {flow:?} is {is:#x}"));
-                }
+        if outcome == Outcome::Ok {
+            let flow = flow.clone();
+            let wants = matches!(flow.header.purpose, Purpose::Notify(_));
+            if flow.told != u32::from(wants) {
+                return Err(format!("{flow:?} ends well"));
             }
-            self.coverage.bytes += u64::from(flow.request.length);
+            self.all_there(&flow)?;
+            if flow.area.is_some() {
+                self.coverage.bytes += u64::from(flow.request.length);
+            }
+        } else if outcome == Outcome::NotReady && (flow.told > 0 || flow.refused == 0) {
+            return Err(format!("{flow:?} is not ready"));
         }
         Ok(())
     }
@@ -175,33 +203,41 @@ impl Bench {
             q_key: pair.q_key,
             purpose: Purpose::Write,
         };
+        // Named after the transfer, so that it is never the same.
+        let notify = self.rng.random_bool(0.4);
+        if notify {
+            header.purpose = Purpose::Notify(self.next_tag.wrapping_mul(0x9E37_79B1));
+        }
         let wrong = self.plan.wrong;
         if self.chance(wrong) {
             let bit = |rng: &mut SmallRng, upto: u32| 1u64 << rng.random_range(0..upto);
             let rng = &mut self.rng;
-            match rng.random_range(0..10) {
+            match rng.random_range(0..9) {
                 0 => header.qpn ^= bit(rng, 24) as u32,
                 1 => header.qpn = [7, 9][rng.random_range(0..2)],
                 2 => header.q_key ^= bit(rng, 32) as u32,
                 3 => request.rkey ^= bit(rng, 32) as u32,
                 4 => request.addr ^= bit(rng, 64),
-                5 => header.purpose = Purpose::Notify(rng.random()),
-                6 => header.purpose = Purpose::Response(rng.random()),
-                7 => request.rkey = self.regions[2].key(),
+                5 => header.purpose = Purpose::Response(rng.random()),
+                6 => request.rkey = self.regions[2].key(),
                 // One byte below the region, or above it.
-                8 => request.addr = base.wrapping_sub(1),
+                7 => request.addr = base.wrapping_sub(1),
                 _ => request.length = (1 << 16) + 1 - (request.addr - base) as u32,
             }
             if request.addr.checked_add(request.length.into()).is_none() {
                 return;
             }
         }
-        let wanted = wanted(&self.pairs, &self.regions, &request, &header);
+        let mut wanted = wanted(&self.pairs, &self.regions, &request, &header);
         // What may go on must stay in its area; of what is refused nothing may ever be written.
         let inside = request.addr >= base + place
             && request.addr - (base + place) + u64::from(request.length) <= AREA;
         if wanted == Outcome::Ok && request.length > 0 && !inside {
             return;
+        }
+        let fits = wanted == Outcome::Ok;
+        if fits && notify && posted(self.next_tag) == Posted::Never {
+            wanted = Outcome::NotReady;
         }
         let tick = self.tick();
         let Ok((slot, xid)) = self.peers[at].sender.start(request, tick) else {
@@ -221,8 +257,10 @@ impl Bench {
             wanted,
             may_end: false,
             closed: false,
-            area: (wanted == Outcome::Ok && request.length > 0).then_some((region, place)),
+            area: (fits && request.length > 0).then_some((region, place)),
             ended: None,
+            told: 0,
+            refused: 0,
         });
         self.next_tag += 1;
     }

@@ -66,6 +66,7 @@ impl Bench {
             let ready = self.stalls.ready(at);
             self.set(name, ready.into());
         }
+        self.answer_notices();
         let unwanted = self.rng.random::<bool>();
         self.set("m_own_unwanted", unwanted.into());
     }

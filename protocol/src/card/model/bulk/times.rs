@@ -116,7 +116,8 @@ impl Times {
     /// Ticks for which a notification waits for a receive request (BW-3): the sender still polls then.
     #[must_use]
     pub fn not_ready(&self) -> u64 {
-        self.patience() / 2
+        let (first, longest) = self.polls();
+        u64::from(longest + 2 * first)
     }
 }
 
