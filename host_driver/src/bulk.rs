@@ -109,7 +109,7 @@ pub(crate) fn fits(context: &Context, opcode: u8, bytes: usize) -> Result<(), Po
         return Err(PostError::NoBulk { bytes, max });
     }
     if opcode == OPCODE_BULK_READ && context.sizes().writes_alone {
-        return Err(PostError::WritesAlone("a read"));
+        return Err(PostError::WritesAlone);
     }
     let max = (PACKETS_MAX << mtu.ilog2()).min(u32::MAX.into()) as usize;
     if bytes > max {
@@ -196,9 +196,6 @@ fn check(
     fits(domain.context(), opcode, buffer.bytes())?;
     if !buffer.is_in(domain) {
         return Err(PostError::Domain);
-    }
-    if domain.context().sizes().writes_alone && request.immediate.is_some() {
-        return Err(PostError::WritesAlone("a notification"));
     }
     if opcode == OPCODE_BULK_READ {
         if !buffer.writable() {

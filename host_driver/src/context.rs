@@ -63,7 +63,7 @@ pub struct Sizes {
     pub windows: u32,
     /// Bulk transfers that it sends at once (BW-4); 0 if it has none: then no request is longer than a packet.
     pub transfers: u32,
-    /// Of bulk transfers it has WRITE alone, without notification.
+    /// Of bulk transfers it has WRITE alone, and no READ.
     pub writes_alone: bool,
     /// Whether its queue pairs can be in reduction groups (CL-5).
     pub reductions: bool,

@@ -129,11 +129,11 @@ pub enum PostError {
         /// The most that a one-sided datagram carries.
         max: usize,
     },
-    /// Of bulk transfers the card has WRITE alone.
+    /// The card has bulk WRITE, but no READ.
     #[error(
-        "{0}: of bulk transfers this card has WRITE alone (bit bulk of its register features is 0, bit bulk_write 1)"
+        "a read: of bulk transfers this card has WRITE alone (bit bulk of its register features is 0, bit bulk_write 1)"
     )]
-    WritesAlone(&'static str),
+    WritesAlone,
     /// An option that this kind of request does not have.
     #[error("a read cannot notify the other side")]
     ReadNotifies,

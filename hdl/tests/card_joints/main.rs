@@ -3,6 +3,7 @@
 
 mod ack_merge;
 mod bulk;
+mod notify;
 mod ports;
 mod read_mux;
 mod rx_gate;

@@ -95,7 +95,7 @@ impl Group {
         holdings: Option<Holdings>,
     ) -> Result<Self, MulticastError> {
         let context = seat.domain.context();
-        if context.sizes().transfers == 0 || context.sizes().writes_alone {
+        if context.sizes().transfers == 0 {
             return Err(MulticastError::NoBulk);
         }
         let own = seat.address();

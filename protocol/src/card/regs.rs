@@ -60,7 +60,7 @@ registers! {
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
         FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. 0 in the RTL so far.",
         FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far.",
-        FEATURES_BULK_WRITE "bulk_write" [4 +: 1] "Of bulk transfers bulk_write alone, without notify, with their registers and counters: some RTL cards.",
+        FEATURES_BULK_WRITE "bulk_write" [4 +: 1] "Of bulk transfers bulk_write alone, with fence and notify, and their registers and counters: some RTL cards.",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",

@@ -95,7 +95,7 @@ fn run(
 }
 
 /// Closes all; the verdicts.
-fn close(groups: &mut [Group], got: &mut [Vec<Message>]) -> Vec<Verdict> {
+pub fn close(groups: &mut [Group], got: &mut [Vec<Message>]) -> Vec<Verdict> {
     for group in groups.iter_mut() {
         group.say_close().unwrap();
     }

@@ -139,6 +139,10 @@ impl Bench {
                 self.end = Some(End::Holding);
             }
             Some(End::Holding) if self.is("m_idle") && self.writes.is_empty() => {
+                assert!(
+                    matches!(self.telling, notices::Telling::Nothing),
+                    "idle, but a notification has begun"
+                );
                 let pair = self.rng.random();
                 let index = if pair {
                     let at = self.rng.random_range(0..3);
