@@ -53,6 +53,10 @@ hdl_module! {
         pub hold: Signal<In, Bit>,
         /// With hold: nothing is under way.
         pub m_idle: Signal<Out, Bit>,
+        /// The next packet for the line waits for its read.
+        pub m_reads: Signal<Out, Bit>,
+        /// It leaves, or the line has no time for it.
+        pub m_leaves: Signal<Out, Bit>,
         /// Transfer slots.
         pub m_source: BulkSourcesOut,
         /// A region is looked up.
@@ -303,6 +307,8 @@ impl<const A: usize> Logic for BulkFetch<A> {
             & !self.queue.m.valid.val()
             & !self.u_valid.q.val()
             & self.pack.m_idle.val();
+        self.m_reads.next = self.pack.m_reads.val();
+        self.m_leaves.next = self.pack.m_leaves.val();
         if self.rst.val() {
             self.take.d.next = Take::Idle;
         }

@@ -88,6 +88,8 @@ hdl_module! {
         pub m_rev_status: Signal<Out, Bits<4>>,
         /// No write is under way, none waits to be acknowledged, and the headers have been cleared.
         pub m_idle: Signal<Out, Bit>,
+        /// Packets are on their way to host memory.
+        pub m_writing: Signal<Out, Bit>,
         /// DATA is written; pulse, as all below.
         pub ev_accepted: Signal<Out, Bit>,
         /// It came before.
@@ -194,6 +196,7 @@ impl<const A: usize> Logic for BulkLand<A> {
         if self.spent.val() & !self.s_done.val() {
             self.done.d.next = self.done.q.val() - 1;
         }
+        self.m_writing.next = self.pending.m.valid.val() | self.s_wr_valid.val();
         self.m_idle.next = !self.pending.m.valid.val()
             & !self.s_wr_valid.val()
             & (self.search.q.val() != Search::Clear);

@@ -1,6 +1,6 @@
 //! Hosts are told of transfers that are complete.
 
-use crate::blocks::RamReg;
+use crate::blocks::{Pow2, RamReg};
 use crate::bus::{Notice, NotifyOut, WindowsOpenedIn};
 use crate::prelude::*;
 use tributary_protocol::rw::Status;
@@ -55,6 +55,8 @@ hdl_module! {
         pub hold: Signal<In, Bit>,
         /// Nothing has begun.
         pub m_idle: Signal<Out, Bit>,
+        /// A window waits for its host to be told; up to a round of the table longer.
+        pub m_waits: Signal<Out, Bit>,
         /// A window was opened.
         pub s_opened: WindowsOpenedIn,
         /// A window that is kept is complete; pulse.
@@ -108,6 +110,9 @@ hdl_module! {
         renewed: DFF<Bit>,
         closes: Signal<Local, Bit>,
         status: DFF<Bits<4>>,
+        /// Clocks since the table had a window that waits, from a round on down.
+        #[reset] recent: DFF<Bits<16>>,
+        round: Pow2<16, A>,
         not_ready: Param<{ Status::NotReady as usize }, 4>,
     }
 }
@@ -177,6 +182,16 @@ impl<const A: usize> Logic for BulkNotify<A> {
             | (self.state.q.val() == Telling::Load)
             | (self.state.q.val() == Telling::Judge)
             | (self.state.q.val() == Telling::Offer);
+
+        self.m_waits.next = self.recent.q.val().any();
+        if self.recent.q.val().any() {
+            self.recent.d.next = self.recent.q.val() - 1;
+        }
+        if self.s_full_valid.val()
+            | ((self.state.q.val() != Telling::Scan) & (self.state.q.val() != Telling::Clear))
+        {
+            self.recent.d.next = self.round.val() + 4;
+        }
 
         self.timer.d.next = self.timer.q.val() + 1;
         match self.state.q.val() {

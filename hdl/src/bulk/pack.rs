@@ -135,6 +135,10 @@ hdl_module! {
         pub m_pl: PayloadOut,
         /// No packet is here.
         pub m_idle: Signal<Out, Bit>,
+        /// The packet that is here waits for its read.
+        pub m_reads: Signal<Out, Bit>,
+        /// It leaves, or the line has no time for it.
+        pub m_leaves: Signal<Out, Bit>,
         /// A frame without DATA leaves; pulse.
         pub ev_control: Signal<Out, Bit>,
 
@@ -265,6 +269,9 @@ impl Logic for BulkPack {
         self.m_failed_slot.next = self.r.q.val().slot;
         self.m_failed_xid.next = self.r.q.val().xid;
         self.m_idle.next = self.state.q.val() == Pack::Idle;
+        self.m_leaves.next =
+            (self.state.q.val() == Pack::Offer) | (self.state.q.val() == Pack::Words);
+        self.m_reads.next = (self.state.q.val() == Pack::End) & !self.s_end_valid.val();
         match self.state.q.val() {
             Pack::Idle => {
                 self.at.d.next = 0.into();

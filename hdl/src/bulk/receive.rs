@@ -22,6 +22,8 @@ hdl_module! {
     /// checked each frame and its ICRC, the regions, and the DMA writer.
     /// bulk_sort takes frames apart, bulk_check admits transfers, rw_window decides, bulk_land writes, bulk_notify tells hosts,
     /// bulk_answer makes frames of what rw_window says. It has no READ: transfers that answer one are refused.
+    /// Each clock in which a window is open goes to one counter at most: packets are on their way to host memory, or else a
+    /// transfer waits for a receive request, or else nothing has come.
     /// Only wires, a queue of 16 CONNECTs, and whose record goes to rw_window: each block says its own stages.
     /// While m_wr or m_wd is not taken DATA waits, and frames wait behind it; while m is not taken control operations of
     /// rw_window wait, and DATA goes on. After reset ready says when the tables have been cleared.
@@ -106,6 +108,10 @@ hdl_module! {
         #[reset] connects: DFF<Bit>,
         asked: FifoReg<326, 4>,
         begin: Signal<Local, Bit>,
+        /// Windows that are open.
+        #[reset] windows: DFF<Bits<16>>,
+        some: Signal<Local, Bit>,
+        comes: Signal<Local, Bit>,
         #[reset] up: DFF<Bit>,
         lost: EventMerge,
         strays: EventMerge,
@@ -129,6 +135,9 @@ hdl_module! {
         bad_message: Param<{ bit(BulkCounter::BadMessage) }, 5>,
         overflow: Param<{ bit(BulkCounter::ControlOverflow) }, 5>,
         forgotten: Param<{ bit(BulkCounter::Forgotten) }, 5>,
+        wait_peer: Param<{ bit(BulkCounter::InWaitPeer) }, 5>,
+        wait_write: Param<{ bit(BulkCounter::InWaitWrite) }, 5>,
+        wait_receive: Param<{ bit(BulkCounter::InWaitReceive) }, 5>,
     }
 }
 
@@ -290,6 +299,14 @@ impl<
         self.ready.next = self.up.q.val();
 
         // What is counted.
+        if self.check.m_opened.valid.val() & !self.window.m_cpl.valid.val() {
+            self.windows.d.next = self.windows.q.val() + 1;
+        }
+        if self.window.m_cpl.valid.val() & !self.check.m_opened.valid.val() {
+            self.windows.d.next = self.windows.q.val() - 1;
+        }
+        self.some.next = self.windows.q.val().any();
+        self.comes.next = self.s.valid.val() | self.s_pl.valid.val() | self.sort.m_win.valid.val();
         self.lost.a.next = self.sort.ev_connect_lost.val();
         self.lost.b.next = self.check.ev_lost.val();
         self.strays.a.next = self.sort.ev_stray.val();
@@ -316,6 +333,19 @@ impl<
                 | (bit_cast::<32, 1>(self.sort.ev_bad_message.val().into())
                     << self.bad_message.val())
                 | (bit_cast::<32, 1>(self.lost.m.val().into()) << self.overflow.val())
-                | (bit_cast::<32, 1>(self.window.forgotten.val().into()) << self.forgotten.val());
+                | (bit_cast::<32, 1>(self.window.forgotten.val().into()) << self.forgotten.val())
+                | (bit_cast::<32, 1>((self.some.val() & self.land.m_writing.val()).into())
+                    << self.wait_write.val())
+                | (bit_cast::<32, 1>(
+                    (self.some.val() & !self.land.m_writing.val() & self.notify.m_waits.val())
+                        .into(),
+                ) << self.wait_receive.val())
+                | (bit_cast::<32, 1>(
+                    (self.some.val()
+                        & !self.land.m_writing.val()
+                        & !self.notify.m_waits.val()
+                        & !self.comes.val())
+                    .into(),
+                ) << self.wait_peer.val());
     }
 }

@@ -49,6 +49,10 @@ hdl_module! {
         /// Clocks are read: 0 in which the line did not take a packet, 1 without credit, 2 with nothing to send,
         /// 3 all others. The count comes two clocks later.
         pub stat_time: RamReadIn<32, 2>,
+        /// In this clock no transfer may send for want of credit.
+        pub m_starved: Signal<Out, Bit>,
+        /// None has anything to send.
+        pub m_nothing: Signal<Out, Bit>,
         /// A DATA packet was counted: one sent the first time; pulse.
         pub ev_fresh: Signal<Out, Bit>,
         /// One sent again; pulse.
@@ -128,6 +132,8 @@ impl<
         self.ev_fresh.next = self.counted.q.val() == 1;
         self.ev_again.next = self.counted.q.val() == 2;
         self.clock_for.d.next = self.engine.clock_for.val();
+        self.m_starved.next = self.clock_for.q.val() == 1;
+        self.m_nothing.next = self.clock_for.q.val() == 2;
         self.times.s.valid.next = true;
         self.times.s.data.next = self.clock_for.q.val();
         RamReadIn::<32, 2>::link(&mut self.stat_time, &mut self.times.rd);

@@ -20,8 +20,9 @@ hdl_module! {
     /// Sending side of bulk WRITEs: work requests in, frames out, and exactly one completion for each. Between what reads work
     /// requests, the regions, the DMA reader and the line's blocks.
     /// bulk_works starts and ends transfers, bulk_send says what leaves next, bulk_fetch reads its bytes, bulk_hear reads what
-    /// receivers say. It has neither notification nor READ: work requests that want them are refused. Fences are
-    /// card_send's.
+    /// receivers say. It has no READ: work requests for one are refused. Fences are card_send's.
+    /// Each clock that a transfer is under way goes to one counter at most: packets leave or wait for the line, wait for their
+    /// reads, or there is none and transfers wait for credit, or for the peer: to connect, or to say that it has everything.
     /// Only wires, and turns at the port of the regions: each block says its own stages.
     /// Clocks: those of bulk_send, a fresh packet every 35, and of the line.
     /// While m or m_pl is not taken packets wait; messages of receivers do not. After reset ready says when the states have
@@ -90,6 +91,7 @@ hdl_module! {
         /// A message of READ was dropped; pulse.
         pub ev_read: Signal<Out, Bit>,
 
+        none: Signal<Local, Bit>,
         works: BulkWorks<S, LS, SA, LQ>,
         send: BulkSend<S, LS, SA, LD, RA, QA, 64, 6, 4>,
         hear: BulkHear<LS>,
@@ -103,6 +105,10 @@ hdl_module! {
         control_sent: Param<{ bit(BulkCounter::ControlSent) }, 5>,
         stray: Param<{ bit(BulkCounter::Stray) }, 5>,
         bad_message: Param<{ bit(BulkCounter::BadMessage) }, 5>,
+        wait_credit: Param<{ bit(BulkCounter::WaitCredit) }, 5>,
+        wait_read: Param<{ bit(BulkCounter::WaitRead) }, 5>,
+        wait_line: Param<{ bit(BulkCounter::WaitLine) }, 5>,
+        wait_peer: Param<{ bit(BulkCounter::WaitPeer) }, 5>,
     }
 }
 
@@ -175,6 +181,7 @@ impl<
         self.local.b.next = self.fetch.ev_no_key.val();
         self.ev_local_error.next = self.local.m.val();
         self.ev_read_failed.next = self.fetch.ev_no_memory.val();
+        self.none.next = self.works.m_active.val() & self.fetch.m_idle.val();
         self.events.next = (bit_cast::<32, 1>(self.works.ev_completed.val().into())
             << self.completed.val())
             | (bit_cast::<32, 1>(self.works.ev_failed.val().into()) << self.failed.val())
@@ -182,6 +189,12 @@ impl<
             | (bit_cast::<32, 1>(self.send.ev_again.val().into()) << self.again.val())
             | (bit_cast::<32, 1>(self.fetch.ev_control.val().into()) << self.control_sent.val())
             | (bit_cast::<32, 1>(self.hear.ev_stray.val().into()) << self.stray.val())
-            | (bit_cast::<32, 1>(self.hear.ev_bad_message.val().into()) << self.bad_message.val());
+            | (bit_cast::<32, 1>(self.hear.ev_bad_message.val().into()) << self.bad_message.val())
+            | (bit_cast::<32, 1>(self.fetch.m_leaves.val().into()) << self.wait_line.val())
+            | (bit_cast::<32, 1>(self.fetch.m_reads.val().into()) << self.wait_read.val())
+            | (bit_cast::<32, 1>((self.none.val() & self.send.m_starved.val()).into())
+                << self.wait_credit.val())
+            | (bit_cast::<32, 1>((self.none.val() & self.send.m_nothing.val()).into())
+                << self.wait_peer.val());
     }
 }

@@ -78,6 +78,8 @@ hdl_module! {
         pub hold: Signal<In, Bit>,
         /// With hold: nothing is under way.
         pub m_idle: Signal<Out, Bit>,
+        /// A transfer is under way.
+        pub m_active: Signal<Out, Bit>,
         /// A region is looked up.
         pub m_look: LookupRightsOut,
         /// What was found.
@@ -182,6 +184,7 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
         BulkStartedIn::link(&mut self.s_started, &mut self.begin.s_started);
         self.begin.cfg_mtu.next = self.cfg_mtu.val();
         self.begin.hold.next = self.hold.val();
+        self.m_active.next = self.marks.m_active.val().any();
         self.begin.free.next = !self.marks.m_active.val().all();
         self.begin.ends.next = self.s_ended.valid.val();
         self.begin.s_end_taken.next = self.marks.s_end_ready.val();

@@ -409,7 +409,7 @@ codes! {
         WaitCredit = 89 "bulk_wait_credit",
         /// Clocks in which they waited for reads of host memory.
         WaitRead = 90 "bulk_wait_read",
-        /// Clocks in which packets waited for the line.
+        /// Clocks in which packets left or waited for the line.
         WaitLine = 91 "bulk_wait_line",
         /// Clocks in which all waited for their peer: to connect, or to say that it has everything.
         WaitPeer = 92 "bulk_wait_peer",

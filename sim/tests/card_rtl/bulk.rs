@@ -5,6 +5,7 @@ mod ends;
 mod faults;
 mod notify;
 mod order;
+mod times;
 
 use std::sync::OnceLock;
 

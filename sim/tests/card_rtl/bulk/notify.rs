@@ -280,6 +280,12 @@ fn bw_03_without_a_receive_request_it_waits_and_then_ends_as_rnr() {
     assert_eq!(bulk_counter(&mut pair, 1, BulkCounter::NotReady), 1);
     assert_eq!(bulk_counter(&mut pair, 1, BulkCounter::Received), 3);
     assert_eq!(bulk_counter(&mut pair, 1, BulkCounter::ReceivedAborted), 1);
+    // All but the time of the writes themselves.
+    let waited = u64::from(bulk_counter(&mut pair, 1, BulkCounter::InWaitReceive));
+    assert!(
+        (PATIENCE * 9 / 10..clocks).contains(&waited),
+        "{waited} of {clocks} clocks"
+    );
     // It is no message that found no receive request.
     assert_eq!(pair.counter(1, Counter::Rnr), 0);
     for (at, queue) in [here, there].iter().enumerate() {
