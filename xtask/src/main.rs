@@ -38,7 +38,7 @@ enum Task {
     },
     /// Install the tools if need be, then run every test of the workspace.
     Test {
-        /// Passed on to `cargo test --workspace`.
+        /// Passed on to `cargo test --workspace`. Behind `--`: to the test programs.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

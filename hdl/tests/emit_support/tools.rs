@@ -22,10 +22,11 @@ fn folder() -> PathBuf {
     }
 }
 
-/// The folder of one test.
+/// The folder of one test of this program: others may run at the same time.
 pub fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("emit")
+        .join(env!("CARGO_CRATE_NAME"))
         .join(name)
 }
 
