@@ -51,7 +51,9 @@ fn generating_twice_gives_the_same_bytes_and_replaces_what_was_there() {
     let (code, told) = generate(&first);
     assert_eq!(code, 0);
     assert!(
-        told.contains("top card_q16_r32_f64, red_lane, rw_window_w64_r16, switch_n4_d512_u64_t64"),
+        told.contains(
+            "top card_q16_r32_f64, bulk_card_q16_r32_f64_s16_w64, red_lane, rw_window_w64_r16, switch_n4_d512_u64_t64"
+        ),
         "{told}"
     );
     generate(&second);

@@ -165,7 +165,7 @@ module card_core_q1024_r4096_f4096 (
     input  wire [63:0]  s_cpl_wr_id,                     // The user's name for the request.
     input  wire [7:0]   s_cpl_status,                    // How the request ended.
     input  wire [7:0]   s_cpl_vf,                        // Version and flags of the XUDETH.
-    input  wire [12:0]  s_cpl_len,                       // Bytes received.
+    input  wire [31:0]  s_cpl_len,                       // Bytes received; of a notification, of its transfer.
     input  wire [15:0]  s_cpl_node,                      // Node of the peer.
     input  wire [23:0]  s_cpl_peer,                      // Queue pair of the peer.
     input  wire [15:0]  s_cpl_win_id,                    // Window.
@@ -174,6 +174,8 @@ module card_core_q1024_r4096_f4096 (
     input  wire [31:0]  s_cpl_q_key,                     // Q_Key of the packet.
     input  wire [23:0]  s_cpl_psn,                       // Packet sequence number.
     input  wire [15:0]  s_cpl_request,                   // Number of the request in its ring.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    input  wire         s_cpl_notified,
 
     // s: stream in
     input  wire         s_local_error,                   // One of them was refused; pulse.
@@ -235,8 +237,22 @@ module card_core_q1024_r4096_f4096 (
     output wire         s_wd_ready,                      // It is taken.
     input  wire [63:0]  s_wd_data,                       // The word.
 
-    // m: stream out
     output wire         m_wr_done,                       // The oldest one that is not done is done: pulse.
+
+    // s_notify: Notifications of bulk transfers.
+    // A notification is offered. It may be withdrawn while it has not begun.
+    input  wire         s_notify_valid,
+    output wire         s_notify_begins,                 // It is looked at from now on; pulse.
+    output wire         s_notify_ready,                  // It was taken, or found no receive request; pulse.
+    output wire         s_notify_told,                   // What became of it; pulse, after ready.
+    // With told: it has a receive request, and its completion is ordered in host memory.
+    output wire         s_notify_ok,
+    input  wire [23:0]  s_notify_qpn,                    // Queue pair here.
+    input  wire [15:0]  s_notify_node,                   // Node of the sender.
+    input  wire [23:0]  s_notify_source,                 // Queue pair of the sender.
+    input  wire [31:0]  s_notify_q_key,                  // Q_Key of both.
+    input  wire [31:0]  s_notify_immediate,              // Immediate data.
+    input  wire [31:0]  s_notify_length,                 // Bytes of the transfer.
 
     // m_frames: Frames of bulk transfers.
     output wire         m_frames_valid,                  // A frame is offered.
@@ -554,7 +570,7 @@ module card_core_q1024_r4096_f4096 (
     wire [63:0]  recv_m_rx_wr_id;              // The user's name for the request.
     wire [7:0]   recv_m_rx_status;             // How the request ended.
     wire [7:0]   recv_m_rx_vf;                 // Version and flags of the XUDETH.
-    wire [12:0]  recv_m_rx_len;                // Bytes received.
+    wire [31:0]  recv_m_rx_len;                // Bytes received; of a notification, of its transfer.
     wire [15:0]  recv_m_rx_node;               // Node of the peer.
     wire [23:0]  recv_m_rx_peer;               // Queue pair of the peer.
     wire [15:0]  recv_m_rx_win_id;             // Window.
@@ -563,6 +579,7 @@ module card_core_q1024_r4096_f4096 (
     wire [31:0]  recv_m_rx_q_key;              // Q_Key of the packet.
     wire [23:0]  recv_m_rx_psn;                // Packet sequence number.
     wire [15:0]  recv_m_rx_request;            // Number of the request in its ring.
+    wire         recv_m_rx_notified;           // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire         recv_m_ak_valid;              // An acknowledgement is offered.
     wire [15:0]  recv_m_ak_node;               // Destination node.
     wire [23:0]  recv_m_ak_peer;               // Destination queue pair.
@@ -719,7 +736,7 @@ module card_core_q1024_r4096_f4096 (
     wire [63:0]  in_flight_m_wr_id;            // The user's name for the request.
     wire [7:0]   in_flight_m_status;           // How the request ended.
     wire [7:0]   in_flight_m_vf;               // Version and flags of the XUDETH.
-    wire [12:0]  in_flight_m_len;              // Bytes received.
+    wire [31:0]  in_flight_m_len;              // Bytes received; of a notification, of its transfer.
     wire [15:0]  in_flight_m_node;             // Node of the peer.
     wire [23:0]  in_flight_m_peer;             // Queue pair of the peer.
     wire [15:0]  in_flight_m_win_id;           // Window.
@@ -728,6 +745,7 @@ module card_core_q1024_r4096_f4096 (
     wire [31:0]  in_flight_m_q_key;            // Q_Key of the packet.
     wire [23:0]  in_flight_m_psn;              // Packet sequence number.
     wire [15:0]  in_flight_m_request;          // Number of the request in its ring.
+    wire         in_flight_m_notified;         // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire         in_flight_ev_ack_unknown;     // An acknowledgement of nothing in flight (XUD-10).
     wire         in_flight_ev_ack_source;      // An acknowledgement from elsewhere than where the request went.
     wire         in_flight_ev_ack_echo;        // An acknowledgement with another window identity.
@@ -825,7 +843,7 @@ module card_core_q1024_r4096_f4096 (
     wire [63:0]  completions_m_wr_id;          // The user's name for the request.
     wire [7:0]   completions_m_status;         // How the request ended.
     wire [7:0]   completions_m_vf;             // Version and flags of the XUDETH.
-    wire [12:0]  completions_m_len;            // Bytes received.
+    wire [31:0]  completions_m_len;            // Bytes received; of a notification, of its transfer.
     wire [15:0]  completions_m_node;           // Node of the peer.
     wire [23:0]  completions_m_peer;           // Queue pair of the peer.
     wire [15:0]  completions_m_win_id;         // Window.
@@ -834,6 +852,7 @@ module card_core_q1024_r4096_f4096 (
     wire [31:0]  completions_m_q_key;          // Q_Key of the packet.
     wire [23:0]  completions_m_psn;            // Packet sequence number.
     wire [15:0]  completions_m_request;        // Number of the request in its ring.
+    wire         completions_m_notified;       // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire         events_s_18;                  // Bit i.
     wire         events_s_29;                  // Bit i.
     wire         events_s_30;                  // Bit i.
@@ -1214,6 +1233,7 @@ module card_core_q1024_r4096_f4096 (
         .s_tx_q_key      (completions_m_q_key),
         .s_tx_psn        (completions_m_psn),
         .s_tx_request    (completions_m_request),
+        .s_tx_notified   (completions_m_notified),
         .s_rx_valid      (recv_m_rx_valid),
         .s_rx_ready      (cq_s_rx_ready),
         .s_rx_qpn        (recv_m_rx_qpn),
@@ -1229,6 +1249,7 @@ module card_core_q1024_r4096_f4096 (
         .s_rx_q_key      (recv_m_rx_q_key),
         .s_rx_psn        (recv_m_rx_psn),
         .s_rx_request    (recv_m_rx_request),
+        .s_rx_notified   (recv_m_rx_notified),
         .m_wr_valid      (cq_m_wr_valid),
         .m_wr_ready      (write_mux_s_req_ready_1),
         .m_wr_addr       (cq_m_wr_addr),
@@ -1411,108 +1432,122 @@ module card_core_q1024_r4096_f4096 (
     );
 
     card_recv_q1024_a64 recv (
-        .clk             (clk),
-        .rst             (soft_reg),
-        .db_valid        (regs_db_valid),
-        .db_qpn          (regs_db_qpn),
-        .db_kind         (regs_db_kind),
-        .db_index        (regs_db_index),
-        .hold            (stop_reg),
-        .s_rq_valid      (recv_s_rq_valid),
-        .s_rq_ready      (recv_s_rq_ready),
-        .s_rq_drop       (recv_s_rq_drop),
-        .s_rq_node       (rx_m_rq_node),
-        .s_rq_qpn        (rx_m_rq_qpn),
-        .s_rq_psn        (rx_m_rq_psn),
-        .s_rq_q_key      (rx_m_rq_q_key),
-        .s_rq_src        (rx_m_rq_src),
-        .s_rq_vf         (rx_m_rq_vf),
-        .s_rq_win_id     (rx_m_rq_win_id),
-        .s_rq_epoch      (rx_m_rq_epoch),
-        .s_rq_msn        (rx_m_rq_msn),
-        .s_rq_len        (rx_m_rq_len),
-        .s_rq_unknown    (rx_m_rq_unknown),
-        .s_pl_valid      (recv_s_pl_valid),
-        .s_pl_ready      (recv_s_pl_ready),
-        .s_pl_data       (rx_m_pl_data),
-        .s_pl_last       (rx_m_pl_last),
-        .s_rr_valid      (read_mux_rr_valid),
-        .s_rr_ready      (recv_s_rr_ready),
-        .s_rr_data       (read_m_data_data),
-        .s_rr_last       (read_m_data_last),
-        .s_rr_error      (read_m_data_error),
-        .s_rr_ctx        (read_m_data_ctx),
-        .m_rd_valid      (recv_m_rd_valid),
-        .m_rd_ready      (read_mux_b_ready),
-        .m_rd_addr       (recv_m_rd_addr),
-        .m_rd_len        (recv_m_rd_len),
-        .m_rd_ctx        (recv_m_rd_ctx),
-        .m_rsv_valid     (recv_m_rsv_valid),
-        .m_rsv_qpn       (recv_m_rsv_qpn),
-        .rsv_done        (cq_b_rsv_done),
-        .rsv_ok          (cq_b_rsv_ok),
-        .m_look_valid    (recv_m_look_valid),
-        .m_look_key      (recv_m_look_key),
-        .m_look_pd       (recv_m_look_pd),
-        .m_look_addr     (recv_m_look_addr),
-        .m_look_len      (recv_m_look_len),
-        .m_look_write    (recv_m_look_write),
-        .look_valid      (regions_b_m_valid),
-        .look_ok         (regions_b_m_ok),
-        .m_wr_valid      (recv_m_wr_valid),
-        .m_wr_ready      (write_mux_s_req_ready_0),
-        .m_wr_addr       (recv_m_wr_addr),
-        .m_wr_len        (recv_m_wr_len),
-        .m_wr_ctx        (recv_m_wr_ctx),
-        .m_wd_valid      (recv_m_wd_valid),
-        .m_wd_ready      (write_mux_s_data_ready_0),
-        .m_wd_data       (recv_m_wd_data),
-        .m_rx_valid      (recv_m_rx_valid),
-        .m_rx_ready      (cq_s_rx_ready),
-        .m_rx_qpn        (recv_m_rx_qpn),
-        .m_rx_wr_id      (recv_m_rx_wr_id),
-        .m_rx_status     (recv_m_rx_status),
-        .m_rx_vf         (recv_m_rx_vf),
-        .m_rx_len        (recv_m_rx_len),
-        .m_rx_node       (recv_m_rx_node),
-        .m_rx_peer       (recv_m_rx_peer),
-        .m_rx_win_id     (recv_m_rx_win_id),
-        .m_rx_epoch      (recv_m_rx_epoch),
-        .m_rx_msn        (recv_m_rx_msn),
-        .m_rx_q_key      (recv_m_rx_q_key),
-        .m_rx_psn        (recv_m_rx_psn),
-        .m_rx_request    (recv_m_rx_request),
-        .landed          (cq_m_landed),
-        .m_ak_valid      (recv_m_ak_valid),
-        .m_ak_ready      (send_merge_a_ak_ready),
-        .m_ak_node       (recv_m_ak_node),
-        .m_ak_peer       (recv_m_ak_peer),
-        .m_ak_psn        (recv_m_ak_psn),
-        .m_ak_syndrome   (recv_m_ak_syndrome),
-        .m_ak_echo       (recv_m_ak_echo),
-        .m_ak_win_id     (recv_m_ak_win_id),
-        .m_ak_epoch      (recv_m_ak_epoch),
-        .m_ak_msn        (recv_m_ak_msn),
-        .m_ak_vf         (recv_m_ak_vf),
-        .m_ak_src        (recv_m_ak_src),
-        .m_fatal_valid   (recv_m_fatal_valid),
-        .m_fatal_qpn     (recv_m_fatal_qpn),
-        .ev_bad_doorbell (recv_ev_bad_doorbell),
-        .ev_accepted     (recv_ev_accepted),
-        .ev_ack_overload (recv_ev_ack_overload),
-        .ev_bad_opcode   (recv_ev_bad_opcode),
-        .ev_bad_qp       (recv_ev_bad_qp),
-        .ev_bad_key      (recv_ev_bad_key),
-        .ev_bad_length   (recv_ev_bad_length),
-        .ev_stale_epoch  (recv_ev_stale_epoch),
-        .ev_rnr          (recv_ev_rnr),
-        .ev_local_error  (recv_ev_local_error),
-        .m_idle          (recv_m_idle),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data),
-        .cfg_mtu         (regs_cfg_mtu)
+        .clk                (clk),
+        .rst                (soft_reg),
+        .db_valid           (regs_db_valid),
+        .db_qpn             (regs_db_qpn),
+        .db_kind            (regs_db_kind),
+        .db_index           (regs_db_index),
+        .hold               (stop_reg),
+        .s_rq_valid         (recv_s_rq_valid),
+        .s_rq_ready         (recv_s_rq_ready),
+        .s_rq_drop          (recv_s_rq_drop),
+        .s_rq_node          (rx_m_rq_node),
+        .s_rq_qpn           (rx_m_rq_qpn),
+        .s_rq_psn           (rx_m_rq_psn),
+        .s_rq_q_key         (rx_m_rq_q_key),
+        .s_rq_src           (rx_m_rq_src),
+        .s_rq_vf            (rx_m_rq_vf),
+        .s_rq_win_id        (rx_m_rq_win_id),
+        .s_rq_epoch         (rx_m_rq_epoch),
+        .s_rq_msn           (rx_m_rq_msn),
+        .s_rq_len           (rx_m_rq_len),
+        .s_rq_unknown       (rx_m_rq_unknown),
+        .s_rq_notify        (1'b0),
+        .s_rq_bytes         (32'd0),
+        .s_notify_valid     (s_notify_valid),
+        .s_notify_begins    (s_notify_begins),
+        .s_notify_ready     (s_notify_ready),
+        .s_notify_told      (s_notify_told),
+        .s_notify_ok        (s_notify_ok),
+        .s_notify_qpn       (s_notify_qpn),
+        .s_notify_node      (s_notify_node),
+        .s_notify_source    (s_notify_source),
+        .s_notify_q_key     (s_notify_q_key),
+        .s_notify_immediate (s_notify_immediate),
+        .s_notify_length    (s_notify_length),
+        .s_pl_valid         (recv_s_pl_valid),
+        .s_pl_ready         (recv_s_pl_ready),
+        .s_pl_data          (rx_m_pl_data),
+        .s_pl_last          (rx_m_pl_last),
+        .s_rr_valid         (read_mux_rr_valid),
+        .s_rr_ready         (recv_s_rr_ready),
+        .s_rr_data          (read_m_data_data),
+        .s_rr_last          (read_m_data_last),
+        .s_rr_error         (read_m_data_error),
+        .s_rr_ctx           (read_m_data_ctx),
+        .m_rd_valid         (recv_m_rd_valid),
+        .m_rd_ready         (read_mux_b_ready),
+        .m_rd_addr          (recv_m_rd_addr),
+        .m_rd_len           (recv_m_rd_len),
+        .m_rd_ctx           (recv_m_rd_ctx),
+        .m_rsv_valid        (recv_m_rsv_valid),
+        .m_rsv_qpn          (recv_m_rsv_qpn),
+        .rsv_done           (cq_b_rsv_done),
+        .rsv_ok             (cq_b_rsv_ok),
+        .m_look_valid       (recv_m_look_valid),
+        .m_look_key         (recv_m_look_key),
+        .m_look_pd          (recv_m_look_pd),
+        .m_look_addr        (recv_m_look_addr),
+        .m_look_len         (recv_m_look_len),
+        .m_look_write       (recv_m_look_write),
+        .look_valid         (regions_b_m_valid),
+        .look_ok            (regions_b_m_ok),
+        .m_wr_valid         (recv_m_wr_valid),
+        .m_wr_ready         (write_mux_s_req_ready_0),
+        .m_wr_addr          (recv_m_wr_addr),
+        .m_wr_len           (recv_m_wr_len),
+        .m_wr_ctx           (recv_m_wr_ctx),
+        .m_wd_valid         (recv_m_wd_valid),
+        .m_wd_ready         (write_mux_s_data_ready_0),
+        .m_wd_data          (recv_m_wd_data),
+        .m_rx_valid         (recv_m_rx_valid),
+        .m_rx_ready         (cq_s_rx_ready),
+        .m_rx_qpn           (recv_m_rx_qpn),
+        .m_rx_wr_id         (recv_m_rx_wr_id),
+        .m_rx_status        (recv_m_rx_status),
+        .m_rx_vf            (recv_m_rx_vf),
+        .m_rx_len           (recv_m_rx_len),
+        .m_rx_node          (recv_m_rx_node),
+        .m_rx_peer          (recv_m_rx_peer),
+        .m_rx_win_id        (recv_m_rx_win_id),
+        .m_rx_epoch         (recv_m_rx_epoch),
+        .m_rx_msn           (recv_m_rx_msn),
+        .m_rx_q_key         (recv_m_rx_q_key),
+        .m_rx_psn           (recv_m_rx_psn),
+        .m_rx_request       (recv_m_rx_request),
+        .m_rx_notified      (recv_m_rx_notified),
+        .landed             (cq_m_landed),
+        .m_ak_valid         (recv_m_ak_valid),
+        .m_ak_ready         (send_merge_a_ak_ready),
+        .m_ak_node          (recv_m_ak_node),
+        .m_ak_peer          (recv_m_ak_peer),
+        .m_ak_psn           (recv_m_ak_psn),
+        .m_ak_syndrome      (recv_m_ak_syndrome),
+        .m_ak_echo          (recv_m_ak_echo),
+        .m_ak_win_id        (recv_m_ak_win_id),
+        .m_ak_epoch         (recv_m_ak_epoch),
+        .m_ak_msn           (recv_m_ak_msn),
+        .m_ak_vf            (recv_m_ak_vf),
+        .m_ak_src           (recv_m_ak_src),
+        .m_fatal_valid      (recv_m_fatal_valid),
+        .m_fatal_qpn        (recv_m_fatal_qpn),
+        .ev_bad_doorbell    (recv_ev_bad_doorbell),
+        .ev_accepted        (recv_ev_accepted),
+        .ev_ack_overload    (recv_ev_ack_overload),
+        .ev_bad_opcode      (recv_ev_bad_opcode),
+        .ev_bad_qp          (recv_ev_bad_qp),
+        .ev_bad_key         (recv_ev_bad_key),
+        .ev_bad_length      (recv_ev_bad_length),
+        .ev_stale_epoch     (recv_ev_stale_epoch),
+        .ev_rnr             (recv_ev_rnr),
+        .ev_local_error     (recv_ev_local_error),
+        .m_idle             (recv_m_idle),
+        .cfg_valid          (regs_cfg_valid),
+        .cfg_qpn            (regs_cfg_qpn),
+        .cfg_word           (regs_cfg_word),
+        .cfg_data           (regs_cfg_data),
+        .cfg_mtu            (regs_cfg_mtu)
     );
 
     card_onesided_q1024_f4096 one_sided (
@@ -1835,6 +1870,7 @@ module card_core_q1024_r4096_f4096 (
         .m_q_key          (in_flight_m_q_key),
         .m_psn            (in_flight_m_psn),
         .m_request        (in_flight_m_request),
+        .m_notified       (in_flight_m_notified),
         .ev_ack_unknown   (in_flight_ev_ack_unknown),
         .ev_ack_source    (in_flight_ev_ack_source),
         .ev_ack_echo      (in_flight_ev_ack_echo),
@@ -2129,53 +2165,56 @@ module card_core_q1024_r4096_f4096 (
     );
 
     card_completions_q1024 completions (
-        .clk       (clk),
-        .rst       (soft_reg),
-        .a_valid   (in_flight_m_valid),
-        .a_ready   (completions_a_ready),
-        .a_qpn     (in_flight_m_qpn),
-        .a_wr_id   (in_flight_m_wr_id),
-        .a_status  (in_flight_m_status),
-        .a_vf      (in_flight_m_vf),
-        .a_len     (in_flight_m_len),
-        .a_node    (in_flight_m_node),
-        .a_peer    (in_flight_m_peer),
-        .a_win_id  (in_flight_m_win_id),
-        .a_epoch   (in_flight_m_epoch),
-        .a_msn     (in_flight_m_msn),
-        .a_q_key   (in_flight_m_q_key),
-        .a_psn     (in_flight_m_psn),
-        .a_request (in_flight_m_request),
-        .b_valid   (s_cpl_valid),
-        .b_ready   (s_cpl_ready),
-        .b_qpn     (s_cpl_qpn),
-        .b_wr_id   (s_cpl_wr_id),
-        .b_status  (s_cpl_status),
-        .b_vf      (s_cpl_vf),
-        .b_len     (s_cpl_len),
-        .b_node    (s_cpl_node),
-        .b_peer    (s_cpl_peer),
-        .b_win_id  (s_cpl_win_id),
-        .b_epoch   (s_cpl_epoch),
-        .b_msn     (s_cpl_msn),
-        .b_q_key   (s_cpl_q_key),
-        .b_psn     (s_cpl_psn),
-        .b_request (s_cpl_request),
-        .m_valid   (completions_m_valid),
-        .m_ready   (completions_m_ready),
-        .m_qpn     (completions_m_qpn),
-        .m_wr_id   (completions_m_wr_id),
-        .m_status  (completions_m_status),
-        .m_vf      (completions_m_vf),
-        .m_len     (completions_m_len),
-        .m_node    (completions_m_node),
-        .m_peer    (completions_m_peer),
-        .m_win_id  (completions_m_win_id),
-        .m_epoch   (completions_m_epoch),
-        .m_msn     (completions_m_msn),
-        .m_q_key   (completions_m_q_key),
-        .m_psn     (completions_m_psn),
-        .m_request (completions_m_request)
+        .clk        (clk),
+        .rst        (soft_reg),
+        .a_valid    (in_flight_m_valid),
+        .a_ready    (completions_a_ready),
+        .a_qpn      (in_flight_m_qpn),
+        .a_wr_id    (in_flight_m_wr_id),
+        .a_status   (in_flight_m_status),
+        .a_vf       (in_flight_m_vf),
+        .a_len      (in_flight_m_len),
+        .a_node     (in_flight_m_node),
+        .a_peer     (in_flight_m_peer),
+        .a_win_id   (in_flight_m_win_id),
+        .a_epoch    (in_flight_m_epoch),
+        .a_msn      (in_flight_m_msn),
+        .a_q_key    (in_flight_m_q_key),
+        .a_psn      (in_flight_m_psn),
+        .a_request  (in_flight_m_request),
+        .a_notified (in_flight_m_notified),
+        .b_valid    (s_cpl_valid),
+        .b_ready    (s_cpl_ready),
+        .b_qpn      (s_cpl_qpn),
+        .b_wr_id    (s_cpl_wr_id),
+        .b_status   (s_cpl_status),
+        .b_vf       (s_cpl_vf),
+        .b_len      (s_cpl_len),
+        .b_node     (s_cpl_node),
+        .b_peer     (s_cpl_peer),
+        .b_win_id   (s_cpl_win_id),
+        .b_epoch    (s_cpl_epoch),
+        .b_msn      (s_cpl_msn),
+        .b_q_key    (s_cpl_q_key),
+        .b_psn      (s_cpl_psn),
+        .b_request  (s_cpl_request),
+        .b_notified (s_cpl_notified),
+        .m_valid    (completions_m_valid),
+        .m_ready    (completions_m_ready),
+        .m_qpn      (completions_m_qpn),
+        .m_wr_id    (completions_m_wr_id),
+        .m_status   (completions_m_status),
+        .m_vf       (completions_m_vf),
+        .m_len      (completions_m_len),
+        .m_node     (completions_m_node),
+        .m_peer     (completions_m_peer),
+        .m_win_id   (completions_m_win_id),
+        .m_epoch    (completions_m_epoch),
+        .m_msn      (completions_m_msn),
+        .m_q_key    (completions_m_q_key),
+        .m_psn      (completions_m_psn),
+        .m_request  (completions_m_request),
+        .m_notified (completions_m_notified)
     );
 
     gather_n36 events (

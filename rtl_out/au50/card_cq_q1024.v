@@ -52,7 +52,7 @@ module card_cq_q1024 (
     input  wire [63:0] s_tx_wr_id,       // The user's name for the request.
     input  wire [7:0]  s_tx_status,      // How the request ended.
     input  wire [7:0]  s_tx_vf,          // Version and flags of the XUDETH.
-    input  wire [12:0] s_tx_len,         // Bytes received.
+    input  wire [31:0] s_tx_len,         // Bytes received; of a notification, of its transfer.
     input  wire [15:0] s_tx_node,        // Node of the peer.
     input  wire [23:0] s_tx_peer,        // Queue pair of the peer.
     input  wire [15:0] s_tx_win_id,      // Window.
@@ -61,6 +61,7 @@ module card_cq_q1024 (
     input  wire [31:0] s_tx_q_key,       // Q_Key of the packet.
     input  wire [23:0] s_tx_psn,         // Packet sequence number.
     input  wire [15:0] s_tx_request,     // Number of the request in its ring.
+    input  wire        s_tx_notified,    // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     // s_rx: Receive requests that have ended.
     input  wire        s_rx_valid,       // A completion is offered.
@@ -69,7 +70,7 @@ module card_cq_q1024 (
     input  wire [63:0] s_rx_wr_id,       // The user's name for the request.
     input  wire [7:0]  s_rx_status,      // How the request ended.
     input  wire [7:0]  s_rx_vf,          // Version and flags of the XUDETH.
-    input  wire [12:0] s_rx_len,         // Bytes received.
+    input  wire [31:0] s_rx_len,         // Bytes received; of a notification, of its transfer.
     input  wire [15:0] s_rx_node,        // Node of the peer.
     input  wire [23:0] s_rx_peer,        // Queue pair of the peer.
     input  wire [15:0] s_rx_win_id,      // Window.
@@ -78,6 +79,7 @@ module card_cq_q1024 (
     input  wire [31:0] s_rx_q_key,       // Q_Key of the packet.
     input  wire [23:0] s_rx_psn,         // Packet sequence number.
     input  wire [15:0] s_rx_request,     // Number of the request in its ring.
+    input  wire        s_rx_notified,    // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     // m_wr: Writes of entries, 64 bytes each; context: 1 in 15:13, receive ring in 12, queue pair
     // below.
@@ -137,7 +139,7 @@ module card_cq_q1024 (
     wire [63:0]  tx_out_of_wr_id;           // The user's name for the request.
     wire [7:0]   tx_out_of_status;          // How the request ended.
     wire [7:0]   tx_out_of_vf;              // Version and flags of the XUDETH.
-    wire [12:0]  tx_out_of_len;             // Bytes received.
+    wire [31:0]  tx_out_of_len;             // Bytes received; of a notification, of its transfer.
     wire [15:0]  tx_out_of_node;            // Node of the peer.
     wire [23:0]  tx_out_of_peer;            // Queue pair of the peer.
     wire [15:0]  tx_out_of_win_id;          // Window.
@@ -146,11 +148,12 @@ module card_cq_q1024 (
     wire [31:0]  tx_out_of_q_key;           // Q_Key of the packet.
     wire [23:0]  tx_out_of_psn;             // Packet sequence number.
     wire [15:0]  tx_out_of_request;         // Number of the request in its ring.
+    wire         tx_out_of_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire [15:0]  tx_out_qpn;                // Queue pair.
     wire [63:0]  rx_out_of_wr_id;           // The user's name for the request.
     wire [7:0]   rx_out_of_status;          // How the request ended.
     wire [7:0]   rx_out_of_vf;              // Version and flags of the XUDETH.
-    wire [12:0]  rx_out_of_len;             // Bytes received.
+    wire [31:0]  rx_out_of_len;             // Bytes received; of a notification, of its transfer.
     wire [15:0]  rx_out_of_node;            // Node of the peer.
     wire [23:0]  rx_out_of_peer;            // Queue pair of the peer.
     wire [15:0]  rx_out_of_win_id;          // Window.
@@ -159,15 +162,16 @@ module card_cq_q1024 (
     wire [31:0]  rx_out_of_q_key;           // Q_Key of the packet.
     wire [23:0]  rx_out_of_psn;             // Packet sequence number.
     wire [15:0]  rx_out_of_request;         // Number of the request in its ring.
+    wire         rx_out_of_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire [15:0]  rx_out_qpn;                // Queue pair.
     wire [11:0]  context_qpn;               // What dma_write has done, and that it was a completion. Queue pair.
     wire         context_receive;           // The completion is of the receiver.
     wire [2:0]   context_client;            // Who asks.
     wire         ours;
     wire         tx_m_valid;                // A word is offered.
-    wire [284:0] tx_m_data;                 // The word.
+    wire [304:0] tx_m_data;                 // The word.
     wire         rx_m_valid;                // A word is offered.
-    wire [284:0] rx_m_data;                 // The word.
+    wire [304:0] rx_m_data;                 // The word.
     wire         indices_inst_num_ready;    // The next one may be numbered; does not depend on num_valid.
     wire         indices_inst_m_num_valid;  // The number is here; it stays until the next one.
     wire [15:0]  indices_inst_m_num;        // The number.
@@ -185,23 +189,23 @@ module card_cq_q1024 (
     wire         write_m_idle;              // Nothing is under way.
 
     // Records that came, from far.
-    half_slice_w285 tx (
+    half_slice_w305 tx (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_tx_valid),
         .s_ready (s_tx_ready),
-        .s_data  ({6'd0, s_tx_qpn, s_tx_request, s_tx_psn, s_tx_q_key, s_tx_msn, s_tx_epoch, s_tx_win_id, s_tx_peer, s_tx_node, s_tx_len, s_tx_vf, s_tx_status, s_tx_wr_id}),
+        .s_data  ({6'd0, s_tx_qpn, s_tx_notified, s_tx_request, s_tx_psn, s_tx_q_key, s_tx_msn, s_tx_epoch, s_tx_win_id, s_tx_peer, s_tx_node, s_tx_len, s_tx_vf, s_tx_status, s_tx_wr_id}),
         .m_valid (tx_m_valid),
         .m_ready (write_s_tx_ready),
         .m_data  (tx_m_data)
     );
 
-    half_slice_w285 rx (
+    half_slice_w305 rx (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_rx_valid),
         .s_ready (s_rx_ready),
-        .s_data  ({6'd0, s_rx_qpn, s_rx_request, s_rx_psn, s_rx_q_key, s_rx_msn, s_rx_epoch, s_rx_win_id, s_rx_peer, s_rx_node, s_rx_len, s_rx_vf, s_rx_status, s_rx_wr_id}),
+        .s_data  ({6'd0, s_rx_qpn, s_rx_notified, s_rx_request, s_rx_psn, s_rx_q_key, s_rx_msn, s_rx_epoch, s_rx_win_id, s_rx_peer, s_rx_node, s_rx_len, s_rx_vf, s_rx_status, s_rx_wr_id}),
         .m_valid (rx_m_valid),
         .m_ready (write_s_rx_ready),
         .m_data  (rx_m_data)
@@ -251,11 +255,11 @@ module card_cq_q1024 (
         .s_tx_valid  (tx_m_valid),
         .s_tx_ready  (write_s_tx_ready),
         .s_tx_qpn    (tx_out_qpn[9:0]),
-        .s_tx_record ({tx_out_of_request, tx_out_of_psn, tx_out_of_q_key, tx_out_of_msn, tx_out_of_epoch, tx_out_of_win_id, tx_out_of_peer, tx_out_of_node, tx_out_of_len, tx_out_of_vf, tx_out_of_status, tx_out_of_wr_id}),
+        .s_tx_record ({tx_out_of_notified, tx_out_of_request, tx_out_of_psn, tx_out_of_q_key, tx_out_of_msn, tx_out_of_epoch, tx_out_of_win_id, tx_out_of_peer, tx_out_of_node, tx_out_of_len, tx_out_of_vf, tx_out_of_status, tx_out_of_wr_id}),
         .s_rx_valid  (rx_m_valid),
         .s_rx_ready  (write_s_rx_ready),
         .s_rx_qpn    (rx_out_qpn[9:0]),
-        .s_rx_record ({rx_out_of_request, rx_out_of_psn, rx_out_of_q_key, rx_out_of_msn, rx_out_of_epoch, rx_out_of_win_id, rx_out_of_peer, rx_out_of_node, rx_out_of_len, rx_out_of_vf, rx_out_of_status, rx_out_of_wr_id}),
+        .s_rx_record ({rx_out_of_notified, rx_out_of_request, rx_out_of_psn, rx_out_of_q_key, rx_out_of_msn, rx_out_of_epoch, rx_out_of_win_id, rx_out_of_peer, rx_out_of_node, rx_out_of_len, rx_out_of_vf, rx_out_of_status, rx_out_of_wr_id}),
         .num_valid   (write_num_valid),
         .num_ready   (indices_inst_num_ready),
         .num_qpn     (write_num_qpn),
@@ -291,29 +295,31 @@ module card_cq_q1024 (
     assign tx_out_of_wr_id = tx_m_data[63:0];
     assign tx_out_of_status = tx_m_data[71:64];
     assign tx_out_of_vf = tx_m_data[79:72];
-    assign tx_out_of_len = tx_m_data[92:80];
-    assign tx_out_of_node = tx_m_data[108:93];
-    assign tx_out_of_peer = tx_m_data[132:109];
-    assign tx_out_of_win_id = tx_m_data[148:133];
-    assign tx_out_of_epoch = tx_m_data[164:149];
-    assign tx_out_of_msn = tx_m_data[196:165];
-    assign tx_out_of_q_key = tx_m_data[228:197];
-    assign tx_out_of_psn = tx_m_data[252:229];
-    assign tx_out_of_request = tx_m_data[268:253];
-    assign tx_out_qpn = tx_m_data[284:269];
+    assign tx_out_of_len = tx_m_data[111:80];
+    assign tx_out_of_node = tx_m_data[127:112];
+    assign tx_out_of_peer = tx_m_data[151:128];
+    assign tx_out_of_win_id = tx_m_data[167:152];
+    assign tx_out_of_epoch = tx_m_data[183:168];
+    assign tx_out_of_msn = tx_m_data[215:184];
+    assign tx_out_of_q_key = tx_m_data[247:216];
+    assign tx_out_of_psn = tx_m_data[271:248];
+    assign tx_out_of_request = tx_m_data[287:272];
+    assign tx_out_of_notified = tx_m_data[288];
+    assign tx_out_qpn = tx_m_data[304:289];
     assign rx_out_of_wr_id = rx_m_data[63:0];
     assign rx_out_of_status = rx_m_data[71:64];
     assign rx_out_of_vf = rx_m_data[79:72];
-    assign rx_out_of_len = rx_m_data[92:80];
-    assign rx_out_of_node = rx_m_data[108:93];
-    assign rx_out_of_peer = rx_m_data[132:109];
-    assign rx_out_of_win_id = rx_m_data[148:133];
-    assign rx_out_of_epoch = rx_m_data[164:149];
-    assign rx_out_of_msn = rx_m_data[196:165];
-    assign rx_out_of_q_key = rx_m_data[228:197];
-    assign rx_out_of_psn = rx_m_data[252:229];
-    assign rx_out_of_request = rx_m_data[268:253];
-    assign rx_out_qpn = rx_m_data[284:269];
+    assign rx_out_of_len = rx_m_data[111:80];
+    assign rx_out_of_node = rx_m_data[127:112];
+    assign rx_out_of_peer = rx_m_data[151:128];
+    assign rx_out_of_win_id = rx_m_data[167:152];
+    assign rx_out_of_epoch = rx_m_data[183:168];
+    assign rx_out_of_msn = rx_m_data[215:184];
+    assign rx_out_of_q_key = rx_m_data[247:216];
+    assign rx_out_of_psn = rx_m_data[271:248];
+    assign rx_out_of_request = rx_m_data[287:272];
+    assign rx_out_of_notified = rx_m_data[288];
+    assign rx_out_qpn = rx_m_data[304:289];
     assign context_qpn = done_ctx[11:0];
     assign context_receive = done_ctx[12];
     assign context_client = done_ctx[15:13];

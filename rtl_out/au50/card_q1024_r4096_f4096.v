@@ -167,6 +167,11 @@ module card_q1024_r4096_f4096 (
     wire        core_s_wr_ready;         // It is taken.
     wire        core_s_wd_ready;         // It is taken.
     wire        core_m_wr_done;          // The oldest one that is not done is done: pulse.
+    wire        core_s_notify_begins;    // It is looked at from now on; pulse.
+    wire        core_s_notify_ready;     // It was taken, or found no receive request; pulse.
+    wire        core_s_notify_told;      // What became of it; pulse, after ready.
+    // With told: it has a receive request, and its completion is ordered in host memory.
+    wire        core_s_notify_ok;
     wire        core_m_frames_valid;     // A frame is offered.
     wire [15:0] core_m_frames_node;      // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
@@ -300,7 +305,7 @@ module card_q1024_r4096_f4096 (
         .s_cpl_wr_id                    (64'd0),
         .s_cpl_status                   (8'd0),
         .s_cpl_vf                       (8'd0),
-        .s_cpl_len                      (13'd0),
+        .s_cpl_len                      (32'd0),
         .s_cpl_node                     (16'd0),
         .s_cpl_peer                     (24'd0),
         .s_cpl_win_id                   (16'd0),
@@ -309,6 +314,7 @@ module card_q1024_r4096_f4096 (
         .s_cpl_q_key                    (32'd0),
         .s_cpl_psn                      (24'd0),
         .s_cpl_request                  (16'd0),
+        .s_cpl_notified                 (1'b0),
         .s_local_error                  (1'b0),
         .m_looks_valid                  (core_m_looks_valid),
         .m_looks_key                    (core_m_looks_key),
@@ -347,6 +353,17 @@ module card_q1024_r4096_f4096 (
         .s_wd_ready                     (core_s_wd_ready),
         .s_wd_data                      (64'd0),
         .m_wr_done                      (core_m_wr_done),
+        .s_notify_valid                 (1'b0),
+        .s_notify_begins                (core_s_notify_begins),
+        .s_notify_ready                 (core_s_notify_ready),
+        .s_notify_told                  (core_s_notify_told),
+        .s_notify_ok                    (core_s_notify_ok),
+        .s_notify_qpn                   (24'd0),
+        .s_notify_node                  (16'd0),
+        .s_notify_source                (24'd0),
+        .s_notify_q_key                 (32'd0),
+        .s_notify_immediate             (32'd0),
+        .s_notify_length                (32'd0),
         .m_frames_valid                 (core_m_frames_valid),
         .m_frames_ready                 (1'b0),
         .m_frames_unwanted              (1'b0),
@@ -400,7 +417,8 @@ module card_q1024_r4096_f4096 (
         core_m_works_request, core_m_works_qpn, core_m_works_pd, core_m_works_q_key,
         core_s_cpl_ready, core_s_rd_ready, core_m_rd_valid, core_m_rd_data, core_m_rd_bytes,
         core_m_rd_last, core_m_rd_ctx, core_m_rd_error, core_s_wr_ready, core_s_wd_ready,
-        core_m_wr_done, core_m_frames_valid, core_m_frames_node, core_m_frames_opcode,
+        core_m_wr_done, core_s_notify_begins, core_s_notify_ready, core_s_notify_told,
+        core_s_notify_ok, core_m_frames_valid, core_m_frames_node, core_m_frames_opcode,
         core_m_frames_dest, core_m_frames_psn, core_m_frames_head, core_m_frames_short,
         core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data, core_m_frames_pl_last,
         core_s_frames_ready, core_s_frames_pl_ready, core_cfg_valid, core_cfg_qpn, core_cfg_word,

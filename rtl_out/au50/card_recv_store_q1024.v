@@ -19,85 +19,88 @@
 
 module card_recv_store_q1024 (
     // Clock and reset
-    input  wire        clk,           // Clock.
-    input  wire        rst,           // Synchronous reset: forgets everything.
+    input  wire        clk,            // Clock.
+    input  wire        rst,            // Synchronous reset: forgets everything.
 
     // s: stream in
-    input  wire        s_valid,       // A message; pulse, only with s_ready.
-    output wire        s_ready,       // There is none.
-    input  wire        s_writes,      // It has a payload to write.
-    input  wire [63:0] s_addr,        // Where.
-    input  wire [9:0]  s_qpn,         // Its receive queue pair.
-    input  wire [63:0] s_wr_id,       // How it ended. The user's name for the request.
-    input  wire [7:0]  s_status,      // How the request ended.
-    input  wire [7:0]  s_vf,          // Version and flags of the XUDETH.
-    input  wire [12:0] s_len,         // Bytes received.
-    input  wire [15:0] s_node,        // Node of the peer.
-    input  wire [23:0] s_peer,        // Queue pair of the peer.
-    input  wire [15:0] s_win_id,      // Window.
-    input  wire [15:0] s_epoch,       // Epoch of the window.
-    input  wire [31:0] s_msn,         // Number in the window.
-    input  wire [31:0] s_q_key,       // Q_Key of the packet.
-    input  wire [23:0] s_psn,         // Packet sequence number.
-    input  wire [15:0] s_request,     // Number of the request in its ring.
+    input  wire        s_valid,        // A message; pulse, only with s_ready.
+    output wire        s_ready,        // There is none.
+    input  wire        s_writes,       // It has a payload to write.
+    input  wire [63:0] s_addr,         // Where.
+    input  wire [9:0]  s_qpn,          // Its receive queue pair.
+    input  wire [63:0] s_wr_id,        // How it ended. The user's name for the request.
+    input  wire [7:0]  s_status,       // How the request ended.
+    input  wire [7:0]  s_vf,           // Version and flags of the XUDETH.
+    input  wire [31:0] s_len,          // Bytes received; of a notification, of its transfer.
+    input  wire [15:0] s_node,         // Node of the peer.
+    input  wire [23:0] s_peer,         // Queue pair of the peer.
+    input  wire [15:0] s_win_id,       // Window.
+    input  wire [15:0] s_epoch,        // Epoch of the window.
+    input  wire [31:0] s_msn,          // Number in the window.
+    input  wire [31:0] s_q_key,        // Q_Key of the packet.
+    input  wire [23:0] s_psn,          // Packet sequence number.
+    input  wire [15:0] s_request,      // Number of the request in its ring.
+    input  wire        s_notified,     // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     // s_pl: Payload.
-    input  wire        s_pl_valid,    // A word is offered.
-    output wire        s_pl_ready,    // It is taken.
-    input  wire [63:0] s_pl_data,     // The word.
-    input  wire        s_pl_last,     // It is the last word of its frame.
+    input  wire        s_pl_valid,     // A word is offered.
+    output wire        s_pl_ready,     // It is taken.
+    input  wire [63:0] s_pl_data,      // The word.
+    input  wire        s_pl_last,      // It is the last word of its frame.
 
     // m_wr: Writes of payload.
-    output wire        m_wr_valid,    // A request is offered.
-    input  wire        m_wr_ready,    // It is taken.
-    output wire [63:0] m_wr_addr,     // Host address of the first byte.
-    output wire [12:0] m_wr_len,      // Bytes.
-    output wire [15:0] m_wr_ctx,      // Context: comes back with the words of a read, or when a write is done.
+    output wire        m_wr_valid,     // A request is offered.
+    input  wire        m_wr_ready,     // It is taken.
+    output wire [63:0] m_wr_addr,      // Host address of the first byte.
+    output wire [12:0] m_wr_len,       // Bytes.
+    output wire [15:0] m_wr_ctx,       // Context: comes back with the words of a read, or when a write is done.
 
     // m_wd: The words of the payload.
-    output wire        m_wd_valid,    // A word is offered.
-    input  wire        m_wd_ready,    // It is taken.
-    output wire [63:0] m_wd_data,     // The word.
+    output wire        m_wd_valid,     // A word is offered.
+    input  wire        m_wd_ready,     // It is taken.
+    output wire [63:0] m_wd_data,      // The word.
 
     // m_rx: Receive requests that have ended.
-    output wire        m_rx_valid,    // A completion is offered.
-    input  wire        m_rx_ready,    // It is taken.
-    output wire [9:0]  m_rx_qpn,      // Queue pair.
-    output wire [63:0] m_rx_wr_id,    // The user's name for the request.
-    output wire [7:0]  m_rx_status,   // How the request ended.
-    output wire [7:0]  m_rx_vf,       // Version and flags of the XUDETH.
-    output wire [12:0] m_rx_len,      // Bytes received.
-    output wire [15:0] m_rx_node,     // Node of the peer.
-    output wire [23:0] m_rx_peer,     // Queue pair of the peer.
-    output wire [15:0] m_rx_win_id,   // Window.
-    output wire [15:0] m_rx_epoch,    // Epoch of the window.
-    output wire [31:0] m_rx_msn,      // Number in the window.
-    output wire [31:0] m_rx_q_key,    // Q_Key of the packet.
-    output wire [23:0] m_rx_psn,      // Packet sequence number.
-    output wire [15:0] m_rx_request,  // Number of the request in its ring.
+    output wire        m_rx_valid,     // A completion is offered.
+    input  wire        m_rx_ready,     // It is taken.
+    output wire [9:0]  m_rx_qpn,       // Queue pair.
+    output wire [63:0] m_rx_wr_id,     // The user's name for the request.
+    output wire [7:0]  m_rx_status,    // How the request ended.
+    output wire [7:0]  m_rx_vf,        // Version and flags of the XUDETH.
+    output wire [31:0] m_rx_len,       // Bytes received; of a notification, of its transfer.
+    output wire [15:0] m_rx_node,      // Node of the peer.
+    output wire [23:0] m_rx_peer,      // Queue pair of the peer.
+    output wire [15:0] m_rx_win_id,    // Window.
+    output wire [15:0] m_rx_epoch,     // Epoch of the window.
+    output wire [31:0] m_rx_msn,       // Number in the window.
+    output wire [31:0] m_rx_q_key,     // Q_Key of the packet.
+    output wire [23:0] m_rx_psn,       // Packet sequence number.
+    output wire [15:0] m_rx_request,   // Number of the request in its ring.
+    output wire        m_rx_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
-    output wire        idle           // No message, no payload is under way.
+    output wire        idle            // No message, no payload is under way.
 );
 
     // Registers
-    reg  [15:0] open_reg;           // Payloads whose request was accepted and whose last word has not passed.
-    reg         some_reg;           // There is one.
+    reg  [15:0] open_reg;            // Payloads whose request was accepted and whose last word has not passed.
+    reg         some_reg;            // There is one.
     reg         wr_valid_reg;
     reg         rx_valid_reg;
-    reg  [63:0] addr_reg;           // The message.
+    reg  [63:0] addr_reg;            // The message.
     reg  [9:0]  qpn_reg;
-    reg  [63:0] ended_wr_id_reg;    // The user's name for the request.
-    reg  [7:0]  ended_status_reg;   // How the request ended.
-    reg  [7:0]  ended_vf_reg;       // Version and flags of the XUDETH.
-    reg  [12:0] ended_len_reg;      // Bytes received.
-    reg  [15:0] ended_node_reg;     // Node of the peer.
-    reg  [23:0] ended_peer_reg;     // Queue pair of the peer.
-    reg  [15:0] ended_win_id_reg;   // Window.
-    reg  [15:0] ended_epoch_reg;    // Epoch of the window.
-    reg  [31:0] ended_msn_reg;      // Number in the window.
-    reg  [31:0] ended_q_key_reg;    // Q_Key of the packet.
-    reg  [23:0] ended_psn_reg;      // Packet sequence number.
-    reg  [15:0] ended_request_reg;  // Number of the request in its ring.
+    reg  [63:0] ended_wr_id_reg;     // The user's name for the request.
+    reg  [7:0]  ended_status_reg;    // How the request ended.
+    reg  [7:0]  ended_vf_reg;        // Version and flags of the XUDETH.
+    reg  [31:0] ended_len_reg;       // Bytes received; of a notification, of its transfer.
+    reg  [15:0] ended_node_reg;      // Node of the peer.
+    reg  [23:0] ended_peer_reg;      // Queue pair of the peer.
+    reg  [15:0] ended_win_id_reg;    // Window.
+    reg  [15:0] ended_epoch_reg;     // Epoch of the window.
+    reg  [31:0] ended_msn_reg;       // Number in the window.
+    reg  [31:0] ended_q_key_reg;     // Q_Key of the packet.
+    reg  [23:0] ended_psn_reg;       // Packet sequence number.
+    reg  [15:0] ended_request_reg;   // Number of the request in its ring.
+    reg         ended_notified_reg;  // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     // Signals
     wire [63:0] word_data;      // The word.
@@ -125,7 +128,7 @@ module card_recv_store_q1024 (
     assign accepted = wr_valid_reg & m_wr_ready;
     assign m_wr_valid = wr_valid_reg;
     assign m_wr_addr = addr_reg;
-    assign m_wr_len = ended_len_reg;
+    assign m_wr_len = ended_len_reg[12:0];
     assign m_wr_ctx = 16'd0;
     assign m_rx_valid = rx_valid_reg;
     assign m_rx_qpn = qpn_reg;
@@ -141,6 +144,7 @@ module card_recv_store_q1024 (
     assign m_rx_q_key = ended_q_key_reg;
     assign m_rx_psn = ended_psn_reg;
     assign m_rx_request = ended_request_reg;
+    assign m_rx_notified = ended_notified_reg;
     assign word_data = words_m_data[63:0];
     assign word_last = words_m_data[64];
     assign words_m_ready = m_wd_ready & some_reg;
@@ -160,7 +164,7 @@ module card_recv_store_q1024 (
         ended_wr_id_reg = 64'd0;
         ended_status_reg = 8'd0;
         ended_vf_reg = 8'd0;
-        ended_len_reg = 13'd0;
+        ended_len_reg = 32'd0;
         ended_node_reg = 16'd0;
         ended_peer_reg = 24'd0;
         ended_win_id_reg = 16'd0;
@@ -169,6 +173,7 @@ module card_recv_store_q1024 (
         ended_q_key_reg = 32'd0;
         ended_psn_reg = 24'd0;
         ended_request_reg = 16'd0;
+        ended_notified_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -200,6 +205,7 @@ module card_recv_store_q1024 (
             ended_q_key_reg <= s_q_key;
             ended_psn_reg <= s_psn;
             ended_request_reg <= s_request;
+            ended_notified_reg <= s_notified;
         end
 
         if (accepted & !last) begin

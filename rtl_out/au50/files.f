@@ -29,7 +29,7 @@ card_regs_command_q1024_r4096_f4096.v
 card_regs_q1024_r4096_f4096.v
 card_regions_look_r4096.v
 card_regions_r4096.v
-../lib/half_slice_w285.v
+../lib/half_slice_w305.v
 ram_reg_forward_w8_d1024.v
 ../lib/fifo_ahead_w17_d32.v
 fifo_ahead_w10_d32.v
@@ -66,6 +66,7 @@ event_queue_w16_d1024.v
 card_recv_fetch_q1024.v
 ram_reg_forward_w6_d1024.v
 card_recv_fill_q1024.v
+../lib/card_recv_notices.v
 card_recv_check_q1024.v
 ../lib/skid_buffer_w65.v
 card_recv_store_q1024.v

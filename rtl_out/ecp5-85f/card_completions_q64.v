@@ -12,59 +12,62 @@
 
 module card_completions_q64 (
     // Clock and reset
-    input  wire        clk,        // Clock.
-    input  wire        rst,        // Synchronous reset.
+    input  wire        clk,         // Clock.
+    input  wire        rst,         // Synchronous reset.
 
     // a: Completions of datagrams.
-    input  wire        a_valid,    // A completion is offered.
-    output wire        a_ready,    // It is taken.
-    input  wire [5:0]  a_qpn,      // Queue pair.
-    input  wire [63:0] a_wr_id,    // The user's name for the request.
-    input  wire [7:0]  a_status,   // How the request ended.
-    input  wire [7:0]  a_vf,       // Version and flags of the XUDETH.
-    input  wire [12:0] a_len,      // Bytes received.
-    input  wire [15:0] a_node,     // Node of the peer.
-    input  wire [23:0] a_peer,     // Queue pair of the peer.
-    input  wire [15:0] a_win_id,   // Window.
-    input  wire [15:0] a_epoch,    // Epoch of the window.
-    input  wire [31:0] a_msn,      // Number in the window.
-    input  wire [31:0] a_q_key,    // Q_Key of the packet.
-    input  wire [23:0] a_psn,      // Packet sequence number.
-    input  wire [15:0] a_request,  // Number of the request in its ring.
+    input  wire        a_valid,     // A completion is offered.
+    output wire        a_ready,     // It is taken.
+    input  wire [5:0]  a_qpn,       // Queue pair.
+    input  wire [63:0] a_wr_id,     // The user's name for the request.
+    input  wire [7:0]  a_status,    // How the request ended.
+    input  wire [7:0]  a_vf,        // Version and flags of the XUDETH.
+    input  wire [31:0] a_len,       // Bytes received; of a notification, of its transfer.
+    input  wire [15:0] a_node,      // Node of the peer.
+    input  wire [23:0] a_peer,      // Queue pair of the peer.
+    input  wire [15:0] a_win_id,    // Window.
+    input  wire [15:0] a_epoch,     // Epoch of the window.
+    input  wire [31:0] a_msn,       // Number in the window.
+    input  wire [31:0] a_q_key,     // Q_Key of the packet.
+    input  wire [23:0] a_psn,       // Packet sequence number.
+    input  wire [15:0] a_request,   // Number of the request in its ring.
+    input  wire        a_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     // b: Of bulk transfers.
-    input  wire        b_valid,    // A completion is offered.
-    output wire        b_ready,    // It is taken.
-    input  wire [5:0]  b_qpn,      // Queue pair.
-    input  wire [63:0] b_wr_id,    // The user's name for the request.
-    input  wire [7:0]  b_status,   // How the request ended.
-    input  wire [7:0]  b_vf,       // Version and flags of the XUDETH.
-    input  wire [12:0] b_len,      // Bytes received.
-    input  wire [15:0] b_node,     // Node of the peer.
-    input  wire [23:0] b_peer,     // Queue pair of the peer.
-    input  wire [15:0] b_win_id,   // Window.
-    input  wire [15:0] b_epoch,    // Epoch of the window.
-    input  wire [31:0] b_msn,      // Number in the window.
-    input  wire [31:0] b_q_key,    // Q_Key of the packet.
-    input  wire [23:0] b_psn,      // Packet sequence number.
-    input  wire [15:0] b_request,  // Number of the request in its ring.
+    input  wire        b_valid,     // A completion is offered.
+    output wire        b_ready,     // It is taken.
+    input  wire [5:0]  b_qpn,       // Queue pair.
+    input  wire [63:0] b_wr_id,     // The user's name for the request.
+    input  wire [7:0]  b_status,    // How the request ended.
+    input  wire [7:0]  b_vf,        // Version and flags of the XUDETH.
+    input  wire [31:0] b_len,       // Bytes received; of a notification, of its transfer.
+    input  wire [15:0] b_node,      // Node of the peer.
+    input  wire [23:0] b_peer,      // Queue pair of the peer.
+    input  wire [15:0] b_win_id,    // Window.
+    input  wire [15:0] b_epoch,     // Epoch of the window.
+    input  wire [31:0] b_msn,       // Number in the window.
+    input  wire [31:0] b_q_key,     // Q_Key of the packet.
+    input  wire [23:0] b_psn,       // Packet sequence number.
+    input  wire [15:0] b_request,   // Number of the request in its ring.
+    input  wire        b_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     // m: All of them.
-    output wire        m_valid,    // A completion is offered.
-    input  wire        m_ready,    // It is taken.
-    output reg  [5:0]  m_qpn,      // Queue pair.
-    output reg  [63:0] m_wr_id,    // The user's name for the request.
-    output reg  [7:0]  m_status,   // How the request ended.
-    output reg  [7:0]  m_vf,       // Version and flags of the XUDETH.
-    output reg  [12:0] m_len,      // Bytes received.
-    output reg  [15:0] m_node,     // Node of the peer.
-    output reg  [23:0] m_peer,     // Queue pair of the peer.
-    output reg  [15:0] m_win_id,   // Window.
-    output reg  [15:0] m_epoch,    // Epoch of the window.
-    output reg  [31:0] m_msn,      // Number in the window.
-    output reg  [31:0] m_q_key,    // Q_Key of the packet.
-    output reg  [23:0] m_psn,      // Packet sequence number.
-    output reg  [15:0] m_request   // Number of the request in its ring.
+    output wire        m_valid,     // A completion is offered.
+    input  wire        m_ready,     // It is taken.
+    output reg  [5:0]  m_qpn,       // Queue pair.
+    output reg  [63:0] m_wr_id,     // The user's name for the request.
+    output reg  [7:0]  m_status,    // How the request ended.
+    output reg  [7:0]  m_vf,        // Version and flags of the XUDETH.
+    output reg  [31:0] m_len,       // Bytes received; of a notification, of its transfer.
+    output reg  [15:0] m_node,      // Node of the peer.
+    output reg  [23:0] m_peer,      // Queue pair of the peer.
+    output reg  [15:0] m_win_id,    // Window.
+    output reg  [15:0] m_epoch,     // Epoch of the window.
+    output reg  [31:0] m_msn,       // Number in the window.
+    output reg  [31:0] m_q_key,     // Q_Key of the packet.
+    output reg  [23:0] m_psn,       // Packet sequence number.
+    output reg  [15:0] m_request,   // Number of the request in its ring.
+    output reg         m_notified   // The notification of a bulk transfer has taken it (BW-3), not a packet.
 );
 
     // Registers
@@ -91,6 +94,7 @@ module card_completions_q64 (
         m_q_key = a_q_key;
         m_psn = a_psn;
         m_request = a_request;
+        m_notified = a_notified;
         if (choose_b) begin
             m_qpn = b_qpn;
             m_wr_id = b_wr_id;
@@ -105,6 +109,7 @@ module card_completions_q64 (
             m_q_key = b_q_key;
             m_psn = b_psn;
             m_request = b_request;
+            m_notified = b_notified;
         end
     end
 

@@ -25,12 +25,12 @@ module card_cq_write_q64 (
     input  wire         s_tx_valid,   // A work request has ended.
     output wire         s_tx_ready,   // Taken.
     input  wire [5:0]   s_tx_qpn,     // Queue pair.
-    input  wire [268:0] s_tx_record,  // How it ended: a record Ended.
+    input  wire [288:0] s_tx_record,  // How it ended: a record Ended.
 
     input  wire         s_rx_valid,   // A receive request has ended.
     output wire         s_rx_ready,   // Taken.
     input  wire [5:0]   s_rx_qpn,     // Queue pair.
-    input  wire [268:0] s_rx_record,  // Its fields, alike.
+    input  wire [288:0] s_rx_record,  // Its fields, alike.
 
     output wire         num_valid,    // A completion waits for its number.
     input  wire         num_ready,    // It will be numbered; does not depend on num_valid.
@@ -66,52 +66,55 @@ module card_cq_write_q64 (
     localparam [2:0] CLIENT   = 3'd1;
     localparam [7:0] SENT     = 8'd1;  // Which kind of request has ended.
     localparam [7:0] RECEIVED = 8'd2;
+    localparam [7:0] NOTIFIED = 8'd3;
 
     // Registers
     // The next one to be taken is of the receiver, if it has one; it is, found out a clock before.
     reg         turn_reg;
     reg         use_rx_reg;
-    reg         busy_reg;            // Record that is being numbered.
+    reg         busy_reg;             // Record that is being numbered.
     reg         rx_reg;
     reg  [5:0]  qpn_reg;
-    reg  [63:0] record_wr_id_reg;    // The user's name for the request.
-    reg  [7:0]  record_status_reg;   // How the request ended.
-    reg  [7:0]  record_vf_reg;       // Version and flags of the XUDETH.
-    reg  [12:0] record_len_reg;      // Bytes received.
-    reg  [15:0] record_node_reg;     // Node of the peer.
-    reg  [23:0] record_peer_reg;     // Queue pair of the peer.
-    reg  [15:0] record_win_id_reg;   // Window.
-    reg  [15:0] record_epoch_reg;    // Epoch of the window.
-    reg  [31:0] record_msn_reg;      // Number in the window.
-    reg  [31:0] record_q_key_reg;    // Q_Key of the packet.
-    reg  [23:0] record_psn_reg;      // Packet sequence number.
-    reg  [15:0] record_request_reg;  // Number of the request in its ring.
-    reg         taken_reg;           // It was taken a clock ago.
-    reg         numbered_reg;        // It has its number.
-    reg  [1:0]  address_reg;         // Its address: 1 to be computed, 2 lower half is.
+    reg  [63:0] record_wr_id_reg;     // The user's name for the request.
+    reg  [7:0]  record_status_reg;    // How the request ended.
+    reg  [7:0]  record_vf_reg;        // Version and flags of the XUDETH.
+    reg  [31:0] record_len_reg;       // Bytes received; of a notification, of its transfer.
+    reg  [15:0] record_node_reg;      // Node of the peer.
+    reg  [23:0] record_peer_reg;      // Queue pair of the peer.
+    reg  [15:0] record_win_id_reg;    // Window.
+    reg  [15:0] record_epoch_reg;     // Epoch of the window.
+    reg  [31:0] record_msn_reg;       // Number in the window.
+    reg  [31:0] record_q_key_reg;     // Q_Key of the packet.
+    reg  [23:0] record_psn_reg;       // Packet sequence number.
+    reg  [15:0] record_request_reg;   // Number of the request in its ring.
+    reg         record_notified_reg;  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    reg         taken_reg;            // It was taken a clock ago.
+    reg         numbered_reg;         // It has its number.
+    reg  [1:0]  address_reg;          // Its address: 1 to be computed, 2 lower half is.
     reg  [26:0] low_reg;
-    reg         out_busy_reg;        // Record whose words leave.
+    reg         out_busy_reg;         // Record whose words leave.
     reg         out_rx_reg;
-    reg  [63:0] out_wr_id_reg;       // The user's name for the request.
-    reg  [7:0]  out_status_reg;      // How the request ended.
-    reg  [7:0]  out_vf_reg;          // Version and flags of the XUDETH.
-    reg  [12:0] out_len_reg;         // Bytes received.
-    reg  [15:0] out_node_reg;        // Node of the peer.
-    reg  [23:0] out_peer_reg;        // Queue pair of the peer.
-    reg  [15:0] out_win_id_reg;      // Window.
-    reg  [15:0] out_epoch_reg;       // Epoch of the window.
-    reg  [31:0] out_msn_reg;         // Number in the window.
-    reg  [31:0] out_q_key_reg;       // Q_Key of the packet.
-    reg  [23:0] out_psn_reg;         // Packet sequence number.
-    reg  [15:0] out_request_reg;     // Number of the request in its ring.
+    reg  [63:0] out_wr_id_reg;        // The user's name for the request.
+    reg  [7:0]  out_status_reg;       // How the request ended.
+    reg  [7:0]  out_vf_reg;           // Version and flags of the XUDETH.
+    reg  [31:0] out_len_reg;          // Bytes received; of a notification, of its transfer.
+    reg  [15:0] out_node_reg;         // Node of the peer.
+    reg  [23:0] out_peer_reg;         // Queue pair of the peer.
+    reg  [15:0] out_win_id_reg;       // Window.
+    reg  [15:0] out_epoch_reg;        // Epoch of the window.
+    reg  [31:0] out_msn_reg;          // Number in the window.
+    reg  [31:0] out_q_key_reg;        // Q_Key of the packet.
+    reg  [23:0] out_psn_reg;          // Packet sequence number.
+    reg  [15:0] out_request_reg;      // Number of the request in its ring.
+    reg         out_notified_reg;     // The notification of a bulk transfer has taken it (BW-3), not a packet.
     reg  [15:0] out_num_reg;
     reg         out_phase_reg;
-    reg  [2:0]  word_reg;            // Word that is offered.
+    reg  [2:0]  word_reg;             // Word that is offered.
     reg         wr_valid_reg;
     reg  [57:0] wr_addr_reg;
     reg  [5:0]  wr_qpn_reg;
     reg         wr_rx_reg;
-    reg  [4:0]  under_way_reg;       // Completions between here and the counting of what is done.
+    reg  [4:0]  under_way_reg;        // Completions between here and the counting of what is done.
 
     // Signals
     wire       can_take;
@@ -119,7 +122,7 @@ module card_cq_write_q64 (
     wire       go;
     // 1 a work request, 2 a receive request with a message, 3 a receive request with a
     // notification; 4 a reduction frame, whose fields are others.
-    wire [7:0] entry_of;
+    reg  [7:0] entry_of;
     wire       out_done;
 
     // Combinational logic
@@ -147,7 +150,16 @@ module card_cq_write_q64 (
     assign out_done = out_busy_reg & m_wd_ready & (&word_reg);
     assign go = (numbered_reg | s_num_valid) & (!out_busy_reg | out_done);
     assign m_wd_valid = out_busy_reg;
-    assign entry_of = out_rx_reg ? RECEIVED : SENT;
+
+    always @(*) begin
+        entry_of = SENT;
+        if (out_rx_reg) begin
+            entry_of = RECEIVED;
+            if (out_notified_reg) begin
+                entry_of = NOTIFIED;
+            end
+        end
+    end
 
     always @(*) begin
         m_wd_data = 64'd0;
@@ -155,7 +167,7 @@ module card_cq_write_q64 (
             m_wd_data = out_wr_id_reg;
         end
         if (word_reg == 3'd1) begin
-            m_wd_data = {19'd0, out_len_reg, 8'd0, out_vf_reg, entry_of, out_status_reg};
+            m_wd_data = {out_len_reg, 8'd0, out_vf_reg, entry_of, out_status_reg};
         end
         if (word_reg == 3'd2) begin
             m_wd_data = {8'd0, out_peer_reg, 16'd0, out_node_reg};
@@ -189,7 +201,7 @@ module card_cq_write_q64 (
         record_wr_id_reg = 64'd0;
         record_status_reg = 8'd0;
         record_vf_reg = 8'd0;
-        record_len_reg = 13'd0;
+        record_len_reg = 32'd0;
         record_node_reg = 16'd0;
         record_peer_reg = 24'd0;
         record_win_id_reg = 16'd0;
@@ -198,6 +210,7 @@ module card_cq_write_q64 (
         record_q_key_reg = 32'd0;
         record_psn_reg = 24'd0;
         record_request_reg = 16'd0;
+        record_notified_reg = 1'b0;
         taken_reg = 1'b0;
         numbered_reg = 1'b0;
         address_reg = 2'd0;
@@ -207,7 +220,7 @@ module card_cq_write_q64 (
         out_wr_id_reg = 64'd0;
         out_status_reg = 8'd0;
         out_vf_reg = 8'd0;
-        out_len_reg = 13'd0;
+        out_len_reg = 32'd0;
         out_node_reg = 16'd0;
         out_peer_reg = 24'd0;
         out_win_id_reg = 16'd0;
@@ -216,6 +229,7 @@ module card_cq_write_q64 (
         out_q_key_reg = 32'd0;
         out_psn_reg = 24'd0;
         out_request_reg = 16'd0;
+        out_notified_reg = 1'b0;
         out_num_reg = 16'd0;
         out_phase_reg = 1'b0;
         word_reg = 3'd0;
@@ -271,6 +285,7 @@ module card_cq_write_q64 (
             out_q_key_reg <= record_q_key_reg;
             out_psn_reg <= record_psn_reg;
             out_request_reg <= record_request_reg;
+            out_notified_reg <= record_notified_reg;
             out_num_reg <= s_num;
             out_phase_reg <= s_phase;
         end
@@ -285,28 +300,30 @@ module card_cq_write_q64 (
             record_wr_id_reg <= s_tx_record[63:0];
             record_status_reg <= s_tx_record[71:64];
             record_vf_reg <= s_tx_record[79:72];
-            record_len_reg <= s_tx_record[92:80];
-            record_node_reg <= s_tx_record[108:93];
-            record_peer_reg <= s_tx_record[132:109];
-            record_win_id_reg <= s_tx_record[148:133];
-            record_epoch_reg <= s_tx_record[164:149];
-            record_msn_reg <= s_tx_record[196:165];
-            record_q_key_reg <= s_tx_record[228:197];
-            record_psn_reg <= s_tx_record[252:229];
-            record_request_reg <= s_tx_record[268:253];
+            record_len_reg <= s_tx_record[111:80];
+            record_node_reg <= s_tx_record[127:112];
+            record_peer_reg <= s_tx_record[151:128];
+            record_win_id_reg <= s_tx_record[167:152];
+            record_epoch_reg <= s_tx_record[183:168];
+            record_msn_reg <= s_tx_record[215:184];
+            record_q_key_reg <= s_tx_record[247:216];
+            record_psn_reg <= s_tx_record[271:248];
+            record_request_reg <= s_tx_record[287:272];
+            record_notified_reg <= s_tx_record[288];
             if (use_rx_reg) begin
                 record_wr_id_reg <= s_rx_record[63:0];
                 record_status_reg <= s_rx_record[71:64];
                 record_vf_reg <= s_rx_record[79:72];
-                record_len_reg <= s_rx_record[92:80];
-                record_node_reg <= s_rx_record[108:93];
-                record_peer_reg <= s_rx_record[132:109];
-                record_win_id_reg <= s_rx_record[148:133];
-                record_epoch_reg <= s_rx_record[164:149];
-                record_msn_reg <= s_rx_record[196:165];
-                record_q_key_reg <= s_rx_record[228:197];
-                record_psn_reg <= s_rx_record[252:229];
-                record_request_reg <= s_rx_record[268:253];
+                record_len_reg <= s_rx_record[111:80];
+                record_node_reg <= s_rx_record[127:112];
+                record_peer_reg <= s_rx_record[151:128];
+                record_win_id_reg <= s_rx_record[167:152];
+                record_epoch_reg <= s_rx_record[183:168];
+                record_msn_reg <= s_rx_record[215:184];
+                record_q_key_reg <= s_rx_record[247:216];
+                record_psn_reg <= s_rx_record[271:248];
+                record_request_reg <= s_rx_record[287:272];
+                record_notified_reg <= s_rx_record[288];
             end
         end
 

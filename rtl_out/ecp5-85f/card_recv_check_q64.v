@@ -12,6 +12,10 @@
 // A queue pair whose ring could not be read gets the completion LOCAL_QUEUE here, between
 // two requests, if a slot is free at once; else it gets none, as nothing else shall wait for
 // it.
+// A notification (BW-3) takes a receive request and a slot as a packet does. Of the checks it has
+// those of the queue pair, of the receive request and of the slot alone: the others were made when
+// its transfer began. It waits for room for its answer, which says whether it was taken, and counts
+// nothing. m_begins says that it is looked at.
 // A request takes 14 clocks if its slot is granted within 6, one clock more for each clock
 // after; 6 if it is refused, 7 if it is too long for the receive request.
 // Steps: 0 addresses of all tables, when nothing writes to them; 1 block RAM arrays; 2 RAM
@@ -51,6 +55,12 @@ module card_recv_check_q64 (
     input  wire [31:0]  s_rq_msn,         // Number in the window.
     input  wire [12:0]  s_rq_len,         // Bytes of payload.
     input  wire         s_rq_unknown,     // Its opcode has no meaning.
+    // It is no packet but the notification of a bulk transfer (BW-3): number in the window is its
+    // immediate data.
+    input  wire         s_rq_notify,
+    input  wire [31:0]  s_rq_bytes,       // Of a notification: bytes of its transfer.
+
+    output wire         m_begins,         // The notification at s_rq is looked at from now on; pulse.
 
     input  wire         s_arrived_valid,  // The number of receive requests read has changed; pulse.
     input  wire [5:0]   s_arrived_qpn,    // Queue pair.
@@ -93,7 +103,7 @@ module card_recv_check_q64 (
 
     output wire         m_ak_valid,       // An acknowledgement; pulse.
     output wire         m_ak_lands,       // It waits until the message has landed.
-    output wire [167:0] m_ak_data,        // As s_data of card_recv_acks.
+    output wire [168:0] m_ak_data,        // As s_data of card_recv_acks.
 
     output wire         m_st_valid,       // A completion; pulse.
     input  wire         m_st_ready,       // One can be handed over.
@@ -187,6 +197,7 @@ module card_recv_check_q64 (
     wire        no_slot;
     wire        looked_now;
     wire        allowed_now;
+    wire        ack_notify;          // It is of a notification, and not for the line.
     wire [63:0] posted_wr_id;        // The user's name for it.
     wire [63:0] posted_address;      // Where a message goes.
     wire [31:0] posted_lkey;         // Key of the region.
@@ -276,7 +287,13 @@ module card_recv_check_q64 (
     assign posted_length = request[172:160];
     assign quiet = !cfg_shape & !cfg_key & !cfg_epoch & !cfg_clear & !s_arrived_valid;
     assign begin_failed = step_reg[0] & s_failed_valid & !ak_full;
-    assign begin_sig = step_reg[0] & !begin_failed & s_rq_valid & !hold & quiet;
+    assign begin_sig = step_reg[0]
+        & !begin_failed
+        & s_rq_valid
+        & !hold
+        & !(s_rq_notify & ak_full)
+        & quiet;
+    assign m_begins = begin_sig & s_rq_notify;
     // Step 2: the request against its queue pair.
     assign place = {qpn, heads_rd_data[3:0]};
     assign s_rq_ready = answer_reg;
@@ -296,7 +313,9 @@ module card_recv_check_q64 (
     assign m_kick_valid = takes_reg & !head_next_reg[0];
     assign m_ak_valid = (answer_reg & (|syndrome_reg)) | failed_slot_reg;
     assign m_ak_lands = takes_reg | failed_slot_reg;
+    assign ack_notify = s_rq_notify & !failing_reg;
     assign m_ak_data = {
+        ack_notify,
         s_rq_qpn,
         s_rq_vf,
         s_rq_msn,
@@ -329,13 +348,13 @@ module card_recv_check_q64 (
     end
 
     assign ev_ack_overload = answer_reg & verdict_reg[0];
-    assign ev_bad_qp = answer_reg & verdict_reg[1];
+    assign ev_bad_qp = answer_reg & verdict_reg[1] & !s_rq_notify;
     assign ev_bad_key = answer_reg & verdict_reg[2];
     assign ev_bad_opcode = answer_reg & verdict_reg[3];
     assign ev_bad_length = answer_reg & verdict_reg[4];
     assign ev_stale_epoch = answer_reg & verdict_reg[5];
-    assign ev_rnr = answer_reg & verdict_reg[6];
-    assign ev_accepted = takes_reg & wanted_reg;
+    assign ev_rnr = answer_reg & verdict_reg[6] & !s_rq_notify;
+    assign ev_accepted = takes_reg & wanted_reg & !s_rq_notify;
     assign ev_local_error = (takes_reg & !wanted_reg) | failed_slot_reg;
     assign m_rsv_valid = rsv_valid_reg;
     assign m_rsv_qpn = rsv_qpn_reg;
@@ -390,6 +409,7 @@ module card_recv_check_q64 (
             rsv_valid_reg <= 1'b0;
         end
         looked_reg <= looked_now;
+        allowed_reg <= allowed_now;
         if (begin_sig) begin
             step_reg <= 9'd2;
             failing_reg <= 1'b0;
@@ -408,9 +428,9 @@ module card_recv_check_q64 (
             step_reg <= 9'd8;
             overload_reg <= ak_full;
             bad_qp_reg <= (|{6'd0, s_rq_qpn[23:6]}) | !shape_receives;
-            bad_key_reg <= q_key_reg != keys_rd_data;
+            bad_key_reg <= (q_key_reg != keys_rd_data) & !s_rq_notify;
             over_mtu_reg <= len_reg > cfg_mtu;
-            has_epoch_reg <= (|s_rq_vf[7:4]) & !s_rq_vf[0];
+            has_epoch_reg <= (|s_rq_vf[7:4]) & !s_rq_vf[0] & !s_rq_notify;
             epoch_age_reg <= s_rq_epoch - epoch_oldest;
             epoch_span_reg <= epoch_newest - epoch_oldest;
             some_reg <= !arrived_now_dead & (arrived_now_count != heads_rd_data[4:0]);
@@ -467,8 +487,9 @@ module card_recv_check_q64 (
                 step_reg <= 9'd32;
                 rsv_valid_reg <= 1'b1;
                 rsv_qpn_reg <= qpn;
-                look_reg <= 1'b1;
-                looked_reg <= 1'b0;
+                look_reg <= !s_rq_notify;
+                looked_reg <= s_rq_notify;
+                allowed_reg <= 1'b1;
             end
         end
         // Step 5: slot and region.
@@ -507,7 +528,6 @@ module card_recv_check_q64 (
             step_reg <= 9'd1;
         end
 
-        allowed_reg <= allowed_now;
         slot_reg <= step_reg[0] ? 1'b0 : slot_now;
 
         // Step 3: the first verdict.
@@ -532,7 +552,7 @@ module card_recv_check_q64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, cfg_data[63:48]};
+    wire _unused = &{1'b0, cfg_data[63:48], s_rq_bytes};
 
 endmodule
 

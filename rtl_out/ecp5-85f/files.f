@@ -29,7 +29,7 @@ card_regs_command_q64_r256_f1024.v
 card_regs_q64_r256_f1024.v
 card_regions_look_r256.v
 card_regions_r256.v
-../lib/half_slice_w285.v
+../lib/half_slice_w305.v
 ram_reg_forward_w8_d64.v
 ../lib/fifo_ahead_w17_d32.v
 fifo_ahead_w6_d32.v
@@ -66,6 +66,7 @@ event_queue_w16_d64.v
 card_recv_fetch_q64.v
 ram_reg_forward_w6_d64.v
 card_recv_fill_q64.v
+../lib/card_recv_notices.v
 card_recv_check_q64.v
 ../lib/skid_buffer_w65.v
 card_recv_store_q64.v

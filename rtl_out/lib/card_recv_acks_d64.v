@@ -4,7 +4,8 @@
 // wait until their message has landed, each kind in order, in two rings of one block RAM.
 // One that waits may leave once there were as many s_landed as its place among those that wait:
 // its completion is ordered in host memory (XUD-4). The two kinds take turns. A syndrome of 0
-// waits like any other, but nothing is sent.
+// waits like any other, but nothing is sent. What is of a notification (BW-3) leaves at m_told
+// instead, when its turn comes.
 // Latency: 6 clocks from s_valid or s_landed to m_ak_valid; an acknowledgement each 5 clocks.
 // B = A + 1.
 //
@@ -23,7 +24,7 @@ module card_recv_acks_d64 (
     // s: stream in
     input  wire         s_valid,        // An acknowledgement; pulse, not while full.
     input  wire         s_lands,        // It waits until its message has landed.
-    input  wire [167:0] s_data,         // A record WaitingAck.
+    input  wire [168:0] s_data,         // A record WaitingAck.
     input  wire         s_landed,       // The oldest message under way has landed; pulse.
 
     output wire         full,           // There are 2^A.
@@ -41,10 +42,15 @@ module card_recv_acks_d64 (
     output wire [15:0]  m_ak_epoch,     // Epoch of the request.
     output wire [31:0]  m_ak_msn,       // Number of the request in its window.
     output wire [7:0]   m_ak_vf,        // Version and flags of the request.
-    output wire [23:0]  m_ak_src        // Queue pair that answers.
+    output wire [23:0]  m_ak_src,       // Queue pair that answers.
+
+    // m: stream out
+    output wire         m_told,         // A notification is decided, and has landed if it was taken; pulse.
+    output wire         m_told_ok       // With it: it was.
 );
 
     // Constants
+    localparam [7:0] OK    = 8'd31;
     localparam [6:0] DEPTH = 7'd64;
 
     // Registers
@@ -58,6 +64,8 @@ module card_recv_acks_d64 (
     reg  [2:0] step_reg;          // Clocks since a word was chosen; 0: none is.
     reg        of_wait_reg;       // The word chosen is of those that wait; so was the last one.
     reg        silent_reg;        // It says nothing: its completion was all that it waited for.
+    reg        told_reg;
+    reg        told_ok_reg;
 
     // Signals
     wire [15:0]  oldest_node;      // Destination node.
@@ -69,6 +77,7 @@ module card_recv_acks_d64 (
     wire [31:0]  oldest_msn;       // Number of the request in its window.
     wire [7:0]   oldest_vf;        // Version and flags of the request.
     wire [23:0]  oldest_src;       // Queue pair that answers.
+    wire         oldest_notify;    // It is of a notification, and not for the line.
     wire         shown;
     wire         taken;
     wire         now_push;
@@ -76,11 +85,11 @@ module card_recv_acks_d64 (
     wire         now_pop;
     wire         wait_pop;
     wire [6:0]   words_rd_addr;    // Read address.
-    wire [167:0] words_rd_data;    // The word that was read.
+    wire [168:0] words_rd_data;    // The word that was read.
     wire [6:0]   words_wr_addr;    // Write address.
 
     // Both rings: those that wait in the upper half.
-    ram_reg #(.W(168), .A(7)) words (
+    ram_reg #(.W(169), .A(7)) words (
         .clk     (clk),
         .rd_addr (words_rd_addr),
         .rd_data (words_rd_data),
@@ -106,8 +115,11 @@ module card_recv_acks_d64 (
     assign oldest_msn = words_rd_data[135:104];
     assign oldest_vf = words_rd_data[143:136];
     assign oldest_src = words_rd_data[167:144];
-    assign m_ak_valid = shown & !silent_reg;
-    assign taken = shown & (m_ak_ready | silent_reg);
+    assign oldest_notify = words_rd_data[168];
+    assign m_ak_valid = shown & !silent_reg & !told_reg;
+    assign m_told = shown & told_reg;
+    assign m_told_ok = told_ok_reg;
+    assign taken = shown & (m_ak_ready | silent_reg | told_reg);
     assign now_pop = taken & !of_wait_reg;
     assign wait_pop = taken & of_wait_reg;
     assign m_ak_node = oldest_node;
@@ -133,10 +145,14 @@ module card_recv_acks_d64 (
         step_reg = 3'd0;
         of_wait_reg = 1'b0;
         silent_reg = 1'b0;
+        told_reg = 1'b0;
+        told_ok_reg = 1'b0;
     end
 
     always @(posedge clk) begin
         silent_reg <= !(|oldest_syndrome);
+        told_reg <= oldest_notify;
+        told_ok_reg <= oldest_syndrome == OK;
 
         if ((|step_reg) & !shown) begin
             step_reg <= step_reg + 3'd1;

