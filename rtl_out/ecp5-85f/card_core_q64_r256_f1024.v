@@ -254,6 +254,38 @@ module card_core_q64_r256_f1024 (
     input  wire [31:0]  s_notify_immediate,              // Immediate data.
     input  wire [31:0]  s_notify_length,                 // Bytes of the transfer.
 
+    // m_send_rd: Reads of card_send: of work requests and payload.
+    output wire         m_send_rd_valid,                 // A request is offered.
+    input  wire         m_send_rd_ready,                 // It is taken.
+    output wire [63:0]  m_send_rd_addr,                  // Host address of the first byte.
+    output wire [12:0]  m_send_rd_len,                   // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    output wire [15:0]  m_send_rd_ctx,
+
+    // s_send_rd: Those that may ask.
+    input  wire         s_send_rd_valid,                 // A request is offered.
+    output wire         s_send_rd_ready,                 // It is taken.
+    input  wire [63:0]  s_send_rd_addr,                  // Host address of the first byte.
+    input  wire [12:0]  s_send_rd_len,                   // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    input  wire [15:0]  s_send_rd_ctx,
+
+    // m_send_pl: Words of payload that were read for datagrams.
+    output wire         m_send_pl_valid,                 // A word is offered.
+    input  wire         m_send_pl_ready,                 // It is taken.
+    output wire [63:0]  m_send_pl_data,                  // The word; its first byte is in bits 7:0.
+    output wire [2:0]   m_send_pl_bytes,                 // Bytes in it, less one.
+    output wire         m_send_pl_last,                  // It is the last word of its request.
+    output wire         m_send_pl_error,                 // With the last word: the read of host memory failed.
+
+    // s_send_pl: Those that may go to the line.
+    input  wire         s_send_pl_valid,                 // A word is offered.
+    output wire         s_send_pl_ready,                 // It is taken.
+    input  wire [63:0]  s_send_pl_data,                  // The word; its first byte is in bits 7:0.
+    input  wire [2:0]   s_send_pl_bytes,                 // Bytes in it, less one.
+    input  wire         s_send_pl_last,                  // It is the last word of its request.
+    input  wire         s_send_pl_error,                 // With the last word: the read of host memory failed.
+
     // m_frames: Frames of bulk transfers.
     output wire         m_frames_valid,                  // A frame is offered.
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
@@ -381,7 +413,6 @@ module card_core_q64_r256_f1024 (
     wire [15:0]  write_mux_m_req_ctx;          // Context: comes back with the words of a read, or when a write is done.
     wire         write_mux_m_data_valid;       // A word is offered.
     wire [63:0]  write_mux_m_data_data;        // The word.
-    wire         read_mux_a_ready;             // It is taken.
     wire         read_mux_b_ready;             // It is taken.
     wire         read_mux_c_ready;             // Taken.
     wire         read_mux_m_valid;             // A request is offered.
@@ -391,7 +422,6 @@ module card_core_q64_r256_f1024 (
     wire         read_mux_s_data_ready;        // Taken.
     wire         read_mux_s_data_bulk;         // Of payload: of a bulk transfer.
     wire         read_mux_wq_valid;            // The word is one of a work request.
-    wire         read_mux_pl_valid;            // The word is one of a datagram's payload.
     wire         read_mux_os_valid;            // The word is one of a one-sided operation, which always takes it.
     wire         read_mux_rr_valid;            // The word is one of receive requests.
     wire         regs_m_reset;                 // The card is reset.
@@ -499,10 +529,6 @@ module card_core_q64_r256_f1024 (
     wire [63:0]  send_m_look_addr;             // First byte of the access.
     wire [12:0]  send_m_look_len;              // Bytes of the access.
     wire         send_m_look_write;            // The access writes.
-    wire         send_m_rd_valid;              // A request is offered.
-    wire [63:0]  send_m_rd_addr;               // Host address of the first byte.
-    wire [12:0]  send_m_rd_len;                // Bytes.
-    wire [15:0]  send_m_rd_ctx;                // Context: comes back with the words of a read, or when a write is done.
     wire         send_s_wq_ready;              // It is taken.
     wire         send_m_sd_valid;              // A request or an answer is offered.
     wire [15:0]  send_m_sd_node;               // Destination node.
@@ -535,7 +561,6 @@ module card_core_q64_r256_f1024 (
     wire [127:0] send_queue_m_sd_head;         // Bytes in front of the payload; the first is in bits 7:0.
     wire [4:0]   send_queue_m_sd_head_len;     // Bytes of head that count.
     wire [12:0]  send_queue_m_sd_len;          // Bytes of payload.
-    wire         send_queue_s_pl_ready;        // It is taken.
     wire         send_queue_m_pl_valid;        // A word is offered.
     wire [63:0]  send_queue_m_pl_data;         // The word; its first byte is in bits 7:0.
     wire [2:0]   send_queue_m_pl_bytes;        // Bytes in it, less one.
@@ -1033,11 +1058,11 @@ module card_core_q64_r256_f1024 (
     card_read_mux read_mux (
         .clk           (clk),
         .rst           (soft_reg),
-        .a_valid       (send_m_rd_valid),
-        .a_ready       (read_mux_a_ready),
-        .a_addr        (send_m_rd_addr),
-        .a_len         (send_m_rd_len),
-        .a_ctx         (send_m_rd_ctx),
+        .a_valid       (s_send_rd_valid),
+        .a_ready       (s_send_rd_ready),
+        .a_addr        (s_send_rd_addr),
+        .a_len         (s_send_rd_len),
+        .a_ctx         (s_send_rd_ctx),
         .b_valid       (recv_m_rd_valid),
         .b_ready       (read_mux_b_ready),
         .b_addr        (recv_m_rd_addr),
@@ -1064,8 +1089,8 @@ module card_core_q64_r256_f1024 (
         .wq_valid      (read_mux_wq_valid),
         .wq_ready      (send_s_wq_ready),
         .bk_valid      (m_rd_valid),
-        .pl_valid      (read_mux_pl_valid),
-        .pl_ready      (send_queue_s_pl_ready),
+        .pl_valid      (m_send_pl_valid),
+        .pl_ready      (m_send_pl_ready),
         .os_valid      (read_mux_os_valid),
         .rr_valid      (read_mux_rr_valid),
         .rr_ready      (recv_s_rr_ready)
@@ -1348,11 +1373,11 @@ module card_core_q64_r256_f1024 (
         .m_look_write     (send_m_look_write),
         .look_valid       (regions_a_m_valid),
         .look_ok          (regions_a_m_ok),
-        .m_rd_valid       (send_m_rd_valid),
-        .m_rd_ready       (read_mux_a_ready),
-        .m_rd_addr        (send_m_rd_addr),
-        .m_rd_len         (send_m_rd_len),
-        .m_rd_ctx         (send_m_rd_ctx),
+        .m_rd_valid       (m_send_rd_valid),
+        .m_rd_ready       (m_send_rd_ready),
+        .m_rd_addr        (m_send_rd_addr),
+        .m_rd_len         (m_send_rd_len),
+        .m_rd_ctx         (m_send_rd_ctx),
         .s_wq_valid       (read_mux_wq_valid),
         .s_wq_ready       (send_s_wq_ready),
         .s_wq_data        (read_m_data_data),
@@ -1417,12 +1442,12 @@ module card_core_q64_r256_f1024 (
         .m_sd_head     (send_queue_m_sd_head),
         .m_sd_head_len (send_queue_m_sd_head_len),
         .m_sd_len      (send_queue_m_sd_len),
-        .s_pl_valid    (read_mux_pl_valid),
-        .s_pl_ready    (send_queue_s_pl_ready),
-        .s_pl_data     (read_m_data_data),
-        .s_pl_bytes    (read_m_data_bytes),
-        .s_pl_last     (read_m_data_last),
-        .s_pl_error    (read_m_data_error),
+        .s_pl_valid    (s_send_pl_valid),
+        .s_pl_ready    (s_send_pl_ready),
+        .s_pl_data     (s_send_pl_data),
+        .s_pl_bytes    (s_send_pl_bytes),
+        .s_pl_last     (s_send_pl_last),
+        .s_pl_error    (s_send_pl_error),
         .m_pl_valid    (send_queue_m_pl_valid),
         .m_pl_ready    (send_merge_a_pl_ready),
         .m_pl_data     (send_queue_m_pl_data),
@@ -2290,6 +2315,10 @@ module card_core_q64_r256_f1024 (
     assign m_rd_last = read_m_data_last;
     assign m_rd_ctx = read_m_data_ctx;
     assign m_rd_error = read_m_data_error;
+    assign m_send_pl_data = read_m_data_data;
+    assign m_send_pl_bytes = read_m_data_bytes;
+    assign m_send_pl_last = read_m_data_last;
+    assign m_send_pl_error = read_m_data_error;
     assign tx_s_sd_valid = send_merge_m_sd_valid;
     assign tx_s_sd_head_len = send_merge_m_sd_head_len;
     assign tx_s_sd_len = send_merge_m_sd_len;

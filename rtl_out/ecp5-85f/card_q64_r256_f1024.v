@@ -172,6 +172,17 @@ module card_q64_r256_f1024 (
     wire        core_s_notify_told;      // What became of it; pulse, after ready.
     // With told: it has a receive request, and its completion is ordered in host memory.
     wire        core_s_notify_ok;
+    wire        core_m_send_rd_valid;    // A request is offered.
+    wire [63:0] core_m_send_rd_addr;     // Host address of the first byte.
+    wire [12:0] core_m_send_rd_len;      // Bytes.
+    wire [15:0] core_m_send_rd_ctx;      // Context: comes back with the words of a read, or when a write is done.
+    wire        core_s_send_rd_ready;    // It is taken.
+    wire        core_m_send_pl_valid;    // A word is offered.
+    wire [63:0] core_m_send_pl_data;     // The word; its first byte is in bits 7:0.
+    wire [2:0]  core_m_send_pl_bytes;    // Bytes in it, less one.
+    wire        core_m_send_pl_last;     // It is the last word of its request.
+    wire        core_m_send_pl_error;    // With the last word: the read of host memory failed.
+    wire        core_s_send_pl_ready;    // It is taken.
     wire        core_m_frames_valid;     // A frame is offered.
     wire [15:0] core_m_frames_node;      // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
@@ -364,6 +375,28 @@ module card_q64_r256_f1024 (
         .s_notify_q_key                 (32'd0),
         .s_notify_immediate             (32'd0),
         .s_notify_length                (32'd0),
+        .m_send_rd_valid                (core_m_send_rd_valid),
+        .m_send_rd_ready                (core_s_send_rd_ready),
+        .m_send_rd_addr                 (core_m_send_rd_addr),
+        .m_send_rd_len                  (core_m_send_rd_len),
+        .m_send_rd_ctx                  (core_m_send_rd_ctx),
+        .s_send_rd_valid                (core_m_send_rd_valid),
+        .s_send_rd_ready                (core_s_send_rd_ready),
+        .s_send_rd_addr                 (core_m_send_rd_addr),
+        .s_send_rd_len                  (core_m_send_rd_len),
+        .s_send_rd_ctx                  (core_m_send_rd_ctx),
+        .m_send_pl_valid                (core_m_send_pl_valid),
+        .m_send_pl_ready                (core_s_send_pl_ready),
+        .m_send_pl_data                 (core_m_send_pl_data),
+        .m_send_pl_bytes                (core_m_send_pl_bytes),
+        .m_send_pl_last                 (core_m_send_pl_last),
+        .m_send_pl_error                (core_m_send_pl_error),
+        .s_send_pl_valid                (core_m_send_pl_valid),
+        .s_send_pl_ready                (core_s_send_pl_ready),
+        .s_send_pl_data                 (core_m_send_pl_data),
+        .s_send_pl_bytes                (core_m_send_pl_bytes),
+        .s_send_pl_last                 (core_m_send_pl_last),
+        .s_send_pl_error                (core_m_send_pl_error),
         .m_frames_valid                 (core_m_frames_valid),
         .m_frames_ready                 (1'b0),
         .m_frames_unwanted              (1'b0),

@@ -180,6 +180,17 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        core_s_notify_told;          // What became of it; pulse, after ready.
     // With told: it has a receive request, and its completion is ordered in host memory.
     wire        core_s_notify_ok;
+    wire        core_m_send_rd_valid;        // A request is offered.
+    wire [63:0] core_m_send_rd_addr;         // Host address of the first byte.
+    wire [12:0] core_m_send_rd_len;          // Bytes.
+    wire [15:0] core_m_send_rd_ctx;          // Context: comes back with the words of a read, or when a write is done.
+    wire        core_s_send_rd_ready;        // It is taken.
+    wire        core_m_send_pl_valid;        // A word is offered.
+    wire [63:0] core_m_send_pl_data;         // The word; its first byte is in bits 7:0.
+    wire [2:0]  core_m_send_pl_bytes;        // Bytes in it, less one.
+    wire        core_m_send_pl_last;         // It is the last word of its request.
+    wire        core_m_send_pl_error;        // With the last word: the read of host memory failed.
+    wire        core_s_send_pl_ready;        // It is taken.
     wire        core_m_frames_valid;         // A frame is offered.
     wire [15:0] core_m_frames_node;          // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
@@ -355,6 +366,18 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [2:0]  depart_m_pl_bytes;           // Bytes in it, less one.
     wire        depart_m_pl_last;            // It is the last word of its request.
     wire        depart_m_pl_error;           // With the last word: the read of host memory failed.
+    wire        room_s_rd_ready;             // It is taken.
+    wire        room_m_rd_valid;             // A request is offered.
+    wire [63:0] room_m_rd_addr;              // Host address of the first byte.
+    wire [12:0] room_m_rd_len;               // Bytes.
+    wire [15:0] room_m_rd_ctx;               // Context: comes back with the words of a read, or when a write is done.
+    wire        room_s_pl_ready;             // It is taken.
+    wire        room_m_pl_valid;             // A word is offered.
+    wire [63:0] room_m_pl_data;              // The word; its first byte is in bits 7:0.
+    wire [2:0]  room_m_pl_bytes;             // Bytes in it, less one.
+    wire        room_m_pl_last;              // It is the last word of its request.
+    wire        room_m_pl_error;             // With the last word: the read of host memory failed.
+    wire        room_m_idle;                 // No read waits, no word is to come or here.
     wire        ends_s_done;                 // All that uses it has ended; pulse.
     wire        ends_m_receive_valid;        // The receiving side is told, until it is done.
     wire        ends_m_send_valid;           // The sending side is told, until it is done.
@@ -549,6 +572,28 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_notify_q_key                 (receive_m_notify_q_key),
         .s_notify_immediate             (receive_m_notify_immediate),
         .s_notify_length                (receive_m_notify_length),
+        .m_send_rd_valid                (core_m_send_rd_valid),
+        .m_send_rd_ready                (room_s_rd_ready),
+        .m_send_rd_addr                 (core_m_send_rd_addr),
+        .m_send_rd_len                  (core_m_send_rd_len),
+        .m_send_rd_ctx                  (core_m_send_rd_ctx),
+        .s_send_rd_valid                (room_m_rd_valid),
+        .s_send_rd_ready                (core_s_send_rd_ready),
+        .s_send_rd_addr                 (room_m_rd_addr),
+        .s_send_rd_len                  (room_m_rd_len),
+        .s_send_rd_ctx                  (room_m_rd_ctx),
+        .m_send_pl_valid                (core_m_send_pl_valid),
+        .m_send_pl_ready                (room_s_pl_ready),
+        .m_send_pl_data                 (core_m_send_pl_data),
+        .m_send_pl_bytes                (core_m_send_pl_bytes),
+        .m_send_pl_last                 (core_m_send_pl_last),
+        .m_send_pl_error                (core_m_send_pl_error),
+        .s_send_pl_valid                (room_m_pl_valid),
+        .s_send_pl_ready                (core_s_send_pl_ready),
+        .s_send_pl_data                 (room_m_pl_data),
+        .s_send_pl_bytes                (room_m_pl_bytes),
+        .s_send_pl_last                 (room_m_pl_last),
+        .s_send_pl_error                (room_m_pl_error),
         .m_frames_valid                 (core_m_frames_valid),
         .m_frames_ready                 (receive_s_ready),
         .m_frames_unwanted              (receive_s_unwanted),
@@ -908,6 +953,36 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_pl_error (depart_m_pl_error)
     );
 
+    // Payload of datagrams that was read.
+    card_send_room_d1024 room (
+        .clk        (clk),
+        .rst        (core_m_soft),
+        // Datagrams.
+        .s_rd_valid (core_m_send_rd_valid),
+        .s_rd_ready (room_s_rd_ready),
+        .s_rd_addr  (core_m_send_rd_addr),
+        .s_rd_len   (core_m_send_rd_len),
+        .s_rd_ctx   (core_m_send_rd_ctx),
+        .m_rd_valid (room_m_rd_valid),
+        .m_rd_ready (core_s_send_rd_ready),
+        .m_rd_addr  (room_m_rd_addr),
+        .m_rd_len   (room_m_rd_len),
+        .m_rd_ctx   (room_m_rd_ctx),
+        .s_pl_valid (core_m_send_pl_valid),
+        .s_pl_ready (room_s_pl_ready),
+        .s_pl_data  (core_m_send_pl_data),
+        .s_pl_bytes (core_m_send_pl_bytes),
+        .s_pl_last  (core_m_send_pl_last),
+        .s_pl_error (core_m_send_pl_error),
+        .m_pl_valid (room_m_pl_valid),
+        .m_pl_ready (core_s_send_pl_ready),
+        .m_pl_data  (room_m_pl_data),
+        .m_pl_bytes (room_m_pl_bytes),
+        .m_pl_last  (room_m_pl_last),
+        .m_pl_error (room_m_pl_error),
+        .m_idle     (room_m_idle)
+    );
+
     bulk_ends ends (
         .clk             (clk),
         .rst             (core_m_soft),
@@ -983,7 +1058,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
 
     // Combinational logic
     assign core_s_clears = !receive_ready | !transmit_ready;
-    assign core_s_idle = receive_m_idle & transmit_m_idle;
+    assign core_s_idle = receive_m_idle & transmit_m_idle & room_m_idle;
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, transmit_stat_data, transmit_stat_time_data, transmit_ev_read_failed,

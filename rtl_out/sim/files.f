@@ -179,11 +179,16 @@ fifo_reg_w155_d8.v
 fifo_reg_w65_d4.v
 fifo_bram_w65_d2048.v
 fifo_reg_w1_d8.v
+fifo_reg_w55_d2.v
 bulk_pack.v
 bulk_fetch_d2048.v
 bulk_looks.v
 bulk_transmit_s16_q16.v
 bulk_depart.v
+fifo_reg_w93_d2.v
+fifo_reg_w69_d4.v
+fifo_bram_w69_d1024.v
+card_send_room_d1024.v
 bulk_ends.v
 bulk_card_q16_r32_f64_s16_w64.v
 ../lib/red_compare.v

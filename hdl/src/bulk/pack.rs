@@ -1,6 +1,7 @@
 //! Frames of the packets that a transfer sends.
 
 use super::layout::{BodyHead, ConnectRest, PollRest, TransferRest};
+use crate::blocks::FifoReg;
 use crate::bus::{BulkDeparturesOut, FramesIn, PayloadOut};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
@@ -85,17 +86,33 @@ pub enum Pack {
     Idle,
     End,
     Failed,
-    Drop,
     Offer,
-    Words,
+}
+
+hdl_record! {
+    /// What follows a record that was taken.
+    struct Following {
+        /// Type of the packet.
+        kind: Bits<3>,
+        /// Transfer slot here.
+        slot: Bits<16>,
+        /// Transfer.
+        xid: Bits<32>,
+        /// DATA: bytes of its last word, less one.
+        bytes: Bits<3>,
+        /// Its words go nowhere.
+        dropped: Bit,
+    }
 }
 
 hdl_module! {
     /// Makes frames of packets, each of one: record at m, then what follows the first 8 bytes of its body at m_pl. A packet
     /// with payload waits until its read has ended; if that has failed it is named at m_failed, its words are dropped, and
     /// nothing is sent of it. What a CONNECT says comes at s_said before the CONNECT, and is kept until that has left.
-    /// Clocks: 2 for a packet and one for each word.
-    /// Stages: 1 packet in registers; 2 offered; then word by word.
+    /// The next record is offered while the words of the one before leave, and of one more: so the line always finds it in
+    /// time for its turn (BW-4).
+    /// Clocks: 3 for a record; 1 behind it to its first word, and one for each.
+    /// Stages: 1 packet in registers; 2 offered. Words: word by word.
     /// While m, m_pl or m_failed is not taken it stays, and packets wait.
     #[module("bulk_pack")]
     pub struct BulkPack {
@@ -147,6 +164,15 @@ hdl_module! {
         said: DFF<ConnectSaid>,
         #[reset] kept: DFF<Bit>,
         is_data: Signal<Local, Bit>,
+        /// What follows those that were taken.
+        following: FifoReg<{ Following::BITS }, 1>,
+        next: Signal<Local, Following>,
+        here: Signal<Local, Following>,
+        some: Signal<Local, Bit>,
+        /// Of the packet whose words leave.
+        of_data: Signal<Local, Bit>,
+        of_connect: Signal<Local, Bit>,
+        ends: Signal<Local, Bit>,
         head: Signal<Local, BodyHead>,
         connect_rest: Signal<Local, ConnectRest>,
         transfer: Signal<Local, TransferRest>,
@@ -154,7 +180,7 @@ hdl_module! {
         connect_bits: Signal<Local, Bits<192>>,
         transfer_bits: Signal<Local, Bits<192>>,
         /// Word of a CONNECT.
-        at: DFF<Bits<3>>,
+        #[reset] at: DFF<Bits<3>>,
         swap: ByteSwap,
         moves: Signal<Local, Bit>,
 
@@ -178,7 +204,7 @@ impl Logic for BulkPack {
         self.head.next.arg = bit_cast::<8, 4>(self.r.q.val().arg);
         self.head.next.node = self.cfg_node.val();
         self.head.next.word = self.r.q.val().word;
-        self.m.valid.next = self.state.q.val() == Pack::Offer;
+        self.m.valid.next = (self.state.q.val() == Pack::Offer) & self.following.s.ready.val();
         self.m.of.next.node = self.r.q.val().node;
         self.m.of.next.opcode = bit_cast::<4, 3>(self.r.q.val().kind);
         self.m.of.next.dest = bit_cast::<24, 16>(self.r.q.val().dest);
@@ -193,7 +219,25 @@ impl Logic for BulkPack {
         }
         self.ev_control.next = self.m.valid.val() & self.m.ready.val() & !self.is_data.val();
 
+        self.m_failed_valid.next =
+            (self.state.q.val() == Pack::Failed) & self.following.s.ready.val();
+
         // What follows.
+        self.next.next = Following {
+            kind: self.r.q.val().kind,
+            slot: self.r.q.val().slot,
+            xid: self.r.q.val().xid,
+            bytes: self.r.q.val().len.get_bits::<3>(0) - 1,
+            dropped: self.state.q.val() == Pack::Failed,
+        };
+        self.following.s.valid.next =
+            (self.m.valid.val() & self.m.ready.val() & self.m.of.val().len.any())
+                | (self.m_failed_valid.val() & self.m_failed_ready.val());
+        self.following.s.data.next = self.next.val().to_bits();
+        self.here.next = self.following.m.data.val().into();
+        self.some.next = self.following.m.valid.val();
+        self.of_data.next = self.here.val().kind == self.data.val();
+        self.of_connect.next = self.here.val().kind == self.connect.val();
         self.connect_rest.next.incarnation = self.cfg_incarnation.val();
         self.connect_rest.next.length = self.said.q.val().length;
         self.connect_rest.next.address = self.said.q.val().addr;
@@ -209,12 +253,12 @@ impl Logic for BulkPack {
             self.transfer.next.immediate = self.said.q.val().immediate;
         }
         self.transfer.next.token = 0.into();
-        self.poll_rest.next.slot = self.r.q.val().slot;
-        self.poll_rest.next.xid = self.r.q.val().xid;
+        self.poll_rest.next.slot = self.here.val().slot;
+        self.poll_rest.next.xid = self.here.val().xid;
         self.connect_bits.next = self.connect_rest.val().to_bits();
         self.transfer_bits.next = self.transfer.val().to_bits();
         self.swap.s.next = self.poll_rest.val().to_bits();
-        if self.r.q.val().kind == self.connect.val() {
+        if self.of_connect.val() {
             if self.at.q.val() == 0 {
                 self.swap.s.next = self.connect_bits.val().get_bits::<64>(128);
             }
@@ -234,47 +278,56 @@ impl Logic for BulkPack {
                 self.swap.s.next = self.transfer_bits.val().get_bits::<64>(0);
             }
         }
-        self.m_pl.valid.next =
-            (self.state.q.val() == Pack::Words) & (!self.is_data.val() | self.s_pl.valid.val());
+        self.m_pl.valid.next = self.some.val()
+            & !self.here.val().dropped
+            & (!self.of_data.val() | self.s_pl.valid.val());
         self.m_pl.of.next.data = self.swap.m.val();
-        self.m_pl.of.next.last = (self.r.q.val().kind == self.poll.val()) | (self.at.q.val() == 5);
+        self.m_pl.of.next.last = !self.of_connect.val() | (self.at.q.val() == 5);
         self.m_pl.of.next.bytes = 7.into();
         self.m_pl.of.next.error = false;
-        if self.is_data.val() {
+        if self.of_data.val() {
             self.m_pl.of.next.data = self.s_pl.of.val().data;
             self.m_pl.of.next.last = self.s_pl.of.val().last;
             if self.s_pl.of.val().last {
-                self.m_pl.of.next.bytes = self.r.q.val().len.get_bits::<3>(0) - 1;
+                self.m_pl.of.next.bytes = self.here.val().bytes;
             }
         }
         self.moves.next = self.m_pl.valid.val() & self.m_pl.ready.val();
-        self.s_pl.ready.next = (self.state.q.val() == Pack::Drop)
-            | ((self.state.q.val() == Pack::Words) & self.is_data.val() & self.m_pl.ready.val());
+        self.s_pl.ready.next = self.some.val()
+            & self.of_data.val()
+            & (self.here.val().dropped | self.m_pl.ready.val());
+        self.ends.next = (self.moves.val() & self.m_pl.of.val().last)
+            | (self.some.val()
+                & self.here.val().dropped
+                & self.s_pl.valid.val()
+                & self.s_pl.of.val().last);
+        self.following.m.ready.next = self.ends.val();
+        if self.moves.val() {
+            self.at.d.next = self.at.q.val() + 1;
+        }
+        if self.ends.val() {
+            self.at.d.next = 0.into();
+        }
 
         // What a CONNECT says.
         self.m_said_free.next = !self.kept.q.val();
         if self.s_said.valid.val() {
             self.said.d.next = self.s_said.of.val();
             self.kept.d.next = true;
-        } else if self.moves.val()
-            & self.m_pl.of.val().last
-            & (self.r.q.val().kind == self.connect.val())
-        {
+        } else if self.moves.val() & self.m_pl.of.val().last & self.of_connect.val() {
             self.kept.d.next = false;
         }
 
         self.s.ready.next = self.state.q.val() == Pack::Idle;
         self.s_end_ready.next = self.state.q.val() == Pack::End;
-        self.m_failed_valid.next = self.state.q.val() == Pack::Failed;
         self.m_failed_slot.next = self.r.q.val().slot;
         self.m_failed_xid.next = self.r.q.val().xid;
-        self.m_idle.next = self.state.q.val() == Pack::Idle;
-        self.m_leaves.next =
-            (self.state.q.val() == Pack::Offer) | (self.state.q.val() == Pack::Words);
-        self.m_reads.next = (self.state.q.val() == Pack::End) & !self.s_end_valid.val();
+        self.m_idle.next = (self.state.q.val() == Pack::Idle) & !self.some.val();
+        self.m_leaves.next = (self.state.q.val() == Pack::Offer) | self.some.val();
+        self.m_reads.next =
+            (self.state.q.val() == Pack::End) & !self.s_end_valid.val() & !self.some.val();
         match self.state.q.val() {
             Pack::Idle => {
-                self.at.d.next = 0.into();
                 self.r.d.next = self.s.of.val();
                 if self.s.valid.val() {
                     self.state.d.next = Pack::Offer;
@@ -292,29 +345,13 @@ impl Logic for BulkPack {
                 }
             }
             Pack::Failed => {
-                if self.m_failed_ready.val() {
-                    self.state.d.next = Pack::Drop;
-                }
-            }
-            Pack::Drop => {
-                if self.s_pl.valid.val() & self.s_pl.of.val().last {
+                if self.m_failed_valid.val() & self.m_failed_ready.val() {
                     self.state.d.next = Pack::Idle;
                 }
             }
             Pack::Offer => {
-                if self.m.ready.val() {
+                if self.m.valid.val() & self.m.ready.val() {
                     self.state.d.next = Pack::Idle;
-                    if self.m.of.val().len.any() {
-                        self.state.d.next = Pack::Words;
-                    }
-                }
-            }
-            Pack::Words => {
-                if self.moves.val() {
-                    self.at.d.next = self.at.q.val() + 1;
-                    if self.m_pl.of.val().last {
-                        self.state.d.next = Pack::Idle;
-                    }
                 }
             }
         }

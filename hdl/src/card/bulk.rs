@@ -1,6 +1,6 @@
 //! A card with the engines of bulk transfers.
 
-use super::{CardCore, CardRegsBulk};
+use super::{CardCore, CardRegsBulk, CardSendRoom};
 use crate::blocks::Pow2;
 use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
 use crate::bus::{
@@ -78,6 +78,8 @@ hdl_module! {
         receive: BulkReceive<LQ, A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>,
         transmit: BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D>,
         depart: BulkDepart,
+        /// Payload of datagrams that was read.
+        room: CardSendRoom<10>,
         ends: BulkEnds,
         /// Looks for regions: of the two sides, and of those and one-sided operations.
         both: BulkLooks,
@@ -187,13 +189,15 @@ impl<
         self.receive.rst.next = self.core.m_soft.val();
         self.transmit.rst.next = self.core.m_soft.val();
         self.depart.rst.next = self.core.m_soft.val();
+        self.room.rst.next = self.core.m_soft.val();
         self.ends.rst.next = self.core.m_soft.val();
         self.both.rst.next = self.core.m_soft.val();
         self.looks.rst.next = self.core.m_soft.val();
         self.core.s_clears.next = !self.receive.ready.val() | !self.transmit.ready.val();
         self.receive.hold.next = self.core.m_hold.val();
         self.transmit.hold.next = self.core.m_hold.val();
-        self.core.s_idle.next = self.receive.m_idle.val() & self.transmit.m_idle.val();
+        self.core.s_idle.next =
+            self.receive.m_idle.val() & self.transmit.m_idle.val() & self.room.m_idle.val();
         UseEndsOut::join(&mut self.core.m_end, &mut self.ends.s);
         self.receive.s_end_valid.next = self.ends.m_receive_valid.val();
         self.ends.m_receive_ready.next = self.receive.s_end_ready.val();
@@ -244,6 +248,12 @@ impl<
         StreamOut::<64>::join(&mut self.receive.m_wd, &mut self.core.s_wd);
         self.receive.s_done.next = self.core.m_wr_done.val();
         NotifyOut::join(&mut self.receive.m_notify, &mut self.core.s_notify);
+
+        // Datagrams.
+        DmaRequestOut::join(&mut self.core.m_send_rd, &mut self.room.s_rd);
+        DmaRequestOut::join(&mut self.room.m_rd, &mut self.core.s_send_rd);
+        PayloadOut::join(&mut self.core.m_send_pl, &mut self.room.s_pl);
+        PayloadOut::join(&mut self.room.m_pl, &mut self.core.s_send_pl);
 
         // Frames.
         BulkArrivalsOut::join(&mut self.core.m_frames, &mut self.receive.s);

@@ -124,6 +124,14 @@ hdl_module! {
         pub m_wr_done: Signal<Out, Bit>,
         /// Notifications of bulk transfers.
         pub s_notify: NotifyIn,
+        /// Reads of card_send: of work requests and payload.
+        pub m_send_rd: DmaRequestOut,
+        /// Those that may ask.
+        pub s_send_rd: DmaRequestIn,
+        /// Words of payload that were read for datagrams.
+        pub m_send_pl: PayloadOut,
+        /// Those that may go to the line.
+        pub s_send_pl: PayloadIn,
         /// Frames of bulk transfers.
         pub m_frames: BulkArrivalsOut,
         /// What follows the first 8 bytes of their bodies.
@@ -288,7 +296,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
             self.returns.m_done.valid.val() & (self.done.val().client == self.interrupt.val());
         self.regs.done_vector.next = self.returns.m_done.ctx.val().get_bits::<3>(0);
         RegistersOut::join(&mut self.completer.reg, &mut self.regs.reg);
-        DmaRequestOut::join(&mut self.send.m_rd, &mut self.read_mux.a);
+        DmaRequestOut::link(&mut self.m_send_rd, &mut self.send.m_rd);
+        DmaRequestIn::link(&mut self.s_send_rd, &mut self.read_mux.a);
         DmaRequestOut::join(&mut self.recv.m_rd, &mut self.read_mux.b);
         DmaRequestOut::join(&mut self.read_mux.m, &mut self.read.s_req);
         self.read_mux.s_data_valid.next = self.read.m_data.valid.val();
@@ -306,11 +315,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
             error: self.read.m_data.of.val().error,
             ctx: self.read.m_data.of.val().ctx,
         };
-        self.send_queue.s_pl.valid.next = self.read_mux.pl_valid.val();
+        self.m_send_pl.valid.next = self.read_mux.pl_valid.val();
         PayloadOut::join(&mut self.send_queue.m_pl, &mut self.send_merge.a_pl);
         PayloadOut::join(&mut self.send_merge.m_pl, &mut self.tx.s_pl);
-        self.read_mux.pl_ready.next = self.send_queue.s_pl.ready.val();
-        self.send_queue.s_pl.of.next = PayloadWord {
+        self.read_mux.pl_ready.next = self.m_send_pl.ready.val();
+        PayloadIn::link(&mut self.s_send_pl, &mut self.send_queue.s_pl);
+        self.m_send_pl.of.next = PayloadWord {
             data: self.read.m_data.of.val().data,
             bytes: self.read.m_data.of.val().bytes,
             last: self.read.m_data.of.val().last,

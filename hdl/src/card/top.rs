@@ -2,8 +2,9 @@
 
 use super::CardCore;
 use crate::bus::{
-    AxisOut, AxisRxIn, BulkDeparture, DmaJob, Ended, LookupRightsOut, Notice, PayloadWord,
-    TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, VerdictOut,
+    AxisOut, AxisRxIn, BulkDeparture, DmaJob, DmaRequestOut, Ended, LookupRightsOut, Notice,
+    PayloadOut, PayloadWord, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut,
+    TlpTxWriteOut, VerdictOut,
 };
 use crate::prelude::*;
 
@@ -127,6 +128,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.core.s_wr.of.next = self.nothing_asked.val();
         self.core.s_wd.valid.next = false;
         self.core.s_wd.data.next = 0.into();
+        DmaRequestOut::join(&mut self.core.m_send_rd, &mut self.core.s_send_rd);
+        PayloadOut::join(&mut self.core.m_send_pl, &mut self.core.s_send_pl);
         self.core.s_notify.valid.next = false;
         self.core.s_notify.of.next = self.nothing_told.val();
         self.core.m_frames.ready.next = false;

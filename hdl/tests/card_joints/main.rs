@@ -9,4 +9,5 @@ mod read_mux;
 mod rx_gate;
 mod send_merge;
 mod send_queue;
+mod send_room;
 mod tx_guard;

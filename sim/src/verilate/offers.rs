@@ -56,10 +56,12 @@ const EXCEPTIONS: [(&str, &str, &str); 14] = [
 
 /// Offers that have not the clock and reset `clk` and `rst` of their module: the beginning of the module's name, the offer, its
 /// clock, its reset. What stands below the registers of a card has its reset from them.
-const CLOCKS: [(&str, &str, &str, &str); 5] = [
+const CLOCKS: [(&str, &str, &str, &str); 7] = [
     ("mac_queues", "m", "tx_clk", "tx_rst"),
     ("card_core_q", "m_works", "clk", "m_soft"),
     ("card_core_q", "m_looks", "clk", "m_soft"),
+    ("card_core_q", "m_send_rd", "clk", "m_soft"),
+    ("card_core_q", "m_send_pl", "clk", "m_soft"),
     ("card_core_q", "m_frames", "clk", "m_soft"),
     ("card_core_q", "m_frames_pl", "clk", "m_soft"),
 ];

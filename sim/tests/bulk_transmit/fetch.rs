@@ -41,6 +41,8 @@ struct Slot {
     peer: u32,
     qpn: u32,
     q_key: u32,
+    notify: bool,
+    immediate: u32,
 }
 
 /// A packet as bulk_send offers it.
@@ -98,7 +100,10 @@ impl Packet {
                     qpn: source.peer,
                     source: source.qpn,
                     q_key: source.q_key,
-                    purpose: Purpose::Write,
+                    purpose: match source.notify {
+                        true => Purpose::Notify(source.immediate),
+                        false => Purpose::Write,
+                    },
                 };
                 (Message::Connect(connect), header.encode().to_vec())
             }
@@ -182,7 +187,7 @@ struct Bench {
     wanted: VecDeque<Wanted>,
     unread: VecDeque<(u16, u32)>,
     failed: VecDeque<(u16, u32)>,
-    leaving: Option<(Bth, Vec<u8>, usize)>,
+    leaving: VecDeque<(Bth, Vec<u8>, usize, Wanted)>,
     /// Clock from which on the line takes the next frame.
     line: u64,
     hold: bool,
@@ -212,7 +217,7 @@ impl Bench {
             wanted: VecDeque::new(),
             unread: VecDeque::new(),
             failed: VecDeque::new(),
-            leaving: None,
+            leaving: VecDeque::new(),
             line: 0,
             hold: false,
             idle: 0,
@@ -365,6 +370,8 @@ fn slot(rng: &mut SmallRng) -> Slot {
         peer: rng.random_range(0..1 << 24),
         qpn: rng.random_range(0..1 << 24),
         q_key: rng.random(),
+        notify: rng.random(),
+        immediate: rng.random(),
     }
 }
 
@@ -376,6 +383,7 @@ fn run(library: &Verilated, seed: u64, plan: Plan) -> Result<Met> {
     }
     while bench.offered.is_some()
         || !bench.wanted.iter().all(|wanted| wanted.fails)
+        || !bench.leaving.is_empty()
         || !bench.unread.is_empty()
         || !bench.failed.is_empty()
     {

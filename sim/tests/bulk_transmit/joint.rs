@@ -88,6 +88,7 @@ struct Flow {
     peer: u32,
     q_key: u32,
     fields: BTreeMap<&'static str, u64>,
+    notifies: bool,
     wanted: Outcome,
     /// Its memory or region has failed, or its peer has closed it.
     may: BTreeSet<u8>,
@@ -137,7 +138,7 @@ pub struct Bench {
     payload: VecDeque<(u64, u64, bool)>,
     looks: VecDeque<(u64, bool)>,
     reads: VecDeque<(u64, u64, usize, bool)>,
-    leaving: Option<(u16, Bth, Vec<u8>, usize)>,
+    leaving: VecDeque<(u16, Bth, Vec<u8>, usize)>,
     line: u64,
     end: Option<End>,
     pub coverage: Coverage,
@@ -213,7 +214,7 @@ impl Bench {
             payload: VecDeque::new(),
             looks: VecDeque::new(),
             reads: VecDeque::new(),
-            leaving: None,
+            leaving: VecDeque::new(),
             line: 0,
             end: None,
             coverage: Coverage::default(),
@@ -322,6 +323,7 @@ impl Bench {
             peer: rng.random_range(0..1 << 24),
             q_key,
             fields: BTreeMap::new(),
+            notifies: rng.random(),
             wanted: Outcome::Ok,
             may: BTreeSet::new(),
             flushed: false,
@@ -330,15 +332,16 @@ impl Bench {
             bytes: vec![None; length as usize],
         };
         // A fence has been waited for already.
-        let fence = u64::from(id.is_multiple_of(3)) * u64::from(flags::FENCE.mask());
+        let mut bits = u64::from(id.is_multiple_of(3)) * u64::from(flags::FENCE.mask());
+        bits |= u64::from(flow.notifies) * u64::from(flags::NOTIFY.mask());
         let opcode = OPCODE_BULK_WRITE.into();
-        let mut fields = BTreeMap::from([("opcode", opcode), ("flags", fence)]);
+        let mut fields = BTreeMap::from([("opcode", opcode), ("flags", bits)]);
         if wrong {
             match rng.random_range(0..6) {
                 0 => (flow.wanted, flow.node) = (Outcome::Unreachable, 77),
                 1 => (flow.wanted, flow.rkey) = (Outcome::RemoteAccess, flow.rkey | 1),
                 2 => {
-                    fields.insert("flags", fence | 2 << rng.random_range(0..2));
+                    fields.insert("flags", bits | 4 << rng.random_range(0..2));
                     flow.wanted = Outcome::LocalOpcode;
                 }
                 3 if length > 0 => {
@@ -369,7 +372,7 @@ impl Bench {
             ("vf", ONE_SIDED_FRAME.into()),
             ("node", flow.node.into()),
             ("peer", flow.peer.into()),
-            ("msn", 0),
+            ("msn", id ^ 0x8000_0000),
             ("win_id", 0),
             ("epoch", 0),
             (

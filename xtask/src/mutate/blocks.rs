@@ -103,6 +103,7 @@ const GROUPS: [Group; 21] = [
             "card_rx_gate",
             "card_send_merge",
             "card_send_queue",
+            "card_send_room",
             "card_tx_guard",
             "card_write_order",
         ],

@@ -40,6 +40,8 @@ impl Bench {
             ("peer", slot.peer.into()),
             ("qpn", slot.qpn.into()),
             ("q_key", slot.q_key.into()),
+            ("notify", slot.notify.into()),
+            ("immediate", slot.immediate.into()),
         ] {
             self.set(&format!("m_source_{name}"), value);
         }
@@ -102,7 +104,7 @@ impl Bench {
             .push_back(self.get("m_source_slot") as u16 % SLOTS);
         let rest = self.wanted.iter().all(|wanted| wanted.fails)
             && self.reads.is_empty()
-            && self.leaving.is_none()
+            && self.leaving.is_empty()
             && self.failed.is_empty();
         if self.is("m_idle") && (!rest || self.looked.is_some_and(|(_, ok)| ok)) {
             return Err("idle with packets under way".into());
@@ -234,7 +236,7 @@ impl Bench {
             while self.wanted.front().is_some_and(|wanted| wanted.fails) {
                 self.wanted.pop_front();
             }
-            let wanted = self.wanted.front().ok_or("a frame of no packet")?;
+            let wanted = self.wanted.pop_front().ok_or("a frame of no packet")?;
             if self.get("m_node") != u64::from(wanted.packet.dst) {
                 return Err(format!("to {:#x}: {wanted:?}", self.get("m_node")));
             }
@@ -245,13 +247,14 @@ impl Bench {
                 } else {
                     0
                 };
-            self.leaving = Some((bth, body, len));
+            self.leaving.push_back((bth, body, len, wanted));
         }
         if self.moves("m_pl") {
             let (word, last) = (self.get("m_pl_data").to_le_bytes(), self.is("m_pl_last"));
             let bytes = self.get("m_pl_bytes") as usize + 1;
             let error = self.is("m_pl_error");
-            let (bth, body, len) = self.leaving.as_mut().ok_or("a word of no frame")?;
+            let of = self.leaving.front_mut();
+            let (bth, body, len, _) = of.ok_or("a word of no frame")?;
             body.extend_from_slice(&word[..bytes]);
             self.words_here -= usize::from(bth.opcode == 0xC0);
             if (body.len() >= *len) != last || (!last && bytes != 8) || body.len() > *len || error {
@@ -261,8 +264,10 @@ impl Bench {
                 ));
             }
         }
-        if let Some((bth, body, _)) = self.leaving.take_if(|(_, body, len)| body.len() == *len) {
-            let wanted = self.wanted.pop_front().ok_or("no packet")?;
+        while let Some((bth, body, _, wanted)) = self
+            .leaving
+            .pop_front_if(|(_, body, len, _)| body.len() == *len)
+        {
             let (message, payload) = wanted.packet.message(&wanted.source, self.plan.incarnation);
             let (want, mut bytes) = wire::encode(&message).map_err(|e| e.to_string())?;
             bytes.extend(payload);

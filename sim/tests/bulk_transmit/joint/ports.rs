@@ -231,7 +231,7 @@ impl Bench {
                 self.coverage.data += 1;
                 self.coverage.left.push(self.now);
             }
-            self.leaving = Some((
+            self.leaving.push_back((
                 self.get("m_node") as u16,
                 bth,
                 self.get("m_head").to_be_bytes().to_vec(),
@@ -241,14 +241,16 @@ impl Bench {
         if self.moves("m_pl") {
             let (word, last) = (self.get("m_pl_data").to_le_bytes(), self.is("m_pl_last"));
             let bytes = self.get("m_pl_bytes") as usize + 1;
-            let (_, _, body, len) = self.leaving.as_mut().ok_or("a word of no frame")?;
+            let of = self.leaving.front_mut();
+            let (_, _, body, len) = of.ok_or("a word of no frame")?;
             body.extend_from_slice(&word[..bytes]);
             if (body.len() >= *len) != last || body.len() > *len {
                 return Err(format!("the last of {len} bytes at {}", body.len()));
             }
         }
-        if let Some((node, bth, body, _)) =
-            self.leaving.take_if(|(_, _, body, len)| body.len() == *len)
+        while let Some((node, bth, body, _)) = self
+            .leaving
+            .pop_front_if(|(_, _, body, len)| body.len() == *len)
         {
             if let Ok((Message::Data(m), _)) = wire::decode(&bth, &body) {
                 self.coverage

@@ -122,7 +122,10 @@ impl Bench {
                     qpn: flow.peer,
                     source: flow.qpn,
                     q_key: flow.q_key,
-                    purpose: Purpose::Write,
+                    purpose: match flow.notifies {
+                        true => Purpose::Notify(flow.fields["msn"] as u32),
+                        false => Purpose::Write,
+                    },
                 };
                 let log = self.plan.mtu.ilog2() as u8;
                 if header != wanted

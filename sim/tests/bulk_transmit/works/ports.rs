@@ -189,8 +189,18 @@ impl Bench {
                 return Err(format!("slot {source} is not told right: {one:?}"));
             }
             if let Some(one) = one {
-                let told = ["xid", "address", "key", "pd", "peer", "qpn", "q_key"]
-                    .map(|name| self.get(&format!("s_source_{name}")));
+                let told = [
+                    "xid",
+                    "address",
+                    "key",
+                    "pd",
+                    "peer",
+                    "qpn",
+                    "q_key",
+                    "notify",
+                    "immediate",
+                ]
+                .map(|name| self.get(&format!("s_source_{name}")));
                 let work = &one.work;
                 let wanted = [
                     one.xid.into(),
@@ -200,6 +210,8 @@ impl Bench {
                     work.is("peer"),
                     work.is("qpn"),
                     work.is("q_key"),
+                    work.is("flags") >> 1 & 1,
+                    work.is("msn"),
                 ];
                 if told != wanted {
                     return Err(format!("slot {source} has {told:x?}, wanted {wanted:x?}"));

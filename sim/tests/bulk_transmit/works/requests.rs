@@ -27,7 +27,10 @@ impl Bench {
         H_OPERATION.put(&mut head, Operation::Write.code());
         let mut fields = BTreeMap::from([
             ("opcode", OPCODE_BULK_WRITE.into()),
-            ("flags", 0),
+            (
+                "flags",
+                [0, flags::NOTIFY.mask().into()][rng.random_range(0..2)],
+            ),
             ("head_len", 16),
             ("length", length),
             ("wr_id", rng.random()),
@@ -85,7 +88,7 @@ impl Bench {
             return Outcome::LocalAddress;
         }
         let known = work.is("opcode") == u64::from(OPCODE_BULK_WRITE)
-            && work.is("flags") & !u64::from(flags::FENCE.mask()) == 0
+            && work.is("flags") & !u64::from(flags::FENCE.mask() | flags::NOTIFY.mask()) == 0
             && work.is("head_len") == 16
             && work.is("vf") == u64::from(ONE_SIDED_FRAME)
             && H_OPERATION.get(&work.head) == u64::from(Operation::Write.code())

@@ -11,7 +11,7 @@ use super::{bulk_counter, pair_behind, pair_of, post, write};
 use crate::bench::{NODES, Pair};
 use crate::seed;
 
-pub const SENDING: [BulkCounter; 4] = [
+const SENDING: [BulkCounter; 4] = [
     BulkCounter::WaitCredit,
     BulkCounter::WaitRead,
     BulkCounter::WaitLine,
