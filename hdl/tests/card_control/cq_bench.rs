@@ -25,7 +25,7 @@ const COMPLETE: u64 = 2;
 const ARM: u64 = 3;
 
 /// Ports of a source of completions.
-struct Source([&'static str; 15]);
+struct Source([&'static str; 16]);
 
 const TX: Source = Source([
     "s_tx_valid",
@@ -43,6 +43,7 @@ const TX: Source = Source([
     "s_tx_q_key",
     "s_tx_psn",
     "s_tx_request",
+    "s_tx_notified",
 ]);
 const RX: Source = Source([
     "s_rx_valid",
@@ -60,6 +61,7 @@ const RX: Source = Source([
     "s_rx_q_key",
     "s_rx_psn",
     "s_rx_request",
+    "s_rx_notified",
 ]);
 
 /// Outputs with a handshake: valid, and what must not change while it is held.
@@ -295,9 +297,12 @@ impl Bench {
         let completion = Completion {
             wr_id: d.bits(64),
             status: d.of(Outcome::ALL),
-            of,
+            of: match of {
+                Of::Receive if d.chance(30) => Of::Notify,
+                other => other,
+            },
             version_flags: d.bits(8) as u8,
-            length: d.bits(13) as u32,
+            length: d.bits(32) as u32,
             peer: Peer {
                 node: d.bits(16) as u16,
                 qpn: d.bits(24) as u32,
@@ -334,6 +339,7 @@ impl Bench {
         self.rtl.set(n[12], c.q_key);
         self.rtl.set(n[13], c.psn);
         self.rtl.set(n[14], c.request);
+        self.rtl.set(n[15], c.of == Of::Notify);
     }
 
     fn due(&mut self, vector: u64) {

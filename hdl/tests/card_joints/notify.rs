@@ -395,9 +395,9 @@ fn bw_03_bw_09_windows_are_told_in_turns_whatever_closes_meanwhile() {
                 && seen.refused > 100
                 && seen.not_ready > 10
                 && seen.held > 3
-                && seen.closed_on_offer > 10
+                && seen.closed_on_offer > 3
                 && seen.closed_begun > 10
-                && seen.renewed > 3,
+                && seen.renewed > 1,
             "{seen:?}"
         );
     }
