@@ -234,24 +234,31 @@ fn a_core_without_one_of_its_files_is_noticed() {
         return;
     };
     let out = copy(&fusesoc);
-    let lint = ["run", "--target=lint", "tributary:sim:rw_window_w64_r16"];
-    let without = |core: &str, file: &str| {
+    let lint = |top: &str| {
+        let core = format!("tributary:sim:{top}");
+        fusesoc.run(&[&root(&out)[..], &["run", "--target=lint", &core]].concat())
+    };
+    let without = |top: &str, core: &str, file: &str| {
         let path = out.join(core);
         let whole = fs::read_to_string(&path).unwrap();
         let line = format!("      - \"{file}.v\"\n");
         assert_eq!(whole.matches(&line).count(), 1, "{core} has {file} once");
         fs::write(&path, whole.replace(&line, "")).unwrap();
-        let (passed, told) = fusesoc.run(&[&root(&out)[..], &lint].concat());
+        let (passed, told) = lint(top);
         assert!(!passed && told.contains(file), "without {file}: {told}");
         fs::write(&path, whole).unwrap();
     };
-    // One of its own, and one of the library.
-    without("sim/rw_window_w64_r16.core", "rw_acks_r16");
-    without("lib/common.core", "rw_decisions");
+    // One of its own, one that several tops of the preset have, and one of the library.
+    let own = "switch_row_n4_d512_u64_t64";
+    let top = "switch_n4_d512_u64_t64";
+    without(top, &format!("sim/{top}.core"), own);
+    let top = "rw_window_w64_r16";
+    without(top, "sim/common.core", "rw_acks_r16");
+    without(top, "lib/common.core", "rw_decisions");
 
     // A list that names a file that is not there.
     fs::remove_file(out.join("sim/rw_acks_r16.v")).unwrap();
-    let (passed, told) = fusesoc.run(&[&root(&out)[..], &lint].concat());
+    let (passed, told) = lint(top);
     assert!(!passed && told.contains("rw_acks_r16.v"), "{told}");
 }
 
