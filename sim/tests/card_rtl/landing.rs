@@ -180,7 +180,7 @@ fn build_wrong_card() -> Verilated {
         ),
         header(&core),
         (
-            ".landed          (cq_m_landed)".to_owned(),
+            ".landed             (cq_m_landed)".to_owned(),
             format!(".landed ({landed})"),
         ),
         (
