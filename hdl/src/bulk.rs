@@ -18,9 +18,11 @@ mod marks;
 mod notify;
 mod pack;
 mod plan;
+mod reads;
 mod receive;
 mod scan;
 mod send;
+mod serve;
 mod sort;
 mod transmit;
 mod turns;
@@ -38,7 +40,8 @@ pub use hear::BulkHear;
 pub use inbox::BulkInbox;
 pub use land::BulkLand;
 pub use layout::{
-    BodyHead, ConnectRespRest, ConnectRest, OneSidedHead, PollRest, StatusRest, TransferRest,
+    BodyHead, ConnectRespRest, ConnectRest, OneSidedHead, PollRest, ReadRefusedBody,
+    ReadRequestBody, StatusRest, TransferRest,
 };
 pub use line::BulkLine;
 pub use looks::BulkLooks;
@@ -46,9 +49,11 @@ pub use marks::BulkMarks;
 pub use notify::BulkNotify;
 pub use pack::{BulkPack, PacketUnderWay};
 pub use plan::BulkPlan;
+pub use reads::BulkReads;
 pub use receive::BulkReceive;
 pub use scan::BulkScan;
 pub use send::BulkSend;
+pub use serve::BulkServe;
 pub use sort::BulkSort;
 pub use transmit::BulkTransmit;
 pub use turns::BulkTurns;

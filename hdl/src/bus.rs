@@ -7,6 +7,7 @@ mod axil;
 mod axis;
 mod bulk;
 mod bulk_line;
+mod bulk_read;
 mod bulk_work;
 mod completion;
 mod dma;
@@ -37,6 +38,11 @@ pub use bulk_line::{
     BulkDeparturesOut, ConnectAsked, ConnectHow, ConnectsAskedIn, ConnectsAskedOut,
     ConnectsDecidedIn, ConnectsDecidedOut, ConnectsJudgedIn, ConnectsJudgedOut, WindowOpened,
     WindowRecord, WindowRecordsIn, WindowRecordsOut, WindowsOpenedIn, WindowsOpenedOut,
+};
+pub use bulk_read::{
+    ReadAccess, ReadAccessesIn, ReadAccessesOut, ReadAnswer, ReadAnswersIn, ReadAnswersOut,
+    ReadRefusal, ReadRefusalsIn, ReadRefusalsOut, ReadServed, ReadsIn, ReadsOut, ReadsServedIn,
+    ReadsServedOut, WindowClosedIn, WindowClosedOut,
 };
 pub use bulk_work::{
     BulkSource, BulkSourcesIn, BulkSourcesOut, BulkUnreadIn, BulkUnreadOut, BulkWork, BulkWorksIn,

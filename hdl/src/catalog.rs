@@ -348,7 +348,7 @@ macro_rules! cards {
     };
 }
 
-/// Cards with bulk WRITEs: S transfers sent at once, V windows of W packets.
+/// Cards with bulk transfers: S transfers sent at once, V windows of W packets.
 macro_rules! bulk_cards {
     ($($q:literal x $r:literal x $f:literal, $s:literal, $v:literal x $w:literal);+) => {
         vec![$(Choice {
@@ -363,7 +363,7 @@ macro_rules! bulk_cards {
                 { log2(PEERS) }, { log2(PEERS / 4) },
                 $s, { log2($s) }, { if $s < 32 { 5 } else { log2($s) } },
                 { log2(SPAN) }, { log2(SPAN * $s) }, { log2(32 * $s) },
-                { log2(FETCHED) },
+                { log2(FETCHED) }, READS, { log2(READS) },
             >>,
         }),+]
     };
@@ -407,7 +407,10 @@ macro_rules! senders {
 /// Words of payload that a card keeps between host memory and the line: four of the largest packets.
 const FETCHED: usize = 2048;
 
-/// Sending sides of bulk transfers in a card: S transfers, Q queue pairs.
+/// READs of its host that a card has under way.
+const READS: usize = 16;
+
+/// Sending sides of bulk transfers in a card, beside one with 64 windows: S transfers, Q queue pairs.
 macro_rules! transmitters {
     ($($s:literal x $q:literal),+) => {
         vec![$(Choice {
@@ -416,7 +419,7 @@ macro_rules! transmitters {
             build: build::<BulkTransmit<
                 $s, { log2($s) }, { if $s < 32 { 5 } else { log2($s) } },
                 { log2(SPAN) }, { log2(SPAN * $s) }, { log2(32 * $s) },
-                { log2($q) }, { log2(FETCHED) },
+                { log2($q) }, { log2(FETCHED) }, READS, { log2(READS) }, { log2(64) },
             >>,
         }),+]
     };

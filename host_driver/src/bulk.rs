@@ -101,15 +101,12 @@ pub(crate) fn work(
     }
 }
 
-/// Whether a card can move so many bytes at once, this way.
-pub(crate) fn fits(context: &Context, opcode: u8, bytes: usize) -> Result<(), PostError> {
+/// Whether a card can move so many bytes at once.
+pub(crate) fn fits(context: &Context, bytes: usize) -> Result<(), PostError> {
     let mtu = context.options().mtu;
     if context.sizes().transfers == 0 {
         let max = usize::from(mtu) - HEADER_LEN;
         return Err(PostError::NoBulk { bytes, max });
-    }
-    if opcode == OPCODE_BULK_READ && context.sizes().writes_alone {
-        return Err(PostError::WritesAlone);
     }
     let max = (PACKETS_MAX << mtu.ilog2()).min(u32::MAX.into()) as usize;
     if bytes > max {
@@ -145,7 +142,7 @@ impl Batch<'_> {
         there: Remote,
         immediate: u32,
     ) -> Result<(), PostError> {
-        fits(self.domain.context(), OPCODE_BULK_WRITE, bytes as usize)?;
+        fits(self.domain.context(), bytes as usize)?;
         if !from.buffer().is_in(self.domain) {
             return Err(PostError::Domain);
         }
@@ -193,7 +190,7 @@ fn check(
     request: &TransferRequest,
 ) -> Result<(), PostError> {
     let buffer = &request.buffer;
-    fits(domain.context(), opcode, buffer.bytes())?;
+    fits(domain.context(), buffer.bytes())?;
     if !buffer.is_in(domain) {
         return Err(PostError::Domain);
     }

@@ -7,11 +7,11 @@ use tributary_protocol::card::command::{Arguments, Command, Status};
 use tributary_protocol::card::regs::{
     ARG0, BULK_ALLOWANCE, BULK_LINE, BULK_LINE_MBPS, BULK_ROUND_TRIP, BULK_SHARE, BULK_SIZES,
     BULK_SIZES_SLOTS, BULK_TICK, BulkCounter, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL,
-    CONTROL_ENABLE, CONTROL_RESET, Counter, FEATURES, FEATURES_BULK, FEATURES_BULK_WRITE,
-    FEATURES_ONE_SIDED, FEATURES_REDUCTIONS, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE,
-    RESULT0, RESULT1, ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS,
-    SIZES_VECTORS, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY,
-    STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR, VERSION_MINOR, WINDOWS,
+    CONTROL_ENABLE, CONTROL_RESET, Counter, FEATURES, FEATURES_BULK, FEATURES_ONE_SIDED,
+    FEATURES_REDUCTIONS, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0, RESULT1,
+    ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS,
+    STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE,
+    TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR, VERSION_MINOR, WINDOWS,
 };
 use tributary_protocol::registers::Register;
 
@@ -63,8 +63,6 @@ pub struct Sizes {
     pub windows: u32,
     /// Bulk transfers that it sends at once (BW-4); 0 if it has none: then no request is longer than a packet.
     pub transfers: u32,
-    /// Of bulk transfers it has WRITE alone, and no READ.
-    pub writes_alone: bool,
     /// Whether its queue pairs can be in reduction groups (CL-5).
     pub reductions: bool,
 }
@@ -225,7 +223,6 @@ impl Context {
             return Err(Error::Feature("extended unreliable datagrams"));
         }
         let has_bulk = FEATURES_BULK.get(features) != 0;
-        let has_writes = FEATURES_BULK_WRITE.get(features) != 0;
         let sizes = read(&SIZES)?;
         let two_to = |field: tributary_protocol::registers::Field| 1 << field.get(sizes);
         let sizes = Sizes {
@@ -238,12 +235,11 @@ impl Context {
             } else {
                 read(&WINDOWS)?.min(1 << 16)
             },
-            transfers: if has_bulk || has_writes {
+            transfers: if has_bulk {
                 BULK_SIZES_SLOTS.get(read(&BULK_SIZES)?)
             } else {
                 0
             },
-            writes_alone: has_writes && !has_bulk,
             reductions: FEATURES_REDUCTIONS.get(features) != 0,
         };
         let inner = Inner {

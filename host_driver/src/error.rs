@@ -120,7 +120,7 @@ pub enum PostError {
     },
     /// The card moves no more than a packet at once.
     #[error(
-        "{bytes} bytes: this card has no bulk transfers (bits bulk and bulk_write of its register features are 0); without them the most is {max}, \
+        "{bytes} bytes: this card has no bulk transfers (bit bulk of its register features is 0); without them the most is {max}, \
          through a window of one-sided operations"
     )]
     NoBulk {
@@ -129,11 +129,6 @@ pub enum PostError {
         /// The most that a one-sided datagram carries.
         max: usize,
     },
-    /// The card has bulk WRITE, but no READ.
-    #[error(
-        "a read: of bulk transfers this card has WRITE alone (bit bulk of its register features is 0, bit bulk_write 1)"
-    )]
-    WritesAlone,
     /// An option that this kind of request does not have.
     #[error("a read cannot notify the other side")]
     ReadNotifies,

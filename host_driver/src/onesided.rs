@@ -196,7 +196,7 @@ impl OneSided {
             rkey: to.rkey,
             asked: Asked::Write(&[]),
         };
-        let checked = self.fits(OPCODE_BULK_WRITE, &buffer);
+        let checked = self.fits(&buffer);
         self.begin(through, OPCODE_WRITE, &header, buffer, checked)
     }
 
@@ -210,13 +210,11 @@ impl OneSided {
             rkey: from.rkey,
             asked: Asked::Read(buffer.len() as u32),
         };
-        let checked = self
-            .fits(OPCODE_BULK_READ, &buffer)
-            .and_then(|()| match buffer.writable() {
-                false => Err(PostError::ReadOnly),
-                true if buffer.is_empty() => Err(PostError::Empty),
-                true => Ok(()),
-            });
+        let checked = self.fits(&buffer).and_then(|()| match buffer.writable() {
+            false => Err(PostError::ReadOnly),
+            true if buffer.is_empty() => Err(PostError::Empty),
+            true => Ok(()),
+        });
         self.begin(through, OPCODE_READ, &header, buffer, checked)
     }
 
@@ -261,10 +259,9 @@ impl OneSided {
         begun.map_err(|rejected| rejected.error)
     }
 
-    /// `opcode`: of the bulk transfer, if it takes one.
-    fn fits(&self, opcode: u8, buffer: &Buffer) -> Result<(), PostError> {
+    fn fits(&self, buffer: &Buffer) -> Result<(), PostError> {
         if self.is_bulk(buffer.bytes()) {
-            bulk::fits(self.domain.context(), opcode, buffer.bytes())?;
+            bulk::fits(self.domain.context(), buffer.bytes())?;
         }
         if buffer.is_in(&self.domain) {
             Ok(())

@@ -141,7 +141,7 @@ fn ends(station: &Station, bytes: usize, depth: usize) -> Result<[End; 2]> {
     let [a, b] = &station.domains;
     if a.context().sizes().transfers == 0 {
         bail!(
-            "this card has no bulk transfers (bits bulk and bulk_write of its register features are 0): use --engine model, or a card that has them"
+            "this card has no bulk transfers (bit bulk of its register features is 0): use --engine model, or a card that has them"
         );
     }
     Ok([End::new(a, bytes, depth)?, End::new(b, bytes, depth)?])

@@ -1,10 +1,12 @@
 //! Work requests of bulk transfers, checked and started.
 
 use super::layout::OneSidedHead;
-use crate::bus::{BulkRequestOut, BulkStartedIn, BulkWorksIn, LookupRightsOut, VerdictIn};
+use crate::bus::{
+    BulkRequestOut, BulkStartedIn, BulkWorksIn, LookupRightsOut, ReadsOut, VerdictIn,
+};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
-use tributary_protocol::card::descriptor::{OPCODE_BULK_WRITE, flags};
+use tributary_protocol::card::descriptor::{OPCODE_BULK_READ, OPCODE_BULK_WRITE, flags};
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::onesided::{HEADER_LEN, Operation};
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
@@ -21,18 +23,20 @@ pub enum Begin {
     Wait,
     Start,
     Started,
+    Read,
     Refuse,
 }
 
 hdl_module! {
     /// Checks bulk work requests and starts their transfers, one at a time. The first check that fails decides: packets and
-    /// addresses there (local_length), queue pair number (local_address), opcode, flags, head and window (local_opcode: this
-    /// card has no READ; a fence is card_send's), every byte here in the region of its key
-    /// (local_protection). Then it takes a slot, and waits for one if all are taken. bulk_send refuses none of these any more.
+    /// addresses there (local_length), queue pair number (local_address), opcode, flags, head and window (local_opcode: a fence
+    /// is card_send's), every byte here in the region of its key, which a READ needs to write to (local_protection). Then a
+    /// WRITE takes a slot and a READ a place at m_read, and waits for one if all are taken. bulk_send refuses none of these any
+    /// more.
     /// A region holds all bytes if it holds the first and the last one: two looks of a byte each.
     /// Clocks: 5 to the verdict of the fields, 8 for each look, then what bulk_send takes.
     /// Stages: 1 last byte's distance, fields compared; 2 last bytes, verdict of fields; 3 verdict.
-    /// While m_start or m_refused is not taken the work request stays. While hold is up none begins, and one that waits for a
+    /// While m_start, m_read or m_refused is not taken the work request stays; while stay is up a WRITE is not offered. While hold is up none begins, and one that waits for a
     /// slot is checked again afterwards: its region may be another one then.
     #[module("bulk_begin")]
     pub struct BulkBegin {
@@ -50,6 +54,14 @@ hdl_module! {
         pub m_idle: Signal<Out, Bit>,
         /// A slot is free.
         pub free: Signal<In, Bit>,
+        /// Another transfer is being started, or waits for that.
+        pub stay: Signal<In, Bit>,
+        /// One of these is.
+        pub m_starts: Signal<Out, Bit>,
+        /// A place for a READ is free.
+        pub read_free: Signal<In, Bit>,
+        /// READs.
+        pub m_read: ReadsOut,
         /// A region is looked up.
         pub m_look: LookupRightsOut,
         /// What was found.
@@ -78,6 +90,7 @@ hdl_module! {
         low: ByteSwap,
         high: ByteSwap,
         head: Signal<Local, OneSidedHead>,
+        reads: Signal<Local, Bit>,
         // Stage 1.
         has_bytes: DFF<Bit>,
         length_1: DFF<Bits<32>>,
@@ -99,10 +112,15 @@ hdl_module! {
         dropped: Signal<Local, Bit>,
 
         bulk_write: Param<{ OPCODE_BULK_WRITE as usize }, 8>,
+        bulk_read: Param<{ OPCODE_BULK_READ as usize }, 8>,
         one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
-        flags: Param<{ (flags::FENCE.mask() | flags::NOTIFY.mask()) as usize }, 8>,
+        fence: Param<{ flags::FENCE.mask() as usize }, 8>,
+        notify: Param<{ flags::NOTIFY.mask() as usize }, 8>,
         header: Param<HEADER_LEN, 8>,
         write: Param<{ Operation::Write as usize }, 7>,
+        read: Param<{ Operation::Read as usize }, 7>,
+        /// The right that a READ needs of its region, as card_regions has it.
+        local_write: Param<1, 4>,
         local_length: Param<{ Outcome::LocalLength as usize }, 8>,
         local_address: Param<{ Outcome::LocalAddress as usize }, 8>,
         local_opcode: Param<{ Outcome::LocalOpcode as usize }, 8>,
@@ -132,11 +150,15 @@ impl Logic for BulkBegin {
             self.log.d.next = 9.into();
         }
         self.far.d.next = self.s.of.val().peer.get_bits::<8>(24).any();
-        self.bad_code.d.next = (self.s.of.val().opcode != self.bulk_write.val())
-            | (self.s.of.val().flags & !self.flags.val()).any()
+        self.reads.next = self.s.of.val().opcode == self.bulk_read.val();
+        self.bad_code.d.next = (!self.reads.val()
+            & (self.s.of.val().opcode != self.bulk_write.val()))
+            | (self.s.of.val().flags & !self.fence.val() & !self.notify.val()).any()
+            | (self.reads.val() & (self.s.of.val().flags & self.notify.val()).any())
             | (self.s.of.val().vf != self.one_sided.val());
         self.bad_head.d.next = (self.s.of.val().head_len != self.header.val())
-            | (self.head.val().operation != self.write.val())
+            | (!self.reads.val() & (self.head.val().operation != self.write.val()))
+            | (self.reads.val() & (self.head.val().operation != self.read.val()))
             | self.head.val().answer.any()
             | self.head.val().length.any();
         self.bad_window.d.next = self.s.of.val().win_id.any() | self.s.of.val().epoch.any();
@@ -157,7 +179,7 @@ impl Logic for BulkBegin {
         self.too_long.d.next =
             self.too_many.q.val() | (self.has_bytes.q.val() & self.last_there.q.val().get_bit(64));
 
-        // Its region: whoever has its key may read for its own host.
+        // Its region: whoever has its key may read there for its own host.
         self.m_look.valid.next =
             (self.begin.q.val() == Begin::First) | (self.begin.q.val() == Begin::Last);
         self.m_look.of.next.key = self.s.of.val().lkey;
@@ -168,6 +190,9 @@ impl Logic for BulkBegin {
         }
         self.m_look.of.next.len = 1.into();
         self.m_look.of.next.need = 0.into();
+        if self.reads.val() {
+            self.m_look.of.next.need = self.local_write.val();
+        }
 
         // It starts.
         self.m_start.valid.next = self.begin.q.val() == Begin::Start;
@@ -179,6 +204,14 @@ impl Logic for BulkBegin {
         self.s_started.ready.next = (self.begin.q.val() == Begin::Started) & !self.ends.val();
         self.started.next = self.s_started.valid.val() & self.s_started.ready.val();
 
+        self.m_starts.next =
+            (self.begin.q.val() == Begin::Start) | (self.begin.q.val() == Begin::Started);
+        self.m_read.valid.next = self.begin.q.val() == Begin::Read;
+        self.m_read.mtu.next = self.log.q.val();
+        self.m_read.there.next = self.head.val().address;
+        self.m_read.rkey.next = self.head.val().rkey;
+        self.m_read.of.next = self.s.of.val();
+
         // The work request.
         self.same_work.d.next = self.s.of.val().qpn == self.s_end_index.val();
         self.dropped.next =
@@ -186,7 +219,10 @@ impl Logic for BulkBegin {
         self.m_refused_valid.next = self.begin.q.val() == Begin::Refuse;
         self.m_refused_status.next = self.status.q.val();
         self.refused.next = self.m_refused_valid.val() & self.m_refused_ready.val();
-        self.s.ready.next = self.started.val() | self.refused.val() | self.dropped.val();
+        self.s.ready.next = self.started.val()
+            | (self.m_read.valid.val() & self.m_read.ready.val())
+            | self.refused.val()
+            | self.dropped.val();
         self.m_idle.next =
             (self.begin.q.val() == Begin::Idle) | (self.begin.q.val() == Begin::Wait);
         self.timer.d.next = self.timer.q.val() + 1;
@@ -238,7 +274,11 @@ impl Logic for BulkBegin {
             Begin::Wait => {
                 if self.hold.val() {
                     self.begin.d.next = Begin::Idle;
-                } else if self.free.val() {
+                } else if self.reads.val() {
+                    if self.read_free.val() {
+                        self.begin.d.next = Begin::Read;
+                    }
+                } else if self.free.val() & !self.stay.val() {
                     self.begin.d.next = Begin::Start;
                 }
             }
@@ -249,6 +289,11 @@ impl Logic for BulkBegin {
             }
             Begin::Started => {
                 if self.started.val() {
+                    self.begin.d.next = Begin::Idle;
+                }
+            }
+            Begin::Read => {
+                if self.m_read.ready.val() {
                     self.begin.d.next = Begin::Idle;
                 }
             }

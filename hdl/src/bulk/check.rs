@@ -3,7 +3,8 @@
 use crate::blocks::RamReg;
 use crate::bus::{
     ConnectAsked, ConnectsAskedIn, ConnectsDecidedIn, ConnectsJudgedOut, ContextIn,
-    LookupRightsOut, Notice, VerdictIn, WindowsOpenedOut,
+    LookupRightsOut, Notice, ReadAccessesIn, ReadAnswer, ReadAnswersOut, VerdictIn,
+    WindowsOpenedOut,
 };
 use crate::prelude::*;
 use tributary_protocol::rw::ConnectStatus;
@@ -14,6 +15,7 @@ pub enum State {
     Clear,
     Idle,
     Pair,
+    Answer,
     First,
     FirstAnswer,
     Last,
@@ -24,13 +26,15 @@ pub enum State {
 
 hdl_module! {
     /// Admission of transfers (BW-2), in this order, the first that fails decides: the queue pair is there and receives
-    /// (bad_qp), its Q_Key (no answer), the purpose: this card has no READ (refused), the key with
-    /// remote_write, protection domain and bounds (access). Nothing else is looked at here, and nothing changes: rw_window
-    /// takes CONNECT with that verdict, which counts only if it does not know the transfer, and says what came of it.
+    /// (bad_qp), its Q_Key (no answer), what answers a READ answers one of this card (refused), the key with
+    /// remote_write, or local_write for an answer, protection domain and bounds (access). Nothing else is looked at here, and
+    /// nothing changes: rw_window takes CONNECT with that verdict, which counts only if it does not know the transfer, and says
+    /// what came of it. READ requests of others are judged likewise (BW-11): queue pair, Q_Key, limits, then the key with
+    /// remote_read; CONNECT goes first.
     /// A region holds all bytes of the transfer if it holds the first and the last one, so two looks of a byte each do for
     /// transfers of any length; one of 0 bytes is always fine, one whose addresses wrap never.
     /// Clocks: 5 to the queue pair's verdict, 8 for each look, then what rw_window takes. One CONNECT at a time: while busy
-    /// another one is not looked at.
+    /// another one is not looked at, nor a READ request.
     /// Stages: 1 and 2 the contexts; 3 compared; 4 verdict.
     /// While m_win is not taken CONNECT stays. Reset clears the contexts, one a clock; busy meanwhile.
     #[module("bulk_check_q{}", 1usize << LQ)]
@@ -53,14 +57,18 @@ hdl_module! {
         pub m_win: ConnectsJudgedOut,
         /// What rw_window says of it.
         pub s_how: ConnectsDecidedIn,
+        /// Whether it answers a READ of this card.
+        pub m_answer: ReadAnswersOut,
+        /// READ requests of others.
+        pub s_read: ReadAccessesIn,
         /// A window was opened.
         pub m_opened: WindowsOpenedOut,
         /// Refused for its queue pair; pulse, as all below.
         pub ev_bad_qp: Signal<Out, Bit>,
         /// Not answered: wrong Q_Key.
         pub ev_bad_key: Signal<Out, Bit>,
-        /// Refused: it wants what this card does not have.
-        pub ev_purpose: Signal<Out, Bit>,
+        /// Refused: it answers no READ of this card.
+        pub ev_no_read: Signal<Out, Bit>,
         /// Refused for its key or bounds.
         pub ev_access: Signal<Out, Bit>,
         /// Refused: beyond the limits of a transfer.
@@ -79,6 +87,11 @@ hdl_module! {
         shapes: RamReg<17, LQ>,
         keys: RamReg<32, LQ>,
         r: DFF<ConnectAsked>,
+        /// It is a READ request; beyond the limits.
+        of_read: DFF<Bit>,
+        too_long: DFF<Bit>,
+        /// It was found to answer a READ.
+        answers: DFF<Bit>,
         receives: DFF<Bit>,
         same_key: DFF<Bit>,
         has_bytes: DFF<Bit>,
@@ -90,8 +103,10 @@ hdl_module! {
         bad_qp: Param<{ ConnectStatus::BadQp as usize }, 3>,
         refused: Param<{ ConnectStatus::Refused as usize }, 3>,
         access: Param<{ ConnectStatus::Access as usize }, 3>,
-        /// remote_write, as card_regions has it.
-        right: Param<2, 4>,
+        /// Rights, as card_regions has them.
+        local_write: Param<1, 4>,
+        remote_write: Param<2, 4>,
+        remote_read: Param<4, 4>,
     }
 }
 
@@ -134,8 +149,30 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
             self.m_look.of.next.addr = self.last.q.val().get_bits::<64>(0);
         }
         self.m_look.of.next.len = 1.into();
-        self.m_look.of.next.need = self.right.val();
-        self.m_win.valid.next = self.state.q.val() == State::Offer;
+        self.m_look.of.next.need = self.remote_write.val();
+        if self.r.q.val().response {
+            self.m_look.of.next.need = self.local_write.val();
+        }
+        if self.of_read.q.val() {
+            self.m_look.of.next.need = self.remote_read.val();
+        }
+        self.m_win.valid.next = (self.state.q.val() == State::Offer) & !self.of_read.q.val();
+        self.s_read.ready.next = (self.state.q.val() == State::Offer) & self.of_read.q.val();
+        self.s_read.verdict.next = self.verdict.q.val();
+        self.s_read.pd.next = self.pd.q.val();
+        self.m_answer.valid.next = self.state.q.val() == State::Answer;
+        self.m_answer.of.next = ReadAnswer {
+            token: self.r.q.val().token,
+            src: self.r.q.val().src,
+            source: self.r.q.val().source,
+            qpn: self.r.q.val().qpn,
+            length: self.r.q.val().length,
+            addr: self.r.q.val().addr,
+            rkey: self.r.q.val().rkey,
+        };
+        self.m_answer.done.next = false;
+        self.m_answer.opened.next = false;
+        self.m_answer.wptr.next = 0.into();
         self.m_win.of.next = self.r.q.val();
         self.m_win.verdict.next = self.verdict.q.val();
         self.m_opened.valid.next = false;
@@ -153,7 +190,7 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
         };
         self.ev_bad_qp.next = false;
         self.ev_bad_key.next = false;
-        self.ev_purpose.next = false;
+        self.ev_no_read.next = false;
         self.ev_access.next = false;
         self.ev_bad_length.next = false;
         self.ev_busy.next = false;
@@ -169,8 +206,18 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
             }
             State::Idle => {
                 self.timer.d.next = 0.into();
+                self.answers.d.next = false;
+                self.of_read.d.next = !self.s.valid.val();
+                self.too_long.d.next = self.s_read.of.val().too_long;
                 self.r.d.next = self.s.of.val();
-                if self.s.valid.val() {
+                if !self.s.valid.val() {
+                    self.r.d.next.qpn = self.s_read.of.val().qpn;
+                    self.r.d.next.q_key = self.s_read.of.val().q_key;
+                    self.r.d.next.rkey = self.s_read.of.val().key;
+                    self.r.d.next.addr = self.s_read.of.val().addr;
+                    self.r.d.next.length = self.s_read.of.val().length;
+                }
+                if self.s.valid.val() | self.s_read.valid.val() {
                     self.state.d.next = State::Pair;
                 }
             }
@@ -182,7 +229,20 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
                         self.verdict.d.next = self.bad_qp.val();
                     } else if !self.same_key.q.val() {
                         self.verdict.d.next = 7.into();
-                    } else if self.r.q.val().response {
+                    } else if self.of_read.q.val() & self.too_long.q.val() {
+                        self.verdict.d.next = self.refused.val();
+                    } else if !self.of_read.q.val() & self.r.q.val().response {
+                        self.state.d.next = State::Answer;
+                    } else if self.has_bytes.q.val() {
+                        self.state.d.next = State::First;
+                    }
+                }
+            }
+            State::Answer => {
+                if self.m_answer.ready.val() {
+                    self.answers.d.next = self.m_answer.ok.val();
+                    self.state.d.next = State::Offer;
+                    if !self.m_answer.ok.val() {
                         self.verdict.d.next = self.refused.val();
                     } else if self.has_bytes.q.val() {
                         self.state.d.next = State::First;
@@ -215,7 +275,9 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
                 }
             }
             State::Offer => {
-                if self.m_win.ready.val() {
+                if self.of_read.q.val() {
+                    self.state.d.next = State::Idle;
+                } else if self.m_win.ready.val() {
                     self.state.d.next = State::Wait;
                 }
             }
@@ -223,17 +285,20 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
                 self.ev_lost.next = self.s_how.lost.val();
                 if self.s_how.valid.val() {
                     self.m_opened.valid.next = self.s_how.of.val().how == 1;
+                    self.m_answer.opened.next = self.s_how.of.val().how == 1;
+                    self.m_answer.wptr.next = self.s_how.of.val().wptr;
                     self.ev_old.next = self.s_how.of.val().how == 2;
                     self.ev_busy.next = self.s_how.of.val().how == 3;
                     self.ev_bad_length.next = self.s_how.of.val().how == 4;
                     if self.s_how.of.val().how == 5 {
                         self.ev_bad_qp.next = self.verdict.q.val() == self.bad_qp.val();
                         self.ev_bad_key.next = self.verdict.q.val() == 7;
-                        self.ev_purpose.next = self.verdict.q.val() == self.refused.val();
+                        self.ev_no_read.next = self.verdict.q.val() == self.refused.val();
                         self.ev_access.next = self.verdict.q.val() == self.access.val();
                     }
                 }
                 if self.s_how.valid.val() | self.s_how.lost.val() {
+                    self.m_answer.done.next = self.answers.q.val();
                     self.state.d.next = State::Idle;
                 }
             }

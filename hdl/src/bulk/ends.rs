@@ -4,9 +4,9 @@ use crate::bus::UseEndsIn;
 use crate::prelude::*;
 
 hdl_module! {
-    /// Tells both sides that a queue pair ends, and the receiving side that a region does: the sending side looks keys up again
-    /// for every packet. It is done when each that was told is.
-    /// Latency: 1 clock behind the last of them. Stages: none; only who is done.
+    /// Tells the sending side that a queue pair or region ends, and then the receiving side: READs know why their windows are
+    /// closed. It is done when both are.
+    /// Latency: 1 clock behind each of them. Stages: none; only who is done.
     #[module("bulk_ends")]
     pub struct BulkEnds {
         /// Clock.
@@ -32,10 +32,9 @@ hdl_module! {
 impl Logic for BulkEnds {
     #[hdl_gen]
     fn update(&mut self) {
-        self.m_receive_valid.next = self.s.valid.val() & !self.received.q.val();
-        self.m_send_valid.next = self.s.valid.val() & self.s.pair.val() & !self.sent.q.val();
-        self.done.next =
-            self.s.valid.val() & self.received.q.val() & (self.sent.q.val() | !self.s.pair.val());
+        self.m_send_valid.next = self.s.valid.val() & !self.sent.q.val();
+        self.m_receive_valid.next = self.s.valid.val() & self.sent.q.val() & !self.received.q.val();
+        self.done.next = self.s.valid.val() & self.received.q.val();
         self.s.done.next = self.done.val();
         self.received.d.next =
             (self.received.q.val() | self.m_receive_ready.val()) & !self.done.val();

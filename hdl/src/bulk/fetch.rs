@@ -27,7 +27,8 @@ pub enum Take {
 
 hdl_module! {
     /// Reads the bytes of DATA that bulk_send chose, and makes frames of all its packets, in their order. Of DATA the slot is
-    /// read, its key looked up again, also if the packet was sent before (BW-5), and a read asked for; up to 8 packets and
+    /// read, its key looked up again, also if the packet was sent before (BW-5), with the right of others where it answers a
+    /// READ of others, and a read asked for; up to 8 packets and
     /// 2^A words are between there and the line. Room for the words is kept before a read is asked for, and a packet is offered
     /// to the line when all its words are here: so neither the words of others behind it at the DMA reader nor the line ever
     /// wait for host memory. A packet whose key or read fails is not sent, and its transfer is named at m_unread.
@@ -113,6 +114,8 @@ hdl_module! {
         data: Param<{ MessageType::Data as usize }, 3>,
         connect: Param<{ MessageType::Connect as usize }, 3>,
         poll: Param<{ MessageType::PollStatus as usize }, 3>,
+        /// The right that others need to read, as card_regions has it.
+        remote_read: Param<4, 4>,
     }
 }
 
@@ -138,6 +141,9 @@ impl<const A: usize> Logic for BulkFetch<A> {
         self.m_look.of.next.addr = self.address.q.val();
         self.m_look.of.next.len = self.s.length.val().get_bits::<13>(0);
         self.m_look.of.next.need = 0.into();
+        if self.source.q.val().response {
+            self.m_look.of.next.need = self.remote_read.val();
+        }
         self.m_rd.valid.next = self.take.q.val() == Take::Read;
         self.m_rd.of.next.addr = self.address.q.val();
         self.m_rd.of.next.len = self.s.length.val().get_bits::<13>(0);
@@ -205,6 +211,8 @@ impl<const A: usize> Logic for BulkFetch<A> {
         self.pack.s_said.of.next.q_key = self.source.q.val().q_key;
         self.pack.s_said.of.next.notify = self.source.q.val().notify;
         self.pack.s_said.of.next.immediate = self.source.q.val().immediate;
+        self.pack.s_said.of.next.response = self.source.q.val().response;
+        self.pack.s_said.of.next.token = self.source.q.val().token;
         self.pack.s_end_valid.next = self.ended.m.valid.val();
         self.pack.s_end_failed.next = self.ended.m.data.val().get_bit(0);
         self.ended.m.ready.next = self.pack.s_end_ready.val();

@@ -29,7 +29,7 @@ hdl_module! {
     /// what names no transfer of this card that is under way, or comes from another node than that transfer goes to (RW-7).
     /// The bitmap of a STATUS is kept until then; of one with more than 1,024 packets the first 1,024 go on, and bulk_send
     /// looks at no more. Answers with incarnations of more than 16 bits are of no window that bulk_send can name, and count
-    /// as strays. Messages of READ are dropped with a pulse of their own.
+    /// as strays.
     /// Clocks of a message: 10; CONNECT_RESP 17; STATUS 17 and 5 for each word of its bitmap, and what bulk_send waits.
     /// Stages of a look: 1 fields compared, 2 verdict; of what follows 3: words, fields, verdict; 3 until a slot is read.
     /// While m or m_bitmap is not taken the message stays, and s waits.
@@ -59,8 +59,6 @@ hdl_module! {
         pub ev_bad_message: Signal<Out, Bit>,
         /// It is of no transfer under way to its node; pulse.
         pub ev_stray: Signal<Out, Bit>,
-        /// A message of READ was dropped; pulse.
-        pub ev_read: Signal<Out, Bit>,
 
         state: DFF<State>,
         timer: DFF<Bits<2>>,
@@ -74,7 +72,6 @@ hdl_module! {
         is_resp: DFF<Bit>,
         is_status: DFF<Bit>,
         is_unknown: DFF<Bit>,
-        is_read: DFF<Bit>,
         bad_head: DFF<Bit>,
         bad_number: DFF<Bit>,
         bad_seq: DFF<Bit>,
@@ -150,7 +147,6 @@ impl<const LS: usize> Logic for BulkHear<LS> {
         self.is_resp.d.next = self.r.q.val().opcode == self.connect_resp.val();
         self.is_status.d.next = self.r.q.val().opcode == self.poll_status.val();
         self.is_unknown.d.next = self.r.q.val().opcode == self.abort.val();
-        self.is_read.d.next = self.r.q.val().opcode.get_bit(3);
         self.bad_head.d.next = self.head.val().version.any()
             | (self.r.q.val().head & self.head_gaps.val()).any()
             | !self.head.val().to_sender.get_bit(0)
@@ -272,7 +268,6 @@ impl<const LS: usize> Logic for BulkHear<LS> {
         self.s.unwanted.next = true;
         self.ev_bad_message.next = false;
         self.ev_stray.next = false;
-        self.ev_read.next = false;
         self.timer.d.next = self.timer.q.val() + 1;
         match self.state.q.val() {
             State::Idle => {
@@ -295,9 +290,7 @@ impl<const LS: usize> Logic for BulkHear<LS> {
                 self.timer.d.next = 0.into();
                 self.s.ready.next = true;
                 self.state.d.next = State::Idle;
-                if self.is_read.q.val() {
-                    self.ev_read.next = true;
-                } else if self.bad.q.val() {
+                if self.bad.q.val() {
                     self.ev_bad_message.next = true;
                 } else if self.is_resp.q.val() | self.is_status.q.val() {
                     self.s.unwanted.next = false;

@@ -1,7 +1,7 @@
 //! Bodies of the messages of the receiver window, as records.
 
 use crate::prelude::*;
-use tributary_protocol::bulk::TRANSFER;
+use tributary_protocol::bulk::{READ_REFUSED, READ_REQUEST, TRANSFER};
 use tributary_protocol::rw::wire::layout::{
     BODY, CONNECT_RESP_REST, CONNECT_REST, POLL_REST, STATUS_REST,
 };
@@ -86,5 +86,35 @@ hdl_record! {
         answer: _,
         operation: _,
         length: _,
+    }
+}
+
+hdl_record! {
+    /// Body of a READ request.
+    #[header(READ_REQUEST)]
+    pub struct ReadRequestBody {
+        version: _,
+        mtu: _,
+        node: _,
+        q_key: _,
+        token: _,
+        length: _,
+        rkey: _,
+        address: _,
+        to_address: _,
+        to_key: _,
+        source: _,
+    }
+}
+
+hdl_record! {
+    /// Body of its refusal.
+    #[header(READ_REFUSED)]
+    pub struct ReadRefusedBody {
+        version: _,
+        reason: _,
+        node: _,
+        retry: _,
+        token: _,
     }
 }

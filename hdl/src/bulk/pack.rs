@@ -67,6 +67,10 @@ hdl_record! {
         notify: Bit,
         /// What it is told; counts only then.
         immediate: Bits<32>,
+        /// It answers a READ request.
+        response: Bit,
+        /// That one; counts only then.
+        token: Bits<64>,
     }
 }
 
@@ -244,7 +248,7 @@ impl Logic for BulkPack {
         self.connect_rest.next.rkey = self.said.q.val().rkey;
         self.transfer.next.version = 0.into();
         self.transfer.next.notify = bit_cast::<1, 1>(self.said.q.val().notify.into());
-        self.transfer.next.response = 0.into();
+        self.transfer.next.response = bit_cast::<1, 1>(self.said.q.val().response.into());
         self.transfer.next.qpn = self.said.q.val().peer;
         self.transfer.next.source = self.said.q.val().qpn;
         self.transfer.next.q_key = self.said.q.val().q_key;
@@ -253,6 +257,9 @@ impl Logic for BulkPack {
             self.transfer.next.immediate = self.said.q.val().immediate;
         }
         self.transfer.next.token = 0.into();
+        if self.said.q.val().response {
+            self.transfer.next.token = self.said.q.val().token;
+        }
         self.poll_rest.next.slot = self.here.val().slot;
         self.poll_rest.next.xid = self.here.val().xid;
         self.connect_bits.next = self.connect_rest.val().to_bits();

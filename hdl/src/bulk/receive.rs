@@ -3,9 +3,9 @@
 use super::{BulkAnswer, BulkCheck, BulkLand, BulkNotify, BulkSort};
 use crate::blocks::{EventMerge, FifoReg};
 use crate::bus::{
-    BulkArrivalsIn, BulkArrivalsOut, BulkDeparturesOut, ContextIn, DmaRequestOut, FramesIn,
-    FramesOut, LookupRightsOut, NotifyOut, StreamOut, TransferEndOut, VerdictIn, WindowMessageOut,
-    WindowsOpenedOut,
+    BulkArrivalsIn, BulkArrivalsOut, BulkDeparturesOut, ConnectAsked, ContextIn, DmaRequestOut,
+    FramesIn, FramesOut, LookupRightsOut, NotifyOut, ReadAccessesIn, ReadAnswersOut, StreamOut,
+    TransferEndOut, VerdictIn, WindowClosedOut, WindowMessageOut, WindowsOpenedOut,
 };
 use crate::prelude::*;
 use crate::rw::RwWindow;
@@ -18,10 +18,11 @@ const fn bit(counter: BulkCounter) -> usize {
 }
 
 hdl_module! {
-    /// Receiving side of bulk WRITEs: frames in, writes of host memory and answers out. Between the line's blocks, which have
+    /// Receiving side of bulk transfers: frames in, writes of host memory and answers out. Between the line's blocks, which have
     /// checked each frame and its ICRC, the regions, and the DMA writer.
     /// bulk_sort takes frames apart, bulk_check admits transfers, rw_window decides, bulk_land writes, bulk_notify tells hosts,
-    /// bulk_answer makes frames of what rw_window says. It has no READ: transfers that answer one are refused.
+    /// bulk_answer makes frames of what rw_window says. Whether a transfer answers a READ of this card is asked at m_answer,
+    /// and READ requests of others are judged here, at s_access (BW-11).
     /// Each clock in which a window is open goes to one counter at most: packets are on their way to host memory, or else a
     /// transfer waits for a receive request, or else nothing has come.
     /// Only wires, a queue of 16 CONNECTs, and whose record goes to rw_window: each block says its own stages.
@@ -65,10 +66,20 @@ hdl_module! {
         pub m: BulkDeparturesOut,
         /// What follows the first 8 bytes of their bodies.
         pub m_pl: FramesOut<64>,
-        /// Frames about transfers that this card sends, and of READ.
+        /// Frames about transfers that this card sends.
         pub m_own: BulkArrivalsOut,
         /// What follows the first 8 bytes of their bodies.
         pub m_own_pl: FramesOut<64>,
+        /// Frames of READ.
+        pub m_read: BulkArrivalsOut,
+        /// What follows the first 8 bytes of their bodies.
+        pub m_read_pl: FramesOut<64>,
+        /// Whether READ requests of others are allowed; also while hold is up.
+        pub s_access: ReadAccessesIn,
+        /// Whether transfers answer READs of this card, and windows that are opened.
+        pub m_answer: ReadAnswersOut,
+        /// Windows that are closed.
+        pub m_closed: WindowClosedOut,
         /// A queue pair or a region ends, while m_idle: its windows are to be closed; stays until it is taken.
         pub s_end_valid: Signal<In, Bit>,
         /// They are: pulse.
@@ -106,7 +117,7 @@ hdl_module! {
         answer: BulkAnswer<W, B>,
         /// A CONNECT is offered to rw_window, not a record of bulk_sort.
         #[reset] connects: DFF<Bit>,
-        asked: FifoReg<326, 4>,
+        asked: FifoReg<{ ConnectAsked::BITS }, 4>,
         begin: Signal<Local, Bit>,
         /// Windows that are open.
         #[reset] windows: DFF<Bits<16>>,
@@ -167,6 +178,8 @@ impl<
         StreamOut::<64>::link(&mut self.m_wd, &mut self.sort.m_wd);
         BulkArrivalsOut::link(&mut self.m_own, &mut self.sort.m_own);
         FramesOut::<64>::link(&mut self.m_own_pl, &mut self.sort.m_own_pl);
+        BulkArrivalsOut::link(&mut self.m_read, &mut self.sort.m_read);
+        FramesOut::<64>::link(&mut self.m_read_pl, &mut self.sort.m_read_pl);
         // CONNECTs wait for those before them, and for a command that needs rest.
         self.asked.s.valid.next = self.sort.m_con.valid.val();
         self.asked.s.data.next = self.sort.m_con.of.val().to_bits();
@@ -180,6 +193,8 @@ impl<
         ContextIn::<LQ>::link(&mut self.cfg, &mut self.check.cfg);
         LookupRightsOut::link(&mut self.m_look, &mut self.check.m_look);
         VerdictIn::link(&mut self.s_look, &mut self.check.s_look);
+        ReadAccessesIn::link(&mut self.s_access, &mut self.check.s_read);
+        ReadAnswersOut::link(&mut self.m_answer, &mut self.check.m_answer);
         self.check.s_how.valid.next = self.window.con_valid.val();
         self.check.s_how.of.next.how = self.window.con_how.val();
         self.check.s_how.of.next.wptr = self.window.con_wptr.val();
@@ -258,6 +273,10 @@ impl<
         self.notify.s_full_gen.next = self.window.con_gen.val();
         self.notify.s_closed_valid.next = self.window.m_cpl.valid.val();
         self.notify.s_closed_wptr.next = self.window.m_cpl.of.val().wptr;
+        self.m_closed.valid.next = self.window.m_cpl.valid.val();
+        self.m_closed.wptr.next = self.window.m_cpl.of.val().wptr;
+        self.m_closed.status.next = self.window.m_cpl.of.val().status;
+        self.m_closed.reason.next = self.window.m_cpl.of.val().reason;
         self.notify.now.next = self.now.val();
         self.notify.cfg_patience.next = self.cfg_patience.val();
         NotifyOut::link(&mut self.m_notify, &mut self.notify.m);
@@ -326,7 +345,7 @@ impl<
                 | (bit_cast::<32, 1>(self.check.ev_bad_key.val().into()) << self.bad_key.val())
                 | (bit_cast::<32, 1>(self.check.ev_bad_length.val().into())
                     << self.bad_length.val())
-                | (bit_cast::<32, 1>(self.check.ev_purpose.val().into()) << self.no_read.val())
+                | (bit_cast::<32, 1>(self.check.ev_no_read.val().into()) << self.no_read.val())
                 | (bit_cast::<32, 1>(self.check.ev_busy.val().into()) << self.busy.val())
                 | (bit_cast::<32, 1>(self.check.ev_old.val().into()) << self.old.val())
                 | (bit_cast::<32, 1>(self.strays.m.val().into()) << self.stray.val())

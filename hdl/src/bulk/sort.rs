@@ -29,13 +29,13 @@ pub enum State {
 hdl_module! {
     /// Takes frames of bulk transfers, one after the other, and looks at everything in them before anything acts on it
     /// (RW-20): DATA, POLL and ABORT go to rw_window, CONNECT goes to bulk_check, messages of transfers that this card sends
-    /// and those of READ go to m_own as they are. What no card sends is counted and dropped; so is what says that it is of
+    /// go to m_own as they are, and those of READ to m_read. What no card sends is counted and dropped; so is what says that it is of
     /// another node than its frame. The order of checks is that of the model.
     /// DATA stays at s until its window has decided: its payload is dropped there, or comes and leaves at m_wd, in the order
     /// of frames. It goes on leaving while the next frames are looked at.
     /// Clocks of a frame: DATA 15 and those that rw_window or the write wait, ABORT 5, POLL about 20, CONNECT about 25.
     /// Stages of a look: 1 fields compared, 2 what they mean, 3 verdict.
-    /// While m_win or m_own is not taken, or m_wd is not, no frame is taken. A CONNECT for which there is no room is
+    /// While m_win, m_own or m_read is not taken, or m_wd is not, no frame is taken. A CONNECT for which there is no room is
     /// dropped, since DATA must not wait for it. While hold is up no frame is begun.
     #[module("bulk_sort")]
     pub struct BulkSort {
@@ -67,6 +67,10 @@ hdl_module! {
         pub m_own: BulkArrivalsOut,
         /// What follows the first 8 bytes of their bodies.
         pub m_own_pl: FramesOut<64>,
+        /// Messages of READ, as they came.
+        pub m_read: BulkArrivalsOut,
+        /// What follows the first 8 bytes of their bodies.
+        pub m_read_pl: FramesOut<64>,
         /// No card sends such a message; pulse.
         pub ev_bad_message: Signal<Out, Bit>,
         /// It says that it is of another node; pulse.
@@ -105,10 +109,11 @@ hdl_module! {
         is_24: DFF<Bit>,
         is_48: DFF<Bit>,
         // Stage 2.
+        is_read: Signal<Local, Bit>,
         for_others: DFF<Bit>,
         bad: DFF<Bit>,
         gathers: DFF<Bit>,
-        // Where what follows goes: 0 payload, 1 here, 2 others.
+        // Where what follows goes: 0 payload, 1 here, 2 others, 3 those who read.
         routes: FifoReg<2, 4>,
         route: Signal<Local, Bits<2>>,
         put_route: Signal<Local, Bit>,
@@ -186,7 +191,8 @@ impl Logic for BulkSort {
         self.is_48.d.next = self.r.q.val().len == 48;
 
         // Stage 2: messages for senders have the bit that says so, and those of READ are of another kind.
-        self.for_others.d.next = self.r.q.val().opcode.get_bit(3)
+        self.is_read.next = self.r.q.val().opcode.get_bit(3);
+        self.for_others.d.next = self.is_read.val()
             | (self.r.q.val().opcode == self.complete.val())
             | (self.r.q.val().opcode == self.retx_one.val())
             | (self.r.q.val().opcode == self.retx_range.val())
@@ -227,14 +233,19 @@ impl Logic for BulkSort {
         self.m_wd.data.next = self.s_pl.of.val().data;
         self.m_own_pl.valid.next =
             self.s_pl.valid.val() & self.routes.m.valid.val() & (self.route.val() == 2);
-        self.m_own_pl.of.next.data = self.s_pl.of.val().data;
-        self.m_own_pl.of.next.last = self.s_pl.of.val().last;
+        self.m_own_pl.of.next = self.s_pl.of.val();
+        self.m_read_pl.valid.next =
+            self.s_pl.valid.val() & self.routes.m.valid.val() & (self.route.val() == 3);
+        self.m_read_pl.of.next = self.s_pl.of.val();
         self.s_pl.ready.next = self.routes.m.valid.val() & (self.route.val() == 1);
         if self.route.val() == 0 {
             self.s_pl.ready.next = self.routes.m.valid.val() & self.m_wd.ready.val();
         }
         if self.route.val() == 2 {
             self.s_pl.ready.next = self.routes.m.valid.val() & self.m_own_pl.ready.val();
+        }
+        if self.route.val() == 3 {
+            self.s_pl.ready.next = self.routes.m.valid.val() & self.m_read_pl.ready.val();
         }
         self.word_moves.next = self.s_pl.valid.val() & self.s_pl.ready.val();
         self.routes.m.ready.next = self.word_moves.val() & self.s_pl.of.val().last;
@@ -309,9 +320,12 @@ impl Logic for BulkSort {
         self.m_con.of.next.notify = self.transfer.val().notify.get_bit(0);
         self.m_con.of.next.response = self.transfer.val().response.get_bit(0);
         self.m_con.of.next.immediate = self.transfer.val().immediate;
+        self.m_con.of.next.token = self.transfer.val().token;
         self.m_con.valid.next = false;
-        self.m_own.valid.next = self.state.q.val() == State::Own;
+        self.m_own.valid.next = (self.state.q.val() == State::Own) & !self.is_read.val();
         self.m_own.of.next = self.r.q.val();
+        self.m_read.valid.next = (self.state.q.val() == State::Own) & self.is_read.val();
+        self.m_read.of.next = self.r.q.val();
         self.m_idle.next =
             (self.state.q.val() == State::Idle) & !self.routes.m.valid.val() & self.hold.val();
 
@@ -367,9 +381,14 @@ impl Logic for BulkSort {
                 self.s.ready.next = self.m_own.ready.val();
                 self.s.unwanted.next = self.m_own.unwanted.val();
                 self.new_route.next = 2.into();
+                if self.is_read.val() {
+                    self.s.ready.next = self.m_read.ready.val();
+                    self.s.unwanted.next = self.m_read.unwanted.val();
+                    self.new_route.next = 3.into();
+                }
                 self.put_route.next =
-                    self.m_own.ready.val() & !self.m_own.unwanted.val() & !self.is_0.q.val();
-                if self.m_own.ready.val() {
+                    self.s.ready.val() & !self.s.unwanted.val() & !self.is_0.q.val();
+                if self.s.ready.val() {
                     self.state.d.next = State::Idle;
                 }
             }

@@ -1,13 +1,17 @@
 //! The sending side of bulk transfers in a card.
 
-use super::{BulkFetch, BulkHear, BulkLooks, BulkSend, BulkWorks};
+use super::{
+    BulkDepart, BulkFetch, BulkHear, BulkLooks, BulkReads, BulkSend, BulkServe, BulkWorks,
+};
 use crate::blocks::EventMerge;
 use crate::bus::{
     BulkArrivalsIn, BulkCancelOut, BulkDeparturesOut, BulkEndOut, BulkMessageOut, BulkPacketOut,
     BulkRequestOut, BulkSettingsIn, BulkSourcesOut, BulkStartedOut, BulkUnreadOut, BulkWorksIn,
     CompletionOut, DmaReadWordsIn, DmaRequestOut, FramesIn, FramesOut, LookupRightsOut, PayloadOut,
-    RamReadIn, VerdictIn, VerdictOut,
+    RamReadIn, ReadAccessesOut, ReadAnswersIn, ReadRefusalsOut, ReadsOut, ReadsServedOut,
+    VerdictIn, VerdictOut, WindowClosedIn,
 };
+use crate::card::CardCompletions;
 use crate::prelude::*;
 use tributary_protocol::card::regs::BulkCounter;
 
@@ -17,20 +21,22 @@ const fn bit(counter: BulkCounter) -> usize {
 }
 
 hdl_module! {
-    /// Sending side of bulk WRITEs: work requests in, frames out, and exactly one completion for each. Between what reads work
-    /// requests, the regions, the DMA reader and the line's blocks.
+    /// Sending side of bulk transfers: work requests in, frames out, and exactly one completion for each. Between what reads
+    /// work requests, the regions, the DMA reader and the line's blocks.
     /// bulk_works starts and ends transfers, bulk_send says what leaves next, bulk_fetch reads its bytes, bulk_hear reads what
-    /// receivers say. It has no READ: work requests for one are refused. Fences are card_send's.
+    /// receivers say. READ (BW-11): bulk_reads asks the targets of this host's, of which the receiving side says which transfers
+    /// answer and how their windows end; bulk_serve has those of others answered by transfers. Fences are card_send's.
     /// Each clock that a transfer is under way goes to one counter at most: packets leave or wait for the line, wait for their
     /// reads, or there is none and transfers wait for credit, or for the peer: to connect, or to say that it has everything.
     /// Only wires, and turns at the port of the regions: each block says its own stages.
     /// Clocks: those of bulk_send, a fresh packet every 35, and of the line.
     /// While m or m_pl is not taken packets wait; messages of receivers do not. After reset ready says when the states have
     /// been cleared. While hold is up no work request begins and no packet is taken; m_idle says that none is under way then.
-    #[module("bulk_transmit_s{S}_q{}", 1usize << LQ)]
+    #[module("bulk_transmit_s{S}_r{R}_q{}", 1usize << LQ)]
     pub struct BulkTransmit<
         const S: usize, const LS: usize, const SA: usize, const LD: usize, const RA: usize,
-        const QA: usize, const LQ: usize, const D: usize,
+        const QA: usize, const LQ: usize, const D: usize, const R: usize, const LR: usize,
+        const A: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -44,6 +50,8 @@ hdl_module! {
         pub cfg_incarnation: Signal<In, Bits<16>>,
         /// Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to 4,096.
         pub cfg_mtu: Signal<In, Bits<13>>,
+        /// Retry hint in busy answers to READ requests, ticks.
+        pub cfg_busy_hint: Signal<In, Bits<16>>,
         /// Times and limits.
         pub cfg: BulkSettingsIn,
         /// Coarse time, a free-running count.
@@ -56,6 +64,16 @@ hdl_module! {
         pub s_own: BulkArrivalsIn,
         /// What follows the first 8 bytes of their bodies.
         pub s_own_pl: FramesIn<64>,
+        /// Frames of READ.
+        pub s_read: BulkArrivalsIn,
+        /// What follows the first 8 bytes of their bodies.
+        pub s_read_pl: FramesIn<64>,
+        /// Whether READ requests of others are allowed.
+        pub m_access: ReadAccessesOut,
+        /// Whether transfers of others answer READs, and windows that are opened.
+        pub s_answer: ReadAnswersIn,
+        /// Windows that are closed.
+        pub s_closed: WindowClosedIn,
         /// A region is looked up.
         pub m_look: LookupRightsOut,
         /// What was found.
@@ -72,11 +90,13 @@ hdl_module! {
         pub hold: Signal<In, Bit>,
         /// With hold: nothing is under way.
         pub m_idle: Signal<Out, Bit>,
-        /// A queue pair ends, while m_idle; stays until it is taken.
+        /// A queue pair or region ends, while m_idle; stays until it is taken.
         pub s_end_valid: Signal<In, Bit>,
-        /// Nothing of it is read or completed from now on: pulse.
+        /// Nothing of a queue pair is read or completed from now on; windows may be closed: pulse.
         pub s_end_ready: Signal<Out, Bit>,
-        /// Its number.
+        /// It is a queue pair.
+        pub s_end_pair: Signal<In, Bit>,
+        /// Its number, or the region's.
         pub s_end_index: Signal<In, Bits<24>>,
         /// A counter of bulk_send is read: its count comes two clocks later.
         pub stat: RamReadIn<32, 4>,
@@ -88,10 +108,19 @@ hdl_module! {
         pub ev_local_error: Signal<Out, Bit>,
         /// The read of a packet has failed; pulse.
         pub ev_read_failed: Signal<Out, Bit>,
-        /// A message of READ was dropped; pulse.
-        pub ev_read: Signal<Out, Bit>,
 
         none: Signal<Local, Bit>,
+        asks: Signal<Local, Bit>,
+        reads: BulkReads<R, LR, A, LQ>,
+        serve: BulkServe<S, LS, SA>,
+        completions: CardCompletions<LQ>,
+        depart: BulkDepart,
+        /// Who has ended what is to end.
+        #[reset] works_ended: DFF<Bit>,
+        #[reset] reads_ended: DFF<Bit>,
+        ended: Signal<Local, Bit>,
+        strays: EventMerge,
+        bad_messages: EventMerge,
         works: BulkWorks<S, LS, SA, LQ>,
         send: BulkSend<S, LS, SA, LD, RA, QA, 64, 6, 4>,
         hear: BulkHear<LS>,
@@ -104,6 +133,12 @@ hdl_module! {
         again: Param<{ bit(BulkCounter::DataResent) }, 5>,
         control_sent: Param<{ bit(BulkCounter::ControlSent) }, 5>,
         stray: Param<{ bit(BulkCounter::Stray) }, 5>,
+        served: Param<{ bit(BulkCounter::Served) }, 5>,
+        access: Param<{ bit(BulkCounter::Access) }, 5>,
+        bad_qp: Param<{ bit(BulkCounter::BadQp) }, 5>,
+        bad_key: Param<{ bit(BulkCounter::BadKey) }, 5>,
+        bad_length: Param<{ bit(BulkCounter::BadLength) }, 5>,
+        busy: Param<{ bit(BulkCounter::Busy) }, 5>,
         bad_message: Param<{ bit(BulkCounter::BadMessage) }, 5>,
         wait_credit: Param<{ bit(BulkCounter::WaitCredit) }, 5>,
         wait_read: Param<{ bit(BulkCounter::WaitRead) }, 5>,
@@ -121,22 +156,38 @@ impl<
     const QA: usize,
     const LQ: usize,
     const D: usize,
-> Logic for BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D>
+    const R: usize,
+    const LR: usize,
+    const A: usize,
+> Logic for BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D, R, LR, A>
 {
     #[hdl_gen]
     fn update(&mut self) {
         // Work requests and their transfers.
         BulkWorksIn::link(&mut self.s, &mut self.works.s);
-        CompletionOut::<LQ>::link(&mut self.m_cpl, &mut self.works.m_cpl);
+        CompletionOut::<LQ>::join(&mut self.works.m_cpl, &mut self.completions.a);
+        CompletionOut::<LQ>::join(&mut self.reads.m_cpl, &mut self.completions.b);
+        CompletionOut::<LQ>::link(&mut self.m_cpl, &mut self.completions.m);
         self.works.cfg_mtu.next = self.cfg_mtu.val();
         self.works.hold.next = self.hold.val();
         BulkRequestOut::join(&mut self.works.m_start, &mut self.send.s);
         BulkStartedOut::join(&mut self.send.m_started, &mut self.works.s_started);
         BulkCancelOut::join(&mut self.works.m_cancel, &mut self.send.s_cancel);
         BulkEndOut::join(&mut self.send.m_end, &mut self.works.s_ended);
-        self.works.s_end_valid.next = self.s_end_valid.val();
-        self.s_end_ready.next = self.works.s_end_ready.val();
+        self.works.s_end_valid.next =
+            self.s_end_valid.val() & self.s_end_pair.val() & !self.works_ended.q.val();
         self.works.s_end_index.next = self.s_end_index.val();
+        self.reads.s_end_valid.next = self.s_end_valid.val() & !self.reads_ended.q.val();
+        self.reads.s_end_pair.next = self.s_end_pair.val();
+        self.reads.s_end_index.next = self.s_end_index.val();
+        self.ended.next = self.s_end_valid.val()
+            & self.reads_ended.q.val()
+            & (self.works_ended.q.val() | !self.s_end_pair.val());
+        self.s_end_ready.next = self.ended.val();
+        self.works_ended.d.next =
+            (self.works_ended.q.val() | self.works.s_end_ready.val()) & !self.ended.val();
+        self.reads_ended.d.next =
+            (self.reads_ended.q.val() | self.reads.s_end_ready.val()) & !self.ended.val();
         BulkSettingsIn::link(&mut self.cfg, &mut self.send.cfg);
         self.send.now.next = self.now.val();
         RamReadIn::<32, 4>::link(&mut self.stat, &mut self.send.stat);
@@ -152,9 +203,34 @@ impl<
         self.hear.s_node_of_slot.next = self.works.m_slot_node.val();
         BulkMessageOut::join(&mut self.hear.m, &mut self.send.s_msg);
         FramesOut::<64>::join(&mut self.hear.m_bitmap, &mut self.send.s_bitmap);
-        self.ev_read.next = self.hear.ev_read.val();
 
-        // Packets.
+        // READs of this host.
+        ReadsOut::join(&mut self.works.m_read, &mut self.reads.s);
+        self.works.read_free.next = self.reads.free.val();
+        ReadAnswersIn::link(&mut self.s_answer, &mut self.reads.s_answer);
+        WindowClosedIn::link(&mut self.s_closed, &mut self.reads.s_closed);
+        self.reads.cfg_node.next = self.cfg_node.val();
+        self.reads.cfg_incarnation.next = self.cfg_incarnation.val();
+        self.reads.cfg_poll.next = self.cfg.poll.val();
+        self.reads.cfg_poll_max.next = self.cfg.poll_max.val();
+        self.reads.cfg_max_polls.next = self.cfg.max_polls.val();
+        self.reads.cfg_max_busy.next = self.cfg.max_busy.val();
+        self.reads.now.next = self.now.val();
+        self.reads.hold.next = self.hold.val();
+
+        // READ requests of others.
+        BulkArrivalsIn::link(&mut self.s_read, &mut self.serve.s);
+        FramesIn::<64>::link(&mut self.s_read_pl, &mut self.serve.s_pl);
+        self.serve.cfg_busy_hint.next = self.cfg_busy_hint.val();
+        self.serve.hold.next = self.hold.val();
+        ReadAccessesOut::link(&mut self.m_access, &mut self.serve.m_access);
+        ReadsServedOut::<LS>::join(&mut self.serve.m_start, &mut self.works.s_serve);
+        self.serve.s_over_valid.next = self.works.m_over_valid.val();
+        self.serve.s_over_slot.next = self.works.m_over_slot.val();
+        ReadRefusalsOut::join(&mut self.serve.m_say, &mut self.reads.s_say);
+        ReadRefusalsOut::join(&mut self.serve.m_refused, &mut self.reads.s_refused);
+
+        // Packets, behind messages of READ, which are short.
         BulkPacketOut::join(&mut self.send.m_pkt, &mut self.fetch.s);
         self.fetch.cfg_node.next = self.cfg_node.val();
         self.fetch.cfg_incarnation.next = self.cfg_incarnation.val();
@@ -163,8 +239,12 @@ impl<
         BulkUnreadOut::join(&mut self.fetch.m_unread, &mut self.works.s_unread);
         DmaRequestOut::link(&mut self.m_rd, &mut self.fetch.m_rd);
         DmaReadWordsIn::link(&mut self.s_rd, &mut self.fetch.s_rd);
-        BulkDeparturesOut::link(&mut self.m, &mut self.fetch.m);
-        PayloadOut::link(&mut self.m_pl, &mut self.fetch.m_pl);
+        BulkDeparturesOut::join(&mut self.reads.m, &mut self.depart.a);
+        FramesOut::<64>::join(&mut self.reads.m_pl, &mut self.depart.a_pl);
+        BulkDeparturesOut::join(&mut self.fetch.m, &mut self.depart.b);
+        PayloadOut::join(&mut self.fetch.m_pl, &mut self.depart.b_pl);
+        BulkDeparturesOut::link(&mut self.m, &mut self.depart.m);
+        PayloadOut::link(&mut self.m_pl, &mut self.depart.m_pl);
 
         // Regions: packets first, of which the line waits.
         LookupRightsOut::join(&mut self.works.m_look, &mut self.looks.a);
@@ -174,7 +254,10 @@ impl<
         LookupRightsOut::link(&mut self.m_look, &mut self.looks.m_look);
         VerdictIn::link(&mut self.s_look, &mut self.looks.s_look);
 
-        self.m_idle.next = self.works.m_idle.val() & self.fetch.m_idle.val();
+        self.m_idle.next = self.works.m_idle.val()
+            & self.fetch.m_idle.val()
+            & self.reads.m_idle.val()
+            & self.serve.m_idle.val();
 
         // What is counted.
         self.local.a.next = self.works.ev_refused.val();
@@ -182,19 +265,38 @@ impl<
         self.ev_local_error.next = self.local.m.val();
         self.ev_read_failed.next = self.fetch.ev_no_memory.val();
         self.none.next = self.works.m_active.val() & self.fetch.m_idle.val();
-        self.events.next = (bit_cast::<32, 1>(self.works.ev_completed.val().into())
-            << self.completed.val())
-            | (bit_cast::<32, 1>(self.works.ev_failed.val().into()) << self.failed.val())
+        self.asks.next =
+            !self.works.m_active.val() & self.fetch.m_idle.val() & self.reads.m_asks.val();
+        self.strays.a.next = self.hear.ev_stray.val();
+        self.strays.b.next = self.serve.ev_stray.val();
+        self.bad_messages.a.next = self.hear.ev_bad_message.val();
+        self.bad_messages.b.next = self.serve.ev_bad_message.val();
+        self.events.next = (bit_cast::<32, 1>(
+            (self.works.ev_completed.val() | self.reads.ev_completed.val()).into(),
+        ) << self.completed.val())
+            | (bit_cast::<32, 1>((self.works.ev_failed.val() | self.reads.ev_failed.val()).into())
+                << self.failed.val())
+            | (bit_cast::<32, 1>(self.works.ev_served.val().into()) << self.served.val())
+            | (bit_cast::<32, 1>(self.serve.ev_access.val().into()) << self.access.val())
+            | (bit_cast::<32, 1>(self.serve.ev_bad_qp.val().into()) << self.bad_qp.val())
+            | (bit_cast::<32, 1>(self.serve.ev_bad_key.val().into()) << self.bad_key.val())
+            | (bit_cast::<32, 1>(self.serve.ev_bad_length.val().into()) << self.bad_length.val())
+            | (bit_cast::<32, 1>(self.serve.ev_busy.val().into()) << self.busy.val())
             | (bit_cast::<32, 1>(self.send.ev_fresh.val().into()) << self.fresh.val())
             | (bit_cast::<32, 1>(self.send.ev_again.val().into()) << self.again.val())
-            | (bit_cast::<32, 1>(self.fetch.ev_control.val().into()) << self.control_sent.val())
-            | (bit_cast::<32, 1>(self.hear.ev_stray.val().into()) << self.stray.val())
-            | (bit_cast::<32, 1>(self.hear.ev_bad_message.val().into()) << self.bad_message.val())
+            | (bit_cast::<32, 1>(
+                (self.fetch.ev_control.val()
+                    | (self.reads.m.valid.val() & self.reads.m.ready.val()))
+                .into(),
+            ) << self.control_sent.val())
+            | (bit_cast::<32, 1>(self.strays.m.val().into()) << self.stray.val())
+            | (bit_cast::<32, 1>(self.bad_messages.m.val().into()) << self.bad_message.val())
             | (bit_cast::<32, 1>(self.fetch.m_leaves.val().into()) << self.wait_line.val())
             | (bit_cast::<32, 1>(self.fetch.m_reads.val().into()) << self.wait_read.val())
             | (bit_cast::<32, 1>((self.none.val() & self.send.m_starved.val()).into())
                 << self.wait_credit.val())
-            | (bit_cast::<32, 1>((self.none.val() & self.send.m_nothing.val()).into())
-                << self.wait_peer.val());
+            | (bit_cast::<32, 1>(
+                ((self.none.val() & self.send.m_nothing.val()) | self.asks.val()).into(),
+            ) << self.wait_peer.val());
     }
 }

@@ -4,7 +4,7 @@ use super::{BulkBegin, BulkMarks};
 use crate::blocks::RamReg;
 use crate::bus::{
     BulkCancelOut, BulkEndIn, BulkRequestOut, BulkSource, BulkSourcesIn, BulkStartedIn,
-    BulkUnreadIn, BulkWorksIn, CompletionOut, LookupRightsOut, VerdictIn,
+    BulkUnreadIn, BulkWorksIn, CompletionOut, LookupRightsOut, ReadsOut, ReadsServedIn, VerdictIn,
 };
 use crate::prelude::*;
 use tributary_protocol::card::descriptor::flags;
@@ -29,6 +29,8 @@ hdl_record! {
         msn: Bits<32>,
         /// Queue pair here.
         qpn: Bits<24>,
+        /// It answers a READ request of others: it has no completion.
+        response: Bit,
     }
 }
 
@@ -40,6 +42,14 @@ hdl_record! {
         /// Node of the destination.
         node: Bits<16>,
     }
+}
+
+/// What becomes of a READ request that is to be served.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Serve {
+    Idle,
+    Start,
+    Started,
 }
 
 /// What becomes of the transfer that has ended.
@@ -54,7 +64,9 @@ pub enum Finish {
 hdl_module! {
     /// What each transfer slot is for, beside bulk_send, which knows only how a transfer crosses the network: the completion
     /// but for its status, memory here, queue pairs, and why the card itself ends it, if it does. In block RAM, each part with
-    /// one reader. Exactly one completion leaves for each work request, but for those of a queue pair that ends (BW-1).
+    /// one reader. Exactly one completion leaves for each work request, but for those of a queue pair that ends (BW-1), and none
+    /// for transfers that answer READ requests of others (BW-11): these come at s_serve and find a slot or are told at once that
+    /// none is free. A READ of this host leaves at m_read when it was checked.
     /// bulk_begin checks work requests and starts their transfers; bulk_marks knows which are under way, and which of them the
     /// card ends: s_unread ends one in local_protection or local_dma, its receiver is told, and its completion comes when
     /// bulk_send says that it is cancelled. If it ended otherwise before that, it has ended like that. s_end names a queue
@@ -74,6 +86,16 @@ hdl_module! {
         pub cfg_mtu: Signal<In, Bits<13>>,
         /// Work requests.
         pub s: BulkWorksIn,
+        /// READs of this host.
+        pub m_read: ReadsOut,
+        /// A place for one is free.
+        pub read_free: Signal<In, Bit>,
+        /// READ requests of others.
+        pub s_serve: ReadsServedIn<LS>,
+        /// A transfer is over: pulse.
+        pub m_over_valid: Signal<Out, Bit>,
+        /// Its slot.
+        pub m_over_slot: Signal<Out, Bits<LS>>,
         /// Nothing new may begin.
         pub hold: Signal<In, Bit>,
         /// With hold: nothing is under way.
@@ -114,6 +136,8 @@ hdl_module! {
         pub m_slot_node: Signal<Out, Bits<16>>,
         /// A work request was refused here; pulse, as all below.
         pub ev_refused: Signal<Out, Bit>,
+        /// A READ request was served to the end.
+        pub ev_served: Signal<Out, Bit>,
         /// A transfer has ended well.
         pub ev_completed: Signal<Out, Bit>,
         /// One has ended otherwise, with a completion.
@@ -136,6 +160,12 @@ hdl_module! {
         source_live_2: DFF<Bit>,
         slot_active: DFF<Bit>,
         slot_active_2: DFF<Bit>,
+
+        // The READ request that is to be served.
+        serve: DFF<Serve>,
+        serve_begins: Signal<Local, Bit>,
+        served: Signal<Local, Bit>,
+        starts: Signal<Local, Bit>,
 
         // The transfer that has ended.
         finish: DFF<Finish>,
@@ -180,21 +210,77 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
         BulkWorksIn::link(&mut self.s, &mut self.begin.s);
         LookupRightsOut::link(&mut self.m_look, &mut self.begin.m_look);
         VerdictIn::link(&mut self.s_look, &mut self.begin.s_look);
-        BulkRequestOut::link(&mut self.m_start, &mut self.begin.m_start);
-        BulkStartedIn::link(&mut self.s_started, &mut self.begin.s_started);
+        ReadsOut::link(&mut self.m_read, &mut self.begin.m_read);
+        self.begin.read_free.next = self.read_free.val();
         self.begin.cfg_mtu.next = self.cfg_mtu.val();
         self.begin.hold.next = self.hold.val();
         self.m_active.next = self.marks.m_active.val().any();
         self.begin.free.next = !self.marks.m_active.val().all();
+        self.begin.stay.next = self.s_serve.valid.val();
         self.begin.ends.next = self.s_ended.valid.val();
+        self.begin.m_start.ready.next =
+            self.m_start.ready.val() & (self.serve.q.val() != Serve::Start);
+        self.m_start.valid.next = self.begin.m_start.valid.val();
+        self.m_start.dst.next = self.begin.m_start.dst.val();
+        self.m_start.addr.next = self.begin.m_start.addr.val();
+        self.m_start.rkey.next = self.begin.m_start.rkey.val();
+        self.m_start.length.next = self.begin.m_start.length.val();
+        self.m_start.mtu.next = self.begin.m_start.mtu.val();
+        if self.serve.q.val() == Serve::Start {
+            self.m_start.valid.next = true;
+            self.m_start.dst.next = self.s_serve.of.val().node;
+            self.m_start.addr.next = self.s_serve.of.val().there;
+            self.m_start.rkey.next = self.s_serve.of.val().rkey;
+            self.m_start.length.next = self.s_serve.of.val().length;
+            self.m_start.mtu.next = self.s_serve.of.val().mtu;
+        }
+        self.begin.s_started.valid.next = self.s_started.valid.val();
+        self.begin.s_started.error.next = self.s_started.error.val();
+        self.begin.s_started.slot.next = self.s_started.slot.val();
+        self.begin.s_started.xid.next = self.s_started.xid.val();
+        self.served.next = (self.serve.q.val() == Serve::Started)
+            & self.s_started.valid.val()
+            & !self.s_ended.valid.val();
+        self.s_started.ready.next = self.begin.s_started.ready.val()
+            | ((self.serve.q.val() == Serve::Started) & !self.s_ended.valid.val());
+        self.starts.next = self.begin.started.val() | self.served.val();
+
+        // READ requests of others: one that finds no slot is not kept.
+        self.serve_begins.next = (self.serve.q.val() == Serve::Idle)
+            & self.s_serve.valid.val()
+            & !self.begin.m_starts.val();
+        self.s_serve.busy.next = self.serve.q.val() == Serve::Idle;
+        self.s_serve.ready.next =
+            self.served.val() | (self.serve_begins.val() & !self.begin.free.val());
+        self.s_serve.slot.next = self.s_started.slot.val().get_bits::<LS>(0);
+        match self.serve.q.val() {
+            Serve::Idle => {
+                if self.serve_begins.val() & self.begin.free.val() {
+                    self.serve.d.next = Serve::Start;
+                }
+            }
+            Serve::Start => {
+                if self.m_start.ready.val() {
+                    self.serve.d.next = Serve::Started;
+                }
+            }
+            Serve::Started => {
+                if self.served.val() {
+                    self.serve.d.next = Serve::Idle;
+                }
+            }
+        }
         self.begin.s_end_taken.next = self.marks.s_end_ready.val();
         self.begin.s_end_index.next = self.s_end_index.val();
 
         // What the card ends.
-        self.marks.s_start.valid.next = self.begin.started.val();
+        self.marks.s_start.valid.next = self.starts.val();
         self.marks.s_start.slot.next = self.s_started.slot.val().get_bits::<LS>(0);
         self.marks.s_start.of.next.xid = self.s_started.xid.val();
         self.marks.s_start.of.next.qpn = self.s.of.val().qpn;
+        if self.served.val() {
+            self.marks.s_start.of.next.qpn = self.s_serve.of.val().qpn;
+        }
         self.marks.s_finish_slot.next = self.s_ended.slot.val().get_bits::<LS>(0);
         BulkUnreadIn::link(&mut self.s_unread, &mut self.marks.s_unread);
         BulkCancelOut::link(&mut self.m_cancel, &mut self.marks.m_cancel);
@@ -211,11 +297,15 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
             peer: self.s.of.val().peer.get_bits::<24>(0),
             msn: self.s.of.val().msn,
             qpn: self.s.of.val().qpn,
+            response: self.served.val(),
         };
         self.peer_in.next = WorkPeer {
             xid: self.s_started.xid.val(),
             node: self.s.of.val().node,
         };
+        if self.served.val() {
+            self.peer_in.next.node = self.s_serve.of.val().node;
+        }
         self.source_in.next = BulkSource {
             xid: self.s_started.xid.val(),
             address: self.s.of.val().address,
@@ -226,14 +316,25 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
             q_key: self.s.of.val().q_key,
             notify: (self.s.of.val().flags & self.notify.val()).any(),
             immediate: self.s.of.val().msn,
+            response: self.served.val(),
+            token: self.s_serve.of.val().token,
         };
-        self.ends.wr.en.next = self.begin.started.val();
+        if self.served.val() {
+            self.source_in.next.address = self.s_serve.of.val().address;
+            self.source_in.next.key = self.s_serve.of.val().key;
+            self.source_in.next.pd = self.s_serve.of.val().pd;
+            self.source_in.next.peer = self.s_serve.of.val().peer;
+            self.source_in.next.qpn = self.s_serve.of.val().qpn;
+            self.source_in.next.q_key = self.s_serve.of.val().q_key;
+            self.source_in.next.notify = false;
+        }
+        self.ends.wr.en.next = self.starts.val();
         self.ends.wr.addr.next = self.s_started.slot.val().get_bits::<SA>(0);
         self.ends.wr.data.next = self.end_in.val().to_bits();
-        self.peers.wr.en.next = self.begin.started.val();
+        self.peers.wr.en.next = self.starts.val();
         self.peers.wr.addr.next = self.s_started.slot.val().get_bits::<SA>(0);
         self.peers.wr.data.next = self.peer_in.val().to_bits();
-        self.sources.wr.en.next = self.begin.started.val();
+        self.sources.wr.en.next = self.starts.val();
         self.sources.wr.addr.next = self.s_started.slot.val().get_bits::<SA>(0);
         self.sources.wr.data.next = self.source_in.val().to_bits();
 
@@ -299,13 +400,16 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
         self.taken.next = false;
         self.ev_completed.next = false;
         self.ev_failed.next = false;
+        self.ev_served.next = false;
         self.finish_timer.d.next = self.finish_timer.q.val() + 1;
         match self.finish.q.val() {
             Finish::Idle => {
                 self.finish_timer.d.next = 0.into();
                 // With hold only while a transfer is being started, which waits for that.
                 if self.s_ended.valid.val()
-                    & (!self.hold.val() | !self.begin.m_idle.val())
+                    & (!self.hold.val()
+                        | !self.begin.m_idle.val()
+                        | (self.serve.q.val() != Serve::Idle))
                     & !self.begin.m_refused_valid.val()
                 {
                     self.finish.d.next = Finish::Read;
@@ -350,8 +454,11 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
                         self.outcome.d.next = self.local_dma.val();
                     }
                 }
-                if self.silent.q.val() {
+                if self.silent.q.val() | self.end.val().response {
                     self.taken.next = true;
+                    self.ev_served.next = self.end.val().response
+                        & !self.silent.q.val()
+                        & (self.s_ended.outcome.val() == self.end_ok.val());
                     self.finish.d.next = Finish::Idle;
                 }
             }
@@ -366,12 +473,16 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
         }
         self.s_ended.ready.next = self.taken.val();
         self.marks.s_finish_valid.next = self.taken.val();
+        self.m_over_valid.next = self.taken.val();
+        self.m_over_slot.next = self.s_ended.slot.val().get_bits::<LS>(0);
 
         self.m_idle.next = self.begin.m_idle.val()
             & self.marks.m_idle.val()
             & (self.finish.q.val() == Finish::Idle)
+            & (self.serve.q.val() == Serve::Idle)
             & !self.s_unread.valid.val();
         if self.rst.val() {
+            self.serve.d.next = Serve::Idle;
             self.finish.d.next = Finish::Idle;
         }
     }

@@ -138,6 +138,8 @@ hdl_record! {
         response: Bit,
         /// With notify: what the host is told.
         immediate: Bits<32>,
+        /// Of a response: the READ request.
+        token: Bits<64>,
     }
 }
 

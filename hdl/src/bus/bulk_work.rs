@@ -81,6 +81,10 @@ hdl_record! {
         notify: Bit,
         /// What it is told.
         immediate: Bits<32>,
+        /// It answers a READ request.
+        response: Bit,
+        /// Of that request.
+        token: Bits<64>,
     }
 }
 

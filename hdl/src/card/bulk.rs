@@ -6,15 +6,16 @@ use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
 use crate::bus::{
     AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesOut, BulkSettingsOut, BulkWorksOut,
     CompletionOut, ContextOut, DmaReadWordsOut, DmaRequestOut, FramesOut, LookupRightsOut,
-    MoreRegistersOut, NotifyOut, PayloadOut, StreamOut, TlpRxCompletionIn, TlpRxRequestIn,
-    TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, UseEndsOut, VerdictOut,
+    MoreRegistersOut, NotifyOut, PayloadOut, ReadAccessesOut, ReadAnswersOut, StreamOut,
+    TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, UseEndsOut,
+    VerdictOut, WindowClosedOut,
 };
 use crate::prelude::*;
 use tributary_protocol::card::regs;
 
 hdl_module! {
-    /// The card with bulk WRITEs: as card, and S transfers sent and 2^A received at once, in windows of W packets.
-    /// It has no READ; register features says so.
+    /// The card with bulk transfers: as card, and S transfers sent and 2^A received at once, in windows of W packets, and R
+    /// READs of its host.
     /// Only wires: each block says its own stages.
     /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
     /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.
@@ -25,7 +26,7 @@ hdl_module! {
         const NW: usize, const LNW: usize, const BA: usize, const AW: usize, const PW: usize,
         const FA: usize, const LE: usize, const BE: usize,
         const S: usize, const LS: usize, const SA: usize, const LD: usize, const RA: usize,
-        const QA: usize, const D: usize,
+        const QA: usize, const D: usize, const R: usize, const LN: usize,
     > {
         /// Clock.
         pub clk: Signal<In, Clock>,
@@ -76,7 +77,7 @@ hdl_module! {
         core: CardCore<LQ, LR, LF, CA>,
         regs: CardRegsBulk,
         receive: BulkReceive<LQ, A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>,
-        transmit: BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D>,
+        transmit: BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D, R, LN, A>,
         depart: BulkDepart,
         /// Payload of datagrams that was read.
         room: CardSendRoom<10>,
@@ -85,11 +86,12 @@ hdl_module! {
         both: BulkLooks,
         looks: BulkLooks,
         slots: Param<S, 9>,
+        reads: Param<R, 9>,
         windows: Pow2<16, A>,
         packets: Param<W, 16>,
         /// 64 bits at 125 MHz.
         mbps: Param<8000, 32>,
-        features: Param<{ regs::FEATURES_BULK_WRITE.mask() as usize }, 32>,
+        features: Param<{ regs::FEATURES_BULK.mask() as usize }, 32>,
     }
 }
 
@@ -118,6 +120,8 @@ impl<
     const RA: usize,
     const QA: usize,
     const D: usize,
+    const R: usize,
+    const LN: usize,
 > Logic
     for BulkCard<
         LQ,
@@ -144,6 +148,8 @@ impl<
         RA,
         QA,
         D,
+        R,
+        LN,
     >
 {
     #[hdl_gen]
@@ -177,7 +183,7 @@ impl<
         self.regs.rst.next = self.rst.val();
         self.regs.s_reset.next = self.core.m_reset.val();
         self.regs.size_slots.next = self.slots.val();
-        self.regs.size_reads.next = 0.into();
+        self.regs.size_reads.next = self.reads.val();
         self.regs.size_windows.next = self.windows.val();
         self.regs.size_packets.next = self.packets.val();
         self.regs.line_mbps.next = self.mbps.val();
@@ -205,6 +211,7 @@ impl<
         self.receive.s_end_index.next = self.core.m_end.index.val();
         self.transmit.s_end_valid.next = self.ends.m_send_valid.val();
         self.ends.m_send_ready.next = self.transmit.s_end_ready.val();
+        self.transmit.s_end_pair.next = self.core.m_end.pair.val();
         self.transmit.s_end_index.next = self.core.m_end.index.val();
 
         // Regions: one-sided operations first, which look seldom.
@@ -223,6 +230,7 @@ impl<
         self.transmit.cfg_node.next = self.core.cfg_node.val();
         self.transmit.cfg_incarnation.next = self.regs.cfg_incarnation.val();
         self.transmit.cfg_mtu.next = self.core.cfg_mtu.val();
+        self.transmit.cfg_busy_hint.next = self.regs.cfg_busy_hint.val();
         BulkSettingsOut::join(&mut self.regs.cfg, &mut self.transmit.cfg);
         self.transmit.now.next = self.regs.m_now.val();
         self.transmit.stat.addr.next = 0.into();
@@ -260,6 +268,11 @@ impl<
         FramesOut::<64>::join(&mut self.core.m_frames_pl, &mut self.receive.s_pl);
         BulkArrivalsOut::join(&mut self.receive.m_own, &mut self.transmit.s_own);
         FramesOut::<64>::join(&mut self.receive.m_own_pl, &mut self.transmit.s_own_pl);
+        BulkArrivalsOut::join(&mut self.receive.m_read, &mut self.transmit.s_read);
+        FramesOut::<64>::join(&mut self.receive.m_read_pl, &mut self.transmit.s_read_pl);
+        ReadAccessesOut::join(&mut self.transmit.m_access, &mut self.receive.s_access);
+        ReadAnswersOut::join(&mut self.receive.m_answer, &mut self.transmit.s_answer);
+        WindowClosedOut::join(&mut self.receive.m_closed, &mut self.transmit.s_closed);
         BulkDeparturesOut::join(&mut self.receive.m, &mut self.depart.a);
         FramesOut::<64>::join(&mut self.receive.m_pl, &mut self.depart.a_pl);
         BulkDeparturesOut::join(&mut self.transmit.m, &mut self.depart.b);

@@ -17,7 +17,7 @@ pub enum MulticastError {
     Post(#[from] PostError),
     /// The card moves no blocks.
     #[error(
-        "a group needs bulk transfers, which this card does not have (bits bulk and bulk_write of its register features are 0)"
+        "a group needs bulk transfers, which this card does not have (bit bulk of its register features is 0)"
     )]
     NoBulk,
     /// Too many members.

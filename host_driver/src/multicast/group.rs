@@ -5,7 +5,6 @@ mod work;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use tributary_protocol::card::descriptor::OPCODE_BULK_WRITE;
 use tributary_protocol::multicast::group::wire::Place;
 use tributary_protocol::multicast::group::{
     Expected, GroupConfig, GroupError, Holdings, Member, Verdict,
@@ -102,7 +101,7 @@ impl Group {
         let rank = ranks.iter().position(|&member| member == own);
         let rank = rank.ok_or(MulticastError::NotMember(own))? as u32;
         let config = options.config(&ranks);
-        crate::bulk::fits(context, OPCODE_BULK_WRITE, config.block_bytes as usize)?;
+        crate::bulk::fits(context, config.block_bytes as usize)?;
         let is_resuming = holdings.is_some();
         let member = match holdings {
             Some(holdings) => Member::resume(config.clone(), rank, options.epoch, holdings),

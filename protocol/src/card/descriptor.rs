@@ -27,8 +27,7 @@ codes! {
         /// over the first 8 of them. Needs local_write.
         Atomic = 4 "atomic",
         /// Writes any number of bytes from memory here to memory there (BW-1). The head is the one-sided header with operation WRITE and
-        /// length 0, version_flags is 0x18, win_id and epoch are 0. Of cards with the feature bulk
-        /// or bulk_write.
+        /// length 0, version_flags is 0x18, win_id and epoch are 0. Of cards with the feature bulk.
         BulkWrite = 5 "bulk_write",
         /// Reads any number of bytes from memory there to memory here (BW-11). As bulk_write with operation READ; needs local_write. Of cards with
         /// the feature bulk.
@@ -130,7 +129,7 @@ pub use reduction::{ARRIVAL, Arrival, KIND_MAX, REDUCE, ReductionRequest};
 layout! {
     WORK, "A work request, 64 bytes, in the send ring.";
     W_OPCODE "opcode" [0, 0 +: 8] "See opcodes of work requests.",
-    W_FLAGS "flags" [0, 8 +: 8] "Fence and notify: see flags of work requests. Cards without the features bulk and bulk_write do not look at them.",
+    W_FLAGS "flags" [0, 8 +: 8] "Fence and notify: see flags of work requests. Cards without the feature bulk do not look at them.",
     W_HEAD_LEN "head_len" [0, 16 +: 8] "Bytes of the head, 0 to 16; 16 of a one-sided request.",
     W_LENGTH "length" [0, 32 +: 32] "Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1 to the MTU less 16; of an atomic 16; of bulk requests any.",
     W_ID "wr_id" [1, 0 +: 64] "The user's name for it.",

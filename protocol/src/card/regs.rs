@@ -58,9 +58,8 @@ registers! {
     FEATURES @ 0x008 ReadOnly reset 3 "features" "What the card can do." {
         FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
-        FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. 0 in the RTL so far.",
+        FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. Of cards in RTL, bulk_card has them.",
         FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far.",
-        FEATURES_BULK_WRITE "bulk_write" [4 +: 1] "Of bulk transfers bulk_write alone, with fence and notify, and their registers and counters: some RTL cards.",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
@@ -113,7 +112,7 @@ registers! {
 }
 
 registers! {
-    BULK, "Registers of bulk transfers, by ascending offset; nothing is there without the feature bulk or bulk_write.";
+    BULK, "Registers of bulk transfers, by ascending offset; nothing is there without the feature bulk.";
     BULK_SIZES @ 0x0c0 ReadOnly reset 0 "bulk_sizes" "How large the engines of bulk transfers were built." {
         BULK_SIZES_SLOTS "slots" [0 +: 9] "Transfers that the card sends at once: bulk_write, and answers of bulk_read of others.",
         BULK_SIZES_READS "reads" [16 +: 9] "bulk_read under way at once.",
@@ -353,7 +352,7 @@ codes! {
 }
 
 codes! {
-    /// Counters of bulk transfers, by the number that `statistics_select` takes; without the feature bulk or bulk_write they read as 0.
+    /// Counters of bulk transfers, by the number that `statistics_select` takes; without the feature bulk they read as 0.
     BulkCounter {
         /// bulk_write and bulk_read that ended OK.
         Completed = 64 "bulk_completed",

@@ -122,7 +122,7 @@ fn bar0(out: &mut String) {
     c::registers(
         out,
         p,
-        "Registers of bulk transfers: byte offsets; nothing is there without the feature bulk or bulk_write",
+        "Registers of bulk transfers: byte offsets; nothing is there without the feature bulk",
         regs::BULK,
     );
     c::registers(

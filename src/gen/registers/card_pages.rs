@@ -83,7 +83,7 @@ pub fn registers() -> String {
     p::registers(&mut out, "MSI-X pending bits", regs::PENDING);
     p::registers(
         &mut out,
-        "Registers of bulk transfers, with the feature bulk or bulk_write",
+        "Registers of bulk transfers, with the feature bulk",
         regs::BULK,
     );
     p::codes(&mut out, "Counters", &codes!(regs::Counter));

@@ -26,7 +26,7 @@ impl Bulk {
         let of = |key: u32| key >> 8 == index;
         for place in 0..self.reads.len() {
             let read = self.reads[place].as_ref();
-            if read.is_some_and(|read| of(read.request.to_key) && read.answer.is_none()) {
+            if read.is_some_and(|read| of(read.request.to_key) && !read.answered) {
                 self.end_read(place, Outcome::LocalProtection);
             }
         }

@@ -1,7 +1,7 @@
 //! Frames of bulk transfers from the line. Everything is checked before any state changes (BW-2, RW-20).
 
 use super::requests::PACKETS_MAX;
-use super::times::BUSY_HINT;
+use super::times::{BUSY_HINT, RETRY_MOST};
 use super::{Bulk, LANDING, What, Window, Work};
 use crate::bulk::{Purpose, ReadMessage, ReadRefused, ReadRequest, Refusal, Transfer};
 use crate::card::model::CardModel;
@@ -10,7 +10,7 @@ use crate::card::regs::BulkCounter;
 use crate::roce::Frame;
 use crate::rw::{
     Abort, Connect, ConnectResp, ConnectStatus, Data, DropReason, Message, Output, Reason, Request,
-    packets, transfer_newer, wire,
+    packets, wire,
 };
 use crate::xud::{Outcome, Peer};
 
@@ -109,6 +109,7 @@ impl Bulk {
                 let status = match abort.reason {
                     Reason::Protection => Outcome::RemoteAccess,
                     Reason::Memory => Outcome::RemoteOperation,
+                    Reason::Idle => Outcome::Unresponsive,
                     _ => Outcome::Aborted,
                 };
                 self.window_ended(done.wptr, status);
@@ -131,7 +132,7 @@ impl Bulk {
         let open = self.receiver.free().next();
         let out = self.receiver.connect(c, tick as u16);
         if let Some(aborted) = out.aborted {
-            self.replaced(aborted.wptr, header.purpose);
+            self.window_ended(aborted.wptr, Outcome::Aborted);
         }
         match &out.reply {
             None => self.count(BulkCounter::OldConnect),
@@ -148,19 +149,6 @@ impl Bulk {
         }
         if let Some(reply) = out.reply {
             self.send(c.src, &reply);
-        }
-    }
-
-    /// A newer transfer of a peer slot has closed a window. If both answer one READ, from before and after a reset of its target, the READ
-    /// goes on in the new window.
-    fn replaced(&mut self, wptr: u16, by: Purpose) {
-        let window = self.windows.get(&wptr);
-        let same = window.is_some_and(|window| window.purpose == by);
-        if same && matches!(by, Purpose::Response(_)) {
-            self.windows.remove(&wptr);
-            self.landing.retain(|(write, _)| write.wptr != wptr);
-        } else {
-            self.window_ended(wptr, Outcome::Aborted);
         }
     }
 
@@ -198,7 +186,8 @@ impl Bulk {
         }
     }
 
-    /// Whether a CONNECT answers a read of this host: from its target, with the memory and the length that were asked for.
+    /// Whether a CONNECT answers a read of this host: from its target, with the memory and the length that were asked for. One does for each
+    /// read, also if its target is reset behind it.
     fn is_answer(&mut self, token: u64, c: &Connect, header: &Transfer) -> bool {
         let Some((_, read)) = self.reading(token) else {
             return false;
@@ -212,11 +201,7 @@ impl Bulk {
             request.to_address,
             request.to_key,
         );
-        // A target that was reset serves a request again; one that serves it twice is refused the second time.
-        let first = read
-            .answer
-            .is_none_or(|(_, incarnation, _)| transfer_newer((c.incarnation, 0), (incarnation, 0)));
-        first && asked == (c.src, header.source, header.qpn, c.length, c.addr, c.rkey)
+        !read.answered && asked == (c.src, header.source, header.qpn, c.length, c.addr, c.rkey)
     }
 
     fn opened(&mut self, card: &CardModel, wptr: u16, c: &Connect, header: &Transfer) {
@@ -234,19 +219,8 @@ impl Bulk {
         };
         debug_assert!(card.queues.contains_key(&header.qpn));
         if let Purpose::Response(token) = header.purpose {
-            // What a target that was reset had begun is over.
-            let older = self
-                .windows
-                .iter()
-                .find(|(_, older)| older.purpose == window.purpose);
-            if let Some(older) = older.map(|(wptr, _)| *wptr) {
-                self.windows.remove(&older);
-                self.landing.retain(|(write, _)| write.wptr != older);
-                self.receiver.revoke(older, crate::rw::Status::Aborted);
-            }
             if let Some((_, read)) = self.reading(token) {
-                read.answer = Some((c.slot, c.incarnation, c.xid));
-                read.heard = true;
+                read.answered = true;
             }
         }
         self.windows.insert(wptr, window);
@@ -330,9 +304,8 @@ impl Bulk {
 
     fn read_refused(&mut self, m: &ReadRefused, tick: u64) {
         let found = self.reading(m.token);
-        let found = found.filter(|(_, read)| {
-            read.answer.is_none() && (read.target, read.qpn) == (m.node, m.qpn)
-        });
+        let found =
+            found.filter(|(_, read)| !read.answered && (read.target, read.qpn) == (m.node, m.qpn));
         let Some((place, read)) = found else {
             return self.count(BulkCounter::Stray);
         };
@@ -341,7 +314,7 @@ impl Bulk {
             Refusal::Busy => {
                 read.busy += 1;
                 read.tries = 0;
-                read.next_at = tick + u64::from(m.retry);
+                read.next_at = tick + u64::from(m.retry.min(RETRY_MOST));
                 return;
             }
             Refusal::Access => Outcome::RemoteAccess,

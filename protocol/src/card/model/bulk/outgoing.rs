@@ -122,11 +122,7 @@ impl Bulk {
     }
 
     fn waits_to_send(&self, bus_master: bool) -> Option<BulkCounter> {
-        let asking = self
-            .reads
-            .iter()
-            .flatten()
-            .any(|read| read.answer.is_none());
+        let asking = self.reads.iter().flatten().any(|read| !read.answered);
         if !self.ready.is_empty() {
             return Some(BulkCounter::WaitLine);
         }

@@ -33,8 +33,8 @@ pub(in crate::card::model) struct Reading {
     pub tries: u32,
     pub busy: u32,
     pub heard: bool,
-    /// The transfer that answers, once its window is open: slot, incarnation, number.
-    pub answer: Option<(u16, u16, u32)>,
+    /// The window of the transfer that answers was opened.
+    pub answered: bool,
 }
 
 /// What became of a work request that was to begin.
@@ -191,7 +191,7 @@ impl Bulk {
             tries: 0,
             busy: 0,
             heard: false,
-            answer: None,
+            answered: false,
         });
         Begun::Yes
     }
@@ -203,7 +203,7 @@ impl Bulk {
             let Some(read) = &mut self.reads[place] else {
                 continue;
             };
-            if read.answer.is_some() || tick < read.next_at {
+            if read.answered || tick < read.next_at {
                 continue;
             }
             if read.tries > POLLS || read.busy > MAX_BUSY {

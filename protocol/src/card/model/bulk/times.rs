@@ -6,6 +6,8 @@ use crate::rw::{ReceiverConfig, SenderConfig};
 pub const MAX_BUSY: u32 = (1 << 16) - 1;
 /// Ticks after which a READ request or CONNECT that was answered BUSY is made again.
 pub const BUSY_HINT: u16 = 256;
+/// Most of the ticks of a busy answer that count: half of what 16 bits tell apart.
+pub const RETRY_MOST: u16 = 0x7fff;
 /// Polls without progress after which a transfer is given up (RW-18).
 pub const POLLS: u32 = 6;
 /// Ticks without a packet after which a window is given up: longer than any [`Times::patience`].
