@@ -22,7 +22,7 @@ use tributary_sim::pcie::Config;
 use crate::sim::{Engine, fabric, probability, simulator};
 
 /// Bytes on the line around the payload of a packet of a bulk transfer.
-pub const AROUND_PAYLOAD: f64 = 90.0;
+const AROUND_PAYLOAD: f64 = 90.0;
 /// Rate of a port of the model, Gb/s.
 const MODEL_GBPS: f64 = 100.0;
 
@@ -63,14 +63,10 @@ impl Network {
 
     /// What bulk transfers with packets of `mtu` bytes should know of such links, and of such cards.
     pub fn tuning(&self, mtu: u16, engine: Engine) -> BulkTuning {
-        let packet_ns = (f64::from(mtu) + AROUND_PAYLOAD) * 8.0 / line_gbps(engine);
-        let cards_ns = match engine {
-            Engine::Model => 0,
-            Engine::Rtl => (RTL_PACKETS * packet_ns) as u64 + RTL_CLOCKS * CLOCK_NS,
-        };
+        let packet_ns = packet_ns(mtu, engine);
         let span_ns = (u64::from(self.reorder) * SLOT_NS) as f64;
         BulkTuning {
-            round_trip_ns: 2 * self.delay_ns() + cards_ns,
+            round_trip_ns: 2 * self.delay_ns() + within_ns(mtu, engine),
             // Two more for what the cards themselves take.
             overtaking: (span_ns / packet_ns).ceil() as u32 + 2,
             share_of_256: 128,
@@ -80,6 +76,19 @@ impl Network {
     /// Longest time of a link there and back, ns.
     pub fn longest_ns(&self) -> u64 {
         2 * (self.delay_ns() + u64::from(self.reorder) * SLOT_NS)
+    }
+}
+
+/// What a packet of a bulk transfer takes on the line.
+pub fn packet_ns(mtu: u16, engine: Engine) -> f64 {
+    (f64::from(mtu) + AROUND_PAYLOAD) * 8.0 / line_gbps(engine)
+}
+
+/// What cards themselves take of a round trip of bulk transfers.
+pub fn within_ns(mtu: u16, engine: Engine) -> u64 {
+    match engine {
+        Engine::Model => 0,
+        Engine::Rtl => (RTL_PACKETS * packet_ns(mtu, engine)) as u64 + RTL_CLOCKS * CLOCK_NS,
     }
 }
 

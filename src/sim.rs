@@ -20,7 +20,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::Verdict;
 
 pub use command_line::demo_first;
-pub use demo_allreduce::{CLOCK_NS, engine_name, fabric, simulator};
+pub use demo_allreduce::{CLOCK_NS, fabric, simulator};
 
 /// Arguments of `tributary sim`.
 #[derive(Args)]
@@ -134,6 +134,14 @@ pub enum Engine {
     Model,
     /// The Verilog in Verilator; needs `cargo xtask tools`.
     Rtl,
+}
+
+/// Its name in reports.
+pub const fn engine_name(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Model => "model",
+        Engine::Rtl => "rtl",
+    }
 }
 
 /// A number from 0 to 1.

@@ -142,7 +142,6 @@ fn each_demo_has_its_own_options_and_no_others() {
         ("cluster", "--bytes 7"),
         ("xud", "--record x"),
         ("xud", "--mode rw"),
-        ("bulk", "--engine rtl"),
         ("bulk", "--events"),
         ("rdmc", "--engine rtl"),
         ("rdmc", "--loss 0.1"),

@@ -534,7 +534,7 @@ pub fn choices() -> Vec<Choice> {
         sizes: vec![],
         build: build::<CardRegsBulk>,
     });
-    all.extend(bulk_cards!(16 x 32 x 64, 16, 16 x 64));
+    all.extend(bulk_cards!(16 x 32 x 64, 16, 16 x 64; 16 x 32 x 64, 16, 64 x 256));
     all.push(cards!("board_card", BoardCard, 16, 32, 64));
     all.push(cards!("us_card", UsCard, 16, 32, 64));
     all.push(cards!("us_card", UsCard, 1024, 4096, 4096));

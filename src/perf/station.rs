@@ -12,7 +12,7 @@ use tributary_host_driver::{
 use tributary_sim::card::{CardSizes, SLOT_NS, SimDevice};
 
 use crate::cards::{Network, cards, line_gbps};
-use crate::sim::Engine;
+use crate::sim::{Engine, engine_name};
 
 /// Steps in which simulated time goes on, ns: the least difference of two times.
 const STEP_NS: u64 = 8;
@@ -110,11 +110,7 @@ impl Station {
             timeout: (0..31).find(|t| 4_096 << t >= wait_ns).unwrap_or(31),
             attempts: 16,
             facts: Facts::Simulated {
-                engine: if engine == Engine::Rtl {
-                    "rtl"
-                } else {
-                    "model"
-                },
+                engine: engine_name(engine),
                 clock: "simulated",
                 line_gbps: gbps,
                 link_delay_us: network.delay_ns() as f64 / 1e3,

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tributary_protocol::red::Op;
 use tributary_sim::fabric::{Fabric, LinkSpec, Simulator, capture, file};
 
-use super::{Engine, OnFabric, allreduce};
+use super::{Engine, OnFabric, allreduce, engine_name};
 use crate::Verdict;
 use crate::files::NewFile;
 use crate::progress::Progress;
@@ -133,14 +133,6 @@ pub fn simulator(fabric: Fabric, engine: Engine, seed: u64, waveform: bool) -> R
     match engine {
         Engine::Model => Simulator::new(fabric, seed),
         Engine::Rtl => Simulator::of_rtl(fabric, seed, waveform),
-    }
-}
-
-/// Its name in reports.
-pub const fn engine_name(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Model => "model",
-        Engine::Rtl => "rtl",
     }
 }
 

@@ -16,13 +16,14 @@ use tributary_host_driver::{
 };
 use tributary_protocol::card::model::{BulkConfig, ModelConfig};
 use tributary_protocol::rw::packets;
-use tributary_sim::card::{NetworkConfig, SimDevice, network};
+use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, SimDevice, network, network_rtl};
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcap::Capture;
+use tributary_sim::pcie::Config;
 
-use super::{Engine, Link, Transfer};
+use super::{Engine, Link, Transfer, engine_name};
 use crate::Verdict;
-use crate::cards::{AROUND_PAYLOAD, line_gbps};
+use crate::cards::{line_gbps, packet_ns, within_ns};
 use crate::files::NewFile;
 use crate::progress::Progress;
 
@@ -79,7 +80,7 @@ struct Summary {
     demo: &'static str,
     engine: &'static str,
     transfer_bytes: u32,
-    packet_bytes: u32,
+    packet_bytes: u16,
     packets: u32,
     window_packets: u32,
     loss: f64,
@@ -113,13 +114,16 @@ struct Run {
     gbps: f64,
 }
 
-/// Options of `--demo bulk`, which runs on models: the RTL has neither READ nor notification so far.
+/// Options of `--demo bulk`.
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
     transfer: Transfer,
     #[command(flatten)]
     link: Link,
+    /// What the cards are.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
     /// Every frame at both ends of the link (pcapng).
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
@@ -128,17 +132,12 @@ pub struct Options {
     json: bool,
 }
 
-/// Runs it.
-pub fn run(arguments: &Options) -> Result<Verdict> {
-    let started = Instant::now();
-    let (wanted, link) = (&arguments.transfer, &arguments.link);
-    let packet = 1u32 << link.packet;
-    let gbps = line_gbps(Engine::Model);
-    let slot_ns = ((f64::from(packet) + AROUND_PAYLOAD) * 8.0 / gbps).ceil() as u64;
+/// Two cards and the link between them, whose slots have `slot_ns`.
+fn devices(engine: Engine, window: u32, slot_ns: u64, link: &Link) -> Result<Vec<SimDevice>> {
     let config = NetworkConfig {
         card: ModelConfig {
             bulk: Some(BulkConfig {
-                packets: wanted.window as u16,
+                packets: window as u16,
                 ..BulkConfig::default()
             }),
             ..ModelConfig::default()
@@ -151,18 +150,56 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
         },
         seed: link.seed,
         slot_ns,
-        line_gbps: Some(gbps),
+        line_gbps: Some(line_gbps(engine)),
         ..NetworkConfig::default()
     };
+    if engine == Engine::Model {
+        return network(&config);
+    }
+    // Its clocks are the steps; it gives frames away as fast as its port is.
+    let steps = (slot_ns / CLOCK_NS) as u32;
+    let root = Config {
+        seed: link.seed,
+        large: true,
+        ..Config::default()
+    };
+    let config = NetworkConfig {
+        link: LinkConfig {
+            delay_slots: config.link.delay_slots * steps,
+            reorder_slots: config.link.reorder_slots * steps,
+            ..config.link
+        },
+        slot_ns: CLOCK_NS,
+        line_gbps: None,
+        ..config
+    };
+    let sizes = CardSizes {
+        window: window as usize,
+        ..CardSizes::bulk()
+    };
+    network_rtl(&config, sizes, root)
+}
+
+/// Runs it.
+pub fn run(arguments: &Options) -> Result<Verdict> {
+    let started = Instant::now();
+    let (wanted, link, engine) = (&arguments.transfer, &arguments.link, arguments.engine);
+    let packet = 1u16 << link.packet;
+    let gbps = line_gbps(engine);
+    // A card in RTL goes on clock by clock.
+    let slot_ns = (packet_ns(packet, engine).ceil() as u64).next_multiple_of(match engine {
+        Engine::Model => 1,
+        Engine::Rtl => CLOCK_NS,
+    });
     let tuning = BulkTuning {
-        round_trip_ns: u64::from(link.round_trip) * slot_ns,
+        round_trip_ns: u64::from(link.round_trip) * slot_ns + within_ns(packet, engine),
         overtaking: link.reorder + 2,
         share_of_256: 128,
     };
     let open = |(node, device): (usize, SimDevice)| {
         let options = driver::Options {
             node: node as u16,
-            mtu: packet as u16,
+            mtu: packet,
         };
         let context = Context::open(Arc::new(device.clone()), options)?;
         context.tune_bulk(&tuning)?;
@@ -173,7 +210,8 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
             queue,
         })
     };
-    let hosts = network(&config)?.into_iter().enumerate().map(open);
+    let devices = devices(engine, wanted.window, slot_ns, link)?;
+    let hosts = devices.into_iter().enumerate().map(open);
     let hosts: Vec<Host> = hosts.collect::<Result<_>>()?;
     let capture = arguments
         .pcap
@@ -195,7 +233,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     }
     let summary = Summary {
         demo: "bulk",
-        engine: "model",
+        engine: engine_name(engine),
         transfer_bytes: wanted.bytes,
         packet_bytes: packet,
         packets: packets(wanted.bytes, link.packet),
@@ -386,8 +424,8 @@ impl Summary {
     fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(
             out,
-            "transfer    {} bytes in {} packets of {}, two model cards, windows of {} packets",
-            self.transfer_bytes, self.packets, self.packet_bytes, self.window_packets
+            "transfer    {} bytes in {} packets of {}, two {} cards, windows of {} packets",
+            self.transfer_bytes, self.packets, self.packet_bytes, self.engine, self.window_packets
         )?;
         writeln!(
             out,

@@ -12,7 +12,7 @@ use tributary_protocol::xud::{Drops, Outcome};
 use tributary_sim::pcap::Capture;
 use tributary_sim::xud::{Plan, Report, run as simulate};
 
-use super::{Engine, Link, demo_xud_rtl};
+use super::{Engine, Link, demo_xud_rtl, engine_name};
 use crate::Verdict;
 use crate::cards::{line_gbps, usage};
 use crate::files::NewFile;
@@ -197,11 +197,7 @@ impl Summary {
         let gbps = report.completed as f64 * plan.size as f64 * 8e-9 / simulated_s;
         Self {
             demo: "xud",
-            engine: if engine == Engine::Rtl {
-                "rtl"
-            } else {
-                "model"
-            },
+            engine: engine_name(engine),
             messages: plan.messages,
             message_bytes: plan.size,
             packet_bytes: plan.mtu,

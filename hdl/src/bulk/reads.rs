@@ -542,13 +542,14 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
                 match self.act.q.val() {
                     // A window that was closed when its queue pair had ended is of nobody.
                     Act::Closed => {
-                        self.forgets.next = self.mask.val();
                         self.status.d.next = self.statuses.rd.data.val();
                         if self.is_gone.val() {
                             self.status.d.next = self.local_protection.val();
                         }
                         if self.is_active.val() {
                             self.step.d.next = Step::Offer;
+                        } else {
+                            self.forgets.next = self.mask.val();
                         }
                     }
                     Act::Answer => {
@@ -652,6 +653,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
             }
             Step::Offer => {
                 if self.m_cpl.ready.val() {
+                    self.forgets.next = self.mask.val();
                     self.ends.next = self.mask.val();
                     self.ev_completed.next = !self.status.q.val().any();
                     self.ev_failed.next = self.status.q.val().any();

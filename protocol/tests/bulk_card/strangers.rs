@@ -613,7 +613,7 @@ fn bw_10_peers_without_number_are_served_with_few_entries() {
 }
 
 #[test]
-fn bw_09_a_target_that_was_reset_answers_a_read_again_and_it_ends_once() {
+fn bw_09_bw_11_a_second_answer_to_a_read_is_refused_also_of_a_target_that_was_reset() {
     // The second answer has the slot of the first, or another one.
     for slot in [0, 1] {
         let mut world = World::pair(GOOD, seed());
@@ -633,23 +633,24 @@ fn bw_09_a_target_that_was_reset_answers_a_read_again_and_it_ends_once() {
             slot,
             ..first
         };
-        for c in [first, second] {
+        for (c, refused) in [(first, 0), (second, 1)] {
             world.send(ask(9, &c, &header));
             (0..12).for_each(|_| world.step());
             assert_eq!(world.hosts[1].card.bulk_under_way(), [1, 0, 1, 0]);
+            assert_eq!(world.hosts[1].count(BulkCounter::NoRead), refused);
         }
         let data = Data {
             src: 9,
-            wptr: 1,
+            wptr: 0,
             r#gen: 1,
             pidx: 0,
             tail: true,
             round: 0,
             len: 8,
         };
-        // The window of before is closed.
-        let old = Data { wptr: 0, ..data };
-        world.send(frame(9, &Message::Data(old), &[1; 8]));
+        // There is no window for the second one.
+        let other = Data { wptr: 1, ..data };
+        world.send(frame(9, &Message::Data(other), &[1; 8]));
         (0..12).for_each(|_| world.step());
         assert!(world.hosts[1].memory.writes.is_empty());
         world.send(frame(9, &Message::Data(data), &[2; 8]));

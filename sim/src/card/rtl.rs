@@ -30,10 +30,12 @@ pub struct CardSizes {
     pub in_flight: usize,
     /// Bulk transfers that it sends at once; 0 without the engines of bulk transfers.
     pub transfers: usize,
+    /// Packets of a window of those that it receives.
+    pub window: usize,
 }
 
 impl CardSizes {
-    /// A card of the default sizes with bulk WRITEs.
+    /// A card of the default sizes with bulk transfers.
     #[must_use]
     pub fn bulk() -> Self {
         Self {
@@ -51,6 +53,7 @@ impl Default for CardSizes {
             regions: 32,
             in_flight: 64,
             transfers: 0,
+            window: 64,
         }
     }
 }
@@ -65,7 +68,7 @@ impl CardSizes {
         let mut block = "card";
         if self.transfers > 0 {
             block = "bulk_card";
-            sizes.push(("S", self.transfers));
+            sizes.extend([("S", self.transfers), ("W", self.window)]);
         }
         let choice = catalog::choose(block, &sizes)?;
         let design = choice

@@ -15,6 +15,7 @@ const SIZES: CardSizes = CardSizes {
     regions: 4_096,
     in_flight: 4_096,
     transfers: 0,
+    window: 64,
 };
 /// Queue pairs in use on both cards.
 const QPNS: [u32; 8] = [0, 1, 2, 511, 512, 513, 1_022, 1_023];

@@ -144,7 +144,7 @@ fn a_card_without_bulk_transfers_says_so() {
     let rejected = a.pair.post_write(write).unwrap_err();
     assert_eq!(
         rejected.to_string(),
-        "2000 bytes: this card has no bulk transfers (bits bulk and bulk_write of its register features are 0); without them the most is 1008, \
+        "2000 bytes: this card has no bulk transfers (bit bulk of its register features is 0); without them the most is 1008, \
          through a window of one-sided operations"
     );
     assert!(rejected.buffer.is_some());

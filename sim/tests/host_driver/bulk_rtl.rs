@@ -1,11 +1,11 @@
-//! Bulk writes through the driver, over Verilated cards.
+//! Bulk transfers through the driver, over Verilated cards.
 
 use std::sync::Arc;
 
 use tributary_host_driver::multicast::Verdict;
 use tributary_host_driver::{
-    Access, BulkCounter, BulkTuning, Context, Options, PostError, ProtectionDomain,
-    TransferRequest, WorkCompletionOpcode, WorkCompletionStatus,
+    Access, BulkCounter, BulkTuning, Context, Options, ProtectionDomain, TransferRequest,
+    WorkCompletionOpcode, WorkCompletionStatus,
 };
 use tributary_sim::card::{CardSizes, NetworkConfig, network_rtl};
 use tributary_sim::pcie::Config;
@@ -30,7 +30,7 @@ fn domains<const N: usize>() -> [ProtectionDomain; N] {
         let node = node as u16;
         let context = Context::open(Arc::new(device), Options { node, mtu: 1_024 }).unwrap();
         let sizes = context.sizes();
-        assert_eq!((sizes.transfers, sizes.writes_alone), (16, true));
+        assert_eq!(sizes.transfers, 16);
         context.alloc_pd().unwrap()
     })
 }
@@ -138,18 +138,37 @@ fn mb_08_mb_10_mb_11_mb_13_a_group_of_rtl_cards_gets_messages_of_any_length() {
     }
 }
 
-/// A READ, which the driver refuses; the buffer comes back.
+/// READs of any size, one behind the fence of a write to the same place: what it brings is what was written. One without the
+/// right to it says so.
 #[test]
-fn bw_11_what_these_cards_have_not_is_refused_before_it_is_posted() {
+fn bw_11_bw_12_reads_of_any_size_bring_what_was_written_before() {
     let [a, b] = ends(domains());
-    let here = a.domain.reg_mr(4_096, Access::LOCAL_WRITE).unwrap();
+    let here = a.domain.reg_mr(1 << 18, Access::LOCAL_WRITE).unwrap();
     let all = Access::REMOTE_WRITE | Access::REMOTE_READ;
-    let there = b.domain.reg_mr(4_096, all).unwrap();
-    let there = there.expose(2_000).unwrap().remote();
-    let transfer = || TransferRequest::new(1, b.pair.address(), here.alloc(2_000).unwrap(), there);
-    let read = a.pair.post_read(transfer()).unwrap_err();
-    assert!(matches!(read.error, PostError::WritesAlone));
-    assert_eq!(read.buffer.unwrap().len(), 2_000);
-    a.pair.post_write(transfer()).unwrap();
-    assert_eq!(wait(&a).status, WorkCompletionStatus::Ok);
+    let there = b.domain.reg_mr(1 << 18, all).unwrap();
+    let there = there.expose(1 << 17).unwrap();
+    for length in [0, 1, 1_000, 1_025, 60_000] {
+        let bytes = sample(length);
+        let mut buffer = here.alloc(length).unwrap();
+        buffer.copy_from_slice(&bytes);
+        let to = there.remote().at(5);
+        let write = TransferRequest::new(1, b.pair.address(), buffer, to);
+        a.pair.post_write(write).unwrap();
+        let read = TransferRequest::new(2, b.pair.address(), here.alloc(length).unwrap(), to);
+        a.pair.post_read(read.fence()).unwrap();
+        let done = [wait(&a), wait(&a)];
+        let how = done.each_ref().map(|done| (done.wr_id, done.status));
+        let ok = WorkCompletionStatus::Ok;
+        assert_eq!(how, [(1, ok), (2, ok)], "{length} bytes");
+        let [_, done] = done;
+        assert!(done.buffer.unwrap()[..] == bytes[..], "{length} bytes");
+    }
+    let closed = b.domain.reg_mr(4_096, Access::REMOTE_WRITE).unwrap();
+    let from = closed.expose(2_000).unwrap().remote();
+    let read = TransferRequest::new(3, b.pair.address(), here.alloc(2_000).unwrap(), from);
+    a.pair.post_read(read).unwrap();
+    assert_eq!(wait(&a).status, WorkCompletionStatus::RemoteAccess);
+    let context = b.domain.context();
+    assert_eq!(context.bulk_counter(BulkCounter::Served).unwrap(), 5);
+    assert_eq!(context.bulk_counter(BulkCounter::Access).unwrap(), 1);
 }

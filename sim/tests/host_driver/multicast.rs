@@ -270,7 +270,7 @@ fn mb_08_a_card_without_bulk_transfers_is_refused() {
     let refused = Group::create(seats.remove(0), &members, options());
     assert_eq!(
         refused.map(|_| ()).unwrap_err().to_string(),
-        "a group needs bulk transfers, which this card does not have (bits bulk and bulk_write of its register features are 0)"
+        "a group needs bulk transfers, which this card does not have (bit bulk of its register features is 0)"
     );
 }
 
