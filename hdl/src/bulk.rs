@@ -18,6 +18,7 @@ mod marks;
 mod notify;
 mod pack;
 mod plan;
+mod reading;
 mod reads;
 mod receive;
 mod scan;

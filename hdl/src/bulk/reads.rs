@@ -1,6 +1,7 @@
 //! READs of this host that have not ended.
 
 use super::layout::{ReadRefusedBody, ReadRequestBody};
+use super::reading::{Act, Asking, OfWindow, Reading, Step};
 use crate::blocks::{PriorityEncoder, RamReg, RamRegForward};
 use crate::bus::{
     BulkDeparturesOut, CompletionOut, FramesOut, ReadAnswersIn, ReadRefusal, ReadRefusalsIn,
@@ -12,94 +13,6 @@ use tributary_protocol::bulk::{READ_REFUSED, READ_REQUEST, Refusal};
 use tributary_protocol::rw::{Reason, Status};
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
-
-hdl_record! {
-    /// A READ: its completion but for the status, and its request.
-    struct Reading {
-        /// The user's name for the work request.
-        wr_id: Bits<64>,
-        /// Number of the work request in its ring.
-        request: Bits<16>,
-        /// Packet sequence number.
-        psn: Bits<24>,
-        /// Number in the window.
-        msn: Bits<32>,
-        /// Node of the target.
-        node: Bits<16>,
-        /// Queue pair of the target.
-        peer: Bits<24>,
-        /// Queue pair here.
-        qpn: Bits<24>,
-        /// Q_Key of both.
-        q_key: Bits<32>,
-        /// Resets of this card before it.
-        incarnation: Bits<16>,
-        /// READs since the last one.
-        asked: Bits<32>,
-        /// log2 of the packet size.
-        mtu: Bits<4>,
-        /// Bytes.
-        length: Bits<32>,
-        /// Address of byte 0 there.
-        there: Bits<64>,
-        /// Key of its region.
-        rkey: Bits<32>,
-        /// Address of byte 0 here.
-        address: Bits<64>,
-        /// Key of its region.
-        lkey: Bits<32>,
-    }
-}
-
-hdl_record! {
-    /// When a READ is asked for again.
-    struct Asking {
-        /// At this tick.
-        next_at: Bits<16>,
-        /// How much later the next time.
-        interval: Bits<16>,
-        /// Requests since the target was last heard.
-        tries: Bits<8>,
-        /// Answers busy.
-        busy: Bits<17>,
-        /// The target was heard.
-        heard: Bit,
-    }
-}
-
-hdl_record! {
-    /// What a window is for.
-    struct OfWindow {
-        /// A READ.
-        read: Bit,
-        /// Its place.
-        place: Bits<8>,
-    }
-}
-
-/// What the block is doing.
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-pub enum Step {
-    Idle,
-    Look,
-    Judge,
-    Begin,
-    End,
-    Frame,
-    Word,
-    Offer,
-}
-
-/// What for.
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-pub enum Act {
-    Closed,
-    Answer,
-    Refused,
-    Ends,
-    Ask,
-    Say,
-}
 
 hdl_module! {
     /// READs of this host, R at once (BW-11). Each has a place, and a token that is never used twice, until it ends: its target

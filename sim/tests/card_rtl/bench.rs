@@ -1,4 +1,4 @@
-//! Two cards joined by a clean link, used by hand: registers, rings and host memory that is mapped to the byte.
+//! Two cards joined by a link, used by hand: registers, rings and host memory that is mapped to the byte.
 
 use std::collections::VecDeque;
 
@@ -120,6 +120,29 @@ pub struct Host {
     pub inbox: VecDeque<Vec<u8>>,
 }
 
+/// What a bad link does to frames.
+pub struct Faults {
+    pub dice: Dice,
+    /// Of 1,000 frames so many are lost, and so many arrive twice.
+    pub loss: u64,
+    pub double: u64,
+    /// Each takes up to so much longer, ns.
+    pub spread: u64,
+}
+
+impl Faults {
+    /// When the copies of a frame arrive that was sent at this time.
+    fn arrivals(&mut self, now: u64) -> Vec<u64> {
+        let copies = match self.dice.below(1_000) {
+            lot if lot < self.loss => 0,
+            lot if lot < self.loss + self.double => 2,
+            _ => 1,
+        };
+        let spread = self.spread + 1;
+        (0..copies).map(|_| now + self.dice.below(spread)).collect()
+    }
+}
+
 /// What software knows of a queue pair.
 #[derive(Clone, Debug)]
 pub struct Queue {
@@ -229,6 +252,10 @@ pub struct Pair {
     frames: u64,
     /// How often each frame arrives.
     pub copies: usize,
+    /// Or what becomes of it on a bad link.
+    pub faults: Option<Faults>,
+    /// Frames on their way, when they arrive and where.
+    flying: Vec<(u64, usize, Vec<u8>)>,
     /// If wanted: frames that were sent since somebody took them.
     pub sent: Option<Vec<Sent>>,
 }
@@ -291,6 +318,8 @@ impl Pair {
             cut: 0,
             frames: 0,
             copies: 1,
+            faults: None,
+            flying: Vec::new(),
             sent: None,
         }
     }
@@ -373,12 +402,19 @@ impl Pair {
             let to = to.map(|to| u16::from_be_bytes([to[0], to[1]]));
             let to = NODES.iter().position(|node| Some(*node) == to);
             if let Some(host) = to {
-                let inbox = &mut self.hosts[host].inbox;
-                (0..self.copies).for_each(|_| inbox.push_back(frame.clone()));
+                let arrivals = match &mut self.faults {
+                    Some(faults) => faults.arrivals(now),
+                    None => vec![now; self.copies],
+                };
+                let copies = arrivals.into_iter().map(|at| (at, host, frame.clone()));
+                self.flying.extend(copies);
             }
             if let Some(sent) = &mut self.sent {
                 sent.push(Sent { to, frame });
             }
+        }
+        for (_, host, frame) in self.flying.extract_if(.., |(at, ..)| *at <= now) {
+            self.hosts[host].inbox.push_back(frame);
         }
     }
 

@@ -5,6 +5,7 @@ mod ends;
 mod faults;
 mod notify;
 mod order;
+mod random;
 mod reads;
 mod share;
 mod times;

@@ -33,7 +33,7 @@ fn readable((mut pair, queue): (Pair, Queue)) -> (Pair, Queue) {
 }
 
 /// A bulk READ from the readable memory there to the writable one here.
-fn read(queue: &Queue, from: u64, to: u64, length: u64, wr_id: u64) -> WorkRequest {
+pub fn read(queue: &Queue, from: u64, to: u64, length: u64, wr_id: u64) -> WorkRequest {
     let header = Request {
         address: READS + from,
         rkey: READABLE.key(),
@@ -54,8 +54,8 @@ fn read(queue: &Queue, from: u64, to: u64, length: u64, wr_id: u64) -> WorkReque
     }
 }
 
-/// The same of the other card.
-fn of_node(at: usize, request: WorkRequest) -> WorkRequest {
+/// A request of this card to the other one.
+pub fn of_node(at: usize, request: WorkRequest) -> WorkRequest {
     let to = Peer {
         node: NODES[1 - at],
         ..request.to
