@@ -207,8 +207,8 @@ module card_send_entry_q16 (
     wire        direct;                 // The word that comes is the next one.
     reg  [63:0] word;
     wire [7:0]  entry_opcode;           // What the word says, if it is of that field. See opcodes of work requests.
-    // Fence and notify: see flags of work requests. Cards without the features bulk and bulk_write
-    // do not look at them.
+    // Fence and notify: see flags of work requests. Cards without the feature bulk do not look at
+    // them.
     wire [7:0]  entry_flags;
     wire [7:0]  entry_head_len;         // Bytes of the head, 0 to 16; 16 of a one-sided request.
     // Bytes from memory, of a read to memory; with the head at most an MTU. 0 and more; of a read 1

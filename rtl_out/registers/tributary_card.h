@@ -159,7 +159,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_ONE_SIDED_WIDTH               1u
 #define TRIB_CARD_FEATURES_ONE_SIDED_MASK                0x00000002u
 /* Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and
- * their counters. 0 in the RTL so far. */
+ * their counters. Of cards in RTL, bulk_card has them. */
 #define TRIB_CARD_FEATURES_BULK_SHIFT                    2u
 #define TRIB_CARD_FEATURES_BULK_WIDTH                    1u
 #define TRIB_CARD_FEATURES_BULK_MASK                     0x00000004u
@@ -167,11 +167,6 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_REDUCTIONS_SHIFT              3u
 #define TRIB_CARD_FEATURES_REDUCTIONS_WIDTH              1u
 #define TRIB_CARD_FEATURES_REDUCTIONS_MASK               0x00000008u
-/* Of bulk transfers bulk_write alone, with fence and notify, and their registers and counters:
- * some RTL cards. */
-#define TRIB_CARD_FEATURES_BULK_WRITE_SHIFT              4u
-#define TRIB_CARD_FEATURES_BULK_WRITE_WIDTH              1u
-#define TRIB_CARD_FEATURES_BULK_WRITE_MASK               0x00000010u
 
 /* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu
@@ -312,7 +307,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_STATISTICS_HIGH_VALUE_WIDTH            32u
 #define TRIB_CARD_STATISTICS_HIGH_VALUE_MASK             0xffffffffu
 
-/* ---- Registers of bulk transfers: byte offsets; nothing is there without the feature bulk or bulk_write ---- */
+/* ---- Registers of bulk transfers: byte offsets; nothing is there without the feature bulk ---- */
 
 /* How large the engines of bulk transfers were built. */
 #define TRIB_CARD_BULK_SIZES                             0x0c0u
@@ -777,8 +772,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_OPCODE_SHIFT                           0u
 #define TRIB_WORK_OPCODE_WIDTH                           8u
 #define TRIB_WORK_OPCODE_MASK                            0x000000ffu
-/* Fence and notify: see flags of work requests. Cards without the features bulk and bulk_write
- * do not look at them. */
+/* Fence and notify: see flags of work requests. Cards without the feature bulk do not look at
+ * them. */
 #define TRIB_WORK_FLAGS_WORD                             0u
 #define TRIB_WORK_FLAGS_SHIFT                            8u
 #define TRIB_WORK_FLAGS_WIDTH                            8u
@@ -1170,7 +1165,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_OPCODE_ATOMIC                               4u
 /* Writes any number of bytes from memory here to memory there (BW-1). The head is the one-sided
  * header with operation WRITE and length 0, version_flags is 0x18, win_id and epoch are 0. Of
- * cards with the feature bulk or bulk_write. */
+ * cards with the feature bulk. */
 #define TRIB_OPCODE_BULK_WRITE                           5u
 /* Reads any number of bytes from memory there to memory here (BW-11). As bulk_write with
  * operation READ; needs local_write. Of cards with the feature bulk. */

@@ -1,8 +1,7 @@
 // bulk_card_q16_r32_f64_s16_w64
 //
-// The card with bulk WRITEs: as card, and S transfers sent and 2^A received at once, in windows of
-// W packets.
-// It has no READ; register features says so.
+// The card with bulk transfers: as card, and S transfers sent and 2^A received at once, in windows
+// of W packets, and R READs of its host.
 // Only wires: each block says its own stages.
 // After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most
 // 10.
@@ -114,10 +113,11 @@ module bulk_card_q16_r32_f64_s16_w64 (
 
     // Constants
     localparam [8:0] SLOTS     = 9'd16;
+    localparam [8:0] READS     = 9'd16;
     localparam [15:0] WINDOWS  = 16'd16;
     localparam [15:0] PACKETS  = 16'd64;
     localparam [31:0] MBPS     = 32'd8000;  // 64 bits at 125 MHz.
-    localparam [31:0] FEATURES = 32'd16;
+    localparam [31:0] FEATURES = 32'd4;
 
     // Signals
     wire [9:0]  core_more_wr_word;           // A word is written, or nothing: which, of its page.
@@ -294,6 +294,36 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        receive_m_own_pl_valid;      // A word is offered.
     wire [63:0] receive_m_own_pl_data;       // The word.
     wire        receive_m_own_pl_last;       // It is the last word of its frame.
+    wire        receive_m_read_valid;        // A frame is offered.
+    wire [15:0] receive_m_read_node;         // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    wire [3:0]  receive_m_read_opcode;
+    wire [23:0] receive_m_read_dest;         // Destination queue pair.
+    wire [23:0] receive_m_read_psn;          // Packet sequence number.
+    wire [63:0] receive_m_read_head;         // First 8 bytes of the body, the first one on top.
+    wire        receive_m_read_short;        // The body has not even those, or more than any frame has.
+    wire [12:0] receive_m_read_len;          // Bytes that follow.
+    wire        receive_m_read_pl_valid;     // A word is offered.
+    wire [63:0] receive_m_read_pl_data;      // The word.
+    wire        receive_m_read_pl_last;      // It is the last word of its frame.
+    wire        receive_s_access_ready;      // It is judged: pulse.
+    wire [2:0]  receive_s_access_verdict;    // With ready: 0 allowed, 7 not answered, else as a CONNECT is refused.
+    wire [15:0] receive_s_access_pd;         // With ready: protection domain of the queue pair.
+    wire        receive_m_answer_valid;      // A CONNECT is offered.
+    wire [63:0] receive_m_answer_token;      // The request that it names.
+    wire [15:0] receive_m_answer_src;        // Sending node.
+    wire [23:0] receive_m_answer_source;     // Queue pair there.
+    wire [23:0] receive_m_answer_qpn;        // Queue pair here.
+    wire [31:0] receive_m_answer_length;     // Bytes of the transfer.
+    wire [63:0] receive_m_answer_addr;       // Address of byte 0 here.
+    wire [31:0] receive_m_answer_rkey;       // Key of its region.
+    wire        receive_m_answer_done;       // The one that was found to answer a READ is done: pulse.
+    wire        receive_m_answer_opened;     // A window was opened, with done for the READ: pulse.
+    wire [15:0] receive_m_answer_wptr;       // Which.
+    wire        receive_m_closed_valid;      // It was.
+    wire [15:0] receive_m_closed_wptr;       // Which.
+    wire [3:0]  receive_m_closed_status;     // 0 OK, 1 ABORTED, 2 NOT_READY.
+    wire [3:0]  receive_m_closed_reason;     // Unless OK, why.
     wire        receive_s_end_ready;         // They are: pulse.
     wire [31:0] receive_events;              // A counter counts one more, a bit each: bit 0 is counter 64.
     wire        transmit_ready;              // The states have been cleared.
@@ -317,6 +347,20 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        transmit_s_own_ready;
     wire        transmit_s_own_unwanted;     // With ready: that is not wanted, and does not come.
     wire        transmit_s_own_pl_ready;     // It is taken.
+    // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
+    wire        transmit_s_read_ready;
+    wire        transmit_s_read_unwanted;    // With ready: that is not wanted, and does not come.
+    wire        transmit_s_read_pl_ready;    // It is taken.
+    wire        transmit_m_access_valid;     // A request is offered.
+    wire [23:0] transmit_m_access_qpn;       // Queue pair here.
+    wire [31:0] transmit_m_access_q_key;     // Its Q_Key, as the request says.
+    wire [31:0] transmit_m_access_key;       // Key of the region.
+    wire [63:0] transmit_m_access_addr;      // Address of byte 0.
+    wire [31:0] transmit_m_access_length;    // Bytes.
+    wire        transmit_m_access_too_long;  // It is beyond the limits of a transfer.
+    wire        transmit_s_answer_ready;     // It is judged: pulse.
+    // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
+    wire        transmit_s_answer_ok;
     wire        transmit_m_look_valid;       // A region is looked up.
     wire [31:0] transmit_m_look_key;         // Its key.
     wire [15:0] transmit_m_look_pd;          // Protection domain of the queue pair.
@@ -341,13 +385,13 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        transmit_m_pl_last;          // It is the last word of its request.
     wire        transmit_m_pl_error;         // With the last word: the read of host memory failed.
     wire        transmit_m_idle;             // With hold: nothing is under way.
-    wire        transmit_s_end_ready;        // Nothing of it is read or completed from now on: pulse.
+    // Nothing of a queue pair is read or completed from now on; windows may be closed: pulse.
+    wire        transmit_s_end_ready;
     wire [31:0] transmit_stat_data;          // The word that was read.
     wire [31:0] transmit_stat_time_data;     // The word that was read.
     wire [31:0] transmit_events;             // A counter counts one more, a bit each: bit 0 is counter 64.
     wire        transmit_ev_local_error;     // A work request or the key of a packet was refused; pulse.
     wire        transmit_ev_read_failed;     // The read of a packet has failed; pulse.
-    wire        transmit_ev_read;            // A message of READ was dropped; pulse.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        depart_a_ready;
     wire        depart_a_pl_ready;           // It is taken.
@@ -651,7 +695,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .reg_count             (regs_reg_count),
         .reg_features          (regs_reg_features),
         .size_slots            (SLOTS),
-        .size_reads            (9'd0),
+        .size_reads            (READS),
         .size_windows          (WINDOWS),
         .size_packets          (PACKETS),
         .line_mbps             (MBPS),
@@ -762,6 +806,47 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_own_pl_ready      (transmit_s_own_pl_ready),
         .m_own_pl_data       (receive_m_own_pl_data),
         .m_own_pl_last       (receive_m_own_pl_last),
+        .m_read_valid        (receive_m_read_valid),
+        .m_read_ready        (transmit_s_read_ready),
+        .m_read_unwanted     (transmit_s_read_unwanted),
+        .m_read_node         (receive_m_read_node),
+        .m_read_opcode       (receive_m_read_opcode),
+        .m_read_dest         (receive_m_read_dest),
+        .m_read_psn          (receive_m_read_psn),
+        .m_read_head         (receive_m_read_head),
+        .m_read_short        (receive_m_read_short),
+        .m_read_len          (receive_m_read_len),
+        .m_read_pl_valid     (receive_m_read_pl_valid),
+        .m_read_pl_ready     (transmit_s_read_pl_ready),
+        .m_read_pl_data      (receive_m_read_pl_data),
+        .m_read_pl_last      (receive_m_read_pl_last),
+        .s_access_valid      (transmit_m_access_valid),
+        .s_access_ready      (receive_s_access_ready),
+        .s_access_verdict    (receive_s_access_verdict),
+        .s_access_pd         (receive_s_access_pd),
+        .s_access_qpn        (transmit_m_access_qpn),
+        .s_access_q_key      (transmit_m_access_q_key),
+        .s_access_key        (transmit_m_access_key),
+        .s_access_addr       (transmit_m_access_addr),
+        .s_access_length     (transmit_m_access_length),
+        .s_access_too_long   (transmit_m_access_too_long),
+        .m_answer_valid      (receive_m_answer_valid),
+        .m_answer_ready      (transmit_s_answer_ready),
+        .m_answer_ok         (transmit_s_answer_ok),
+        .m_answer_token      (receive_m_answer_token),
+        .m_answer_src        (receive_m_answer_src),
+        .m_answer_source     (receive_m_answer_source),
+        .m_answer_qpn        (receive_m_answer_qpn),
+        .m_answer_length     (receive_m_answer_length),
+        .m_answer_addr       (receive_m_answer_addr),
+        .m_answer_rkey       (receive_m_answer_rkey),
+        .m_answer_done       (receive_m_answer_done),
+        .m_answer_opened     (receive_m_answer_opened),
+        .m_answer_wptr       (receive_m_answer_wptr),
+        .m_closed_valid      (receive_m_closed_valid),
+        .m_closed_wptr       (receive_m_closed_wptr),
+        .m_closed_status     (receive_m_closed_status),
+        .m_closed_reason     (receive_m_closed_reason),
         .s_end_valid         (ends_m_receive_valid),
         .s_end_ready         (receive_s_end_ready),
         .s_end_pair          (core_m_end_pair),
@@ -783,129 +868,171 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .cfg_twice           (regs_cfg_twice)
     );
 
-    bulk_transmit_s16_q16 transmit (
-        .clk             (clk),
-        .rst             (core_m_soft),
-        .ready           (transmit_ready),
-        .now             (regs_m_now),
-        .s_valid         (core_m_works_valid),
-        .s_ready         (transmit_s_ready),
-        .s_opcode        (core_m_works_opcode),
-        .s_flags         (core_m_works_flags),
-        .s_head_len      (core_m_works_head_len),
-        .s_length        (core_m_works_length),
-        .s_wr_id         (core_m_works_wr_id),
-        .s_address       (core_m_works_address),
-        .s_lkey          (core_m_works_lkey),
-        .s_vf            (core_m_works_vf),
-        .s_node          (core_m_works_node),
-        .s_peer          (core_m_works_peer),
-        .s_msn           (core_m_works_msn),
-        .s_win_id        (core_m_works_win_id),
-        .s_epoch         (core_m_works_epoch),
-        .s_head_low      (core_m_works_head_low),
-        .s_head_high     (core_m_works_head_high),
-        .s_psn           (core_m_works_psn),
-        .s_request       (core_m_works_request),
-        .s_qpn           (core_m_works_qpn),
-        .s_pd            (core_m_works_pd),
-        .s_q_key         (core_m_works_q_key),
-        .m_cpl_valid     (transmit_m_cpl_valid),
-        .m_cpl_ready     (core_s_cpl_ready),
-        .m_cpl_qpn       (transmit_m_cpl_qpn),
-        .m_cpl_wr_id     (transmit_m_cpl_wr_id),
-        .m_cpl_status    (transmit_m_cpl_status),
-        .m_cpl_vf        (transmit_m_cpl_vf),
-        .m_cpl_len       (transmit_m_cpl_len),
-        .m_cpl_node      (transmit_m_cpl_node),
-        .m_cpl_peer      (transmit_m_cpl_peer),
-        .m_cpl_win_id    (transmit_m_cpl_win_id),
-        .m_cpl_epoch     (transmit_m_cpl_epoch),
-        .m_cpl_msn       (transmit_m_cpl_msn),
-        .m_cpl_q_key     (transmit_m_cpl_q_key),
-        .m_cpl_psn       (transmit_m_cpl_psn),
-        .m_cpl_request   (transmit_m_cpl_request),
-        .m_cpl_notified  (transmit_m_cpl_notified),
-        .s_own_valid     (receive_m_own_valid),
-        .s_own_ready     (transmit_s_own_ready),
-        .s_own_unwanted  (transmit_s_own_unwanted),
-        .s_own_node      (receive_m_own_node),
-        .s_own_opcode    (receive_m_own_opcode),
-        .s_own_dest      (receive_m_own_dest),
-        .s_own_psn       (receive_m_own_psn),
-        .s_own_head      (receive_m_own_head),
-        .s_own_short     (receive_m_own_short),
-        .s_own_len       (receive_m_own_len),
-        .s_own_pl_valid  (receive_m_own_pl_valid),
-        .s_own_pl_ready  (transmit_s_own_pl_ready),
-        .s_own_pl_data   (receive_m_own_pl_data),
-        .s_own_pl_last   (receive_m_own_pl_last),
-        .m_look_valid    (transmit_m_look_valid),
-        .m_look_key      (transmit_m_look_key),
-        .m_look_pd       (transmit_m_look_pd),
-        .m_look_addr     (transmit_m_look_addr),
-        .m_look_len      (transmit_m_look_len),
-        .m_look_need     (transmit_m_look_need),
-        .s_look_valid    (both_b_m_valid),
-        .s_look_ok       (both_b_m_ok),
-        .m_rd_valid      (transmit_m_rd_valid),
-        .m_rd_ready      (core_s_rd_ready),
-        .m_rd_addr       (transmit_m_rd_addr),
-        .m_rd_len        (transmit_m_rd_len),
-        .m_rd_ctx        (transmit_m_rd_ctx),
-        .s_rd_valid      (core_m_rd_valid),
-        .s_rd_ready      (transmit_s_rd_ready),
-        .s_rd_data       (core_m_rd_data),
-        .s_rd_bytes      (core_m_rd_bytes),
-        .s_rd_last       (core_m_rd_last),
-        .s_rd_ctx        (core_m_rd_ctx),
-        .s_rd_error      (core_m_rd_error),
-        .m_valid         (transmit_m_valid),
-        .m_ready         (depart_b_ready),
-        .m_node          (transmit_m_node),
-        .m_opcode        (transmit_m_opcode),
-        .m_dest          (transmit_m_dest),
-        .m_psn           (transmit_m_psn),
-        .m_head          (transmit_m_head),
-        .m_len           (transmit_m_len),
-        .m_pl_valid      (transmit_m_pl_valid),
-        .m_pl_ready      (depart_b_pl_ready),
-        .m_pl_data       (transmit_m_pl_data),
-        .m_pl_bytes      (transmit_m_pl_bytes),
-        .m_pl_last       (transmit_m_pl_last),
-        .m_pl_error      (transmit_m_pl_error),
-        .hold            (core_m_hold),
-        .m_idle          (transmit_m_idle),
-        .s_end_valid     (ends_m_send_valid),
-        .s_end_ready     (transmit_s_end_ready),
-        .s_end_index     (core_m_end_index),
-        .stat_addr       (4'd0),
-        .stat_data       (transmit_stat_data),
-        .stat_time_addr  (2'd0),
-        .stat_time_data  (transmit_stat_time_data),
-        .events          (transmit_events),
-        .ev_local_error  (transmit_ev_local_error),
-        .ev_read_failed  (transmit_ev_read_failed),
-        .ev_read         (transmit_ev_read),
+    bulk_transmit_s16_r16_q16 transmit (
+        .clk               (clk),
+        .rst               (core_m_soft),
+        .ready             (transmit_ready),
+        .now               (regs_m_now),
+        .s_valid           (core_m_works_valid),
+        .s_ready           (transmit_s_ready),
+        .s_opcode          (core_m_works_opcode),
+        .s_flags           (core_m_works_flags),
+        .s_head_len        (core_m_works_head_len),
+        .s_length          (core_m_works_length),
+        .s_wr_id           (core_m_works_wr_id),
+        .s_address         (core_m_works_address),
+        .s_lkey            (core_m_works_lkey),
+        .s_vf              (core_m_works_vf),
+        .s_node            (core_m_works_node),
+        .s_peer            (core_m_works_peer),
+        .s_msn             (core_m_works_msn),
+        .s_win_id          (core_m_works_win_id),
+        .s_epoch           (core_m_works_epoch),
+        .s_head_low        (core_m_works_head_low),
+        .s_head_high       (core_m_works_head_high),
+        .s_psn             (core_m_works_psn),
+        .s_request         (core_m_works_request),
+        .s_qpn             (core_m_works_qpn),
+        .s_pd              (core_m_works_pd),
+        .s_q_key           (core_m_works_q_key),
+        .m_cpl_valid       (transmit_m_cpl_valid),
+        .m_cpl_ready       (core_s_cpl_ready),
+        .m_cpl_qpn         (transmit_m_cpl_qpn),
+        .m_cpl_wr_id       (transmit_m_cpl_wr_id),
+        .m_cpl_status      (transmit_m_cpl_status),
+        .m_cpl_vf          (transmit_m_cpl_vf),
+        .m_cpl_len         (transmit_m_cpl_len),
+        .m_cpl_node        (transmit_m_cpl_node),
+        .m_cpl_peer        (transmit_m_cpl_peer),
+        .m_cpl_win_id      (transmit_m_cpl_win_id),
+        .m_cpl_epoch       (transmit_m_cpl_epoch),
+        .m_cpl_msn         (transmit_m_cpl_msn),
+        .m_cpl_q_key       (transmit_m_cpl_q_key),
+        .m_cpl_psn         (transmit_m_cpl_psn),
+        .m_cpl_request     (transmit_m_cpl_request),
+        .m_cpl_notified    (transmit_m_cpl_notified),
+        .s_own_valid       (receive_m_own_valid),
+        .s_own_ready       (transmit_s_own_ready),
+        .s_own_unwanted    (transmit_s_own_unwanted),
+        .s_own_node        (receive_m_own_node),
+        .s_own_opcode      (receive_m_own_opcode),
+        .s_own_dest        (receive_m_own_dest),
+        .s_own_psn         (receive_m_own_psn),
+        .s_own_head        (receive_m_own_head),
+        .s_own_short       (receive_m_own_short),
+        .s_own_len         (receive_m_own_len),
+        .s_own_pl_valid    (receive_m_own_pl_valid),
+        .s_own_pl_ready    (transmit_s_own_pl_ready),
+        .s_own_pl_data     (receive_m_own_pl_data),
+        .s_own_pl_last     (receive_m_own_pl_last),
+        .s_read_valid      (receive_m_read_valid),
+        .s_read_ready      (transmit_s_read_ready),
+        .s_read_unwanted   (transmit_s_read_unwanted),
+        .s_read_node       (receive_m_read_node),
+        .s_read_opcode     (receive_m_read_opcode),
+        .s_read_dest       (receive_m_read_dest),
+        .s_read_psn        (receive_m_read_psn),
+        .s_read_head       (receive_m_read_head),
+        .s_read_short      (receive_m_read_short),
+        .s_read_len        (receive_m_read_len),
+        .s_read_pl_valid   (receive_m_read_pl_valid),
+        .s_read_pl_ready   (transmit_s_read_pl_ready),
+        .s_read_pl_data    (receive_m_read_pl_data),
+        .s_read_pl_last    (receive_m_read_pl_last),
+        .m_access_valid    (transmit_m_access_valid),
+        .m_access_ready    (receive_s_access_ready),
+        .m_access_verdict  (receive_s_access_verdict),
+        .m_access_pd       (receive_s_access_pd),
+        .m_access_qpn      (transmit_m_access_qpn),
+        .m_access_q_key    (transmit_m_access_q_key),
+        .m_access_key      (transmit_m_access_key),
+        .m_access_addr     (transmit_m_access_addr),
+        .m_access_length   (transmit_m_access_length),
+        .m_access_too_long (transmit_m_access_too_long),
+        .s_answer_valid    (receive_m_answer_valid),
+        .s_answer_ready    (transmit_s_answer_ready),
+        .s_answer_ok       (transmit_s_answer_ok),
+        .s_answer_token    (receive_m_answer_token),
+        .s_answer_src      (receive_m_answer_src),
+        .s_answer_source   (receive_m_answer_source),
+        .s_answer_qpn      (receive_m_answer_qpn),
+        .s_answer_length   (receive_m_answer_length),
+        .s_answer_addr     (receive_m_answer_addr),
+        .s_answer_rkey     (receive_m_answer_rkey),
+        .s_answer_done     (receive_m_answer_done),
+        .s_answer_opened   (receive_m_answer_opened),
+        .s_answer_wptr     (receive_m_answer_wptr),
+        .s_closed_valid    (receive_m_closed_valid),
+        .s_closed_wptr     (receive_m_closed_wptr),
+        .s_closed_status   (receive_m_closed_status),
+        .s_closed_reason   (receive_m_closed_reason),
+        .m_look_valid      (transmit_m_look_valid),
+        .m_look_key        (transmit_m_look_key),
+        .m_look_pd         (transmit_m_look_pd),
+        .m_look_addr       (transmit_m_look_addr),
+        .m_look_len        (transmit_m_look_len),
+        .m_look_need       (transmit_m_look_need),
+        .s_look_valid      (both_b_m_valid),
+        .s_look_ok         (both_b_m_ok),
+        .m_rd_valid        (transmit_m_rd_valid),
+        .m_rd_ready        (core_s_rd_ready),
+        .m_rd_addr         (transmit_m_rd_addr),
+        .m_rd_len          (transmit_m_rd_len),
+        .m_rd_ctx          (transmit_m_rd_ctx),
+        .s_rd_valid        (core_m_rd_valid),
+        .s_rd_ready        (transmit_s_rd_ready),
+        .s_rd_data         (core_m_rd_data),
+        .s_rd_bytes        (core_m_rd_bytes),
+        .s_rd_last         (core_m_rd_last),
+        .s_rd_ctx          (core_m_rd_ctx),
+        .s_rd_error        (core_m_rd_error),
+        .m_valid           (transmit_m_valid),
+        .m_ready           (depart_b_ready),
+        .m_node            (transmit_m_node),
+        .m_opcode          (transmit_m_opcode),
+        .m_dest            (transmit_m_dest),
+        .m_psn             (transmit_m_psn),
+        .m_head            (transmit_m_head),
+        .m_len             (transmit_m_len),
+        .m_pl_valid        (transmit_m_pl_valid),
+        .m_pl_ready        (depart_b_pl_ready),
+        .m_pl_data         (transmit_m_pl_data),
+        .m_pl_bytes        (transmit_m_pl_bytes),
+        .m_pl_last         (transmit_m_pl_last),
+        .m_pl_error        (transmit_m_pl_error),
+        .hold              (core_m_hold),
+        .m_idle            (transmit_m_idle),
+        .s_end_valid       (ends_m_send_valid),
+        .s_end_ready       (transmit_s_end_ready),
+        .s_end_pair        (core_m_end_pair),
+        .s_end_index       (core_m_end_index),
+        .stat_addr         (4'd0),
+        .stat_data         (transmit_stat_data),
+        .stat_time_addr    (2'd0),
+        .stat_time_data    (transmit_stat_time_data),
+        .events            (transmit_events),
+        .ev_local_error    (transmit_ev_local_error),
+        .ev_read_failed    (transmit_ev_read_failed),
         // Sending side.
-        .cfg_node        (core_cfg_node),
-        .cfg_incarnation (regs_cfg_incarnation),
-        .cfg_mtu         (core_cfg_mtu),
-        .cfg_xid_before  (regs_cfg_xid_before),
-        .cfg_settled     (regs_cfg_settled),
-        .cfg_allowance   (regs_cfg_allowance),
-        .cfg_overtaken   (regs_cfg_overtaken),
-        .cfg_retry       (regs_cfg_retry),
-        .cfg_known       (regs_cfg_known),
-        .cfg_poll        (regs_cfg_poll),
-        .cfg_poll_max    (regs_cfg_poll_max),
-        .cfg_stall_poll  (regs_cfg_stall_poll),
-        .cfg_early_poll  (regs_cfg_early_poll),
-        .cfg_max_polls   (regs_cfg_max_polls),
-        .cfg_max_busy    (regs_cfg_max_busy),
-        .cfg_fresh_every (regs_cfg_fresh_every),
-        .cfg_overrun     (regs_cfg_overrun),
-        .cfg_echo        (regs_cfg_echo)
+        .cfg_node          (core_cfg_node),
+        .cfg_incarnation   (regs_cfg_incarnation),
+        .cfg_mtu           (core_cfg_mtu),
+        .cfg_busy_hint     (regs_cfg_busy_hint),
+        .cfg_xid_before    (regs_cfg_xid_before),
+        .cfg_settled       (regs_cfg_settled),
+        .cfg_allowance     (regs_cfg_allowance),
+        .cfg_overtaken     (regs_cfg_overtaken),
+        .cfg_retry         (regs_cfg_retry),
+        .cfg_known         (regs_cfg_known),
+        .cfg_poll          (regs_cfg_poll),
+        .cfg_poll_max      (regs_cfg_poll_max),
+        .cfg_stall_poll    (regs_cfg_stall_poll),
+        .cfg_early_poll    (regs_cfg_early_poll),
+        .cfg_max_polls     (regs_cfg_max_polls),
+        .cfg_max_busy      (regs_cfg_max_busy),
+        .cfg_fresh_every   (regs_cfg_fresh_every),
+        .cfg_overrun       (regs_cfg_overrun),
+        .cfg_echo          (regs_cfg_echo)
     );
 
     bulk_depart depart (
@@ -1061,8 +1188,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     assign core_s_idle = receive_m_idle & transmit_m_idle & room_m_idle;
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, transmit_stat_data, transmit_stat_time_data, transmit_ev_read_failed,
-        transmit_ev_read};
+    wire _unused = &{1'b0, transmit_stat_data, transmit_stat_time_data, transmit_ev_read_failed};
 
 endmodule
 

@@ -1,15 +1,17 @@
 // bulk_check_q16
 //
 // Admission of transfers (BW-2), in this order, the first that fails decides: the queue pair is
-// there and receives (bad_qp), its Q_Key (no answer), the purpose: this card has no READ (refused),
-// the key with remote_write, protection domain and bounds (access). Nothing else is looked at here,
-// and nothing changes: rw_window takes CONNECT with that verdict, which counts only if it does not
-// know the transfer, and says what came of it.
+// there and receives (bad_qp), its Q_Key (no answer), what answers a READ answers one of this card
+// (refused), the key with remote_write, or local_write for an answer, protection domain and bounds
+// (access). Nothing else is looked at here, and nothing changes: rw_window takes CONNECT with that
+// verdict, which counts only if it does not know the transfer, and says what came of it. READ
+// requests of others are judged likewise (BW-11): queue pair, Q_Key, limits, then the key with
+// remote_read; CONNECT goes first.
 // A region holds all bytes of the transfer if it holds the first and the last one, so two looks of
 // a byte each do for transfers of any length; one of 0 bytes is always fine, one whose addresses
 // wrap never.
 // Clocks: 5 to the queue pair's verdict, 8 for each look, then what rw_window takes. One CONNECT at
-// a time: while busy another one is not looked at.
+// a time: while busy another one is not looked at, nor a READ request.
 // Stages: 1 and 2 the contexts; 3 compared; 4 verdict.
 // While m_win is not taken CONNECT stays. Reset clears the contexts, one a clock; busy meanwhile.
 //
@@ -41,6 +43,7 @@ module bulk_check_q16 (
     input  wire        s_notify,                   // The host is to be told of the end.
     input  wire        s_response,                 // It answers a READ request.
     input  wire [31:0] s_immediate,                // With notify: what the host is told.
+    input  wire [63:0] s_token,                    // Of a response: the READ request.
 
     output wire        busy,                       // One is looked at.
 
@@ -51,7 +54,7 @@ module bulk_check_q16 (
     output wire [63:0] m_look_addr,                // First byte of the access.
     output wire [12:0] m_look_len,                 // Bytes of the access.
     // Rights that the access needs, a bit each, as `card_regions` keeps them.
-    output wire [3:0]  m_look_need,
+    output reg  [3:0]  m_look_need,
 
     // s_look: What was found.
     input  wire        s_look_valid,               // The answer to a lookup.
@@ -74,6 +77,7 @@ module bulk_check_q16 (
     output wire        m_win_notify,               // The host is to be told of the end.
     output wire        m_win_response,             // It answers a READ request.
     output wire [31:0] m_win_immediate,            // With notify: what the host is told.
+    output wire [63:0] m_win_token,                // Of a response: the READ request.
     // What its transfer is answered with if it is not known: 0 a window, 7 nothing, else this
     // status.
     output wire [2:0]  m_win_verdict,
@@ -86,6 +90,35 @@ module bulk_check_q16 (
     input  wire [15:0] s_how_wptr,                 // With 1: the window.
     input  wire [15:0] s_how_gen,                  // With 1: its incarnation.
     input  wire        s_how_lost,                 // It was lost before that; pulse.
+
+    // m_answer: Whether it answers a READ of this card.
+    output wire        m_answer_valid,             // A CONNECT is offered.
+    input  wire        m_answer_ready,             // It is judged: pulse.
+    // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
+    input  wire        m_answer_ok,
+    output wire [63:0] m_answer_token,             // The request that it names.
+    output wire [15:0] m_answer_src,               // Sending node.
+    output wire [23:0] m_answer_source,            // Queue pair there.
+    output wire [23:0] m_answer_qpn,               // Queue pair here.
+    output wire [31:0] m_answer_length,            // Bytes of the transfer.
+    output wire [63:0] m_answer_addr,              // Address of byte 0 here.
+    output wire [31:0] m_answer_rkey,              // Key of its region.
+    output reg         m_answer_done,              // The one that was found to answer a READ is done: pulse.
+    output reg         m_answer_opened,            // A window was opened, with done for the READ: pulse.
+    output reg  [15:0] m_answer_wptr,              // Which.
+
+    // s_read: READ requests of others.
+    input  wire        s_read_valid,               // A request is offered.
+    output wire        s_read_ready,               // It is judged: pulse.
+    // With ready: 0 allowed, 7 not answered, else as a CONNECT is refused.
+    output wire [2:0]  s_read_verdict,
+    output wire [15:0] s_read_pd,                  // With ready: protection domain of the queue pair.
+    input  wire [23:0] s_read_qpn,                 // Queue pair here.
+    input  wire [31:0] s_read_q_key,               // Its Q_Key, as the request says.
+    input  wire [31:0] s_read_key,                 // Key of the region.
+    input  wire [63:0] s_read_addr,                // Address of byte 0.
+    input  wire [31:0] s_read_length,              // Bytes.
+    input  wire        s_read_too_long,            // It is beyond the limits of a transfer.
 
     // m_opened: A window was opened.
     output reg         m_opened_valid,             // It was.
@@ -103,7 +136,7 @@ module bulk_check_q16 (
     output reg         ev_bad_qp,                  // Refused for its queue pair; pulse, as all below.
     output reg         ev_bad_key,                 // Not answered: wrong Q_Key.
 
-    output reg         ev_purpose,                 // Refused: it wants what this card does not have.
+    output reg         ev_no_read,                 // Refused: it answers no READ of this card.
     output reg         ev_access,                  // Refused for its key or bounds.
     output reg         ev_bad_length,              // Refused: beyond the limits of a transfer.
     output reg         ev_busy,                    // All windows are taken.
@@ -121,16 +154,19 @@ module bulk_check_q16 (
     localparam [2:0] BAD_QP             = 3'd4;
     localparam [2:0] REFUSED            = 3'd2;
     localparam [2:0] ACCESS             = 3'd3;
-    localparam [3:0] RIGHT              = 4'd2;  // remote_write, as card_regions has it.
+    localparam [3:0] LOCAL_WRITE        = 4'd1;  // Rights, as card_regions has them.
+    localparam [3:0] REMOTE_WRITE       = 4'd2;
+    localparam [3:0] REMOTE_READ        = 4'd4;
     localparam [3:0] STATE_CLEAR        = 4'd0;
     localparam [3:0] STATE_IDLE         = 4'd1;
     localparam [3:0] STATE_PAIR         = 4'd2;
-    localparam [3:0] STATE_FIRST        = 4'd3;
-    localparam [3:0] STATE_FIRST_ANSWER = 4'd4;
-    localparam [3:0] STATE_LAST         = 4'd5;
-    localparam [3:0] STATE_LAST_ANSWER  = 4'd6;
-    localparam [3:0] STATE_OFFER        = 4'd7;
-    localparam [3:0] STATE_WAIT         = 4'd8;
+    localparam [3:0] STATE_ANSWER       = 4'd3;
+    localparam [3:0] STATE_FIRST        = 4'd4;
+    localparam [3:0] STATE_FIRST_ANSWER = 4'd5;
+    localparam [3:0] STATE_LAST         = 4'd6;
+    localparam [3:0] STATE_LAST_ANSWER  = 4'd7;
+    localparam [3:0] STATE_OFFER        = 4'd8;
+    localparam [3:0] STATE_WAIT         = 4'd9;
 
     // Registers
     (* fsm_encoding = "auto" *)
@@ -151,6 +187,10 @@ module bulk_check_q16 (
     reg         r_notify_reg;       // The host is to be told of the end.
     reg         r_response_reg;     // It answers a READ request.
     reg  [31:0] r_immediate_reg;    // With notify: what the host is told.
+    reg  [63:0] r_token_reg;        // Of a response: the READ request.
+    reg         of_read_reg;        // It is a READ request; beyond the limits.
+    reg         too_long_reg;
+    reg         answers_reg;        // It was found to answer a READ.
     reg         receives_reg;
     reg         same_key_reg;
     reg         has_bytes_reg;
@@ -177,6 +217,10 @@ module bulk_check_q16 (
     reg         r_notify_next;       // The host is to be told of the end.
     reg         r_response_next;     // It answers a READ request.
     reg  [31:0] r_immediate_next;    // With notify: what the host is told.
+    reg  [63:0] r_token_next;        // Of a response: the READ request.
+    reg         of_read_next;        // It is a READ request; beyond the limits.
+    reg         too_long_next;
+    reg         answers_next;        // It was found to answer a READ.
     reg  [2:0]  verdict_next;
     wire [16:0] shapes_rd_data;      // The word that was read.
     wire        shapes_wr_en;        // The word is written.
@@ -223,8 +267,29 @@ module bulk_check_q16 (
     assign m_look_pd = pd_reg;
     assign m_look_addr = (state_reg == STATE_LAST) ? last_reg[63:0] : r_addr_reg;
     assign m_look_len = 13'd1;
-    assign m_look_need = RIGHT;
-    assign m_win_valid = state_reg == STATE_OFFER;
+
+    always @(*) begin
+        m_look_need = REMOTE_WRITE;
+        if (r_response_reg) begin
+            m_look_need = LOCAL_WRITE;
+        end
+        if (of_read_reg) begin
+            m_look_need = REMOTE_READ;
+        end
+    end
+
+    assign m_win_valid = (state_reg == STATE_OFFER) & !of_read_reg;
+    assign s_read_ready = (state_reg == STATE_OFFER) & of_read_reg;
+    assign s_read_verdict = verdict_reg;
+    assign s_read_pd = pd_reg;
+    assign m_answer_valid = state_reg == STATE_ANSWER;
+    assign m_answer_token = r_token_reg;
+    assign m_answer_src = r_src_reg;
+    assign m_answer_source = r_source_reg;
+    assign m_answer_qpn = r_qpn_reg;
+    assign m_answer_length = r_length_reg;
+    assign m_answer_addr = r_addr_reg;
+    assign m_answer_rkey = r_rkey_reg;
     assign m_win_src = r_src_reg;
     assign m_win_slot = r_slot_reg;
     assign m_win_xid = r_xid_reg;
@@ -239,6 +304,7 @@ module bulk_check_q16 (
     assign m_win_notify = r_notify_reg;
     assign m_win_response = r_response_reg;
     assign m_win_immediate = r_immediate_reg;
+    assign m_win_token = r_token_reg;
     assign m_win_verdict = verdict_reg;
     assign m_opened_wptr = s_how_wptr;
     assign m_opened_gen = s_how_gen;
@@ -268,12 +334,19 @@ module bulk_check_q16 (
         r_notify_next = r_notify_reg;
         r_response_next = r_response_reg;
         r_immediate_next = r_immediate_reg;
+        r_token_next = r_token_reg;
+        of_read_next = of_read_reg;
+        too_long_next = too_long_reg;
+        answers_next = answers_reg;
         verdict_next = verdict_reg;
         m_look_valid = 1'b0;
+        m_answer_done = 1'b0;
+        m_answer_opened = 1'b0;
+        m_answer_wptr = 16'd0;
         m_opened_valid = 1'b0;
         ev_bad_qp = 1'b0;
         ev_bad_key = 1'b0;
-        ev_purpose = 1'b0;
+        ev_no_read = 1'b0;
         ev_access = 1'b0;
         ev_bad_length = 1'b0;
         ev_busy = 1'b0;
@@ -289,6 +362,9 @@ module bulk_check_q16 (
             end
             STATE_IDLE: begin
                 timer_next = 3'd0;
+                answers_next = 1'b0;
+                of_read_next = !s_valid;
+                too_long_next = s_read_too_long;
                 r_src_next = s_src;
                 r_slot_next = s_slot;
                 r_xid_next = s_xid;
@@ -303,7 +379,15 @@ module bulk_check_q16 (
                 r_notify_next = s_notify;
                 r_response_next = s_response;
                 r_immediate_next = s_immediate;
-                if (s_valid) begin
+                r_token_next = s_token;
+                if (!s_valid) begin
+                    r_qpn_next = s_read_qpn;
+                    r_q_key_next = s_read_q_key;
+                    r_rkey_next = s_read_key;
+                    r_addr_next = s_read_addr;
+                    r_length_next = s_read_length;
+                end
+                if (s_valid | s_read_valid) begin
                     state_next = STATE_PAIR;
                 end
             end
@@ -315,7 +399,20 @@ module bulk_check_q16 (
                         verdict_next = BAD_QP;
                     end else if (!same_key_reg) begin
                         verdict_next = 3'd7;
-                    end else if (r_response_reg) begin
+                    end else if (of_read_reg & too_long_reg) begin
+                        verdict_next = REFUSED;
+                    end else if (!of_read_reg & r_response_reg) begin
+                        state_next = STATE_ANSWER;
+                    end else if (has_bytes_reg) begin
+                        state_next = STATE_FIRST;
+                    end
+                end
+            end
+            STATE_ANSWER: begin
+                if (m_answer_ready) begin
+                    answers_next = m_answer_ok;
+                    state_next = STATE_OFFER;
+                    if (!m_answer_ok) begin
                         verdict_next = REFUSED;
                     end else if (has_bytes_reg) begin
                         state_next = STATE_FIRST;
@@ -348,7 +445,9 @@ module bulk_check_q16 (
                 end
             end
             STATE_OFFER: begin
-                if (m_win_ready) begin
+                if (of_read_reg) begin
+                    state_next = STATE_IDLE;
+                end else if (m_win_ready) begin
                     state_next = STATE_WAIT;
                 end
             end
@@ -356,17 +455,20 @@ module bulk_check_q16 (
                 ev_lost = s_how_lost;
                 if (s_how_valid) begin
                     m_opened_valid = s_how_how == 3'd1;
+                    m_answer_opened = s_how_how == 3'd1;
+                    m_answer_wptr = s_how_wptr;
                     ev_old = s_how_how == 3'd2;
                     ev_busy = s_how_how == 3'd3;
                     ev_bad_length = s_how_how == 3'd4;
                     if (s_how_how == 3'd5) begin
                         ev_bad_qp = verdict_reg == BAD_QP;
                         ev_bad_key = verdict_reg == 3'd7;
-                        ev_purpose = verdict_reg == REFUSED;
+                        ev_no_read = verdict_reg == REFUSED;
                         ev_access = verdict_reg == ACCESS;
                     end
                 end
                 if (s_how_valid | s_how_lost) begin
+                    m_answer_done = answers_reg;
                     state_next = STATE_IDLE;
                 end
             end
@@ -393,6 +495,10 @@ module bulk_check_q16 (
         r_notify_reg = 1'b0;
         r_response_reg = 1'b0;
         r_immediate_reg = 32'd0;
+        r_token_reg = 64'd0;
+        of_read_reg = 1'b0;
+        too_long_reg = 1'b0;
+        answers_reg = 1'b0;
         receives_reg = 1'b0;
         same_key_reg = 1'b0;
         has_bytes_reg = 1'b0;
@@ -426,6 +532,10 @@ module bulk_check_q16 (
         r_notify_reg <= r_notify_next;
         r_response_reg <= r_response_next;
         r_immediate_reg <= r_immediate_next;
+        r_token_reg <= r_token_next;
+        of_read_reg <= of_read_next;
+        too_long_reg <= too_long_next;
+        answers_reg <= answers_next;
         verdict_reg <= verdict_next;
 
         if (rst) begin

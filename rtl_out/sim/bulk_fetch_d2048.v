@@ -2,11 +2,11 @@
 //
 // Reads the bytes of DATA that bulk_send chose, and makes frames of all its packets, in their
 // order. Of DATA the slot is read, its key looked up again, also if the packet was sent before
-// (BW-5), and a read asked for; up to 8 packets and 2^A words are between there and the line. Room
-// for the words is kept before a read is asked for, and a packet is offered to the line when all
-// its words are here: so neither the words of others behind it at the DMA reader nor the line ever
-// wait for host memory. A packet whose key or read fails is not sent, and its transfer is named at
-// m_unread.
+// (BW-5), with the right of others where it answers a READ of others, and a read asked for; up to 8
+// packets and 2^A words are between there and the line. Room for the words is kept before a read is
+// asked for, and a packet is offered to the line when all its words are here: so neither the words
+// of others behind it at the DMA reader nor the line ever wait for host memory. A packet whose key
+// or read fails is not sent, and its transfer is named at m_unread.
 // DATA and CONNECT of a transfer that is over are dropped: its slot may have another one.
 // Clocks: DATA 16 until its read is asked for, with a look of 7, and up to 7 more while the look
 // waits for another one; CONNECT 8, others 3; then bulk_pack.
@@ -68,6 +68,8 @@ module bulk_fetch_d2048 (
     input  wire [31:0] m_source_q_key,      // Q_Key of both.
     input  wire        m_source_notify,     // The host there is to be told of the end.
     input  wire [31:0] m_source_immediate,  // What it is told.
+    input  wire        m_source_response,   // It answers a READ request.
+    input  wire [63:0] m_source_token,      // Of that request.
 
     // m_look: A region is looked up.
     output wire        m_look_valid,        // A region is looked up.
@@ -137,6 +139,7 @@ module bulk_fetch_d2048 (
     localparam [2:0] DATA         = 3'd0;
     localparam [2:0] CONNECT      = 3'd4;
     localparam [2:0] POLL         = 3'd6;
+    localparam [3:0] REMOTE_READ  = 4'd4;  // The right that others need to read, as card_regions has it.
     localparam [3:0] TAKE_IDLE    = 4'd0;
     localparam [3:0] TAKE_SLOT    = 4'd1;
     localparam [3:0] TAKE_COMPARE = 4'd2;
@@ -164,6 +167,8 @@ module bulk_fetch_d2048 (
     reg  [31:0] source_q_key_reg;      // Q_Key of both.
     reg         source_notify_reg;     // The host there is to be told of the end.
     reg  [31:0] source_immediate_reg;  // What it is told.
+    reg         source_response_reg;   // It answers a READ request.
+    reg  [63:0] source_token_reg;      // Of that request.
     reg         live_reg;
     reg  [63:0] address_reg;
     reg         same_reg;
@@ -281,6 +286,8 @@ module bulk_fetch_d2048 (
         .s_said_q_key     (source_q_key_reg),
         .s_said_notify    (source_notify_reg),
         .s_said_immediate (source_immediate_reg),
+        .s_said_response  (source_response_reg),
+        .s_said_token     (source_token_reg),
         .m_said_free      (pack_m_said_free),
         .s_end_valid      (ended_m_valid),
         .s_end_ready      (pack_s_end_ready),
@@ -328,7 +335,7 @@ module bulk_fetch_d2048 (
     assign m_look_pd = source_pd_reg;
     assign m_look_addr = address_reg;
     assign m_look_len = s_length[12:0];
-    assign m_look_need = 4'd0;
+    assign m_look_need = source_response_reg ? REMOTE_READ : 4'd0;
     assign m_rd_valid = take_reg == TAKE_READ;
     assign m_rd_addr = address_reg;
     assign m_rd_len = s_length[12:0];
@@ -389,6 +396,8 @@ module bulk_fetch_d2048 (
         source_q_key_reg = 32'd0;
         source_notify_reg = 1'b0;
         source_immediate_reg = 32'd0;
+        source_response_reg = 1'b0;
+        source_token_reg = 64'd0;
         live_reg = 1'b0;
         address_reg = 64'd0;
         same_reg = 1'b0;
@@ -412,6 +421,8 @@ module bulk_fetch_d2048 (
             source_q_key_reg <= m_source_q_key;
             source_notify_reg <= m_source_notify;
             source_immediate_reg <= m_source_immediate;
+            source_response_reg <= m_source_response;
+            source_token_reg <= m_source_token;
             live_reg <= m_source_live;
         end
 

@@ -6,8 +6,7 @@
 // comes from another node than that transfer goes to (RW-7).
 // The bitmap of a STATUS is kept until then; of one with more than 1,024 packets the first 1,024 go
 // on, and bulk_send looks at no more. Answers with incarnations of more than 16 bits are of no
-// window that bulk_send can name, and count as strays. Messages of READ are dropped with a pulse of
-// their own.
+// window that bulk_send can name, and count as strays.
 // Clocks of a message: 10; CONNECT_RESP 17; STATUS 17 and 5 for each word of its bitmap, and what
 // bulk_send waits.
 // Stages of a look: 1 fields compared, 2 verdict; of what follows 3: words, fields, verdict; 3
@@ -76,8 +75,7 @@ module bulk_hear_s16 (
     output reg         m_bitmap_last,   // It is the last word of its frame.
 
     output reg         ev_bad_message,  // No receiver sends such a message; pulse.
-    output reg         ev_stray,        // It is of no transfer under way to its node; pulse.
-    output reg         ev_read          // A message of READ was dropped; pulse.
+    output reg         ev_stray         // It is of no transfer under way to its node; pulse.
 );
 
     // Constants
@@ -126,7 +124,6 @@ module bulk_hear_s16 (
     reg          is_resp_reg;
     reg          is_status_reg;
     reg          is_unknown_reg;
-    reg          is_read_reg;
     reg          bad_head_reg;
     reg          bad_number_reg;
     reg          bad_seq_reg;
@@ -252,7 +249,6 @@ module bulk_hear_s16 (
         s_unwanted = 1'b1;
         ev_bad_message = 1'b0;
         ev_stray = 1'b0;
-        ev_read = 1'b0;
         timer_next = timer_reg + 2'd1;
         case (state_reg)
             STATE_IDLE: begin
@@ -281,9 +277,7 @@ module bulk_hear_s16 (
                 timer_next = 2'd0;
                 s_ready = 1'b1;
                 state_next = STATE_IDLE;
-                if (is_read_reg) begin
-                    ev_read = 1'b1;
-                end else if (bad_reg) begin
+                if (bad_reg) begin
                     ev_bad_message = 1'b1;
                 end else if (is_resp_reg | is_status_reg) begin
                     s_unwanted = 1'b0;
@@ -401,7 +395,6 @@ module bulk_hear_s16 (
         is_resp_reg = 1'b0;
         is_status_reg = 1'b0;
         is_unknown_reg = 1'b0;
-        is_read_reg = 1'b0;
         bad_head_reg = 1'b0;
         bad_number_reg = 1'b0;
         bad_seq_reg = 1'b0;
@@ -442,7 +435,6 @@ module bulk_hear_s16 (
         is_resp_reg <= r_opcode_reg == CONNECT_RESP;
         is_status_reg <= r_opcode_reg == POLL_STATUS;
         is_unknown_reg <= r_opcode_reg == ABORT;
-        is_read_reg <= r_opcode_reg[3];
 
         bad_head_reg <= (|head_version)
             | (|(r_head_reg & HEAD_GAPS))

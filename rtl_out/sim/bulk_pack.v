@@ -44,6 +44,8 @@ module bulk_pack (
     input  wire [31:0] s_said_q_key,      // Q_Key of both.
     input  wire        s_said_notify,     // The host there is to be told of the end.
     input  wire [31:0] s_said_immediate,  // What it is told; counts only then.
+    input  wire        s_said_response,   // It answers a READ request.
+    input  wire [63:0] s_said_token,      // That one; counts only then.
 
     output wire        m_said_free,       // What was said may be said anew.
 
@@ -125,6 +127,8 @@ module bulk_pack (
     reg  [31:0] said_q_key_reg;      // Q_Key of both.
     reg         said_notify_reg;     // The host there is to be told of the end.
     reg  [31:0] said_immediate_reg;  // What it is told; counts only then.
+    reg         said_response_reg;   // It answers a READ request.
+    reg  [63:0] said_token_reg;      // That one; counts only then.
     reg         kept_reg;
     reg  [2:0]  at_reg;              // Word of a CONNECT.
 
@@ -141,6 +145,7 @@ module bulk_pack (
     wire         of_data;             // Of the packet whose words leave.
     wire         of_connect;
     wire         ends;
+    wire [63:0]  transfer_token;      // Of a response: the token of the READ request; otherwise 0.
     wire [31:0]  transfer_immediate;  // Immediate data with notify; otherwise 0.
     wire [191:0] connect_bits;
     wire [191:0] transfer_bits;
@@ -204,6 +209,7 @@ module bulk_pack (
     assign of_data = here_kind == DATA;
     assign of_connect = here_kind == CONNECT;
     assign transfer_immediate = said_notify_reg ? said_immediate_reg : 32'd0;
+    assign transfer_token = said_response_reg ? said_token_reg : 64'd0;
     assign connect_bits = {
         cfg_incarnation,
         16'd0,
@@ -215,13 +221,14 @@ module bulk_pack (
     assign transfer_bits = {
         4'd0,
         said_notify_reg,
-        3'd0,
+        said_response_reg,
+        2'd0,
         said_peer_reg,
         8'd0,
         said_qpn_reg,
         said_q_key_reg,
         transfer_immediate,
-        64'd0
+        transfer_token
     };
 
     always @(*) begin
@@ -298,6 +305,8 @@ module bulk_pack (
         said_q_key_reg = 32'd0;
         said_notify_reg = 1'b0;
         said_immediate_reg = 32'd0;
+        said_response_reg = 1'b0;
+        said_token_reg = 64'd0;
         kept_reg = 1'b0;
         at_reg = 3'd0;
     end
@@ -319,6 +328,8 @@ module bulk_pack (
             said_q_key_reg <= s_said_q_key;
             said_notify_reg <= s_said_notify;
             said_immediate_reg <= s_said_immediate;
+            said_response_reg <= s_said_response;
+            said_token_reg <= s_said_token;
             kept_reg <= 1'b1;
         end else if (moves & m_pl_last & of_connect) begin
             kept_reg <= 1'b0;

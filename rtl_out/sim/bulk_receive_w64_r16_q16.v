@@ -1,10 +1,11 @@
 // bulk_receive_w64_r16_q16
 //
-// Receiving side of bulk WRITEs: frames in, writes of host memory and answers out. Between the
+// Receiving side of bulk transfers: frames in, writes of host memory and answers out. Between the
 // line's blocks, which have checked each frame and its ICRC, the regions, and the DMA writer.
 // bulk_sort takes frames apart, bulk_check admits transfers, rw_window decides, bulk_land writes,
-// bulk_notify tells hosts, bulk_answer makes frames of what rw_window says. It has no READ:
-// transfers that answer one are refused.
+// bulk_notify tells hosts, bulk_answer makes frames of what rw_window says. Whether a transfer
+// answers a READ of this card is asked at m_answer, and READ requests of others are judged here, at
+// s_access (BW-11).
 // Each clock in which a window is open goes to one counter at most: packets are on their way to
 // host memory, or else a transfer waits for a receive request, or else nothing has come.
 // Only wires, a queue of 16 CONNECTs, and whose record goes to rw_window: each block says its own
@@ -109,7 +110,7 @@ module bulk_receive_w64_r16_q16 (
     output wire [63:0] m_pl_data,            // The word.
     output wire        m_pl_last,            // It is the last word of its frame.
 
-    // m_own: Frames about transfers that this card sends, and of READ.
+    // m_own: Frames about transfers that this card sends.
     output wire        m_own_valid,          // A frame is offered.
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_own_ready,
@@ -128,6 +129,60 @@ module bulk_receive_w64_r16_q16 (
     input  wire        m_own_pl_ready,       // It is taken.
     output wire [63:0] m_own_pl_data,        // The word.
     output wire        m_own_pl_last,        // It is the last word of its frame.
+
+    // m_read: Frames of READ.
+    output wire        m_read_valid,         // A frame is offered.
+    // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
+    input  wire        m_read_ready,
+    input  wire        m_read_unwanted,      // With ready: that is not wanted, and does not come.
+    output wire [15:0] m_read_node,          // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    output wire [3:0]  m_read_opcode,
+    output wire [23:0] m_read_dest,          // Destination queue pair.
+    output wire [23:0] m_read_psn,           // Packet sequence number.
+    output wire [63:0] m_read_head,          // First 8 bytes of the body, the first one on top.
+    output wire        m_read_short,         // The body has not even those, or more than any frame has.
+    output wire [12:0] m_read_len,           // Bytes that follow.
+
+    // m_read_pl: What follows the first 8 bytes of their bodies.
+    output wire        m_read_pl_valid,      // A word is offered.
+    input  wire        m_read_pl_ready,      // It is taken.
+    output wire [63:0] m_read_pl_data,       // The word.
+    output wire        m_read_pl_last,       // It is the last word of its frame.
+
+    // s_access: Whether READ requests of others are allowed; also while hold is up.
+    input  wire        s_access_valid,       // A request is offered.
+    output wire        s_access_ready,       // It is judged: pulse.
+    output wire [2:0]  s_access_verdict,     // With ready: 0 allowed, 7 not answered, else as a CONNECT is refused.
+    output wire [15:0] s_access_pd,          // With ready: protection domain of the queue pair.
+    input  wire [23:0] s_access_qpn,         // Queue pair here.
+    input  wire [31:0] s_access_q_key,       // Its Q_Key, as the request says.
+    input  wire [31:0] s_access_key,         // Key of the region.
+    input  wire [63:0] s_access_addr,        // Address of byte 0.
+    input  wire [31:0] s_access_length,      // Bytes.
+    input  wire        s_access_too_long,    // It is beyond the limits of a transfer.
+
+    // m_answer: Whether transfers answer READs of this card, and windows that are opened.
+    output wire        m_answer_valid,       // A CONNECT is offered.
+    input  wire        m_answer_ready,       // It is judged: pulse.
+    // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
+    input  wire        m_answer_ok,
+    output wire [63:0] m_answer_token,       // The request that it names.
+    output wire [15:0] m_answer_src,         // Sending node.
+    output wire [23:0] m_answer_source,      // Queue pair there.
+    output wire [23:0] m_answer_qpn,         // Queue pair here.
+    output wire [31:0] m_answer_length,      // Bytes of the transfer.
+    output wire [63:0] m_answer_addr,        // Address of byte 0 here.
+    output wire [31:0] m_answer_rkey,        // Key of its region.
+    output wire        m_answer_done,        // The one that was found to answer a READ is done: pulse.
+    output wire        m_answer_opened,      // A window was opened, with done for the READ: pulse.
+    output wire [15:0] m_answer_wptr,        // Which.
+
+    // m_closed: Windows that are closed.
+    output wire        m_closed_valid,       // It was.
+    output wire [15:0] m_closed_wptr,        // Which.
+    output wire [3:0]  m_closed_status,      // 0 OK, 1 ABORTED, 2 NOT_READY.
+    output wire [3:0]  m_closed_reason,      // Unless OK, why.
 
     // A queue pair or a region ends, while m_idle: its windows are to be closed; stays until it is
     // taken.
@@ -196,6 +251,7 @@ module bulk_receive_w64_r16_q16 (
     wire         sort_m_con_notify;                // The host is to be told of the end.
     wire         sort_m_con_response;              // It answers a READ request.
     wire [31:0]  sort_m_con_immediate;             // With notify: what the host is told.
+    wire [63:0]  sort_m_con_token;                 // Of a response: the READ request.
     wire         sort_con_full;                    // As many of them wait as can.
     wire         sort_ev_bad_message;              // No card sends such a message; pulse.
     wire         sort_ev_stray;                    // It says that it is of another node; pulse.
@@ -219,6 +275,7 @@ module bulk_receive_w64_r16_q16 (
     wire         check_m_win_notify;               // The host is to be told of the end.
     wire         check_m_win_response;             // It answers a READ request.
     wire [31:0]  check_m_win_immediate;            // With notify: what the host is told.
+    wire [63:0]  check_m_win_token;                // Of a response: the READ request.
     // What its transfer is answered with if it is not known: 0 a window, 7 nothing, else this
     // status.
     wire [2:0]   check_m_win_verdict;
@@ -235,7 +292,7 @@ module bulk_receive_w64_r16_q16 (
     wire [31:0]  check_m_opened_notice_length;     // Bytes of the transfer.
     wire         check_ev_bad_qp;                  // Refused for its queue pair; pulse, as all below.
     wire         check_ev_bad_key;                 // Not answered: wrong Q_Key.
-    wire         check_ev_purpose;                 // Refused: it wants what this card does not have.
+    wire         check_ev_no_read;                 // Refused: it answers no READ of this card.
     wire         check_ev_access;                  // Refused for its key or bounds.
     wire         check_ev_bad_length;              // Refused: beyond the limits of a transfer.
     wire         check_ev_busy;                    // All windows are taken.
@@ -353,7 +410,7 @@ module bulk_receive_w64_r16_q16 (
     wire         answer_ev_sent;                   // A frame leaves; pulse.
     wire         asked_s_ready;                    // It is taken.
     wire         asked_m_valid;                    // A word is offered.
-    wire [325:0] asked_m_data;                     // The word.
+    wire [389:0] asked_m_data;                     // The word.
     wire [15:0]  asked_count;                      // Words in the queue.
     wire         lost_m;                           // An event of either.
     wire         strays_m;                         // An event of either.
@@ -410,6 +467,7 @@ module bulk_receive_w64_r16_q16 (
         .m_con_notify      (sort_m_con_notify),
         .m_con_response    (sort_m_con_response),
         .m_con_immediate   (sort_m_con_immediate),
+        .m_con_token       (sort_m_con_token),
         .con_full          (sort_con_full),
         .m_own_valid       (m_own_valid),
         .m_own_ready       (m_own_ready),
@@ -425,6 +483,20 @@ module bulk_receive_w64_r16_q16 (
         .m_own_pl_ready    (m_own_pl_ready),
         .m_own_pl_data     (m_own_pl_data),
         .m_own_pl_last     (m_own_pl_last),
+        .m_read_valid      (m_read_valid),
+        .m_read_ready      (m_read_ready),
+        .m_read_unwanted   (m_read_unwanted),
+        .m_read_node       (m_read_node),
+        .m_read_opcode     (m_read_opcode),
+        .m_read_dest       (m_read_dest),
+        .m_read_psn        (m_read_psn),
+        .m_read_head       (m_read_head),
+        .m_read_short      (m_read_short),
+        .m_read_len        (m_read_len),
+        .m_read_pl_valid   (m_read_pl_valid),
+        .m_read_pl_ready   (m_read_pl_ready),
+        .m_read_pl_data    (m_read_pl_data),
+        .m_read_pl_last    (m_read_pl_last),
         .ev_bad_message    (sort_ev_bad_message),
         .ev_stray          (sort_ev_stray),
         .ev_stale          (sort_ev_stale),
@@ -449,6 +521,7 @@ module bulk_receive_w64_r16_q16 (
         .s_notify                  (asked_m_data[292]),
         .s_response                (asked_m_data[293]),
         .s_immediate               (asked_m_data[325:294]),
+        .s_token                   (asked_m_data[389:326]),
         .busy                      (check_busy),
         .m_look_valid              (m_look_valid),
         .m_look_key                (m_look_key),
@@ -474,12 +547,36 @@ module bulk_receive_w64_r16_q16 (
         .m_win_notify              (check_m_win_notify),
         .m_win_response            (check_m_win_response),
         .m_win_immediate           (check_m_win_immediate),
+        .m_win_token               (check_m_win_token),
         .m_win_verdict             (check_m_win_verdict),
         .s_how_valid               (window_con_valid),
         .s_how_how                 (window_con_how),
         .s_how_wptr                (window_con_wptr),
         .s_how_gen                 (window_con_gen),
         .s_how_lost                (window_con_lost),
+        .m_answer_valid            (m_answer_valid),
+        .m_answer_ready            (m_answer_ready),
+        .m_answer_ok               (m_answer_ok),
+        .m_answer_token            (m_answer_token),
+        .m_answer_src              (m_answer_src),
+        .m_answer_source           (m_answer_source),
+        .m_answer_qpn              (m_answer_qpn),
+        .m_answer_length           (m_answer_length),
+        .m_answer_addr             (m_answer_addr),
+        .m_answer_rkey             (m_answer_rkey),
+        .m_answer_done             (m_answer_done),
+        .m_answer_opened           (m_answer_opened),
+        .m_answer_wptr             (m_answer_wptr),
+        .s_read_valid              (s_access_valid),
+        .s_read_ready              (s_access_ready),
+        .s_read_verdict            (s_access_verdict),
+        .s_read_pd                 (s_access_pd),
+        .s_read_qpn                (s_access_qpn),
+        .s_read_q_key              (s_access_q_key),
+        .s_read_key                (s_access_key),
+        .s_read_addr               (s_access_addr),
+        .s_read_length             (s_access_length),
+        .s_read_too_long           (s_access_too_long),
         .m_opened_valid            (check_m_opened_valid),
         .m_opened_wptr             (check_m_opened_wptr),
         .m_opened_gen              (check_m_opened_gen),
@@ -493,7 +590,7 @@ module bulk_receive_w64_r16_q16 (
         .m_opened_notice_length    (check_m_opened_notice_length),
         .ev_bad_qp                 (check_ev_bad_qp),
         .ev_bad_key                (check_ev_bad_key),
-        .ev_purpose                (check_ev_purpose),
+        .ev_no_read                (check_ev_no_read),
         .ev_access                 (check_ev_access),
         .ev_bad_length             (check_ev_bad_length),
         .ev_busy                   (check_ev_busy),
@@ -754,13 +851,13 @@ module bulk_receive_w64_r16_q16 (
         .ev_sent        (answer_ev_sent)
     );
 
-    fifo_reg_w326_d16 asked (
+    fifo_reg_w390_d16 asked (
         .clk     (clk),
         .rst     (rst),
         // CONNECTs wait for those before them, and for a command that needs rest.
         .s_valid (sort_m_con_valid),
         .s_ready (asked_s_ready),
-        .s_data  ({sort_m_con_immediate, sort_m_con_response, sort_m_con_notify, sort_m_con_q_key, sort_m_con_source, sort_m_con_qpn, sort_m_con_mtu, sort_m_con_rkey, sort_m_con_addr, sort_m_con_length, sort_m_con_incarnation, sort_m_con_xid, sort_m_con_slot, sort_m_con_src}),
+        .s_data  ({sort_m_con_token, sort_m_con_immediate, sort_m_con_response, sort_m_con_notify, sort_m_con_q_key, sort_m_con_source, sort_m_con_qpn, sort_m_con_mtu, sort_m_con_rkey, sort_m_con_addr, sort_m_con_length, sort_m_con_incarnation, sort_m_con_xid, sort_m_con_slot, sort_m_con_src}),
         .m_valid (asked_m_valid),
         .m_ready (begin_sig),
         .m_data  (asked_m_data),
@@ -805,6 +902,10 @@ module bulk_receive_w64_r16_q16 (
         end
     end
 
+    assign m_closed_valid = window_m_cpl_valid;
+    assign m_closed_wptr = window_m_cpl_wptr;
+    assign m_closed_status = window_m_cpl_status;
+    assign m_closed_reason = window_m_cpl_reason;
     assign window_rev_valid = land_m_rev_valid | notify_m_rev_valid;
     assign land_m_rev_ready = window_rev_ready & land_m_rev_valid;
     assign notify_m_rev_ready = window_rev_ready & !land_m_rev_valid;
@@ -836,7 +937,7 @@ module bulk_receive_w64_r16_q16 (
         strays_m,
         check_ev_old,
         check_ev_busy,
-        check_ev_purpose,
+        check_ev_no_read,
         check_ev_bad_length,
         check_ev_bad_key,
         check_ev_bad_qp,
@@ -890,10 +991,10 @@ module bulk_receive_w64_r16_q16 (
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, check_m_win_qpn, check_m_win_source, check_m_win_q_key,
-        check_m_win_response, check_m_win_immediate, window_m_wr_accept, window_m_wr_rkey,
-        window_stat_data, window_free_count, window_mon_act, window_mon_op, window_mon_wptr,
-        window_mon_now, window_mon_view, window_mon_word, window_mon_slide, window_mon_slide_wptr,
-        window_mon_slide_base, asked_count};
+        check_m_win_response, check_m_win_immediate, check_m_win_token, window_m_wr_accept,
+        window_m_wr_rkey, window_stat_data, window_free_count, window_mon_act, window_mon_op,
+        window_mon_wptr, window_mon_now, window_mon_view, window_mon_word, window_mon_slide,
+        window_mon_slide_wptr, window_mon_slide_base, asked_count};
 
 endmodule
 

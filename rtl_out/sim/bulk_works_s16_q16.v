@@ -3,7 +3,9 @@
 // What each transfer slot is for, beside bulk_send, which knows only how a transfer crosses the
 // network: the completion but for its status, memory here, queue pairs, and why the card itself
 // ends it, if it does. In block RAM, each part with one reader. Exactly one completion leaves for
-// each work request, but for those of a queue pair that ends (BW-1).
+// each work request, but for those of a queue pair that ends (BW-1), and none for transfers that
+// answer READ requests of others (BW-11): these come at s_serve and find a slot or are told at once
+// that none is free. A READ of this host leaves at m_read when it was checked.
 // bulk_begin checks work requests and starts their transfers; bulk_marks knows which are under way,
 // and which of them the card ends: s_unread ends one in local_protection or local_dma, its receiver
 // is told, and its completion comes when bulk_send says that it is cancelled. If it ended otherwise
@@ -53,6 +55,56 @@ module bulk_works_s16_q16 (
     input  wire [15:0] s_pd,                // Its protection domain.
     input  wire [31:0] s_q_key,             // Its Q_Key.
 
+    // m_read: READs of this host.
+    output wire        m_read_valid,        // It is offered.
+    input  wire        m_read_ready,        // It has begun.
+    output wire [3:0]  m_read_mtu,          // log2 of the packet size.
+    output wire [63:0] m_read_there,        // Address of byte 0 there.
+    output wire [31:0] m_read_rkey,         // Key of its region.
+    output wire [7:0]  m_read_opcode,       // What it asks for.
+    output wire [7:0]  m_read_flags,        // Fence and notify.
+    output wire [7:0]  m_read_head_len,     // Bytes of the head.
+    output wire [31:0] m_read_length,       // Bytes of the transfer.
+    output wire [63:0] m_read_wr_id,        // The user's name for it.
+    output wire [63:0] m_read_address,      // Address of byte 0 here.
+    output wire [31:0] m_read_lkey,         // Key of the region it lies in.
+    output wire [7:0]  m_read_vf,           // Version and flags of the XUDETH.
+    output wire [15:0] m_read_node,         // Node of the destination.
+    output wire [31:0] m_read_peer,         // Queue pair of the destination: 24 bits if it is one.
+    output wire [31:0] m_read_msn,          // Number in the window.
+    output wire [15:0] m_read_win_id,       // Window.
+    output wire [15:0] m_read_epoch,        // Epoch of the window.
+    output wire [63:0] m_read_head_low,     // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    output wire [63:0] m_read_head_high,    // Head, bytes 8 to 15.
+    output wire [23:0] m_read_psn,          // Packet sequence number.
+    output wire [15:0] m_read_request,      // Its number in the ring.
+    output wire [23:0] m_read_qpn,          // Queue pair here.
+    output wire [15:0] m_read_pd,           // Its protection domain.
+    output wire [31:0] m_read_q_key,        // Its Q_Key.
+
+    input  wire        read_free,           // A place for one is free.
+
+    // s_serve: READ requests of others.
+    input  wire        s_serve_valid,       // It is offered.
+    output wire        s_serve_ready,       // It is under way, or busy: pulse.
+    output wire        s_serve_busy,        // With ready: no slot was free, and nothing is under way.
+    output wire [3:0]  s_serve_slot,        // With ready: its slot.
+    input  wire [15:0] s_serve_node,        // Node that has asked.
+    input  wire [23:0] s_serve_peer,        // Queue pair that has asked.
+    input  wire [23:0] s_serve_qpn,         // Queue pair here.
+    input  wire [31:0] s_serve_q_key,       // Q_Key of both.
+    input  wire [15:0] s_serve_pd,          // Protection domain of the queue pair here.
+    input  wire [63:0] s_serve_address,     // Address of byte 0 here.
+    input  wire [31:0] s_serve_key,         // Key of the region it lies in.
+    input  wire [63:0] s_serve_there,       // Address of byte 0 there.
+    input  wire [31:0] s_serve_rkey,        // Key of its region.
+    input  wire [31:0] s_serve_length,      // Bytes.
+    input  wire [3:0]  s_serve_mtu,         // log2 of the packet size.
+    input  wire [63:0] s_serve_token,       // The request.
+
+    output wire        m_over_valid,        // A transfer is over: pulse.
+    output wire [3:0]  m_over_slot,         // Its slot.
+
     input  wire        hold,                // Nothing new may begin.
 
     // m: stream out
@@ -72,13 +124,13 @@ module bulk_works_s16_q16 (
     input  wire        s_look_ok,           // The access is allowed.
 
     // m_start: Transfers to start.
-    output wire        m_start_valid,       // A transfer is offered.
+    output reg         m_start_valid,       // A transfer is offered.
     input  wire        m_start_ready,       // It is taken.
-    output wire [15:0] m_start_dst,         // Node that receives it.
-    output wire [63:0] m_start_addr,        // Address of byte 0 there.
-    output wire [31:0] m_start_rkey,        // Key of the region it lies in.
-    output wire [31:0] m_start_length,      // Bytes.
-    output wire [3:0]  m_start_mtu,         // log2 of the packet size, 8 to 12.
+    output reg  [15:0] m_start_dst,         // Node that receives it.
+    output reg  [63:0] m_start_addr,        // Address of byte 0 there.
+    output reg  [31:0] m_start_rkey,        // Key of the region it lies in.
+    output reg  [31:0] m_start_length,      // Bytes.
+    output reg  [3:0]  m_start_mtu,         // log2 of the packet size, 8 to 12.
 
     // s_started: What became of them.
     input  wire        s_started_valid,     // An answer is offered.
@@ -146,6 +198,8 @@ module bulk_works_s16_q16 (
     output wire [31:0] s_source_q_key,      // Q_Key of both.
     output wire        s_source_notify,     // The host there is to be told of the end.
     output wire [31:0] s_source_immediate,  // What it is told.
+    output wire        s_source_response,   // It answers a READ request.
+    output wire [63:0] s_source_token,      // Of that request.
 
     // s: stream in
     input  wire [3:0]  s_slot,              // A slot that a message names.
@@ -155,6 +209,7 @@ module bulk_works_s16_q16 (
     output wire [15:0] m_slot_node,         // Node that it goes to.
 
     output wire        ev_refused,          // A work request was refused here; pulse, as all below.
+    output reg         ev_served,           // A READ request was served to the end.
     output reg         ev_completed,        // A transfer has ended well.
     output reg         ev_failed,           // One has ended otherwise, with a completion.
 
@@ -184,6 +239,9 @@ module bulk_works_s16_q16 (
     localparam [3:0] END_ACCESS       = 4'd7;
     localparam [3:0] END_BAD_QP       = 4'd8;
     localparam [3:0] END_NOT_READY    = 4'd9;
+    localparam [1:0] SERVE_IDLE       = 2'd0;
+    localparam [1:0] SERVE_START      = 2'd1;
+    localparam [1:0] SERVE_STARTED    = 2'd2;
     localparam [1:0] FINISH_IDLE      = 2'd0;
     localparam [1:0] FINISH_READ      = 2'd1;
     localparam [1:0] FINISH_JUDGE     = 2'd2;
@@ -195,6 +253,8 @@ module bulk_works_s16_q16 (
     reg        slot_active_reg;
     reg        slot_active_2_reg;
     (* fsm_encoding = "auto" *)
+    reg  [1:0] serve_reg;
+    (* fsm_encoding = "auto" *)
     reg  [1:0] finish_reg;
     reg  [1:0] finish_timer_reg;
     reg  [7:0] outcome_reg;
@@ -204,8 +264,14 @@ module bulk_works_s16_q16 (
 
     // Signals
     wire [23:0]  end_in_peer;                 // Queue pair of the destination.
-    wire [23:0]  source_in_peer;              // Queue pair there.
-    wire         source_in_notify;            // The host there is to be told of the end.
+    wire [15:0]  peer_in_node;                // Node of the destination.
+    reg  [63:0]  source_in_address;           // Address of byte 0 here.
+    reg  [31:0]  source_in_key;               // Key of the region it lies in.
+    reg  [15:0]  source_in_pd;                // Protection domain of the queue pair here.
+    reg  [23:0]  source_in_peer;              // Queue pair there.
+    reg  [23:0]  source_in_qpn;               // Queue pair here.
+    reg  [31:0]  source_in_q_key;             // Q_Key of both.
+    reg          source_in_notify;            // The host there is to be told of the end.
     wire [15:0]  over;
     wire [63:0]  end_wr_id;                   // The user's name for the work request.
     wire [15:0]  end_request;                 // Number of the work request in its ring.
@@ -214,8 +280,12 @@ module bulk_works_s16_q16 (
     wire [23:0]  end_peer;                    // Queue pair of the destination.
     wire [31:0]  end_msn;                     // Number in the window.
     wire [23:0]  end_qpn;                     // Queue pair here.
+    wire         end_response;                // It answers a READ request of others: it has no completion.
     wire [31:0]  peer_xid;                    // Its number in its slot.
     wire [15:0]  peer_node;                   // Node of the destination.
+    wire         serve_begins;
+    wire         served;
+    wire         starts;
     wire [15:0]  finish_mask;
     reg          taken;
     wire         refused;
@@ -224,19 +294,29 @@ module bulk_works_s16_q16 (
     reg  [7:0]   outcome_next;
     wire         begin_sig_m_idle;            // None is under way, but one may wait for a slot.
     wire         begin_sig_free;              // A slot is free.
+    wire         begin_sig_m_starts;          // One of these is.
+    wire         begin_sig_m_start_valid;     // A transfer is offered.
+    wire         begin_sig_m_start_ready;     // It is taken.
+    wire [15:0]  begin_sig_m_start_dst;       // Node that receives it.
+    wire [63:0]  begin_sig_m_start_addr;      // Address of byte 0 there.
+    wire [31:0]  begin_sig_m_start_rkey;      // Key of the region it lies in.
+    wire [31:0]  begin_sig_m_start_length;    // Bytes.
+    wire [3:0]   begin_sig_m_start_mtu;       // log2 of the packet size, 8 to 12.
+    wire         begin_sig_s_started_ready;   // It is taken.
     wire         begin_sig_started;           // The transfer of s is under way in the slot of s_started: pulse.
     wire         begin_sig_m_refused_valid;   // The work request of s is refused.
     wire         begin_sig_m_refused_ready;   // That is taken.
     wire [7:0]   begin_sig_m_refused_status;  // How it ends.
+    wire [23:0]  marks_s_start_qpn;           // Queue pair here.
     wire         marks_s_end_ready;           // Its transfers are marked: pulse.
     wire         marks_m_idle;                // Nothing is looked for.
     wire [15:0]  marks_m_active;              // Slots with a transfer under way.
     wire [15:0]  marks_m_no_key;              // Those whose key has failed.
     wire [15:0]  marks_m_no_memory;           // Those whose memory has failed.
     wire [15:0]  marks_m_flushed;             // Those whose queue pair has ended.
-    wire [199:0] ends_rd_data;                // The word that was read.
+    wire [200:0] ends_rd_data;                // The word that was read.
     wire [47:0]  peers_rd_data;               // The word that was read.
-    wire [256:0] sources_rd_data;             // The word that was read.
+    wire [321:0] sources_rd_data;             // The word that was read.
     wire [15:0]  source_live_next_shifted;
     wire [15:0]  slot_active_next_shifted;
 
@@ -269,6 +349,34 @@ module bulk_works_s16_q16 (
         .hold             (hold),
         .m_idle           (begin_sig_m_idle),
         .free             (begin_sig_free),
+        .stay             (s_serve_valid),
+        .m_starts         (begin_sig_m_starts),
+        .read_free        (read_free),
+        .m_read_valid     (m_read_valid),
+        .m_read_ready     (m_read_ready),
+        .m_read_mtu       (m_read_mtu),
+        .m_read_there     (m_read_there),
+        .m_read_rkey      (m_read_rkey),
+        .m_read_opcode    (m_read_opcode),
+        .m_read_flags     (m_read_flags),
+        .m_read_head_len  (m_read_head_len),
+        .m_read_length    (m_read_length),
+        .m_read_wr_id     (m_read_wr_id),
+        .m_read_address   (m_read_address),
+        .m_read_lkey      (m_read_lkey),
+        .m_read_vf        (m_read_vf),
+        .m_read_node      (m_read_node),
+        .m_read_peer      (m_read_peer),
+        .m_read_msn       (m_read_msn),
+        .m_read_win_id    (m_read_win_id),
+        .m_read_epoch     (m_read_epoch),
+        .m_read_head_low  (m_read_head_low),
+        .m_read_head_high (m_read_head_high),
+        .m_read_psn       (m_read_psn),
+        .m_read_request   (m_read_request),
+        .m_read_qpn       (m_read_qpn),
+        .m_read_pd        (m_read_pd),
+        .m_read_q_key     (m_read_q_key),
         .m_look_valid     (m_look_valid),
         .m_look_key       (m_look_key),
         .m_look_pd        (m_look_pd),
@@ -277,15 +385,15 @@ module bulk_works_s16_q16 (
         .m_look_need      (m_look_need),
         .s_look_valid     (s_look_valid),
         .s_look_ok        (s_look_ok),
-        .m_start_valid    (m_start_valid),
-        .m_start_ready    (m_start_ready),
-        .m_start_dst      (m_start_dst),
-        .m_start_addr     (m_start_addr),
-        .m_start_rkey     (m_start_rkey),
-        .m_start_length   (m_start_length),
-        .m_start_mtu      (m_start_mtu),
+        .m_start_valid    (begin_sig_m_start_valid),
+        .m_start_ready    (begin_sig_m_start_ready),
+        .m_start_dst      (begin_sig_m_start_dst),
+        .m_start_addr     (begin_sig_m_start_addr),
+        .m_start_rkey     (begin_sig_m_start_rkey),
+        .m_start_length   (begin_sig_m_start_length),
+        .m_start_mtu      (begin_sig_m_start_mtu),
         .s_started_valid  (s_started_valid),
-        .s_started_ready  (s_started_ready),
+        .s_started_ready  (begin_sig_s_started_ready),
         .s_started_error  (s_started_error),
         .s_started_slot   (s_started_slot),
         .s_started_xid    (s_started_xid),
@@ -303,10 +411,10 @@ module bulk_works_s16_q16 (
         .clk             (clk),
         .rst             (rst),
         // What the card ends.
-        .s_start_valid   (begin_sig_started),
+        .s_start_valid   (starts),
         .s_start_slot    (s_started_slot[3:0]),
         .s_start_xid     (s_started_xid),
-        .s_start_qpn     (s_qpn),
+        .s_start_qpn     (marks_s_start_qpn),
         .s_finish_valid  (taken),
         .s_finish_slot   (s_ended_slot[3:0]),
         .s_unread_valid  (s_unread_valid),
@@ -329,32 +437,32 @@ module bulk_works_s16_q16 (
         .m_flushed       (marks_m_flushed)
     );
 
-    ram_reg #(.W(200), .A(5)) ends (
+    ram_reg #(.W(201), .A(5)) ends (
         .clk     (clk),
         // Completions: of a transfer, or else of a work request that is refused.
         .rd_addr (s_ended_slot[4:0]),
         .rd_data (ends_rd_data),
-        .wr_en   (begin_sig_started),
+        .wr_en   (starts),
         .wr_addr (s_started_slot[4:0]),
-        .wr_data ({s_qpn, s_msn, end_in_peer, s_node, s_psn, s_request, s_wr_id})
+        .wr_data ({served, s_qpn, s_msn, end_in_peer, s_node, s_psn, s_request, s_wr_id})
     );
 
     ram_reg #(.W(48), .A(5)) peers (
         .clk     (clk),
         .rd_addr ({1'b0, s_slot}),
         .rd_data (peers_rd_data),
-        .wr_en   (begin_sig_started),
+        .wr_en   (starts),
         .wr_addr (s_started_slot[4:0]),
-        .wr_data ({s_node, s_started_xid})
+        .wr_data ({peer_in_node, s_started_xid})
     );
 
-    ram_reg #(.W(257), .A(5)) sources (
+    ram_reg #(.W(322), .A(5)) sources (
         .clk     (clk),
         .rd_addr (s_source_slot[4:0]),
         .rd_data (sources_rd_data),
-        .wr_en   (begin_sig_started),
+        .wr_en   (starts),
         .wr_addr (s_started_slot[4:0]),
-        .wr_data ({s_msn, source_in_notify, s_q_key, s_qpn, source_in_peer, s_pd, s_lkey, s_address, s_started_xid})
+        .wr_data ({s_serve_token, served, s_msn, source_in_notify, source_in_q_key, source_in_qpn, source_in_peer, source_in_pd, source_in_key, source_in_address, s_started_xid})
     );
 
     // Combinational logic
@@ -362,11 +470,59 @@ module bulk_works_s16_q16 (
     assign slot_active_next_shifted = marks_m_active >> s_slot;
     assign m_active = |marks_m_active;
     assign begin_sig_free = !(&marks_m_active);
+    assign begin_sig_m_start_ready = m_start_ready & (serve_reg != SERVE_START);
+
+    always @(*) begin
+        m_start_valid = begin_sig_m_start_valid;
+        m_start_dst = begin_sig_m_start_dst;
+        m_start_addr = begin_sig_m_start_addr;
+        m_start_rkey = begin_sig_m_start_rkey;
+        m_start_length = begin_sig_m_start_length;
+        m_start_mtu = begin_sig_m_start_mtu;
+        if (serve_reg == SERVE_START) begin
+            m_start_valid = 1'b1;
+            m_start_dst = s_serve_node;
+            m_start_addr = s_serve_there;
+            m_start_rkey = s_serve_rkey;
+            m_start_length = s_serve_length;
+            m_start_mtu = s_serve_mtu;
+        end
+    end
+
+    assign served = (serve_reg == SERVE_STARTED) & s_started_valid & !s_ended_valid;
+    assign s_started_ready = begin_sig_s_started_ready
+        | ((serve_reg == SERVE_STARTED) & !s_ended_valid);
+    assign starts = begin_sig_started | served;
+    // READ requests of others: one that finds no slot is not kept.
+    assign serve_begins = (serve_reg == SERVE_IDLE) & s_serve_valid & !begin_sig_m_starts;
+    assign s_serve_busy = serve_reg == SERVE_IDLE;
+    assign s_serve_ready = served | (serve_begins & !begin_sig_free);
+    assign s_serve_slot = s_started_slot[3:0];
+    assign marks_s_start_qpn = served ? s_serve_qpn : s_qpn;
     assign s_end_ready = marks_s_end_ready;
     // What the slots keep.
     assign end_in_peer = s_peer[23:0];
-    assign source_in_peer = s_peer[23:0];
-    assign source_in_notify = |(s_flags & NOTIFY);
+    assign peer_in_node = served ? s_serve_node : s_node;
+
+    always @(*) begin
+        source_in_address = s_address;
+        source_in_key = s_lkey;
+        source_in_pd = s_pd;
+        source_in_peer = s_peer[23:0];
+        source_in_qpn = s_qpn;
+        source_in_q_key = s_q_key;
+        source_in_notify = |(s_flags & NOTIFY);
+        if (served) begin
+            source_in_address = s_serve_address;
+            source_in_key = s_serve_key;
+            source_in_pd = s_serve_pd;
+            source_in_peer = s_serve_peer;
+            source_in_qpn = s_serve_qpn;
+            source_in_q_key = s_serve_q_key;
+            source_in_notify = 1'b0;
+        end
+    end
+
     // What the slots say to those who ask.
     assign over = marks_m_no_key | marks_m_no_memory | marks_m_flushed;
     assign s_source_live = source_live_2_reg;
@@ -379,6 +535,8 @@ module bulk_works_s16_q16 (
     assign s_source_q_key = sources_rd_data[223:192];
     assign s_source_notify = sources_rd_data[224];
     assign s_source_immediate = sources_rd_data[256:225];
+    assign s_source_response = sources_rd_data[257];
+    assign s_source_token = sources_rd_data[321:258];
     assign peer_xid = peers_rd_data[31:0];
     assign peer_node = peers_rd_data[47:32];
     assign m_slot_active = slot_active_2_reg;
@@ -391,6 +549,7 @@ module bulk_works_s16_q16 (
     assign end_peer = ends_rd_data[143:120];
     assign end_msn = ends_rd_data[175:144];
     assign end_qpn = ends_rd_data[199:176];
+    assign end_response = ends_rd_data[200];
     assign refused = begin_sig_m_refused_valid & (finish_reg == FINISH_IDLE);
     assign begin_sig_m_refused_ready = refused & m_cpl_ready;
     assign m_cpl_valid = (finish_reg == FINISH_OFFER) | refused;
@@ -435,12 +594,15 @@ module bulk_works_s16_q16 (
         taken = 1'b0;
         ev_completed = 1'b0;
         ev_failed = 1'b0;
+        ev_served = 1'b0;
         finish_timer_next = finish_timer_reg + 2'd1;
         case (finish_reg)
             FINISH_IDLE: begin
                 finish_timer_next = 2'd0;
                 // With hold only while a transfer is being started, which waits for that.
-                if (s_ended_valid & (!hold | !begin_sig_m_idle) & !begin_sig_m_refused_valid) begin
+                if (s_ended_valid
+                        & (!hold | !begin_sig_m_idle | (serve_reg != SERVE_IDLE))
+                        & !begin_sig_m_refused_valid) begin
                     finish_next = FINISH_READ;
                 end
             end
@@ -481,8 +643,9 @@ module bulk_works_s16_q16 (
                         outcome_next = LOCAL_DMA;
                     end
                 end
-                if (silent_reg) begin
+                if (silent_reg | end_response) begin
                     taken = 1'b1;
+                    ev_served = end_response & !silent_reg & (s_ended_outcome == END_OK);
                     finish_next = FINISH_IDLE;
                 end
             end
@@ -498,9 +661,12 @@ module bulk_works_s16_q16 (
     end
 
     assign s_ended_ready = taken;
+    assign m_over_valid = taken;
+    assign m_over_slot = s_ended_slot[3:0];
     assign m_idle = begin_sig_m_idle
         & marks_m_idle
         & (finish_reg == FINISH_IDLE)
+        & (serve_reg == SERVE_IDLE)
         & !s_unread_valid;
 
     // Clocked logic
@@ -509,6 +675,7 @@ module bulk_works_s16_q16 (
         source_live_2_reg = 1'b0;
         slot_active_reg = 1'b0;
         slot_active_2_reg = 1'b0;
+        serve_reg = 2'd0;
         finish_reg = 2'd0;
         finish_timer_reg = 2'd0;
         outcome_reg = 8'd0;
@@ -518,6 +685,25 @@ module bulk_works_s16_q16 (
     end
 
     always @(posedge clk) begin
+        case (serve_reg)
+            SERVE_IDLE: begin
+                if (serve_begins & begin_sig_free) begin
+                    serve_reg <= SERVE_START;
+                end
+            end
+            SERVE_START: begin
+                if (m_start_ready) begin
+                    serve_reg <= SERVE_STARTED;
+                end
+            end
+            SERVE_STARTED: begin
+                if (served) begin
+                    serve_reg <= SERVE_IDLE;
+                end
+            end
+            default: begin end
+        endcase
+
         source_live_reg <= source_live_next_shifted[0];
         source_live_2_reg <= source_live_reg;
         slot_active_reg <= slot_active_next_shifted[0];
@@ -530,6 +716,7 @@ module bulk_works_s16_q16 (
         outcome_reg <= outcome_next;
 
         if (rst) begin
+            serve_reg <= SERVE_IDLE;
             finish_reg <= FINISH_IDLE;
         end
     end

@@ -156,10 +156,14 @@ fifo_reg_w33_d16.v
 bulk_land_r16.v
 bulk_notify_r16.v
 bulk_answer_w64.v
-fifo_reg_w326_d16.v
+fifo_reg_w390_d16.v
 bulk_receive_w64_r16_q16.v
-bulk_begin.v
 priority_encoder_w16.v
+ram_reg_forward_w9_d16.v
+bulk_reads_r16_w16_q16.v
+bulk_serve_s16.v
+bulk_depart.v
+bulk_begin.v
 bulk_marks_s16.v
 bulk_works_s16_q16.v
 reverse_w64.v
@@ -183,8 +187,7 @@ fifo_reg_w55_d2.v
 bulk_pack.v
 bulk_fetch_d2048.v
 bulk_looks.v
-bulk_transmit_s16_q16.v
-bulk_depart.v
+bulk_transmit_s16_r16_q16.v
 fifo_reg_w93_d2.v
 fifo_reg_w69_d4.v
 fifo_bram_w69_d1024.v

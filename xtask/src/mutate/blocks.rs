@@ -42,7 +42,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 21] = [
+const GROUPS: [Group; 22] = [
     Group {
         blocks: &[
             "card_cq",
@@ -116,6 +116,10 @@ const GROUPS: [Group; 21] = [
     Group {
         blocks: &["bulk_depart", "bulk_ends"],
         binaries: &[JOINTS, CARD],
+    },
+    Group {
+        blocks: &["bulk_reads", "bulk_serve"],
+        binaries: &[JOINTS, BULK_TRANSMIT, CARD],
     },
     Group {
         blocks: &[
