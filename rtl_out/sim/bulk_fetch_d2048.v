@@ -175,6 +175,7 @@ module bulk_fetch_d2048 (
     reg         reads_reg;
     // Words that were asked for and have not left; those of the packet on offer fit beside them.
     reg  [15:0] taken_reg;
+    reg         fewer_reg;             // One has left, in the clock before.
     reg         fits_reg;
     reg         u_valid_reg;
     reg  [15:0] u_slot_reg;
@@ -192,7 +193,6 @@ module bulk_fetch_d2048 (
     reg  [3:0]   under_way_arg;        // Reason, or log2 of the packet size.
     reg  [12:0]  under_way_len;        // DATA: bytes of its payload.
     wire [15:0]  more;
-    wire [15:0]  fewer;
     wire         queue_s_valid;        // A word is offered.
     wire         queue_s_ready;        // It is taken.
     wire         queue_m_valid;        // A word is offered.
@@ -368,7 +368,6 @@ module bulk_fetch_d2048 (
     assign queue_s_valid = take_reg == TAKE_QUEUE;
     assign ended_s_valid = s_rd_valid & s_rd_last;
     assign more = ((take_reg == TAKE_READ) & m_rd_ready) ? {6'd0, words} : 16'd0;
-    assign fewer = {15'd0, buffer_m_valid & buffer_m_ready};
     assign pack_s_said_valid = (take_reg == TAKE_QUEUE) & queue_s_ready & is_connect;
     assign buffer_m_ready = pack_s_pl_ready;
     // What cannot be read: of a read that has failed, or else of a key.
@@ -403,6 +402,7 @@ module bulk_fetch_d2048 (
         same_reg = 1'b0;
         reads_reg = 1'b0;
         taken_reg = 16'd0;
+        fewer_reg = 1'b0;
         fits_reg = 1'b0;
         u_valid_reg = 1'b0;
         u_slot_reg = 16'd0;
@@ -429,7 +429,8 @@ module bulk_fetch_d2048 (
         address_reg <= source_address_reg + {32'd0, s_offset};
         same_reg <= live_reg & (source_xid_reg == s_xid);
         reads_reg <= is_data & (|s_length);
-        taken_reg <= (taken_reg + more) - fewer;
+        fewer_reg <= buffer_m_valid & buffer_m_ready;
+        taken_reg <= (taken_reg + more) - {15'd0, fewer_reg};
         fits_reg <= (taken_reg + {6'd0, words}) <= DEPTH;
 
         if (u_valid_reg) begin
@@ -516,6 +517,7 @@ module bulk_fetch_d2048 (
         if (rst) begin
             take_reg <= TAKE_IDLE;
             taken_reg <= 16'd0;
+            fewer_reg <= 1'b0;
             u_valid_reg <= 1'b0;
         end
     end

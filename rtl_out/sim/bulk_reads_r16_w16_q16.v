@@ -7,11 +7,11 @@
 // A READ ends with the outcome of its window; or as the target has refused it, or as nothing was
 // heard; in local_protection when its region ends; silently with its queue pair. s_end comes before
 // windows of what ends are closed.
-// Clocks: a READ begins in 2; 4 to look at a place, then 1, or 6 for a request, 2 for a completion;
-// 4 for each place when something ends. A place is looked at for its time when nothing else is
-// done, one in 5 clocks.
-// Stages of a look: 1 and 2 the memory, 3 compared, 4 verdict. Of a window that was closed: 1 and 2
-// which READ, 3 marked.
+// Clocks: a READ begins in 2; 5 to look at a place, then 1, or 6 for a request, 2 for a completion;
+// 5 for each place when something ends. A place is looked at for its time when nothing else is
+// done, one in 6 clocks.
+// Stages of a look: 1 and 2 the memory, 3 its register, 4 compared, 5 verdict. Of a window that was
+// closed: 1 and 2 which READ, 3 marked.
 // While m, m_pl or m_cpl is not taken nothing else moves here, but that windows are closed is
 // noted. While hold is up no request is made and no completion begun; m_idle says that nothing is
 // under way then.
@@ -197,13 +197,29 @@ module bulk_reads_r16_w16_q16 (
     reg  [2:0]  step_reg;
     reg  [2:0]  act_reg;
     reg  [1:0]  timer_reg;
-    reg  [3:0]  at_reg;           // Place that is looked at, and the next one whose time is looked at.
+    reg  [3:0]  at_reg;                   // Place that is looked at, and the next one whose time is looked at.
     reg  [3:0]  turn_reg;
     reg  [31:0] asked_reg;
     reg  [15:0] active_reg;
     reg  [15:0] answered_reg;
     reg  [15:0] gone_reg;
     reg  [15:0] closed_reg;
+    reg  [63:0] reading_wr_id_reg;        // The user's name for the work request.
+    reg  [15:0] reading_request_reg;      // Number of the work request in its ring.
+    reg  [23:0] reading_psn_reg;          // Packet sequence number.
+    reg  [31:0] reading_msn_reg;          // Number in the window.
+    reg  [15:0] reading_node_reg;         // Node of the target.
+    reg  [23:0] reading_peer_reg;         // Queue pair of the target.
+    reg  [23:0] reading_qpn_reg;          // Queue pair here.
+    reg  [31:0] reading_q_key_reg;        // Q_Key of both.
+    reg  [15:0] reading_incarnation_reg;  // Resets of this card before it.
+    reg  [31:0] reading_asked_reg;        // READs since the last one.
+    reg  [3:0]  reading_mtu_reg;          // log2 of the packet size.
+    reg  [31:0] reading_length_reg;       // Bytes.
+    reg  [63:0] reading_there_reg;        // Address of byte 0 there.
+    reg  [31:0] reading_rkey_reg;         // Key of its region.
+    reg  [63:0] reading_address_reg;      // Address of byte 0 here.
+    reg  [31:0] reading_lkey_reg;         // Key of its region.
     reg  [3:0]  answer_at_reg;
     reg         c1_valid_reg;
     reg         c2_valid_reg;
@@ -220,43 +236,27 @@ module bulk_reads_r16_w16_q16 (
     reg  [15:0] age_reg;
     reg         over_reg;
     reg  [16:0] twice_reg;
-    reg  [15:0] say_node_reg;     // The other node: the one that refuses, or that is told.
-    reg  [23:0] say_qpn_reg;      // Queue pair that has asked.
-    reg  [63:0] say_token_reg;    // The request.
-    reg  [2:0]  say_reason_reg;   // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
-    reg  [15:0] say_retry_reg;    // With busy: ask again after so many ticks.
+    reg  [15:0] say_node_reg;             // The other node: the one that refuses, or that is told.
+    reg  [23:0] say_qpn_reg;              // Queue pair that has asked.
+    reg  [63:0] say_token_reg;            // The request.
+    reg  [2:0]  say_reason_reg;           // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
+    reg  [15:0] say_retry_reg;            // With busy: ask again after so many ticks.
     reg  [2:0]  word_reg;
     reg  [7:0]  status_reg;
 
     // Signals
-    wire [63:0]  reading_wr_id;        // The user's name for the work request.
-    wire [15:0]  reading_request;      // Number of the work request in its ring.
-    wire [23:0]  reading_psn;          // Packet sequence number.
-    wire [31:0]  reading_msn;          // Number in the window.
-    wire [15:0]  reading_node;         // Node of the target.
-    wire [23:0]  reading_peer;         // Queue pair of the target.
-    wire [23:0]  reading_qpn;          // Queue pair here.
-    wire [31:0]  reading_q_key;        // Q_Key of both.
-    wire [15:0]  reading_incarnation;  // Resets of this card before it.
-    wire [31:0]  reading_asked;        // READs since the last one.
-    wire [3:0]   reading_mtu;          // log2 of the packet size.
-    wire [31:0]  reading_length;       // Bytes.
-    wire [63:0]  reading_there;        // Address of byte 0 there.
-    wire [31:0]  reading_rkey;         // Key of its region.
-    wire [63:0]  reading_address;      // Address of byte 0 here.
-    wire [31:0]  reading_lkey;         // Key of its region.
-    wire [15:0]  asking_next_at;       // At this tick.
-    wire [15:0]  asking_interval;      // How much later the next time.
-    wire [7:0]   asking_tries;         // Requests since the target was last heard.
-    wire [16:0]  asking_busy;          // Answers busy.
-    wire         asking_heard;         // The target was heard.
-    wire [23:0]  reading_in_peer;      // Queue pair of the target.
-    wire [31:0]  reading_in_asked;     // READs since the last one.
-    reg  [15:0]  asking_in_next_at;    // At this tick.
-    reg  [15:0]  asking_in_interval;   // How much later the next time.
-    reg  [7:0]   asking_in_tries;      // Requests since the target was last heard.
-    reg  [16:0]  asking_in_busy;       // Answers busy.
-    reg          asking_in_heard;      // The target was heard.
+    wire [15:0]  asking_next_at;      // At this tick.
+    wire [15:0]  asking_interval;     // How much later the next time.
+    wire [7:0]   asking_tries;        // Requests since the target was last heard.
+    wire [16:0]  asking_busy;         // Answers busy.
+    wire         asking_heard;        // The target was heard.
+    wire [23:0]  reading_in_peer;     // Queue pair of the target.
+    wire [31:0]  reading_in_asked;    // READs since the last one.
+    reg  [15:0]  asking_in_next_at;   // At this tick.
+    reg  [15:0]  asking_in_interval;  // How much later the next time.
+    reg  [7:0]   asking_in_tries;     // Requests since the target was last heard.
+    reg  [16:0]  asking_in_busy;      // Answers busy.
+    reg          asking_in_heard;     // The target was heard.
     wire [15:0]  may_end;
     wire [15:0]  taken;
     wire [15:0]  mask;
@@ -264,7 +264,7 @@ module bulk_reads_r16_w16_q16 (
     wire         is_answered;
     wire         is_closed;
     wire         is_gone;
-    wire         waits;                // Its target is being asked.
+    wire         waits;               // Its target is being asked.
     reg  [15:0]  begins;
     reg  [15:0]  answers;
     wire [15:0]  frees_answer;
@@ -272,8 +272,8 @@ module bulk_reads_r16_w16_q16 (
     reg  [15:0]  ends;
     reg  [15:0]  parts;
     reg  [15:0]  closes;
-    wire         window_read;          // A READ.
-    wire [7:0]   window_place;         // Its place.
+    wire         window_read;         // A READ.
+    wire [7:0]   window_place;        // Its place.
     reg  [7:0]   status_of;
     wire         marks;
     reg  [63:0]  token;
@@ -284,32 +284,32 @@ module bulk_reads_r16_w16_q16 (
     reg  [2:0]   step_next;
     reg  [2:0]   act_next;
     reg  [1:0]   timer_next;
-    reg  [3:0]   at_next;              // Place that is looked at, and the next one whose time is looked at.
+    reg  [3:0]   at_next;             // Place that is looked at, and the next one whose time is looked at.
     reg  [3:0]   turn_next;
     reg  [31:0]  asked_next;
     reg  [3:0]   answer_at_next;
-    reg  [15:0]  say_node_next;        // The other node: the one that refuses, or that is told.
-    reg  [23:0]  say_qpn_next;         // Queue pair that has asked.
-    reg  [63:0]  say_token_next;       // The request.
-    reg  [2:0]   say_reason_next;      // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
-    reg  [15:0]  say_retry_next;       // With busy: ask again after so many ticks.
+    reg  [15:0]  say_node_next;       // The other node: the one that refuses, or that is told.
+    reg  [23:0]  say_qpn_next;        // Queue pair that has asked.
+    reg  [63:0]  say_token_next;      // The request.
+    reg  [2:0]   say_reason_next;     // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
+    reg  [15:0]  say_retry_next;      // With busy: ask again after so many ticks.
     reg  [2:0]   word_next;
     reg  [7:0]   status_next;
-    wire [507:0] readings_rd_data;     // The word that was read.
-    wire         readings_wr_en;       // The word is written.
-    wire [57:0]  askings_rd_data;      // The word that was read.
-    reg          askings_wr_en;        // The word is written.
-    wire [7:0]   statuses_rd_data;     // The word that was read.
-    wire         statuses_wr_en;       // The word is written.
-    reg  [3:0]   statuses_wr_addr;     // Write address.
-    reg  [7:0]   statuses_wr_data;     // The word to write.
-    wire [15:0]  frees_req;            // Vector to search; bit 0 has the highest priority.
-    wire [3:0]   frees_index;          // Index of the lowest set bit.
-    wire         frees_none;           // No bit is set.
-    wire [3:0]   ended_index;          // Index of the lowest set bit.
-    wire         ended_none;           // No bit is set.
-    wire [8:0]   windows_rd_data;      // The word that was read.
-    reg  [63:0]  swap_s;               // Word.
+    wire [507:0] readings_rd_data;    // The word that was read.
+    wire         readings_wr_en;      // The word is written.
+    wire [57:0]  askings_rd_data;     // The word that was read.
+    reg          askings_wr_en;       // The word is written.
+    wire [7:0]   statuses_rd_data;    // The word that was read.
+    wire         statuses_wr_en;      // The word is written.
+    reg  [3:0]   statuses_wr_addr;    // Write address.
+    reg  [7:0]   statuses_wr_data;    // The word to write.
+    wire [15:0]  frees_req;           // Vector to search; bit 0 has the highest priority.
+    wire [3:0]   frees_index;         // Index of the lowest set bit.
+    wire         frees_none;          // No bit is set.
+    wire [3:0]   ended_index;         // Index of the lowest set bit.
+    wire         ended_none;          // No bit is set.
+    wire [8:0]   windows_rd_data;     // The word that was read.
+    reg  [63:0]  swap_s;              // Word.
 
     ram_reg #(.W(508), .A(4)) readings (
         .clk     (clk),
@@ -367,22 +367,6 @@ module bulk_reads_r16_w16_q16 (
     );
 
     // Combinational logic
-    assign reading_wr_id = readings_rd_data[63:0];
-    assign reading_request = readings_rd_data[79:64];
-    assign reading_psn = readings_rd_data[103:80];
-    assign reading_msn = readings_rd_data[135:104];
-    assign reading_node = readings_rd_data[151:136];
-    assign reading_peer = readings_rd_data[175:152];
-    assign reading_qpn = readings_rd_data[199:176];
-    assign reading_q_key = readings_rd_data[231:200];
-    assign reading_incarnation = readings_rd_data[247:232];
-    assign reading_asked = readings_rd_data[279:248];
-    assign reading_mtu = readings_rd_data[283:280];
-    assign reading_length = readings_rd_data[315:284];
-    assign reading_there = readings_rd_data[379:316];
-    assign reading_rkey = readings_rd_data[411:380];
-    assign reading_address = readings_rd_data[475:412];
-    assign reading_lkey = readings_rd_data[507:476];
     assign asking_next_at = askings_rd_data[15:0];
     assign asking_interval = askings_rd_data[31:16];
     assign asking_tries = askings_rd_data[39:32];
@@ -401,7 +385,7 @@ module bulk_reads_r16_w16_q16 (
     assign m_asks = |(active_reg & ~answered_reg & ~closed_reg);
 
     always @(*) begin
-        // Stage 3: who it is of.
+        // Stage 4: who it is of.
         token = s_answer_token;
         peer_node = s_answer_src;
         peer_pair = s_answer_qpn;
@@ -461,29 +445,29 @@ module bulk_reads_r16_w16_q16 (
     // Messages.
     assign request_bits = {
         12'd0,
-        reading_mtu,
+        reading_mtu_reg,
         cfg_node,
-        reading_q_key,
-        reading_incarnation,
-        reading_asked,
+        reading_q_key_reg,
+        reading_incarnation_reg,
+        reading_asked_reg,
         12'd0,
         at_reg,
-        reading_length,
-        reading_rkey,
-        reading_there,
-        reading_address,
-        reading_lkey,
+        reading_length_reg,
+        reading_rkey_reg,
+        reading_there_reg,
+        reading_address_reg,
+        reading_lkey_reg,
         8'd0,
-        reading_qpn
+        reading_qpn_reg
     };
     assign refusal_bits = {13'd0, say_reason_reg, cfg_node, say_retry_reg, 16'd0, say_token_reg};
     assign m_valid = step_reg == STEP_FRAME;
     assign m_psn = 24'd0;
 
     always @(*) begin
-        m_node = reading_node;
+        m_node = reading_node_reg;
         m_opcode = 4'd8;
-        m_dest = reading_peer;
+        m_dest = reading_peer_reg;
         m_head = request_bits[383:320];
         m_len = REQUEST_BYTES;
         swap_s = request_bits[319:256];
@@ -514,19 +498,19 @@ module bulk_reads_r16_w16_q16 (
     assign m_pl_valid = step_reg == STEP_WORD;
     // Completions.
     assign m_cpl_valid = step_reg == STEP_OFFER;
-    assign m_cpl_qpn = reading_qpn[3:0];
-    assign m_cpl_wr_id = reading_wr_id;
+    assign m_cpl_qpn = reading_qpn_reg[3:0];
+    assign m_cpl_wr_id = reading_wr_id_reg;
     assign m_cpl_status = status_reg;
     assign m_cpl_vf = ONE_SIDED;
     assign m_cpl_len = 32'd0;
-    assign m_cpl_node = reading_node;
-    assign m_cpl_peer = reading_peer;
+    assign m_cpl_node = reading_node_reg;
+    assign m_cpl_peer = reading_peer_reg;
     assign m_cpl_win_id = 16'd0;
     assign m_cpl_epoch = 16'd0;
-    assign m_cpl_msn = reading_msn;
+    assign m_cpl_msn = reading_msn_reg;
     assign m_cpl_q_key = 32'd0;
-    assign m_cpl_psn = reading_psn;
-    assign m_cpl_request = reading_request;
+    assign m_cpl_psn = reading_psn_reg;
+    assign m_cpl_request = reading_request_reg;
     assign m_cpl_notified = 1'b0;
     assign s_answer_ok = waits
         & token_fits_reg
@@ -610,7 +594,7 @@ module bulk_reads_r16_w16_q16 (
                 end
             end
             STEP_LOOK: begin
-                if (timer_reg == 2'd2) begin
+                if (timer_reg == 2'd3) begin
                     step_next = STEP_JUDGE;
                 end
             end
@@ -751,6 +735,22 @@ module bulk_reads_r16_w16_q16 (
         answered_reg = 16'd0;
         gone_reg = 16'd0;
         closed_reg = 16'd0;
+        reading_wr_id_reg = 64'd0;
+        reading_request_reg = 16'd0;
+        reading_psn_reg = 24'd0;
+        reading_msn_reg = 32'd0;
+        reading_node_reg = 16'd0;
+        reading_peer_reg = 24'd0;
+        reading_qpn_reg = 24'd0;
+        reading_q_key_reg = 32'd0;
+        reading_incarnation_reg = 16'd0;
+        reading_asked_reg = 32'd0;
+        reading_mtu_reg = 4'd0;
+        reading_length_reg = 32'd0;
+        reading_there_reg = 64'd0;
+        reading_rkey_reg = 32'd0;
+        reading_address_reg = 64'd0;
+        reading_lkey_reg = 32'd0;
         answer_at_reg = 4'd0;
         c1_valid_reg = 1'b0;
         c2_valid_reg = 1'b0;
@@ -777,22 +777,38 @@ module bulk_reads_r16_w16_q16 (
     end
 
     always @(posedge clk) begin
+        reading_wr_id_reg <= readings_rd_data[63:0];
+        reading_request_reg <= readings_rd_data[79:64];
+        reading_psn_reg <= readings_rd_data[103:80];
+        reading_msn_reg <= readings_rd_data[135:104];
+        reading_node_reg <= readings_rd_data[151:136];
+        reading_peer_reg <= readings_rd_data[175:152];
+        reading_qpn_reg <= readings_rd_data[199:176];
+        reading_q_key_reg <= readings_rd_data[231:200];
+        reading_incarnation_reg <= readings_rd_data[247:232];
+        reading_asked_reg <= readings_rd_data[279:248];
+        reading_mtu_reg <= readings_rd_data[283:280];
+        reading_length_reg <= readings_rd_data[315:284];
+        reading_there_reg <= readings_rd_data[379:316];
+        reading_rkey_reg <= readings_rd_data[411:380];
+        reading_address_reg <= readings_rd_data[475:412];
+        reading_lkey_reg <= readings_rd_data[507:476];
         token_fits_reg <= !(|{4'd0, token[15:4]});
-        same_token_reg <= reading_incarnation == token[63:48];
-        same_asked_reg <= reading_asked == token[47:16];
+        same_token_reg <= reading_incarnation_reg == token[63:48];
+        same_asked_reg <= reading_asked_reg == token[47:16];
 
-        same_peer_reg <= (reading_node == peer_node)
-            & ((reading_peer == s_answer_source) | (act_reg == ACT_REFUSED));
+        same_peer_reg <= (reading_node_reg == peer_node)
+            & ((reading_peer_reg == s_answer_source) | (act_reg == ACT_REFUSED));
 
-        same_pair_reg <= reading_qpn == peer_pair;
+        same_pair_reg <= reading_qpn_reg == peer_pair;
 
-        same_memory_reg <= (reading_address == s_answer_addr)
-            & (reading_lkey == s_answer_rkey);
+        same_memory_reg <= (reading_address_reg == s_answer_addr)
+            & (reading_lkey_reg == s_answer_rkey);
 
-        same_length_reg <= reading_length == s_answer_length;
+        same_length_reg <= reading_length_reg == s_answer_length;
 
-        same_end_reg <= (s_end_pair & (reading_qpn == s_end_index))
-            | (!s_end_pair & (reading_lkey[31:8] == s_end_index));
+        same_end_reg <= (s_end_pair & (reading_qpn_reg == s_end_index))
+            | (!s_end_pair & (reading_lkey_reg[31:8] == s_end_index));
 
         age_reg <= now - asking_next_at;
         over_reg <= (asking_tries > cfg_max_polls) | (asking_busy > {1'b0, cfg_max_busy});

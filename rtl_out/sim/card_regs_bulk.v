@@ -109,10 +109,11 @@ module card_regs_bulk (
     localparam [15:0] TRIP_RESET        = 16'd128;
     localparam [15:0] ALLOWANCE_RESET   = 16'd34;
     localparam [8:0] SHARE_RESET        = 9'd128;
-    localparam [31:0] OF_BOTH           = 32'h300080;
+    localparam [31:0] OF_BOTH           = 32'h340080;
     localparam [4:0] CONTROL_SENT_AT    = 5'd7;
     localparam [4:0] STRAY_AT           = 5'd20;
     localparam [4:0] BAD_MESSAGE_AT     = 5'd21;
+    localparam [4:0] BUSY_AT            = 5'd18;
 
     // Registers
     reg  [15:0] w_data_reg;         // A write, 1 clock old; it fits this register.
@@ -147,6 +148,9 @@ module card_regs_bulk (
     wire        bad_message_a;   // An event.
     wire        bad_message_b;   // Another one.
     wire        bad_message_m;   // An event of either.
+    wire        busy_a;          // An event.
+    wire        busy_b;          // Another one.
+    wire        busy_m;          // An event of either.
     wire [31:0] values_m;        // The chosen one.
 
     card_regs_bulk_times times (
@@ -217,6 +221,14 @@ module card_regs_bulk (
         .m   (bad_message_m)
     );
 
+    event_merge busy (
+        .clk (clk),
+        .rst (rst),
+        .a   (busy_a),
+        .b   (busy_b),
+        .m   (busy_m)
+    );
+
     mux_one_hot_w32_n8 values (
         .sel (hit_reg),
         .s_0 ({7'd0, size_reads, 7'd0, size_slots}),
@@ -243,9 +255,11 @@ module card_regs_bulk (
     assign control_sent_b = ev_receive[CONTROL_SENT_AT];
     assign stray_a = ev_send[STRAY_AT];
     assign stray_b = ev_receive[STRAY_AT];
+    assign busy_a = ev_send[BUSY_AT];
+    assign busy_b = ev_receive[BUSY_AT];
     assign bad_message_a = ev_send[BAD_MESSAGE_AT];
     assign bad_message_b = ev_receive[BAD_MESSAGE_AT];
-    assign shared = {10'd0, bad_message_m, stray_m, 12'd0, control_sent_m, 7'd0};
+    assign shared = {10'd0, bad_message_m, stray_m, 1'b0, busy_m, 10'd0, control_sent_m, 7'd0};
     assign stats_ev = ((ev_send | ev_receive) & ~OF_BOTH) | shared;
     assign reg_count = chosen_reg ? stats_count : 64'd0;
 

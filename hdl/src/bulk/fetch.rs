@@ -102,7 +102,8 @@ hdl_module! {
         /// Words that were asked for and have not left; those of the packet on offer fit beside them.
         #[reset] taken: DFF<Bits<16>>,
         more: Signal<Local, Bits<16>>,
-        fewer: Signal<Local, Bits<16>>,
+        /// One has left, in the clock before.
+        #[reset] fewer: DFF<Bit>,
         fits: DFF<Bit>,
         depth: Pow2<16, A>,
         pack: BulkPack,
@@ -189,9 +190,9 @@ impl<const A: usize> Logic for BulkFetch<A> {
         if (self.take.q.val() == Take::Read) & self.m_rd.ready.val() {
             self.more.next = bit_cast::<16, 10>(self.words.val());
         }
-        self.fewer.next =
-            bit_cast::<16, 1>((self.buffer.m.valid.val() & self.buffer.m.ready.val()).into());
-        self.taken.d.next = self.taken.q.val() + self.more.val() - self.fewer.val();
+        self.fewer.d.next = self.buffer.m.valid.val() & self.buffer.m.ready.val();
+        self.taken.d.next =
+            self.taken.q.val() + self.more.val() - bit_cast::<16, 1>(self.fewer.q.val().into());
         self.fits.d.next =
             (self.taken.q.val() + bit_cast::<16, 10>(self.words.val())) <= self.depth.val();
 

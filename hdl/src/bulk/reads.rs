@@ -20,9 +20,9 @@ hdl_module! {
     /// when that is complete, so that every byte is visible here, its completion says so. One CONNECT counts for each READ.
     /// A READ ends with the outcome of its window; or as the target has refused it, or as nothing was heard; in
     /// local_protection when its region ends; silently with its queue pair. s_end comes before windows of what ends are closed.
-    /// Clocks: a READ begins in 2; 4 to look at a place, then 1, or 6 for a request, 2 for a completion; 4 for each place when
-    /// something ends. A place is looked at for its time when nothing else is done, one in 5 clocks.
-    /// Stages of a look: 1 and 2 the memory, 3 compared, 4 verdict. Of a window that was closed: 1 and 2 which READ, 3 marked.
+    /// Clocks: a READ begins in 2; 5 to look at a place, then 1, or 6 for a request, 2 for a completion; 5 for each place when
+    /// something ends. A place is looked at for its time when nothing else is done, one in 6 clocks.
+    /// Stages of a look: 1 and 2 the memory, 3 its register, 4 compared, 5 verdict. Of a window that was closed: 1 and 2 which READ, 3 marked.
     /// While m, m_pl or m_cpl is not taken nothing else moves here, but that windows are closed is noted. While hold is up no
     /// request is made and no completion begun; m_idle says that nothing is under way then.
     #[module("bulk_reads_r{R}_w{}_q{}", 1usize << A, 1usize << LQ)]
@@ -98,7 +98,7 @@ hdl_module! {
         readings: RamReg<{ Reading::BITS }, LR>,
         askings: RamReg<{ Asking::BITS }, LR>,
         statuses: RamReg<8, LR>,
-        reading: Signal<Local, Reading>,
+        reading: DFF<Reading>,
         asking: Signal<Local, Asking>,
         reading_in: Signal<Local, Reading>,
         asking_in: Signal<Local, Asking>,
@@ -133,7 +133,7 @@ hdl_module! {
         status_of: Signal<Local, Bits<8>>,
         marks: Signal<Local, Bit>,
 
-        // Stage 3 of a look.
+        // Stage 4 of a look.
         token_fits: DFF<Bit>,
         same_token: DFF<Bit>,
         same_asked: DFF<Bit>,
@@ -190,7 +190,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         self.readings.rd.addr.next = self.at.q.val();
         self.askings.rd.addr.next = self.at.q.val();
         self.statuses.rd.addr.next = self.at.q.val();
-        self.reading.next = self.readings.rd.data.val().into();
+        self.reading.d.next = self.readings.rd.data.val().into();
         self.asking.next = self.askings.rd.data.val().into();
         self.mask.next = bits::<R>(1) << self.at.q.val();
         self.is_active.next = (self.active.q.val() & self.mask.val()).any();
@@ -209,7 +209,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         self.m_asks.next =
             (self.active.q.val() & !self.answered.q.val() & !self.closed.q.val()).any();
 
-        // Stage 3: who it is of.
+        // Stage 4: who it is of.
         self.token.next = self.s_answer.of.val().token;
         self.peer_node.next = self.s_answer.of.val().src;
         self.peer_pair.next = self.s_answer.of.val().qpn;
@@ -220,19 +220,19 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         }
         self.token_fits.d.next = !(self.token.val().get_bits::<16>(0) >> self.lr.val()).any();
         self.same_token.d.next =
-            self.reading.val().incarnation == self.token.val().get_bits::<16>(48);
-        self.same_asked.d.next = self.reading.val().asked == self.token.val().get_bits::<32>(16);
-        self.same_peer.d.next = (self.reading.val().node == self.peer_node.val())
-            & ((self.reading.val().peer == self.s_answer.of.val().source)
+            self.reading.q.val().incarnation == self.token.val().get_bits::<16>(48);
+        self.same_asked.d.next = self.reading.q.val().asked == self.token.val().get_bits::<32>(16);
+        self.same_peer.d.next = (self.reading.q.val().node == self.peer_node.val())
+            & ((self.reading.q.val().peer == self.s_answer.of.val().source)
                 | (self.act.q.val() == Act::Refused));
-        self.same_pair.d.next = self.reading.val().qpn == self.peer_pair.val();
-        self.same_memory.d.next = (self.reading.val().address == self.s_answer.of.val().addr)
-            & (self.reading.val().lkey == self.s_answer.of.val().rkey);
-        self.same_length.d.next = self.reading.val().length == self.s_answer.of.val().length;
+        self.same_pair.d.next = self.reading.q.val().qpn == self.peer_pair.val();
+        self.same_memory.d.next = (self.reading.q.val().address == self.s_answer.of.val().addr)
+            & (self.reading.q.val().lkey == self.s_answer.of.val().rkey);
+        self.same_length.d.next = self.reading.q.val().length == self.s_answer.of.val().length;
         self.same_end.d.next = (self.s_end_pair.val()
-            & (self.reading.val().qpn == self.s_end_index.val()))
+            & (self.reading.q.val().qpn == self.s_end_index.val()))
             | (!self.s_end_pair.val()
-                & (self.reading.val().lkey.get_bits::<24>(8) == self.s_end_index.val()));
+                & (self.reading.q.val().lkey.get_bits::<24>(8) == self.s_end_index.val()));
         self.age.d.next = self.now.val() - self.asking.val().next_at;
         self.over.d.next = (self.asking.val().tries > self.cfg_max_polls.val())
             | (self.asking.val().busy > bit_cast::<17, 16>(self.cfg_max_busy.val()));
@@ -311,18 +311,18 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         // Messages.
         self.request.next = ReadRequestBody {
             version: 0.into(),
-            mtu: bit_cast::<8, 4>(self.reading.val().mtu),
+            mtu: bit_cast::<8, 4>(self.reading.q.val().mtu),
             node: self.cfg_node.val(),
-            q_key: self.reading.val().q_key,
-            token: (bit_cast::<64, 16>(self.reading.val().incarnation) << 48)
-                | (bit_cast::<64, 32>(self.reading.val().asked) << 16)
+            q_key: self.reading.q.val().q_key,
+            token: (bit_cast::<64, 16>(self.reading.q.val().incarnation) << 48)
+                | (bit_cast::<64, 32>(self.reading.q.val().asked) << 16)
                 | bit_cast::<64, LR>(self.at.q.val()),
-            length: self.reading.val().length,
-            rkey: self.reading.val().rkey,
-            address: self.reading.val().there,
-            to_address: self.reading.val().address,
-            to_key: self.reading.val().lkey,
-            source: self.reading.val().qpn,
+            length: self.reading.q.val().length,
+            rkey: self.reading.q.val().rkey,
+            address: self.reading.q.val().there,
+            to_address: self.reading.q.val().address,
+            to_key: self.reading.q.val().lkey,
+            source: self.reading.q.val().qpn,
         };
         self.refusal.next = ReadRefusedBody {
             version: 0.into(),
@@ -334,9 +334,9 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         self.request_bits.next = self.request.val().to_bits();
         self.refusal_bits.next = self.refusal.val().to_bits();
         self.m.valid.next = self.step.q.val() == Step::Frame;
-        self.m.of.next.node = self.reading.val().node;
+        self.m.of.next.node = self.reading.q.val().node;
         self.m.of.next.opcode = 8.into();
-        self.m.of.next.dest = self.reading.val().peer;
+        self.m.of.next.dest = self.reading.q.val().peer;
         self.m.of.next.psn = 0.into();
         self.m.of.next.head = self.request_bits.val().get_bits::<64>(320);
         self.m.of.next.len = self.request_bytes.val();
@@ -368,19 +368,19 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
 
         // Completions.
         self.m_cpl.valid.next = self.step.q.val() == Step::Offer;
-        self.m_cpl.qpn.next = self.reading.val().qpn.get_bits::<LQ>(0);
-        self.m_cpl.of.next.wr_id = self.reading.val().wr_id;
+        self.m_cpl.qpn.next = self.reading.q.val().qpn.get_bits::<LQ>(0);
+        self.m_cpl.of.next.wr_id = self.reading.q.val().wr_id;
         self.m_cpl.of.next.status = self.status.q.val();
         self.m_cpl.of.next.vf = self.one_sided.val();
         self.m_cpl.of.next.len = 0.into();
-        self.m_cpl.of.next.node = self.reading.val().node;
-        self.m_cpl.of.next.peer = self.reading.val().peer;
+        self.m_cpl.of.next.node = self.reading.q.val().node;
+        self.m_cpl.of.next.peer = self.reading.q.val().peer;
         self.m_cpl.of.next.win_id = 0.into();
         self.m_cpl.of.next.epoch = 0.into();
-        self.m_cpl.of.next.msn = self.reading.val().msn;
+        self.m_cpl.of.next.msn = self.reading.q.val().msn;
         self.m_cpl.of.next.q_key = 0.into();
-        self.m_cpl.of.next.psn = self.reading.val().psn;
-        self.m_cpl.of.next.request = self.reading.val().request;
+        self.m_cpl.of.next.psn = self.reading.q.val().psn;
+        self.m_cpl.of.next.request = self.reading.q.val().request;
         self.m_cpl.of.next.notified = false;
 
         // The state machine.
@@ -445,7 +445,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
                 }
             }
             Step::Look => {
-                if self.timer.q.val() == 2 {
+                if self.timer.q.val() == 3 {
                     self.step.d.next = Step::Judge;
                 }
             }

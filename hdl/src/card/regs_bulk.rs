@@ -37,7 +37,8 @@ const fn bit(counter: BulkCounter) -> usize {
 /// A one at the place of each counter that both sides count.
 const SHARED: usize = 1 << bit(BulkCounter::ControlSent)
     | 1 << bit(BulkCounter::Stray)
-    | 1 << bit(BulkCounter::BadMessage);
+    | 1 << bit(BulkCounter::BadMessage)
+    | 1 << bit(BulkCounter::Busy);
 
 hdl_module! {
     /// Registers 0x0c0 to 0x0dc and counters 64 to 95 of bulk transfers, beside card_regs, which decodes accesses. From them all
@@ -108,6 +109,7 @@ hdl_module! {
         control_sent: EventMerge,
         stray: EventMerge,
         bad_message: EventMerge,
+        busy: EventMerge,
         /// A write, 1 clock old; it fits this register.
         w_data: DFF<Bits<16>>,
         w_tick: DFF<Bit>,
@@ -157,6 +159,7 @@ hdl_module! {
         control_sent_at: Param<{ bit(BulkCounter::ControlSent) }, 5>,
         stray_at: Param<{ bit(BulkCounter::Stray) }, 5>,
         bad_message_at: Param<{ bit(BulkCounter::BadMessage) }, 5>,
+        busy_at: Param<{ bit(BulkCounter::Busy) }, 5>,
     }
 }
 
@@ -280,6 +283,8 @@ impl Logic for CardRegsBulk {
             .get_bit(self.control_sent_at.val().index());
         self.stray.a.next = self.ev_send.val().get_bit(self.stray_at.val().index());
         self.stray.b.next = self.ev_receive.val().get_bit(self.stray_at.val().index());
+        self.busy.a.next = self.ev_send.val().get_bit(self.busy_at.val().index());
+        self.busy.b.next = self.ev_receive.val().get_bit(self.busy_at.val().index());
         self.bad_message.a.next = self
             .ev_send
             .val()
@@ -291,7 +296,8 @@ impl Logic for CardRegsBulk {
         self.shared.next = (bit_cast::<32, 1>(self.control_sent.m.val().into())
             << self.control_sent_at.val())
             | (bit_cast::<32, 1>(self.stray.m.val().into()) << self.stray_at.val())
-            | (bit_cast::<32, 1>(self.bad_message.m.val().into()) << self.bad_message_at.val());
+            | (bit_cast::<32, 1>(self.bad_message.m.val().into()) << self.bad_message_at.val())
+            | (bit_cast::<32, 1>(self.busy.m.val().into()) << self.busy_at.val());
         self.stats.rst.next = self.s_reset.val();
         self.stats.ev.next = ((self.ev_send.val() | self.ev_receive.val()) & !self.of_both.val())
             | self.shared.val();

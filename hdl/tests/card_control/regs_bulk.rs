@@ -423,10 +423,11 @@ fn a_fault_in_the_registers_of_bulk_transfers_is_noticed() {
 }
 
 /// Counters that both sides may count in one clock.
-const SHARED: [BulkCounter; 3] = [
+const SHARED: [BulkCounter; 4] = [
     BulkCounter::ControlSent,
     BulkCounter::Stray,
     BulkCounter::BadMessage,
+    BulkCounter::Busy,
 ];
 
 #[test]

@@ -65,23 +65,23 @@ const WRONG: [Wrong; 38] = [
     (
         "bulk_reads",
         "same_peer_reg <= ",
-        "reading_node == peer_node",
+        "reading_node_reg == peer_node",
     ),
     (
         "bulk_reads",
         "same_peer_reg <= ",
-        "(reading_peer == s_answer_source) | (act_reg == ACT_REFUSED)",
+        "(reading_peer_reg == s_answer_source) | (act_reg == ACT_REFUSED)",
     ),
     ("bulk_reads", "same_pair_reg <= ", "1'b1"),
     (
         "bulk_reads",
         "same_memory_reg <= ",
-        "reading_address == s_answer_addr",
+        "reading_address_reg == s_answer_addr",
     ),
     (
         "bulk_reads",
         "same_memory_reg <= ",
-        "reading_lkey == s_answer_rkey",
+        "reading_lkey_reg == s_answer_rkey",
     ),
     ("bulk_reads", "same_length_reg <= ", "1'b1"),
     // So is what comes behind the answer, the end, or its READ.
@@ -103,12 +103,12 @@ const WRONG: [Wrong; 38] = [
     (
         "bulk_reads",
         "same_end_reg <= ",
-        "s_end_pair & (reading_qpn == s_end_index)",
+        "s_end_pair & (reading_qpn_reg == s_end_index)",
     ),
     (
         "bulk_reads",
         "same_end_reg <= ",
-        "!s_end_pair & (reading_lkey[31:8] == s_end_index)",
+        "!s_end_pair & (reading_lkey_reg[31:8] == s_end_index)",
     ),
     // BW-9: a completion is begun while hold is up; it is never busy.
     ("bulk_reads", "may_end = ", "closed_reg"),
@@ -118,7 +118,7 @@ const WRONG: [Wrong; 38] = [
     ("bulk_reads", "m_asks = ", "|(active_reg & ~answered_reg)"),
     // Fields.
     ("bulk_reads", "m_cpl_msn = ", "32'd0"),
-    ("bulk_reads", "m_psn = ", "reading_psn"),
+    ("bulk_reads", "m_psn = ", "reading_psn_reg"),
     (
         "bulk_reads",
         "refusal_bits = ",

@@ -4,6 +4,7 @@ mod flows;
 mod frames;
 mod notices;
 mod ports;
+mod reads;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -68,6 +69,15 @@ pub struct Coverage {
     pub clocks: u64,
     /// Notifications that hosts got.
     pub told: u64,
+    /// READs of the host: answered, and ended with every byte in memory; CONNECTs that answer none.
+    pub answered: u64,
+    pub read: u64,
+    pub unasked: u64,
+    /// CONNECTs that answer one and get no window, once or for ever.
+    pub windowless: u64,
+    /// READ requests of others, by verdict, and those that were judged while a command waited.
+    pub judged: [u64; 8],
+    pub held: u64,
 }
 
 /// A command under way.
@@ -105,6 +115,16 @@ pub struct Bench {
     contexts: VecDeque<(u32, u8, u64)>,
     end: Option<End>,
     telling: notices::Telling,
+    /// READs of the host, by their token.
+    reads: BTreeMap<u64, reads::Read>,
+    windows: reads::Windows,
+    /// A CONNECT that is to be judged at this clock, and the READ that one is found to answer until it is done.
+    asking: Option<u64>,
+    answering: Option<u64>,
+    /// A READ request of others, and since when.
+    access: Option<(reads::Access, u64)>,
+    read_frames: VecDeque<Frame>,
+    read_words: Words,
     stalls: Stalls,
     starting: bool,
     pub coverage: Coverage,
@@ -127,10 +147,17 @@ impl Bench {
             (9, 6, 0x11, 0x9999_9999),
         ];
         let regions = [
-            (0, 0x7F00_1234_5003, 0x1_0000, 0x11, true),
-            (0xFF_FFFF, u64::MAX - 0xFFFF, 0x1_0000, 0x2222, true),
-            (2, 0x5_0000, 0x1_0000, 0x11, false),
-            (0x12_3456, 0x1_0000_0000 - 0x4000, 0x8000, 0x11, true),
+            (0, 0x7F00_1234_5003, 0x1_0000, 0x11, 7),
+            (0xFF_FFFF, u64::MAX - 0xFFFF, 0x1_0000, 0x2222, REMOTE_WRITE),
+            (2, 0x5_0000, 0x1_0000, 0x11, REMOTE_READ),
+            (0x12_3456, 0x1_0000_0000 - 0x4000, 0x8000, 0x11, 3),
+            (
+                0x77,
+                0x60_0000_0001,
+                0x8000,
+                0x2222,
+                LOCAL_WRITE | REMOTE_READ,
+            ),
         ];
         let peers = [5, 0x8007].map(|node| Peer {
             node,
@@ -151,12 +178,12 @@ impl Bench {
                 })
                 .to_vec(),
             regions: regions
-                .map(|(index, base, size, domain, write)| Region {
+                .map(|(index, base, size, domain, rights)| Region {
                     index,
                     variant: 0x5A,
                     domain,
                     base,
-                    write,
+                    rights,
                     bytes: vec![0; size],
                 })
                 .to_vec(),
@@ -178,7 +205,14 @@ impl Bench {
             contexts: VecDeque::new(),
             end: None,
             telling: notices::Telling::default(),
-            stalls: Stalls::new(plan.stall, plan.seed, 6),
+            reads: BTreeMap::new(),
+            windows: reads::Windows::default(),
+            asking: None,
+            answering: None,
+            access: None,
+            read_frames: VecDeque::new(),
+            read_words: VecDeque::new(),
+            stalls: Stalls::new(plan.stall, plan.seed, 8),
             starting: true,
             coverage: Coverage::default(),
         };
@@ -206,6 +240,8 @@ impl Bench {
             "s_done",
             "s_look_valid",
             "s_end_valid",
+            "s_access_valid",
+            "m_answer_ready",
             "cfg_valid",
             "hold",
             "m_notify_begins",
@@ -227,6 +263,7 @@ impl Bench {
         (self.looks, self.writes, self.done) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
         (self.leaving, self.contexts, self.end) = (VecDeque::new(), VecDeque::new(), None);
         self.telling = notices::Telling::default();
+        self.forget_reads();
         self.coverage.resets += u64::from(self.now > 0);
         for flow in self.flows.iter_mut().filter(|flow| flow.ended.is_none()) {
             flow.may_end = true;
@@ -375,6 +412,8 @@ impl Bench {
             && self.inbox.is_empty()
             && self.payload.is_empty()
             && self.own_words.is_empty()
+            && self.read_words.is_empty()
+            && self.access.is_none()
             && self.writes.is_empty()
             && self.done.is_empty()
             && self.leaving.is_empty()
@@ -404,6 +443,7 @@ impl Bench {
         if count(BulkCounter::Received) < ok.unwrap_or(0) {
             return Err(format!("{ok:?} ended well, fewer were received"));
         }
+        self.reads_over()?;
         self.aborts_of_nothing()?;
         self.coverage.clocks = self.now;
         Ok(())

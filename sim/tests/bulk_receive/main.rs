@@ -1,5 +1,5 @@
-//! The receiving side of bulk WRITEs as it will stand in the card (`bulk_receive`), in Verilator: frames in, writes of host
-//! memory and answers out. Senders are the executable model; the network loses, doubles and overtakes; frames with any bit
+//! The receiving side of bulk transfers as it stands in the card (`bulk_receive`), in Verilator: frames in, writes of host
+//! memory and answers out; which transfers answer READs of the host, and which READs of others are allowed. Senders are the executable model; the network loses, doubles and overtakes; frames with any bit
 //! turned and of strangers come in between; regions and queue pairs end at any moment.
 //!
 //! `TRIBUTARY_SEED`: run this seed alone, to see a failure again.
@@ -72,7 +72,7 @@ fn count(coverage: &Coverage, counter: BulkCounter) -> u64 {
 /// A line that loses nothing, and nobody who means harm: every transfer ends well, as often as it was begun, but for those
 /// whose notification never finds a receive request, and no message is dropped.
 #[test]
-fn bw_01_bw_03_bw_07_rw_16_writes_over_a_line_without_loss_are_in_memory_byte_by_byte() {
+fn bw_01_bw_03_bw_07_bw_11_rw_16_transfers_over_a_line_without_loss_are_in_memory_byte_by_byte() {
     let (top, files) = sources(64, 16, 16);
     let library = build(&top, &files);
     let plan = Plan {
@@ -96,6 +96,8 @@ fn bw_01_bw_03_bw_07_rw_16_writes_over_a_line_without_loss_are_in_memory_byte_by
     assert_eq!(coverage.outcomes.len(), 2, "{coverage:?}");
     assert!(coverage.told > 10 && not_ready > 1, "{coverage:?}");
     assert!(ok > 50 && coverage.bytes > 100_000, "{coverage:?}");
+    assert!(coverage.read > 20 && coverage.unasked == 0, "{coverage:?}");
+    assert_eq!(coverage.read, coverage.answered, "{coverage:?}");
     assert_eq!(count(&coverage, BulkCounter::Received), ok);
     // A transfer that waits long for its turn at the sender may be asked again: that is no fault of a frame.
     for counter in [
@@ -114,7 +116,7 @@ fn bw_01_bw_03_bw_07_rw_16_writes_over_a_line_without_loss_are_in_memory_byte_by
 /// Loss, doubles, overtaking, stalls on every port, forged frames, transfers that are to be refused, and regions and queue
 /// pairs that end: each transfer ends as it must, what ends well is in memory, and nothing else is written, ever.
 #[test]
-fn bw_01_bw_02_bw_03_bw_05_bw_07_bw_09_rw_16_rw_20_writes_among_faults_with_every_profile_of_stalls()
+fn bw_01_bw_02_bw_03_bw_05_bw_07_bw_09_bw_11_rw_16_rw_20_transfers_among_faults_with_every_profile_of_stalls()
  {
     let (top, files) = sources(64, 16, 16);
     let library = build(&top, &files);
@@ -133,6 +135,14 @@ fn bw_01_bw_02_bw_03_bw_05_bw_07_bw_09_rw_16_rw_20_writes_among_faults_with_ever
         all.bytes += coverage.bytes;
         all.ends += coverage.ends;
         all.told += coverage.told;
+        all.answered += coverage.answered;
+        all.read += coverage.read;
+        all.unasked += coverage.unasked;
+        all.windowless += coverage.windowless;
+        for (sum, count) in all.judged.iter_mut().zip(coverage.judged) {
+            *sum += count;
+        }
+        all.held += coverage.held;
     }
     println!("{all:?}");
     if std::env::var_os("TRIBUTARY_SEED").is_some() {
@@ -152,6 +162,7 @@ fn bw_01_bw_02_bw_03_bw_05_bw_07_bw_09_rw_16_rw_20_writes_among_faults_with_ever
     }
     for class in [
         Class::Own,
+        Class::Read,
         Class::Bad,
         Class::Stray,
         Class::Stale,
@@ -179,14 +190,24 @@ fn bw_01_bw_02_bw_03_bw_05_bw_07_bw_09_rw_16_rw_20_writes_among_faults_with_ever
     }
     assert!(all.ends > 20, "{} commands", all.ends);
     assert!(all.told > 100, "{} notifications", all.told);
+    // READ (BW-11): answers, and requests of others with every verdict.
+    assert!(
+        all.read > 200 && all.unasked > 20 && all.windowless > 20,
+        "{all:?}"
+    );
+    for verdict in [0, 2, 3, 4, 7] {
+        assert!(all.judged[verdict] > 20, "verdict {verdict}: {all:?}");
+    }
+    assert!(all.held > 5, "{} while a command waited", all.held);
 }
 
 /// Resets at any moment: what waited is gone and what was open is closed, nothing of it is written later, each transfer ends once,
 /// and those that begin afterwards end as they must.
 #[test]
-fn bw_09_nothing_of_before_a_reset_is_written_after_it() {
+fn bw_09_bw_11_nothing_of_before_a_reset_is_written_after_it() {
     let (top, files) = sources(64, 16, 16);
     let library = build(&top, &files);
+    let (mut ok, mut read) = (0, 0);
     for seed in seeds(4) {
         let plan = Plan {
             reset_every: 11_113,
@@ -195,7 +216,11 @@ fn bw_09_nothing_of_before_a_reset_is_written_after_it() {
         let coverage = run(&library, plan);
         println!("{coverage:?}");
         assert!(coverage.resets > 10, "{coverage:?}");
-        assert!(coverage.outcomes[&Outcome::Ok] > 10, "{coverage:?}");
+        ok += coverage.outcomes[&Outcome::Ok];
+        read += coverage.read;
+    }
+    if std::env::var_os("TRIBUTARY_SEED").is_none() {
+        assert!(ok > 100 && read > 30, "{ok} ended well, {read} READs");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 use crate::{plan, sources};
 
 /// The number of each, from 101 on, comes as `cfg_busy_hint`; with any other the block is right.
-const WRONG: [Wrong; 19] = [
+const WRONG: [Wrong; 28] = [
     // BW-2: whoever knows the Q_Key may write to any queue pair.
     ("bulk_check", "receives_reg <= ", "1'b1"),
     // BW-2: the Q_Key is not looked at.
@@ -46,6 +46,24 @@ const WRONG: [Wrong; 19] = [
     ("bulk_notify", "notes = ", "1'b0"),
     // BW-9: a command ends what is being told.
     ("bulk_notify", "m_idle = ", "1'b1"),
+    // BW-11: a READ request of others is taken for a CONNECT, opens a window, is allowed though it is too long; another
+    // protection domain is said.
+    ("bulk_check", "of_read_reg <= ", "1'b0"),
+    ("bulk_check", "m_win_valid = ", "state_reg == STATE_OFFER"),
+    ("bulk_check", "too_long_reg <= ", "1'b0"),
+    ("bulk_check", "s_read_pd = ", "16'h11"),
+    // BW-11: nobody hears what became of an answer; it is another one's.
+    ("bulk_check", "answers_reg <= ", "1'b0"),
+    (
+        "bulk_check",
+        "m_answer_token = ",
+        "{r_token_reg[63:1], 1'b0}",
+    ),
+    // BW-11: a READ ends well though its window was closed otherwise.
+    ("bulk_receive", "m_closed_status = ", "4'd0"),
+    // BW-11: messages of READ go to those who send, or are cut.
+    ("bulk_sort", "is_read = ", "1'b0"),
+    ("bulk_sort", "m_read_pl_last = ", "1'b1"),
 ];
 
 fn library() -> &'static Verilated {
@@ -79,7 +97,7 @@ fn runs(busy_hint: u16) -> Result<(), String> {
 }
 
 #[test]
-fn bw_02_bw_03_bw_07_bw_09_rw_07_rw_16_rw_20_every_wrong_receiving_side_is_noticed() {
+fn bw_02_bw_03_bw_07_bw_09_bw_11_rw_07_rw_16_rw_20_every_wrong_receiving_side_is_noticed() {
     runs(100).unwrap_or_else(|what| panic!("the right one: {what}"));
     let mut missed = vec![];
     for (number, wrong) in WRONG.iter().enumerate() {

@@ -18,8 +18,10 @@ pub struct Frame {
 /// What becomes of a frame that comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// About a transfer of this card, or of READ.
+    /// About a transfer of this card.
     Own,
+    /// Of READ.
+    Read,
     /// No card sends it.
     Bad,
     /// It says that it is of another node.
@@ -52,7 +54,8 @@ impl Frame {
         let kind = self.bth.opcode & 15;
         let to_sender = head(&self.body)[0] & 8 != 0;
         match kind {
-            8.. | 1 | 2 | 3 | 5 => return Class::Own,
+            8.. => return Class::Read,
+            1 | 2 | 3 | 5 => return Class::Own,
             6 | 7 if to_sender => return Class::Own,
             _ => {}
         }
@@ -91,6 +94,19 @@ impl Pair {
     }
 }
 
+/// Rights, as card_regions has them.
+pub const LOCAL_WRITE: u8 = 1;
+pub const REMOTE_WRITE: u8 = 2;
+pub const REMOTE_READ: u8 = 4;
+
+/// The right that a transfer needs here (BW-2, BW-11).
+pub fn right(purpose: Purpose) -> u8 {
+    match purpose {
+        Purpose::Response(_) => LOCAL_WRITE,
+        _ => REMOTE_WRITE,
+    }
+}
+
 /// A region of host memory.
 #[derive(Clone, Debug)]
 pub struct Region {
@@ -98,7 +114,7 @@ pub struct Region {
     pub variant: u8,
     pub domain: u16,
     pub base: u64,
-    pub write: bool,
+    pub rights: u8,
     pub bytes: Vec<u8>,
 }
 
@@ -108,10 +124,10 @@ impl Region {
     }
 
     /// As `card_regions` decides.
-    pub fn holds(&self, key: u32, domain: u16, addr: u64, len: u64) -> bool {
+    pub fn holds(&self, key: u32, domain: u16, addr: u64, len: u64, need: u8) -> bool {
         let offset = addr.wrapping_sub(self.base);
         let size = self.bytes.len() as u64;
-        self.write
+        self.rights & need == need
             && (key, domain) == (self.key(), self.domain)
             && addr >= self.base
             && offset <= size
@@ -190,8 +206,14 @@ pub fn frame_of(node: u16, message: &Message, flow: &Flow) -> Frame {
     Frame::of(node, message, &payload)
 }
 
-/// What a transfer ends with, by the checks of BW-2 in their order.
-pub fn wanted(pairs: &[Pair], regions: &[Region], request: &Request, header: &Transfer) -> Outcome {
+/// What a transfer ends with, by the checks of BW-2 in their order. `answers`: a READ of the card waits for it.
+pub fn wanted(
+    pairs: &[Pair],
+    regions: &[Region],
+    request: &Request,
+    header: &Transfer,
+    answers: bool,
+) -> Outcome {
     let pair = pairs.iter().find(|pair| pair.qpn == header.qpn);
     let Some(pair) = pair.filter(|pair| pair.receives()) else {
         return Outcome::BadQp;
@@ -199,13 +221,14 @@ pub fn wanted(pairs: &[Pair], regions: &[Region], request: &Request, header: &Tr
     if pair.q_key != header.q_key {
         return Outcome::Unreachable;
     }
-    if matches!(header.purpose, Purpose::Response(_)) {
+    if matches!(header.purpose, Purpose::Response(_)) && !answers {
         return Outcome::Refused;
     }
     let length = u64::from(request.length);
+    let need = right(header.purpose);
     let held = regions
         .iter()
-        .any(|region| region.holds(request.rkey, pair.domain, request.addr, length));
+        .any(|region| region.holds(request.rkey, pair.domain, request.addr, length, need));
     if held || length == 0 {
         Outcome::Ok
     } else {

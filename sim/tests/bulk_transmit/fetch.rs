@@ -43,6 +43,9 @@ struct Slot {
     q_key: u32,
     notify: bool,
     immediate: u32,
+    /// It answers the READ request with this token.
+    response: bool,
+    token: u64,
 }
 
 /// A packet as bulk_send offers it.
@@ -100,9 +103,10 @@ impl Packet {
                     qpn: source.peer,
                     source: source.qpn,
                     q_key: source.q_key,
-                    purpose: match source.notify {
-                        true => Purpose::Notify(source.immediate),
-                        false => Purpose::Write,
+                    purpose: match (source.notify, source.response) {
+                        (true, _) => Purpose::Notify(source.immediate),
+                        (false, true) => Purpose::Response(source.token),
+                        (false, false) => Purpose::Write,
                     },
                 };
                 (Message::Connect(connect), header.encode().to_vec())
@@ -148,6 +152,11 @@ struct Met {
     no_key: u64,
     no_memory: u64,
     changed: u64,
+    /// Looks with the right of others, and such that have failed for nothing else.
+    others: u64,
+    no_right: u64,
+    /// CONNECTs that answer READs.
+    responses: u64,
     holds: u64,
     most_words: usize,
     clocks: u64,
@@ -250,8 +259,14 @@ impl Bench {
     }
 
     /// Whether the key of a slot still holds a packet: decided by its place, so that both come often.
-    fn allowed(address: u64, key: u32, domain: u16) -> bool {
-        key & 7 != 0 && domain & 7 != 0 && address >> 60 != 15
+    fn allowed(address: u64, key: u32, domain: u16, others: bool) -> bool {
+        let held = key & 7 != 0 && domain & 7 != 0 && address >> 60 != 15;
+        held && (!others || Self::readable(key))
+    }
+
+    /// Whether others may read what a key holds.
+    fn readable(key: u32) -> bool {
+        key & 0x30 != 0
     }
 
     fn packet(&mut self) -> Packet {
@@ -361,6 +376,7 @@ impl Bench {
 }
 
 fn slot(rng: &mut SmallRng) -> Slot {
+    let kind = rng.random_range(0..3);
     Slot {
         live: rng.random_range(0..6) > 0,
         xid: rng.random(),
@@ -370,8 +386,10 @@ fn slot(rng: &mut SmallRng) -> Slot {
         peer: rng.random_range(0..1 << 24),
         qpn: rng.random_range(0..1 << 24),
         q_key: rng.random(),
-        notify: rng.random(),
+        notify: kind == 1,
         immediate: rng.random(),
+        response: kind == 2,
+        token: rng.random(),
     }
 }
 
@@ -409,7 +427,7 @@ fn plan(seed: u64) -> Plan {
 }
 
 #[test]
-fn bw_05_bw_08_rw_07_packets_carry_the_bytes_that_their_keys_hold_when_they_are_read() {
+fn bw_05_bw_08_bw_11_rw_07_packets_carry_the_bytes_that_their_keys_hold_when_they_are_read() {
     let design = design();
     let library = wrong::build(&design.top, &design.files());
     let mut all = Met::default();
@@ -426,6 +444,9 @@ fn bw_05_bw_08_rw_07_packets_carry_the_bytes_that_their_keys_hold_when_they_are_
         all.no_key += met.no_key;
         all.no_memory += met.no_memory;
         all.changed += met.changed;
+        all.others += met.others;
+        all.no_right += met.no_right;
+        all.responses += met.responses;
         all.holds += met.holds;
         all.most_words = all.most_words.max(met.most_words);
     }
@@ -446,6 +467,10 @@ fn bw_05_bw_08_rw_07_packets_carry_the_bytes_that_their_keys_hold_when_they_are_
         "{all:?}"
     );
     assert!(all.most_words > WORDS - 512, "{all:?}");
+    assert!(
+        all.others > 150 && all.no_right > 20 && all.responses > 30,
+        "{all:?}"
+    );
 }
 
 /// Host memory that answers after 150 clocks does not slow a 64-bit line (BW-6): a packet leaves as soon as the line is free.
@@ -476,7 +501,7 @@ fn bw_06_a_host_that_answers_after_150_clocks_does_not_slow_the_line() {
     }
 }
 
-const WRONG: [Wrong; 8] = [
+const WRONG: [Wrong; 11] = [
     // RW-7: the transfer in the slot is another one; it is over.
     ("bulk_fetch", "same_reg <= ", "1'b1"),
     ("bulk_fetch", "live_reg <= ", "1'b1"),
@@ -491,10 +516,14 @@ const WRONG: [Wrong; 8] = [
     ("bulk_pack", "m_failed_valid = ", "1'b0"),
     // What CONNECT says changes before it leaves.
     ("bulk_pack", "m_said_free = ", "1'b1"),
+    // BW-11: an answer is read with the rights of this host; it does not say what it answers.
+    ("bulk_fetch", "m_look_need = ", "4'd0"),
+    ("bulk_pack", "said_response_reg <= ", "1'b0"),
+    ("bulk_pack", "transfer_token = ", "64'd0"),
 ];
 
 #[test]
-fn bw_05_rw_07_every_wrong_reader_of_packets_is_noticed() {
+fn bw_05_bw_11_rw_07_every_wrong_reader_of_packets_is_noticed() {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
     let library = LIBRARY.get_or_init(|| {
         wrong::library(

@@ -1,13 +1,20 @@
-//! `bulk_transmit` among work requests, regions, host memory that may fail, a network with faults, and receivers of the model.
+//! `bulk_transmit` among work requests, regions, host memory that may fail, a network with faults, receivers of the model, and
+//! peers that READ and are READ from.
 
+mod asked;
 mod ports;
+mod reads;
 mod receivers;
+mod requests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary_protocol::bulk::{Purpose, Transfer};
-use tributary_protocol::card::descriptor::{OPCODE_BULK_WRITE, flags};
+use tributary_protocol::bulk::{
+    OPCODE_READ_REFUSED, OPCODE_READ_REQUEST, Purpose, ReadMessage, ReadRefused, ReadRequest,
+    Refusal, Transfer,
+};
+use tributary_protocol::card::descriptor::{OPCODE_BULK_READ, OPCODE_BULK_WRITE, flags};
 use tributary_protocol::card::regs::BulkCounter;
 use tributary_protocol::roce::Bth;
 use tributary_protocol::rw::{
@@ -28,6 +35,11 @@ const NODE: u16 = 0x0102;
 const PEERS: [u16; 3] = [5, 0x8007, 0x00FF];
 /// Clocks in which all transfers end that have begun.
 const PATIENCE: u64 = 600_000;
+/// Hint in busy answers to READ requests.
+const BUSY_HINT: u16 = 100;
+/// Rights, as card_regions has them.
+const LOCAL_WRITE: u64 = 1;
+const REMOTE_READ: u64 = 4;
 
 /// How a run behaves.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +55,10 @@ pub struct Plan {
     pub wrong: u32,
     /// Clocks between two commands that end a queue pair or a region; 0: none.
     pub end_every: u64,
+    /// Work requests that are READs, in 1,000.
+    pub reads: u32,
+    /// Clocks between two READ requests of peers; 0: none.
+    pub asks: u64,
     /// Bytes of a transfer, at most.
     pub most: u32,
     /// Frames take the time that they take on a 64-bit line.
@@ -64,6 +80,17 @@ pub struct Coverage {
     pub packets: BTreeSet<(u16, u16, u32, u32)>,
     /// Clocks at which DATA left.
     pub left: Vec<u64>,
+    /// READs of this host, by how they have ended.
+    pub reads: BTreeMap<u8, u64>,
+    /// CONNECTs that answer one, and such that answer none.
+    pub answers: u64,
+    pub no_answers: u64,
+    /// READ requests of peers: whose every byte has come, that were judged, by verdict, and told busy.
+    pub answered: u64,
+    pub judged: [u64; 8],
+    pub busy: u64,
+    /// Of those that were answered, counted by the card, at least.
+    pub doubtful: u64,
     pub clocks: u64,
 }
 
@@ -73,11 +100,24 @@ struct Region {
     domain: u16,
     base: u64,
     length: u64,
+    rights: u64,
 }
 
-/// A work request, its transfer, and what may become of it.
+/// What a transfer is for.
+#[derive(Clone, Debug)]
+enum Kind {
+    /// A WRITE of this host.
+    Write,
+    /// A READ of this host: it is asked for.
+    Read(reads::Reading),
+    /// It answers a READ request of a peer.
+    Response(asked::Asked),
+}
+
+/// A work request or a READ request of a peer, its transfer, and what may become of it.
 #[derive(Clone, Debug)]
 struct Flow {
+    kind: Kind,
     node: u16,
     length: u32,
     address: u64,
@@ -109,10 +149,12 @@ struct Peer {
     writes: VecDeque<(u64, u16, u32)>,
 }
 
+/// A command: what it waits for, what ends, and windows of READs that are closed then.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Holding,
-    Pair(u32),
+    Ending { pair: bool, index: u32 },
+    Closing,
 }
 
 type Result<T> = std::result::Result<T, String>;
@@ -133,14 +175,19 @@ pub struct Bench {
     next_id: u64,
     offered: Option<u64>,
     to_peers: Network<(u16, Bth, Vec<u8>)>,
-    to_card: Network<(u16, Message)>,
-    inbox: VecDeque<(u16, Bth, Vec<u8>)>,
-    payload: VecDeque<(u64, u64, bool)>,
+    to_card: Network<(u16, Bth, Vec<u8>)>,
+    /// Frames for those who send, and of READ; words of those that were taken.
+    inbox: [VecDeque<(u16, Bth, Vec<u8>)>; 2],
+    payload: [VecDeque<(u64, u64, bool)>; 2],
+    answers: reads::Answers,
+    asked: asked::Judge,
     looks: VecDeque<(u64, bool)>,
     reads: VecDeque<(u64, u64, usize, bool)>,
     leaving: VecDeque<(u16, Bth, Vec<u8>, usize)>,
     line: u64,
     end: Option<End>,
+    /// Nothing more may begin.
+    quiet: bool,
     pub coverage: Coverage,
 }
 
@@ -155,6 +202,24 @@ impl Region {
         (key, domain) == (self.key, self.domain)
             && addr >= self.base
             && end <= u128::from(self.base) + u128::from(self.length)
+    }
+}
+
+impl Flow {
+    /// The right that its memory here needs.
+    fn need(&self) -> u64 {
+        match self.kind {
+            Kind::Write => 0,
+            Kind::Read(_) => LOCAL_WRITE,
+            Kind::Response(_) => REMOTE_READ,
+        }
+    }
+
+    /// Nothing more is expected of it.
+    fn over(&self) -> bool {
+        let answer = matches!(self.kind, Kind::Response(_));
+        let silent = !self.may.is_empty() || self.wanted == Outcome::Unreachable;
+        self.ended.is_some() || self.flushed || (answer && silent)
     }
 }
 
@@ -180,11 +245,12 @@ impl Bench {
             windows: BTreeMap::new(),
             writes: VecDeque::new(),
         };
-        let region = |key, domain, base, length| Region {
+        let region = |key, domain, base, length, rights| Region {
             key,
             domain,
             base,
             length,
+            rights,
         };
         let mut bench = Self {
             model: library.model().unwrap(),
@@ -194,9 +260,10 @@ impl Bench {
             now: 0,
             starting: true,
             regions: vec![
-                region(0x0000_0357, 0x11, 0x7F00_1234_5003, 0x10_0000),
-                region(0x00FF_FF01, 0x2222, u64::MAX - 0xF_FFFF, 0x10_0000),
-                region(0x0012_3402, 0x11, 0x1_0000_0000 - 0x4_0000, 0x8_0000),
+                region(0x0000_0357, 0x11, 0x7F00_1234_5003, 0x10_0000, 5),
+                region(0x00FF_FF01, 0x2222, u64::MAX - 0xF_FFFF, 0x10_0000, 4),
+                region(0x0012_3402, 0x11, 0x1_0000_0000 - 0x4_0000, 0x8_0000, 1),
+                region(0x0000_7744, 0x2222, 0x60_0000_0001, 0x8_0000, 3),
             ],
             pairs: vec![
                 (3, 0x11, 0x1357_9BDF),
@@ -210,19 +277,29 @@ impl Bench {
             offered: None,
             to_peers: Network::new(),
             to_card: Network::new(),
-            inbox: VecDeque::new(),
-            payload: VecDeque::new(),
+            inbox: Default::default(),
+            payload: Default::default(),
+            answers: reads::Answers::default(),
+            asked: asked::Judge::default(),
             looks: VecDeque::new(),
             reads: VecDeque::new(),
             leaving: VecDeque::new(),
             line: 0,
             end: None,
+            quiet: false,
             coverage: Coverage::default(),
         };
         for name in [
             "s_valid",
             "s_own_valid",
             "s_own_pl_valid",
+            "s_read_valid",
+            "s_read_pl_valid",
+            "m_access_ready",
+            "s_answer_valid",
+            "s_answer_done",
+            "s_answer_opened",
+            "s_closed_valid",
             "s_look_valid",
             "s_rd_valid",
             "s_end_valid",
@@ -235,6 +312,7 @@ impl Bench {
             ("cfg_node", NODE.into()),
             ("cfg_incarnation", 0),
             ("cfg_mtu", plan.mtu),
+            ("cfg_busy_hint", BUSY_HINT.into()),
             ("cfg_xid_before", 0xFFFF_FFF0),
             ("cfg_settled", (rtt + allowance).into()),
             ("cfg_allowance", allowance.into()),
@@ -290,112 +368,6 @@ impl Bench {
         self.set("cfg_incarnation", number);
     }
 
-    /// Offers a work request; its number.
-    pub fn post(&mut self, length: Option<u32>) -> u64 {
-        let wrong = length.is_none() && self.rng.random_range(0..1_000) < self.plan.wrong;
-        let rng = &mut self.rng;
-        let (qpn, domain, q_key) = self.pairs[rng.random_range(0..self.pairs.len())];
-        let own: Vec<Region> = self
-            .regions
-            .iter()
-            .copied()
-            .filter(|region| region.domain == domain)
-            .collect();
-        let region = own[rng.random_range(0..own.len())];
-        let most = self.plan.most;
-        let length = length.unwrap_or_else(|| match rng.random_range(0..6) {
-            0 => rng.random_range(0..20),
-            1 => most >> rng.random_range(0..12),
-            _ => rng.random_range(0..most),
-        });
-        let address = region.base + rng.random_range(0..=region.length - u64::from(length));
-        let id = self.next_id;
-        self.next_id += 1;
-        let mut flow = Flow {
-            node: PEERS[rng.random_range(0..PEERS.len())],
-            length,
-            address,
-            // Each transfer has memory of its own there, at any byte address.
-            there: id << 33 | rng.random_range(0..1 << 32),
-            rkey: rng.random::<u32>() & !1,
-            key: region.key,
-            qpn,
-            peer: rng.random_range(0..1 << 24),
-            q_key,
-            fields: BTreeMap::new(),
-            notifies: rng.random(),
-            wanted: Outcome::Ok,
-            may: BTreeSet::new(),
-            flushed: false,
-            begun: false,
-            ended: None,
-            bytes: vec![None; length as usize],
-        };
-        // A fence has been waited for already.
-        let mut bits = u64::from(id.is_multiple_of(3)) * u64::from(flags::FENCE.mask());
-        bits |= u64::from(flow.notifies) * u64::from(flags::NOTIFY.mask());
-        let opcode = OPCODE_BULK_WRITE.into();
-        let mut fields = BTreeMap::from([("opcode", opcode), ("flags", bits)]);
-        if wrong {
-            match rng.random_range(0..6) {
-                0 => (flow.wanted, flow.node) = (Outcome::Unreachable, 77),
-                1 => (flow.wanted, flow.rkey) = (Outcome::RemoteAccess, flow.rkey | 1),
-                2 => {
-                    fields.insert("flags", bits | 4 << rng.random_range(0..2));
-                    flow.wanted = Outcome::LocalOpcode;
-                }
-                3 if length > 0 => {
-                    (flow.wanted, flow.key) = (Outcome::LocalProtection, flow.key ^ 0x80)
-                }
-                4 if length > 2 => {
-                    (flow.wanted, flow.there) =
-                        (Outcome::LocalLength, u64::MAX - u64::from(length) + 2)
-                }
-                _ if length > 0 => {
-                    flow.wanted = Outcome::LocalProtection;
-                    flow.address =
-                        (region.base + (region.length - u64::from(length))).wrapping_add(1);
-                }
-                _ => {}
-            }
-        }
-        let mut head = [0; 16];
-        H_ADDRESS.put(&mut head, flow.there);
-        H_RKEY.put(&mut head, flow.rkey);
-        H_OPERATION.put(&mut head, Operation::Write.code());
-        fields.extend([
-            ("head_len", 16),
-            ("length", length.into()),
-            ("wr_id", id),
-            ("address", flow.address),
-            ("lkey", flow.key.into()),
-            ("vf", ONE_SIDED_FRAME.into()),
-            ("node", flow.node.into()),
-            ("peer", flow.peer.into()),
-            ("msn", id ^ 0x8000_0000),
-            ("win_id", 0),
-            ("epoch", 0),
-            (
-                "head_low",
-                u64::from_le_bytes(head[..8].try_into().unwrap()),
-            ),
-            (
-                "head_high",
-                u64::from_le_bytes(head[8..].try_into().unwrap()),
-            ),
-            ("psn", id & 0xFF_FFFF),
-            ("request", id & 0xFFFF),
-            ("qpn", qpn.into()),
-            ("pd", domain.into()),
-            ("q_key", q_key.into()),
-        ]);
-        flow.fields = fields;
-        self.by_address.insert(flow.there, id);
-        self.flows.insert(id, flow);
-        self.offered = Some(id);
-        id
-    }
-
     /// Runs the plan, and then until every work request has ended.
     pub fn run(&mut self) -> Result<()> {
         let told =
@@ -410,15 +382,18 @@ impl Bench {
     pub fn rest(&mut self) -> Result<()> {
         self.starting = false;
         let upto = self.now + PATIENCE;
-        let over = |flow: &Flow| flow.ended.is_some() || flow.flushed;
-        while self.offered.is_some() || self.end.is_some() || !self.flows.values().all(over) {
+        while self.offered.is_some() || self.end.is_some() || !self.flows.values().all(Flow::over) {
             if self.now > upto {
-                let flow = self.flows.values().find(|flow| !over(flow));
-                return Err(format!("{flow:?} never ends; {:?}", self.coverage.events));
+                let flow = self.flows.values().find(|flow| !flow.over());
+                return Err(format!("{flow:?} never ends; {}", self.under_way()));
             }
             self.clock()?;
         }
         for _ in 0..30_000 {
+            self.clock()?;
+        }
+        self.quiet = true;
+        for _ in 0..200 {
             self.clock()?;
         }
         if !self.is("m_idle") {
@@ -457,13 +432,48 @@ impl Bench {
                 self.coverage.events, self.coverage.statuses
             ));
         }
-        Ok(())
+        self.all_judged()
+    }
+
+    /// What waits, and for what.
+    fn under_way(&self) -> String {
+        let offered = [
+            "s",
+            "m",
+            "m_pl",
+            "m_rd",
+            "m_cpl",
+            "s_own",
+            "s_own_pl",
+            "s_read",
+            "s_read_pl",
+            "s_answer",
+            "m_access",
+            "s_end",
+        ];
+        let offered: Vec<_> = offered
+            .into_iter()
+            .filter(|port| self.is(&format!("{port}_valid")))
+            .map(|port| (port, self.is(&format!("{port}_ready"))))
+            .collect();
+        let queues = [
+            self.reads.len(),
+            self.leaving.len(),
+            self.looks.len(),
+            self.inbox[0].len(),
+            self.inbox[1].len(),
+        ];
+        format!(
+            "offered {offered:?}, waiting {queues:?}, {:?}, {:?}",
+            self.end, self.coverage.events
+        )
     }
 
     pub fn clock(&mut self) -> Result<()> {
         if self.starting && self.offered.is_none() && self.rng.random_range(0..300) == 0 {
             self.post(None);
         }
+        self.ask();
         self.receive()?;
         self.command();
         self.stalls.clock();
@@ -482,42 +492,49 @@ impl Bench {
         Ok(())
     }
 
-    /// Everything comes to rest, then a queue pair ends, or a region is replaced.
+    /// Everything comes to rest, then a queue pair ends, or a region is replaced; then windows of READs are closed.
     fn command(&mut self) {
         let every = self.plan.end_every;
         match self.end {
             None if every > 0 && self.starting && self.now % every == every - 1 => {
                 self.end = Some(End::Holding)
             }
-            Some(End::Holding) if self.is("m_idle") && self.reads.is_empty() => {
-                if self.rng.random() {
+            Some(End::Holding)
+                if self.is("m_idle") && self.reads.is_empty() && !self.answers.under_way() =>
+            {
+                self.end = Some(if self.rng.random() {
                     let at = self.rng.random_range(0..self.regions.len());
                     let region = &mut self.regions[at];
                     let old = region.key;
                     region.key = (old & !0xFF) | (old.wrapping_add(1) & 0xFF);
-                    for flow in self
-                        .flows
-                        .values_mut()
-                        .filter(|flow| flow.key == old && flow.ended.is_none())
-                    {
-                        flow.may
-                            .extend([Outcome::LocalProtection as u8, Outcome::Ok as u8]);
-                        if !flow.begun
-                            && flow.wanted != Outcome::LocalLength
-                            && flow.wanted != Outcome::LocalOpcode
-                            && flow.length > 0
-                        {
-                            flow.wanted = Outcome::LocalProtection;
-                        }
-                    }
-                    self.coverage.ends += 1;
-                    self.end = None;
+                    self.region_ends(old);
+                    let index = old >> 8;
+                    End::Ending { pair: false, index }
                 } else {
                     let at = self.rng.random_range(0..self.pairs.len());
-                    self.end = Some(End::Pair(self.pairs[at].0));
-                }
+                    let index = self.pairs[at].0;
+                    End::Ending { pair: true, index }
+                });
             }
+            Some(End::Closing) if !self.answers.closes() => self.end = None,
             _ => {}
+        }
+    }
+
+    fn region_ends(&mut self, old: u32) {
+        let ends = |flow: &&mut Flow| flow.key == old && flow.ended.is_none();
+        for flow in self.flows.values_mut().filter(ends) {
+            let refused =
+                [Outcome::LocalLength, Outcome::LocalOpcode].contains(&flow.wanted) && !flow.begun;
+            if !flow.begun
+                && !refused
+                && flow.length > 0
+                && matches!(flow.kind, Kind::Write | Kind::Read(_))
+            {
+                flow.wanted = Outcome::LocalProtection;
+            }
+            let may = flow.may_end_with_region();
+            flow.may.extend(may);
         }
     }
 }

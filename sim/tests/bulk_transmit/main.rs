@@ -1,6 +1,6 @@
-//! The sending side of bulk WRITEs as it will stand in the card (`bulk_transmit`), block by block and joined, in Verilator. Its
-//! receivers are the executable model; the network loses, doubles and overtakes; host memory fails, and regions and queue pairs
-//! end at any moment.
+//! The sending side of bulk transfers as it stands in the card (`bulk_transmit`), block by block and joined, in Verilator. Its
+//! receivers are the executable model; peers READ, and are READ from; the network loses, doubles and overtakes; host memory
+//! fails, and regions and queue pairs end at any moment.
 //!
 //! `TRIBUTARY_SEED`: run this seed alone, to see a failure again.
 

@@ -45,6 +45,8 @@ fn plan(seed: u64) -> Plan {
         },
         unread: [0, 4][(seed % 2) as usize],
         wrong: 150,
+        reads: 250,
+        asks: 1_200,
         end_every: [0, 9_000][(seed / 3 % 2) as usize],
         most: 12_000,
         line: false,
@@ -59,12 +61,13 @@ fn run(library: &Verilated, plan: Plan) -> Coverage {
 
 /// A network without faults and nobody who asks for what he may not: every transfer ends well, and nothing is sent twice.
 #[test]
-fn bw_01_bw_08_writes_over_a_good_network_are_at_their_receivers_byte_by_byte() {
+fn bw_01_bw_08_bw_11_transfers_over_a_good_network_are_at_their_receivers_byte_by_byte() {
     let plan = Plan {
         stall: Profile::Free,
         faults: NO_FAULTS,
         unread: 0,
         wrong: 0,
+        asks: 400,
         end_every: 0,
         ..plan(3)
     };
@@ -77,14 +80,25 @@ fn bw_01_bw_08_writes_over_a_good_network_are_at_their_receivers_byte_by_byte() 
     assert!(coverage.statuses[&0] > 100 && coverage.bytes > 500_000);
     let count = |of: BulkCounter| coverage.events[of as usize - BulkCounter::Completed as usize];
     assert_eq!(count(BulkCounter::BadMessage), 0);
-    assert_eq!(count(BulkCounter::DataSent), coverage.data);
-    assert_eq!(count(BulkCounter::DataResent), 0);
+    // Large packets of many transfers in turn take longer than a receiver waits for the next one of its own.
+    let (fresh, again) = (count(BulkCounter::DataSent), count(BulkCounter::DataResent));
+    assert_eq!(fresh + again, coverage.data);
+    assert!(again <= fresh / 100, "{again} of {fresh} again");
+    assert_eq!(fresh, coverage.packets.len() as u64);
+    // READ (BW-11), both ways.
+    assert_eq!(count(BulkCounter::Served), coverage.answered);
+    assert!(
+        coverage.answered > 40 && coverage.reads[&0] > 20,
+        "{} answered, {:?}",
+        coverage.answered,
+        coverage.reads
+    );
 }
 
 /// Loss, doubles, overtaking, stalls at every port, memory that fails, regions and queue pairs that end, and requests that are
 /// wrong in every way: each work request has exactly one completion, the right one, and what ends well is there.
 #[test]
-fn bw_01_bw_05_bw_08_bw_09_rw_07_writes_among_faults_with_every_profile_of_stalls() {
+fn bw_01_bw_05_bw_08_bw_09_bw_11_rw_07_transfers_among_faults_with_every_profile_of_stalls() {
     let mut all = Coverage::default();
     for seed in seeds(PROFILES.len() as u64) {
         println!("seed {seed}");
@@ -102,6 +116,16 @@ fn bw_01_bw_05_bw_08_bw_09_rw_07_writes_among_faults_with_every_profile_of_stall
         all.local_errors += coverage.local_errors;
         all.read_failed += coverage.read_failed;
         all.data += coverage.data;
+        for (status, count) in &coverage.reads {
+            *all.reads.entry(*status).or_default() += count;
+        }
+        all.answers += coverage.answers;
+        all.no_answers += coverage.no_answers;
+        all.answered += coverage.answered;
+        for (all, count) in all.judged.iter_mut().zip(coverage.judged) {
+            *all += count;
+        }
+        all.busy += coverage.busy;
     }
     println!("{all:?}");
     if std::env::var_os("TRIBUTARY_SEED").is_some() {
@@ -118,6 +142,27 @@ fn bw_01_bw_05_bw_08_bw_09_rw_07_writes_among_faults_with_every_profile_of_stall
     ] {
         assert!(all.statuses.contains_key(&(status as u8)), "no {status}");
     }
+    // READ (BW-11): of this host, with every end, and of peers, with every verdict.
+    for status in [
+        Outcome::Ok,
+        Outcome::LocalOpcode,
+        Outcome::LocalProtection,
+        Outcome::RemoteLength,
+        Outcome::RemoteAccess,
+        Outcome::BadQp,
+        Outcome::Unreachable,
+        Outcome::Unresponsive,
+        Outcome::Aborted,
+    ] {
+        assert!(all.reads.contains_key(&(status as u8)), "no READ: {status}");
+    }
+    for verdict in [0, 2, 3, 4, 7] {
+        assert!(all.judged[verdict] > 5, "verdict {verdict}: {all:?}");
+    }
+    assert!(
+        all.answers > 200 && all.no_answers > 100 && all.answered > 200 && all.busy > 20,
+        "{all:?}"
+    );
     assert!(all.silent > 10 && all.ends > 20 && all.read_failed > 10 && all.local_errors > 20);
 }
 
@@ -162,7 +207,7 @@ fn bw_06_one_transfer_fills_a_line_from_a_host_that_answers_after_150_clocks() {
     }
 }
 
-const WRONG: [Wrong; 7] = [
+const WRONG: [Wrong; 13] = [
     // BW-1: a completion of nothing, none of something.
     ("bulk_works", "silent_reg <= ", "1'b1"),
     ("bulk_works", "gone_key_reg <= ", "1'b0"),
@@ -175,10 +220,23 @@ const WRONG: [Wrong; 7] = [
     ("bulk_fetch", "address_reg <= ", "source_address_reg"),
     // RW-7: no message is believed.
     ("bulk_hear", "stray_reg <= ", "1'b1"),
+    // BW-11: a READ is looked up, and an answer read, with another right.
+    ("bulk_begin", "m_look_need = ", "4'd0"),
+    ("bulk_fetch", "m_look_need = ", "4'd0"),
+    // BW-11: an answer has a completion, ends with another queue pair, and names no READ.
+    ("bulk_works", "end_response = ", "1'b0"),
+    ("bulk_works", "marks_s_start_qpn = ", "s_qpn"),
+    ("bulk_pack", "transfer_token = ", "64'd0"),
+    // BW-9, BW-11: READs do not hear of an end.
+    (
+        "bulk_transmit",
+        "ended = ",
+        "s_end_valid & (works_ended_reg | !s_end_pair)",
+    ),
 ];
 
 #[test]
-fn bw_01_bw_05_bw_09_every_wrong_sending_side_is_noticed() {
+fn bw_01_bw_05_bw_09_bw_11_every_wrong_sending_side_is_noticed() {
     let library = wrong::library(
         &design().top,
         design().files(),

@@ -1,8 +1,9 @@
-//! `bulk_works` beside a model of it: work requests of every kind, a `bulk_send` that starts and ends transfers at random,
-//! packets that cannot be read, and queue pairs and regions that end.
+//! `bulk_works` beside a model of it: work requests of every kind, READ requests of others, a `bulk_send` that starts and ends
+//! transfers at random, packets that cannot be read, and queue pairs and regions that end.
 
 mod ports;
 mod requests;
+mod serves;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::OnceLock;
@@ -10,7 +11,7 @@ use std::sync::OnceLock;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_hdl::bulk::BulkWorks;
 use tributary_hdl::emit::{Design, emit_block};
-use tributary_protocol::card::descriptor::{OPCODE_BULK_WRITE, flags};
+use tributary_protocol::card::descriptor::{OPCODE_BULK_READ, OPCODE_BULK_WRITE, flags};
 use tributary_protocol::rw::{Outcome as Ending, Reason};
 use tributary_protocol::xud::Outcome;
 use tributary_protocol::xud::onesided::{
@@ -23,6 +24,8 @@ use tributary_sim::verilate::{Model, Verilated};
 use tributary_sim::testbench::wrong::{self, Wrong};
 
 const SLOTS: usize = 16;
+/// READs of this host at once.
+const READS: usize = 3;
 /// Clocks that a lookup takes.
 const LOOKUP: u64 = 6;
 /// An MTU of 256 bytes says by how much it is more which deliberate error is there.
@@ -43,6 +46,11 @@ impl Work {
     fn is(&self, name: &str) -> u64 {
         self.fields[name]
     }
+
+    /// It is a READ.
+    fn reads(&self) -> bool {
+        self.is("opcode") == u64::from(OPCODE_BULK_READ)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,12 +59,15 @@ struct Region {
     domain: u16,
     base: u64,
     length: u64,
+    /// It has local_write.
+    write: bool,
 }
 
 impl Region {
-    fn holds(&self, key: u32, domain: u16, addr: u64, bytes: u64) -> bool {
+    fn holds(&self, key: u32, domain: u16, addr: u64, bytes: u64, write: bool) -> bool {
         let end = u128::from(addr) + u128::from(bytes);
         (key, domain) == (self.key, self.domain)
+            && (self.write || !write)
             && addr >= self.base
             && end <= u128::from(self.base) + u128::from(self.length)
     }
@@ -67,6 +78,8 @@ impl Region {
 struct Running {
     work: Work,
     xid: u32,
+    /// Of a response: the READ request.
+    token: Option<u64>,
     /// Why the card ends it.
     unread: Option<Reason>,
     flushed: bool,
@@ -86,6 +99,16 @@ struct Met {
     stale: u64,
     waited: u64,
     commands: u64,
+    /// READs of this host that have left, and clocks in which one waited for a place.
+    reads: u64,
+    reads_waited: u64,
+    /// READ requests of others: begun, told that all slots are taken, served to the end, ended with their queue pair.
+    begun: u64,
+    busy: u64,
+    served: u64,
+    forgotten: u64,
+    /// Clocks in which one and a WRITE were offered.
+    both: u64,
 }
 
 struct Bench {
@@ -97,8 +120,12 @@ struct Bench {
     regions: Vec<Region>,
     offered: Option<Work>,
     looks: VecDeque<(u64, bool)>,
-    /// A transfer that bulk_send has taken, and the clock from which on it says so.
-    starting: Option<(u16, u32, u64)>,
+    /// A READ request of others, by the names of the ports.
+    serving: Option<BTreeMap<&'static str, u64>>,
+    /// When places of READs of this host are free again.
+    reading: Vec<u64>,
+    /// A transfer that bulk_send has taken, the clock from which on it says so, and whether it is of a READ request of others.
+    starting: Option<(u16, u32, u64, bool)>,
     xids: [u32; SLOTS],
     running: BTreeMap<u16, Running>,
     /// Clock of the last change of each slot.
@@ -110,7 +137,7 @@ struct Bench {
     resting: bool,
     ending: Option<u64>,
     asked: VecDeque<(u64, u64)>,
-    events: [u64; 3],
+    events: [u64; 4],
     idle: u64,
     met: Met,
 }
@@ -124,7 +151,7 @@ impl Bench {
         let mut bench = Self {
             model,
             rng: SmallRng::seed_from_u64(seed),
-            stalls: Stalls::new(Profile::of_seed(seed), seed, 3),
+            stalls: Stalls::new(Profile::of_seed(seed), seed, 4),
             now: 0,
             mtu,
             regions: vec![
@@ -133,22 +160,27 @@ impl Bench {
                     domain: 0x11,
                     base: 0x7F00_1234_5003,
                     length: 1 << 33,
+                    write: true,
                 },
                 Region {
                     key: 0xFFFF_FF01,
                     domain: 0x2222,
                     base: u64::MAX - 0xFFFF,
                     length: 0x1_0000,
+                    write: true,
                 },
                 Region {
                     key: 0x0012_3402,
                     domain: 0x11,
                     base: 0x5003,
                     length: 0x1_0000,
+                    write: false,
                 },
             ],
             offered: None,
             looks: VecDeque::new(),
+            serving: None,
+            reading: vec![],
             starting: None,
             xids: std::array::from_fn(|slot| (slot as u32) << 28 | 0xFFFE),
             running: BTreeMap::new(),
@@ -159,7 +191,7 @@ impl Bench {
             resting: false,
             ending: None,
             asked: VecDeque::new(),
-            events: [0; 3],
+            events: [0; 4],
             idle: 0,
             met: Met::default(),
         };
@@ -170,6 +202,8 @@ impl Bench {
             "s_ended_valid",
             "s_unread_valid",
             "s_end_valid",
+            "s_serve_valid",
+            "read_free",
             "hold",
         ] {
             bench.set(name, 0);
@@ -199,8 +233,10 @@ impl Bench {
     /// What bulk_send, its reader and commands do next.
     fn happen(&mut self, more: bool) {
         let free = self.running.len() + usize::from(self.starting.is_some()) < SLOTS;
+        // One may wait while everything rests, and none comes then.
         if self.offered.is_none()
             && more
+            && !self.resting
             && self
                 .rng
                 .random_range(0..[4, 60][usize::from((self.now / 4_000).is_multiple_of(2))])
@@ -209,6 +245,14 @@ impl Bench {
             self.offered = Some(self.work());
         }
         self.met.waited += u64::from(!free && self.offered.is_some());
+        // Those who ask begin nothing while everything is to come to rest.
+        let often = [50, 700][usize::from(self.now / 3_000 % 2 == 1)];
+        if self.serving.is_none() && more && !self.hold && self.rng.random_range(0..often) == 0 {
+            self.serving = Some(self.serve());
+        }
+        self.met.both += u64::from(self.serving.is_some() && self.offered.is_some());
+        let now = self.now;
+        self.reading.retain(|until| *until > now);
         // At times transfers last, and all slots are taken.
         let lasts = [40, 1_000][usize::from(more && self.now / 5_000 % 2 == 1)];
         if self.ended.is_none() && self.rng.random_range(0..lasts) == 0 {
@@ -259,9 +303,14 @@ impl Bench {
         self.stalls.clock();
         self.drive();
         self.model.eval().map_err(|e| e.to_string())?;
-        for (at, valid) in ["m_start_valid", "m_cancel_valid", "m_cpl_valid"]
-            .into_iter()
-            .enumerate()
+        for (at, valid) in [
+            "m_start_valid",
+            "m_cancel_valid",
+            "m_cpl_valid",
+            "m_read_valid",
+        ]
+        .into_iter()
+        .enumerate()
         {
             self.stalls.observe(at, self.is(valid), true);
         }
@@ -286,6 +335,7 @@ fn run(library: &Verilated, seed: u64, mtu: u64) -> Result<Met> {
         bench.clock(true).map_err(|e| told(&bench, e))?;
     }
     while bench.offered.is_some()
+        || bench.serving.is_some()
         || !bench.running.is_empty()
         || bench.unread.is_some()
         || bench.hold
@@ -306,15 +356,15 @@ fn run(library: &Verilated, seed: u64, mtu: u64) -> Result<Met> {
     };
     let ok = of(|status| *status == 0);
     let all = of(|_| true);
-    let [refused, completed, failed] = bench.events;
-    if (completed, refused + failed) != (ok, all - ok) {
+    let [refused, completed, failed, served] = bench.events;
+    if (completed, refused + failed, served) != (ok, all - ok, bench.met.served) {
         return Err(format!("counted {:?} of {:?}", bench.events, bench.met));
     }
     Ok(bench.met)
 }
 
 #[test]
-fn bw_01_bw_05_bw_09_work_requests_have_one_completion_each_as_the_contract_says() {
+fn bw_01_bw_05_bw_09_bw_11_work_requests_have_one_completion_each_and_reads_of_others_none() {
     let design = design();
     let library = wrong::build(&design.top, &design.files());
     let mut all = Met::default();
@@ -333,6 +383,13 @@ fn bw_01_bw_05_bw_09_work_requests_have_one_completion_each_as_the_contract_says
         all.stale += met.stale;
         all.waited += met.waited;
         all.commands += met.commands;
+        all.reads += met.reads;
+        all.reads_waited += met.reads_waited;
+        all.begun += met.begun;
+        all.busy += met.busy;
+        all.served += met.served;
+        all.forgotten += met.forgotten;
+        all.both += met.both;
     }
     println!("{all:?}");
     if std::env::var_os("TRIBUTARY_SEED").is_some() {
@@ -370,9 +427,19 @@ fn bw_01_bw_05_bw_09_work_requests_have_one_completion_each_as_the_contract_says
             && all.commands > 20,
         "{all:?}"
     );
+    assert!(
+        all.reads > 100
+            && all.reads_waited > 100
+            && all.begun > 100
+            && all.busy > 20
+            && all.served > 20
+            && all.forgotten > 5
+            && all.both > 500,
+        "{all:?}"
+    );
 }
 
-const WRONG: [Wrong; 14] = [
+const WRONG: [Wrong; 22] = [
     // BW-1: too long, beyond the address space, an impossible queue pair, nonsense.
     ("bulk_begin", "too_many_reg <= ", "1'b0"),
     ("bulk_begin", "too_long_reg <= ", "too_many_reg"),
@@ -392,10 +459,29 @@ const WRONG: [Wrong; 14] = [
     ("bulk_marks", "marked = ", "1'b0"),
     ("bulk_works", "silent_reg <= ", "1'b0"),
     ("bulk_works", "gone_memory_reg <= ", "1'b0"),
+    // BW-11: a READ is written where its host may only read; it notifies; it leaves while no place is free.
+    ("bulk_begin", "m_look_need = ", "4'd0"),
+    (
+        "bulk_begin",
+        "bad_code_reg <= ",
+        "(!reads & (s_opcode != BULK_WRITE)) | (|(s_flags & ~FENCE & ~NOTIFY)) | (s_vf != ONE_SIDED)",
+    ),
+    (
+        "bulk_begin",
+        "m_read_valid = ",
+        "(begin_reg == BEGIN_READ) | (reads & (begin_reg == BEGIN_WAIT))",
+    ),
+    // BW-11: a READ request of others is told busy while a slot is free, or not told; it has a completion; it ends with another
+    // queue pair; messages for it come from another node.
+    ("bulk_works", "s_serve_ready = ", "served | serve_begins"),
+    ("bulk_works", "s_serve_busy = ", "1'b0"),
+    ("bulk_works", "end_response = ", "1'b0"),
+    ("bulk_works", "marks_s_start_qpn = ", "s_qpn"),
+    ("bulk_works", "peer_in_node = ", "s_node"),
 ];
 
 #[test]
-fn bw_01_bw_05_bw_09_rw_07_every_wrong_keeper_of_work_requests_is_noticed() {
+fn bw_01_bw_05_bw_09_bw_11_rw_07_every_wrong_keeper_of_work_requests_is_noticed() {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
     let library = LIBRARY.get_or_init(|| {
         wrong::library(

@@ -79,7 +79,10 @@ impl Bench {
         // A late receive request may be too late.
         let late =
             matches!(flow.header.purpose, Purpose::Notify(_)) && posted(flow.tag) == Posted::Late;
+        // A card that was reset knows no READ of before.
+        let responds = matches!(flow.header.purpose, Purpose::Response(_));
         let fine = outcome == flow.wanted
+            || (flow.may_end && responds && outcome == Outcome::Refused)
             || (late && (flow.wanted, outcome) == (Outcome::Ok, Outcome::NotReady))
             || (flow.may_end
                 && matches!(
@@ -105,6 +108,9 @@ impl Bench {
                 return Err(format!("{flow:?} ends well"));
             }
             self.all_there(&flow)?;
+            if let Purpose::Response(token) = flow.header.purpose {
+                self.has_ended(token)?;
+            }
             if flow.area.is_some() {
                 self.coverage.bytes += u64::from(flow.request.length);
             }
@@ -117,7 +123,18 @@ impl Bench {
     /// What waits, and for what.
     pub(super) fn under_way(&self) -> String {
         let offered = [
-            "s", "s_pl", "m", "m_pl", "m_wr", "m_wd", "m_own", "m_own_pl",
+            "s",
+            "s_pl",
+            "m",
+            "m_pl",
+            "m_wr",
+            "m_wd",
+            "m_own",
+            "m_own_pl",
+            "m_read",
+            "m_read_pl",
+            "m_answer",
+            "s_access",
         ];
         let offered: Vec<_> = offered
             .into_iter()
@@ -143,9 +160,10 @@ impl Bench {
     }
 
     /// A region and the place in it of an area that nobody uses.
-    pub(super) fn area(&mut self) -> Option<(usize, u64)> {
+    pub(super) fn area(&mut self, need: u8) -> Option<(usize, u64)> {
         let mut free: Vec<(usize, u64)> = vec![];
-        for (at, region) in self.regions.iter().enumerate().filter(|(_, r)| r.write) {
+        let regions = self.regions.iter().enumerate();
+        for (at, region) in regions.filter(|(_, region)| region.rights & need != 0) {
             let count = region.bytes.len() as u64 / AREA;
             free.extend((0..count).map(|area| (at, area * AREA)));
         }
@@ -163,7 +181,10 @@ impl Bench {
 
     pub(super) fn start(&mut self) {
         let at = self.rng.random_range(0..self.peers.len());
-        let Some((region, place)) = self.area() else {
+        // Some answer READs of the host (BW-11).
+        let responds = self.rng.random_bool(0.3);
+        let need = [REMOTE_WRITE, LOCAL_WRITE][usize::from(responds)];
+        let Some((region, place)) = self.area(need) else {
             return;
         };
         if !self.peers[at].sender.has_room() {
@@ -204,10 +225,15 @@ impl Bench {
             purpose: Purpose::Write,
         };
         // Named after the transfer, so that it is never the same.
-        let notify = self.rng.random_bool(0.4);
-        if notify {
+        let notify = !responds && self.rng.random_bool(0.4);
+        if responds {
+            let token = u64::from(self.next_tag).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            header.purpose = Purpose::Response(token);
+        } else if notify {
             header.purpose = Purpose::Notify(self.next_tag.wrapping_mul(0x9E37_79B1));
         }
+        // A READ of the host waits for it.
+        let mut answers = responds;
         let wrong = self.plan.wrong;
         if self.chance(wrong) {
             let bit = |rng: &mut SmallRng, upto: u32| 1u64 << rng.random_range(0..upto);
@@ -216,9 +242,15 @@ impl Bench {
                 0 => header.qpn ^= bit(rng, 24) as u32,
                 1 => header.qpn = [7, 9][rng.random_range(0..2)],
                 2 => header.q_key ^= bit(rng, 32) as u32,
-                3 => request.rkey ^= bit(rng, 32) as u32,
+                // Not one that a command makes the right one.
+                3 => request.rkey ^= (bit(rng, 27) << 5) as u32,
                 4 => request.addr ^= bit(rng, 64),
-                5 => header.purpose = Purpose::Response(rng.random()),
+                5 => {
+                    answers = false;
+                    if !responds {
+                        header.purpose = Purpose::Response(rng.random());
+                    }
+                }
                 6 => request.rkey = self.regions[2].key(),
                 // One byte below the region, or above it.
                 7 => request.addr = base.wrapping_sub(1),
@@ -228,7 +260,7 @@ impl Bench {
                 return;
             }
         }
-        let mut wanted = wanted(&self.pairs, &self.regions, &request, &header);
+        let mut wanted = wanted(&self.pairs, &self.regions, &request, &header, answers);
         // What may go on must stay in its area; of what is refused nothing may ever be written.
         let inside = request.addr >= base + place
             && request.addr - (base + place) + u64::from(request.length) <= AREA;
@@ -247,6 +279,9 @@ impl Bench {
             Some((_, when)) => when + 4 * REST > self.now,
             None => true,
         });
+        if answers {
+            self.asks(&header);
+        }
         self.flows.push(Flow {
             tag: self.next_tag,
             node: self.peers[at].node,

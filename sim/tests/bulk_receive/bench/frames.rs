@@ -62,7 +62,11 @@ impl Bench {
             let harmless = matches!(class, Class::Poll | Class::Abort | Class::Data)
                 && own_name
                 && !self.peers.iter().any(|peer| peer.node == frame.from);
-            if matches!(class, Class::Own | Class::Bad | Class::Stray | Class::Stale) || harmless {
+            if matches!(
+                class,
+                Class::Own | Class::Read | Class::Bad | Class::Stray | Class::Stale
+            ) || harmless
+            {
                 return frame;
             }
         }
@@ -70,6 +74,9 @@ impl Bench {
 
     pub(super) fn any_frame(&mut self, like: Option<&Flow>) -> Frame {
         use tributary_protocol::rw::{Abort, Complete, Poll, Reason};
+        if self.chance(150) {
+            return self.read_frame();
+        }
         let (node, slot, xid) = like.map_or((5, 0, 1), |flow| (flow.node, flow.slot, flow.xid));
         let (wptr, r#gen) = (self.rng.random_range(0..16), self.rng.random_range(0..8));
         let (src, length) = (node, self.rng.random_range(0..5_000));
@@ -138,7 +145,9 @@ impl Bench {
             {
                 self.end = Some(End::Holding);
             }
-            Some(End::Holding) if self.is("m_idle") && self.writes.is_empty() => {
+            Some(End::Holding)
+                if self.is("m_idle") && self.writes.is_empty() && self.access.is_none() =>
+            {
                 assert!(
                     matches!(self.telling, notices::Telling::Nothing),
                     "idle, but a notification has begun"
@@ -150,7 +159,7 @@ impl Bench {
                     self.tell_pair(at);
                     self.pairs[at].qpn
                 } else {
-                    let at = [0, 1, 3][self.rng.random_range(0..3)];
+                    let at = [0, 1, 3, 4][self.rng.random_range(0..4)];
                     self.regions[at].variant = self.regions[at].variant.wrapping_add(1);
                     self.regions[at].index
                 };
@@ -161,7 +170,10 @@ impl Bench {
                         false => flow.request.rkey >> 8 == index,
                     };
                     flow.may_end |= uses;
-                    flow.closed |= uses;
+                    // Of one without bytes no region is looked up: it may still begin.
+                    let peer = self.peers.iter().find(|peer| peer.node == flow.node);
+                    let begun = peer.is_some_and(|peer| peer.sender.connected(flow.slot));
+                    flow.closed |= uses && (pair || flow.request.length > 0 || begun);
                 }
                 self.end = Some(End::Ending { pair, index });
             }

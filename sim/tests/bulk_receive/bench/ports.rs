@@ -59,6 +59,8 @@ impl Bench {
             "m_wd_ready",
             "m_own_ready",
             "m_own_pl_ready",
+            "m_read_ready",
+            "m_read_pl_ready",
         ]
         .into_iter()
         .enumerate()
@@ -67,8 +69,11 @@ impl Bench {
             self.set(name, ready.into());
         }
         self.answer_notices();
-        let unwanted = self.rng.random::<bool>();
-        self.set("m_own_unwanted", unwanted.into());
+        self.drive_reads();
+        for name in ["m_own_unwanted", "m_read_unwanted"] {
+            let unwanted = self.rng.random::<bool>();
+            self.set(name, unwanted.into());
+        }
     }
 
     pub(super) fn sample(&mut self) -> Result<()> {
@@ -80,6 +85,8 @@ impl Bench {
             (3, "m_wd_valid", None),
             (4, "m_own_valid", None),
             (5, "m_own_pl_valid", Some("m_own_pl_last")),
+            (6, "m_read_valid", None),
+            (7, "m_read_pl_valid", Some("m_read_pl_last")),
         ] {
             let last = last.is_none_or(|name| self.is(name));
             self.stalls.observe(at, self.is(valid), last);
@@ -89,26 +96,18 @@ impl Bench {
             *count += events >> bit & 1;
         }
         if self.is("m_look_valid") {
-            if self.get("m_look_need") != 2 {
-                return Err("a look for another right".into());
-            }
+            let need = self.looks_for()?;
             let (key, domain) = (self.get("m_look_key") as u32, self.get("m_look_pd") as u16);
             let (addr, len) = (self.get("m_look_addr"), self.get("m_look_len"));
-            let held = |region: &Region| region.holds(key, domain, addr, len);
+            let held = |region: &Region| region.holds(key, domain, addr, len, need);
             let ok = len == 0 || self.regions.iter().any(held);
             self.looks.push_back((now + LOOKUP, ok));
         }
-        if self.is("m_own_valid") && self.is("m_own_ready") {
-            let frame = self.inbox.front().ok_or("a frame that is not there")?;
-            if frame.class() != Class::Own
-                || self.get("m_own_head") != u64::from_be_bytes(head(&frame.body))
-                || self.get("m_own_dest") != u64::from(frame.bth.dest_qp)
-            {
-                return Err(format!("{frame:?} is for others"));
-            }
-            if !self.is("m_own_unwanted") && frame.body.len() > 8 {
-                self.own.push_back(frame.clone());
-            }
+        if let Some(frame) = self.passes("m_own", Class::Own)? {
+            self.own.push_back(frame);
+        }
+        if let Some(frame) = self.passes("m_read", Class::Read)? {
+            self.read_frames.push_back(frame);
         }
         if self.is("s_valid") && self.is("s_ready") {
             let frame = self.inbox.pop_front().ok_or("no frame")?;
@@ -120,23 +119,27 @@ impl Bench {
         if self.is("s_pl_valid") && self.is("s_pl_ready") {
             self.payload.pop_front();
         }
-        if self.is("m_own_pl_valid") && self.is("m_own_pl_ready") {
-            if self.own_words.is_empty() {
-                let frame = self.own.pop_front().ok_or("words of no frame")?;
-                self.own_words = words(&frame.body, 0);
+        for (port, frames, left) in [
+            ("m_own_pl", &mut self.own, &mut self.own_words),
+            ("m_read_pl", &mut self.read_frames, &mut self.read_words),
+        ] {
+            let get = |name: &str| self.model.get(self.ports[&format!("{port}_{name}")]);
+            if get("valid") == 0 || get("ready") == 0 {
+                continue;
             }
-            let want = self
-                .own_words
-                .pop_front()
-                .map(|(_, data, last)| (data, last));
-            let is = (self.get("m_own_pl_data"), self.is("m_own_pl_last"));
+            if left.is_empty() {
+                let frame = frames.pop_front().ok_or("words of no frame")?;
+                *left = words(&frame.body, 0);
+            }
+            let want = left.pop_front().map(|(_, data, last)| (data, last));
+            let is = (get("data"), get("last") == 1);
             if want != Some(is) {
-                return Err(format!(
-                    "word {is:x?} of a frame of others, it has {want:x?}"
-                ));
+                return Err(format!("word {is:x?} at {port}, wanted {want:x?}"));
             }
         }
         self.memory()?;
+        self.windows()?;
+        self.judged()?;
         self.departures()?;
         if let Some(End::Ending { .. }) = self.end
             && self.is("s_end_ready")
@@ -145,6 +148,30 @@ impl Bench {
             self.coverage.ends += 1;
         }
         Ok(())
+    }
+
+    /// A frame leaves for others, as it came; with what follows, if that is wanted.
+    fn passes(&self, port: &str, class: Class) -> Result<Option<Frame>> {
+        let get = |name: &str| self.get(&format!("{port}_{name}"));
+        if get("valid") == 0 || get("ready") == 0 {
+            return Ok(None);
+        }
+        let frame = self.inbox.front().ok_or("a frame that is not there")?;
+        let told = ["node", "opcode", "dest", "psn", "head", "short", "len"].map(get);
+        let length = frame.body.len();
+        let wanted = [
+            frame.from.into(),
+            (frame.bth.opcode & 15).into(),
+            frame.bth.dest_qp.into(),
+            frame.bth.psn.into(),
+            u64::from_be_bytes(head(&frame.body)),
+            (length < 8).into(),
+            length.saturating_sub(8) as u64,
+        ];
+        if frame.class() != class || told != wanted {
+            return Err(format!("{frame:?} leaves at {port} as {told:x?}"));
+        }
+        Ok((get("unwanted") == 0 && length > 8).then(|| frame.clone()))
     }
 
     /// Writes of host memory: inside what a transfer may write to, and what its sender has sent for that place.
@@ -190,8 +217,12 @@ impl Bench {
         });
         let Some(flow) = flow else {
             let (addr, len) = (write.addr, write.len);
+            let like = |flow: &&Flow| {
+                addr.wrapping_sub(flow.request.addr) < u64::from(flow.request.length)
+            };
+            let like: Vec<&Flow> = self.flows.iter().filter(like).collect();
             return Err(format!(
-                "{len} bytes at {addr:#x} are written for no transfer"
+                "{len} bytes at {addr:#x} are written for no transfer: {like:?}"
             ));
         };
         let from = (write.addr - flow.request.addr) as u32;
@@ -248,8 +279,10 @@ impl Bench {
             {
                 return Err(format!("{m:?} says more than it may"));
             }
+            let (node, message) = (*node, message);
+            self.granted(node, &message)?;
             let faults = self.plan.faults;
-            let item = (*node, message);
+            let item = (node, message);
             self.to_peers.send(&mut self.rng, faults, self.now, item);
             self.leaving.pop_front();
         }

@@ -42,6 +42,8 @@ impl Bench {
             ("q_key", slot.q_key.into()),
             ("notify", slot.notify.into()),
             ("immediate", slot.immediate.into()),
+            ("response", slot.response.into()),
+            ("token", slot.token),
         ] {
             self.set(&format!("m_source_{name}"), value);
         }
@@ -113,9 +115,6 @@ impl Bench {
             let packet = self.offered.ok_or("a look of no packet")?;
             let (key, domain) = (self.get("m_look_key") as u32, self.get("m_look_pd") as u16);
             let address = self.get("m_look_addr");
-            if (self.get("m_look_need"), self.get("m_look_len")) != (0, packet.length.into()) {
-                return Err(format!("a look for something else of {packet:?}"));
-            }
             let was = |slot: &&Slot| {
                 slot.live
                     && (slot.xid, slot.key, slot.domain) == (packet.xid, key, domain)
@@ -124,7 +123,14 @@ impl Bench {
             let source = *self.seen.iter().find(was).ok_or_else(|| {
                 format!("{packet:?} is looked up at {address:#x}, {:x?}", self.seen)
             })?;
-            let ok = Self::allowed(address, key, domain);
+            // What answers a READ of others is read with their right.
+            let need = [0, 4][usize::from(source.response)];
+            if (self.get("m_look_need"), self.get("m_look_len")) != (need, packet.length.into()) {
+                return Err(format!("a look for something else of {packet:?}"));
+            }
+            let ok = Self::allowed(address, key, domain, source.response);
+            self.met.others += u64::from(source.response);
+            self.met.no_right += u64::from(!ok && Self::allowed(address, key, domain, false));
             self.looked = Some((source, ok));
             let wait = match self.plan.only {
                 Some(_) => 6,
@@ -277,6 +283,8 @@ impl Bench {
                 ));
             }
             self.met.frames[usize::from(wanted.packet.kind)] += 1;
+            let response = wanted.packet.kind == 4 && wanted.source.response;
+            self.met.responses += u64::from(response);
             if wanted.packet.kind == 0 {
                 self.met.bytes += u64::from(wanted.packet.length);
             }

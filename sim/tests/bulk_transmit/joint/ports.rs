@@ -6,13 +6,16 @@ impl Bench {
     pub(super) fn drive(&mut self) {
         let now = self.now;
         self.set("now", self.tick() & 0xFFFF);
-        self.set("hold", self.end.is_some().into());
+        self.set("hold", (self.end.is_some() || self.quiet).into());
         let ending = match self.end {
-            Some(End::Pair(qpn)) => Some(qpn),
+            Some(End::Ending { pair, index }) => Some((pair, index)),
             _ => None,
         };
         self.set("s_end_valid", ending.is_some().into());
-        self.set("s_end_index", ending.unwrap_or(0).into());
+        if let Some((pair, index)) = ending {
+            self.set("s_end_pair", pair.into());
+            self.set("s_end_index", index.into());
+        }
         self.set("s_valid", self.offered.is_some().into());
         if let Some(id) = self.offered {
             for (name, value) in self.flows[&id].fields.clone() {
@@ -25,35 +28,10 @@ impl Bench {
         if look.is_some() {
             self.looks.pop_front();
         }
-        self.set("s_own_valid", (!self.inbox.is_empty()).into());
-        if let Some((node, bth, body)) = self.inbox.front().cloned() {
-            let mut head = body.clone();
-            head.resize(8, 0);
-            for (name, value) in [
-                ("s_own_node", u64::from(node)),
-                ("s_own_opcode", u64::from(bth.opcode & 15)),
-                ("s_own_dest", bth.dest_qp.into()),
-                ("s_own_psn", bth.psn.into()),
-                (
-                    "s_own_head",
-                    u64::from_be_bytes(head[..8].try_into().unwrap()),
-                ),
-                ("s_own_short", (body.len() < 8).into()),
-                ("s_own_len", body.len().saturating_sub(8) as u64),
-            ] {
-                self.set(name, value);
-            }
-        }
-        let word = self
-            .payload
-            .front()
-            .copied()
-            .filter(|(from, ..)| *from <= now);
-        self.set("s_own_pl_valid", word.is_some().into());
-        if let Some((_, data, last)) = word {
-            self.set("s_own_pl_data", data);
-            self.set("s_own_pl_last", last.into());
-        }
+        self.frames(0, "s_own");
+        self.frames(1, "s_read");
+        self.drive_answers();
+        self.drive_access();
         self.words();
         for (at, name) in ["m_ready", "m_pl_ready", "m_rd_ready", "m_cpl_ready"]
             .into_iter()
@@ -62,6 +40,55 @@ impl Bench {
             let ready = self.stalls.ready(at) && (at != 0 || self.line <= now);
             self.set(name, ready.into());
         }
+    }
+
+    /// The next frame, and the next word of those that were taken.
+    fn frames(&mut self, of: usize, port: &str) {
+        let frame = self.inbox[of].front().cloned();
+        self.set(&format!("{port}_valid"), frame.is_some().into());
+        if let Some((node, bth, body)) = frame {
+            let mut head = body.clone();
+            head.resize(8, 0);
+            let head = u64::from_be_bytes(head[..8].try_into().unwrap());
+            for (name, value) in [
+                ("node", u64::from(node)),
+                ("opcode", u64::from(bth.opcode & 15)),
+                ("dest", bth.dest_qp.into()),
+                ("psn", bth.psn.into()),
+                ("head", head),
+                ("short", (body.len() < 8).into()),
+                ("len", body.len().saturating_sub(8) as u64),
+            ] {
+                self.set(&format!("{port}_{name}"), value);
+            }
+        }
+        let word = self.payload[of].front().copied();
+        let word = word.filter(|(from, ..)| *from <= self.now);
+        self.set(&format!("{port}_pl_valid"), word.is_some().into());
+        if let Some((_, data, last)) = word {
+            self.set(&format!("{port}_pl_data"), data);
+            self.set(&format!("{port}_pl_last"), last.into());
+        }
+    }
+
+    /// Frames and words that are taken.
+    fn frames_taken(&mut self, of: usize, port: &str) -> Result<()> {
+        if self.moves(port) {
+            let (_, _, body) = self.inbox[of].pop_front().ok_or("no message")?;
+            if !self.is(&format!("{port}_unwanted")) {
+                let rest: Vec<&[u8]> = body[8..].chunks(8).collect();
+                for (at, chunk) in rest.iter().enumerate() {
+                    let mut word = [0; 8];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    let (word, last) = (u64::from_le_bytes(word), at + 1 == rest.len());
+                    self.payload[of].push_back((self.now + 6, word, last));
+                }
+            }
+        }
+        if self.moves(&format!("{port}_pl")) {
+            self.payload[of].pop_front();
+        }
+        Ok(())
     }
 
     /// The next word of the oldest read.
@@ -107,12 +134,20 @@ impl Bench {
         if self.is("m_look_valid") {
             let (key, domain) = (self.get("m_look_key") as u32, self.get("m_look_pd") as u16);
             let (addr, len) = (self.get("m_look_addr"), self.get("m_look_len"));
-            let ok = self
-                .regions
-                .iter()
-                .any(|region| region.holds(key, domain, addr, len));
-            self.looks
-                .push_back((now + 6, ok && self.get("m_look_need") == 0));
+            let need = self.get("m_look_need");
+            // Each with the right that it needs.
+            let mut flows = self.flows.values();
+            if !flows.any(|flow| {
+                let within = addr.wrapping_sub(flow.address) <= u64::from(flow.length);
+                (flow.key, flow.need()) == (key, need) && within
+            }) {
+                return Err(format!("a look for right {need} of {key:#x} at {addr:#x}"));
+            }
+            let held = |region: &Region| {
+                region.holds(key, domain, addr, len) && region.rights & need == need
+            };
+            let ok = self.regions.iter().any(held);
+            self.looks.push_back((now + 6, ok));
         }
         if self.moves("m_rd") {
             let (address, bytes) = (self.get("m_rd_addr"), self.get("m_rd_len") as usize);
@@ -125,8 +160,10 @@ impl Bench {
             }
             let fails = self.rng.random_range(0..1_000) < self.plan.unread;
             if fails {
-                let hit =
-                    |flow: &&mut Flow| address.wrapping_sub(flow.address) < u64::from(flow.length);
+                let hit = |flow: &&mut Flow| {
+                    let within = address.wrapping_sub(flow.address) < u64::from(flow.length);
+                    within && !matches!(flow.kind, Kind::Read(_))
+                };
                 for flow in self.flows.values_mut().filter(hit) {
                     flow.may
                         .extend([Outcome::LocalDma as u8, Outcome::Ok as u8]);
@@ -134,24 +171,10 @@ impl Bench {
             }
             self.reads.push_back((now + 150, address, bytes, fails));
         }
-        if self.moves("s_own") {
-            let (_, _, body) = self.inbox.pop_front().ok_or("no message")?;
-            if !self.is("s_own_unwanted") {
-                let rest: Vec<&[u8]> = body[8..].chunks(8).collect();
-                for (at, chunk) in rest.iter().enumerate() {
-                    let mut word = [0; 8];
-                    word[..chunk.len()].copy_from_slice(chunk);
-                    self.payload.push_back((
-                        now + 6,
-                        u64::from_le_bytes(word),
-                        at + 1 == rest.len(),
-                    ));
-                }
-            }
-        }
-        if self.moves("s_own_pl") {
-            self.payload.pop_front();
-        }
+        self.frames_taken(0, "s_own")?;
+        self.frames_taken(1, "s_read")?;
+        self.answers_taken()?;
+        self.access_taken()?;
         self.completion()?;
         self.departure()
     }
@@ -179,7 +202,13 @@ impl Bench {
             if status != wanted && !flow.may.contains(&status) {
                 return Err(format!("{ended:?} of {flow:?}"));
             }
-            if status == Outcome::Ok as u8 {
+            if let Kind::Read(reading) = &flow.kind {
+                *self.coverage.reads.entry(status).or_default() += 1;
+                // Not before every byte is here.
+                if status == Outcome::Ok as u8 && !reading.closed_well {
+                    return Err(format!("{flow:?} ends well"));
+                }
+            } else if status == Outcome::Ok as u8 {
                 for (at, is) in flow.bytes.iter().enumerate() {
                     if *is != Some(byte(flow.address.wrapping_add(at as u64))) {
                         return Err(format!("byte {at} is {is:?} of {flow:?}"));
@@ -188,23 +217,29 @@ impl Bench {
                 self.coverage.bytes += u64::from(flow.length);
             }
             flow.bytes = vec![];
+            let told = ["qpn", "node", "peer", "msn", "psn", "request", "vf", "len"].map(|name| {
+                self.model
+                    .get(self.model.port(&format!("m_cpl_{name}")).unwrap())
+            });
+            let names = ["qpn", "node", "peer", "msn", "psn", "request", "vf"];
+            if told[..7] != names.map(|name| flow.fields[name]) || told[7] != 0 {
+                return Err(format!("{told:x?} is said of {flow:?}"));
+            }
             if refused {
                 done = Some(id);
             }
         }
-        if let Some(End::Pair(qpn)) = self.end
+        if let Some(End::Ending { pair, index }) = self.end
             && self.is("s_end_ready")
         {
-            self.end = None;
+            self.end = Some(End::Closing);
             self.coverage.ends += 1;
-            for flow in self
-                .flows
-                .values_mut()
-                .filter(|flow| flow.qpn == qpn && flow.ended.is_none())
-            {
+            let ends = |flow: &&mut Flow| pair && flow.qpn == index && flow.ended.is_none();
+            for flow in self.flows.values_mut().filter(ends) {
                 flow.flushed = true;
-                self.coverage.silent += 1;
+                self.coverage.silent += u64::from(!matches!(flow.kind, Kind::Response(_)));
             }
+            self.close_ended(pair, index);
         }
         if self.moves("s") {
             let id = self.offered.take().ok_or("no work request")?;
@@ -252,6 +287,9 @@ impl Bench {
             .leaving
             .pop_front_if(|(_, _, body, len)| body.len() == *len)
         {
+            if bth.opcode == OPCODE_READ_REFUSED {
+                self.said(node, &bth, &body)?;
+            }
             if let Ok((Message::Data(m), _)) = wire::decode(&bth, &body) {
                 self.coverage
                     .packets

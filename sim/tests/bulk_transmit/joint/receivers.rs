@@ -22,8 +22,9 @@ impl Bench {
                 if peer.receiver.write_done(wptr, r#gen)
                     && let Some(done) = peer.receiver.finish(wptr)
                 {
-                    peer.windows.remove(&wptr);
+                    let there = peer.windows.remove(&wptr);
                     self.answer(at, Message::Complete(done.complete_msg));
+                    self.all_came(there)?;
                 }
             }
             if now.is_multiple_of(TICK) {
@@ -35,31 +36,39 @@ impl Bench {
                 for output in swept {
                     match output {
                         Output::Send { msg, .. } => self.answer(at, msg),
-                        Output::Completion(done) => drop(self.peers[at].windows.remove(&done.wptr)),
+                        Output::Completion(done) => {
+                            let there = self.peers[at].windows.remove(&done.wptr);
+                            self.given_up(there)?;
+                        }
                         Output::Write(_) => {}
                     }
                 }
             }
         }
-        for (node, message) in self.to_card.come(now) {
-            let (bth, body) = wire::encode(&message).map_err(|e| e.to_string())?;
-            self.inbox.push_back((node, bth, body));
+        for frame in self.to_card.come(now) {
+            let of_read = usize::from(frame.1.opcode >= OPCODE_READ_REQUEST);
+            self.inbox[of_read].push_back(frame);
         }
         Ok(())
     }
 
     pub(super) fn answer(&mut self, at: usize, message: Message) {
         let node = self.peers[at].node;
+        // What a receiver of the model says can be said.
+        let (bth, body) = wire::encode(&message).unwrap();
         for _ in 0..self.peers[at].receiver.config().frames_per_message() {
             let faults = self.plan.faults;
             self.to_card
-                .send(&mut self.rng, faults, self.now, (node, message.clone()));
+                .send(&mut self.rng, faults, self.now, (node, bth, body.clone()));
         }
     }
 
     /// A frame of the card at its receiver.
     pub(super) fn arrive(&mut self, node: u16, bth: &Bth, body: &[u8]) -> Result<()> {
         let tick = self.tick() as u16;
+        if bth.opcode >= OPCODE_READ_REQUEST {
+            return self.read_arrives(node, bth, body);
+        }
         let decoded = wire::decode(bth, body);
         let (message, payload) = decoded.map_err(|e| format!("to {node}: {e}: {body:x?}"))?;
         let Some(at) = self.peers.iter().position(|peer| peer.node == node) else {
@@ -116,18 +125,22 @@ impl Bench {
                 let flow = self
                     .by_address
                     .get(&m.addr)
-                    .and_then(|id| self.flows.get(id));
+                    .and_then(|id| self.flows.get_mut(id));
                 let flow = flow.ok_or_else(|| format!("{m:?} of no work request"))?;
                 let wanted = Transfer {
                     qpn: flow.peer,
                     source: flow.qpn,
                     q_key: flow.q_key,
-                    purpose: match flow.notifies {
-                        true => Purpose::Notify(flow.fields["msn"] as u32),
-                        false => Purpose::Write,
+                    purpose: match &flow.kind {
+                        Kind::Response(asked) => Purpose::Response(asked.token),
+                        _ if flow.notifies => Purpose::Notify(flow.fields["msn"] as u32),
+                        _ => Purpose::Write,
                     },
                 };
-                let log = self.plan.mtu.ilog2() as u8;
+                let log = match &flow.kind {
+                    Kind::Response(asked) => asked.mtu,
+                    _ => self.plan.mtu.ilog2() as u8,
+                };
                 if header != wanted
                     || (m.src, m.length, m.rkey, m.mtu) != (NODE, flow.length, flow.rkey, log)
                     || flow.node != node
@@ -135,8 +148,12 @@ impl Bench {
                     return Err(format!("{m:?} {header:?} of {flow:?}"));
                 }
                 let verdict = match m.rkey & 1 {
-                    0 => Verdict::Open,
-                    _ => Verdict::Refuse(ConnectStatus::Access),
+                    0 if flow.first_answer(m.slot, m.xid) => Verdict::Open,
+                    0 => Verdict::Refuse(ConnectStatus::Refused),
+                    _ => {
+                        flow.is_refused();
+                        Verdict::Refuse(ConnectStatus::Access)
+                    }
                 };
                 let peer = &mut self.peers[at];
                 let out = peer.receiver.connect_judged(m, verdict, tick);
@@ -147,6 +164,7 @@ impl Bench {
                     && granted.status == ConnectStatus::Ok
                 {
                     peer.windows.insert(granted.wptr, m.addr);
+                    flow.is_answered(m.slot, m.xid);
                 }
                 if let Some(reply) = out.reply {
                     self.answer(at, reply);
@@ -159,7 +177,8 @@ impl Bench {
             Message::Abort(m) => {
                 let peer = &mut self.peers[at];
                 if let Some(done) = peer.receiver.abort(m) {
-                    peer.windows.remove(&done.wptr);
+                    let there = peer.windows.remove(&done.wptr);
+                    self.given_up(there)?;
                 }
             }
             other => return Err(format!("{other} to a receiver")),

@@ -18,9 +18,9 @@ impl Bench {
         if look.is_some() {
             self.looks.pop_front();
         }
-        let started = self.starting.filter(|(_, _, from)| *from <= now);
+        let started = self.starting.filter(|(_, _, from, _)| *from <= now);
         self.set("s_started_valid", started.is_some().into());
-        if let Some((slot, xid, _)) = started {
+        if let Some((slot, xid, ..)) = started {
             self.set("s_started_slot", slot.into());
             self.set("s_started_xid", xid.into());
         }
@@ -46,6 +46,7 @@ impl Bench {
         self.set("m_cancel_ready", ready.into());
         let ready = self.stalls.ready(2);
         self.set("m_cpl_ready", ready.into());
+        self.drive_reads();
         let slots = (
             self.rng.random_range(0..SLOTS as u64),
             self.rng.random_range(0..SLOTS as u64),
@@ -57,20 +58,29 @@ impl Bench {
 
     pub(super) fn sample(&mut self) -> Result<()> {
         let now = self.now;
-        for (at, name) in ["ev_refused", "ev_completed", "ev_failed"]
+        for (at, name) in ["ev_refused", "ev_completed", "ev_failed", "ev_served"]
             .into_iter()
             .enumerate()
         {
             self.events[at] += self.get(name);
         }
         if self.resting
-            && (self.is("m_start_valid") || self.is("m_cpl_valid") || self.is("m_look_valid"))
+            && [
+                "m_start_valid",
+                "m_cpl_valid",
+                "m_look_valid",
+                "m_read_valid",
+            ]
+            .into_iter()
+            .any(|name| self.is(name))
         {
             return Err("something begins at rest".into());
         }
         self.slots()?;
         if self.is("m_look_valid") {
-            if (self.get("m_look_need"), self.get("m_look_len")) != (0, 1) {
+            // A READ writes there (BW-11).
+            let reads = self.offered.as_ref().is_some_and(Work::reads);
+            if (self.get("m_look_need"), self.get("m_look_len")) != (reads.into(), 1) {
                 return Err("a look for another right".into());
             }
             let (key, domain) = (self.get("m_look_key") as u32, self.get("m_look_pd") as u16);
@@ -78,43 +88,33 @@ impl Bench {
             let ok = self
                 .regions
                 .iter()
-                .any(|region| region.holds(key, domain, addr, 1));
+                .any(|region| region.holds(key, domain, addr, 1, reads));
             self.looks.push_back((now + LOOKUP, ok));
         }
         let mut begun = false;
         if self.moves("m_start") {
-            let work = self
-                .offered
-                .clone()
-                .ok_or("a transfer of no work request")?;
-            for (name, value) in [
-                ("m_start_dst", work.is("node")),
-                ("m_start_addr", H_ADDRESS.get(&work.head)),
-                ("m_start_rkey", H_RKEY.get(&work.head)),
-                ("m_start_length", work.is("length")),
-                ("m_start_mtu", self.log().into()),
-            ] {
-                if self.get(name) != value {
-                    return Err(format!("{name} is {:#x} of {work:?}", self.get(name)));
-                }
-            }
+            let serves = self.starts()?;
             let over = self.ended.map(|(slot, ..)| slot);
             let mut slots = 0..SLOTS as u16;
             let slot = slots.find(|slot| !self.running.contains_key(slot) || Some(*slot) == over);
             let slot = slot.ok_or("no slot is free")?;
             self.xids[usize::from(slot)] += 1;
             let delay = self.rng.random_range(1..40);
-            self.starting = Some((slot, self.xids[usize::from(slot)], now + delay));
+            self.starting = Some((slot, self.xids[usize::from(slot)], now + delay, serves));
         }
         if self.moves("s_started") {
-            let (slot, xid, _) = self.starting.take().ok_or("nothing starts")?;
-            let work = self.offered.clone().ok_or("no work request")?;
-            if self.judge(&work) != Outcome::Ok {
+            let (slot, xid, _, serves) = self.starting.take().ok_or("nothing starts")?;
+            let (work, token) = match serves {
+                true => self.served(slot)?,
+                false => (self.offered.clone().ok_or("no work request")?, None),
+            };
+            if !serves && self.judge(&work) != Outcome::Ok {
                 return Err(format!("{work:?} starts, wanted {:?}", self.judge(&work)));
             }
             let running = Running {
                 work,
                 xid,
+                token,
                 unread: None,
                 flushed: false,
                 cancelled: false,
@@ -122,9 +122,11 @@ impl Bench {
             };
             self.running.insert(slot, running);
             self.changed[usize::from(slot)] = now;
-            begun = true;
+            begun = !serves;
             self.idle = 0;
         }
+        begun |= self.read_leaves()?;
+        self.busy()?;
         if self.moves("m_cancel") {
             let (slot, xid) = (
                 self.get("m_cancel_slot") as u16,
@@ -154,6 +156,8 @@ impl Bench {
         let ended = self.moves("s_ended");
         if ended {
             self.ended_taken(completion)?;
+        } else if self.is("m_over_valid") {
+            return Err("a slot is over that is not".into());
         }
         let refused = completion && !ended;
         let dropped = self.moves("s_end") && self.end_taken();
@@ -169,7 +173,8 @@ impl Bench {
         if begun || refused || dropped {
             self.offered = None;
         }
-        self.resting |= self.hold && self.is("m_idle") && self.unread.is_none();
+        let asked = self.serving.is_some();
+        self.resting |= self.hold && self.is("m_idle") && self.unread.is_none() && !asked;
         Ok(())
     }
 
@@ -190,18 +195,16 @@ impl Bench {
             }
             if let Some(one) = one {
                 let told = [
-                    "xid",
-                    "address",
-                    "key",
-                    "pd",
-                    "peer",
-                    "qpn",
-                    "q_key",
-                    "notify",
-                    "immediate",
+                    "xid", "address", "key", "pd", "peer", "qpn", "q_key", "notify", "response",
                 ]
                 .map(|name| self.get(&format!("s_source_{name}")));
+                // What counts only with notify, or of a response.
+                let more = ["immediate", "token"].map(|name| self.get(&format!("s_source_{name}")));
                 let work = &one.work;
+                let more_fits = match one.token {
+                    Some(token) => more[1] == token,
+                    None => more[0] == work.is("msn"),
+                };
                 let wanted = [
                     one.xid.into(),
                     work.is("address"),
@@ -211,10 +214,12 @@ impl Bench {
                     work.is("qpn"),
                     work.is("q_key"),
                     work.is("flags") >> 1 & 1,
-                    work.is("msn"),
+                    one.token.is_some().into(),
                 ];
-                if told != wanted {
-                    return Err(format!("slot {source} has {told:x?}, wanted {wanted:x?}"));
+                if told != wanted || !more_fits {
+                    return Err(format!(
+                        "slot {source} has {told:x?} {more:x?}, wanted {wanted:x?} of {one:?}"
+                    ));
                 }
             }
         }
@@ -263,7 +268,16 @@ impl Bench {
         let one = self.running.remove(&slot).ok_or("a slot of nothing")?;
         self.changed[usize::from(slot)] = self.now;
         self.idle = 0;
-        if one.flushed == completion {
+        let served = one.token.is_some() && !one.flushed && outcome == Ending::Ok as u64;
+        self.met.served += u64::from(served);
+        self.met.forgotten += u64::from(one.token.is_some() && one.flushed);
+        if !self.is("m_over_valid") || self.get("m_over_slot") != u64::from(slot) {
+            return Err(format!("slot {slot} is over, and nobody is told"));
+        }
+        if self.is("ev_served") != served {
+            return Err(format!("{one:?} ends {outcome}, and is counted wrong"));
+        }
+        if (one.flushed || one.token.is_some()) == completion {
             return Err(format!("{one:?} ends, completion: {completion}"));
         }
         self.met.silent += u64::from(one.flushed);

@@ -17,6 +17,7 @@ impl Bench {
             1 => 0,
             _ => rng.random_range(0..=region.length - length),
         };
+        let reads = rng.random_range(0..3) == 0;
         let mut head = [0; 16];
         let there = match rng.random_range(0..4) {
             0 => (u64::MAX - length).wrapping_add(1),
@@ -24,12 +25,18 @@ impl Bench {
         };
         H_ADDRESS.put(&mut head, there);
         H_RKEY.put(&mut head, rng.random::<u32>());
-        H_OPERATION.put(&mut head, Operation::Write.code());
+        let operation = [Operation::Write, Operation::Read][usize::from(reads)];
+        H_OPERATION.put(&mut head, operation.code());
         let mut fields = BTreeMap::from([
-            ("opcode", OPCODE_BULK_WRITE.into()),
+            (
+                "opcode",
+                [OPCODE_BULK_WRITE, OPCODE_BULK_READ][usize::from(reads)].into(),
+            ),
             (
                 "flags",
-                [0, flags::NOTIFY.mask().into()][rng.random_range(0..2)],
+                // A READ must not have it.
+                u64::from(rng.random_range(0..[2, 8][usize::from(reads)]) == 0)
+                    * u64::from(flags::NOTIFY.mask()),
             ),
             ("head_len", 16),
             ("length", length),
@@ -64,7 +71,7 @@ impl Bench {
                 ("pd", 16),
             ][rng.random_range(0..11)];
             match rng.random_range(0..8) {
-                0 => H_OPERATION.put(&mut head, rng.random_range(0..8u64)),
+                0 => H_OPERATION.put(&mut head, rng.random_range(0..3u64)),
                 1 => H_ANSWER.put(&mut head, 1u64),
                 2 => H_LENGTH.put(&mut head, bit(rng, 24)),
                 3 => H_ADDRESS.put(&mut head, u64::MAX - rng.random_range(0..10_000)),
@@ -87,18 +94,23 @@ impl Bench {
         if work.is("peer") >= 1 << 24 {
             return Outcome::LocalAddress;
         }
-        let known = work.is("opcode") == u64::from(OPCODE_BULK_WRITE)
-            && work.is("flags") & !u64::from(flags::FENCE.mask() | flags::NOTIFY.mask()) == 0
+        let (reads, notify) = (work.reads(), flags::NOTIFY.mask());
+        let (operation, allowed) = match reads {
+            true => (Operation::Read, flags::FENCE.mask()),
+            false => (Operation::Write, flags::FENCE.mask() | notify),
+        };
+        let known = (reads || work.is("opcode") == u64::from(OPCODE_BULK_WRITE))
+            && work.is("flags") & !u64::from(allowed) == 0
             && work.is("head_len") == 16
             && work.is("vf") == u64::from(ONE_SIDED_FRAME)
-            && H_OPERATION.get(&work.head) == u64::from(Operation::Write.code())
+            && H_OPERATION.get(&work.head) == u64::from(operation.code())
             && (H_ANSWER.get(&work.head), H_LENGTH.get(&work.head)) == (0, 0)
             && (work.is("win_id"), work.is("epoch")) == (0, 0);
         if !known {
             return Outcome::LocalOpcode;
         }
         let (key, domain) = (work.is("lkey") as u32, work.is("pd") as u16);
-        let held = |region: &Region| region.holds(key, domain, work.is("address"), length);
+        let held = |region: &Region| region.holds(key, domain, work.is("address"), length, reads);
         match length == 0 || self.regions.iter().any(held) {
             true => Outcome::Ok,
             false => Outcome::LocalProtection,

@@ -16,7 +16,7 @@ use crate::seed;
 
 /// Memory of each host: in the first half are the places of what it asks for, in the second those of what the other one does.
 const MEMORY: u64 = 0x1234_5678_9000_0000;
-const PLACES: u64 = 4;
+const PLACES: u64 = 8;
 const PLACE: u64 = (256 << 10) + 0x2000;
 const ALL: u64 = 2 * PLACES * PLACE;
 /// Requests before cards are made anew.
@@ -24,7 +24,7 @@ const OF_A_PAIR: u64 = 80;
 /// Time in which all requests of a round end, ns.
 const PATIENCE: u64 = 2_000_000_000;
 
-/// One byte in a thousand lengths is all there is, one in a thousand is the most; in between each power of two is as likely.
+/// Each power of two up to 256 KiB is the most of as many lengths.
 fn length(dice: &mut Dice) -> u64 {
     let most = 1 << dice.below(19);
     dice.below(most + 1)
