@@ -252,8 +252,8 @@ fn bw_02_bw_09_bw_11_ends_are_told_to_senders_and_then_to_receivers() {
             model.set(index, rng.random_range(0..1 << 24));
             loop {
                 let asked = left.last().copied();
-                for i in 0..2 {
-                    model.set(ready[i], (asked == Some(i) && answers == 0).into());
+                for (side, port) in ready.into_iter().enumerate() {
+                    model.set(port, (asked == Some(side) && answers == 0).into());
                 }
                 model.eval().unwrap();
                 let expected = [0, 1].map(|i| asked == Some(i));

@@ -115,6 +115,9 @@ struct Seen {
     overs: u64,
 }
 
+/// Node and token of a request.
+type Asker = (u64, u64);
+
 struct Bench<'a> {
     library: &'a Verilated,
     model: Model,
@@ -134,9 +137,9 @@ struct Bench<'a> {
     /// Clocks in which the block alone was waited for.
     waited: u64,
     /// Transfers by slot: of whom, if it answers; and when each is over.
-    slots: [Option<(Option<(u64, u64)>, u64)>; S],
+    slots: [Option<(Option<Asker>, u64)>; S],
     /// Who was answered before.
-    over: Vec<(u64, u64)>,
+    over: Vec<Asker>,
     /// A transfer that answers the current message was over while it was looked at.
     just_over: bool,
     /// Slot of the transfer that is over in this clock.

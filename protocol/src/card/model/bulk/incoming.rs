@@ -218,10 +218,10 @@ impl Bulk {
             waits_since: None,
         };
         debug_assert!(card.queues.contains_key(&header.qpn));
-        if let Purpose::Response(token) = header.purpose {
-            if let Some((_, read)) = self.reading(token) {
-                read.answered = true;
-            }
+        if let Purpose::Response(token) = header.purpose
+            && let Some((_, read)) = self.reading(token)
+        {
+            read.answered = true;
         }
         self.windows.insert(wptr, window);
     }
