@@ -42,6 +42,48 @@ fn bw_01_bw_03_bw_11_the_demo_writes_notifies_and_reads_over_a_bad_network() {
 }
 
 #[test]
+fn bw_01_bw_03_bw_11_the_demo_runs_on_rtl_cards() {
+    let (code, all) = json(&[
+        "sim",
+        "--demo",
+        "bulk",
+        "--engine",
+        "rtl",
+        "--window",
+        "64",
+        "--bytes",
+        "100001",
+        "--packet",
+        "1024",
+        "--round-trip",
+        "8",
+        "--reorder",
+        "8",
+        "--loss",
+        "0.02",
+        "--json",
+    ]);
+    assert_eq!(code, 0, "{all}");
+    assert_eq!(
+        (&all["engine"], &all["notified_once"]),
+        (&"rtl".into(), &true.into())
+    );
+    assert_eq!(
+        (number(&all, "packets"), number(&all, "line_gbps")),
+        (98.0, 8.0)
+    );
+    for part in all["parts"].as_array().unwrap() {
+        assert_eq!(
+            (&part["status"], &part["every_byte_right"]),
+            (&"ok".into(), &true.into())
+        );
+        let goodput = number(part, "goodput");
+        assert!((0.2..1.0).contains(&goodput), "{part}");
+    }
+    assert!(number(&all, "frames_lost") > 1.0);
+}
+
+#[test]
 fn bw_01_without_loss_and_within_the_allowance_no_packet_is_sent_twice() {
     let (code, all) = json(&[
         "sim", "--demo", "bulk", "--bytes", "4194304", "--packet", "4096", "--loss", "0", "--json",

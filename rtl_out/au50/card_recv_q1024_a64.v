@@ -9,6 +9,9 @@
 // Verdicts, in which order: card_recv_check. A payload's request is accepted by dma_write before
 // its completion is offered to card_cq: card_recv_store. Acknowledgements, up to 2^A:
 // card_recv_acks; those that refuse do not wait for landings and may overtake.
+// Notifications of bulk transfers (BW-3) take turns with requests and go the same way without
+// payload: a receive request, a slot, a completion; then told and ok say that it is ordered, or
+// that there was no receive request.
 // Latency: 5 clocks from s_rq_valid to a refusal, 12 to s_rq_ready and 13 to m_wr_valid with a
 // slot granted within 6; a request each 13 clocks. From landed to m_ak_valid 6. From a doorbell
 // to m_rd_valid 24 if no turn is under way.

@@ -4,8 +4,8 @@
 // body at m_pl. A packet with payload waits until its read has ended; if that has failed it is
 // named at m_failed, its words are dropped, and nothing is sent of it. What a CONNECT says comes at
 // s_said before the CONNECT, and is kept until that has left.
-// The next record is offered while the words of the one before leave, and of one more: so the line
-// always finds it in time for its turn (BW-4).
+// The next record is offered while the words of the one before leave, and of one more, once its own
+// read has ended: then the line finds it in time for its turn (BW-4).
 // Clocks: 3 for a record; 1 behind it to its first word, and one for each.
 // Stages: 1 packet in registers; 2 offered. Words: word by word.
 // While m, m_pl or m_failed is not taken it stays, and packets wait.
