@@ -26,7 +26,9 @@ const TICK: u64 = 32;
 /// Clocks that a lookup takes.
 const LOOKUP: u64 = 6;
 /// Clocks for which the memory of a transfer that failed is not used again.
-const REST: u64 = 20_000;
+const REST: u64 = 40_000;
+/// Words of frames that wait, as in xud_rx.
+const BUFFER: usize = 2_048;
 /// Bytes of memory for each transfer.
 const AREA: u64 = 8_192;
 /// Clocks in which all transfers end that have begun.
@@ -351,6 +353,7 @@ impl Bench {
             },
             wanted: Outcome::Ok,
             may_end: false,
+            crowded: false,
             closed: false,
             area: Some((0, 0)),
             ended: None,

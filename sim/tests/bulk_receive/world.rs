@@ -154,6 +154,8 @@ pub struct Flow {
     /// What it ends with; anything that a revocation may lead to if it may also end so.
     pub wanted: Outcome,
     pub may_end: bool,
+    /// Frames of its sender were lost since too many waited.
+    pub crowded: bool,
     /// Its window is closed for ever: nothing of it may be written.
     pub closed: bool,
     /// Memory that it may write to, by region.

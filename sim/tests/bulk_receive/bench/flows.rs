@@ -83,6 +83,7 @@ impl Bench {
         let responds = matches!(flow.header.purpose, Purpose::Response(_));
         let fine = outcome == flow.wanted
             || (flow.may_end && responds && outcome == Outcome::Refused)
+            || (flow.crowded && matches!(outcome, Outcome::Unreachable | Outcome::Unresponsive))
             || (late && (flow.wanted, outcome) == (Outcome::Ok, Outcome::NotReady))
             || (flow.may_end
                 && matches!(
@@ -291,6 +292,7 @@ impl Bench {
             header,
             wanted,
             may_end: false,
+            crowded: false,
             closed: false,
             area: (fits && request.length > 0).then_some((region, place)),
             ended: None,

@@ -7,7 +7,7 @@ use tributary_protocol::bulk::{ReadMessage, ReadRefused, ReadRequest, Refusal};
 use super::*;
 
 /// Clocks in which everything that is asked is judged.
-const JUDGED: u64 = 60_000;
+const JUDGED: u64 = 100_000;
 
 /// A READ of the host.
 #[derive(Clone, Debug, Default)]
