@@ -245,8 +245,7 @@ module bulk_transmit_s16_r16_q16 (
 );
 
     // Registers
-    reg  works_ended_reg;  // Who has ended what is to end.
-    reg  reads_ended_reg;
+    reg  reads_ended_reg;  // READs have ended what is to end.
 
     // Signals
     wire        none;
@@ -1225,9 +1224,10 @@ module bulk_transmit_s16_r16_q16 (
     );
 
     // Combinational logic
-    assign works_s_end_valid = s_end_valid & s_end_pair & !works_ended_reg;
+    // READs end first: with the end of the others a work request that waits is dropped.
     assign reads_s_end_valid = s_end_valid & !reads_ended_reg;
-    assign ended = s_end_valid & reads_ended_reg & (works_ended_reg | !s_end_pair);
+    assign works_s_end_valid = s_end_valid & s_end_pair & reads_ended_reg;
+    assign ended = works_s_end_ready | (reads_s_end_ready & !s_end_pair);
     assign s_end_ready = ended;
     assign reads_m_ready = depart_a_ready;
     assign m_idle = works_m_idle & fetch_inst_m_idle & reads_m_idle & serve_m_idle;
@@ -1261,16 +1261,13 @@ module bulk_transmit_s16_r16_q16 (
 
     // Clocked logic
     initial begin
-        works_ended_reg = 1'b0;
         reads_ended_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        works_ended_reg <= (works_ended_reg | works_s_end_ready) & !ended;
         reads_ended_reg <= (reads_ended_reg | reads_s_end_ready) & !ended;
 
         if (rst) begin
-            works_ended_reg <= 1'b0;
             reads_ended_reg <= 1'b0;
         end
     end

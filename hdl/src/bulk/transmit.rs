@@ -115,8 +115,7 @@ hdl_module! {
         serve: BulkServe<S, LS, SA>,
         completions: CardCompletions<LQ>,
         depart: BulkDepart,
-        /// Who has ended what is to end.
-        #[reset] works_ended: DFF<Bit>,
+        /// READs have ended what is to end.
         #[reset] reads_ended: DFF<Bit>,
         ended: Signal<Local, Bit>,
         strays: EventMerge,
@@ -174,18 +173,16 @@ impl<
         BulkStartedOut::join(&mut self.send.m_started, &mut self.works.s_started);
         BulkCancelOut::join(&mut self.works.m_cancel, &mut self.send.s_cancel);
         BulkEndOut::join(&mut self.send.m_end, &mut self.works.s_ended);
-        self.works.s_end_valid.next =
-            self.s_end_valid.val() & self.s_end_pair.val() & !self.works_ended.q.val();
-        self.works.s_end_index.next = self.s_end_index.val();
+        // READs end first: with the end of the others a work request that waits is dropped.
         self.reads.s_end_valid.next = self.s_end_valid.val() & !self.reads_ended.q.val();
         self.reads.s_end_pair.next = self.s_end_pair.val();
         self.reads.s_end_index.next = self.s_end_index.val();
-        self.ended.next = self.s_end_valid.val()
-            & self.reads_ended.q.val()
-            & (self.works_ended.q.val() | !self.s_end_pair.val());
+        self.works.s_end_valid.next =
+            self.s_end_valid.val() & self.s_end_pair.val() & self.reads_ended.q.val();
+        self.works.s_end_index.next = self.s_end_index.val();
+        self.ended.next =
+            self.works.s_end_ready.val() | (self.reads.s_end_ready.val() & !self.s_end_pair.val());
         self.s_end_ready.next = self.ended.val();
-        self.works_ended.d.next =
-            (self.works_ended.q.val() | self.works.s_end_ready.val()) & !self.ended.val();
         self.reads_ended.d.next =
             (self.reads_ended.q.val() | self.reads.s_end_ready.val()) & !self.ended.val();
         BulkSettingsIn::link(&mut self.cfg, &mut self.send.cfg);

@@ -227,11 +227,11 @@ const WRONG: [Wrong; 13] = [
     ("bulk_works", "end_response = ", "1'b0"),
     ("bulk_works", "marks_s_start_qpn = ", "s_qpn"),
     ("bulk_pack", "transfer_token = ", "64'd0"),
-    // BW-9, BW-11: READs do not hear of an end.
+    // BW-9, BW-11: READs are not waited for when a queue pair ends.
     (
         "bulk_transmit",
-        "ended = ",
-        "s_end_valid & (works_ended_reg | !s_end_pair)",
+        "works_s_end_valid = ",
+        "s_end_valid & s_end_pair",
     ),
 ];
 
