@@ -134,14 +134,14 @@ fn bw_01_bw_11_reads_and_writes_both_ways_beside_each_other_arrive_whole() {
         for copies in [1, 2] {
             seed += 1;
             println!("seed {seed}, {stall:?}, {copies} copies");
-            busy += both_ways(readable(pair_of(seed, stall)).0, seed, copies, 2);
+            busy += both_ways(readable(pair_of(seed, stall)).0, seed, copies);
         }
     }
     assert!(busy > 0, "no card was ever busy");
 }
 
 /// How often a card was too busy to serve a read.
-pub fn both_ways(mut pair: Pair, seed: u64, copies: usize, rounds: u64) -> u32 {
+fn both_ways(mut pair: Pair, seed: u64, copies: usize) -> u32 {
     /// Requests of each card at once; places for what is read, and behind them for what is written.
     const AT_ONCE: u64 = 30;
     const BYTES: u64 = 1_000;
@@ -152,46 +152,44 @@ pub fn both_ways(mut pair: Pair, seed: u64, copies: usize, rounds: u64) -> u32 {
     }
     let mut queues = [queue.clone(), queue];
     let mut dice = Dice::new(seed);
-    for _ in 0..rounds {
-        let mut wanted = Vec::new();
-        for (at, queue) in queues.iter_mut().enumerate() {
-            let mut requests = Vec::new();
-            for number in 0..AT_ONCE {
-                let length = dice.below(BYTES - 8);
-                let bytes = dice.bytes(length as usize);
-                let (from, to) = (
-                    number * BYTES + dice.below(8),
-                    number * BYTES + dice.below(8),
-                );
-                if dice.chance(60) {
-                    pair.mapped(1 - at).write(READS + from, &bytes);
-                    requests.push(of_node(at, read(queue, from, to, length, number)));
-                    wanted.push((at, to, bytes));
-                } else {
-                    let behind = AT_ONCE * BYTES;
-                    let (from, to) = (behind + from, behind + to);
-                    pair.mapped(at).write(READS + from, &bytes);
-                    requests.push(of_node(at, write(queue, from, to, length, number)));
-                    wanted.push((1 - at, to, bytes));
-                }
+    let mut wanted = Vec::new();
+    for (at, queue) in queues.iter_mut().enumerate() {
+        let mut requests = Vec::new();
+        for number in 0..AT_ONCE {
+            let length = dice.below(BYTES - 8);
+            let bytes = dice.bytes(length as usize);
+            let (from, to) = (
+                number * BYTES + dice.below(8),
+                number * BYTES + dice.below(8),
+            );
+            if dice.chance(60) {
+                pair.mapped(1 - at).write(READS + from, &bytes);
+                requests.push(of_node(at, read(queue, from, to, length, number)));
+                wanted.push((at, to, bytes));
+            } else {
+                let behind = AT_ONCE * BYTES;
+                let (from, to) = (behind + from, behind + to);
+                pair.mapped(at).write(READS + from, &bytes);
+                requests.push(of_node(at, write(queue, from, to, length, number)));
+                wanted.push((1 - at, to, bytes));
             }
-            pair.post_sends(at, queue, &requests);
-            queue.posted = queue.posted.wrapping_add(AT_ONCE as u16);
         }
-        pair.settle(QUIET);
-        for (at, queue) in queues.iter_mut().enumerate() {
-            let mut ended = pair.completions(at, queue);
-            ended.sort_by_key(|ended| ended.wr_id);
-            let ended: Vec<_> = ended.iter().map(|e| (e.wr_id, e.status)).collect();
-            let all: Vec<_> = (0..AT_ONCE).map(|number| (number, Outcome::Ok)).collect();
-            assert_eq!(ended, all, "node {at}");
-            queue.consumed = queue.consumed.wrapping_add(AT_ONCE as u16);
-            pair.consume(at, queue);
-        }
-        for (at, to, bytes) in wanted {
-            let arrived = pair.mapped(at).bytes(WRITES + to, bytes.len());
-            assert!(arrived == bytes, "{} bytes at node {at}", bytes.len());
-        }
+        pair.post_sends(at, queue, &requests);
+        queue.posted = queue.posted.wrapping_add(AT_ONCE as u16);
+    }
+    pair.settle(QUIET);
+    for (at, queue) in queues.iter_mut().enumerate() {
+        let mut ended = pair.completions(at, queue);
+        ended.sort_by_key(|ended| ended.wr_id);
+        let ended: Vec<_> = ended.iter().map(|e| (e.wr_id, e.status)).collect();
+        let all: Vec<_> = (0..AT_ONCE).map(|number| (number, Outcome::Ok)).collect();
+        assert_eq!(ended, all, "node {at}");
+        queue.consumed = queue.consumed.wrapping_add(AT_ONCE as u16);
+        pair.consume(at, queue);
+    }
+    for (at, to, bytes) in wanted {
+        let arrived = pair.mapped(at).bytes(WRITES + to, bytes.len());
+        assert!(arrived == bytes, "{} bytes at node {at}", bytes.len());
     }
     let busy = (0..2).map(|at| bulk_counter(&mut pair, at, BulkCounter::Busy));
     let busy = busy.sum();
