@@ -25,10 +25,8 @@ use crate::world::*;
 const TICK: u64 = 32;
 /// Clocks that a lookup takes.
 const LOOKUP: u64 = 6;
-/// Clocks for which the memory of a transfer that failed is not used again.
-const REST: u64 = 40_000;
-/// Words of frames that wait, as in xud_rx.
-const BUFFER: usize = 2_048;
+/// Clocks for which the memory of a transfer that failed is not used again, where the host takes a word in each.
+const REST: u64 = 20_000;
 /// Bytes of memory for each transfer.
 const AREA: u64 = 8_192;
 /// Clocks in which all transfers end that have begun.
@@ -297,6 +295,14 @@ impl Bench {
         self.get(name) != 0
     }
 
+    /// Clocks for which the memory of a transfer that failed is not used again: frames of it may wait.
+    fn rest(&self) -> u64 {
+        match self.plan.stall {
+            Profile::OneIn(clocks) => REST * u64::from(clocks),
+            _ => REST,
+        }
+    }
+
     fn chance(&mut self, of_1000: u32) -> bool {
         self.rng.random_range(0..1_000) < of_1000
     }
@@ -353,7 +359,6 @@ impl Bench {
             },
             wanted: Outcome::Ok,
             may_end: false,
-            crowded: false,
             closed: false,
             area: Some((0, 0)),
             ended: None,
@@ -424,7 +429,7 @@ impl Bench {
     }
 
     fn finish(&mut self) -> Result<()> {
-        for _ in 0..2_000 {
+        for _ in 0..20_000 {
             self.clock()?;
         }
         let count = |of| self.coverage.events[of as usize - BulkCounter::Completed as usize];

@@ -154,8 +154,6 @@ pub struct Flow {
     /// What it ends with; anything that a revocation may lead to if it may also end so.
     pub wanted: Outcome,
     pub may_end: bool,
-    /// Frames of its sender were lost since too many waited.
-    pub crowded: bool,
     /// Its window is closed for ever: nothing of it may be written.
     pub closed: bool,
     /// Memory that it may write to, by region.
@@ -177,7 +175,8 @@ pub fn sender(node: u16, slots: u16) -> SenderConfig {
         retry_ticks: rtt + 2 * allowance + 4,
         poll_ticks: 2 * rtt + 4 * allowance,
         stall_poll_ticks: rtt / 8,
-        poll_ticks_max: 8 * (rtt + allowance),
+        // Frames may wait long in front of a host that stalls.
+        poll_ticks_max: 16 * (rtt + allowance),
         max_busy: 10_000,
         max_polls: Some(6),
         overrun: rtt,

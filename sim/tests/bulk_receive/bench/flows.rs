@@ -83,7 +83,6 @@ impl Bench {
         let responds = matches!(flow.header.purpose, Purpose::Response(_));
         let fine = outcome == flow.wanted
             || (flow.may_end && responds && outcome == Outcome::Refused)
-            || (flow.crowded && matches!(outcome, Outcome::Unreachable | Outcome::Unresponsive))
             || (late && (flow.wanted, outcome) == (Outcome::Ok, Outcome::NotReady))
             || (flow.may_end
                 && matches!(
@@ -172,7 +171,7 @@ impl Bench {
         let used = self.flows.iter().filter(|flow| match flow.ended {
             None => true,
             Some((Outcome::Ok, _)) => false,
-            Some((_, when)) => now < when + REST,
+            Some((_, when)) => now < when + self.rest(),
         });
         for area in used.filter_map(|flow| flow.area) {
             free.retain(|other| *other != area);
@@ -276,8 +275,9 @@ impl Bench {
         let Ok((slot, xid)) = self.peers[at].sender.start(request, tick) else {
             return;
         };
+        let rest = self.rest();
         self.flows.retain(|flow| match flow.ended {
-            Some((_, when)) => when + 4 * REST > self.now,
+            Some((_, when)) => when + 4 * rest > self.now,
             None => true,
         });
         if answers {
@@ -292,7 +292,6 @@ impl Bench {
             header,
             wanted,
             may_end: false,
-            crowded: false,
             closed: false,
             area: (fits && request.length > 0).then_some((region, place)),
             ended: None,

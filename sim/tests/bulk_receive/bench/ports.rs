@@ -209,9 +209,9 @@ impl Bench {
             let offset = write.addr.wrapping_sub(flow.request.addr);
             flow.area.is_some()
                 && !flow.closed
-                && flow
-                    .ended
-                    .is_none_or(|(outcome, when)| outcome != Outcome::Ok && self.now < when + REST)
+                && flow.ended.is_none_or(|(outcome, when)| {
+                    outcome != Outcome::Ok && self.now < when + self.rest()
+                })
                 && offset < u64::from(flow.request.length)
                 && offset + upto <= u64::from(flow.request.length)
         });

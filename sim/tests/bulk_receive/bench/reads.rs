@@ -6,8 +6,9 @@ use tributary_protocol::bulk::{ReadMessage, ReadRefused, ReadRequest, Refusal};
 
 use super::*;
 
-/// Clocks in which everything that is asked is judged.
-const JUDGED: u64 = 100_000;
+/// Clocks in which everything that is asked is judged: 16 CONNECTs go first, and the answer of each may wait twice for a line that
+/// stalls.
+const JUDGED: u64 = 200_000;
 
 /// A READ of the host.
 #[derive(Clone, Debug, Default)]
@@ -220,8 +221,8 @@ impl Bench {
         if self.is("m_closed_valid") {
             self.window_closed()?;
         }
-        let (done, opened) = (self.is("m_answer_done"), self.is("m_answer_opened"));
-        let wptr = self.get("m_answer_wptr") as u16;
+        let (done, opened) = (self.is("m_answered_done"), self.is("m_answered_opened"));
+        let wptr = self.get("m_answered_wptr") as u16;
         if done != (self.answering.is_some() && (done || opened)) {
             return Err(format!(
                 "done: {done}, opened: {opened}, of {:?}",
