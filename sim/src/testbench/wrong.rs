@@ -44,3 +44,18 @@ pub fn library(
     }
     build(top, &files)
 }
+
+/// Runs each error, by its number from 0 on. A run that notices it says so with an error, which is printed.
+///
+/// # Panics
+/// Some are not noticed.
+pub fn every_is_noticed(wrong: &[Wrong], run: impl Fn(u64) -> Result<(), String>) {
+    let mut missed = vec![];
+    for (number, wrong) in (0..).zip(wrong) {
+        match run(number) {
+            Ok(()) => missed.push(wrong),
+            Err(what) => println!("{wrong:?}: {}", what.chars().take(200).collect::<String>()),
+        }
+    }
+    assert!(missed.is_empty(), "not noticed: {missed:#?}");
+}
