@@ -12,6 +12,7 @@ mod hear;
 mod inbox;
 mod land;
 mod layout;
+mod limits;
 mod line;
 mod looks;
 mod marks;
@@ -44,6 +45,7 @@ pub use layout::{
     BodyHead, ConnectRespRest, ConnectRest, OneSidedHead, PollRest, ReadRefusedBody,
     ReadRequestBody, StatusRest, TransferRest,
 };
+pub use limits::BulkLimits;
 pub use line::BulkLine;
 pub use looks::BulkLooks;
 pub use marks::BulkMarks;

@@ -41,8 +41,8 @@ pub use bulk_line::{
 };
 pub use bulk_read::{
     ReadAccess, ReadAccessesIn, ReadAccessesOut, ReadAnswer, ReadAnswersIn, ReadAnswersOut,
-    ReadRefusal, ReadRefusalsIn, ReadRefusalsOut, ReadServed, ReadsIn, ReadsOut, ReadsServedIn,
-    ReadsServedOut, WindowClosedIn, WindowClosedOut,
+    ReadRefusal, ReadRefusalsIn, ReadRefusalsOut, ReadServed, ReadsAnsweredIn, ReadsAnsweredOut,
+    ReadsIn, ReadsOut, ReadsServedIn, ReadsServedOut, WindowClosedIn, WindowClosedOut,
 };
 pub use bulk_work::{
     BulkSource, BulkSourcesIn, BulkSourcesOut, BulkUnreadIn, BulkUnreadOut, BulkWork, BulkWorksIn,

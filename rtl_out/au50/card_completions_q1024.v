@@ -1,6 +1,7 @@
 // card_completions_q1024
 //
-// Lets two sources of completions take turns. What is offered stays until it is taken.
+// Lets two sources of completions take turns: datagrams and bulk transfers; among these READs and
+// the others. What is offered stays until it is taken.
 // Latency: none. Stages: none; only whose turn it is, is kept.
 //
 // Sizes: q = 1024.
@@ -15,7 +16,7 @@ module card_completions_q1024 (
     input  wire        clk,         // Clock.
     input  wire        rst,         // Synchronous reset.
 
-    // a: Completions of datagrams.
+    // a: Completions of the one.
     input  wire        a_valid,     // A completion is offered.
     output wire        a_ready,     // It is taken.
     input  wire [9:0]  a_qpn,       // Queue pair.
@@ -33,7 +34,7 @@ module card_completions_q1024 (
     input  wire [15:0] a_request,   // Number of the request in its ring.
     input  wire        a_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
-    // b: Of bulk transfers.
+    // b: Of the other.
     input  wire        b_valid,     // A completion is offered.
     output wire        b_ready,     // It is taken.
     input  wire [9:0]  b_qpn,       // Queue pair.

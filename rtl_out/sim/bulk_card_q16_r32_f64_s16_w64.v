@@ -317,9 +317,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [31:0] receive_m_answer_length;     // Bytes of the transfer.
     wire [63:0] receive_m_answer_addr;       // Address of byte 0 here.
     wire [31:0] receive_m_answer_rkey;       // Key of its region.
-    wire        receive_m_answer_done;       // The one that was found to answer a READ is done: pulse.
-    wire        receive_m_answer_opened;     // A window was opened, with done for the READ: pulse.
-    wire [15:0] receive_m_answer_wptr;       // Which.
+    wire        receive_m_answered_done;     // The one that was found to answer a READ is done: pulse.
+    wire        receive_m_answered_opened;   // A window was opened, with done for the READ: pulse.
+    wire [15:0] receive_m_answered_wptr;     // Which.
     wire        receive_m_closed_valid;      // It was.
     wire [15:0] receive_m_closed_wptr;       // Which.
     wire [3:0]  receive_m_closed_status;     // 0 OK, 1 ABORTED, 2 NOT_READY.
@@ -840,9 +840,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_answer_length     (receive_m_answer_length),
         .m_answer_addr       (receive_m_answer_addr),
         .m_answer_rkey       (receive_m_answer_rkey),
-        .m_answer_done       (receive_m_answer_done),
-        .m_answer_opened     (receive_m_answer_opened),
-        .m_answer_wptr       (receive_m_answer_wptr),
+        .m_answered_done     (receive_m_answered_done),
+        .m_answered_opened   (receive_m_answered_opened),
+        .m_answered_wptr     (receive_m_answered_wptr),
         .m_closed_valid      (receive_m_closed_valid),
         .m_closed_wptr       (receive_m_closed_wptr),
         .m_closed_status     (receive_m_closed_status),
@@ -959,9 +959,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_answer_length   (receive_m_answer_length),
         .s_answer_addr     (receive_m_answer_addr),
         .s_answer_rkey     (receive_m_answer_rkey),
-        .s_answer_done     (receive_m_answer_done),
-        .s_answer_opened   (receive_m_answer_opened),
-        .s_answer_wptr     (receive_m_answer_wptr),
+        .s_answered_done   (receive_m_answered_done),
+        .s_answered_opened (receive_m_answered_opened),
+        .s_answered_wptr   (receive_m_answered_wptr),
         .s_closed_valid    (receive_m_closed_valid),
         .s_closed_wptr     (receive_m_closed_wptr),
         .s_closed_status   (receive_m_closed_status),

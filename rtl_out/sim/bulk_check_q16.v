@@ -103,9 +103,11 @@ module bulk_check_q16 (
     output wire [31:0] m_answer_length,            // Bytes of the transfer.
     output wire [63:0] m_answer_addr,              // Address of byte 0 here.
     output wire [31:0] m_answer_rkey,              // Key of its region.
-    output reg         m_answer_done,              // The one that was found to answer a READ is done: pulse.
-    output reg         m_answer_opened,            // A window was opened, with done for the READ: pulse.
-    output reg  [15:0] m_answer_wptr,              // Which.
+
+    // m_answered: What became of it, and windows that are opened.
+    output reg         m_answered_done,            // The one that was found to answer a READ is done: pulse.
+    output reg         m_answered_opened,          // A window was opened, with done for the READ: pulse.
+    output wire [15:0] m_answered_wptr,            // Which.
 
     // s_read: READ requests of others.
     input  wire        s_read_valid,               // A request is offered.
@@ -290,6 +292,7 @@ module bulk_check_q16 (
     assign m_answer_length = r_length_reg;
     assign m_answer_addr = r_addr_reg;
     assign m_answer_rkey = r_rkey_reg;
+    assign m_answered_wptr = s_how_wptr;
     assign m_win_src = r_src_reg;
     assign m_win_slot = r_slot_reg;
     assign m_win_xid = r_xid_reg;
@@ -340,9 +343,8 @@ module bulk_check_q16 (
         answers_next = answers_reg;
         verdict_next = verdict_reg;
         m_look_valid = 1'b0;
-        m_answer_done = 1'b0;
-        m_answer_opened = 1'b0;
-        m_answer_wptr = 16'd0;
+        m_answered_done = 1'b0;
+        m_answered_opened = 1'b0;
         m_opened_valid = 1'b0;
         ev_bad_qp = 1'b0;
         ev_bad_key = 1'b0;
@@ -455,8 +457,7 @@ module bulk_check_q16 (
                 ev_lost = s_how_lost;
                 if (s_how_valid) begin
                     m_opened_valid = s_how_how == 3'd1;
-                    m_answer_opened = s_how_how == 3'd1;
-                    m_answer_wptr = s_how_wptr;
+                    m_answered_opened = s_how_how == 3'd1;
                     ev_old = s_how_how == 3'd2;
                     ev_busy = s_how_how == 3'd3;
                     ev_bad_length = s_how_how == 3'd4;
@@ -468,7 +469,7 @@ module bulk_check_q16 (
                     end
                 end
                 if (s_how_valid | s_how_lost) begin
-                    m_answer_done = answers_reg;
+                    m_answered_done = answers_reg;
                     state_next = STATE_IDLE;
                 end
             end

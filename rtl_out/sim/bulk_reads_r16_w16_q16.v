@@ -25,137 +25,139 @@
 
 module bulk_reads_r16_w16_q16 (
     // Clock and reset
-    input  wire        clk,               // Clock.
-    input  wire        rst,               // Synchronous reset: no READ is under way.
+    input  wire        clk,                // Clock.
+    input  wire        rst,                // Synchronous reset: no READ is under way.
 
-    input  wire [15:0] now,               // Coarse time, a free-running count.
-    input  wire        hold,              // Nothing new may begin.
+    input  wire [15:0] now,                // Coarse time, a free-running count.
+    input  wire        hold,               // Nothing new may begin.
 
     // m: stream out
-    output wire        m_idle,            // Nothing is under way.
-    output wire        m_asks,            // A READ waits for its target's CONNECT.
+    output wire        m_idle,             // Nothing is under way.
+    output wire        m_asks,             // A READ waits for its target's CONNECT.
 
-    output wire        free,              // A place is free.
+    output wire        free,               // A place is free.
 
     // s: READs to begin, when a place is free.
-    input  wire        s_valid,           // It is offered.
-    output wire        s_ready,           // It has begun.
-    input  wire [3:0]  s_mtu,             // log2 of the packet size.
-    input  wire [63:0] s_there,           // Address of byte 0 there.
-    input  wire [31:0] s_rkey,            // Key of its region.
-    input  wire [7:0]  s_opcode,          // What it asks for.
-    input  wire [7:0]  s_flags,           // Fence and notify.
-    input  wire [7:0]  s_head_len,        // Bytes of the head.
-    input  wire [31:0] s_length,          // Bytes of the transfer.
-    input  wire [63:0] s_wr_id,           // The user's name for it.
-    input  wire [63:0] s_address,         // Address of byte 0 here.
-    input  wire [31:0] s_lkey,            // Key of the region it lies in.
-    input  wire [7:0]  s_vf,              // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,            // Node of the destination.
-    input  wire [31:0] s_peer,            // Queue pair of the destination: 24 bits if it is one.
-    input  wire [31:0] s_msn,             // Number in the window.
-    input  wire [15:0] s_win_id,          // Window.
-    input  wire [15:0] s_epoch,           // Epoch of the window.
-    input  wire [63:0] s_head_low,        // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    input  wire [63:0] s_head_high,       // Head, bytes 8 to 15.
-    input  wire [23:0] s_psn,             // Packet sequence number.
-    input  wire [15:0] s_request,         // Its number in the ring.
-    input  wire [23:0] s_qpn,             // Queue pair here.
-    input  wire [15:0] s_pd,              // Its protection domain.
-    input  wire [31:0] s_q_key,           // Its Q_Key.
+    input  wire        s_valid,            // It is offered.
+    output wire        s_ready,            // It has begun.
+    input  wire [3:0]  s_mtu,              // log2 of the packet size.
+    input  wire [63:0] s_there,            // Address of byte 0 there.
+    input  wire [31:0] s_rkey,             // Key of its region.
+    input  wire [7:0]  s_opcode,           // What it asks for.
+    input  wire [7:0]  s_flags,            // Fence and notify.
+    input  wire [7:0]  s_head_len,         // Bytes of the head.
+    input  wire [31:0] s_length,           // Bytes of the transfer.
+    input  wire [63:0] s_wr_id,            // The user's name for it.
+    input  wire [63:0] s_address,          // Address of byte 0 here.
+    input  wire [31:0] s_lkey,             // Key of the region it lies in.
+    input  wire [7:0]  s_vf,               // Version and flags of the XUDETH.
+    input  wire [15:0] s_node,             // Node of the destination.
+    input  wire [31:0] s_peer,             // Queue pair of the destination: 24 bits if it is one.
+    input  wire [31:0] s_msn,              // Number in the window.
+    input  wire [15:0] s_win_id,           // Window.
+    input  wire [15:0] s_epoch,            // Epoch of the window.
+    input  wire [63:0] s_head_low,         // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    input  wire [63:0] s_head_high,        // Head, bytes 8 to 15.
+    input  wire [23:0] s_psn,              // Packet sequence number.
+    input  wire [15:0] s_request,          // Its number in the ring.
+    input  wire [23:0] s_qpn,              // Queue pair here.
+    input  wire [15:0] s_pd,               // Its protection domain.
+    input  wire [31:0] s_q_key,            // Its Q_Key.
 
-    // s_answer: Whether CONNECTs answer one, and windows that are opened.
-    input  wire        s_answer_valid,    // A CONNECT is offered.
-    output reg         s_answer_ready,    // It is judged: pulse.
+    // s_answer: Whether CONNECTs answer one.
+    input  wire        s_answer_valid,     // A CONNECT is offered.
+    output reg         s_answer_ready,     // It is judged: pulse.
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     output wire        s_answer_ok,
-    input  wire [63:0] s_answer_token,    // The request that it names.
-    input  wire [15:0] s_answer_src,      // Sending node.
-    input  wire [23:0] s_answer_source,   // Queue pair there.
-    input  wire [23:0] s_answer_qpn,      // Queue pair here.
-    input  wire [31:0] s_answer_length,   // Bytes of the transfer.
-    input  wire [63:0] s_answer_addr,     // Address of byte 0 here.
-    input  wire [31:0] s_answer_rkey,     // Key of its region.
-    input  wire        s_answer_done,     // The one that was found to answer a READ is done: pulse.
-    input  wire        s_answer_opened,   // A window was opened, with done for the READ: pulse.
-    input  wire [15:0] s_answer_wptr,     // Which.
+    input  wire [63:0] s_answer_token,     // The request that it names.
+    input  wire [15:0] s_answer_src,       // Sending node.
+    input  wire [23:0] s_answer_source,    // Queue pair there.
+    input  wire [23:0] s_answer_qpn,       // Queue pair here.
+    input  wire [31:0] s_answer_length,    // Bytes of the transfer.
+    input  wire [63:0] s_answer_addr,      // Address of byte 0 here.
+    input  wire [31:0] s_answer_rkey,      // Key of its region.
+
+    // s_answered: What became of them, and windows that are opened.
+    input  wire        s_answered_done,    // The one that was found to answer a READ is done: pulse.
+    input  wire        s_answered_opened,  // A window was opened, with done for the READ: pulse.
+    input  wire [15:0] s_answered_wptr,    // Which.
 
     // s_closed: Windows that are closed.
-    input  wire        s_closed_valid,    // It was.
-    input  wire [15:0] s_closed_wptr,     // Which.
-    input  wire [3:0]  s_closed_status,   // 0 OK, 1 ABORTED, 2 NOT_READY.
-    input  wire [3:0]  s_closed_reason,   // Unless OK, why.
+    input  wire        s_closed_valid,     // It was.
+    input  wire [15:0] s_closed_wptr,      // Which.
+    input  wire [3:0]  s_closed_status,    // 0 OK, 1 ABORTED, 2 NOT_READY.
+    input  wire [3:0]  s_closed_reason,    // Unless OK, why.
 
     // s_refused: Requests of this card that are not served.
-    input  wire        s_refused_valid,   // A refusal is offered.
-    output reg         s_refused_ready,   // It is taken.
-    output wire        s_refused_stray,   // With ready: it names no READ that waits for an answer.
-    input  wire [15:0] s_refused_node,    // The other node: the one that refuses, or that is told.
-    input  wire [23:0] s_refused_qpn,     // Queue pair that has asked.
-    input  wire [63:0] s_refused_token,   // The request.
-    input  wire [2:0]  s_refused_reason,  // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
-    input  wire [15:0] s_refused_retry,   // With busy: ask again after so many ticks.
+    input  wire        s_refused_valid,    // A refusal is offered.
+    output reg         s_refused_ready,    // It is taken.
+    input  wire [15:0] s_refused_node,     // The other node: the one that refuses, or that is told.
+    input  wire [23:0] s_refused_qpn,      // Queue pair that has asked.
+    input  wire [63:0] s_refused_token,    // The request.
+    input  wire [2:0]  s_refused_reason,   // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
+    input  wire [15:0] s_refused_retry,    // With busy: ask again after so many ticks.
+
+    output wire        s_refused_stray,    // With its ready: it names no READ that waits for an answer.
 
     // s_say: Requests of others that are not served.
-    input  wire        s_say_valid,       // A refusal is offered.
-    output reg         s_say_ready,       // It is taken.
-    output wire        s_say_stray,       // With ready: it names no READ that waits for an answer.
-    input  wire [15:0] s_say_node,        // The other node: the one that refuses, or that is told.
-    input  wire [23:0] s_say_qpn,         // Queue pair that has asked.
-    input  wire [63:0] s_say_token,       // The request.
-    input  wire [2:0]  s_say_reason,      // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
-    input  wire [15:0] s_say_retry,       // With busy: ask again after so many ticks.
+    input  wire        s_say_valid,        // A refusal is offered.
+    output reg         s_say_ready,        // It is taken.
+    input  wire [15:0] s_say_node,         // The other node: the one that refuses, or that is told.
+    input  wire [23:0] s_say_qpn,          // Queue pair that has asked.
+    input  wire [63:0] s_say_token,        // The request.
+    input  wire [2:0]  s_say_reason,       // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
+    input  wire [15:0] s_say_retry,        // With busy: ask again after so many ticks.
 
-    input  wire        s_end_valid,       // A queue pair or region ends, while m_idle; stays until it is taken.
-    output reg         s_end_ready,       // Its READs have ended, or will with their windows: pulse.
-    input  wire        s_end_pair,        // It is a queue pair.
-    input  wire [23:0] s_end_index,       // Its number, or the region's.
+    input  wire        s_end_valid,        // A queue pair or region ends, while m_idle; stays until it is taken.
+    output reg         s_end_ready,        // Its READs have ended, or will with their windows: pulse.
+    input  wire        s_end_pair,         // It is a queue pair.
+    input  wire [23:0] s_end_index,        // Its number, or the region's.
 
     // m: Messages to send.
-    output wire        m_valid,           // A frame is offered.
+    output wire        m_valid,            // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output reg  [15:0] m_node,            // Node that it goes to.
-    output reg  [3:0]  m_opcode,          // Lower half of its opcode.
-    output reg  [23:0] m_dest,            // Destination queue pair.
-    output wire [23:0] m_psn,             // Packet sequence number.
-    output reg  [63:0] m_head,            // First 8 bytes of the body, the first one on top.
-    output reg  [12:0] m_len,             // Bytes that follow.
+    output reg  [15:0] m_node,             // Node that it goes to.
+    output reg  [3:0]  m_opcode,           // Lower half of its opcode.
+    output reg  [23:0] m_dest,             // Destination queue pair.
+    output wire [23:0] m_psn,              // Packet sequence number.
+    output reg  [63:0] m_head,             // First 8 bytes of the body, the first one on top.
+    output reg  [12:0] m_len,              // Bytes that follow.
 
     // m_pl: What follows the first 8 bytes of their bodies.
-    output wire        m_pl_valid,        // A word is offered.
-    input  wire        m_pl_ready,        // It is taken.
-    output wire [63:0] m_pl_data,         // The word.
-    output reg         m_pl_last,         // It is the last word of its frame.
+    output wire        m_pl_valid,         // A word is offered.
+    input  wire        m_pl_ready,         // It is taken.
+    output wire [63:0] m_pl_data,          // The word.
+    output reg         m_pl_last,          // It is the last word of its frame.
 
     // m_cpl: Completions.
-    output wire        m_cpl_valid,       // A completion is offered.
-    input  wire        m_cpl_ready,       // It is taken.
-    output wire [3:0]  m_cpl_qpn,         // Queue pair.
-    output wire [63:0] m_cpl_wr_id,       // The user's name for the request.
-    output wire [7:0]  m_cpl_status,      // How the request ended.
-    output wire [7:0]  m_cpl_vf,          // Version and flags of the XUDETH.
-    output wire [31:0] m_cpl_len,         // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,        // Node of the peer.
-    output wire [23:0] m_cpl_peer,        // Queue pair of the peer.
-    output wire [15:0] m_cpl_win_id,      // Window.
-    output wire [15:0] m_cpl_epoch,       // Epoch of the window.
-    output wire [31:0] m_cpl_msn,         // Number in the window.
-    output wire [31:0] m_cpl_q_key,       // Q_Key of the packet.
-    output wire [23:0] m_cpl_psn,         // Packet sequence number.
-    output wire [15:0] m_cpl_request,     // Number of the request in its ring.
-    output wire        m_cpl_notified,    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    output wire        m_cpl_valid,        // A completion is offered.
+    input  wire        m_cpl_ready,        // It is taken.
+    output wire [3:0]  m_cpl_qpn,          // Queue pair.
+    output wire [63:0] m_cpl_wr_id,        // The user's name for the request.
+    output wire [7:0]  m_cpl_status,       // How the request ended.
+    output wire [7:0]  m_cpl_vf,           // Version and flags of the XUDETH.
+    output wire [31:0] m_cpl_len,          // Bytes received; of a notification, of its transfer.
+    output wire [15:0] m_cpl_node,         // Node of the peer.
+    output wire [23:0] m_cpl_peer,         // Queue pair of the peer.
+    output wire [15:0] m_cpl_win_id,       // Window.
+    output wire [15:0] m_cpl_epoch,        // Epoch of the window.
+    output wire [31:0] m_cpl_msn,          // Number in the window.
+    output wire [31:0] m_cpl_q_key,        // Q_Key of the packet.
+    output wire [23:0] m_cpl_psn,          // Packet sequence number.
+    output wire [15:0] m_cpl_request,      // Number of the request in its ring.
+    output wire        m_cpl_notified,     // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
-    output reg         ev_completed,      // A READ has ended well; pulse.
-    output reg         ev_failed,         // One has ended otherwise, with a completion; pulse.
+    output reg         ev_completed,       // A READ has ended well; pulse.
+    output reg         ev_failed,          // One has ended otherwise, with a completion; pulse.
 
     // Configuration
-    input  wire [15:0] cfg_node,          // Own node.
-    input  wire [15:0] cfg_incarnation,   // Resets so far.
-    input  wire [15:0] cfg_poll,          // First pause, ticks.
-    input  wire [15:0] cfg_poll_max,      // Longest pause.
-    input  wire [7:0]  cfg_max_polls,     // Requests without an answer before giving up, less one.
-    input  wire [15:0] cfg_max_busy       // Busy answers before giving up, less one.
+    input  wire [15:0] cfg_node,           // Own node.
+    input  wire [15:0] cfg_incarnation,    // Resets so far.
+    input  wire [15:0] cfg_poll,           // First pause, ticks.
+    input  wire [15:0] cfg_poll_max,       // Longest pause.
+    input  wire [7:0]  cfg_max_polls,      // Requests without an answer before giving up, less one.
+    input  wire [15:0] cfg_max_busy        // Busy answers before giving up, less one.
 );
 
     // Constants
@@ -356,9 +358,9 @@ module bulk_reads_r16_w16_q16 (
         .rd_addr (s_closed_wptr[3:0]),
         .rd_data (windows_rd_data),
         // Windows: which READ each is for, and how they were closed.
-        .wr_en   (s_answer_opened),
-        .wr_addr (s_answer_wptr[3:0]),
-        .wr_data ({4'd0, answer_at_reg, s_answer_done})
+        .wr_en   (s_answered_opened),
+        .wr_addr (s_answered_wptr[3:0]),
+        .wr_data ({4'd0, answer_at_reg, s_answered_done})
     );
 
     byte_swap_w64 swap (
@@ -521,7 +523,6 @@ module bulk_reads_r16_w16_q16 (
         & same_memory_reg
         & same_length_reg;
     assign s_refused_stray = !(waits & token_fits_reg & same_token_reg & same_asked_reg & same_peer_reg & same_pair_reg);
-    assign s_say_stray = 1'b0;
 
     always @(*) begin
         step_next = step_reg;
@@ -721,7 +722,9 @@ module bulk_reads_r16_w16_q16 (
     end
 
     assign m_idle = (step_reg == STEP_IDLE) & hold;
-    assign frees_answer = (s_answer_done & !s_answer_opened) ? (16'd1 << answer_at_reg) : 16'd0;
+    assign frees_answer = (s_answered_done & !s_answered_opened)
+        ? (16'd1 << answer_at_reg)
+        : 16'd0;
 
     // Clocked logic
     initial begin
@@ -851,7 +854,7 @@ module bulk_reads_r16_w16_q16 (
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, s_opcode, s_flags, s_head_len, s_vf, s_peer[31:24], s_win_id, s_epoch,
-        s_head_low, s_head_high, s_pd, s_answer_wptr[15:4], s_closed_wptr[15:4], window_place[7:4],
+        s_head_low, s_head_high, s_pd, s_answered_wptr[15:4], s_closed_wptr[15:4], window_place[7:4],
         token[3:0], age_reg[14:0]};
 
 endmodule

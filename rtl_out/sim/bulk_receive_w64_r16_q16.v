@@ -162,7 +162,7 @@ module bulk_receive_w64_r16_q16 (
     input  wire [31:0] s_access_length,      // Bytes.
     input  wire        s_access_too_long,    // It is beyond the limits of a transfer.
 
-    // m_answer: Whether transfers answer READs of this card, and windows that are opened.
+    // m_answer: Whether transfers answer READs of this card.
     output wire        m_answer_valid,       // A CONNECT is offered.
     input  wire        m_answer_ready,       // It is judged: pulse.
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
@@ -174,9 +174,11 @@ module bulk_receive_w64_r16_q16 (
     output wire [31:0] m_answer_length,      // Bytes of the transfer.
     output wire [63:0] m_answer_addr,        // Address of byte 0 here.
     output wire [31:0] m_answer_rkey,        // Key of its region.
-    output wire        m_answer_done,        // The one that was found to answer a READ is done: pulse.
-    output wire        m_answer_opened,      // A window was opened, with done for the READ: pulse.
-    output wire [15:0] m_answer_wptr,        // Which.
+
+    // m_answered: What became of them, and windows that are opened.
+    output wire        m_answered_done,      // The one that was found to answer a READ is done: pulse.
+    output wire        m_answered_opened,    // A window was opened, with done for the READ: pulse.
+    output wire [15:0] m_answered_wptr,      // Which.
 
     // m_closed: Windows that are closed.
     output wire        m_closed_valid,       // It was.
@@ -564,9 +566,9 @@ module bulk_receive_w64_r16_q16 (
         .m_answer_length           (m_answer_length),
         .m_answer_addr             (m_answer_addr),
         .m_answer_rkey             (m_answer_rkey),
-        .m_answer_done             (m_answer_done),
-        .m_answer_opened           (m_answer_opened),
-        .m_answer_wptr             (m_answer_wptr),
+        .m_answered_done           (m_answered_done),
+        .m_answered_opened         (m_answered_opened),
+        .m_answered_wptr           (m_answered_wptr),
         .s_read_valid              (s_access_valid),
         .s_read_ready              (s_access_ready),
         .s_read_verdict            (s_access_verdict),

@@ -6,7 +6,7 @@
 // one that a transfer under way answers already is forgotten; bulk_check judges queue pair, Q_Key,
 // limits and region; then bulk_works starts a transfer that answers. What is not allowed, or finds
 // no slot, is refused at m_say, but for a wrong Q_Key, which nobody hears of.
-// Clocks of a message: 5 to its end if it is not of READ; refused 12; a request 18 and 1 for each
+// Clocks of a message: 5 to its end if it is not of READ; refused 12; a request 19 and 1 for each
 // slot, then what bulk_check and bulk_send take.
 // Stages of a look: 1 fields compared, 2 verdict; of what follows 3: words, fields, verdict. Of the
 // slots: 1 and 2 the memory, 3 compared.
@@ -86,7 +86,6 @@ module bulk_serve_s16 (
     // m_say: Requests of others that are not served.
     output wire        m_say_valid,        // A refusal is offered.
     input  wire        m_say_ready,        // It is taken.
-    input  wire        m_say_stray,        // With ready: it names no READ that waits for an answer.
     output wire [15:0] m_say_node,         // The other node: the one that refuses, or that is told.
     output wire [23:0] m_say_qpn,          // Queue pair that has asked.
     output wire [63:0] m_say_token,        // The request.
@@ -96,12 +95,13 @@ module bulk_serve_s16 (
     // m_refused: Requests of this card that are not served.
     output wire        m_refused_valid,    // A refusal is offered.
     input  wire        m_refused_ready,    // It is taken.
-    input  wire        m_refused_stray,    // With ready: it names no READ that waits for an answer.
     output wire [15:0] m_refused_node,     // The other node: the one that refuses, or that is told.
     output wire [23:0] m_refused_qpn,      // Queue pair that has asked.
     output wire [63:0] m_refused_token,    // The request.
     output wire [2:0]  m_refused_reason,   // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
     output wire [15:0] m_refused_retry,    // With busy: ask again after so many ticks.
+
+    input  wire        m_refused_stray,    // With its ready: it names no READ that waits for an answer.
 
     output reg         ev_bad_message,     // No card sends such a message; pulse, as all below.
     output reg         ev_stray,           // It says that it is of another node, or refuses no READ of this card.
@@ -167,17 +167,14 @@ module bulk_serve_s16 (
     reg          bad_request_reg;
     reg          bad_refused_reg;
     reg          strange_reg;
-    reg          has_bytes_reg;
-    reg  [31:0]  length_1_reg;
-    reg  [64:0]  last_there_reg;
-    reg          too_many_reg;
-    reg          too_long_reg;
     reg  [15:0]  serves_reg;
     reg  [4:0]   at_reg;
     reg          last_1_reg;
     reg          last_2_reg;
+    reg          last_3_reg;
     reg          serves_1_reg;
     reg          serves_2_reg;
+    reg          same_reg;
     reg          found_reg;
     reg  [15:0]  pd_reg;
     reg  [2:0]   reason_reg;
@@ -204,7 +201,6 @@ module bulk_serve_s16 (
     wire [15:0]  overs;
     wire [15:0]  here_node;              // Node that has asked.
     wire [63:0]  here_token;             // The request.
-    wire         same;
     reg  [3:0]   state_next;
     reg  [1:0]   timer_next;
     reg  [15:0]  r_node_next;            // The message. Node that it comes from.
@@ -223,6 +219,8 @@ module bulk_serve_s16 (
     reg  [2:0]   reason_next;
     reg  [15:0]  retry_next;
     wire [63:0]  swap_m;                 // The same, first byte last.
+    wire         limits_has_bytes;       // It has bytes; stage 1.
+    wire [31:0]  limits_distance;        // From its first byte to its last one, if it has bytes; stage 1.
     wire [79:0]  slots_rd_data;          // The word that was read.
     wire         slots_wr_en;            // The word is written.
     wire [15:0]  serves_1_next_shifted;
@@ -230,6 +228,16 @@ module bulk_serve_s16 (
     byte_swap_w64 swap (
         .s (s_pl_data),
         .m (swap_m)
+    );
+
+    bulk_limits limits (
+        .clk       (clk),
+        .mtu       (request_mtu[3:0]),
+        .length    (request_length),
+        .there     (request_to_address),
+        .has_bytes (limits_has_bytes),
+        .distance  (limits_distance),
+        .beyond    (m_access_too_long)
     );
 
     ram_reg #(.W(80), .A(5)) slots (
@@ -333,12 +341,12 @@ module bulk_serve_s16 (
             end
             STATE_SCAN: begin
                 at_next = at_reg + 5'd1;
-                if (timer_reg == 2'd2) begin
-                    timer_next = 2'd2;
-                    found_next = found_reg | same;
-                    if (last_2_reg) begin
+                if (timer_reg == 2'd3) begin
+                    timer_next = 2'd3;
+                    found_next = found_reg | same_reg;
+                    if (last_3_reg) begin
                         state_next = STATE_ASK;
-                        if (found_reg | same) begin
+                        if (found_reg | same_reg) begin
                             state_next = STATE_IDLE;
                         end
                     end
@@ -413,7 +421,6 @@ module bulk_serve_s16 (
     assign here_token = slots_rd_data[79:16];
     assign starts = slots_wr_en ? (16'd1 << m_start_slot) : 16'd0;
     assign overs = s_over_valid ? (16'd1 << s_over_slot) : 16'd0;
-    assign same = serves_2_reg & (here_node == r_node_reg) & (here_token == request_token);
     // What leaves.
     assign m_access_valid = state_reg == STATE_ASK;
     assign m_access_qpn = r_dest_reg;
@@ -421,7 +428,6 @@ module bulk_serve_s16 (
     assign m_access_key = request_rkey;
     assign m_access_addr = request_address;
     assign m_access_length = request_length;
-    assign m_access_too_long = too_long_reg;
     assign m_start_valid = state_reg == STATE_START;
     assign m_start_node = r_node_reg;
     assign m_start_peer = request_source;
@@ -476,17 +482,14 @@ module bulk_serve_s16 (
         bad_request_reg = 1'b0;
         bad_refused_reg = 1'b0;
         strange_reg = 1'b0;
-        has_bytes_reg = 1'b0;
-        length_1_reg = 32'd0;
-        last_there_reg = 65'd0;
-        too_many_reg = 1'b0;
-        too_long_reg = 1'b0;
         serves_reg = 16'd0;
         at_reg = 5'd0;
         last_1_reg = 1'b0;
         last_2_reg = 1'b0;
+        last_3_reg = 1'b0;
         serves_1_reg = 1'b0;
         serves_2_reg = 1'b0;
+        same_reg = 1'b0;
         found_reg = 1'b0;
         pd_reg = 16'd0;
         reason_reg = 3'd0;
@@ -513,22 +516,13 @@ module bulk_serve_s16 (
         bad_request_reg <= bad_mtu_reg | bad_request_head_reg | bad_rest_reg;
         bad_refused_reg <= bad_reason_reg | bad_refused_head_reg;
         strange_reg <= request_node != r_node_reg;
-
-        // A transfer has 2^21 packets at most; with 2^11 bytes in each, 2^32 - 1 bytes fit.
-        has_bytes_reg <= |request_length;
-
-        length_1_reg <= request_length - 32'd1;
-        last_there_reg <= {1'b0, request_to_address} + {33'd0, length_1_reg};
-
-        too_many_reg <= has_bytes_reg
-            & (((request_mtu == 8'd8) & (|length_1_reg[31:29])) | ((request_mtu == 8'd9) & (|length_1_reg[31:30])) | ((request_mtu == 8'd10) & length_1_reg[31]));
-
-        too_long_reg <= too_many_reg | (has_bytes_reg & last_there_reg[64]);
         serves_reg <= (serves_reg | starts) & ~overs;
         last_1_reg <= ({4'd0, at_reg} + 9'd1) == SLOTS_ALL;
         last_2_reg <= last_1_reg;
+        last_3_reg <= last_2_reg;
         serves_1_reg <= serves_1_next_shifted[0];
         serves_2_reg <= serves_1_reg;
+        same_reg <= serves_2_reg & (here_node == r_node_reg) & (here_token == request_token);
         state_reg <= state_next;
         timer_reg <= timer_next;
         r_node_reg <= r_node_next;
@@ -554,7 +548,7 @@ module bulk_serve_s16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, m_say_stray, last_there_reg[63:0], serves_1_next_shifted[15:1]};
+    wire _unused = &{1'b0, limits_has_bytes, limits_distance, serves_1_next_shifted[15:1]};
 
 endmodule
 

@@ -161,6 +161,7 @@ bulk_receive_w64_r16_q16.v
 priority_encoder_w16.v
 ram_reg_forward_w9_d16.v
 bulk_reads_r16_w16_q16.v
+bulk_limits.v
 bulk_serve_s16.v
 bulk_depart.v
 bulk_begin.v

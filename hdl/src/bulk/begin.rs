@@ -1,5 +1,6 @@
 //! Work requests of bulk transfers, checked and started.
 
+use super::BulkLimits;
 use super::layout::OneSidedHead;
 use crate::bus::{
     BulkRequestOut, BulkStartedIn, BulkWorksIn, LookupRightsOut, ReadsOut, VerdictIn,
@@ -35,9 +36,10 @@ hdl_module! {
     /// more.
     /// A region holds all bytes if it holds the first and the last one: two looks of a byte each.
     /// Clocks: 5 to the verdict of the fields, 8 for each look, then what bulk_send takes.
-    /// Stages: 1 last byte's distance, fields compared; 2 last bytes, verdict of fields; 3 verdict.
-    /// While m_start, m_read or m_refused is not taken the work request stays; while stay is up a WRITE is not offered. While hold is up none begins, and one that waits for a
-    /// slot is checked again afterwards: its region may be another one then.
+    /// Stages: 1 fields compared; 2 last byte here, verdict of fields; 3 verdict. Limits of the transfer: bulk_limits.
+    /// While m_start, m_read or m_refused is not taken the work request stays; while stay is up a WRITE is not offered. While
+    /// hold is up none begins, and one that waits for a slot or place is checked again afterwards: its region may be another
+    /// one then.
     #[module("bulk_begin")]
     pub struct BulkBegin {
         /// Clock.
@@ -91,21 +93,16 @@ hdl_module! {
         high: ByteSwap,
         head: Signal<Local, OneSidedHead>,
         reads: Signal<Local, Bit>,
+        limits: BulkLimits,
         // Stage 1.
-        has_bytes: DFF<Bit>,
-        length_1: DFF<Bits<32>>,
         log: DFF<Bits<4>>,
         far: DFF<Bit>,
         bad_code: DFF<Bit>,
         bad_head: DFF<Bit>,
         bad_window: DFF<Bit>,
         // Stage 2.
-        too_many: DFF<Bit>,
-        last_there: DFF<Bits<65>>,
         last_here: DFF<Bits<65>>,
         bad_opcode: DFF<Bit>,
-        // Stage 3.
-        too_long: DFF<Bit>,
         status: DFF<Bits<8>>,
         refused: Signal<Local, Bit>,
         same_work: DFF<Bit>,
@@ -137,8 +134,6 @@ impl Logic for BulkBegin {
         self.head.next = ((bit_cast::<128, 64>(self.low.m.val()) << 64)
             | bit_cast::<128, 64>(self.high.m.val()))
         .into();
-        self.has_bytes.d.next = self.s.of.val().length.any();
-        self.length_1.d.next = self.s.of.val().length - 1;
         self.log.d.next = 8.into();
         if self.cfg_mtu.val().get_bit(12) {
             self.log.d.next = 12.into();
@@ -163,23 +158,16 @@ impl Logic for BulkBegin {
             | self.head.val().length.any();
         self.bad_window.d.next = self.s.of.val().win_id.any() | self.s.of.val().epoch.any();
 
-        // Stage 2. A transfer has 2^21 packets at most; with 2^11 bytes in each, 2^32 - 1 bytes fit.
-        self.too_many.d.next = self.has_bytes.q.val()
-            & (((self.log.q.val() == 8) & self.length_1.q.val().get_bits::<3>(29).any())
-                | ((self.log.q.val() == 9) & self.length_1.q.val().get_bits::<2>(30).any())
-                | ((self.log.q.val() == 10) & self.length_1.q.val().get_bit(31)));
-        self.last_there.d.next =
-            bit_cast::<65, 64>(self.head.val().address) + bit_cast::<65, 32>(self.length_1.q.val());
-        self.last_here.d.next =
-            bit_cast::<65, 64>(self.s.of.val().address) + bit_cast::<65, 32>(self.length_1.q.val());
+        // Stage 2.
+        self.limits.mtu.next = self.log.q.val();
+        self.limits.length.next = self.s.of.val().length;
+        self.limits.there.next = self.head.val().address;
+        self.last_here.d.next = bit_cast::<65, 64>(self.s.of.val().address)
+            + bit_cast::<65, 32>(self.limits.distance.val());
         self.bad_opcode.d.next =
             self.bad_code.q.val() | self.bad_head.q.val() | self.bad_window.q.val();
 
-        // Stage 3.
-        self.too_long.d.next =
-            self.too_many.q.val() | (self.has_bytes.q.val() & self.last_there.q.val().get_bit(64));
-
-        // Its region: whoever has its key may read there for its own host.
+        // Its region: whoever has its key may read there for its own host, and write if it has that right.
         self.m_look.valid.next =
             (self.begin.q.val() == Begin::First) | (self.begin.q.val() == Begin::Last);
         self.m_look.of.next.key = self.s.of.val().lkey;
@@ -236,7 +224,7 @@ impl Logic for BulkBegin {
             Begin::Check => {
                 if self.timer.q.val() == 2 {
                     self.begin.d.next = Begin::Refuse;
-                    if self.too_long.q.val() {
+                    if self.limits.beyond.val() {
                         self.status.d.next = self.local_length.val();
                     } else if self.far.q.val() {
                         self.status.d.next = self.local_address.val();
@@ -244,7 +232,7 @@ impl Logic for BulkBegin {
                         self.status.d.next = self.local_opcode.val();
                     } else {
                         self.status.d.next = self.local_protection.val();
-                        if !self.has_bytes.q.val() {
+                        if !self.limits.has_bytes.val() {
                             self.begin.d.next = Begin::Wait;
                         } else if !self.last_here.q.val().get_bit(64) {
                             self.begin.d.next = Begin::First;

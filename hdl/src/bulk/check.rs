@@ -3,8 +3,8 @@
 use crate::blocks::RamReg;
 use crate::bus::{
     ConnectAsked, ConnectsAskedIn, ConnectsDecidedIn, ConnectsJudgedOut, ContextIn,
-    LookupRightsOut, Notice, ReadAccessesIn, ReadAnswer, ReadAnswersOut, VerdictIn,
-    WindowsOpenedOut,
+    LookupRightsOut, Notice, ReadAccessesIn, ReadAnswer, ReadAnswersOut, ReadsAnsweredOut,
+    VerdictIn, WindowsOpenedOut,
 };
 use crate::prelude::*;
 use tributary_protocol::rw::ConnectStatus;
@@ -59,6 +59,8 @@ hdl_module! {
         pub s_how: ConnectsDecidedIn,
         /// Whether it answers a READ of this card.
         pub m_answer: ReadAnswersOut,
+        /// What became of it, and windows that are opened.
+        pub m_answered: ReadsAnsweredOut,
         /// READ requests of others.
         pub s_read: ReadAccessesIn,
         /// A window was opened.
@@ -170,9 +172,9 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
             addr: self.r.q.val().addr,
             rkey: self.r.q.val().rkey,
         };
-        self.m_answer.done.next = false;
-        self.m_answer.opened.next = false;
-        self.m_answer.wptr.next = 0.into();
+        self.m_answered.done.next = false;
+        self.m_answered.opened.next = false;
+        self.m_answered.wptr.next = self.s_how.of.val().wptr;
         self.m_win.of.next = self.r.q.val();
         self.m_win.verdict.next = self.verdict.q.val();
         self.m_opened.valid.next = false;
@@ -285,8 +287,7 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
                 self.ev_lost.next = self.s_how.lost.val();
                 if self.s_how.valid.val() {
                     self.m_opened.valid.next = self.s_how.of.val().how == 1;
-                    self.m_answer.opened.next = self.s_how.of.val().how == 1;
-                    self.m_answer.wptr.next = self.s_how.of.val().wptr;
+                    self.m_answered.opened.next = self.s_how.of.val().how == 1;
                     self.ev_old.next = self.s_how.of.val().how == 2;
                     self.ev_busy.next = self.s_how.of.val().how == 3;
                     self.ev_bad_length.next = self.s_how.of.val().how == 4;
@@ -298,7 +299,7 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
                     }
                 }
                 if self.s_how.valid.val() | self.s_how.lost.val() {
-                    self.m_answer.done.next = self.answers.q.val();
+                    self.m_answered.done.next = self.answers.q.val();
                     self.state.d.next = State::Idle;
                 }
             }

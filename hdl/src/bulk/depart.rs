@@ -1,12 +1,12 @@
-//! Frames of both sides of bulk transfers, one behind the other.
+//! Short frames of bulk transfers and packets, one behind the other.
 
 use crate::blocks::FifoReg;
 use crate::bus::{BulkDeparturesIn, BulkDeparturesOut, FramesIn, PayloadIn, PayloadOut};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Answers of the receiving side and packets of the sending side for the line: answers first, which are short and for
-    /// which many wait. What is offered stays until it is taken. What follows the first 8 bytes of bodies comes in the order of
+    /// Short frames and packets of the sending side for the line: short ones first, for which many wait. They are the answers of
+    /// the receiving side, and messages of READ. What is offered stays until it is taken. What follows the first 8 bytes of bodies comes in the order of
     /// the frames taken; 4 of them may wait for it.
     /// Latency: none for a frame, 1 clock for what follows. Stages: none; only whose words are next.
     #[module("bulk_depart")]
@@ -15,7 +15,7 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// Answers.
+        /// Short frames.
         pub a: BulkDeparturesIn,
         /// What follows the first 8 bytes of their bodies.
         pub a_pl: FramesIn<64>,

@@ -28,10 +28,10 @@ pub enum Take {
 hdl_module! {
     /// Reads the bytes of DATA that bulk_send chose, and makes frames of all its packets, in their order. Of DATA the slot is
     /// read, its key looked up again, also if the packet was sent before (BW-5), with the right of others where it answers a
-    /// READ of others, and a read asked for; up to 8 packets and
-    /// 2^A words are between there and the line. Room for the words is kept before a read is asked for, and a packet is offered
-    /// to the line when all its words are here: so neither the words of others behind it at the DMA reader nor the line ever
-    /// wait for host memory. A packet whose key or read fails is not sent, and its transfer is named at m_unread.
+    /// READ of others, and a read asked for; up to 8 packets and 2^A words are between there and the line. Room for the words is
+    /// kept before a read is asked for, and a packet is offered to the line when all its words are here: so neither the words of
+    /// others behind it at the DMA reader nor the line ever wait for host memory. A packet whose key or read fails is not sent,
+    /// and its transfer is named at m_unread.
     /// DATA and CONNECT of a transfer that is over are dropped: its slot may have another one.
     /// Clocks: DATA 16 until its read is asked for, with a look of 7, and up to 7 more while the look waits for another one;
     /// CONNECT 8, others 3; then bulk_pack.

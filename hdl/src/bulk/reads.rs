@@ -5,7 +5,7 @@ use super::reading::{Act, Asking, OfWindow, Reading, Step};
 use crate::blocks::{PriorityEncoder, RamReg, RamRegForward};
 use crate::bus::{
     BulkDeparturesOut, CompletionOut, FramesOut, ReadAnswersIn, ReadRefusal, ReadRefusalsIn,
-    ReadsIn, WindowClosedIn,
+    ReadsAnsweredIn, ReadsIn, WindowClosedIn,
 };
 use crate::prelude::*;
 use crate::switch::ByteSwap;
@@ -55,12 +55,16 @@ hdl_module! {
         pub free: Signal<Out, Bit>,
         /// READs to begin, when a place is free.
         pub s: ReadsIn,
-        /// Whether CONNECTs answer one, and windows that are opened.
+        /// Whether CONNECTs answer one.
         pub s_answer: ReadAnswersIn,
+        /// What became of them, and windows that are opened.
+        pub s_answered: ReadsAnsweredIn,
         /// Windows that are closed.
         pub s_closed: WindowClosedIn,
         /// Requests of this card that are not served.
         pub s_refused: ReadRefusalsIn,
+        /// With its ready: it names no READ that waits for an answer.
+        pub s_refused_stray: Signal<Out, Bit>,
         /// Requests of others that are not served.
         pub s_say: ReadRefusalsIn,
         /// A queue pair or region ends, while m_idle; stays until it is taken.
@@ -239,10 +243,10 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         self.twice.d.next = bit_cast::<17, 16>(self.asking.val().interval) << 1;
 
         // Windows: which READ each is for, and how they were closed.
-        self.window_in.next.read = self.s_answer.done.val();
+        self.window_in.next.read = self.s_answered.done.val();
         self.window_in.next.place = bit_cast::<8, LR>(self.answer_at.q.val());
-        self.windows.wr.en.next = self.s_answer.opened.val();
-        self.windows.wr.addr.next = self.s_answer.wptr.val().get_bits::<A>(0);
+        self.windows.wr.en.next = self.s_answered.opened.val();
+        self.windows.wr.addr.next = self.s_answered.wptr.val().get_bits::<A>(0);
         self.windows.wr.data.next = self.window_in.val().to_bits();
         self.windows.rd.addr.next = self.s_closed.wptr.val().get_bits::<A>(0);
         self.window.next = self.windows.rd.data.val().into();
@@ -394,14 +398,13 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
             & self.same_memory.q.val()
             & self.same_length.q.val();
         self.s_refused.ready.next = false;
-        self.s_refused.stray.next = !(self.waits.val()
+        self.s_refused_stray.next = !(self.waits.val()
             & self.token_fits.q.val()
             & self.same_token.q.val()
             & self.same_asked.q.val()
             & self.same_peer.q.val()
             & self.same_pair.q.val());
         self.s_say.ready.next = false;
-        self.s_say.stray.next = false;
         self.s_end_ready.next = false;
         self.begins.next = 0.into();
         self.answers.next = 0.into();
@@ -475,7 +478,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
                     Act::Refused => {
                         self.s_refused.ready.next = true;
                         if self.s_refused.of.val().reason == self.told_busy.val() {
-                            self.askings.wr.en.next = !self.s_refused.stray.val();
+                            self.askings.wr.en.next = !self.s_refused_stray.val();
                             self.asking_in.next = Asking {
                                 next_at: self.now.val() + self.s_refused.of.val().retry,
                                 interval: self.asking.val().interval,
@@ -487,7 +490,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
                             if self.s_refused.of.val().retry.get_bit(15) {
                                 self.asking_in.next.next_at = self.now.val() + 0x7fff;
                             }
-                        } else if !self.s_refused.stray.val() {
+                        } else if !self.s_refused_stray.val() {
                             self.step.d.next = Step::End;
                         }
                         self.status.d.next = self.remote_length.val();
@@ -582,7 +585,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
             self.closes.next = self.mask.val();
         }
         self.frees_answer.next = 0.into();
-        if self.s_answer.done.val() & !self.s_answer.opened.val() {
+        if self.s_answered.done.val() & !self.s_answered.opened.val() {
             self.frees_answer.next = bits::<R>(1) << self.answer_at.q.val();
         }
         self.active.d.next = (self.active.q.val() | self.begins.val()) & !self.ends.val();

@@ -4,8 +4,9 @@ use super::{BulkAnswer, BulkCheck, BulkLand, BulkNotify, BulkSort};
 use crate::blocks::{EventMerge, FifoReg};
 use crate::bus::{
     BulkArrivalsIn, BulkArrivalsOut, BulkDeparturesOut, ConnectAsked, ContextIn, DmaRequestOut,
-    FramesIn, FramesOut, LookupRightsOut, NotifyOut, ReadAccessesIn, ReadAnswersOut, StreamOut,
-    TransferEndOut, VerdictIn, WindowClosedOut, WindowMessageOut, WindowsOpenedOut,
+    FramesIn, FramesOut, LookupRightsOut, NotifyOut, ReadAccessesIn, ReadAnswersOut,
+    ReadsAnsweredOut, StreamOut, TransferEndOut, VerdictIn, WindowClosedOut, WindowMessageOut,
+    WindowsOpenedOut,
 };
 use crate::prelude::*;
 use crate::rw::RwWindow;
@@ -76,8 +77,10 @@ hdl_module! {
         pub m_read_pl: FramesOut<64>,
         /// Whether READ requests of others are allowed; also while hold is up.
         pub s_access: ReadAccessesIn,
-        /// Whether transfers answer READs of this card, and windows that are opened.
+        /// Whether transfers answer READs of this card.
         pub m_answer: ReadAnswersOut,
+        /// What became of them, and windows that are opened.
+        pub m_answered: ReadsAnsweredOut,
         /// Windows that are closed.
         pub m_closed: WindowClosedOut,
         /// A queue pair or a region ends, while m_idle: its windows are to be closed; stays until it is taken.
@@ -195,6 +198,7 @@ impl<
         VerdictIn::link(&mut self.s_look, &mut self.check.s_look);
         ReadAccessesIn::link(&mut self.s_access, &mut self.check.s_read);
         ReadAnswersOut::link(&mut self.m_answer, &mut self.check.m_answer);
+        ReadsAnsweredOut::link(&mut self.m_answered, &mut self.check.m_answered);
         self.check.s_how.valid.next = self.window.con_valid.val();
         self.check.s_how.of.next.how = self.window.con_how.val();
         self.check.s_how.of.next.wptr = self.window.con_wptr.val();

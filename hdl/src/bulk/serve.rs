@@ -1,5 +1,6 @@
 //! Messages of READ from the line.
 
+use super::BulkLimits;
 use super::layout::{ReadRefusedBody, ReadRequestBody};
 use crate::blocks::RamReg;
 use crate::bus::{
@@ -42,7 +43,7 @@ hdl_module! {
     /// under way answers already is forgotten; bulk_check judges queue pair, Q_Key, limits and region; then bulk_works starts
     /// a transfer that answers. What is not allowed, or finds no slot, is refused at m_say, but for a wrong Q_Key, which nobody
     /// hears of.
-    /// Clocks of a message: 5 to its end if it is not of READ; refused 12; a request 18 and 1 for each slot, then what
+    /// Clocks of a message: 5 to its end if it is not of READ; refused 12; a request 19 and 1 for each slot, then what
     /// bulk_check and bulk_send take.
     /// Stages of a look: 1 fields compared, 2 verdict; of what follows 3: words, fields, verdict. Of the slots: 1 and 2 the
     /// memory, 3 compared.
@@ -75,6 +76,8 @@ hdl_module! {
         pub m_say: ReadRefusalsOut,
         /// Requests of this card that are not served.
         pub m_refused: ReadRefusalsOut,
+        /// With its ready: it names no READ that waits for an answer.
+        pub m_refused_stray: Signal<In, Bit>,
         /// No card sends such a message; pulse, as all below.
         pub ev_bad_message: Signal<Out, Bit>,
         /// It says that it is of another node, or refuses no READ of this card.
@@ -117,12 +120,7 @@ hdl_module! {
         bad_request: DFF<Bit>,
         bad_refused: DFF<Bit>,
         strange: DFF<Bit>,
-        // Limits of a transfer.
-        has_bytes: DFF<Bit>,
-        length_1: DFF<Bits<32>>,
-        last_there: DFF<Bits<65>>,
-        too_many: DFF<Bit>,
-        too_long: DFF<Bit>,
+        limits: BulkLimits,
         // Slots that answer.
         slots: RamReg<{ Served::BITS }, SA>,
         #[reset] serves: DFF<Bits<S>>,
@@ -133,9 +131,10 @@ hdl_module! {
         at: DFF<Bits<SA>>,
         last_1: DFF<Bit>,
         last_2: DFF<Bit>,
+        last_3: DFF<Bit>,
         serves_1: DFF<Bit>,
         serves_2: DFF<Bit>,
-        same: Signal<Local, Bit>,
+        same: DFF<Bit>,
         found: DFF<Bit>,
         // Its verdict.
         pd: DFF<Bits<16>>,
@@ -202,17 +201,9 @@ impl<const S: usize, const LS: usize, const SA: usize> Logic for BulkServe<S, LS
         self.bad_refused.d.next = self.bad_reason.q.val() | self.bad_refused_head.q.val();
         self.strange.d.next = self.request.val().node != self.r.q.val().node;
 
-        // A transfer has 2^21 packets at most; with 2^11 bytes in each, 2^32 - 1 bytes fit.
-        self.has_bytes.d.next = self.request.val().length.any();
-        self.length_1.d.next = self.request.val().length - 1;
-        self.last_there.d.next = bit_cast::<65, 64>(self.request.val().to_address)
-            + bit_cast::<65, 32>(self.length_1.q.val());
-        self.too_many.d.next = self.has_bytes.q.val()
-            & (((self.request.val().mtu == 8) & self.length_1.q.val().get_bits::<3>(29).any())
-                | ((self.request.val().mtu == 9) & self.length_1.q.val().get_bits::<2>(30).any())
-                | ((self.request.val().mtu == 10) & self.length_1.q.val().get_bit(31)));
-        self.too_long.d.next =
-            self.too_many.q.val() | (self.has_bytes.q.val() & self.last_there.q.val().get_bit(64));
+        self.limits.mtu.next = self.request.val().mtu.get_bits::<4>(0);
+        self.limits.length.next = self.request.val().length;
+        self.limits.there.next = self.request.val().to_address;
 
         // Slots that answer.
         self.new.next = Served {
@@ -235,10 +226,11 @@ impl<const S: usize, const LS: usize, const SA: usize> Logic for BulkServe<S, LS
         self.serves.d.next = (self.serves.q.val() | self.starts.val()) & !self.overs.val();
         self.last_1.d.next = (bit_cast::<9, SA>(self.at.q.val()) + 1) == self.slots_all.val();
         self.last_2.d.next = self.last_1.q.val();
+        self.last_3.d.next = self.last_2.q.val();
         self.serves_1.d.next =
             (self.serves.q.val() >> self.at.q.val().get_bits::<LS>(0)).get_bit(0);
         self.serves_2.d.next = self.serves_1.q.val();
-        self.same.next = self.serves_2.q.val()
+        self.same.d.next = self.serves_2.q.val()
             & (self.here.val().node == self.r.q.val().node)
             & (self.here.val().token == self.request.val().token);
 
@@ -249,7 +241,7 @@ impl<const S: usize, const LS: usize, const SA: usize> Logic for BulkServe<S, LS
         self.m_access.of.next.key = self.request.val().rkey;
         self.m_access.of.next.addr = self.request.val().address;
         self.m_access.of.next.length = self.request.val().length;
-        self.m_access.of.next.too_long = self.too_long.q.val();
+        self.m_access.of.next.too_long = self.limits.beyond.val();
         self.m_start.valid.next = self.state.q.val() == State::Start;
         self.m_start.of.next.node = self.r.q.val().node;
         self.m_start.of.next.peer = self.request.val().source;
@@ -338,12 +330,12 @@ impl<const S: usize, const LS: usize, const SA: usize> Logic for BulkServe<S, LS
             }
             State::Scan => {
                 self.at.d.next = self.at.q.val() + 1;
-                if self.timer.q.val() == 2 {
-                    self.timer.d.next = 2.into();
-                    self.found.d.next = self.found.q.val() | self.same.val();
-                    if self.last_2.q.val() {
+                if self.timer.q.val() == 3 {
+                    self.timer.d.next = 3.into();
+                    self.found.d.next = self.found.q.val() | self.same.q.val();
+                    if self.last_3.q.val() {
                         self.state.d.next = State::Ask;
-                        if self.found.q.val() | self.same.val() {
+                        if self.found.q.val() | self.same.q.val() {
                             self.state.d.next = State::Idle;
                         }
                     }
@@ -389,7 +381,7 @@ impl<const S: usize, const LS: usize, const SA: usize> Logic for BulkServe<S, LS
             }
             State::Tell => {
                 if self.m_refused.ready.val() {
-                    self.ev_stray.next = self.m_refused.stray.val();
+                    self.ev_stray.next = self.m_refused_stray.val();
                     self.state.d.next = State::Idle;
                 }
             }

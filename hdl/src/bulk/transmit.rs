@@ -8,8 +8,8 @@ use crate::bus::{
     BulkArrivalsIn, BulkCancelOut, BulkDeparturesOut, BulkEndOut, BulkMessageOut, BulkPacketOut,
     BulkRequestOut, BulkSettingsIn, BulkSourcesOut, BulkStartedOut, BulkUnreadOut, BulkWorksIn,
     CompletionOut, DmaReadWordsIn, DmaRequestOut, FramesIn, FramesOut, LookupRightsOut, PayloadOut,
-    RamReadIn, ReadAccessesOut, ReadAnswersIn, ReadRefusalsOut, ReadsOut, ReadsServedOut,
-    VerdictIn, VerdictOut, WindowClosedIn,
+    RamReadIn, ReadAccessesOut, ReadAnswersIn, ReadRefusalsOut, ReadsAnsweredIn, ReadsOut,
+    ReadsServedOut, VerdictIn, VerdictOut, WindowClosedIn,
 };
 use crate::card::CardCompletions;
 use crate::prelude::*;
@@ -70,8 +70,10 @@ hdl_module! {
         pub s_read_pl: FramesIn<64>,
         /// Whether READ requests of others are allowed.
         pub m_access: ReadAccessesOut,
-        /// Whether transfers of others answer READs, and windows that are opened.
+        /// Whether transfers of others answer READs.
         pub s_answer: ReadAnswersIn,
+        /// What became of them, and windows that are opened.
+        pub s_answered: ReadsAnsweredIn,
         /// Windows that are closed.
         pub s_closed: WindowClosedIn,
         /// A region is looked up.
@@ -205,6 +207,7 @@ impl<
         ReadsOut::join(&mut self.works.m_read, &mut self.reads.s);
         self.works.read_free.next = self.reads.free.val();
         ReadAnswersIn::link(&mut self.s_answer, &mut self.reads.s_answer);
+        ReadsAnsweredIn::link(&mut self.s_answered, &mut self.reads.s_answered);
         WindowClosedIn::link(&mut self.s_closed, &mut self.reads.s_closed);
         self.reads.cfg_node.next = self.cfg_node.val();
         self.reads.cfg_incarnation.next = self.cfg_incarnation.val();
@@ -226,6 +229,7 @@ impl<
         self.serve.s_over_slot.next = self.works.m_over_slot.val();
         ReadRefusalsOut::join(&mut self.serve.m_say, &mut self.reads.s_say);
         ReadRefusalsOut::join(&mut self.serve.m_refused, &mut self.reads.s_refused);
+        self.serve.m_refused_stray.next = self.reads.s_refused_stray.val();
 
         // Packets, behind messages of READ, which are short.
         BulkPacketOut::join(&mut self.send.m_pkt, &mut self.fetch.s);

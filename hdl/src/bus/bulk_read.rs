@@ -42,7 +42,7 @@ hdl_record! {
 }
 
 hdl_bus! {
-    /// Whether a CONNECT answers a READ of this card, and which windows are opened.
+    /// Whether a CONNECT answers a READ of this card.
     pub struct ReadAnswers {
         /// A CONNECT is offered.
         valid: Bit,
@@ -52,6 +52,12 @@ hdl_bus! {
         #[back] ok: Bit,
         /// The CONNECT.
         of: ReadAnswer,
+    }
+}
+
+hdl_bus! {
+    /// What became of CONNECTs.
+    pub struct ReadsAnswered {
         /// The one that was found to answer a READ is done: pulse.
         done: Bit,
         /// A window was opened, with done for the READ: pulse.
@@ -98,8 +104,6 @@ hdl_bus! {
         valid: Bit,
         /// It is taken.
         #[back] ready: Bit,
-        /// With ready: it names no READ that waits for an answer.
-        #[back] stray: Bit,
         /// The refusal.
         of: ReadRefusal,
     }

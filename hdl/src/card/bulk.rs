@@ -6,9 +6,9 @@ use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
 use crate::bus::{
     AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesOut, BulkSettingsOut, BulkWorksOut,
     CompletionOut, ContextOut, DmaReadWordsOut, DmaRequestOut, FramesOut, LookupRightsOut,
-    MoreRegistersOut, NotifyOut, PayloadOut, ReadAccessesOut, ReadAnswersOut, StreamOut,
-    TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, UseEndsOut,
-    VerdictOut, WindowClosedOut,
+    MoreRegistersOut, NotifyOut, PayloadOut, ReadAccessesOut, ReadAnswersOut, ReadsAnsweredOut,
+    StreamOut, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut,
+    UseEndsOut, VerdictOut, WindowClosedOut,
 };
 use crate::prelude::*;
 use tributary_protocol::card::regs;
@@ -272,6 +272,7 @@ impl<
         FramesOut::<64>::join(&mut self.receive.m_read_pl, &mut self.transmit.s_read_pl);
         ReadAccessesOut::join(&mut self.transmit.m_access, &mut self.receive.s_access);
         ReadAnswersOut::join(&mut self.receive.m_answer, &mut self.transmit.s_answer);
+        ReadsAnsweredOut::join(&mut self.receive.m_answered, &mut self.transmit.s_answered);
         WindowClosedOut::join(&mut self.receive.m_closed, &mut self.transmit.s_closed);
         BulkDeparturesOut::join(&mut self.receive.m, &mut self.depart.a);
         FramesOut::<64>::join(&mut self.receive.m_pl, &mut self.depart.a_pl);

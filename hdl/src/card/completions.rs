@@ -1,10 +1,10 @@
-//! Completions of work requests, of datagrams and of bulk transfers.
+//! Completions of work requests, from two sources.
 
 use crate::bus::{CompletionIn, CompletionOut};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Lets two sources of completions take turns. What is offered stays until it is taken.
+    /// Lets two sources of completions take turns: datagrams and bulk transfers; among these READs and the others. What is offered stays until it is taken.
     /// Latency: none. Stages: none; only whose turn it is, is kept.
     #[module("card_completions_q{}", 1usize << LQ)]
     pub struct CardCompletions<const LQ: usize> {
@@ -12,9 +12,9 @@ hdl_module! {
         pub clk: Signal<In, Clock>,
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
-        /// Completions of datagrams.
+        /// Completions of the one.
         pub a: CompletionIn<LQ>,
-        /// Of bulk transfers.
+        /// Of the other.
         pub b: CompletionIn<LQ>,
         /// All of them.
         pub m: CompletionOut<LQ>,

@@ -548,14 +548,5 @@ fn bw_05_bw_11_rw_07_every_wrong_reader_of_packets_is_noticed() {
         })
     };
     runs(100).unwrap_or_else(|what| panic!("the right one: {what}"));
-    let mut missed = vec![];
-    for (number, wrong) in WRONG.iter().enumerate() {
-        let incarnation = 101 + number as u16;
-        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| runs(incarnation))) {
-            Ok(Ok(())) => missed.push(wrong),
-            Ok(Err(what)) => println!("{wrong:?}: {}", what.chars().take(200).collect::<String>()),
-            Err(_) => println!("{wrong:?}: an assertion"),
-        }
-    }
-    assert!(missed.is_empty(), "not noticed: {missed:#?}");
+    wrong::every_is_noticed(&WRONG, |number| runs(101 + number as u16));
 }

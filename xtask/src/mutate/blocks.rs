@@ -137,6 +137,7 @@ const GROUPS: [Group; 22] = [
             "bulk_begin",
             "bulk_fetch",
             "bulk_hear",
+            "bulk_limits",
             "bulk_looks",
             "bulk_marks",
             "bulk_pack",

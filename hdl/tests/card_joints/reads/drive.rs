@@ -189,10 +189,10 @@ impl Bench<'_> {
     pub(super) fn offer_answers(&mut self) {
         self.replies();
         self.set("s_answer_valid", 0);
-        self.set("s_answer_done", 0);
-        self.set("s_answer_opened", 0);
+        self.set("s_answered_done", 0);
+        self.set("s_answered_opened", 0);
         let any = self.rng.random_range(0..1 << A);
-        self.set("s_answer_wptr", any);
+        self.set("s_answered_wptr", any);
         let free = self.windows.iter().position(Option::is_none);
         let free = free.filter(|_| self.now > self.closed_at + 5);
         match self.connect {
@@ -212,7 +212,7 @@ impl Bench<'_> {
             }
             Connect::Pending(place, at) => {
                 if at <= self.now {
-                    self.set("s_answer_done", 1);
+                    self.set("s_answered_done", 1);
                     let opens = self.rng.random_range(0..4) > 0;
                     if let Some(wptr) = free.filter(|_| opens) {
                         self.open(wptr, Some(place));
@@ -250,8 +250,8 @@ impl Bench<'_> {
 
     pub(super) fn open(&mut self, wptr: usize, place: Option<usize>) {
         self.opened = true;
-        self.set("s_answer_opened", 1);
-        self.set("s_answer_wptr", wptr as u64);
+        self.set("s_answered_opened", 1);
+        self.set("s_answered_wptr", wptr as u64);
         let of = place.and_then(|place| self.places[place].as_ref());
         self.seen.others += u64::from(of.is_none());
         self.windows[wptr] = Some(Window {

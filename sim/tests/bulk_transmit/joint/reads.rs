@@ -321,8 +321,8 @@ impl Bench {
         if let Some(wptr) = closes {
             self.close(wptr);
         }
-        self.set("s_answer_done", 0);
-        self.set("s_answer_opened", 0);
+        self.set("s_answered_done", 0);
+        self.set("s_answered_opened", 0);
         // rw_window never closes and opens one in the same clock.
         let open = |wptr: &u16| self.answers.windows.contains_key(wptr) || closes == Some(*wptr);
         let mut free = (0..WINDOWS).filter(|wptr| !open(wptr));
@@ -331,9 +331,9 @@ impl Bench {
         match (self.answers.done, free) {
             (Some((due, id, opened)), Some(wptr)) if due <= now => {
                 self.answers.done = None;
-                self.set("s_answer_done", 1);
-                self.set("s_answer_opened", opened.into());
-                self.set("s_answer_wptr", wptr.into());
+                self.set("s_answered_done", 1);
+                self.set("s_answered_opened", opened.into());
+                self.set("s_answered_wptr", wptr.into());
                 if let Some(reading) = self.flows.get_mut(&id).and_then(Flow::reading) {
                     reading.window = opened.then_some(wptr);
                 }
@@ -347,8 +347,8 @@ impl Bench {
             (None, Some(wptr))
                 if self.starting && self.end.is_none() && self.rng.random_range(0..300) == 0 =>
             {
-                self.set("s_answer_opened", 1);
-                self.set("s_answer_wptr", wptr.into());
+                self.set("s_answered_opened", 1);
+                self.set("s_answered_wptr", wptr.into());
                 self.answers.windows.insert(wptr, (None, until));
             }
             _ => {}
