@@ -16,14 +16,13 @@ use tributary_host_driver::{
 };
 use tributary_protocol::card::model::{BulkConfig, ModelConfig};
 use tributary_protocol::rw::packets;
-use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, SimDevice, network, network_rtl};
+use tributary_sim::card::{CLOCK_NS, CardSizes, NetworkConfig, SimDevice, network};
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcap::Capture;
-use tributary_sim::pcie::Config;
 
 use super::{Engine, Link, Transfer, engine_name};
 use crate::Verdict;
-use crate::cards::{line_gbps, packet_ns, within_ns};
+use crate::cards::{Network, cards, line_gbps, packet_ns, within_ns};
 use crate::files::NewFile;
 use crate::progress::Progress;
 
@@ -132,9 +131,23 @@ pub struct Options {
     json: bool,
 }
 
-/// Two cards and the link between them, whose slots have `slot_ns`.
+/// Two cards with windows of so many packets, and the link between them, whose slots have `slot_ns`.
 fn devices(engine: Engine, window: u32, slot_ns: u64, link: &Link) -> Result<Vec<SimDevice>> {
-    let config = NetworkConfig {
+    if engine == Engine::Rtl {
+        let sizes = CardSizes {
+            window: window as usize,
+            ..CardSizes::bulk()
+        };
+        let wanted = Network {
+            loss: link.loss,
+            dup: link.dup,
+            reorder: link.reorder,
+            round_trip: link.round_trip,
+            seed: link.seed,
+        };
+        return cards(engine, sizes, 2, [slot_ns, CLOCK_NS], &wanted);
+    }
+    network(&NetworkConfig {
         card: ModelConfig {
             bulk: Some(BulkConfig {
                 packets: window as u16,
@@ -152,32 +165,7 @@ fn devices(engine: Engine, window: u32, slot_ns: u64, link: &Link) -> Result<Vec
         slot_ns,
         line_gbps: Some(line_gbps(engine)),
         ..NetworkConfig::default()
-    };
-    if engine == Engine::Model {
-        return network(&config);
-    }
-    // Its clocks are the steps; it gives frames away as fast as its port is.
-    let steps = (slot_ns / CLOCK_NS) as u32;
-    let root = Config {
-        seed: link.seed,
-        large: true,
-        ..Config::default()
-    };
-    let config = NetworkConfig {
-        link: LinkConfig {
-            delay_slots: config.link.delay_slots * steps,
-            reorder_slots: config.link.reorder_slots * steps,
-            ..config.link
-        },
-        slot_ns: CLOCK_NS,
-        line_gbps: None,
-        ..config
-    };
-    let sizes = CardSizes {
-        window: window as usize,
-        ..CardSizes::bulk()
-    };
-    network_rtl(&config, sizes, root)
+    })
 }
 
 /// Runs it.
