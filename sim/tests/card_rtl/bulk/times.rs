@@ -49,13 +49,15 @@ fn whole(pair: &mut Pair, queue: &mut crate::bench::Queue, length: u64) -> u64 {
     (pair.now - begun) / CLOCK_NS
 }
 
-/// A fast host waits for the line, a slow one makes the line and the peer wait.
+/// A fast host waits for the line, a slow one makes the line and the peer wait. Both answer in order: otherwise the first of ten
+/// reads may wait for the words of all, and the line with it.
 #[test]
 fn bw_06_a_transfer_waits_for_the_line_or_for_its_slow_host() {
     let behind = |latency| {
         let config = Config {
             seed: seed(),
             latency: latency..=latency,
+            ordered: true,
             ..Config::default()
         };
         let (mut pair, mut queue) = pair_behind(&config);
