@@ -8,8 +8,11 @@
 //! again beside running traffic, writes every entry, in the order of [`Unicast::writes`], which makes no loop from any older routes
 //! without one.
 //!
-//! A tree that loses a cable is made anew under another number (MC-9): its members go on when they are told the new one.
+//! A tree that loses a cable is made anew under another number (MC-9): its members go on when they are told the new one. The entries
+//! of the old one are cleared, but its number stays taken until all of them have moved ([`Control::moved`]) or their group is
+//! removed: a frame of a member that does not know yet is dropped, and never gets into the tree of others.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use thiserror::Error;
@@ -108,8 +111,20 @@ struct Placed {
     tree: Option<(u16, Tree)>,
     /// Number of its latest tree.
     last: u16,
-    /// Nobody uses it any more.
-    removed: bool,
+}
+
+/// A tree that is given up.
+#[derive(Debug)]
+struct Old {
+    /// Number of its group.
+    group: usize,
+    id: u16,
+    /// All its switches.
+    switches: Vec<SwitchId>,
+    /// Those that still have an entry of it.
+    left: Vec<SwitchId>,
+    /// Members may still send under its number.
+    used: bool,
 }
 
 /// The manager.
@@ -123,7 +138,11 @@ pub struct Control {
     hops: HopTable,
     load: Load,
     ids: TreeIds,
-    groups: Vec<Placed>,
+    /// By number.
+    groups: BTreeMap<usize, Placed>,
+    /// Number of the next group.
+    next: usize,
+    old: Vec<Old>,
 }
 
 impl Control {
@@ -158,7 +177,9 @@ impl Control {
             hops: HopTable::new(&network)?,
             load: Load::new(&network),
             ids: TreeIds::new(network.switch_count(), 1 << tree_bits)?,
-            groups: Vec::new(),
+            groups: BTreeMap::new(),
+            next: 0,
+            old: Vec::new(),
             nodes,
             network,
         };
@@ -194,13 +215,14 @@ impl Control {
     /// Groups that were made so far: the number of the next one.
     #[must_use]
     pub const fn groups(&self) -> usize {
-        self.groups.len()
+        self.next
     }
 
     /// The number of a group's tree, if it has one.
     #[must_use]
     pub fn tree(&self, group: usize) -> Option<u16> {
-        self.groups.get(group)?.tree.as_ref().map(|(id, _)| *id)
+        let (id, _) = self.groups.get(&group)?.tree.as_ref()?;
+        Some(*id)
     }
 
     /// Makes a tree for a group and writes it. Returns the number of the group.
@@ -219,50 +241,47 @@ impl Control {
             leader,
             tree: None,
             last: 0,
-            removed: false,
         };
-        self.groups.push(placed);
-        let number = self.groups.len() - 1;
+        let number = self.next;
+        self.groups.insert(number, placed);
         if let Err(error) = self.plant(number, registers) {
-            self.groups.pop();
+            self.groups.remove(&number);
             return Err(error);
         }
+        self.next += 1;
         Ok(number)
     }
 
-    /// A group that nobody uses any more: its tree leaves the tables, and its number is free for others.
+    /// A group that nobody uses any more, and of which no frame is under way: its trees leave the tables, and their numbers are free
+    /// for others. Nothing happens if there is no such group.
     ///
     /// # Errors
-    /// A switch does not take a write; the number stays taken then.
+    /// A switch does not take a write; the next [`Control::mend`] tries again, and the number stays taken until then.
     pub fn remove_group<R: Registers>(
         &mut self,
         group: usize,
         registers: &mut R,
     ) -> Result<(), ControlError> {
-        let Some(placed) = self.groups.get_mut(group) else {
-            return Ok(());
-        };
-        placed.removed = true;
-        let Some((id, tree)) = placed.tree.take() else {
-            return Ok(());
-        };
-        self.load.remove(&tree);
-        let switches: Vec<SwitchId> = tree.switches().collect();
-        for write in update::clear(id, &switches) {
-            let commit = regs::MULTICAST_INDEX.put(id.into());
-            for (register, value) in [(regs::MULTICAST_ENTRY, 0), (regs::MULTICAST_COMMIT, commit)]
-            {
-                put(
-                    &self.network,
-                    registers,
-                    write.switch,
-                    register.offset,
-                    value,
-                )?;
-            }
+        if let Some(placed) = self.groups.remove(&group)
+            && let Some((id, tree)) = placed.tree
+        {
+            self.load.remove(&tree);
+            self.give_up(group, id, tree.switches().collect(), false);
         }
-        self.ids.release(id, &switches)?;
-        Ok(())
+        self.moved(group)?;
+        self.clear(Some(group), registers)
+    }
+
+    /// All members of a group send under the number of its tree of now, and no frame of an older one is under way: numbers of trees
+    /// that it has lost are free for others.
+    ///
+    /// # Errors
+    /// None that a caller can bring about.
+    pub fn moved(&mut self, group: usize) -> Result<(), ControlError> {
+        for old in self.old.iter_mut().filter(|old| old.group == group) {
+            old.used = false;
+        }
+        self.release()
     }
 
     /// A cable has failed: writes what has to change.
@@ -344,23 +363,86 @@ impl Control {
             }
         }
         self.unsure = false;
-        for number in 0..self.groups.len() {
+        let numbers: Vec<usize> = self.groups.keys().copied().collect();
+        for number in numbers {
             let network = &self.network;
             let broken = |tree: &Tree| tree.cables().any(|cable| !network.is_up(cable));
-            let placed = &mut self.groups[number];
-            if let Some((_, tree)) = placed.tree.take_if(|(_, tree)| broken(tree)) {
+            let Some(placed) = self.groups.get_mut(&number) else {
+                continue;
+            };
+            let old = placed.last;
+            if let Some((id, tree)) = placed.tree.take_if(|(_, tree)| broken(tree)) {
                 self.load.remove(&tree);
-            } else if placed.tree.is_some() || placed.removed {
+                self.give_up(number, id, tree.switches().collect(), true);
+            } else if placed.tree.is_some() {
                 continue;
             }
-            let old = placed.last;
             match self.plant(number, registers) {
                 Ok(new) => mended.trees.push((number, old, new)),
                 Err(error @ ControlError::Access { .. }) => return Err(error),
                 Err(error) => mended.lost.push((number, error.to_string())),
             }
         }
+        self.clear(None, registers)?;
         Ok(mended)
+    }
+
+    /// A tree that is no more. `used` if members may not know yet.
+    fn give_up(&mut self, group: usize, id: u16, switches: Vec<SwitchId>, used: bool) {
+        self.old.push(Old {
+            group,
+            id,
+            left: switches.clone(),
+            switches,
+            used,
+        });
+    }
+
+    /// Clears what is left of trees that were given up, of one group or of all. A switch that has no way to anyone may not answer.
+    fn clear<R: Registers>(
+        &mut self,
+        group: Option<usize>,
+        registers: &mut R,
+    ) -> Result<(), ControlError> {
+        let mut failed = None;
+        let network = &self.network;
+        let wanted = |old: &&mut Old| group.is_none_or(|group| group == old.group);
+        for old in self.old.iter_mut().filter(wanted) {
+            let writes = update::clear(old.id, &old.left);
+            old.left.clear();
+            for write in writes {
+                let commit = regs::MULTICAST_INDEX.put(write.id.into());
+                let written = put(
+                    network,
+                    registers,
+                    write.switch,
+                    regs::MULTICAST_ENTRY.offset,
+                    0,
+                )
+                .and_then(|()| {
+                    let offset = regs::MULTICAST_COMMIT.offset;
+                    put(network, registers, write.switch, offset, commit)
+                });
+                if let Err(error) = written {
+                    old.left.push(write.switch);
+                    if !network.links(write.switch).is_empty() {
+                        failed.get_or_insert(error);
+                    }
+                }
+            }
+        }
+        self.release()?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Numbers of trees that nobody uses and no switch has are free.
+    fn release(&mut self) -> Result<(), ControlError> {
+        let is_over = |old: &mut Old| !old.used && old.left.is_empty();
+        let over: Vec<Old> = self.old.extract_if(.., is_over).collect();
+        for old in over {
+            self.ids.release(old.id, &old.switches)?;
+        }
+        Ok(())
     }
 
     /// Routes a group over the cables that are up and writes its tree under a number that is free.
@@ -369,26 +451,30 @@ impl Control {
         number: usize,
         registers: &mut R,
     ) -> Result<u16, ControlError> {
-        let placed = &self.groups[number];
+        let placed = &self.groups[&number];
         let switches = placed.group.switches();
         let tree = Own::default().route(&self.network, &self.hops, &self.load, switches)?;
         let on: Vec<SwitchId> = tree.switches().collect();
-        let id = self.ids.allocate(&on)?;
         let entries = table::entries(&self.network, &placed.group, &tree, placed.leader)?;
+        let id = self.ids.allocate(&on)?;
         for write in update::install(id, &entries) {
             let Some(entry) = write.entry else { continue };
-            self.multicast(registers, write.switch, id, entry)?;
+            if let Err(error) = self.multicast(registers, write.switch, id, entry) {
+                self.give_up(number, id, on, false);
+                return Err(error);
+            }
         }
         self.load.add(&tree);
-        let placed = &mut self.groups[number];
-        (placed.tree, placed.last) = (Some((id, tree)), id);
+        if let Some(placed) = self.groups.get_mut(&number) {
+            (placed.tree, placed.last) = (Some((id, tree)), id);
+        }
         Ok(id)
     }
 
     /// A group's tree with all that its members have to know of it.
     #[must_use]
     pub fn routed(&self, group: usize) -> Option<Routed<'_>> {
-        let placed = self.groups.get(group)?;
+        let placed = self.groups.get(&group)?;
         let (id, tree) = placed.tree.as_ref()?;
         Some(Routed {
             id: *id,

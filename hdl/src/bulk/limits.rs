@@ -5,7 +5,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Whether a transfer can be: 2^21 packets at most, and all its bytes have addresses at its receiver. With packets of 2^11 bytes
     /// and more every length fits.
-    /// Latency: 3 clocks; mtu may come one clock behind the others.
+    /// Latency: 3 clocks from length; mtu and there are those of a clock later.
     /// Stages: 1 distance of the last byte; 2 its address, packets; 3 verdict. Nothing stalls it.
     #[module("bulk_limits")]
     pub struct BulkLimits {

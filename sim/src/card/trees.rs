@@ -88,7 +88,7 @@ impl Trees for ClusterTrees {
             return;
         };
         let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
-        // A switch that does not answer keeps an entry that nobody uses.
+        // Entries at a switch that does not answer are cleared by the next mend.
         let _ = (self.cluster).with(|sim| control.remove_group(number, sim));
     }
 }
