@@ -98,10 +98,12 @@ pub struct Mended {
     pub unicast: usize,
     /// Endnodes that some switch has lost its way to.
     pub unreachable: Vec<EndnodeId>,
-    /// Trees that were made anew: the group, its old and its new number.
+    /// Trees that were made anew: the group, its old and its new number; also those of calls before that have failed.
     pub trees: Vec<(usize, u16, u16)>,
     /// Groups that have no tree any more, and why.
     pub lost: Vec<(usize, String)>,
+    /// Entries of trees that are no more which switches still have, since they do not answer: the next one tries again.
+    pub uncleared: usize,
 }
 
 #[derive(Debug)]
@@ -143,6 +145,8 @@ pub struct Control {
     /// Number of the next group.
     next: usize,
     old: Vec<Old>,
+    /// Trees that were made anew and that nobody was told of yet.
+    untold: Vec<(usize, u16, u16)>,
 }
 
 impl Control {
@@ -180,6 +184,7 @@ impl Control {
             groups: BTreeMap::new(),
             next: 0,
             old: Vec::new(),
+            untold: Vec::new(),
             nodes,
             network,
         };
@@ -378,12 +383,18 @@ impl Control {
                 continue;
             }
             match self.plant(number, registers) {
-                Ok(new) => mended.trees.push((number, old, new)),
+                Ok(new) => self.untold.push((number, old, new)),
                 Err(error @ ControlError::Access { .. }) => return Err(error),
                 Err(error) => mended.lost.push((number, error.to_string())),
             }
         }
-        self.clear(None, registers)?;
+        // What was made has to be told, whatever cannot be cleared.
+        match self.clear(None, registers) {
+            Ok(()) | Err(ControlError::Access { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        mended.uncleared = self.old.iter().map(|old| old.left.len()).sum();
+        mended.trees = std::mem::take(&mut self.untold);
         Ok(mended)
     }
 

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use manager_common::{network, rng, seed};
 use rand::RngExt as _;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
-use tributary_fabric::control::{Control, ControlError, Registers};
+use tributary_fabric::control::{Control, ControlError, Mended, Registers};
 use tributary_fabric::ids::IdError;
 use tributary_protocol::red::regs;
 
 /// log2 of the trees of each switch.
-const TREE_BITS: u32 = 4;
+const TREE_BITS: u32 = 5;
 
 /// Registers of all switches, as far as the manager uses them.
 #[derive(Default)]
@@ -22,8 +22,11 @@ struct Switches {
     staged: BTreeMap<u32, u32>,
     /// Switches that do not answer.
     dead: BTreeSet<u32>,
-    /// Writes until one fails.
+    /// Writes until one fails; of all, or those of trees.
     left: Option<usize>,
+    of_trees: bool,
+    /// No entry is cleared.
+    keeps: bool,
 }
 
 impl Registers for Switches {
@@ -46,7 +49,11 @@ impl Registers for Switches {
         if self.dead.contains(&switch) {
             return Err("it is off");
         }
-        if let Some(left) = &mut self.left {
+        let of_tree =
+            (regs::MULTICAST_CHILDREN_LOW.offset..=regs::MULTICAST_COMMIT.offset).contains(&offset);
+        if let Some(left) = &mut self.left
+            && (of_tree || !self.of_trees)
+        {
             if *left == 0 {
                 return Err("no answer");
             }
@@ -57,6 +64,9 @@ impl Registers for Switches {
         }
         if offset == regs::MULTICAST_COMMIT.offset {
             let at = (switch, regs::MULTICAST_INDEX.get(value) as u16);
+            if self.keeps && regs::MULTICAST_VALID.get(self.staged[&switch]) == 0 {
+                return Err("it keeps its entries");
+            }
             if regs::MULTICAST_VALID.get(self.staged[&switch]) == 1 {
                 self.entries.insert(at);
             } else {
@@ -98,11 +108,16 @@ fn mc_09_cl_03_no_number_of_a_tree_is_lost_or_given_twice_whatever_fails() {
             let before = standing(&control);
             let groups: Vec<usize> = before.keys().copied().collect();
             if rng.random_range(0..4) == 0 {
-                switches.left = Some(rng.random_range(0..60));
+                switches.left = Some(rng.random_range(0..80));
+                switches.of_trees = rng.random();
             }
-            let mut removed = None;
+            let (mut removed, mut told) = (None, Vec::new());
+            let made = control.groups();
+            let mut tell = |mended: Mended| {
+                told.extend(mended.trees.iter().map(|(group, _, new)| (*group, *new)))
+            };
             let result = match rng.random_range(0..10) {
-                0..3 if groups.len() < 4 => {
+                0..3 if groups.len() < 8 => {
                     let size = rng.random_range(2..9);
                     let mut all: Vec<u32> = (0..hosts).collect();
                     let members = all.partial_shuffle(&mut rng, size).0.to_vec();
@@ -118,13 +133,13 @@ fn mc_09_cl_03_no_number_of_a_tree_is_lost_or_given_twice_whatever_fails() {
                 },
                 4..7 => {
                     let cable = rng.random_range(0..cables);
-                    control.cable_failed(cable, &mut switches).map(drop)
+                    control.cable_failed(cable, &mut switches).map(&mut tell)
                 }
                 7 => {
                     let switch = rng.random_range(0..plan.switch_count());
                     switches.dead.insert(switch);
                     cut_off += 1;
-                    control.switch_failed(switch, &mut switches).map(drop)
+                    control.switch_failed(switch, &mut switches).map(&mut tell)
                 }
                 _ => {
                     let down = (0..cables).filter(|&cable| !control.network().is_up(cable));
@@ -134,7 +149,7 @@ fn mc_09_cl_03_no_number_of_a_tree_is_lost_or_given_twice_whatever_fails() {
                             for (switch, _) in plan.cables()[cable as usize].ends {
                                 switches.dead.remove(&switch);
                             }
-                            control.cable_restored(cable, &mut switches).map(drop)
+                            control.cable_restored(cable, &mut switches).map(&mut tell)
                         }
                         None => Ok(()),
                     }
@@ -146,9 +161,19 @@ fn mc_09_cl_03_no_number_of_a_tree_is_lost_or_given_twice_whatever_fails() {
                 Err(error) => panic!("seed {seed}, step {step}: {error}"),
             }
             switches.left = None;
-            control.mend(&mut switches).unwrap();
+            let mended = control.mend(&mut switches).unwrap();
+            let uncleared = mended.uncleared;
+            tell(mended);
 
             let now = standing(&control);
+            // Every group with another number was told so, once, whichever call has failed.
+            let is_new = |group: &usize, id| before.get(group).is_none_or(|(old, _)| *old != id);
+            let other = now
+                .iter()
+                .filter(|(group, (id, _))| **group < made && is_new(group, *id));
+            let other: Vec<_> = other.map(|(group, (id, _))| (*group, *id)).collect();
+            told.sort_unstable();
+            assert_eq!(told, other, "seed {seed}, step {step}");
             held.retain(|(group, ..)| Some(*group) != removed);
             for (group, (id, on)) in before {
                 let changed = now.get(&group).is_none_or(|(new, _)| *new != id);
@@ -169,10 +194,17 @@ fn mc_09_cl_03_no_number_of_a_tree_is_lost_or_given_twice_whatever_fails() {
                 .values()
                 .flat_map(|(id, on)| on.iter().map(|s| (*s, *id)));
             let wanted: BTreeSet<_> = entries.collect();
-            // A switch that is off keeps what it has.
-            let is = switches.entries.iter().copied();
-            let is: BTreeSet<_> = is.filter(|(s, _)| !switches.dead.contains(s)).collect();
-            assert_eq!(is, wanted, "seed {seed}, step {step}");
+            // A switch that is off keeps what it has; a tree within it needs no cable and stays.
+            let on = |at: &&(u32, u16)| !switches.dead.contains(&at.0);
+            let is: Vec<_> = switches.entries.iter().filter(on).collect();
+            let wanted_on: Vec<_> = wanted.iter().filter(on).collect();
+            assert_eq!(is, wanted_on, "seed {seed}, step {step}");
+            let kept = switches.entries.difference(&wanted).count();
+            assert!(
+                uncleared >= kept && (uncleared == 0 || !switches.dead.is_empty()),
+                "seed {seed}, step {step}: {uncleared} {kept} {:?}",
+                switches.dead
+            );
             if !held.is_empty() && (held.len() > 2 || rng.random_range(0..4) == 0) {
                 moves += 1;
                 for (group, ..) in held.drain(..) {
@@ -208,4 +240,26 @@ fn mc_09_cl_03_no_number_of_a_tree_is_lost_or_given_twice_whatever_fails() {
         "{failures} writes not answered, {lost} trees lost, {moves} moves, {cut_off} switches off"
     );
     assert!(failures > 100 && lost > 100 && moves > 50 && cut_off > 100);
+}
+
+#[test]
+fn mc_09_cl_03_entries_that_cannot_be_cleared_keep_nobody_from_the_new_tree() {
+    let plan = network("ft3:4");
+    let hosts = plan.endnodes().len() as u32;
+    let mut switches = Switches::default();
+    let mut control = Control::start(plan, (0..hosts).collect(), &mut switches).unwrap();
+    let all: Vec<u32> = (0..hosts).collect();
+    let group = control.add_group(&all, 0, &mut switches).unwrap();
+    let old = control.tree(group).unwrap();
+    let used = control.routed(group).unwrap().tree.cables().next().unwrap();
+    switches.keeps = true;
+    let mended = control.cable_failed(used, &mut switches).unwrap();
+    let new = control.tree(group).unwrap();
+    assert_eq!(mended.trees, [(group, old, new)]);
+    let kept = switches.entries.iter().filter(|(_, id)| *id == old).count();
+    assert_eq!((mended.uncleared, kept > 0), (kept, true));
+    switches.keeps = false;
+    let mended = control.mend(&mut switches).unwrap();
+    assert_eq!((mended.trees.len(), mended.uncleared), (0, 0));
+    assert!(switches.entries.iter().all(|(_, id)| *id == new));
 }
