@@ -89,7 +89,7 @@ fn bytes(sent: &[Sent]) -> [usize; 2] {
 #[test]
 fn bw_04_datagrams_and_transfers_have_their_shares_of_the_line() {
     let least = [(128, [0.48, 0.48]), (64, [0.73, 0.23]), (192, [0.22, 0.72])];
-    shares(Profile::Independent(64), &least);
+    shares(64, &least);
 }
 
 /// As a MAC takes words: preamble, FCS and gap are 3 clocks of 75. A datagram and its work request then take the host's link as
@@ -98,21 +98,18 @@ fn bw_04_datagrams_and_transfers_have_their_shares_of_the_line() {
 #[test]
 fn bw_04_datagrams_and_transfers_share_a_line_as_fast_as_the_link_to_the_host() {
     let least = [(128, [0.46, 0.46]), (64, [0.73, 0.23]), (192, [0.24, 0.55])];
-    shares(Profile::Independent(10), &least);
+    shares(10, &least);
 }
 
-/// The line takes words so; of each share datagrams and transfers get as much at least.
-fn shares(line: Profile, least: &[(u32, [f64; 2])]) {
+/// The line takes no word in so many of 256 clocks; of each share datagrams and transfers get as much at least.
+fn shares(stalled: u32, least: &[(u32, [f64; 2])]) {
     const BEFORE: u64 = 30_000;
     const CLOCKS: u64 = 100_000;
     let (mut pair, mut queue) = pair_of(seed(), Profile::Free);
-    pair.rtl_card(0).0.stall_line(line);
+    pair.rtl_card(0).0.stall_line(Profile::Independent(stalled));
     let mut datagrams = Datagrams::new(&mut pair);
     let (mut messages, mut writes) = (0, 0);
-    let taken = match line {
-        Profile::Independent(of_256) => f64::from(256 - of_256) / 256.0,
-        _ => 1.0,
-    };
+    let taken = f64::from(256 - stalled) / 256.0;
     for &(share, least) in least {
         pair.write(0, &BULK_SHARE, share);
         for measured in [false, true] {
