@@ -6,8 +6,8 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Short frames and packets of the sending side for the line: short ones first, for which many wait. They are the answers of
-    /// the receiving side, and messages of READ. What is offered stays until it is taken. What follows the first 8 bytes of bodies comes in the order of
-    /// the frames taken; 4 of them may wait for it.
+    /// the receiving side, and messages of READ. What is offered stays until it is taken. What follows the first 8 bytes of
+    /// bodies comes in the order of the frames taken; 4 of them may wait for it.
     /// Latency: none for a frame, 1 clock for what follows. Stages: none; only whose words are next.
     #[module("bulk_depart")]
     pub struct BulkDepart {

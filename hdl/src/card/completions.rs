@@ -4,7 +4,8 @@ use crate::bus::{CompletionIn, CompletionOut};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Lets two sources of completions take turns: datagrams and bulk transfers; among these READs and the others. What is offered stays until it is taken.
+    /// Lets two sources of completions take turns: datagrams and bulk transfers; among these READs and the others. What is
+    /// offered stays until it is taken.
     /// Latency: none. Stages: none; only whose turn it is, is kept.
     #[module("card_completions_q{}", 1usize << LQ)]
     pub struct CardCompletions<const LQ: usize> {
