@@ -9,17 +9,17 @@ use clap::error::ErrorKind;
 use tributary_fabric::control::Control;
 use tributary_host_driver::BulkTuning;
 use tributary_host_driver::collective::remote::TREES_SOCKET;
-use tributary_protocol::card::model::ModelConfig;
+use tributary_protocol::card::model::{CardModel, ModelConfig};
 use tributary_protocol::red::regs::{TIMEOUT0, TIMEOUT1, TIMEOUT2, TIMEOUT3};
 use tributary_sim::card::{
     CLOCK_NS, CardSizes, Cluster, ClusterTrees, NetworkConfig, Node, RtlNode, SLOT_NS, SimDevice,
     TreeServer, network, network_rtl, serve_trees,
 };
-use tributary_sim::fabric::Simulator;
+use tributary_sim::fabric::{Fabric, Kind, Options, Simulator};
 use tributary_sim::link::LinkConfig;
 use tributary_sim::pcie::Config;
 
-use crate::sim::{Engine, fabric, probability, simulator};
+use crate::sim::{Engine, fabric, probability};
 
 /// Bytes on the line around the payload of a packet of a bulk transfer.
 const AROUND_PAYLOAD: f64 = 90.0;
@@ -143,7 +143,7 @@ pub struct OfFabric {
 impl OfFabric {
     pub fn new(path: &Path, engine: Engine, seed: u64) -> Result<Self> {
         let fabric = fabric(Some(path), None)?;
-        let mut simulator = simulator(fabric.clone(), engine, seed, false)?;
+        let mut simulator = simulator(fabric.clone(), engine, seed)?;
         let mut control = None;
         if !fabric.switches.is_empty() {
             let started = simulator.manager();
@@ -170,23 +170,37 @@ impl OfFabric {
     }
 }
 
-/// Cards at the endpoints of a fabric.
+/// A fabric with switches of the kind that is asked for, where it does not say it itself.
+pub fn simulator(fabric: Fabric, engine: Engine, seed: u64) -> Result<Simulator> {
+    let options = Options {
+        kind: engine.into(),
+        ..Options::default()
+    };
+    Simulator::build(fabric, seed, options)
+}
+
+/// Cards at the endpoints of a fabric, of the kind that is asked for, where the fabric does not say it.
 pub fn cluster(engine: Engine, simulator: Simulator, seed: u64) -> Result<Cluster> {
     let model = ModelConfig::default();
-    if engine == Engine::Model {
-        return Cluster::of_models(simulator, model, SLOT_NS);
+    let mut library = None;
+    let mut cards: Vec<Box<dyn Node>> = Vec::new();
+    for (host, endpoint) in (0u64..).zip(&simulator.fabric().endpoints) {
+        cards.push(match endpoint.kind.unwrap_or(engine.into()) {
+            Kind::Model => Box::new(CardModel::new(model)?),
+            Kind::Rtl => {
+                let root = Config {
+                    seed: seed.wrapping_add(host),
+                    large: true,
+                    ..Config::default()
+                };
+                if library.is_none() {
+                    library = Some(CardSizes::default().build(false)?);
+                }
+                let library = library.as_ref().context("it was just built")?;
+                Box::new(RtlNode::new(library, root)?)
+            }
+        });
     }
-    let library = CardSizes::default().build(false)?;
-    let hosts = 0..simulator.fabric().endpoints.len() as u64;
-    let cards = hosts.map(|host| {
-        let root = Config {
-            seed: seed.wrapping_add(host),
-            large: true,
-            ..Config::default()
-        };
-        Ok(Box::new(RtlNode::new(&library, root)?) as Box<dyn Node>)
-    });
-    let cards = cards.collect::<Result<_>>()?;
     Cluster::new(simulator, cards, 1 << model.vectors_log, SLOT_NS)
 }
 

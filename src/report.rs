@@ -17,8 +17,9 @@ use tributary_protocol::red::{Op, Value, host::Outcome};
 use tributary_sim::fabric::{Contribution, Sighting, Simulator};
 
 use crate::Verdict;
+use crate::cards::simulator;
 use crate::files::NewFile;
-use crate::sim::{Engine, allreduce, fabric, probability, simulator};
+use crate::sim::{Engine, allreduce, fabric, probability};
 
 /// Most nodes that fit into a drawing.
 const NODES_MAX: usize = 96;
@@ -79,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         "the fabric has {nodes} nodes; a drawing has room for {NODES_MAX}"
     );
     let mut out = NewFile::create(&arguments.out)?;
-    let sim = simulator(fabric, arguments.engine, arguments.seed, false)?;
+    let sim = simulator(fabric, arguments.engine, arguments.seed)?;
     let run = reduce(sim, arguments.seed)?;
     out.write_all(page::page(&run).as_bytes())
         .context("cannot write the report")?;

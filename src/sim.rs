@@ -9,6 +9,7 @@ mod demo_rdmc;
 mod demo_rw;
 mod demo_xud;
 mod demo_xud_rtl;
+mod ranks;
 mod replay;
 mod summary;
 
@@ -17,10 +18,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 
+use tributary_sim::fabric::Kind;
+
 use crate::Verdict;
 
 pub use command_line::demo_first;
-pub use demo_allreduce::{CLOCK_NS, fabric, simulator};
+pub use demo_allreduce::{CLOCK_NS, fabric};
 
 /// Arguments of `tributary sim`.
 #[derive(Args)]
@@ -134,6 +137,15 @@ pub enum Engine {
     Model,
     /// The Verilog in Verilator; needs `cargo xtask tools`.
     Rtl,
+}
+
+impl From<Engine> for Kind {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Model => Self::Model,
+            Engine::Rtl => Self::Rtl,
+        }
+    }
 }
 
 /// Its name in reports.

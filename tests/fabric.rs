@@ -69,6 +69,46 @@ fn the_cluster_demo_runs_on_verilated_cards_and_switches() {
 }
 
 #[test]
+fn cl_02_each_card_and_each_switch_is_a_model_or_verilated_as_the_file_says() {
+    let pair = fs::read_to_string(PAIR).unwrap();
+    let file = scratch("mixed.toml");
+    let mut text = format!("[link]\nlatency_clocks = 160\n{pair}");
+    for name in ["right", "h1", "h2"] {
+        let line = format!("name = \"{name}\"\n");
+        assert!(text.contains(&line));
+        text = text.replace(&line, &format!("{line}kind = \"rtl\"\n"));
+    }
+    fs::write(&file, &text).unwrap();
+    let mut arguments = vec!["sim", "--demo", "cluster", "--each", "4", "--json"];
+    arguments.extend(["--fabric", file.to_str().unwrap()]);
+    let (code, sum) = json(&arguments);
+    assert_eq!(code, 0, "{sum}");
+    assert_eq!(
+        (&sum["verilated_cards"], &sum["verilated_switches"]),
+        (&2.into(), &1.into())
+    );
+    let parts = sum["parts"].as_array().unwrap();
+    assert!(parts.iter().all(|part| part["good"] == true), "{sum}");
+    // What the command line says holds for the others alone.
+    let other = text.replace("kind = \"rtl\"", "kind = \"model\"");
+    fs::write(&file, other).unwrap();
+    arguments.extend(["--engine", "rtl"]);
+    let (code, sum) = json(&arguments);
+    assert_eq!(code, 0, "{sum}");
+    assert_eq!(
+        (&sum["verilated_cards"], &sum["verilated_switches"]),
+        (&2.into(), &1.into())
+    );
+    fs::write(&file, text.replace("\"rtl\"", "\"vhdl\"")).unwrap();
+    let (code, message) = failure(&arguments);
+    assert_eq!(code, 1, "{message}");
+    assert!(
+        message.contains("mixed.toml:") && message.contains("`model` or `rtl`"),
+        "{message}"
+    );
+}
+
+#[test]
 fn two_cables_between_two_switches_are_enough_to_lose_one() {
     let arguments = ["sim", "--demo", "cluster", "--fabric", PAIR, "--json"];
     let (code, sum) = json(&arguments);

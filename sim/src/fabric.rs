@@ -7,6 +7,7 @@
 //! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which acts when a frame has come in,
 //!   or an [`RtlSwitch`], which runs clock by clock.
 //! * [`Endpoint`]: the machines of `tributary_protocol::red::host`, each with the time that a host takes to send and receive.
+//! * [`ranks`]: a simulation over several threads, processes or machines.
 //! * [`capture`]: what was seen on the cables, for Wireshark.
 //! * [`mod@reference`]: what a round must come to, from the frames that were seen on the cables.
 //!
@@ -22,6 +23,7 @@ mod groups;
 mod model;
 pub mod network;
 mod node;
+pub mod ranks;
 pub mod reference;
 pub mod routes;
 mod rtl;
@@ -31,11 +33,11 @@ pub mod timing;
 pub mod tree;
 
 pub use cable::{Fate, Sighting};
-pub use describe::{Cable, EndpointSpec, Fabric, LinkSpec, Place, SwitchSpec, TreeSpec};
+pub use describe::{Cable, EndpointSpec, Fabric, Kind, LinkSpec, Place, SwitchSpec, TreeSpec};
 pub use endpoint::{Contribution, Cost, Endpoint, Logged, Role};
 pub use groups::GroupConfig;
 pub use model::ModelSwitch;
 pub use node::{ActsOn, Departure, SwitchNode};
 pub use rtl::RtlSwitch;
 pub use shape::ShapeError;
-pub use simulator::{Passing, SimulationError, Simulator, TableBits, Treatment};
+pub use simulator::{Options, Passing, SimulationError, Simulator, TableBits, Treatment};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tributary_protocol::red::{Counter, Key, Op, Value};
 use tributary_sim::fabric::{
-    Contribution, Fabric, Fate, GroupConfig, LinkSpec, Simulator, Treatment,
+    Contribution, Fabric, Fate, GroupConfig, Kind, LinkSpec, Options, Simulator, Treatment,
 };
 use tributary_sim::testbench::{Profile, profiles};
 
@@ -173,7 +173,12 @@ fn red_16_lost_and_damaged_frames_are_the_same_on_rtl() {
 fn rounds_under_stalls(seed: u64) -> u64 {
     const ROUNDS: u64 = 2;
     let profile = Profile::of_seed(seed);
-    let mut sim = Simulator::of_stalled_rtl(small(), seed, false, profile).unwrap();
+    let options = Options {
+        kind: Kind::Rtl,
+        profile,
+        ..Options::default()
+    };
+    let mut sim = Simulator::build(small(), seed, options).unwrap();
     sim.record();
     let config = |number: usize| GroupConfig {
         reduction: number as u8,

@@ -19,10 +19,11 @@ use tributary_sim::fabric::{
 };
 
 use crate::Verdict;
+use crate::cards::simulator;
 use crate::files::NewFile;
 use crate::plot_reduction;
 use crate::progress::Progress;
-use crate::sim::{Engine, engine_name, simulator};
+use crate::sim::{Engine, engine_name};
 
 /// Latencies of a cable, clocks: 410 ns at 10 Gb/s, MAC and 10GBASE-R PHY on both sides and a few metres; and chips side by side.
 const LATENCIES: [u64; 2] = [64, 12];
@@ -209,7 +210,7 @@ fn measure(case: &Case) -> Result<Row> {
         id: PLAIN_TREE,
         ..reduced
     });
-    let mut sim = simulator(fabric, case.engine, 1, false)?;
+    let mut sim = simulator(fabric, case.engine, 1)?;
     let bare_clocks = bare(&mut sim)?;
     let group = sim.add_group(0, &GroupConfig::default())?;
     let in_switches = time_all(&mut sim, group)?;

@@ -55,7 +55,7 @@ pub struct Row {
     pub wrong: Option<String>,
 }
 
-/// Reduces every operation in the group's next rounds.
+/// Reduces every operation in the group's next rounds. The first rank has the rows, others none.
 pub fn run(
     sim: &mut Simulator,
     group: usize,
@@ -66,7 +66,7 @@ pub fn run(
     let mut rows = Vec::new();
     sim.record();
     for (round, &op) in (0u64..).zip(Op::ALL) {
-        rows.push(one(sim, group, round, op, &mut rng)?);
+        rows.extend(one(sim, group, round, op, &mut rng)?);
         progress(round + 1);
     }
     Ok(rows)
@@ -78,7 +78,13 @@ pub fn group(sim: &mut Simulator) -> Result<usize> {
     group.context("the fabric has no tree to reduce over")
 }
 
-fn one(sim: &mut Simulator, group: usize, round: u64, op: Op, rng: &mut ChaCha8Rng) -> Result<Row> {
+fn one(
+    sim: &mut Simulator,
+    group: usize,
+    round: u64,
+    op: Op,
+    rng: &mut ChaCha8Rng,
+) -> Result<Option<Row>> {
     let endpoints = sim.group_endpoints(group).to_vec();
     let numbers: Vec<i64> = endpoints
         .iter()
@@ -97,12 +103,17 @@ fn one(sim: &mut Simulator, group: usize, round: u64, op: Op, rng: &mut ChaCha8R
         sim.contribute(group, endpoint, round, Contribution { at, op, value })?;
     }
     let last = begin + STAGGER * (endpoints.len() as u64 - 1);
-    let (frames, partials) = (sim.frames(), sim.counted(Counter::Partials));
+    let [frames, partials] = counts(sim)?;
     let mut waiting = endpoints.clone();
+    waiting.retain(|&e| sim.has_endpoint(e));
     sim.run_while(last + LIMIT, |sim| {
         waiting.retain(|&e| !sim.is_over(group, e, round));
         !waiting.is_empty()
     })?;
+    let [all_frames, all_partials] = counts(sim)?;
+    if !sim.gather()? {
+        return Ok(None);
+    }
     let root = endpoints.first().copied().unwrap_or_default();
     let outcomes: Vec<(u64, Outcome)> = endpoints
         .iter()
@@ -111,7 +122,7 @@ fn one(sim: &mut Simulator, group: usize, round: u64, op: Op, rng: &mut ChaCha8R
     let outcome = sim.outcome(group, root, round).map(|(_, outcome)| outcome);
     let retry = |event: &Event| matches!(event, Event::Retry { round: r, .. } if *r == round);
     let value = outcome.map(|o| o.value).unwrap_or_default();
-    Ok(Row {
+    Ok(Some(Row {
         op: op.name(),
         result: value.data.map(|word| format!("{word:016x}")),
         number: number(op, &value),
@@ -122,15 +133,21 @@ fn one(sim: &mut Simulator, group: usize, round: u64, op: Op, rng: &mut ChaCha8R
             .map(|(clock, _)| clock.saturating_sub(last))
             .max()
             .unwrap_or(0),
-        frames: sim.frames() - frames,
-        partials: sim.counted(Counter::Partials) - partials,
+        frames: all_frames - frames,
+        partials: all_partials - partials,
         retries: sim
             .reported(group, root)
             .filter(|logged| retry(&logged.event))
             .count(),
         left_out: endpoints.len() - outcomes.len(),
         wrong: wrong(sim, group, round, op, &given, &numbers, &outcomes),
-    })
+    }))
+}
+
+/// Frames and partial results so far, on all ranks.
+fn counts(sim: &mut Simulator) -> Result<[u64; 2]> {
+    let frames = sim.total(Simulator::frames)?;
+    Ok([frames, sim.total(|sim| sim.counted(Counter::Partials))?])
 }
 
 /// A value from two random words.

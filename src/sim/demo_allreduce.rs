@@ -9,9 +9,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 use tributary_protocol::red::Op;
+use tributary_sim::fabric::ranks::Carrier;
 use tributary_sim::fabric::{Fabric, LinkSpec, Simulator, capture, file};
 
-use super::{Engine, OnFabric, allreduce, engine_name};
+use super::ranks::{Ranks, run_on};
+use super::{OnFabric, allreduce, engine_name};
 use crate::Verdict;
 use crate::files::NewFile;
 use crate::progress::Progress;
@@ -25,6 +27,8 @@ const SETTLE_CLOCKS: u64 = 102 * 1024;
 struct Summary {
     demo: &'static str,
     engine: &'static str,
+    /// Threads or processes that simulated it.
+    ranks: usize,
     switches: usize,
     endpoints: usize,
     group_endpoints: usize,
@@ -33,7 +37,7 @@ struct Summary {
     operations: Vec<allreduce::Row>,
     wrong_operations: usize,
     lost_frames: usize,
-    descriptors_left_in_use: usize,
+    descriptors_left_in_use: u64,
     clocks: u64,
     time_s: f64,
     clocks_per_s: f64,
@@ -53,6 +57,10 @@ pub struct Options {
     /// Every frame at both ends of its cable (pcapng).
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Simulate on so many threads, each with a part of the switches; or "mpi": on the processes of an MPI job (mpirun -n N tributary
+    /// ...). Frames and results are the same.
+    #[arg(long, value_name = "N|mpi", value_parser = super::ranks::ranks)]
+    ranks: Option<Ranks>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -60,26 +68,49 @@ pub struct Options {
 
 /// Runs it.
 pub fn run(arguments: &Options) -> Result<Verdict> {
+    match arguments.ranks {
+        Some(ranks) => run_on(ranks, |carrier| one_rank(arguments, Some(carrier))),
+        None => one_rank(arguments, None),
+    }
+}
+
+/// What one rank does; the first one has it all in the end, and says it.
+fn one_rank(arguments: &Options, carrier: Option<Box<dyn Carrier>>) -> Result<Verdict> {
+    let (rank, ranks) = carrier.as_ref().map_or((0, 1), |c| (c.rank(), c.ranks()));
     let fabric = fabric(arguments.on.fabric.as_deref(), arguments.on.loss)?;
+    let traced = trace_node(&fabric, arguments.trace_node.as_deref())?;
     let seed = arguments.on.seed;
-    let create = |path: &Option<PathBuf>| path.as_deref().map(NewFile::create).transpose();
-    let (pcap, waveform) = (create(&arguments.pcap)?, create(&arguments.trace)?);
-    let mut sim = simulator(fabric, arguments.on.engine, seed, waveform.is_some())?;
-    let traced = trace_node(&sim, arguments.trace_node.as_deref())?;
-    if let (Some(file), Some(switch)) = (&waveform, sim.switch_mut(traced)) {
+    let pcap = arguments.pcap.as_deref().filter(|_| rank == 0);
+    let pcap = pcap.map(NewFile::create).transpose()?;
+    let options = tributary_sim::fabric::Options {
+        kind: arguments.on.engine.into(),
+        trace: arguments.trace.is_some(),
+        carrier,
+        ..tributary_sim::fabric::Options::default()
+    };
+    let mut sim = Simulator::build(fabric, seed, options)?;
+    let mut waveform = None;
+    if let (Some(path), Some(switch)) = (&arguments.trace, sim.switch_mut(traced)) {
+        let file = NewFile::create(path)?;
         switch.start_waveform(file.working_path())?;
+        waveform = Some(file);
     }
     let started = Instant::now();
     let group = allreduce::group(&mut sim)?;
-    let progress = Progress::new(Op::ALL.len() as u64, "operations");
-    let operations = allreduce::run(&mut sim, group, seed, |done| progress.at(done))?;
+    let progress = (rank == 0).then(|| Progress::new(Op::ALL.len() as u64, "operations"));
+    let told = |done| progress.as_ref().map_or((), |progress| progress.at(done));
+    let operations = allreduce::run(&mut sim, group, seed, told)?;
     drop(progress);
     let settled = sim.now() + SETTLE_CLOCKS;
     sim.run_while(settled, |sim| sim.in_use() > 0)?;
+    let left_in_use = sim.total(|sim| sim.in_use() as u64)?;
     let time_s = started.elapsed().as_secs_f64();
     if let (Some(file), Some(switch)) = (waveform, sim.switch_mut(traced)) {
         switch.finish_waveform()?;
         file.finish()?;
+    }
+    if !sim.gather()? {
+        return Ok(Verdict::Good);
     }
     if let Some(file) = pcap {
         capture::write(file, sim.fabric(), sim.sightings(), CLOCK_NS)?.finish()?;
@@ -88,6 +119,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     let summary = Summary {
         demo: "allreduce",
         engine: engine_name(arguments.on.engine),
+        ranks,
         switches: sim.fabric().switches.len(),
         endpoints: sim.fabric().endpoints.len(),
         group_endpoints: sim.group_endpoints(group).len(),
@@ -96,7 +128,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
         wrong_operations: operations.iter().filter(|row| row.wrong.is_some()).count(),
         operations,
         lost_frames: sim.sightings().iter().filter(lost).count(),
-        descriptors_left_in_use: sim.in_use(),
+        descriptors_left_in_use: left_in_use,
         clocks: sim.now(),
         time_s,
         clocks_per_s: sim.now() as f64 / time_s,
@@ -128,23 +160,12 @@ pub fn fabric(path: Option<&Path>, loss: Option<f64>) -> Result<Fabric> {
     Ok(fabric)
 }
 
-/// The fabric in time, with switches of the kind that is asked for.
-pub fn simulator(fabric: Fabric, engine: Engine, seed: u64, waveform: bool) -> Result<Simulator> {
-    match engine {
-        Engine::Model => Simulator::new(fabric, seed),
-        Engine::Rtl => Simulator::of_rtl(fabric, seed, waveform),
-    }
-}
-
-fn trace_node(sim: &Simulator, name: Option<&str>) -> Result<usize> {
+fn trace_node(fabric: &Fabric, name: Option<&str>) -> Result<usize> {
     let Some(name) = name else {
         return Ok(0);
     };
-    let place = sim
-        .fabric()
-        .switches
-        .iter()
-        .position(|switch| switch.name == name);
+    let mut switches = fabric.switches.iter();
+    let place = switches.position(|switch| switch.name == name);
     place.with_context(|| format!("--trace-node {name}: the fabric has no switch of this name"))
 }
 
@@ -222,8 +243,13 @@ impl Summary {
         }
         writeln!(
             out,
-            "afterwards  {} descriptors in use; {} clocks in {:.2} s, {:.0} clocks/s",
-            self.descriptors_left_in_use, self.clocks, self.time_s, self.clocks_per_s
+            "afterwards  {} descriptors in use; {} clocks in {:.2} s, {:.0} clocks/s, by {} {}",
+            self.descriptors_left_in_use,
+            self.clocks,
+            self.time_s,
+            self.clocks_per_s,
+            self.ranks,
+            if self.ranks == 1 { "rank" } else { "ranks" }
         )
     }
 }

@@ -16,11 +16,11 @@ use tributary_fabric::control::{Control, Mended};
 use tributary_host_driver::{Device, EndpointConfig};
 use tributary_protocol::red::Counter;
 use tributary_sim::card::{Cluster, Exchange, ExchangeReport, NetworkConfig, exchange_over};
-use tributary_sim::fabric::{Fabric, GroupConfig, Simulator, file, network};
+use tributary_sim::fabric::{Fabric, GroupConfig, Kind, Simulator, file, network};
 
 use super::{Engine, OnFabric, allreduce, engine_name};
 use crate::Verdict;
-use crate::cards::cluster;
+use crate::cards::{cluster, simulator};
 use crate::files::NewFile;
 use crate::progress::Progress;
 
@@ -67,6 +67,8 @@ struct Summary {
     engine: &'static str,
     hosts: usize,
     switches: usize,
+    verilated_cards: usize,
+    verilated_switches: usize,
     cut_cable: String,
     unicast_entries_mended: usize,
     trees_mended: usize,
@@ -86,7 +88,12 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     let page = page.transpose()?;
     let mut run = Run::new(arguments)?;
     run.reduce("all-reduce in the switches", 0)?;
-    if arguments.on.engine == Engine::Model {
+    let engine = arguments.on.engine;
+    let cards = run.fabric.endpoints.iter().map(|card| card.kind);
+    let verilated_cards = verilated(cards, engine);
+    let switches = run.fabric.switches.iter().map(|switch| switch.kind);
+    let verilated_switches = verilated(switches, engine);
+    if verilated_cards == 0 {
         // Cards in Verilog take no part in reductions so far.
         let cables = run.fabric.plan()?.cables;
         let how = (MTU, arguments.on.seed);
@@ -94,7 +101,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
         run.parts.push(part);
     }
     run.exchange(arguments.each)?;
-    if arguments.on.engine == Engine::Model {
+    if verilated_cards == 0 {
         let part = writes::run(&run.cluster, MTU)?;
         run.parts.push(part);
     }
@@ -105,9 +112,11 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
         .context("the fabric is gone")?;
     let summary = Summary {
         demo: "cluster",
-        engine: engine_name(arguments.on.engine),
+        engine: engine_name(engine),
         hosts: run.fabric.endpoints.len(),
         switches: run.fabric.switches.len(),
+        verilated_cards,
+        verilated_switches,
         cut_cable: run.cut_name(),
         unicast_entries_mended: run.mended.unicast,
         trees_mended: run.mended.trees.len(),
@@ -131,6 +140,12 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     }
     let good = summary.parts.iter().all(|part| part.good);
     Ok(if good { Verdict::Good } else { Verdict::Bad })
+}
+
+/// How many of some cards or switches are Verilated.
+fn verilated(kinds: impl Iterator<Item = Option<Kind>>, engine: Engine) -> usize {
+    let kinds = kinds.map(|kind| kind.unwrap_or(engine.into()));
+    kinds.filter(|kind| *kind == Kind::Rtl).count()
 }
 
 struct Run {
@@ -169,7 +184,7 @@ impl Run {
             .zip(cut_number)
             .with_context(|| format!("--cut: cables between two switches are {:?}", plan.cables))?;
         let seed = arguments.on.seed;
-        let mut simulator = super::simulator(fabric.clone(), arguments.on.engine, seed, false)?;
+        let mut simulator = simulator(fabric.clone(), arguments.on.engine, seed)?;
         let mut control = simulator.manager()?;
         let members: Vec<u32> = (0..fabric.endpoints.len() as u32).collect();
         let group = control.add_group(&members, 0, &mut simulator)?;
@@ -293,11 +308,24 @@ impl Run {
 }
 
 impl Summary {
+    /// What they are.
+    fn kinds(&self) -> String {
+        let (cards, switches) = (self.verilated_cards, self.verilated_switches);
+        match (cards, switches) {
+            (0, 0) => "models".to_owned(),
+            all if all == (self.hosts, self.switches) => "Verilated".to_owned(),
+            _ => format!("{cards} cards and {switches} switches Verilated"),
+        }
+    }
+
     fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(
             out,
             "fabric      {} hosts with cards, {} switches ({}), seed {}",
-            self.hosts, self.switches, self.engine, self.seed
+            self.hosts,
+            self.switches,
+            self.kinds(),
+            self.seed
         )?;
         writeln!(
             out,

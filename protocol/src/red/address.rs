@@ -52,7 +52,19 @@ impl Key {
 }
 
 /// DFA or SFA: a fabric address of 32 bits. Multicast is what has the fixed bits of multicast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Address(pub u32);
 
 impl Address {

@@ -22,7 +22,9 @@ pub use minmax::{Extremum, NanRule, Picked, Side, flt_select, is_nan, is_snan, l
 pub use repsum::{MINUS_INF, NAN, PLUS_INF, repsum_add};
 
 /// What a contribution or a partial result carries besides its addresses: REDs operate on this.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 pub struct Value {
     /// The four words, rt_data\[0\] first.
     pub data: [u64; 4],

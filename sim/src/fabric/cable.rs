@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
 
 use super::describe::LinkSpec;
 
 /// What became of a frame on a cable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
     /// It arrived as it was sent.
     Whole,
@@ -19,7 +20,7 @@ pub enum Fate {
 }
 
 /// A frame on a cable, as one who sees every cable whole would put it down.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sighting {
     /// The cable.
     pub cable: usize,
@@ -50,6 +51,8 @@ pub(super) struct Arrival {
 pub(super) struct Wire {
     link: LinkSpec,
     rng: ChaCha8Rng,
+    /// Frames that have arrived or will.
+    count: u64,
 }
 
 impl Wire {
@@ -57,7 +60,11 @@ impl Wire {
     pub fn new(link: LinkSpec, seed: u64, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream);
-        Self { link, rng }
+        Self {
+            link,
+            rng,
+            count: 0,
+        }
     }
 
     /// What becomes of a frame whose first word leaves at `start`. Every frame takes the same number of random numbers, so
@@ -77,6 +84,12 @@ impl Wire {
         let again = start + self.link.occupancy(bytes) + late[1];
         let copy = (doubled && !lost).then(|| self.arrival(bytes, again, Fate::Whole));
         (first, copy)
+    }
+
+    /// Number of the next frame that arrives.
+    pub const fn number(&mut self) -> u64 {
+        self.count += 1;
+        self.count
     }
 
     /// Arrival of a frame that leaves at `start`.

@@ -1,11 +1,34 @@
 //! What a fabric is made of.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use tributary_protocol::red::{Address, EngineConfig, Tree};
 
 use super::timing::{GAP_BYTES, WORD_BYTES, words};
 
 /// Nodes from here on are switches: the ports' addresses begin here.
 pub const SWITCH_NODES: u32 = 1 << 19;
+
+/// What stands for a switch or a card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The executable model.
+    #[default]
+    Model,
+    /// The Verilog in Verilator.
+    Rtl,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Model => "model",
+            Self::Rtl => "rtl",
+        })
+    }
+}
 
 /// A switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +43,8 @@ pub struct SwitchSpec {
     pub engines: bool,
     /// Settings of the engines; the addresses are the fabric's.
     pub engine: EngineConfig,
+    /// What it is, whatever the others are.
+    pub kind: Option<Kind>,
 }
 
 impl SwitchSpec {
@@ -32,6 +57,7 @@ impl SwitchSpec {
             spare: 0,
             engines: true,
             engine: EngineConfig::default(),
+            kind: None,
         }
     }
 }
@@ -43,6 +69,8 @@ pub struct EndpointSpec {
     pub name: String,
     /// Its node number, below 2^19 and different from every other.
     pub node: u32,
+    /// What its card is, if it has one, whatever the others are.
+    pub kind: Option<Kind>,
 }
 
 impl EndpointSpec {

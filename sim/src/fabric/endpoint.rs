@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tributary_protocol::red::{
     Op, Value,
     host::{Doubling, Event, Leaf, Output, Root},
@@ -43,7 +44,7 @@ pub struct Contribution {
 }
 
 /// An event of a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Logged {
     /// Clock.
     pub clock: u64,
@@ -160,6 +161,11 @@ impl Endpoint {
     #[must_use]
     pub fn log(&self) -> &[Logged] {
         &self.log
+    }
+
+    /// Takes over what its machines reported on another rank.
+    pub(super) fn report(&mut self, logged: &mut Vec<Logged>) {
+        self.log.append(logged);
     }
 
     /// Frames that no machine wanted, with the clock at which the host had them.

@@ -13,6 +13,7 @@
 //! name = "a"                   # nodes are numbered from 0 unless they say otherwise
 //! [[endpoint]]
 //! name = "b"
+//! kind = "model"               # or "rtl": its card; of a switch, the switch. Else what the command line says
 //! [[endpoint]]
 //! name = "c"
 //!
@@ -53,7 +54,7 @@ use toml::Spanned;
 use tributary_protocol::red::{EngineConfig, Tree};
 
 use super::check::{Cabling, Item, Problem};
-use super::describe::{Cable, EndpointSpec, Fabric, LinkSpec, Place, SwitchSpec, TreeSpec};
+use super::describe::{Cable, EndpointSpec, Fabric, Kind, LinkSpec, Place, SwitchSpec, TreeSpec};
 use super::tree;
 
 pub use write::write;
@@ -120,6 +121,7 @@ struct SwitchTable {
     descriptors: Option<usize>,
     thresholds: Option<[u32; 3]>,
     timeouts: Option<[u32; 4]>,
+    kind: Option<Kind>,
 }
 
 #[derive(Deserialize)]
@@ -127,6 +129,7 @@ struct SwitchTable {
 struct EndpointTable {
     name: String,
     node: Option<u32>,
+    kind: Option<Kind>,
 }
 
 #[derive(Deserialize)]
@@ -232,6 +235,7 @@ fn resolve(document: &Document) -> Result<Fabric, Wrong> {
             spare: mask(&table.spare, table.ports).map_err(|reason| (switch.span(), reason))?,
             engines: table.engines.unwrap_or(true),
             engine,
+            kind: table.kind,
             ..spec
         });
     }
@@ -246,6 +250,7 @@ fn resolve(document: &Document) -> Result<Fabric, Wrong> {
         fabric.endpoints.push(EndpointSpec {
             name: table.name.clone(),
             node,
+            kind: table.kind,
         });
     }
     let base = document.link.over(LinkSpec::default());

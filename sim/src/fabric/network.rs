@@ -88,6 +88,7 @@ impl Fabric {
             fabric.endpoints.push(EndpointSpec {
                 name: endnode.name.clone(),
                 node,
+                kind: None,
             });
             let ends = [Place::Endpoint(node as usize), fabric.plug(endnode.at)];
             fabric.cables.push(Cable { ends, link });

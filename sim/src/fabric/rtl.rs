@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use tributary_protocol::red::{
@@ -11,7 +10,7 @@ use tributary_protocol::red::{
 
 use super::describe::{Fabric, LinkSpec, SwitchSpec};
 use super::node::{ActsOn, Departure, SwitchNode};
-use super::simulator::{Simulator, TableBits};
+use super::simulator::TableBits;
 use super::timing::words;
 use crate::switch::{Beat, RedRtl, Sink, beats, core::Sizes, red};
 use crate::testbench::{Profile, Stalls};
@@ -156,36 +155,18 @@ pub fn size(spec: &SwitchSpec, bits: TableBits) -> Result<Sizes> {
     })
 }
 
-impl Simulator {
-    /// A fabric of RTL switches, at clock 0; with `trace`, they can record waveforms. Each size is compiled once.
-    ///
-    /// # Errors
-    /// The fabric cannot be, or the RTL does not have it; Verilator is not there.
-    pub fn of_rtl(fabric: impl Into<Arc<Fabric>>, seed: u64, trace: bool) -> Result<Self> {
-        Self::of_stalled_rtl(fabric, seed, trace, Profile::Free)
-    }
+/// The sizes of switches that a fabric has needed so far: each is compiled once.
+#[derive(Default)]
+pub(super) struct Libraries(BTreeMap<(usize, usize, usize), Verilated>);
 
-    /// The same with MACs that stall in a profile, those of each switch on their own.
-    ///
-    /// # Errors
-    /// As for [`Self::of_rtl`].
-    pub fn of_stalled_rtl(
-        fabric: impl Into<Arc<Fabric>>,
-        seed: u64,
-        trace: bool,
-        profile: Profile,
-    ) -> Result<Self> {
-        let mut libraries: BTreeMap<(usize, usize, usize), Verilated> = BTreeMap::new();
-        Self::with_switches(fabric, seed, |index, spec, bits| {
-            let sizes = size(spec, bits)?;
-            let key = (sizes.ports, sizes.nodes, sizes.trees);
-            let library = match libraries.entry(key) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(red::build(sizes, trace)?),
-            };
-            let stalls = Stalls::new(profile, seed, spec.ports.into()).stream(index as u64);
-            let switch = RtlSwitch::new(library, index, spec, bits)?;
-            Ok(Box::new(switch.stalled(stalls)))
+impl Libraries {
+    /// The library for a switch; with `trace`, it can record waveforms.
+    pub fn of(&mut self, spec: &SwitchSpec, bits: TableBits, trace: bool) -> Result<&Verilated> {
+        let sizes = size(spec, bits)?;
+        let key = (sizes.ports, sizes.nodes, sizes.trees);
+        Ok(match self.0.entry(key) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(red::build(sizes, trace)?),
         })
     }
 }

@@ -63,6 +63,7 @@ impl Fabric {
         let endpoint = |i: usize| EndpointSpec {
             name: format!("e{i}"),
             node: i as u32,
+            kind: None,
         };
         let mut fabric = Self {
             endpoints: (0..size).map(endpoint).collect(),

@@ -1,10 +1,13 @@
 //! Time, cables and faults.
+//!
+//! Nodes of another rank are not here: their places in the lists of switches are empty, their endpoints do nothing.
 
 mod build;
 mod event;
 mod fault;
+mod meeting;
 
-pub use build::TableBits;
+pub use build::{Options, TableBits};
 use event::{Event, Node, What};
 pub use fault::{Passing, Treatment};
 
@@ -21,6 +24,7 @@ use super::check::{Cabling, Problem};
 use super::describe::{Fabric, Place, TreeSpec};
 use super::endpoint::{Contribution, Cost, Endpoint, Role};
 use super::node::{ActsOn, Departure, SwitchNode};
+use super::ranks::{Crossing, Ranks};
 use super::tree;
 
 /// Why a fabric is not simulated.
@@ -49,19 +53,27 @@ pub struct Simulator {
     fabric: Arc<Fabric>,
     cabling: Cabling,
     trees: Vec<tree::Entries>,
-    switches: Vec<Box<dyn SwitchNode>>,
+    /// Those of this rank.
+    switches: Vec<Option<Box<dyn SwitchNode>>>,
     endpoints: Vec<Endpoint>,
     wires: Vec<[Wire; 2]>,
+    /// When switches that are made here want their frames, by switch; of those elsewhere as if they were models of the same kind.
+    acts_on: Vec<ActsOn>,
     /// Cables that carry nothing.
     down: Vec<bool>,
     events: BinaryHeap<Event>,
-    count: u64,
     /// Clock of the event by which a node acts; earlier ones of the same node have been overtaken.
     wakes: Vec<Option<u64>>,
     now: u64,
+    /// Until when no frame arrives that has not been sent, and how long that is at least.
+    window_end: u64,
+    lookahead: u64,
+    ranks: Ranks,
     frames: u64,
     tamper: Option<Tamper>,
     log: Option<Vec<Sighting>>,
+    /// How much of what its endpoints have reported the first rank knows.
+    told: Vec<usize>,
     pub(super) groups: Vec<super::groups::Members>,
 }
 
@@ -105,7 +117,7 @@ impl Simulator {
         self.events.peek().map(|event| event.clock)
     }
 
-    /// Frames put on cables so far.
+    /// Frames put on cables so far by nodes of this rank.
     #[must_use]
     pub const fn frames(&self) -> u64 {
         self.frames
@@ -116,7 +128,7 @@ impl Simulator {
         self.log.get_or_insert_default();
     }
 
-    /// What was seen, in the order in which frames were sent.
+    /// What was seen, at the first rank after [`Simulator::gather`] in the order in which frames were sent.
     #[must_use]
     pub fn sightings(&self) -> &[Sighting] {
         self.log.as_deref().unwrap_or_default()
@@ -135,16 +147,20 @@ impl Simulator {
         Ok(())
     }
 
-    /// Reads a register of a switch.
+    /// Reads a register of a switch. All ranks do so at the same time, and all learn what stands there.
     ///
     /// # Errors
     /// There is no such switch or register.
-    pub fn read_register(&self, switch: usize, offset: u16) -> Result<u32> {
+    pub fn read_register(&mut self, switch: usize, offset: u16) -> Result<u32> {
         let unknown = SimulationError::Unknown {
             what: "switch",
             index: switch,
         };
-        self.switches.get(switch).ok_or(unknown)?.read(offset)
+        let node = self.switches.get(switch).ok_or(unknown)?;
+        let value = node.as_ref().map(|node| node.read(offset)).transpose()?;
+        let told = self.ranks.tell(value)?;
+        let told = told.into_iter().flatten().next();
+        told.context("no rank has the switch")
     }
 
     /// Writes a register of a switch, as its host would while the fabric runs.
@@ -156,8 +172,10 @@ impl Simulator {
             what: "switch",
             index: switch,
         };
-        let node = self.switches.get_mut(switch).ok_or(unknown)?;
-        node.write(offset, value)
+        match self.switches.get_mut(switch).ok_or(unknown)? {
+            Some(node) => node.write(offset, value),
+            None => Ok(()),
+        }
     }
 
     /// Takes the frames that no machine of an endpoint wanted, with the clock at which the host had them: those of its card.
@@ -171,21 +189,22 @@ impl Simulator {
         self.tamper = Some(Box::new(tamper));
     }
 
-    /// Descriptors in use in all switches.
+    /// Descriptors in use in all switches of this rank.
     #[must_use]
     pub fn in_use(&self) -> usize {
-        self.switches.iter().map(|s| s.in_use()).sum()
+        self.switches.iter().flatten().map(|s| s.in_use()).sum()
     }
 
-    /// How often something was counted, in all switches.
+    /// How often something was counted, in all switches of this rank.
     #[must_use]
     pub fn counted(&self, counter: Counter) -> u64 {
-        self.switches.iter().map(|s| s.count(counter)).sum()
+        let switches = self.switches.iter().flatten();
+        switches.map(|s| s.count(counter)).sum()
     }
 
-    /// A switch.
+    /// A switch of this rank.
     pub fn switch_mut(&mut self, index: usize) -> Option<&mut (dyn SwitchNode + 'static)> {
-        self.switches.get_mut(index).map(|s| &mut **s)
+        self.switches.get_mut(index)?.as_deref_mut()
     }
 
     /// Writes an entry of a switch's multicast table, or clears it, while the fabric runs. What [`Simulator::trees`] and
@@ -198,9 +217,12 @@ impl Simulator {
             what: "switch",
             index: switch,
         };
-        let node = self.switches.get_mut(switch).ok_or(unknown)?;
-        node.set_multicast(id, entry)
-            .with_context(|| format!("{}, tree {id}", self.fabric.switches[switch].name))
+        match self.switches.get_mut(switch).ok_or(unknown)? {
+            Some(node) => node
+                .set_multicast(id, entry)
+                .with_context(|| format!("{}, tree {id}", self.fabric.switches[switch].name)),
+            None => Ok(()),
+        }
     }
 
     /// Adds a tree while the fabric runs and writes its entries, those far from the root first, over what stands there under
@@ -226,7 +248,13 @@ impl Simulator {
         Ok(index)
     }
 
-    /// The endpoints.
+    /// Whether an endpoint is of this rank.
+    #[must_use]
+    pub fn has_endpoint(&self, endpoint: usize) -> bool {
+        self.ranks.is_own(self.slot(Node::Endpoint(endpoint)))
+    }
+
+    /// The endpoints; those of other ranks do nothing.
     #[must_use]
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
@@ -310,38 +338,6 @@ impl Simulator {
         self.endpoints.get_mut(index).ok_or(unknown)
     }
 
-    /// Runs until nothing is left to happen, or the clock would pass `limit`. Returns whether nothing is left.
-    ///
-    /// # Errors
-    /// A switch has broken down.
-    pub fn run(&mut self, limit: u64) -> Result<bool> {
-        self.run_while(limit, |_| true)
-    }
-
-    /// Runs clock by clock as long as `go_on` says so, something is left to happen, and the clock does not pass `limit`.
-    /// Returns whether nothing is left.
-    ///
-    /// # Errors
-    /// A switch has broken down.
-    pub fn run_while(&mut self, limit: u64, mut go_on: impl FnMut(&Self) -> bool) -> Result<bool> {
-        while go_on(self) {
-            match self.events.peek().map(|e| e.clock) {
-                None => return Ok(true),
-                Some(clock) if clock > limit => {
-                    self.now = self.now.max(limit);
-                    return Ok(false);
-                }
-                Some(clock) => self.now = clock,
-            }
-            while self.events.peek().is_some_and(|e| e.clock == self.now) {
-                if let Some(event) = self.events.pop() {
-                    self.handle(event)?;
-                }
-            }
-        }
-        Ok(self.events.is_empty())
-    }
-
     fn handle(&mut self, event: Event) -> Result<()> {
         match event.what {
             What::Arrive {
@@ -349,7 +345,9 @@ impl Simulator {
                 bytes,
                 damaged,
             } => {
-                self.switches[s].arrive(port, &bytes, damaged, self.now);
+                if let Some(switch) = &mut self.switches[s] {
+                    switch.arrive(port, &bytes, damaged, self.now);
+                }
                 self.rouse(Node::Switch(s));
             }
             What::Arrive {
@@ -380,18 +378,18 @@ impl Simulator {
         match node {
             Node::Endpoint(e) => {
                 if let Some(bytes) = self.endpoints[e].run(self.now) {
-                    self.send(Place::Endpoint(e), self.now, bytes);
+                    self.send(Place::Endpoint(e), self.now, bytes)?;
                 }
             }
             Node::Switch(s) => {
                 let mut leave: Vec<Departure> = Vec::new();
-                self.switches[s]
-                    .run(self.now, &mut leave)
-                    .with_context(|| {
+                if let Some(switch) = &mut self.switches[s] {
+                    switch.run(self.now, &mut leave).with_context(|| {
                         format!("{}, clock {}", self.fabric.switches[s].name, self.now)
                     })?;
+                }
                 for Departure { port, start, bytes } in leave {
-                    self.send(Place::Switch(s, port), start, bytes);
+                    self.send(Place::Switch(s, port), start, bytes)?;
                 }
             }
         }
@@ -407,33 +405,26 @@ impl Simulator {
 
     /// Sees to it that a node acts when it wants to.
     fn rouse(&mut self, node: Node) {
+        let slot = self.slot(node);
+        if !self.ranks.is_own(slot) {
+            return;
+        }
         let wake = match node {
-            Node::Switch(s) => self.switches[s].wake(self.now),
+            Node::Switch(s) => self.switches[s].as_ref().and_then(|s| s.wake(self.now)),
             Node::Endpoint(e) => self.endpoints[e].wake(),
         };
-        let slot = self.slot(node);
         let Some(clock) = wake.map(|clock| clock.max(self.now)) else {
             return;
         };
         if self.wakes[slot].is_none_or(|planned| clock < planned) {
             self.wakes[slot] = Some(clock);
-            self.plan(clock, true, What::Wake(node));
+            self.events.push(Event::wake(clock, slot, node));
         }
     }
 
-    fn plan(&mut self, clock: u64, late: bool, what: What) {
-        self.count += 1;
-        self.events.push(Event {
-            clock,
-            late,
-            number: self.count,
-            what,
-        });
-    }
-
-    fn send(&mut self, from: Place, start: u64, bytes: Arc<[u8]>) {
+    fn send(&mut self, from: Place, start: u64, bytes: Arc<[u8]>) -> Result<()> {
         let (Some(cable), Some(to)) = (self.cabling.at(from), self.cabling.peer(from)) else {
-            return;
+            return Ok(());
         };
         self.frames += 1;
         let side = usize::from(self.fabric.cables[cable].ends[0] != from);
@@ -466,9 +457,10 @@ impl Simulator {
                 copy = Some(wire.arrival(bytes.len(), start + clocks, Fate::Whole))
             }
         }
-        self.arrive(cable, side, to, start, first, &bytes);
-        if let Some(copy) = copy {
-            self.arrive(cable, side, to, start, copy, &bytes);
+        self.arrive(cable, side, to, start, first, &bytes)?;
+        match copy {
+            Some(copy) => self.arrive(cable, side, to, start, copy, &bytes),
+            None => Ok(()),
         }
     }
 
@@ -480,7 +472,7 @@ impl Simulator {
         start: u64,
         arrival: Arrival,
         bytes: &Arc<[u8]>,
-    ) {
+    ) -> Result<()> {
         let fate = arrival.fate;
         if let Some(log) = &mut self.log {
             let bytes = bytes.clone();
@@ -493,8 +485,11 @@ impl Simulator {
                 bytes,
             });
         }
+        if fate == Fate::Lost {
+            return Ok(());
+        }
         let at_first = match to {
-            Place::Switch(s, _) => self.switches[s].acts_on() == ActsOn::FirstWord,
+            Place::Switch(s, _) => self.acts_on[s] == ActsOn::FirstWord,
             Place::Endpoint(_) => false,
         };
         let clock = if at_first {
@@ -502,17 +497,13 @@ impl Simulator {
         } else {
             arrival.last
         };
-        if fate != Fate::Lost {
-            let damaged = fate == Fate::Damaged;
-            self.plan(
-                clock,
-                false,
-                What::Arrive {
-                    at: to,
-                    bytes: bytes.clone(),
-                    damaged,
-                },
-            );
-        }
+        let number = self.wires[cable][side].number();
+        self.deliver(Crossing {
+            clock,
+            wire: 2 * cable + side,
+            number,
+            damaged: fate == Fate::Damaged,
+            bytes: bytes.clone(),
+        })
     }
 }

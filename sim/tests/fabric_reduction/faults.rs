@@ -173,9 +173,11 @@ fn red_13_duplicates_above_the_engines_change_nothing() {
                 treat(&mut sim, from, to, nth, Treatment::Repeat(after));
                 let group = begin(&mut sim);
                 contribute_all(&mut sim, group, 1, Op::IntSum, bit, |_| START);
-                complete(&mut sim, group);
-                finish(&mut sim, group, 1, |_| true);
-                assert_eq!(agreed(&sim, group, 1).value.data, [ALL; 4]);
+                for round in 0..2 {
+                    finish(&mut sim, group, round, |_| true);
+                    assert_eq!(agreed(&sim, group, round).value.data, [ALL; 4]);
+                }
+                settle(&mut sim);
                 let doubts = sim
                     .reported(group, 0)
                     .filter(|l| matches!(l.event, Event::Doubtful { .. }));

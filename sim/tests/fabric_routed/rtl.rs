@@ -2,7 +2,7 @@
 
 use tributary_fabric::Router;
 use tributary_fabric::route::{Fulb, Own};
-use tributary_sim::fabric::Simulator;
+use tributary_sim::fabric::{Kind, Options, Simulator};
 use tributary_sim::testbench::{Profile, profiles};
 
 use crate::common::*;
@@ -14,7 +14,12 @@ fn simulator(job: &Job, seed: u64, profile: Profile) -> Simulator {
     for switch in &mut fabric.switches {
         switch.engine.timeouts = [6; 4];
     }
-    Simulator::of_stalled_rtl(fabric, seed, false, profile).unwrap()
+    let options = Options {
+        kind: Kind::Rtl,
+        profile,
+        ..Options::default()
+    };
+    Simulator::build(fabric, seed, options).unwrap()
 }
 
 fn every_tree(topology: &str, patterns: &str, router: &mut dyn Router) {

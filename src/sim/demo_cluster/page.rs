@@ -81,13 +81,13 @@ fn drawing(fabric: &Fabric, cut: usize) -> String {
 pub fn page(fabric: &Fabric, cut: usize, summary: &Summary) -> String {
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A cluster</title><style>{STYLE}</style></head><body>\n\
-         <h1>{} hosts on {} switches</h1>\n<p>Engine: {}. Seed {}. The dashed cable, {}, fails while every host sends to every other. \
+         <h1>{} hosts on {} switches</h1>\n<p>Cards and switches: {}. Seed {}. The dashed cable, {}, fails while every host sends to every other. \
          The manager then writes {} entries of unicast tables and {} trees; {:.1} µs later everything is delivered. \
          {} frames crossed cables, {} found no route.</p>\n{}\n\
          <table><tr><th>part</th><th>verdict</th><th>simulated time, µs</th><th></th></tr>\n",
         summary.hosts,
         summary.switches,
-        summary.engine,
+        summary.kinds(),
         summary.seed,
         escape(&summary.cut_cable),
         summary.unicast_entries_mended,

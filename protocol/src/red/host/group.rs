@@ -160,7 +160,7 @@ pub(super) struct Fill {
 }
 
 /// Result of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Outcome {
     /// Round, from 0.
     pub round: u64,
@@ -173,7 +173,7 @@ pub struct Outcome {
 }
 
 /// Something that an endpoint's user wants to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Event {
     /// A round is over, and this is its result.
     Done(Outcome),

@@ -100,7 +100,19 @@ impl fmt::Display for Op {
 }
 
 /// Result code: 4 bits, the numerically largest is kept. Codes 9 to 15 have no meaning but travel and are kept like the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Rc(u8);
 
 impl Rc {

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use tributary_fabric::export::tables::toml::Quoted;
 
-use super::super::describe::{Fabric, LinkSpec, Place, SwitchSpec, TreeSpec};
+use super::super::describe::{Fabric, Kind, LinkSpec, Place, SwitchSpec, TreeSpec};
 
 /// The file of a fabric: [`super::parse`] makes the same fabric of it, but for settings of engines that files do not have.
 #[must_use]
@@ -24,6 +24,7 @@ fn whole(fabric: &Fabric, f: &mut String) -> fmt::Result {
     for endpoint in &fabric.endpoints {
         let (name, node) = (Quoted(&endpoint.name), endpoint.node);
         writeln!(f, "\n[[endpoint]]\nname = {name}\nnode = {node}")?;
+        kind(endpoint.kind, f)?;
     }
     for cable in &fabric.cables {
         let [a, b] = cable.ends.map(|place| fabric.name(place));
@@ -68,7 +69,14 @@ fn one_switch(switch: &SwitchSpec, f: &mut String) -> fmt::Result {
     if engine.timeouts != plain.timeouts {
         writeln!(f, "timeouts = {:?}", engine.timeouts)?;
     }
-    Ok(())
+    kind(switch.kind, f)
+}
+
+fn kind(kind: Option<Kind>, f: &mut String) -> fmt::Result {
+    match kind {
+        Some(kind) => writeln!(f, "kind = \"{kind}\""),
+        None => Ok(()),
+    }
 }
 
 fn tree(fabric: &Fabric, tree: &TreeSpec, f: &mut String) -> fmt::Result {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::fabric::describe::Place;
+use crate::fabric::ranks::Crossing;
 
 #[derive(Debug)]
 pub(super) enum What {
@@ -21,18 +22,51 @@ pub(super) enum Node {
     Endpoint(usize),
 }
 
-/// Frames arrive before nodes act; otherwise in the order in which it was found out.
+/// Frames arrive before nodes act; otherwise by node, cable and number: an order that does not depend on who simulates what.
 #[derive(Debug)]
 pub(super) struct Event {
     pub clock: u64,
-    pub late: bool,
-    pub number: u64,
+    late: bool,
+    slot: usize,
+    wire: usize,
+    number: u64,
     pub what: What,
 }
 
 impl Event {
-    const fn key(&self) -> (u64, bool, u64) {
-        (self.clock, self.late, self.number)
+    /// A node wants to act.
+    pub const fn wake(clock: u64, slot: usize, node: Node) -> Self {
+        Self {
+            clock,
+            late: true,
+            slot,
+            wire: 0,
+            number: 0,
+            what: What::Wake(node),
+        }
+    }
+
+    /// A frame of a cable's direction arrives at a node.
+    pub fn arrival(at: Place, slot: usize, frame: Crossing) -> Self {
+        let Crossing {
+            clock,
+            wire,
+            number,
+            damaged,
+            bytes,
+        } = frame;
+        Self {
+            clock,
+            late: false,
+            slot,
+            wire,
+            number,
+            what: What::Arrive { at, bytes, damaged },
+        }
+    }
+
+    const fn key(&self) -> (u64, bool, usize, usize, u64) {
+        (self.clock, self.late, self.slot, self.wire, self.number)
     }
 }
 

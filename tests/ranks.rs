@@ -1,0 +1,92 @@
+//! One simulation over several threads, and over the processes of an MPI job, on the command line.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "common/programs.rs"]
+mod programs;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use common::{failure, json};
+use programs::is_installed;
+use serde_json::Value;
+
+/// A path for the files of one test.
+fn scratch(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ranks");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    let _ = fs::remove_file(&path);
+    path
+}
+
+const DEMO: [&str; 6] = ["sim", "--demo", "allreduce", "--loss", "0.02", "--json"];
+
+/// What does not depend on the machine.
+fn simulated(mut sum: Value) -> Value {
+    for key in ["ranks", "time_s", "clocks_per_s"] {
+        assert!(sum.as_object_mut().unwrap().remove(key).is_some(), "{key}");
+    }
+    sum
+}
+
+#[test]
+fn cl_10_threads_and_processes_of_an_mpi_job_report_the_same_and_capture_the_same_bytes() {
+    let capture = scratch("frames.pcapng");
+    let mut arguments = DEMO.to_vec();
+    arguments.extend(["--pcap", capture.to_str().unwrap()]);
+    let (code, alone) = json(&arguments);
+    assert_eq!(code, 0);
+    let (alone, frames) = (simulated(alone), fs::read(&capture).unwrap());
+    for ranks in ["1", "2", "5"] {
+        let (code, sum) = json(&[&arguments[..], &["--ranks", ranks]].concat());
+        assert_eq!((code, sum["ranks"].to_string()), (0, ranks.to_owned()));
+        assert_eq!(simulated(sum), alone);
+        assert!(fs::read(&capture).unwrap() == frames, "{ranks} ranks");
+    }
+    if !is_installed("mpiexec") {
+        return;
+    }
+    for ranks in ["1", "3"] {
+        let output = Command::new("mpiexec")
+            .args(["--allow-run-as-root", "--oversubscribe", "-n", ranks])
+            .arg(env!("CARGO_BIN_EXE_tributary"))
+            .args(&arguments)
+            .args(["--ranks", "mpi"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        let sum: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(sum["ranks"].to_string(), ranks);
+        assert_eq!(simulated(sum), alone);
+        assert!(fs::read(&capture).unwrap() == frames, "{ranks} processes");
+    }
+    // All processes end with the error of any.
+    let output = Command::new("mpiexec")
+        .args(["--allow-run-as-root", "--oversubscribe", "-n", "6"])
+        .arg(env!("CARGO_BIN_EXE_tributary"))
+        .args(DEMO)
+        .args(["--ranks", "mpi"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && output.stdout.is_empty());
+    assert!(text.contains("6 ranks for 5 switches"), "{text}");
+}
+
+#[test]
+fn ranks_that_cannot_be_are_refused() {
+    for (ranks, code, reason) in [
+        ("0", 2, "0 is neither 1 to 256 threads nor mpi"),
+        ("many", 2, "many is neither"),
+        ("6", 1, "6 ranks for 5 switches; each rank has at least one"),
+    ] {
+        let (ended, message) = failure(&[&DEMO[..], &["--ranks", ranks]].concat());
+        assert_eq!(ended, code, "{message}");
+        assert!(message.contains(reason), "{message}");
+    }
+}
