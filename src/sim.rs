@@ -102,7 +102,7 @@ struct OnFabric {
     /// Every random choice comes from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// What switches and cards are.
+    /// What switches and cards are, where the fabric does not say it.
     #[arg(long, default_value = "model")]
     engine: Engine,
 }

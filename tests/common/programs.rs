@@ -1,5 +1,8 @@
 //! Programs of others, which may not be installed.
 
+// Not every test file uses every function.
+#![allow(dead_code)]
+
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
