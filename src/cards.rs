@@ -10,7 +10,6 @@ use tributary_fabric::control::Control;
 use tributary_host_driver::BulkTuning;
 use tributary_host_driver::collective::remote::TREES_SOCKET;
 use tributary_protocol::card::model::{CardModel, ModelConfig};
-use tributary_protocol::red::regs::{TIMEOUT0, TIMEOUT1, TIMEOUT2, TIMEOUT3};
 use tributary_sim::card::{
     CLOCK_NS, CardSizes, Cluster, ClusterTrees, NetworkConfig, Node, RtlNode, SLOT_NS, SimDevice,
     TreeServer, network, network_rtl, serve_trees,
@@ -138,25 +137,27 @@ pub fn cards(
 pub struct OfFabric {
     pub cluster: Cluster,
     pub control: Option<Arc<Mutex<Control>>>,
+    /// What the cards are, in their order.
+    pub kinds: Vec<Kind>,
 }
 
 impl OfFabric {
     pub fn new(path: &Path, engine: Engine, seed: u64) -> Result<Self> {
-        let fabric = fabric(Some(path), None)?;
-        let mut simulator = simulator(fabric.clone(), engine, seed)?;
-        let mut control = None;
-        if !fabric.switches.is_empty() {
-            let started = simulator.manager();
-            control = Some(started.with_context(|| path.display().to_string())?);
-            for switch in 0..fabric.switches.len() {
-                for timeout in [TIMEOUT0, TIMEOUT1, TIMEOUT2, TIMEOUT3] {
-                    simulator.write_register(switch, timeout.offset, PATIENT_UNITS)?;
-                }
-            }
+        let mut fabric = fabric(Some(path), None)?;
+        for switch in &mut fabric.switches {
+            switch.engine.timeouts = [PATIENT_UNITS; 4];
         }
+        let kinds = fabric.endpoints.iter();
+        let kinds = kinds.map(|card| card.kind.unwrap_or(engine.into()));
+        let kinds = kinds.collect();
+        let has_switches = !fabric.switches.is_empty();
+        let mut simulator = simulator(fabric, engine, seed)?;
+        let control = has_switches.then(|| simulator.manager()).transpose();
+        let control = control.with_context(|| path.display().to_string())?;
         Ok(Self {
             cluster: cluster(engine, simulator, seed)?,
             control: control.map(|control| Arc::new(Mutex::new(control))),
+            kinds,
         })
     }
 

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use tributary_protocol::red::Counter;
 use tributary_sim::card::{CardSizes, SLOT_NS, SimDevice, serve};
+use tributary_sim::fabric::Kind;
 
 use crate::Verdict;
 use crate::cards::{Network, OfFabric, cards, usage};
@@ -33,6 +34,9 @@ pub struct Arguments {
     /// Fabric (TOML) whose first endpoints are the ranks' cards; its cables, not the options of links, say how frames travel.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["loss", "dup", "reorder", "round_trip"])]
     fabric: Option<PathBuf>,
+    /// What cards and switches are, where the fabric does not say it. Verilated cards leave reductions to the MPI library.
+    #[arg(long, default_value = "model")]
+    engine: Engine,
     /// Who does small reductions, barriers and broadcasts over a fabric with switches.
     #[arg(
         long,
@@ -166,6 +170,7 @@ impl Library {
 struct Summary {
     library: Library,
     ranks: u16,
+    verilated_cards: u16,
     exit_code: i32,
     /// Messages that the ranks sent, their bytes, and how many of them were long.
     messages: u64,
@@ -203,27 +208,24 @@ struct Figures {
 /// What carries the ranks' messages.
 struct World {
     cards: Vec<(u16, SimDevice)>,
+    /// How many of them are Verilated.
+    verilated: u16,
     fabric: Option<OfFabric>,
 }
 
 impl World {
     fn new(arguments: &Arguments) -> Result<Self> {
-        let ranks = arguments.ranks;
+        let (ranks, engine) = (arguments.ranks, arguments.engine);
         let Some(path) = &arguments.fabric else {
             let sizes = CardSizes::default();
-            let cards = cards(
-                Engine::Model,
-                sizes,
-                ranks,
-                [SLOT_NS; 2],
-                &arguments.network,
-            )?;
+            let cards = cards(engine, sizes, ranks, [SLOT_NS; 2], &arguments.network)?;
             return Ok(Self {
                 cards: (0..).zip(cards).collect(),
+                verilated: if engine == Engine::Rtl { ranks } else { 0 },
                 fabric: None,
             });
         };
-        let fabric = OfFabric::new(path, Engine::Model, arguments.network.seed)?;
+        let fabric = OfFabric::new(path, engine, arguments.network.seed)?;
         let nodes = fabric.cluster.nodes().iter().copied();
         let cards = nodes.zip(fabric.cluster.devices().iter().cloned());
         let cards: Vec<_> = cards.take(ranks.into()).collect();
@@ -234,8 +236,10 @@ impl World {
                 cards.len()
             )));
         }
+        let kinds = fabric.kinds.iter().take(ranks.into());
         Ok(Self {
             cards,
+            verilated: kinds.filter(|kind| **kind == Kind::Rtl).count() as u16,
             fabric: Some(fabric),
         })
     }
@@ -310,10 +314,14 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let [messages, bytes, long_messages, resent] = sums(&figures, false)?;
     let [switched, by_messages, by_library, completed_by_root, again] = sums(&figures, true)?;
     drop((trees, served));
+    for (node, card) in &world.cards {
+        card.check().with_context(|| format!("card {node}"))?;
+    }
     let (frames, frames_lost) = world.frames()?;
     let summary = Summary {
         library,
         ranks: arguments.ranks,
+        verilated_cards: world.verilated,
         exit_code: status.code().unwrap_or(128 + status.signal().unwrap_or(0)),
         messages,
         bytes,
@@ -347,10 +355,15 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 
 impl Summary {
     fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let cards = match self.verilated_cards {
+            0 => "model cards".to_owned(),
+            all if all == self.ranks => "Verilated cards".to_owned(),
+            some => format!("cards, {some} of them Verilated"),
+        };
         write!(
             out,
-            "{} ranks over model cards: {} messages of {} bytes, {} of them long; {} frames, ",
-            self.ranks, self.messages, self.bytes, self.long_messages, self.frames,
+            "{} ranks over {}: {} messages of {} bytes, {} of them long; {} frames, ",
+            self.ranks, cards, self.messages, self.bytes, self.long_messages, self.frames,
         )?;
         if let Some(lost) = self.frames_lost {
             write!(out, "{lost} lost, ")?;

@@ -158,6 +158,85 @@ fn cl_9_an_mpi_program_runs_unchanged_and_one_that_dies_ends_the_run() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Two models and a Verilated card on a Verilated switch.
+fn mixed(latency: u32) -> String {
+    format!(
+        r#"
+[link]
+latency_clocks = {latency}
+[[switch]]
+name = "s"
+ports = 3
+kind = "rtl"
+[[endpoint]]
+name = "a"
+[[endpoint]]
+name = "b"
+kind = "rtl"
+[[endpoint]]
+name = "c"
+[[cable]]
+ends = ["s.0", "a"]
+[[cable]]
+ends = ["s.1", "b"]
+[[cable]]
+ends = ["s.2", "c"]
+"#
+    )
+}
+
+#[test]
+fn cl_9_cl_02_ranks_on_verilated_cards_and_switches_and_a_fabric_that_breaks_down() {
+    if !is_installed("mpicc") || !is_installed("mpiexec") {
+        return;
+    }
+    let folder = folder("verilated");
+    let (source, program) = (folder.join("hello.c"), folder.join("hello"));
+    std::fs::write(&source, HELLO).unwrap();
+    compiled(&source, &program);
+    let run = |arguments: &[&str]| {
+        let child = Command::new(TRIBUTARY)
+            .args(["mpi", "--json"])
+            .args(arguments)
+            .arg("--")
+            .arg(&program)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        end(Started(child.unwrap()))
+    };
+    let good = |arguments: &[&str], verilated: u64| {
+        let output = run(arguments);
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let summary = text.lines().last().unwrap_or_default();
+        let summary: serde_json::Value = serde_json::from_str(summary).expect(&text);
+        assert_eq!(summary["verilated_cards"], verilated, "{summary}");
+        assert!(summary["long_messages"].as_u64() > Some(3), "{summary}");
+        // What is sent again was lost.
+        let lost =
+            ["frames_lost", "frames_dropped"].map(|name| summary[name].as_u64().unwrap_or(0));
+        assert!(
+            summary["resent"].as_u64() <= Some(lost[0] + lost[1] + 20),
+            "{summary}"
+        );
+    };
+    good(&["-n", "2", "--engine", "rtl", "--dup", "0.01"], 2);
+    let file = folder.join("mixed.toml");
+    std::fs::write(&file, mixed(480)).unwrap();
+    good(&["-n", "3", "--fabric", file.to_str().unwrap()], 1);
+    // Packets of the provider are longer than these cables: nobody is left to wait.
+    std::fs::write(&file, mixed(100)).unwrap();
+    let broken = run(&["-n", "3", "--fabric", file.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&broken.stderr);
+    assert!(!broken.status.success());
+    assert!(
+        text.contains("longer than its cable of 100 clocks"),
+        "{text}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn cl_9_a_launcher_that_is_not_there_or_not_known_is_named() {
     for (launcher, says) in [

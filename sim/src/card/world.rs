@@ -274,7 +274,7 @@ impl World {
                     if let Some(fabric) = &mut self.fabric
                         && let Err(error) = fabric.inject(at, &frame, now / CLOCK_NS)
                     {
-                        self.broken = Some(error.to_string());
+                        self.break_down(error.to_string());
                     }
                     continue;
                 }
@@ -306,7 +306,7 @@ impl World {
         if self.broken.is_none()
             && let Err(error) = fabric.run(now / CLOCK_NS)
         {
-            self.broken = Some(format!("{error:#}"));
+            self.break_down(format!("{error:#}"));
         }
         for at in 0..self.places.len() {
             for (_, frame) in fabric.take_ignored(at) {
@@ -317,6 +317,14 @@ impl World {
             }
         }
         self.fabric = Some(fabric);
+    }
+
+    /// The fabric carries nothing any more: drivers are told that their cards are gone, and not left to wait.
+    fn break_down(&mut self, why: String) {
+        self.broken.get_or_insert(why);
+        for place in &mut self.places {
+            place.present = false;
+        }
     }
 
     fn capture(&mut self, node: usize, at_ns: u64, frame: &[u8]) {

@@ -27,7 +27,7 @@ pub fn small(hosts: usize, link: LinkSpec) -> Fabric {
 }
 
 #[test]
-fn two_cards_back_to_back_are_a_fabric_of_one_cable() {
+fn cl_02_two_cards_back_to_back_are_a_fabric_of_one_cable() {
     for loss in [0.0, 0.02] {
         let link = LinkSpec {
             loss,

@@ -1,8 +1,12 @@
 //! Fabrics of cards that cannot be, and traffic that must not get through.
 
+use tributary_host_driver::{Device, DeviceError};
 use tributary_protocol::card::model::ModelConfig;
 use tributary_sim::card::Cluster;
-use tributary_sim::fabric::{Simulator, file};
+use tributary_sim::fabric::{LinkSpec, Simulator, file};
+
+use super::traffic::small;
+use super::{exchange, models, plan};
 
 fn refused(text: &str) -> String {
     file::parse(text, "x.toml").unwrap_err().to_string()
@@ -46,4 +50,25 @@ fn a_step_is_a_multiple_of_the_clock() {
         error.to_string(),
         "steps of 100 ns; they must be a multiple of 8"
     );
+}
+
+/// A Verilated switch hands a frame on when its last word has left, so a cable must be as long as the longest frame.
+#[test]
+fn cl_02_a_fabric_that_breaks_down_takes_the_cards_with_it_and_says_why() {
+    let link = LinkSpec {
+        latency_clocks: 20,
+        ..LinkSpec::default()
+    };
+    let cluster = models(Simulator::of_rtl(small(3, link), 1, false).unwrap());
+    let error = exchange(&cluster, &plan(30, 1), &mut |_| {}).unwrap_err();
+    assert!(format!("{error:#}").contains("gone"), "{error:#}");
+    for device in cluster.devices() {
+        assert!(matches!(device.read32(0), Err(DeviceError::Gone)));
+        let error = format!("{:#}", device.check().unwrap_err());
+        assert!(
+            error.starts_with("the fabric has broken down: s, clock ")
+                && error.contains("longer than its cable of 20 clocks"),
+            "{error}"
+        );
+    }
 }
