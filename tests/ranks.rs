@@ -8,7 +8,7 @@ mod programs;
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use common::{failure, json};
 use programs::is_installed;
@@ -33,6 +33,24 @@ fn simulated(mut sum: Value) -> Value {
     sum
 }
 
+/// A call by the processes of an MPI job, as many as the processors or more.
+fn processes(ranks: &str, arguments: &[&str]) -> Output {
+    Command::new("mpiexec")
+        // Of Open MPI 4 and 5, which refuse otherwise; others do not know these.
+        .envs([
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+        ])
+        .args(["-n", ranks])
+        .arg(env!("CARGO_BIN_EXE_tributary"))
+        .args(arguments)
+        .args(["--ranks", "mpi"])
+        .output()
+        .unwrap()
+}
+
 #[test]
 fn cl_10_threads_and_processes_of_an_mpi_job_report_the_same_and_capture_the_same_bytes() {
     let capture = scratch("frames.pcapng");
@@ -51,13 +69,7 @@ fn cl_10_threads_and_processes_of_an_mpi_job_report_the_same_and_capture_the_sam
         return;
     }
     for ranks in ["1", "3"] {
-        let output = Command::new("mpiexec")
-            .args(["--allow-run-as-root", "--oversubscribe", "-n", ranks])
-            .arg(env!("CARGO_BIN_EXE_tributary"))
-            .args(&arguments)
-            .args(["--ranks", "mpi"])
-            .output()
-            .unwrap();
+        let output = processes(ranks, &arguments);
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{text}");
         let sum: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -66,13 +78,7 @@ fn cl_10_threads_and_processes_of_an_mpi_job_report_the_same_and_capture_the_sam
         assert!(fs::read(&capture).unwrap() == frames, "{ranks} processes");
     }
     // All processes end with the error of any.
-    let output = Command::new("mpiexec")
-        .args(["--allow-run-as-root", "--oversubscribe", "-n", "6"])
-        .arg(env!("CARGO_BIN_EXE_tributary"))
-        .args(DEMO)
-        .args(["--ranks", "mpi"])
-        .output()
-        .unwrap();
+    let output = processes("6", &DEMO);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && output.stdout.is_empty());
     assert!(text.contains("6 ranks for 5 switches"), "{text}");
