@@ -324,3 +324,40 @@ fn more_ranks_than_switches_are_refused() {
         "2 ranks for 1 switches; each rank has at least one"
     );
 }
+
+#[test]
+fn ranks_that_are_given_something_else_are_refused() {
+    for other in 0..3 {
+        let plans = [0, other].map(|what| {
+            let mut plan = Plan::random(5);
+            match what {
+                1 => plan.seed += 1,
+                2 => {
+                    let mut fabric = (*plan.fabric).clone();
+                    fabric.cables[0].link.latency_clocks += 1;
+                    plan.fabric = fabric.into();
+                }
+                _ => {}
+            }
+            plan
+        });
+        let ends = thread::scope(|scope| {
+            let ranks = plans.iter().zip(threads(2));
+            let ranks: Vec<_> = ranks
+                .map(|(plan, carrier)| scope.spawn(move || plan.run(Some(Box::new(carrier)))))
+                .collect();
+            let ends = ranks.into_iter().map(|rank| rank.join().unwrap());
+            ends.collect::<Vec<_>>()
+        });
+        if other == 0 {
+            assert!(ends.iter().all(Result::is_ok));
+            continue;
+        }
+        let errors = ends.into_iter().map(|end| end.unwrap_err().to_string());
+        assert!(
+            errors
+                .into_iter()
+                .all(|error| error.contains("simulates another fabric"))
+        );
+    }
+}

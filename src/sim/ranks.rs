@@ -3,7 +3,7 @@
 use std::thread;
 
 use anyhow::{Context, Result};
-use tributary_sim::fabric::ranks::{Carrier, Mpi, threads};
+use tributary_sim::fabric::ranks::{Carrier, Mpi, RankEnded, threads};
 
 use crate::Verdict;
 
@@ -46,7 +46,7 @@ pub fn run_on(
             let ends: Vec<_> = ends.collect();
             // The others say that the one that failed has ended.
             let failed = ends.iter().position(|end| match end {
-                Err(error) => !error.to_string().ends_with("has ended"),
+                Err(error) => error.downcast_ref::<RankEnded>().is_none(),
                 Ok(_) => false,
             });
             let told = failed.unwrap_or_default();

@@ -37,11 +37,18 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
 
 use super::describe::{Fabric, Place};
 
 pub use mpi::{Mpi, MpiCarrier};
 pub use threads::{ThreadCarrier, threads};
+
+/// A rank takes part no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("rank {0} has ended")]
+pub struct RankEnded(pub usize);
 
 /// What joins the ranks of a simulation.
 pub trait Carrier: Send {
@@ -143,6 +150,20 @@ impl Ranks {
         };
         let crossings = told.into_iter().flat_map(|told| told.crossings);
         Ok((agreed, crossings.collect()))
+    }
+
+    /// Ends a simulation whose ranks were not given the same: what they tell each other names things by their index.
+    pub fn agree_on(&mut self, simulated: &str) -> Result<()> {
+        let digest: [u8; 32] = Sha256::digest(simulated).into();
+        let told = self.tell(digest)?;
+        let other = told.iter().position(|other| *other != digest);
+        anyhow::ensure!(
+            other.is_none(),
+            "rank {} simulates another fabric, seed or kind of switches than rank {}; all ranks must be given the same",
+            other.unwrap_or_default(),
+            self.rank()
+        );
+        Ok(())
     }
 
     /// One message to each rank, and of each, in their order.

@@ -57,7 +57,7 @@ pub struct Simulator {
     switches: Vec<Option<Box<dyn SwitchNode>>>,
     endpoints: Vec<Endpoint>,
     wires: Vec<[Wire; 2]>,
-    /// When switches that are made here want their frames, by switch; of those elsewhere as if they were models of the same kind.
+    /// When each switch wants its frames, those of other ranks too.
     acts_on: Vec<ActsOn>,
     /// Cables that carry nothing.
     down: Vec<bool>,

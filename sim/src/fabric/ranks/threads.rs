@@ -5,9 +5,9 @@ use std::num::NonZero;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::available_parallelism;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::Carrier;
+use super::{Carrier, RankEnded};
 
 /// Looks for a message, some 50 us.
 const LOOKS: u32 = 10_000;
@@ -56,12 +56,11 @@ impl Carrier for ThreadCarrier {
     }
 
     fn exchange(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
-        let ended = |rank: usize| format!("rank {rank} has ended");
         for (rank, (to, message)) in self.to.iter().zip(messages).enumerate() {
-            to.send(message).ok().with_context(|| ended(rank))?;
+            to.send(message).map_err(|_| RankEnded(rank))?;
         }
         let from = self.from.iter().enumerate();
-        from.map(|(rank, from)| receive(from, self.looks).with_context(|| ended(rank)))
+        from.map(|(rank, from)| Ok(receive(from, self.looks).ok_or(RankEnded(rank))?))
             .collect()
     }
 }

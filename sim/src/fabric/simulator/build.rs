@@ -90,7 +90,7 @@ impl Simulator {
     /// A fabric in every detail, tables filled, at clock 0.
     ///
     /// # Errors
-    /// As for [`Self::of_rtl`]; or there are more ranks than switches.
+    /// As for [`Self::of_rtl`]; or there are more ranks than switches, or one of them simulates something else.
     pub fn build(fabric: impl Into<Arc<Fabric>>, seed: u64, options: Options) -> Result<Self> {
         let fabric = fabric.into();
         let Options {
@@ -100,6 +100,7 @@ impl Simulator {
             carrier,
         } = options;
         let kind_of = move |spec: &SwitchSpec| spec.kind.unwrap_or(kind);
+        let simulated = format!("{fabric:?} {seed} {kind:?} {profile:?}");
         let acts_on = |spec: &SwitchSpec| match kind_of(spec) {
             Kind::Model => ActsOn::LastWord,
             Kind::Rtl => ActsOn::FirstWord,
@@ -120,6 +121,7 @@ impl Simulator {
         })?;
         simulator.see_how_far(acts_on);
         simulator.fill()?;
+        simulator.ranks.agree_on(&simulated)?;
         Ok(simulator)
     }
 
@@ -250,9 +252,6 @@ impl Simulator {
                     switch.set_unicast(endpoint.node, port)?;
                 }
             }
-        }
-        for switch in 0..self.switches.len() {
-            self.rouse(Node::Switch(switch));
         }
         Ok(())
     }

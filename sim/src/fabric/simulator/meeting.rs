@@ -53,7 +53,7 @@ impl Simulator {
                 }
                 Some(clock) => clock,
             };
-            self.window_end = limit.min(next + (self.lookahead - 1));
+            self.window_end = limit.min(next.saturating_add(self.lookahead - 1));
             while self
                 .events
                 .peek()
