@@ -60,6 +60,7 @@ registers! {
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
         FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. Of cards in RTL, bulk_card has them.",
         FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far.",
+        FEATURES_RINGS "rings" [4 +: 1] "Schedule rings (MB-16): the registers of schedule rings. Cards with it have bulk, too.",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
@@ -138,6 +139,48 @@ registers! {
     }
     BULK_INCARNATION @ 0x0dc ReadWrite reset 0 "bulk_incarnation" "How often this card was reset: peers tell transfers of before from those of after (BW-9)." {
         BULK_INCARNATION_NUMBER "number" [0 +: 16] "Modulo 2^16. A reset adds 1; a driver may write a newer one after power-up.",
+    }
+}
+
+registers! {
+    RINGS, "Registers of schedule rings (MB-16), by ascending offset; nothing is there without the feature rings.";
+    RING_SIZES @ 0x100 ReadOnly reset 0 "ring_sizes" "How many the card has." {
+        RING_SIZES_GROUPS "groups" [0 +: 9] "Groups, each with a ring.",
+    }
+    RING_ANSWER @ 0x104 ReadOnly reset 0 "ring_answer" "How the latest ring_command stands." {
+        RING_ANSWER_BUSY "busy" [0 +: 1] "It waits; another one is ignored meanwhile.",
+        RING_ANSWER_OK "ok" [1 +: 1] "It was taken; 0: refused, without effect. Holds while busy is 0.",
+    }
+    RING_REFUSED @ 0x108 ReadOnly reset 0 "ring_refused" "What no group could take." {
+        RING_REFUSED_COUNT "count" [0 +: 32] "Events, entries, commands and bindings that were refused, modulo 2^32.",
+    }
+    RING_COMMAND @ 0x10c WriteOnly reset 0 "ring_command" "A write gives a group a command; ignored while ring_answer.busy is 1." {
+        RING_COMMAND_OP "op" [0 +: 2] "0 open, with the registers below; 1 doorbell; 2 stop; 3 close.",
+        RING_COMMAND_GROUP "group" [8 +: 8] "Group.",
+        RING_COMMAND_POSTED "posted" [16 +: 16] "Doorbell: entries ever written, modulo 2^16.",
+    }
+    RING_BASE_LOW @ 0x110 ReadWrite reset 0 "ring_base_low" "Open: address of the ring, lower half." {
+        RING_BASE_LOW_VALUE "value" [5 +: 27] "Bits 31:5; it is a multiple of 32.",
+    }
+    RING_BASE_HIGH @ 0x114 ReadWrite reset 0 "ring_base_high" "The same, upper half." {
+        RING_BASE_HIGH_VALUE "value" [0 +: 32] "Bits 63:32.",
+    }
+    RING_ORIGIN @ 0x118 ReadWrite reset 0 "ring_origin" "Open: what the group's counters begin at." {
+        RING_ORIGIN_VALUE "value" [0 +: 32] "Modulo 2^32.",
+    }
+    RING_SETTINGS @ 0x11c ReadWrite reset 0 "ring_settings" "Open: the rest." {
+        RING_SETTINGS_LOG "log" [0 +: 4] "log2 of the entries of the ring, 1 to 15.",
+        RING_SETTINGS_TIMED "timed" [4 +: 1] "1: the watchdog runs from the doorbell on, as a root wants; 0: from the first block on.",
+        RING_SETTINGS_WATCHDOG "watchdog" [16 +: 16] "Ticks of 65,536 clocks without progress after which the group ends; 0: never.",
+    }
+    RING_QUEUE @ 0x120 ReadWrite reset 0 "ring_queue" "Open: where the group's ends are told." {
+        RING_QUEUE_PAIR "pair" [0 +: 16] "Queue pair whose receive requests they take.",
+    }
+    RING_BIND @ 0x124 WriteOnly reset 0 "ring_bind" "Gives a queue pair to a group, or takes it back. It acts at once." {
+        RING_BIND_SLOT "slot" [0 +: 6] "Slot of the peer, 0 to 62.",
+        RING_BIND_GROUP "group" [6 +: 8] "Group.",
+        RING_BIND_ROLE "role" [14 +: 2] "0: none. 1: blocks go to the peer, and its grants come. 2: blocks come from it, and grants go.",
+        RING_BIND_PAIR "pair" [16 +: 16] "Queue pair, into which nothing was ever posted.",
     }
 }
 

@@ -128,6 +128,12 @@ fn bar0(out: &mut String) {
     c::registers(
         out,
         p,
+        "Registers of schedule rings: byte offsets; nothing is there without the feature rings",
+        regs::RINGS,
+    );
+    c::registers(
+        out,
+        p,
         "Doorbells: offsets within the page of a queue pair",
         regs::DOORBELL,
     );

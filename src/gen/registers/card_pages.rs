@@ -86,6 +86,11 @@ pub fn registers() -> String {
         "Registers of bulk transfers, with the feature bulk",
         regs::BULK,
     );
+    p::registers(
+        &mut out,
+        "Registers of schedule rings, with the feature rings",
+        regs::RINGS,
+    );
     p::codes(&mut out, "Counters", &codes!(regs::Counter));
     p::codes(
         &mut out,
