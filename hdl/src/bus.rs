@@ -58,9 +58,9 @@ pub use link::{LinkOfferIn, LinkOfferOut, LinkUnitIn, LinkUnitOut};
 pub use memory::{RamReadIn, RamReadOut, RamWriteIn, RamWriteOut};
 pub use phy::{PhyIn, PhyOut};
 pub use queue_pair::{
-    ContextIn, ContextOut, ContextWord, DoorbellIn, DoorbellOut, FlushIn, FlushOut, OneSidedWindow,
-    QueuePairIn, QueuePairOut, ReserveIn, ReserveOut, RingDoorbell, RingIndexIn, RingIndexOut,
-    RingPosition, UseEndsIn, UseEndsOut, WindowSetIn, WindowSetOut,
+    CardPostIn, CardPostOut, ContextIn, ContextOut, ContextWord, DoorbellIn, DoorbellOut, FlushIn,
+    FlushOut, OneSidedWindow, QueuePairIn, QueuePairOut, ReserveIn, ReserveOut, RingDoorbell,
+    RingIndexIn, RingIndexOut, RingPosition, UseEndsIn, UseEndsOut, WindowSetIn, WindowSetOut,
 };
 pub use receive::{
     AckArrived, AckOrClaimIn, AckOrClaimOut, AckTakenIn, AckTakenOut, Arrived, Notice, NotifyIn,
@@ -73,8 +73,10 @@ pub use region::{
 pub use registers::{MoreRegistersIn, MoreRegistersOut, RegistersIn, RegistersOut};
 pub use schedule::{
     BlockStartIn, BlockStartOut, BlockToSend, GrantStartIn, GrantStartOut, GrantToTell,
-    ScheduleAnswerIn, ScheduleAnswerOut, ScheduleCommandIn, ScheduleCommandOut, ScheduleDoneIn,
-    ScheduleDoneOut, ScheduleEnd, ScheduleEventIn, ScheduleEventOut,
+    GroupBindingIn, GroupBindingOut, GroupPair, GroupQueueIn, GroupQueueOut, HostTellIn,
+    HostTellOut, HostTold, ScheduleAnswerIn, ScheduleAnswerOut, ScheduleCommandIn,
+    ScheduleCommandOut, ScheduleDoneIn, ScheduleDoneOut, ScheduleEnd, ScheduleEventIn,
+    ScheduleEventOut,
 };
 pub use send::{
     Ack, AckToSendIn, AckToSendOut, PayloadIn, PayloadOut, PayloadWord, SendHeaderIn,

@@ -149,3 +149,15 @@ hdl_bus! {
         index: Bits<24>,
     }
 }
+
+hdl_bus! {
+    /// The card posts work requests of a queue pair by itself.
+    pub struct CardPost<const Q: usize> {
+        /// A doorbell of a send ring is to be rung.
+        valid: Bit,
+        /// It is.
+        #[back] ready: Bit,
+        /// How far the ring has come.
+        of: RingPosition<Q>,
+    }
+}

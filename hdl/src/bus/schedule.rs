@@ -143,3 +143,61 @@ hdl_bus! {
         of: ScheduleEnd,
     }
 }
+
+hdl_record! {
+    /// A queue pair of a group.
+    pub struct GroupPair {
+        /// 0 none; 1 blocks go to the peer, and its grants come; 2 blocks come from it, and grants go.
+        role: Bits<2>,
+        /// Group.
+        group: Bits<8>,
+        /// Slot of the peer.
+        slot: Bits<6>,
+    }
+}
+
+hdl_bus! {
+    /// A queue pair is given to a group, or taken back; pulse.
+    pub struct GroupBinding {
+        /// It is.
+        valid: Bit,
+        /// Queue pair.
+        pair: Bits<16>,
+        /// Whose, and what for.
+        of: GroupPair,
+    }
+}
+
+hdl_record! {
+    /// What a host was told of a transfer that has come.
+    pub struct HostTold {
+        /// Queue pair.
+        qpn: Bits<24>,
+        /// Immediate data.
+        immediate: Bits<32>,
+    }
+}
+
+hdl_bus! {
+    /// A host was told of a transfer that has come.
+    pub struct HostTell {
+        /// It was; stays until taken.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// What.
+        of: HostTold,
+    }
+}
+
+hdl_bus! {
+    /// The queue pair in which a group's ends are told; pulse.
+    pub struct GroupQueue {
+        /// A group was opened.
+        valid: Bit,
+        /// Group.
+        group: Bits<8>,
+        /// Queue pair.
+        pair: Bits<16>,
+    }
+}

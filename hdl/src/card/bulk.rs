@@ -1,12 +1,12 @@
 //! A card with the engines of bulk transfers.
 
-use super::{CardCore, CardRegsBulk, CardSendRoom};
+use super::{CardCore, CardRegsBulk, CardRings, CardSendRoom};
 use crate::blocks::Pow2;
 use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
 use crate::bus::{
     AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesOut, BulkSettingsOut, BulkWorksOut,
-    CompletionOut, ContextOut, DmaReadWordsOut, DmaRequestOut, FramesOut, LookupRightsOut,
-    MoreRegistersOut, NotifyOut, PayloadOut, ReadAccessesOut, ReadAnswersOut, ReadsAnsweredOut,
+    CardPostOut, CompletionOut, ContextOut, DmaReadWordsOut, DmaRequestOut, FramesOut,
+    LookupRightsOut, NotifyOut, PayloadOut, ReadAccessesOut, ReadAnswersOut, ReadsAnsweredOut,
     StreamOut, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut,
     UseEndsOut, VerdictOut, WindowClosedOut,
 };
@@ -82,6 +82,7 @@ hdl_module! {
         /// Payload of datagrams that was read.
         room: CardSendRoom<10>,
         ends: BulkEnds,
+        rings: CardRings<LQ>,
         /// Looks for regions: of the two sides, and of those and one-sided operations.
         both: BulkLooks,
         looks: BulkLooks,
@@ -179,7 +180,24 @@ impl<
         // Registers, times, counters.
         self.core.cfg_bulk.next = true;
         self.core.cfg_share.next = self.regs.cfg_share.val();
-        MoreRegistersOut::join(&mut self.core.more, &mut self.regs.reg);
+        self.regs.reg.wr_word.next = self.core.more.wr_word.val();
+        self.regs.reg.wr_data.next = self.core.more.wr_data.val();
+        self.regs.reg.wr_acts.next = self.core.more.wr_acts.val();
+        self.regs.reg.rd_global.next = self.core.more.rd_global.val();
+        self.regs.reg.rd_word.next = self.core.more.rd_word.val();
+        self.regs.reg.select.next = self.core.more.select.val();
+        self.regs.reg.take.next = self.core.more.take.val();
+        self.rings.reg.wr_word.next = self.core.more.wr_word.val();
+        self.rings.reg.wr_data.next = self.core.more.wr_data.val();
+        self.rings.reg.wr_acts.next = self.core.more.wr_acts.val();
+        self.rings.reg.rd_global.next = self.core.more.rd_global.val();
+        self.rings.reg.rd_word.next = self.core.more.rd_word.val();
+        self.rings.reg.select.next = self.core.more.select.val();
+        self.rings.reg.take.next = self.core.more.take.val();
+        self.core.more.wr_known.next = self.regs.reg.wr_known.val() | self.rings.reg.wr_known.val();
+        self.core.more.rd_data.next = self.regs.reg.rd_data.val() | self.rings.reg.rd_data.val();
+        self.core.more.count.next = self.regs.reg.count.val() | self.rings.reg.count.val();
+        self.core.more.features.next = self.regs.reg.features.val() | self.rings.reg.features.val();
         self.regs.rst.next = self.rst.val();
         self.regs.s_reset.next = self.core.m_reset.val();
         self.regs.size_slots.next = self.slots.val();
@@ -199,11 +217,17 @@ impl<
         self.ends.rst.next = self.core.m_soft.val();
         self.both.rst.next = self.core.m_soft.val();
         self.looks.rst.next = self.core.m_soft.val();
-        self.core.s_clears.next = !self.receive.ready.val() | !self.transmit.ready.val();
+        self.rings.rst.next = self.core.m_reset.val();
+        self.rings.soft.next = self.core.m_soft.val();
+        self.core.s_clears.next =
+            !self.receive.ready.val() | !self.transmit.ready.val() | !self.rings.ready.val();
+        self.rings.hold.next = self.core.m_hold.val();
         self.receive.hold.next = self.core.m_hold.val();
         self.transmit.hold.next = self.core.m_hold.val();
-        self.core.s_idle.next =
-            self.receive.m_idle.val() & self.transmit.m_idle.val() & self.room.m_idle.val();
+        self.core.s_idle.next = self.receive.m_idle.val()
+            & self.transmit.m_idle.val()
+            & self.room.m_idle.val()
+            & self.rings.m_idle.val();
         UseEndsOut::join(&mut self.core.m_end, &mut self.ends.s);
         self.receive.s_end_valid.next = self.ends.m_receive_valid.val();
         self.ends.m_receive_ready.next = self.receive.s_end_ready.val();
@@ -213,6 +237,9 @@ impl<
         self.ends.m_send_ready.next = self.transmit.s_end_ready.val();
         self.transmit.s_end_pair.next = self.core.m_end.pair.val();
         self.transmit.s_end_index.next = self.core.m_end.index.val();
+
+        self.rings.s_end_valid.next = self.core.m_end.valid.val() & self.core.m_end.pair.val();
+        self.rings.s_end_qpn.next = self.core.m_end.index.val();
 
         // Regions: one-sided operations first, which look seldom.
         LookupRightsOut::join(&mut self.receive.m_look, &mut self.both.a);
@@ -236,10 +263,15 @@ impl<
         self.transmit.stat.addr.next = 0.into();
         self.transmit.stat_time.addr.next = 0.into();
         BulkWorksOut::join(&mut self.core.m_works, &mut self.transmit.s);
-        CompletionOut::<LQ>::join(&mut self.transmit.m_cpl, &mut self.core.s_cpl);
+        CompletionOut::<LQ>::join(&mut self.transmit.m_cpl, &mut self.rings.s_cpl);
+        CompletionOut::<LQ>::join(&mut self.rings.m_cpl, &mut self.core.s_cpl);
+        CardPostOut::<LQ>::join(&mut self.rings.m_post, &mut self.core.s_post);
+        self.rings.cfg_node.next = self.core.cfg_node.val();
         self.core.s_local_error.next = self.transmit.ev_local_error.val();
-        DmaRequestOut::join(&mut self.transmit.m_rd, &mut self.core.s_rd);
-        DmaReadWordsOut::join(&mut self.core.m_rd, &mut self.transmit.s_rd);
+        DmaRequestOut::join(&mut self.transmit.m_rd, &mut self.rings.s_rd);
+        DmaReadWordsOut::join(&mut self.rings.m_words, &mut self.transmit.s_rd);
+        DmaRequestOut::join(&mut self.rings.m_rd, &mut self.core.s_rd);
+        DmaReadWordsOut::join(&mut self.core.m_rd, &mut self.rings.s_words);
 
         // Receiving side.
         ContextOut::<LQ>::join(&mut self.core.cfg, &mut self.receive.cfg);
@@ -255,7 +287,8 @@ impl<
         DmaRequestOut::join(&mut self.receive.m_wr, &mut self.core.s_wr);
         StreamOut::<64>::join(&mut self.receive.m_wd, &mut self.core.s_wd);
         self.receive.s_done.next = self.core.m_wr_done.val();
-        NotifyOut::join(&mut self.receive.m_notify, &mut self.core.s_notify);
+        NotifyOut::join(&mut self.receive.m_notify, &mut self.rings.s_notify);
+        NotifyOut::join(&mut self.rings.m_notify, &mut self.core.s_notify);
 
         // Datagrams.
         DmaRequestOut::join(&mut self.core.m_send_rd, &mut self.room.s_rd);

@@ -8,7 +8,7 @@ use crate::blocks::{EventMerge, GatherBits};
 use crate::bulk::BulkLine;
 use crate::bus::{
     AckOrClaimOut, AckTakenOut, AckToSendOut, AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesIn,
-    BulkWorksOut, CompletionIn, CompletionOut, ContextOut, DmaDoneOut, DmaReadWordsOut,
+    BulkWorksOut, CardPostIn, CompletionIn, CompletionOut, ContextOut, DmaDoneOut, DmaReadWordsOut,
     DmaRequestIn, DmaRequestOut, DmaWord, DoorbellOut, FlushOut, FramesOut, InterruptOut,
     LookupOut, LookupRightsIn, LookupRightsOut, MoreRegistersOut, NotifyIn, PayloadIn, PayloadOut,
     PayloadWord, QueuePairOut, RegionSetOut, RegistersOut, SendHeaderOut, StreamIn, StreamOut,
@@ -124,6 +124,8 @@ hdl_module! {
         pub m_wr_done: Signal<Out, Bit>,
         /// Notifications of bulk transfers.
         pub s_notify: NotifyIn,
+        /// Doorbells of send rings that the card rings by itself.
+        pub s_post: CardPostIn<LQ>,
         /// Reads of card_send: of work requests and payload.
         pub m_send_rd: DmaRequestOut,
         /// Those that may ask.
@@ -342,7 +344,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         StreamOut::<64>::join(&mut self.regs.m_wd, &mut self.write_mux.s_data[2]);
         DmaRequestOut::join(&mut self.write_mux.m_req, &mut self.write.s_req);
         StreamOut::<64>::join(&mut self.write_mux.m_data, &mut self.write.s_data);
-        DoorbellOut::<LQ>::join(&mut self.regs.db, &mut self.send.db);
+        // The host's doorbells cannot wait; those of the card can.
+        self.send.db.valid.next = self.regs.db.valid.val() | self.s_post.valid.val();
+        self.send.db.of.next = self.regs.db.of.val();
+        if !self.regs.db.valid.val() {
+            self.send.db.of.next.qpn = self.s_post.of.val().qpn;
+            self.send.db.of.next.kind = 0.into();
+            self.send.db.of.next.index = self.s_post.of.val().index;
+        }
+        self.s_post.ready.next = !self.regs.db.valid.val();
         ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.send.cfg);
         self.send.cfg_mtu.next = self.regs.cfg_mtu.val();
         DoorbellOut::<LQ>::join(&mut self.regs.db, &mut self.recv.db);

@@ -15,12 +15,12 @@ const _: () = assert!(FIRST == 64 && BulkCounter::ALL.len() == 32);
 const _: () = assert!(regs::BULK_SHARE.mask() == 0x1ff && regs::BULK_TICK.mask() == 0xffff);
 
 /// Where a register is, counted in words.
-const fn word(register: &Register) -> usize {
+pub(super) const fn word(register: &Register) -> usize {
     register.offset as usize / 4
 }
 
 /// Bits of a word for which a register has no field.
-const fn spare(register: &Register) -> usize {
+pub(super) const fn spare(register: &Register) -> usize {
     register.spare() as usize
 }
 

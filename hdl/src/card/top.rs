@@ -3,8 +3,8 @@
 use super::CardCore;
 use crate::bus::{
     AxisOut, AxisRxIn, BulkDeparture, DmaJob, DmaRequestOut, Ended, LookupRightsOut, Notice,
-    PayloadOut, PayloadWord, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut,
-    TlpTxWriteOut, VerdictOut,
+    PayloadOut, PayloadWord, RingPosition, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut,
+    TlpTxReadOut, TlpTxWriteOut, VerdictOut,
 };
 use crate::prelude::*;
 
@@ -69,6 +69,7 @@ hdl_module! {
         nothing_told: Signal<Local, Notice>,
         no_frame: Signal<Local, BulkDeparture>,
         no_word: Signal<Local, PayloadWord>,
+        no_post: Signal<Local, RingPosition<LQ>>,
     }
 }
 
@@ -132,6 +133,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         PayloadOut::join(&mut self.core.m_send_pl, &mut self.core.s_send_pl);
         self.core.s_notify.valid.next = false;
         self.core.s_notify.of.next = self.nothing_told.val();
+        self.no_post.next = RingPosition::<LQ> {
+            qpn: 0.into(),
+            index: 0.into(),
+        };
+        self.core.s_post.valid.next = false;
+        self.core.s_post.of.next = self.no_post.val();
         self.core.m_frames.ready.next = false;
         self.core.m_frames.unwanted.next = false;
         self.core.m_frames_pl.ready.next = false;
