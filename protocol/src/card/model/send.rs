@@ -194,6 +194,7 @@ impl CardModel {
         if let Err(status) = begun {
             self.count(Counter::LocalError);
             self.complete(qpn, Completion { status, ..ended }, memory);
+            self.tell_rings_ended(qpn, status);
         } else if !is_bulk {
             self.launch(qpn, work, ended, domain, memory, now);
         }
