@@ -9,11 +9,11 @@ mod work;
 
 use super::CardModel;
 use crate::card::regs::{
-    Counter, RING_ANSWER, RING_ANSWER_BUSY, RING_ANSWER_OK, RING_BASE_HIGH,
-    RING_BASE_LOW, RING_BIND, RING_BIND_GROUP, RING_BIND_PAIR, RING_BIND_ROLE, RING_BIND_SLOT,
-    RING_COMMAND, RING_COMMAND_GROUP, RING_COMMAND_OP, RING_COMMAND_POSTED, RING_ORIGIN,
-    RING_QUEUE, RING_QUEUE_PAIR, RING_REFUSED, RING_SETTINGS, RING_SETTINGS_LOG,
-    RING_SETTINGS_TIMED, RING_SETTINGS_WATCHDOG, RING_SIZES, RING_SIZES_GROUPS, RINGS,
+    Counter, RING_ANSWER, RING_ANSWER_BUSY, RING_ANSWER_OK, RING_BASE_HIGH, RING_BASE_LOW,
+    RING_BIND, RING_BIND_GROUP, RING_BIND_PAIR, RING_BIND_ROLE, RING_BIND_SLOT, RING_COMMAND,
+    RING_COMMAND_GROUP, RING_COMMAND_OP, RING_COMMAND_POSTED, RING_ORIGIN, RING_QUEUE,
+    RING_QUEUE_PAIR, RING_REFUSED, RING_SETTINGS, RING_SETTINGS_LOG, RING_SETTINGS_TIMED,
+    RING_SETTINGS_WATCHDOG, RING_SIZES, RING_SIZES_GROUPS, RINGS,
 };
 use crate::multicast::ring::{Opening, PEERS, RingTable};
 use crate::registers::{Access, Register};
@@ -166,8 +166,7 @@ impl Rings {
             2 => Some(Role::Receives),
             _ => return self.refused = self.refused.wrapping_add(1),
         };
-        let good =
-            group < self.groups.into() && slot < PEERS.into() && pair < queue_pairs;
+        let good = group < self.groups.into() && slot < PEERS.into() && pair < queue_pairs;
         if !self.check(good) {
             return;
         }
