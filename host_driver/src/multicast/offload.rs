@@ -102,6 +102,7 @@ impl OffloadedGroup {
     pub fn new(domain: &ProtectionDomain, options: OffloadOptions) -> Result<Self, OffloadError> {
         options.check()?;
         let context = domain.context();
+        crate::bulk::fits(context, options.block_bytes as usize)?;
         let needs = Needs::of(&options)?;
         let ring = ScheduleRing::new(context, needs.entries)?;
         let writer = EntryWriter::new(options.rank, options.credits, ORIGIN, needs.ranks());

@@ -3,8 +3,8 @@
 use tributary_protocol::multicast::Algorithm;
 use tributary_protocol::multicast::ring::EndCode;
 
-use crate::members::{BLOCK, End, Group, RECEIVES, SENDS};
-use crate::world::{TICK_SLOTS, World};
+use crate::members::{BLOCK, End, Group, RECEIVES, SENDS, work};
+use crate::world::{DATA, TICK_SLOTS, World};
 
 const STOP: u32 = 2;
 const CLOSE: u32 = 3;
@@ -137,4 +137,39 @@ fn mb_16_a_wrong_entry_and_a_ring_that_cannot_be_read_end_the_group() {
     assert!(host.ring_command(1, 0, 1));
     let end = only_end(&mut world, &group, 0);
     assert_eq!(end.code, EndCode::Read as u32);
+}
+
+#[test]
+fn mb_16_events_that_no_group_can_take_are_counted() {
+    let mut world = World::new(2);
+    for host in &mut world.hosts {
+        host.connect(1);
+        host.connect(2);
+    }
+    let to = |qpn| tributary_protocol::xud::Peer { node: 0, qpn };
+    let host = &mut world.hosts[0];
+    host.bind(SENDS, 2, 5, 1);
+    host.bind(RECEIVES, 2, 6, 2);
+    // Two grants of one block, and a block that was not granted: for a group that runs, then for one that does not.
+    let mut refused = 0;
+    for runs in [true, false] {
+        let host = &mut world.hosts[0];
+        if runs {
+            assert!(host.open(2, 0, 0, false, 0));
+        } else {
+            assert!(host.ring_command(STOP, 2, 0));
+            host.connect(0);
+            host.post_receive(0, 0);
+            host.step();
+            assert!(host.ring_command(CLOSE, 2, 0));
+        }
+        for (pair, immediate, bytes) in [(1, 1, 0), (1, 1, 0), (2, 0, 9)] {
+            world.hosts[0].post_receive(pair, 0);
+            world.hosts[1].post(1, &work(to(pair), DATA, bytes, immediate));
+            world.settle(1_000);
+            assert!(world.hosts[0].poll(pair).is_some());
+        }
+        refused += if runs { 3 } else { 4 };
+        assert_eq!(world.hosts[0].refused(), refused);
+    }
 }

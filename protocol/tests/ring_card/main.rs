@@ -2,6 +2,7 @@
 
 mod ends;
 mod members;
+mod random;
 mod registers;
 mod schedules;
 mod world;

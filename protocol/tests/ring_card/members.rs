@@ -33,7 +33,8 @@ pub struct Group {
     neighbours: Vec<Vec<u32>>,
 }
 
-fn wr(to: Peer, at: u64, length: u32, immediate: u32) -> WorkRequest {
+/// A bulk WRITE that notifies, behind a fence.
+pub fn work(to: Peer, at: u64, length: u32, immediate: u32) -> WorkRequest {
     let mut head = [0; 16];
     H_ADDRESS.put(&mut head, at);
     H_RKEY.put(&mut head, DATA_KEY);
@@ -128,7 +129,7 @@ impl Group {
             .unwrap();
         let ends = self.ends();
         for entry in &entries {
-            let (role, work) = match entry.kind {
+            let (role, request) = match entry.kind {
                 EntryKind::Done => {
                     if !self.without_ends {
                         world.hosts[rank as usize].post_receive(ends, user);
@@ -139,16 +140,16 @@ impl Group {
                     let offset = entry.block * BLOCK;
                     let bytes = BLOCK.min(length - offset);
                     let to = self.other(rank, entry.to, RECEIVES);
-                    (SENDS, wr(to, self.place() + u64::from(offset), bytes, 0))
+                    (SENDS, work(to, self.place() + u64::from(offset), bytes, 0))
                 }
                 EntryKind::Grant => {
                     let to = self.other(rank, entry.to, SENDS);
-                    (RECEIVES, wr(to, self.place(), 0, entry.credit))
+                    (RECEIVES, work(to, self.place(), 0, entry.credit))
                 }
             };
             let pair = self.pair(role, entry.to);
             let host = &mut world.hosts[rank as usize];
-            host.prepare(pair, &work);
+            host.prepare(pair, &request);
             // What comes back: a grant for each block, a block for each grant.
             host.post_receive(pair, 0);
         }

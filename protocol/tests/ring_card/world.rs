@@ -174,6 +174,13 @@ impl Host {
         rings.sent = rings.sent.wrapping_add(1);
     }
 
+    /// Writes a work request and rings.
+    pub fn post(&mut self, qpn: u32, work: &WorkRequest) {
+        self.prepare(qpn, work);
+        let index = self.rings[&qpn].sent.into();
+        self.card.write(doorbell(qpn, &regs::DOORBELL_SEND), index);
+    }
+
     pub fn post_receive(&mut self, qpn: u32, wr_id: u64) {
         let rings = self.rings.get_mut(&qpn).unwrap();
         let place = usize::from(rings.received) & ((1 << LOGS[1]) - 1);

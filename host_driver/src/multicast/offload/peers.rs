@@ -37,11 +37,12 @@ impl Needs {
         let most = options.most_blocks;
         let short = 1..=most.min(LENGTHS);
         let long = most.saturating_sub(LENGTHS).max(1)..=most;
+        // The longest first: one that does not fit is not looked at any further.
         let mut needs = Self {
             peers: BTreeMap::new(),
             entries: 1,
         };
-        for blocks in short.chain(long) {
+        for blocks in long.rev().chain(short) {
             let (peers, entries) = Self::message(options, blocks)?;
             needs.entries = needs.entries.max(entries);
             for (rank, need) in peers {
@@ -49,8 +50,8 @@ impl Needs {
                 all.sends = all.sends.max(need.sends);
                 all.receives = all.receives.max(need.receives);
             }
+            needs.check(options)?;
         }
-        needs.check(options)?;
         Ok(needs)
     }
 
