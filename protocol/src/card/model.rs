@@ -313,20 +313,6 @@ impl CardModel {
         }
     }
 
-    /// What was posted, and packets of bulk transfers.
-    fn work(&mut self, memory: &mut dyn HostMemory, now: u64) {
-        if self.pci.bus_master {
-            self.read_ahead(memory);
-            if self.registers.enabled() {
-                self.send_all(memory, now);
-                self.ended(memory);
-            }
-        }
-        if self.registers.enabled() {
-            self.with_bulk(|bulk, card| bulk.work(card, memory, now));
-        }
-    }
-
     /// A frame from the line.
     pub fn receive_frame(&mut self, frame: &[u8], now: u64) {
         if !self.registers.enabled() {
