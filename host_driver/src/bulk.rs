@@ -132,7 +132,7 @@ impl Batch<'_> {
         self.transfer(OPCODE_BULK_READ, request)
     }
 
-    /// Writes a part of exposed memory, and notifies. Whoever posts it keeps the memory until the completion.
+    /// Writes a part of exposed memory, and notifies; `fence` as [`TransferRequest::fence`]. Whoever posts it keeps the memory until the completion.
     pub(crate) fn write_exposed(
         &mut self,
         wr_id: u64,
@@ -140,14 +140,15 @@ impl Batch<'_> {
         from: &Exposed,
         (at, bytes): (usize, u32),
         there: Remote,
-        immediate: u32,
+        (fence, immediate): (bool, u32),
     ) -> Result<(), PostError> {
         fits(self.domain.context(), bytes as usize)?;
         if !from.buffer().is_in(self.domain) {
             return Err(PostError::Domain);
         }
         self.rings.takes_send()?;
-        let options = (flags::NOTIFY.mask() as u8, immediate);
+        let fence = if fence { flags::FENCE.mask() } else { 0 };
+        let options = ((flags::NOTIFY.mask() | fence) as u8, immediate);
         let whole = work(OPCODE_BULK_WRITE, wr_id, to, from.buffer(), there, options);
         let part = WorkRequest {
             address: whole.address + at as u64,

@@ -8,10 +8,11 @@ use tributary_protocol::card::regs::{
     ARG0, BULK_ALLOWANCE, BULK_LINE, BULK_LINE_MBPS, BULK_ROUND_TRIP, BULK_SHARE, BULK_SIZES,
     BULK_SIZES_SLOTS, BULK_TICK, BulkCounter, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL,
     CONTROL_ENABLE, CONTROL_RESET, Counter, FEATURES, FEATURES_BULK, FEATURES_ONE_SIDED,
-    FEATURES_REDUCTIONS, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0, RESULT1,
-    ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS,
-    STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE,
-    TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR, VERSION_MINOR, WINDOWS,
+    FEATURES_REDUCTIONS, FEATURES_RINGS, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0,
+    RESULT1, RING_SIZES, RING_SIZES_GROUPS, ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS,
+    SIZES_REGIONS, SIZES_VECTORS, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS,
+    STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR, VERSION_MINOR,
+    WINDOWS,
 };
 use tributary_protocol::registers::Register;
 
@@ -19,9 +20,9 @@ use crate::memory::Domain;
 use crate::{CompletionQueue, Device, Error, MapVersion, ProtectionDomain};
 
 /// A command takes no longer, ms.
-const COMMAND_MS: u64 = 1_000;
+pub(crate) const COMMAND_MS: u64 = 1_000;
 /// Nor more looks at it than this, for a card whose time stands still.
-const COMMAND_LOOKS: u32 = 1 << 24;
+pub(crate) const COMMAND_LOOKS: u32 = 1 << 24;
 
 /// Bytes around the payload of a packet of a bulk transfer: headers, checksums, preamble and gap.
 const AROUND_PAYLOAD: u64 = 90;
@@ -65,6 +66,8 @@ pub struct Sizes {
     pub transfers: u32,
     /// Whether its queue pairs can be in reduction groups (CL-5).
     pub reductions: bool,
+    /// Groups of schedule rings (MB-16); 0 if it has none.
+    pub groups: u32,
 }
 
 /// What bulk transfers should know of the network (`docs/bulk.md`). Until told, a card has the times of its board.
@@ -93,6 +96,7 @@ pub(crate) struct Inner {
     pub regions: Numbers,
     pub domains: Numbers,
     pub windows: Numbers,
+    pub groups: Numbers,
 }
 
 /// Numbers of one kind that are handed out and come back; the one that came back first goes out first.
@@ -139,18 +143,24 @@ impl Numbers {
         self.state().free.push_back(number);
     }
 
-    fn used(&self) -> usize {
+    pub fn used(&self) -> usize {
         let state = self.state();
         state.uses.len() - state.free.len()
     }
 }
 
 impl Inner {
-    fn read(&self, register: &Register) -> Result<u32, Error> {
+    /// Registers, commands and counters have one user at a time.
+    pub fn registers(&self) -> MutexGuard<'_, ()> {
+        let held = self.registers.lock();
+        held.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn read(&self, register: &Register) -> Result<u32, Error> {
         Ok(self.device.read32(register.offset.into())?)
     }
 
-    fn write(&self, register: &Register, value: u32) -> Result<(), Error> {
+    pub fn write(&self, register: &Register, value: u32) -> Result<(), Error> {
         Ok(self.device.write32(register.offset.into(), value)?)
     }
 
@@ -241,6 +251,11 @@ impl Context {
                 0
             },
             reductions: FEATURES_REDUCTIONS.get(features) != 0,
+            groups: if FEATURES_RINGS.get(features) == 0 {
+                0
+            } else {
+                RING_SIZES_GROUPS.get(read(&RING_SIZES)?)
+            },
         };
         let inner = Inner {
             device,
@@ -251,6 +266,7 @@ impl Context {
             regions: Numbers::new("regions", sizes.regions),
             domains: Numbers::new("protection domains", DOMAINS),
             windows: Numbers::new("windows", sizes.windows),
+            groups: Numbers::new("groups of schedule rings", sizes.groups),
         };
         inner.write(&CONTROL, CONTROL_RESET.put(1))?;
         inner.ended()?;
@@ -326,8 +342,7 @@ impl Context {
 
     fn statistic(&self, code: u8) -> Result<u64, Error> {
         let inner = &self.0;
-        let held = inner.registers.lock();
-        let _held = held.unwrap_or_else(PoisonError::into_inner);
+        let _held = inner.registers();
         inner.write(&STATISTICS_SELECT, code.into())?;
         let low = u64::from(inner.read(&STATISTICS_LOW)?);
         Ok(low | u64::from(inner.read(&STATISTICS_HIGH)?) << 32)
@@ -384,8 +399,7 @@ impl Context {
         args: &Arguments,
     ) -> Result<[u32; 2], Error> {
         let inner = &self.0;
-        let held = inner.registers.lock();
-        let _held = held.unwrap_or_else(PoisonError::into_inner);
+        let _held = inner.registers();
         let looked_at = command.call().registers();
         for (at, arg) in args.iter().take(looked_at).enumerate() {
             let offset = u32::from(ARG0) + 4 * at as u32;

@@ -128,6 +128,7 @@ impl ReliableEndpoint {
             first_psn: context.device().now_ns() as u32,
             timeout: config.timeout.min(31),
             vector: config.vector,
+            rung_by_card: false,
         };
         let mut rings = Rings::new(context, domain.0.number, &shape)?;
         rings.modify(QueuePairState::ReadyToReceive)?;

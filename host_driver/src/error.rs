@@ -58,6 +58,14 @@ pub enum Error {
         /// Why.
         status: Status,
     },
+    /// The card refused a command of schedule rings.
+    #[error("the card refused to {command} group {group} of its schedule rings")]
+    RingRefused {
+        /// Which.
+        command: &'static str,
+        /// Of which group.
+        group: u32,
+    },
     /// The card does not end a command.
     #[error("the card has not ended a command in {0} ms")]
     Stuck(u64),

@@ -32,6 +32,7 @@ mod port;
 mod queue;
 mod reduction;
 mod ring;
+mod schedule;
 #[cfg(target_os = "linux")]
 pub mod shared;
 #[cfg(target_os = "linux")]

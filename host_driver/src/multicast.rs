@@ -21,6 +21,8 @@
 //! # Ok(()) }
 //! ```
 //!
+//! [`OffloadedGroup`] is the same with a card that carries a message out by itself (MB-16), without the messages of a group.
+//!
 //! [`ReliableEndpoint`]: crate::ReliableEndpoint
 
 mod carrier;
@@ -29,13 +31,16 @@ mod group;
 mod incoming;
 mod liveness;
 mod memory;
+mod offload;
 mod options;
 mod seat;
 
 pub use error::MulticastError;
 pub use group::{Group, GroupCounters};
 pub use memory::Message;
+pub use offload::{End, OffloadError, OffloadOptions, OffloadedGroup, Ticket, TicketPairs};
 pub use options::GroupOptions;
 pub use seat::Seat;
 pub use tributary_protocol::multicast::Algorithm;
 pub use tributary_protocol::multicast::group::{Verdict, Why};
+pub use tributary_protocol::multicast::ring::EndCode;

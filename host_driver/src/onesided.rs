@@ -128,6 +128,7 @@ impl OneSided {
             first_psn: context.device().now_ns() as u32,
             timeout: config.timeout.min(31),
             vector: config.vector,
+            rung_by_card: false,
         };
         // A buffer begins at a multiple of 64.
         let bytes = 64 * usize::from(config.operations.max(1));

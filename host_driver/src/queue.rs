@@ -171,6 +171,7 @@ impl ProtectionDomain {
                 first_psn: 0,
                 timeout: 4,
                 vector: queue.vector(),
+                rung_by_card: false,
             },
         }
     }
@@ -209,6 +210,13 @@ impl QueuePairBuilder {
     #[must_use]
     pub fn timeout(mut self, exponent: u8) -> Self {
         self.shape.timeout = exponent.min(31);
+        self
+    }
+
+    /// The card rings the doorbell of its send ring, when it is bound to a schedule ring: posting writes entries only.
+    #[must_use]
+    pub(crate) fn rung_by_card(mut self) -> Self {
+        self.shape.rung_by_card = true;
         self
     }
 
@@ -399,6 +407,21 @@ impl Batch<'_> {
         };
         self.rings.put_send(&work, buffer);
         Ok(())
+    }
+
+    /// Posts a receive request for a notification, which writes nothing; false if there is no room.
+    pub(crate) fn recv_notice(&mut self, wr_id: u64) -> bool {
+        let takes = self.rings.takes_receive().is_ok();
+        if takes {
+            let request = ReceiveRequest {
+                wr_id,
+                address: 0,
+                lkey: 0,
+                length: 0,
+            };
+            self.rings.put_receive(&request, None);
+        }
+        takes
     }
 
     /// As [`QueuePair::post_recv`].

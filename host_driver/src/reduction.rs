@@ -66,6 +66,7 @@ impl ProtectionDomain {
             first_psn: 0,
             timeout: 0,
             vector,
+            rung_by_card: false,
         };
         let mut rings = Rings::new(context, self.0.number, &shape)?;
         let mut args = Arguments::default();

@@ -26,6 +26,8 @@ pub(crate) struct Shape {
     pub first_psn: u32,
     pub timeout: u8,
     pub vector: u32,
+    /// The card rings the doorbell of the send ring.
+    pub rung_by_card: bool,
 }
 
 /// A place for a request that has not ended.
@@ -95,6 +97,13 @@ impl Producer {
         self.live >= self.most || self.posted - self.read > self.mask
     }
 
+    /// Entries that can be put in now.
+    fn room(&self) -> usize {
+        let waiting = (self.posted - self.read).min(self.mask + 1);
+        let places = self.mask + 1 - waiting;
+        usize::from(self.most.saturating_sub(self.live)).min(places as usize)
+    }
+
     /// Offset of the next entry.
     fn next(&self, bytes: usize) -> usize {
         self.at + (self.posted & self.mask) as usize * bytes
@@ -151,6 +160,7 @@ pub(crate) struct Rings<K: Default> {
     requests: Vec<Request<K>>,
     /// Free places in it.
     free: Vec<u32>,
+    rung_by_card: bool,
     gone: bool,
 }
 
@@ -218,6 +228,7 @@ impl<K: Default> Rings<K> {
             given: 0,
             requests: (0..slots).map(|_| Request::default()).collect(),
             free: (0..slots).rev().collect(),
+            rung_by_card: shape.rung_by_card,
             gone: false,
         })
     }
@@ -252,6 +263,11 @@ impl<K: Default> Rings<K> {
             return Err(PostError::Full("send"));
         }
         Ok(())
+    }
+
+    /// Work requests and receive requests that can be put into the rings now.
+    pub fn room(&self) -> (usize, usize) {
+        (self.send.room(), self.receive.room())
     }
 
     /// Whether a receive request can be put into the ring.
@@ -327,7 +343,9 @@ impl<K: Default> Rings<K> {
     /// Tells the card what was put into the rings.
     #[inline]
     pub fn ring(&mut self) -> Result<(), DeviceError> {
-        if let Some(index) = self.send.ring() {
+        if !self.rung_by_card
+            && let Some(index) = self.send.ring()
+        {
             self.doorbell(&DOORBELL_SEND, index)?;
         }
         if let Some(index) = self.receive.ring() {

@@ -125,7 +125,14 @@ impl Carrier {
                 continue;
             };
             let mut batch = self.pair.batch();
-            match batch.write_exposed(self.next, to, &block.memory, block.part, there, place.tag) {
+            match batch.write_exposed(
+                self.next,
+                to,
+                &block.memory,
+                block.part,
+                there,
+                (false, place.tag),
+            ) {
                 Ok(()) => {}
                 Err(PostError::Full(_)) => break,
                 Err(PostError::Device(error)) => return Err(error.into()),

@@ -16,6 +16,7 @@ mod queue;
 mod receive;
 mod reduction;
 mod regions;
+mod rings;
 mod send;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -33,6 +34,7 @@ pub use memory::{HostMemory, Unanswered};
 use queue::Queue;
 use reduction::Reductions;
 use regions::Regions;
+use rings::Rings;
 
 /// Frames of requests that wait for the line; with more, no work request is fetched.
 const OUT_MAX: usize = 16;
@@ -141,6 +143,7 @@ pub struct CardModel {
     line: Line,
     bulk: Option<Box<Bulk>>,
     reductions: Option<Box<Reductions>>,
+    rings: Option<Box<Rings>>,
 }
 
 impl CardModel {
@@ -164,9 +167,11 @@ impl CardModel {
             line: Line::new(BULK_SHARE_OF_256.get(BULK_SHARE.reset)),
             bulk: None,
             reductions: config.reductions.then(Box::default),
+            rings: None,
         };
         if let Some(bulk) = config.bulk {
             card.bulk = Some(Box::new(Bulk::new(bulk, 0)?));
+            card.rings = (bulk.groups > 0).then(|| Box::new(Rings::new(bulk.groups)));
             card.registers.set_bulk(card.bulk.as_deref());
             card.set_bulk_times();
         }
@@ -283,6 +288,7 @@ impl CardModel {
             && queues().all(|queue| queue.send.held() == 0 && queue.parked.is_none())
             && self.bulk_under_way() == [0; 4]
             && self.reductions.as_ref().is_none_or(|r| r.is_idle())
+            && self.rings_are_idle()
             && !self.interrupts_wait()
     }
 
@@ -298,15 +304,9 @@ impl CardModel {
             self.ended(memory);
         }
         self.run_command(now);
-        if self.pci.bus_master {
-            self.read_ahead(memory);
-            if self.registers.enabled() {
-                self.send_all(memory, now);
-                self.ended(memory);
-            }
-        }
-        if self.registers.enabled() {
-            self.with_bulk(|bulk, card| bulk.work(card, memory, now));
+        self.work(memory, now);
+        while self.work_rings(memory, now) {
+            self.work(memory, now);
         }
         if self.pci.bus_master {
             self.interrupt(memory, now);

@@ -6,6 +6,7 @@ mod endpoints;
 mod life;
 mod multicast;
 mod multicast_deaths;
+mod offload;
 mod one_sided;
 #[path = "../onesided_runs/mod.rs"]
 mod onesided_runs;

@@ -8,11 +8,11 @@ use crate::card::regs::{
     BULK_SHARE_OF_256, BULK_SIZES, BULK_SIZES_READS, BULK_SIZES_SLOTS, BULK_TICK, BULK_TICK_CLOCKS,
     BULK_WINDOWS, BULK_WINDOWS_COUNT, BULK_WINDOWS_PACKETS, BulkCounter, COMMAND, CONTROL,
     CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM, DOORBELL_COMPLETE, DOORBELL_RECEIVE,
-    DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, FEATURES_REDUCTIONS, GLOBAL, MSIX_ENTRY,
-    MSIX_PENDING, MSIX_TABLE, MTU, MTU_BYTES, MTU_LEAST, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1,
-    ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS,
-    STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY,
-    STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, TIMEOUT_UNIT_LEAST, bar0_bytes,
+    DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, FEATURES_REDUCTIONS, FEATURES_RINGS, GLOBAL,
+    MSIX_ENTRY, MSIX_PENDING, MSIX_TABLE, MTU, MTU_BYTES, MTU_LEAST, NODE, NODE_NUMBER, PAGE,
+    RESULT0, RESULT1, ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS,
+    SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS,
+    STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, TIMEOUT_UNIT_LEAST, bar0_bytes,
 };
 use crate::registers::{Access, Register};
 use crate::xud::wire::MAX_PAYLOAD;
@@ -136,11 +136,15 @@ impl CardModel {
         if let Some(place) = self.bulk_place(offset) {
             return registers.bulk[place];
         }
+        if let Some(place) = self.ring_place(offset) {
+            return self.read_ring(place);
+        }
         match GLOBAL.iter().find(|register| of(register)) {
             None => 0,
             Some(register) if *register == FEATURES => {
                 registers.get(register)
                     | FEATURES_BULK.put(self.bulk.is_some().into())
+                    | FEATURES_RINGS.put(self.rings.is_some().into())
                     | FEATURES_REDUCTIONS.put(self.reductions.is_some().into())
             }
             Some(register) if *register == SIZES => {
@@ -182,6 +186,9 @@ impl CardModel {
         let of = |register: &Register| u32::from(register.offset) == offset;
         if let Some(place) = self.bulk_place(offset) {
             return self.set_bulk(place, value);
+        }
+        if let Some(place) = self.ring_place(offset) {
+            return self.write_ring(place, value);
         }
         let Some(place) = GLOBAL.iter().position(of) else {
             return self.count(Counter::BadWrite);
@@ -279,7 +286,7 @@ impl CardModel {
     }
 
     /// A doorbell: the owner of the ring checks it.
-    fn ring(&mut self, qpn: u32, offset: u32, index: u16) {
+    pub(super) fn ring(&mut self, qpn: u32, offset: u32, index: u16) {
         let doorbells = [
             &DOORBELL_SEND,
             &DOORBELL_RECEIVE,

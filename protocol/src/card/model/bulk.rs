@@ -46,6 +46,8 @@ pub struct BulkConfig {
     pub peers: u32,
     /// Rate of the line, Mb/s.
     pub line_mbps: u32,
+    /// Groups of schedule rings (MB-16), 0 to 64; 0: the card has no rings.
+    pub groups: u16,
     /// Deliberate errors.
     pub mutations: BulkMutations,
 }
@@ -70,7 +72,7 @@ pub struct BulkMutations {
 }
 
 impl Default for BulkConfig {
-    /// 16 slots, 16 reads, 64 windows of 256 packets, 1,024 entries of peers, 100 Gb/s.
+    /// 16 slots, 16 reads, 64 windows of 256 packets, 1,024 entries of peers, 100 Gb/s, rings of 16 groups.
     fn default() -> Self {
         Self {
             slots: 16,
@@ -79,6 +81,7 @@ impl Default for BulkConfig {
             packets: 256,
             peers: 1_024,
             line_mbps: 100_000,
+            groups: 16,
             mutations: BulkMutations::default(),
         }
     }
@@ -98,6 +101,7 @@ impl BulkConfig {
                 1 << 20,
             ),
             ("line_mbps", self.line_mbps.into(), 1, u32::MAX.into()),
+            ("groups", self.groups.into(), 0, 64),
         ];
         fields
             .into_iter()
@@ -336,6 +340,7 @@ impl Bulk {
     fn complete_ended(&mut self, card: &mut CardModel, memory: &mut dyn HostMemory) {
         while let Some((qpn, completion)) = self.ended.pop_front() {
             card.complete(qpn, completion, memory);
+            card.tell_rings_ended(qpn, completion.status);
         }
     }
 }

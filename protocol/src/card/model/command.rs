@@ -165,6 +165,9 @@ impl CardModel {
         self.queues.remove(&qpn).ok_or(Status::BadState)?;
         self.engine.destroy_qp(qpn);
         self.with_bulk(|bulk, _| bulk.end_queue_pair(qpn));
+        if let Some(rings) = &mut self.rings {
+            rings.end_queue_pair(qpn);
+        }
         if let Some(reductions) = &mut self.reductions {
             reductions.end_queue_pair(qpn);
         }

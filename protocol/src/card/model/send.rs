@@ -90,6 +90,20 @@ fn check(work: &WorkRequest, mtu: u16, domain: u16, regions: &Regions) -> Result
 }
 
 impl CardModel {
+    /// What was posted, and packets of bulk transfers.
+    pub(super) fn work(&mut self, memory: &mut dyn HostMemory, now: u64) {
+        if self.pci.bus_master {
+            self.read_ahead(memory);
+            if self.registers.enabled() {
+                self.send_all(memory, now);
+                self.ended(memory);
+            }
+        }
+        if self.registers.enabled() {
+            self.with_bulk(|bulk, card| bulk.work(card, memory, now));
+        }
+    }
+
     /// Queue pairs take turns as long as there is room for frames.
     pub(super) fn send_all(&mut self, memory: &mut dyn HostMemory, now: u64) {
         let mut progress = true;
@@ -194,6 +208,7 @@ impl CardModel {
         if let Err(status) = begun {
             self.count(Counter::LocalError);
             self.complete(qpn, Completion { status, ..ended }, memory);
+            self.tell_rings_ended(qpn, status);
         } else if !is_bulk {
             self.launch(qpn, work, ended, domain, memory, now);
         }

@@ -205,6 +205,13 @@ impl RingTable {
             .is_some_and(|g| g.mode == Mode::Ended)
     }
 
+    /// A message has begun, and the watchdog runs.
+    #[must_use]
+    pub fn is_watched(&self, group: usize) -> bool {
+        let group = self.groups.get(group);
+        group.is_some_and(|g| g.is_live() && g.begun && g.opening.watchdog != 0)
+    }
+
     /// Sends, and receives under way.
     #[must_use]
     pub fn under_way(&self, group: usize) -> (u16, u16) {

@@ -3,6 +3,7 @@
 use super::requests::notification;
 use super::{Bulk, Window};
 use crate::bulk::Purpose;
+use crate::card::descriptor::Completion;
 use crate::card::model::{CardModel, HostMemory};
 use crate::card::regs::BulkCounter;
 use crate::rw::{FinishOut, Message, Status};
@@ -110,18 +111,36 @@ fn notify(
     length: u32,
     immediate: u32,
 ) -> bool {
-    let queue = card.queues.get_mut(&window.qpn);
-    let Some(queue) = queue.filter(|queue| !queue.fatal && queue.receives()) else {
-        return false;
-    };
-    if queue.ahead.is_empty() || !card.engine.take_receive(window.qpn) {
-        return false;
+    let told = card.notify(window.qpn, memory, |wr_id, number, q_key| {
+        notification(wr_id, number, window.from, q_key, length, immediate)
+    });
+    if told {
+        card.tell_rings_notified(window.qpn, immediate);
     }
-    let Some((number, request)) = queue.ahead.pop_front() else {
-        return false;
-    };
-    let q_key = queue.q_key;
-    let completion = notification(request.wr_id, number, window.from, q_key, length, immediate);
-    card.complete(window.qpn, completion, memory);
-    true
+    told
+}
+
+impl CardModel {
+    /// A completion that takes the oldest receive request of a queue pair, made of its id, its number and the Q_Key. False: there
+    /// is none, or no room.
+    pub(in crate::card::model) fn notify(
+        &mut self,
+        qpn: u32,
+        memory: &mut dyn HostMemory,
+        completion: impl FnOnce(u64, u16, u32) -> Completion,
+    ) -> bool {
+        let queue = self.queues.get_mut(&qpn);
+        let Some(queue) = queue.filter(|queue| !queue.fatal && queue.receives()) else {
+            return false;
+        };
+        if queue.ahead.is_empty() || !self.engine.take_receive(qpn) {
+            return false;
+        }
+        let Some((number, request)) = queue.ahead.pop_front() else {
+            return false;
+        };
+        let completion = completion(request.wr_id, number, queue.q_key);
+        self.complete(qpn, completion, memory);
+        true
+    }
 }

@@ -1,0 +1,102 @@
+//! A message: all its work requests, then its entries, then one doorbell.
+
+use tributary_protocol::multicast::ring::{Entry, EntryKind};
+
+use super::peers::ROLES;
+use super::{OffloadError, OffloadedGroup, State};
+use crate::PostError;
+use crate::schedule::Role;
+
+/// The direction that an entry goes through; none of DONE.
+fn role(entry: &Entry) -> Option<Role> {
+    match entry.kind {
+        EntryKind::Send => Some(Role::Sends),
+        EntryKind::Grant => Some(Role::Receives),
+        EntryKind::Done => None,
+    }
+}
+
+impl OffloadedGroup {
+    /// Posts the next message, of so many bytes: at the root, whose bytes lie in their place, and alike at all others. One
+    /// message at a time is under way.
+    ///
+    /// # Errors
+    /// Not now, or too long. After another error the group cannot go on.
+    pub fn post(&mut self, length: u64) -> Result<(), OffloadError> {
+        match self.state {
+            State::Ready => {}
+            State::New => return Err(OffloadError::State("not connected")),
+            State::Busy => return Err(OffloadError::State("busy with a message")),
+            State::Stopped | State::Ended => return Err(OffloadError::State("ended")),
+        }
+        let block = u64::from(self.options.block_bytes);
+        let most = self.options.area_bytes() as u64;
+        if !(1..=most).contains(&length) {
+            return Err(OffloadError::Length { length, most });
+        }
+        // Not above `most_blocks`, which has 32 bits.
+        let schedule = self.options.schedule(length.div_ceil(block) as u32)?;
+        let mut writer = self.writer.clone();
+        let entries = writer.message(&schedule, 0);
+        let entries = entries.ok_or(OffloadError::State("without a peer of its schedule"))?;
+        self.drain()?;
+        self.check_room(&entries)?;
+        self.state = State::Busy;
+        for slot in 0..self.peers.len() {
+            for role in ROLES {
+                self.post_to(slot, role, &entries, length)?;
+            }
+            self.peers[slot].fill()?;
+        }
+        self.ring.post(&entries)?;
+        self.writer = writer;
+        Ok(())
+    }
+
+    /// Whether all work requests of a message fit.
+    fn check_room(&self, entries: &[Entry]) -> Result<(), OffloadError> {
+        for (slot, peer) in self.peers.iter().enumerate() {
+            for way in ROLES {
+                let of = |entry: &&Entry| role(entry) == Some(way) && usize::from(entry.to) == slot;
+                let need = entries.iter().filter(of).count();
+                let room = peer
+                    .way(way)
+                    .map_or(0, |(pair, ..)| pair.batch().rings.room().0);
+                if need > room {
+                    return Err(PostError::Full("send").into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the work requests of a message for one peer and direction, in the order of the entries. Each waits for the one
+    /// before: blocks of one sender are counted in their order, and transfers may overtake each other.
+    fn post_to(
+        &self,
+        slot: usize,
+        way: Role,
+        entries: &[Entry],
+        length: u64,
+    ) -> Result<(), OffloadError> {
+        let Some((pair, to, there)) = self.peers[slot].way(way) else {
+            return Ok(());
+        };
+        let block = u64::from(self.options.block_bytes);
+        let mut batch = pair.batch();
+        for entry in entries {
+            if role(entry) != Some(way) || usize::from(entry.to) != slot {
+                continue;
+            }
+            let at = u64::from(entry.block) * block;
+            let (at, bytes, immediate) = match way {
+                Role::Sends => (at, (length - at).min(block) as u32, entry.message),
+                Role::Receives => (0, 0, entry.credit),
+            };
+            let part = (at as usize, bytes);
+            batch.write_exposed(0, to, &self.area, part, there.at(at), (true, immediate))?;
+        }
+        batch.ring().map_err(|rejected| rejected.error)?;
+        Ok(())
+    }
+}
