@@ -217,8 +217,8 @@ impl<
         self.ends.rst.next = self.core.m_soft.val();
         self.both.rst.next = self.core.m_soft.val();
         self.looks.rst.next = self.core.m_soft.val();
-        self.rings.rst.next = self.core.m_reset.val();
-        self.rings.soft.next = self.core.m_soft.val();
+        self.rings.regs_rst.next = self.core.m_reset.val();
+        self.rings.rst.next = self.core.m_soft.val();
         self.core.s_clears.next =
             !self.receive.ready.val() | !self.transmit.ready.val() | !self.rings.ready.val();
         self.rings.hold.next = self.core.m_hold.val();

@@ -29,10 +29,10 @@ hdl_module! {
     pub struct CardRings<const LQ: usize> {
         /// Clock.
         pub clk: Signal<In, Clock>,
-        /// Synchronous reset of registers.
+        /// Synchronous reset, of all but registers.
         pub rst: Signal<In, Bit>,
-        /// Reset of everything else; rst is high with it.
-        pub soft: Signal<In, Bit>,
+        /// Synchronous reset of registers; a clock before rst.
+        pub regs_rst: Signal<In, Bit>,
         /// Tables have been cleared.
         pub ready: Signal<Out, Bit>,
         /// Nothing new may begin.
@@ -79,11 +79,11 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardRings<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.regs.rst.next = self.rst.val();
-        self.ring.rst.next = self.soft.val();
-        self.pairs.rst.next = self.soft.val();
-        self.ends.rst.next = self.soft.val();
-        self.reads.rst.next = self.soft.val();
+        self.regs.rst.next = self.regs_rst.val();
+        self.ring.rst.next = self.rst.val();
+        self.pairs.rst.next = self.rst.val();
+        self.ends.rst.next = self.rst.val();
+        self.reads.rst.next = self.rst.val();
         self.ready.next = self.pairs.ready.val();
         self.ends.hold.next = self.hold.val();
         self.m_idle.next = self.ends.m_idle.val();

@@ -23,6 +23,7 @@ const SIZES: BulkConfig = BulkConfig {
     packets: 1 << 15,
     peers: 1_024,
     line_mbps: 0x8765_4321,
+    groups: 0,
     mutations: NONE,
 };
 const NONE: tributary_protocol::card::model::BulkMutations =

@@ -7,6 +7,7 @@ mod life;
 mod multicast;
 mod multicast_deaths;
 mod offload;
+mod offload_rtl;
 mod one_sided;
 #[path = "../onesided_runs/mod.rs"]
 mod onesided_runs;

@@ -41,12 +41,12 @@ pub fn groups(
 }
 
 /// Time passes for the cards, and no host does anything.
-fn hosts_do_nothing(devices: &[SimDevice], slots: u64) {
+pub fn hosts_do_nothing(devices: &[SimDevice], slots: u64) {
     devices[0].run(slots);
 }
 
 /// Ends that have come to a host by now.
-fn ends(group: &mut OffloadedGroup) -> Vec<End> {
+pub fn ends(group: &mut OffloadedGroup) -> Vec<End> {
     std::iter::from_fn(|| group.poll().unwrap()).collect()
 }
 
