@@ -254,6 +254,12 @@ module card_core_q1024_r4096_f4096 (
     input  wire [31:0]  s_notify_immediate,              // Immediate data.
     input  wire [31:0]  s_notify_length,                 // Bytes of the transfer.
 
+    // s_post: Doorbells of send rings that the card rings by itself.
+    input  wire         s_post_valid,                    // A doorbell of a send ring is to be rung.
+    output wire         s_post_ready,                    // It is.
+    input  wire [9:0]   s_post_qpn,                      // Queue pair.
+    input  wire [15:0]  s_post_index,                    // Requests ever, modulo 2^16.
+
     // m_send_rd: Reads of card_send: of work requests and payload.
     output wire         m_send_rd_valid,                 // A request is offered.
     input  wire         m_send_rd_ready,                 // It is taken.
@@ -491,6 +497,10 @@ module card_core_q1024_r4096_f4096 (
     wire [2:0]   cq_m_irq_vector;              // Its vector.
     wire         cq_ev_bad_doorbell;           // A doorbell was ignored.
     wire         cq_m_idle;                    // Nothing is under way; interrupts that wait do not count.
+    wire         send_db_valid;                // The host writes a doorbell.
+    reg  [9:0]   send_db_qpn;                  // Queue pair.
+    reg  [1:0]   send_db_kind;                 // 0 send, 1 receive, 2 complete, 3 arm.
+    reg  [15:0]  send_db_index;                // New index of the ring.
     wire         send_s_ended_valid;           // It happens.
     wire         send_m_idle;                  // Nothing is between fetch and record, no read waits.
     wire         send_m_fatal_valid;           // It happens.
@@ -1301,10 +1311,10 @@ module card_core_q1024_r4096_f4096 (
     card_send_q1024 send (
         .clk              (clk),
         .rst              (soft_reg),
-        .db_valid         (regs_db_valid),
-        .db_qpn           (regs_db_qpn),
-        .db_kind          (regs_db_kind),
-        .db_index         (regs_db_index),
+        .db_valid         (send_db_valid),
+        .db_qpn           (send_db_qpn),
+        .db_kind          (send_db_kind),
+        .db_index         (send_db_index),
         .m_bulk_valid     (m_works_valid),
         .m_bulk_ready     (m_works_ready),
         .m_bulk_opcode    (m_works_opcode),
@@ -2319,6 +2329,21 @@ module card_core_q1024_r4096_f4096 (
     assign m_send_pl_bytes = read_m_data_bytes;
     assign m_send_pl_last = read_m_data_last;
     assign m_send_pl_error = read_m_data_error;
+    // The host's doorbells cannot wait; those of the card can.
+    assign send_db_valid = regs_db_valid | s_post_valid;
+
+    always @(*) begin
+        send_db_qpn = regs_db_qpn;
+        send_db_kind = regs_db_kind;
+        send_db_index = regs_db_index;
+        if (!regs_db_valid) begin
+            send_db_qpn = s_post_qpn;
+            send_db_kind = 2'd0;
+            send_db_index = s_post_index;
+        end
+    end
+
+    assign s_post_ready = !regs_db_valid;
     assign tx_s_sd_valid = send_merge_m_sd_valid;
     assign tx_s_sd_head_len = send_merge_m_sd_head_len;
     assign tx_s_sd_len = send_merge_m_sd_len;

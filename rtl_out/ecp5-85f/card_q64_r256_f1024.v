@@ -172,6 +172,7 @@ module card_q64_r256_f1024 (
     wire        core_s_notify_told;      // What became of it; pulse, after ready.
     // With told: it has a receive request, and its completion is ordered in host memory.
     wire        core_s_notify_ok;
+    wire        core_s_post_ready;       // It is.
     wire        core_m_send_rd_valid;    // A request is offered.
     wire [63:0] core_m_send_rd_addr;     // Host address of the first byte.
     wire [12:0] core_m_send_rd_len;      // Bytes.
@@ -375,6 +376,10 @@ module card_q64_r256_f1024 (
         .s_notify_q_key                 (32'd0),
         .s_notify_immediate             (32'd0),
         .s_notify_length                (32'd0),
+        .s_post_valid                   (1'b0),
+        .s_post_ready                   (core_s_post_ready),
+        .s_post_qpn                     (6'd0),
+        .s_post_index                   (16'd0),
         .m_send_rd_valid                (core_m_send_rd_valid),
         .m_send_rd_ready                (core_s_send_rd_ready),
         .m_send_rd_addr                 (core_m_send_rd_addr),
@@ -451,11 +456,11 @@ module card_q64_r256_f1024 (
         core_s_cpl_ready, core_s_rd_ready, core_m_rd_valid, core_m_rd_data, core_m_rd_bytes,
         core_m_rd_last, core_m_rd_ctx, core_m_rd_error, core_s_wr_ready, core_s_wd_ready,
         core_m_wr_done, core_s_notify_begins, core_s_notify_ready, core_s_notify_told,
-        core_s_notify_ok, core_m_frames_valid, core_m_frames_node, core_m_frames_opcode,
-        core_m_frames_dest, core_m_frames_psn, core_m_frames_head, core_m_frames_short,
-        core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data, core_m_frames_pl_last,
-        core_s_frames_ready, core_s_frames_pl_ready, core_cfg_valid, core_cfg_qpn, core_cfg_word,
-        core_cfg_data, core_cfg_mtu, core_cfg_node};
+        core_s_notify_ok, core_s_post_ready, core_m_frames_valid, core_m_frames_node,
+        core_m_frames_opcode, core_m_frames_dest, core_m_frames_psn, core_m_frames_head,
+        core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data,
+        core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready, core_cfg_valid,
+        core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu, core_cfg_node};
 
 endmodule
 

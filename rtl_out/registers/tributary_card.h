@@ -167,6 +167,10 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_REDUCTIONS_SHIFT              3u
 #define TRIB_CARD_FEATURES_REDUCTIONS_WIDTH              1u
 #define TRIB_CARD_FEATURES_REDUCTIONS_MASK               0x00000008u
+/* Schedule rings (MB-16): the registers of schedule rings. Cards with it have bulk, too. */
+#define TRIB_CARD_FEATURES_RINGS_SHIFT                   4u
+#define TRIB_CARD_FEATURES_RINGS_WIDTH                   1u
+#define TRIB_CARD_FEATURES_RINGS_MASK                    0x00000010u
 
 /* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu
@@ -381,6 +385,120 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_BULK_INCARNATION_NUMBER_SHIFT          0u
 #define TRIB_CARD_BULK_INCARNATION_NUMBER_WIDTH          16u
 #define TRIB_CARD_BULK_INCARNATION_NUMBER_MASK           0x0000ffffu
+
+/* ---- Registers of schedule rings: byte offsets; nothing is there without the feature rings ---- */
+
+/* How many the card has. */
+#define TRIB_CARD_RING_SIZES                             0x100u
+#define TRIB_CARD_RING_SIZES_AFTER_RESET                 0x00000000u
+/* Groups, each with a ring. */
+#define TRIB_CARD_RING_SIZES_GROUPS_SHIFT                0u
+#define TRIB_CARD_RING_SIZES_GROUPS_WIDTH                9u
+#define TRIB_CARD_RING_SIZES_GROUPS_MASK                 0x000001ffu
+
+/* How the latest ring_command stands. */
+#define TRIB_CARD_RING_ANSWER                            0x104u
+#define TRIB_CARD_RING_ANSWER_AFTER_RESET                0x00000000u
+/* It waits; another one is ignored meanwhile. */
+#define TRIB_CARD_RING_ANSWER_BUSY_SHIFT                 0u
+#define TRIB_CARD_RING_ANSWER_BUSY_WIDTH                 1u
+#define TRIB_CARD_RING_ANSWER_BUSY_MASK                  0x00000001u
+/* It was taken; 0: refused, without effect. Holds while busy is 0. */
+#define TRIB_CARD_RING_ANSWER_OK_SHIFT                   1u
+#define TRIB_CARD_RING_ANSWER_OK_WIDTH                   1u
+#define TRIB_CARD_RING_ANSWER_OK_MASK                    0x00000002u
+
+/* What no group could take. */
+#define TRIB_CARD_RING_REFUSED                           0x108u
+#define TRIB_CARD_RING_REFUSED_AFTER_RESET               0x00000000u
+/* Events, entries, commands and bindings that were refused, modulo 2^32. */
+#define TRIB_CARD_RING_REFUSED_COUNT_SHIFT               0u
+#define TRIB_CARD_RING_REFUSED_COUNT_WIDTH               32u
+#define TRIB_CARD_RING_REFUSED_COUNT_MASK                0xffffffffu
+
+/* A write gives a group a command; ignored while ring_answer.busy is 1. */
+#define TRIB_CARD_RING_COMMAND                           0x10cu
+#define TRIB_CARD_RING_COMMAND_AFTER_RESET               0x00000000u
+/* 0 open, with the registers below; 1 doorbell; 2 stop; 3 close. */
+#define TRIB_CARD_RING_COMMAND_OP_SHIFT                  0u
+#define TRIB_CARD_RING_COMMAND_OP_WIDTH                  2u
+#define TRIB_CARD_RING_COMMAND_OP_MASK                   0x00000003u
+/* Group. */
+#define TRIB_CARD_RING_COMMAND_GROUP_SHIFT               8u
+#define TRIB_CARD_RING_COMMAND_GROUP_WIDTH               8u
+#define TRIB_CARD_RING_COMMAND_GROUP_MASK                0x0000ff00u
+/* Doorbell: entries ever written, modulo 2^16. */
+#define TRIB_CARD_RING_COMMAND_POSTED_SHIFT              16u
+#define TRIB_CARD_RING_COMMAND_POSTED_WIDTH              16u
+#define TRIB_CARD_RING_COMMAND_POSTED_MASK               0xffff0000u
+
+/* Open: address of the ring, lower half. */
+#define TRIB_CARD_RING_BASE_LOW                          0x110u
+#define TRIB_CARD_RING_BASE_LOW_AFTER_RESET              0x00000000u
+/* Bits 31:5; it is a multiple of 32. */
+#define TRIB_CARD_RING_BASE_LOW_VALUE_SHIFT              5u
+#define TRIB_CARD_RING_BASE_LOW_VALUE_WIDTH              27u
+#define TRIB_CARD_RING_BASE_LOW_VALUE_MASK               0xffffffe0u
+
+/* The same, upper half. */
+#define TRIB_CARD_RING_BASE_HIGH                         0x114u
+#define TRIB_CARD_RING_BASE_HIGH_AFTER_RESET             0x00000000u
+/* Bits 63:32. */
+#define TRIB_CARD_RING_BASE_HIGH_VALUE_SHIFT             0u
+#define TRIB_CARD_RING_BASE_HIGH_VALUE_WIDTH             32u
+#define TRIB_CARD_RING_BASE_HIGH_VALUE_MASK              0xffffffffu
+
+/* Open: what the group's counters begin at. */
+#define TRIB_CARD_RING_ORIGIN                            0x118u
+#define TRIB_CARD_RING_ORIGIN_AFTER_RESET                0x00000000u
+/* Modulo 2^32. */
+#define TRIB_CARD_RING_ORIGIN_VALUE_SHIFT                0u
+#define TRIB_CARD_RING_ORIGIN_VALUE_WIDTH                32u
+#define TRIB_CARD_RING_ORIGIN_VALUE_MASK                 0xffffffffu
+
+/* Open: the rest. */
+#define TRIB_CARD_RING_SETTINGS                          0x11cu
+#define TRIB_CARD_RING_SETTINGS_AFTER_RESET              0x00000000u
+/* log2 of the entries of the ring, 1 to 15. */
+#define TRIB_CARD_RING_SETTINGS_LOG_SHIFT                0u
+#define TRIB_CARD_RING_SETTINGS_LOG_WIDTH                4u
+#define TRIB_CARD_RING_SETTINGS_LOG_MASK                 0x0000000fu
+/* 1: the watchdog runs from the doorbell on, as a root wants; 0: from the first block on. */
+#define TRIB_CARD_RING_SETTINGS_TIMED_SHIFT              4u
+#define TRIB_CARD_RING_SETTINGS_TIMED_WIDTH              1u
+#define TRIB_CARD_RING_SETTINGS_TIMED_MASK               0x00000010u
+/* Ticks of 65,536 clocks without progress after which the group ends; 0: never. */
+#define TRIB_CARD_RING_SETTINGS_WATCHDOG_SHIFT           16u
+#define TRIB_CARD_RING_SETTINGS_WATCHDOG_WIDTH           16u
+#define TRIB_CARD_RING_SETTINGS_WATCHDOG_MASK            0xffff0000u
+
+/* Open: where the group's ends are told. */
+#define TRIB_CARD_RING_QUEUE                             0x120u
+#define TRIB_CARD_RING_QUEUE_AFTER_RESET                 0x00000000u
+/* Queue pair whose receive requests they take. */
+#define TRIB_CARD_RING_QUEUE_PAIR_SHIFT                  0u
+#define TRIB_CARD_RING_QUEUE_PAIR_WIDTH                  16u
+#define TRIB_CARD_RING_QUEUE_PAIR_MASK                   0x0000ffffu
+
+/* Gives a queue pair to a group, or takes it back. It acts at once. */
+#define TRIB_CARD_RING_BIND                              0x124u
+#define TRIB_CARD_RING_BIND_AFTER_RESET                  0x00000000u
+/* Slot of the peer, 0 to 62. */
+#define TRIB_CARD_RING_BIND_SLOT_SHIFT                   0u
+#define TRIB_CARD_RING_BIND_SLOT_WIDTH                   6u
+#define TRIB_CARD_RING_BIND_SLOT_MASK                    0x0000003fu
+/* Group. */
+#define TRIB_CARD_RING_BIND_GROUP_SHIFT                  6u
+#define TRIB_CARD_RING_BIND_GROUP_WIDTH                  8u
+#define TRIB_CARD_RING_BIND_GROUP_MASK                   0x00003fc0u
+/* 0: none. 1: blocks go to the peer, and its grants come. 2: blocks come from it, and grants go. */
+#define TRIB_CARD_RING_BIND_ROLE_SHIFT                   14u
+#define TRIB_CARD_RING_BIND_ROLE_WIDTH                   2u
+#define TRIB_CARD_RING_BIND_ROLE_MASK                    0x0000c000u
+/* Queue pair, into which nothing was ever posted. */
+#define TRIB_CARD_RING_BIND_PAIR_SHIFT                   16u
+#define TRIB_CARD_RING_BIND_PAIR_WIDTH                   16u
+#define TRIB_CARD_RING_BIND_PAIR_MASK                    0xffff0000u
 
 /* ---- Doorbells: offsets within the page of a queue pair ---- */
 

@@ -120,331 +120,405 @@ module bulk_card_q16_r32_f64_s16_w64 (
     localparam [31:0] FEATURES = 32'd4;
 
     // Signals
-    wire [9:0]  core_more_wr_word;           // A word is written, or nothing: which, of its page.
-    wire [31:0] core_more_wr_data;           // With it: what is written.
-    wire        core_more_wr_acts;           // A clock later: it was the whole of a word of page 0, and is written now.
-    wire        core_more_rd_global;         // A word of page 0 is read.
-    wire [9:0]  core_more_rd_word;           // Which, of its page.
-    wire [7:0]  core_more_select;            // Counter to be read.
-    wire        core_more_take;              // Take a copy; select is stable from this clock on.
-    wire        core_m_reset;                // The card is reset below its registers, and card_regs_bulk.
-    wire        core_m_soft;                 // The blocks of bulk transfers are reset.
-    wire        core_m_hold;                 // Nothing new may begin.
-    wire        core_s_idle;                 // Of bulk transfers nothing is under way.
-    wire        core_s_clears;               // Their tables are being cleared: the reset has not ended.
-    wire        core_m_end_valid;            // One ends.
-    wire        core_m_end_pair;             // It is a queue pair.
-    wire [23:0] core_m_end_index;            // Its number, or the region's.
-    wire        core_m_works_valid;          // A work request is offered.
-    wire [7:0]  core_m_works_opcode;         // What it asks for.
-    wire [7:0]  core_m_works_flags;          // Fence and notify.
-    wire [7:0]  core_m_works_head_len;       // Bytes of the head.
-    wire [31:0] core_m_works_length;         // Bytes of the transfer.
-    wire [63:0] core_m_works_wr_id;          // The user's name for it.
-    wire [63:0] core_m_works_address;        // Address of byte 0 here.
-    wire [31:0] core_m_works_lkey;           // Key of the region it lies in.
-    wire [7:0]  core_m_works_vf;             // Version and flags of the XUDETH.
-    wire [15:0] core_m_works_node;           // Node of the destination.
-    wire [31:0] core_m_works_peer;           // Queue pair of the destination: 24 bits if it is one.
-    wire [31:0] core_m_works_msn;            // Number in the window.
-    wire [15:0] core_m_works_win_id;         // Window.
-    wire [15:0] core_m_works_epoch;          // Epoch of the window.
-    wire [63:0] core_m_works_head_low;       // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    wire [63:0] core_m_works_head_high;      // Head, bytes 8 to 15.
-    wire [23:0] core_m_works_psn;            // Packet sequence number.
-    wire [15:0] core_m_works_request;        // Its number in the ring.
-    wire [23:0] core_m_works_qpn;            // Queue pair here.
-    wire [15:0] core_m_works_pd;             // Its protection domain.
-    wire [31:0] core_m_works_q_key;          // Its Q_Key.
-    wire        core_s_cpl_ready;            // It is taken.
-    wire        core_m_looks_valid;          // A region is looked up.
-    wire [31:0] core_m_looks_key;            // Its key.
-    wire [15:0] core_m_looks_pd;             // Protection domain of the queue pair.
-    wire [63:0] core_m_looks_addr;           // First byte of the access.
-    wire [12:0] core_m_looks_len;            // Bytes of the access.
-    wire [3:0]  core_m_looks_need;           // Rights that the access needs, a bit each, as `card_regions` keeps them.
-    wire        core_m_look_valid;           // The answer to a lookup.
-    wire        core_m_look_ok;              // The access is allowed.
-    wire        core_s_rd_ready;             // It is taken.
-    wire        core_m_rd_valid;             // A word is offered.
-    wire [63:0] core_m_rd_data;              // The word; its first byte is in bits 7:0.
-    wire [2:0]  core_m_rd_bytes;             // Bytes in it, less one.
-    wire        core_m_rd_last;              // It is the last word of its request.
-    wire [15:0] core_m_rd_ctx;               // Context of the request.
-    wire        core_m_rd_error;             // With the last word: the read failed, and its data mean nothing.
-    wire        core_s_wr_ready;             // It is taken.
-    wire        core_s_wd_ready;             // It is taken.
-    wire        core_m_wr_done;              // The oldest one that is not done is done: pulse.
-    wire        core_s_notify_begins;        // It is looked at from now on; pulse.
-    wire        core_s_notify_ready;         // It was taken, or found no receive request; pulse.
-    wire        core_s_notify_told;          // What became of it; pulse, after ready.
+    wire [9:0]  core_more_wr_word;              // A word is written, or nothing: which, of its page.
+    wire [31:0] core_more_wr_data;              // With it: what is written.
+    // A clock later: it was the whole of a word of page 0, and is written now.
+    wire        core_more_wr_acts;
+    // In that clock, whatever wr_acts says: it is a register of that block, and what is written
+    // fits its fields.
+    wire        core_more_wr_known;
+    wire        core_more_rd_global;            // A word of page 0 is read.
+    wire [9:0]  core_more_rd_word;              // Which, of its page.
+    wire [31:0] core_more_rd_data;              // Its value 2 clocks later, 0 if it is not one of that block.
+    wire [7:0]  core_more_select;               // Counter to be read.
+    wire        core_more_take;                 // Take a copy; select is stable from this clock on.
+    wire [63:0] core_more_count;                // The copy 4 clocks later, 0 if it is not one of that block.
+    wire [31:0] core_more_features;             // Bits of the register features.
+    wire        core_m_reset;                   // The card is reset below its registers, and card_regs_bulk.
+    wire        core_m_soft;                    // The blocks of bulk transfers are reset.
+    wire        core_m_hold;                    // Nothing new may begin.
+    wire        core_s_idle;                    // Of bulk transfers nothing is under way.
+    wire        core_s_clears;                  // Their tables are being cleared: the reset has not ended.
+    wire        core_m_end_valid;               // One ends.
+    wire        core_m_end_pair;                // It is a queue pair.
+    wire [23:0] core_m_end_index;               // Its number, or the region's.
+    wire        core_m_works_valid;             // A work request is offered.
+    wire [7:0]  core_m_works_opcode;            // What it asks for.
+    wire [7:0]  core_m_works_flags;             // Fence and notify.
+    wire [7:0]  core_m_works_head_len;          // Bytes of the head.
+    wire [31:0] core_m_works_length;            // Bytes of the transfer.
+    wire [63:0] core_m_works_wr_id;             // The user's name for it.
+    wire [63:0] core_m_works_address;           // Address of byte 0 here.
+    wire [31:0] core_m_works_lkey;              // Key of the region it lies in.
+    wire [7:0]  core_m_works_vf;                // Version and flags of the XUDETH.
+    wire [15:0] core_m_works_node;              // Node of the destination.
+    wire [31:0] core_m_works_peer;              // Queue pair of the destination: 24 bits if it is one.
+    wire [31:0] core_m_works_msn;               // Number in the window.
+    wire [15:0] core_m_works_win_id;            // Window.
+    wire [15:0] core_m_works_epoch;             // Epoch of the window.
+    wire [63:0] core_m_works_head_low;          // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    wire [63:0] core_m_works_head_high;         // Head, bytes 8 to 15.
+    wire [23:0] core_m_works_psn;               // Packet sequence number.
+    wire [15:0] core_m_works_request;           // Its number in the ring.
+    wire [23:0] core_m_works_qpn;               // Queue pair here.
+    wire [15:0] core_m_works_pd;                // Its protection domain.
+    wire [31:0] core_m_works_q_key;             // Its Q_Key.
+    wire        core_s_cpl_ready;               // It is taken.
+    wire        core_m_looks_valid;             // A region is looked up.
+    wire [31:0] core_m_looks_key;               // Its key.
+    wire [15:0] core_m_looks_pd;                // Protection domain of the queue pair.
+    wire [63:0] core_m_looks_addr;              // First byte of the access.
+    wire [12:0] core_m_looks_len;               // Bytes of the access.
+    // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire [3:0]  core_m_looks_need;
+    wire        core_m_look_valid;              // The answer to a lookup.
+    wire        core_m_look_ok;                 // The access is allowed.
+    wire        core_s_rd_ready;                // It is taken.
+    wire        core_m_rd_valid;                // A word is offered.
+    wire [63:0] core_m_rd_data;                 // The word; its first byte is in bits 7:0.
+    wire [2:0]  core_m_rd_bytes;                // Bytes in it, less one.
+    wire        core_m_rd_last;                 // It is the last word of its request.
+    wire [15:0] core_m_rd_ctx;                  // Context of the request.
+    wire        core_m_rd_error;                // With the last word: the read failed, and its data mean nothing.
+    wire        core_s_wr_ready;                // It is taken.
+    wire        core_s_wd_ready;                // It is taken.
+    wire        core_m_wr_done;                 // The oldest one that is not done is done: pulse.
+    wire        core_s_notify_begins;           // It is looked at from now on; pulse.
+    wire        core_s_notify_ready;            // It was taken, or found no receive request; pulse.
+    wire        core_s_notify_told;             // What became of it; pulse, after ready.
     // With told: it has a receive request, and its completion is ordered in host memory.
     wire        core_s_notify_ok;
-    wire        core_m_send_rd_valid;        // A request is offered.
-    wire [63:0] core_m_send_rd_addr;         // Host address of the first byte.
-    wire [12:0] core_m_send_rd_len;          // Bytes.
-    wire [15:0] core_m_send_rd_ctx;          // Context: comes back with the words of a read, or when a write is done.
-    wire        core_s_send_rd_ready;        // It is taken.
-    wire        core_m_send_pl_valid;        // A word is offered.
-    wire [63:0] core_m_send_pl_data;         // The word; its first byte is in bits 7:0.
-    wire [2:0]  core_m_send_pl_bytes;        // Bytes in it, less one.
-    wire        core_m_send_pl_last;         // It is the last word of its request.
-    wire        core_m_send_pl_error;        // With the last word: the read of host memory failed.
-    wire        core_s_send_pl_ready;        // It is taken.
-    wire        core_m_frames_valid;         // A frame is offered.
-    wire [15:0] core_m_frames_node;          // Node that it comes from.
+    wire        core_s_post_ready;              // It is.
+    wire        core_m_send_rd_valid;           // A request is offered.
+    wire [63:0] core_m_send_rd_addr;            // Host address of the first byte.
+    wire [12:0] core_m_send_rd_len;             // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    wire [15:0] core_m_send_rd_ctx;
+    wire        core_s_send_rd_ready;           // It is taken.
+    wire        core_m_send_pl_valid;           // A word is offered.
+    wire [63:0] core_m_send_pl_data;            // The word; its first byte is in bits 7:0.
+    wire [2:0]  core_m_send_pl_bytes;           // Bytes in it, less one.
+    wire        core_m_send_pl_last;            // It is the last word of its request.
+    wire        core_m_send_pl_error;           // With the last word: the read of host memory failed.
+    wire        core_s_send_pl_ready;           // It is taken.
+    wire        core_m_frames_valid;            // A frame is offered.
+    wire [15:0] core_m_frames_node;             // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  core_m_frames_opcode;
-    wire [23:0] core_m_frames_dest;          // Destination queue pair.
-    wire [23:0] core_m_frames_psn;           // Packet sequence number.
-    wire [63:0] core_m_frames_head;          // First 8 bytes of the body, the first one on top.
-    wire        core_m_frames_short;         // The body has not even those, or more than any frame has.
-    wire [12:0] core_m_frames_len;           // Bytes that follow.
-    wire        core_m_frames_pl_valid;      // A word is offered.
-    wire [63:0] core_m_frames_pl_data;       // The word.
-    wire        core_m_frames_pl_last;       // It is the last word of its frame.
+    wire [23:0] core_m_frames_dest;             // Destination queue pair.
+    wire [23:0] core_m_frames_psn;              // Packet sequence number.
+    wire [63:0] core_m_frames_head;             // First 8 bytes of the body, the first one on top.
+    wire        core_m_frames_short;            // The body has not even those, or more than any frame has.
+    wire [12:0] core_m_frames_len;              // Bytes that follow.
+    wire        core_m_frames_pl_valid;         // A word is offered.
+    wire [63:0] core_m_frames_pl_data;          // The word.
+    wire        core_m_frames_pl_last;          // It is the last word of its frame.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        core_s_frames_ready;
-    wire        core_s_frames_pl_ready;      // It is taken.
-    wire        core_cfg_valid;              // A word is written; it counts from the next clock on.
-    wire [3:0]  core_cfg_qpn;                // Queue pair.
-    wire [2:0]  core_cfg_word;               // Which word.
-    wire [63:0] core_cfg_data;               // The word.
-    wire [12:0] core_cfg_mtu;                // Largest payload of a packet.
-    wire [15:0] core_cfg_node;               // Who this card is.
+    wire        core_s_frames_pl_ready;         // It is taken.
+    wire        core_cfg_valid;                 // A word is written; it counts from the next clock on.
+    wire [3:0]  core_cfg_qpn;                   // Queue pair.
+    wire [2:0]  core_cfg_word;                  // Which word.
+    wire [63:0] core_cfg_data;                  // The word.
+    wire [12:0] core_cfg_mtu;                   // Largest payload of a packet.
+    wire [15:0] core_cfg_node;                  // Who this card is.
     // In that clock, whatever wr_acts says: it is a register of that block, and what is written
     // fits its fields.
     wire        regs_reg_wr_known;
-    wire [31:0] regs_reg_rd_data;            // Its value 2 clocks later, 0 if it is not one of that block.
-    wire [63:0] regs_reg_count;              // The copy 4 clocks later, 0 if it is not one of that block.
-    wire [31:0] regs_reg_features;           // Bits of the register features.
-    wire [15:0] regs_m_now;                  // Coarse time, a free-running count of ticks.
+    wire [31:0] regs_reg_rd_data;               // Its value 2 clocks later, 0 if it is not one of that block.
+    wire [63:0] regs_reg_count;                 // The copy 4 clocks later, 0 if it is not one of that block.
+    wire [31:0] regs_reg_features;              // Bits of the register features.
+    wire [15:0] regs_m_now;                     // Coarse time, a free-running count of ticks.
     // Number of the transfer before the first one of each slot; looked at while the engine leaves
     // reset. Far from all numbers of before: what comes late for one of those names no transfer
     // then.
     wire [31:0] regs_cfg_xid_before;
-    wire [15:0] regs_cfg_settled;            // Shortest round trip and the reorder allowance.
-    wire [15:0] regs_cfg_allowance;          // Reorder allowance.
-    wire [15:0] regs_cfg_overtaken;          // Half the reorder allowance.
-    wire [15:0] regs_cfg_retry;              // Round trip and the reorder allowance both ways.
-    wire [15:0] regs_cfg_known;              // Shortest round trip and retry.
-    wire [15:0] regs_cfg_poll;               // First poll interval.
-    wire [15:0] regs_cfg_poll_max;           // Longest poll interval.
-    wire [15:0] regs_cfg_stall_poll;         // First poll interval while packets are left to send.
-    wire [15:0] regs_cfg_early_poll;         // Between polls of an idle line.
-    wire [7:0]  regs_cfg_max_polls;          // Polls without progress before giving up.
-    wire [15:0] regs_cfg_max_busy;           // BUSY answers before giving up, less one.
-    wire [7:0]  regs_cfg_fresh_every;        // One fresh packet at least in so many, 2 or more.
-    wire [15:0] regs_cfg_overrun;            // Packets above the credit, at most.
-    wire        regs_cfg_echo;               // Second copies of repairs, and polls of an idle line.
-    wire [21:0] regs_cfg_allowance_packets;  // Reorder allowance of the receiving side, packets.
-    wire [15:0] regs_cfg_allowance_ticks;    // Its reorder allowance, ticks without DATA.
-    wire [15:0] regs_cfg_retry_ticks;        // Ticks before it asks for a hole again.
-    wire [15:0] regs_cfg_tail_ticks;         // Ticks without DATA before it asks for the rest of a transfer.
-    wire [15:0] regs_cfg_idle_ticks;         // Ticks without DATA before it gives a transfer up.
-    wire [15:0] regs_cfg_patience;           // Ticks for which its notifications wait for a receive request.
-    wire [15:0] regs_cfg_busy_hint;          // Retry hint in its BUSY answers, ticks.
-    wire        regs_cfg_twice;              // Its answers leave twice.
-    wire [8:0]  regs_cfg_share;              // Share of the line, of 256; more counts as all.
-    wire [15:0] regs_cfg_incarnation;        // Resets so far, as CONNECT says them.
-    wire        receive_ready;               // The tables have been cleared.
+    wire [15:0] regs_cfg_settled;               // Shortest round trip and the reorder allowance.
+    wire [15:0] regs_cfg_allowance;             // Reorder allowance.
+    wire [15:0] regs_cfg_overtaken;             // Half the reorder allowance.
+    wire [15:0] regs_cfg_retry;                 // Round trip and the reorder allowance both ways.
+    wire [15:0] regs_cfg_known;                 // Shortest round trip and retry.
+    wire [15:0] regs_cfg_poll;                  // First poll interval.
+    wire [15:0] regs_cfg_poll_max;              // Longest poll interval.
+    wire [15:0] regs_cfg_stall_poll;            // First poll interval while packets are left to send.
+    wire [15:0] regs_cfg_early_poll;            // Between polls of an idle line.
+    wire [7:0]  regs_cfg_max_polls;             // Polls without progress before giving up.
+    wire [15:0] regs_cfg_max_busy;              // BUSY answers before giving up, less one.
+    wire [7:0]  regs_cfg_fresh_every;           // One fresh packet at least in so many, 2 or more.
+    wire [15:0] regs_cfg_overrun;               // Packets above the credit, at most.
+    wire        regs_cfg_echo;                  // Second copies of repairs, and polls of an idle line.
+    wire [21:0] regs_cfg_allowance_packets;     // Reorder allowance of the receiving side, packets.
+    wire [15:0] regs_cfg_allowance_ticks;       // Its reorder allowance, ticks without DATA.
+    wire [15:0] regs_cfg_retry_ticks;           // Ticks before it asks for a hole again.
+    wire [15:0] regs_cfg_tail_ticks;            // Ticks without DATA before it asks for the rest of a transfer.
+    wire [15:0] regs_cfg_idle_ticks;            // Ticks without DATA before it gives a transfer up.
+    wire [15:0] regs_cfg_patience;              // Ticks for which its notifications wait for a receive request.
+    wire [15:0] regs_cfg_busy_hint;             // Retry hint in its BUSY answers, ticks.
+    wire        regs_cfg_twice;                 // Its answers leave twice.
+    wire [8:0]  regs_cfg_share;                 // Share of the line, of 256; more counts as all.
+    wire [15:0] regs_cfg_incarnation;           // Resets so far, as CONNECT says them.
+    wire        receive_ready;                  // The tables have been cleared.
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     wire        receive_s_ready;
-    wire        receive_s_unwanted;          // With ready: that is not wanted, and does not come.
-    wire        receive_s_pl_ready;          // It is taken.
-    wire        receive_m_idle;              // With hold: nothing is under way.
-    wire        receive_m_look_valid;        // A region is looked up.
-    wire [31:0] receive_m_look_key;          // Its key.
-    wire [15:0] receive_m_look_pd;           // Protection domain of the queue pair.
-    wire [63:0] receive_m_look_addr;         // First byte of the access.
-    wire [12:0] receive_m_look_len;          // Bytes of the access.
-    wire [3:0]  receive_m_look_need;         // Rights that the access needs, a bit each, as `card_regions` keeps them.
-    wire        receive_m_wr_valid;          // A request is offered.
-    wire [63:0] receive_m_wr_addr;           // Host address of the first byte.
-    wire [12:0] receive_m_wr_len;            // Bytes.
-    wire [15:0] receive_m_wr_ctx;            // Context: comes back with the words of a read, or when a write is done.
-    wire        receive_m_wd_valid;          // A word is offered.
-    wire [63:0] receive_m_wd_data;           // The word.
-    wire        receive_m_notify_valid;      // A notification is offered. It may be withdrawn while it has not begun.
-    wire [23:0] receive_m_notify_qpn;        // Queue pair here.
-    wire [15:0] receive_m_notify_node;       // Node of the sender.
-    wire [23:0] receive_m_notify_source;     // Queue pair of the sender.
-    wire [31:0] receive_m_notify_q_key;      // Q_Key of both.
-    wire [31:0] receive_m_notify_immediate;  // Immediate data.
-    wire [31:0] receive_m_notify_length;     // Bytes of the transfer.
-    wire        receive_m_valid;             // A frame is offered.
-    wire [15:0] receive_m_node;              // Node that it goes to.
-    wire [3:0]  receive_m_opcode;            // Lower half of its opcode.
-    wire [23:0] receive_m_dest;              // Destination queue pair.
-    wire [23:0] receive_m_psn;               // Packet sequence number.
-    wire [63:0] receive_m_head;              // First 8 bytes of the body, the first one on top.
-    wire [12:0] receive_m_len;               // Bytes that follow.
-    wire        receive_m_pl_valid;          // A word is offered.
-    wire [63:0] receive_m_pl_data;           // The word.
-    wire        receive_m_pl_last;           // It is the last word of its frame.
-    wire        receive_m_own_valid;         // A frame is offered.
-    wire [15:0] receive_m_own_node;          // Node that it comes from.
+    wire        receive_s_unwanted;             // With ready: that is not wanted, and does not come.
+    wire        receive_s_pl_ready;             // It is taken.
+    wire        receive_m_idle;                 // With hold: nothing is under way.
+    wire        receive_m_look_valid;           // A region is looked up.
+    wire [31:0] receive_m_look_key;             // Its key.
+    wire [15:0] receive_m_look_pd;              // Protection domain of the queue pair.
+    wire [63:0] receive_m_look_addr;            // First byte of the access.
+    wire [12:0] receive_m_look_len;             // Bytes of the access.
+    // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire [3:0]  receive_m_look_need;
+    wire        receive_m_wr_valid;             // A request is offered.
+    wire [63:0] receive_m_wr_addr;              // Host address of the first byte.
+    wire [12:0] receive_m_wr_len;               // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    wire [15:0] receive_m_wr_ctx;
+    wire        receive_m_wd_valid;             // A word is offered.
+    wire [63:0] receive_m_wd_data;              // The word.
+    // A notification is offered. It may be withdrawn while it has not begun.
+    wire        receive_m_notify_valid;
+    wire [23:0] receive_m_notify_qpn;           // Queue pair here.
+    wire [15:0] receive_m_notify_node;          // Node of the sender.
+    wire [23:0] receive_m_notify_source;        // Queue pair of the sender.
+    wire [31:0] receive_m_notify_q_key;         // Q_Key of both.
+    wire [31:0] receive_m_notify_immediate;     // Immediate data.
+    wire [31:0] receive_m_notify_length;        // Bytes of the transfer.
+    wire        receive_m_valid;                // A frame is offered.
+    wire [15:0] receive_m_node;                 // Node that it goes to.
+    wire [3:0]  receive_m_opcode;               // Lower half of its opcode.
+    wire [23:0] receive_m_dest;                 // Destination queue pair.
+    wire [23:0] receive_m_psn;                  // Packet sequence number.
+    wire [63:0] receive_m_head;                 // First 8 bytes of the body, the first one on top.
+    wire [12:0] receive_m_len;                  // Bytes that follow.
+    wire        receive_m_pl_valid;             // A word is offered.
+    wire [63:0] receive_m_pl_data;              // The word.
+    wire        receive_m_pl_last;              // It is the last word of its frame.
+    wire        receive_m_own_valid;            // A frame is offered.
+    wire [15:0] receive_m_own_node;             // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  receive_m_own_opcode;
-    wire [23:0] receive_m_own_dest;          // Destination queue pair.
-    wire [23:0] receive_m_own_psn;           // Packet sequence number.
-    wire [63:0] receive_m_own_head;          // First 8 bytes of the body, the first one on top.
-    wire        receive_m_own_short;         // The body has not even those, or more than any frame has.
-    wire [12:0] receive_m_own_len;           // Bytes that follow.
-    wire        receive_m_own_pl_valid;      // A word is offered.
-    wire [63:0] receive_m_own_pl_data;       // The word.
-    wire        receive_m_own_pl_last;       // It is the last word of its frame.
-    wire        receive_m_read_valid;        // A frame is offered.
-    wire [15:0] receive_m_read_node;         // Node that it comes from.
+    wire [23:0] receive_m_own_dest;             // Destination queue pair.
+    wire [23:0] receive_m_own_psn;              // Packet sequence number.
+    wire [63:0] receive_m_own_head;             // First 8 bytes of the body, the first one on top.
+    wire        receive_m_own_short;            // The body has not even those, or more than any frame has.
+    wire [12:0] receive_m_own_len;              // Bytes that follow.
+    wire        receive_m_own_pl_valid;         // A word is offered.
+    wire [63:0] receive_m_own_pl_data;          // The word.
+    wire        receive_m_own_pl_last;          // It is the last word of its frame.
+    wire        receive_m_read_valid;           // A frame is offered.
+    wire [15:0] receive_m_read_node;            // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  receive_m_read_opcode;
-    wire [23:0] receive_m_read_dest;         // Destination queue pair.
-    wire [23:0] receive_m_read_psn;          // Packet sequence number.
-    wire [63:0] receive_m_read_head;         // First 8 bytes of the body, the first one on top.
-    wire        receive_m_read_short;        // The body has not even those, or more than any frame has.
-    wire [12:0] receive_m_read_len;          // Bytes that follow.
-    wire        receive_m_read_pl_valid;     // A word is offered.
-    wire [63:0] receive_m_read_pl_data;      // The word.
-    wire        receive_m_read_pl_last;      // It is the last word of its frame.
-    wire        receive_s_access_ready;      // It is judged: pulse.
-    wire [2:0]  receive_s_access_verdict;    // With ready: 0 allowed, 7 not answered, else as a CONNECT is refused.
-    wire [15:0] receive_s_access_pd;         // With ready: protection domain of the queue pair.
-    wire        receive_m_answer_valid;      // A CONNECT is offered.
-    wire [63:0] receive_m_answer_token;      // The request that it names.
-    wire [15:0] receive_m_answer_src;        // Sending node.
-    wire [23:0] receive_m_answer_source;     // Queue pair there.
-    wire [23:0] receive_m_answer_qpn;        // Queue pair here.
-    wire [31:0] receive_m_answer_length;     // Bytes of the transfer.
-    wire [63:0] receive_m_answer_addr;       // Address of byte 0 here.
-    wire [31:0] receive_m_answer_rkey;       // Key of its region.
-    wire        receive_m_answered_done;     // The one that was found to answer a READ is done: pulse.
-    wire        receive_m_answered_opened;   // A window was opened, with done for the READ: pulse.
-    wire [15:0] receive_m_answered_wptr;     // Which.
-    wire        receive_m_closed_valid;      // It was.
-    wire [15:0] receive_m_closed_wptr;       // Which.
-    wire [3:0]  receive_m_closed_status;     // 0 OK, 1 ABORTED, 2 NOT_READY.
-    wire [3:0]  receive_m_closed_reason;     // Unless OK, why.
-    wire        receive_s_end_ready;         // They are: pulse.
-    wire [31:0] receive_events;              // A counter counts one more, a bit each: bit 0 is counter 64.
-    wire        transmit_ready;              // The states have been cleared.
-    wire        transmit_s_ready;            // It has begun, or ended, or is dropped.
-    wire        transmit_m_cpl_valid;        // A completion is offered.
-    wire [3:0]  transmit_m_cpl_qpn;          // Queue pair.
-    wire [63:0] transmit_m_cpl_wr_id;        // The user's name for the request.
-    wire [7:0]  transmit_m_cpl_status;       // How the request ended.
-    wire [7:0]  transmit_m_cpl_vf;           // Version and flags of the XUDETH.
-    wire [31:0] transmit_m_cpl_len;          // Bytes received; of a notification, of its transfer.
-    wire [15:0] transmit_m_cpl_node;         // Node of the peer.
-    wire [23:0] transmit_m_cpl_peer;         // Queue pair of the peer.
-    wire [15:0] transmit_m_cpl_win_id;       // Window.
-    wire [15:0] transmit_m_cpl_epoch;        // Epoch of the window.
-    wire [31:0] transmit_m_cpl_msn;          // Number in the window.
-    wire [31:0] transmit_m_cpl_q_key;        // Q_Key of the packet.
-    wire [23:0] transmit_m_cpl_psn;          // Packet sequence number.
-    wire [15:0] transmit_m_cpl_request;      // Number of the request in its ring.
-    wire        transmit_m_cpl_notified;     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    wire [23:0] receive_m_read_dest;            // Destination queue pair.
+    wire [23:0] receive_m_read_psn;             // Packet sequence number.
+    wire [63:0] receive_m_read_head;            // First 8 bytes of the body, the first one on top.
+    wire        receive_m_read_short;           // The body has not even those, or more than any frame has.
+    wire [12:0] receive_m_read_len;             // Bytes that follow.
+    wire        receive_m_read_pl_valid;        // A word is offered.
+    wire [63:0] receive_m_read_pl_data;         // The word.
+    wire        receive_m_read_pl_last;         // It is the last word of its frame.
+    wire        receive_s_access_ready;         // It is judged: pulse.
+    wire [2:0]  receive_s_access_verdict;       // With ready: 0 allowed, 7 not answered, else as a CONNECT is refused.
+    wire [15:0] receive_s_access_pd;            // With ready: protection domain of the queue pair.
+    wire        receive_m_answer_valid;         // A CONNECT is offered.
+    wire [63:0] receive_m_answer_token;         // The request that it names.
+    wire [15:0] receive_m_answer_src;           // Sending node.
+    wire [23:0] receive_m_answer_source;        // Queue pair there.
+    wire [23:0] receive_m_answer_qpn;           // Queue pair here.
+    wire [31:0] receive_m_answer_length;        // Bytes of the transfer.
+    wire [63:0] receive_m_answer_addr;          // Address of byte 0 here.
+    wire [31:0] receive_m_answer_rkey;          // Key of its region.
+    wire        receive_m_answered_done;        // The one that was found to answer a READ is done: pulse.
+    wire        receive_m_answered_opened;      // A window was opened, with done for the READ: pulse.
+    wire [15:0] receive_m_answered_wptr;        // Which.
+    wire        receive_m_closed_valid;         // It was.
+    wire [15:0] receive_m_closed_wptr;          // Which.
+    wire [3:0]  receive_m_closed_status;        // 0 OK, 1 ABORTED, 2 NOT_READY.
+    wire [3:0]  receive_m_closed_reason;        // Unless OK, why.
+    wire        receive_s_end_ready;            // They are: pulse.
+    wire [31:0] receive_events;                 // A counter counts one more, a bit each: bit 0 is counter 64.
+    wire        transmit_ready;                 // The states have been cleared.
+    wire        transmit_s_ready;               // It has begun, or ended, or is dropped.
+    wire        transmit_m_cpl_valid;           // A completion is offered.
+    wire [3:0]  transmit_m_cpl_qpn;             // Queue pair.
+    wire [63:0] transmit_m_cpl_wr_id;           // The user's name for the request.
+    wire [7:0]  transmit_m_cpl_status;          // How the request ended.
+    wire [7:0]  transmit_m_cpl_vf;              // Version and flags of the XUDETH.
+    wire [31:0] transmit_m_cpl_len;             // Bytes received; of a notification, of its transfer.
+    wire [15:0] transmit_m_cpl_node;            // Node of the peer.
+    wire [23:0] transmit_m_cpl_peer;            // Queue pair of the peer.
+    wire [15:0] transmit_m_cpl_win_id;          // Window.
+    wire [15:0] transmit_m_cpl_epoch;           // Epoch of the window.
+    wire [31:0] transmit_m_cpl_msn;             // Number in the window.
+    wire [31:0] transmit_m_cpl_q_key;           // Q_Key of the packet.
+    wire [23:0] transmit_m_cpl_psn;             // Packet sequence number.
+    wire [15:0] transmit_m_cpl_request;         // Number of the request in its ring.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    wire        transmit_m_cpl_notified;
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     wire        transmit_s_own_ready;
-    wire        transmit_s_own_unwanted;     // With ready: that is not wanted, and does not come.
-    wire        transmit_s_own_pl_ready;     // It is taken.
+    wire        transmit_s_own_unwanted;        // With ready: that is not wanted, and does not come.
+    wire        transmit_s_own_pl_ready;        // It is taken.
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     wire        transmit_s_read_ready;
-    wire        transmit_s_read_unwanted;    // With ready: that is not wanted, and does not come.
-    wire        transmit_s_read_pl_ready;    // It is taken.
-    wire        transmit_m_access_valid;     // A request is offered.
-    wire [23:0] transmit_m_access_qpn;       // Queue pair here.
-    wire [31:0] transmit_m_access_q_key;     // Its Q_Key, as the request says.
-    wire [31:0] transmit_m_access_key;       // Key of the region.
-    wire [63:0] transmit_m_access_addr;      // Address of byte 0.
-    wire [31:0] transmit_m_access_length;    // Bytes.
-    wire        transmit_m_access_too_long;  // It is beyond the limits of a transfer.
-    wire        transmit_s_answer_ready;     // It is judged: pulse.
+    wire        transmit_s_read_unwanted;       // With ready: that is not wanted, and does not come.
+    wire        transmit_s_read_pl_ready;       // It is taken.
+    wire        transmit_m_access_valid;        // A request is offered.
+    wire [23:0] transmit_m_access_qpn;          // Queue pair here.
+    wire [31:0] transmit_m_access_q_key;        // Its Q_Key, as the request says.
+    wire [31:0] transmit_m_access_key;          // Key of the region.
+    wire [63:0] transmit_m_access_addr;         // Address of byte 0.
+    wire [31:0] transmit_m_access_length;       // Bytes.
+    wire        transmit_m_access_too_long;     // It is beyond the limits of a transfer.
+    wire        transmit_s_answer_ready;        // It is judged: pulse.
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     wire        transmit_s_answer_ok;
-    wire        transmit_m_look_valid;       // A region is looked up.
-    wire [31:0] transmit_m_look_key;         // Its key.
-    wire [15:0] transmit_m_look_pd;          // Protection domain of the queue pair.
-    wire [63:0] transmit_m_look_addr;        // First byte of the access.
-    wire [12:0] transmit_m_look_len;         // Bytes of the access.
-    wire [3:0]  transmit_m_look_need;        // Rights that the access needs, a bit each, as `card_regions` keeps them.
-    wire        transmit_m_rd_valid;         // A request is offered.
-    wire [63:0] transmit_m_rd_addr;          // Host address of the first byte.
-    wire [12:0] transmit_m_rd_len;           // Bytes.
-    wire [15:0] transmit_m_rd_ctx;           // Context: comes back with the words of a read, or when a write is done.
-    wire        transmit_s_rd_ready;         // It is taken.
-    wire        transmit_m_valid;            // A frame is offered.
-    wire [15:0] transmit_m_node;             // Node that it goes to.
-    wire [3:0]  transmit_m_opcode;           // Lower half of its opcode.
-    wire [23:0] transmit_m_dest;             // Destination queue pair.
-    wire [23:0] transmit_m_psn;              // Packet sequence number.
-    wire [63:0] transmit_m_head;             // First 8 bytes of the body, the first one on top.
-    wire [12:0] transmit_m_len;              // Bytes that follow.
-    wire        transmit_m_pl_valid;         // A word is offered.
-    wire [63:0] transmit_m_pl_data;          // The word; its first byte is in bits 7:0.
-    wire [2:0]  transmit_m_pl_bytes;         // Bytes in it, less one.
-    wire        transmit_m_pl_last;          // It is the last word of its request.
-    wire        transmit_m_pl_error;         // With the last word: the read of host memory failed.
-    wire        transmit_m_idle;             // With hold: nothing is under way.
+    wire        transmit_m_look_valid;          // A region is looked up.
+    wire [31:0] transmit_m_look_key;            // Its key.
+    wire [15:0] transmit_m_look_pd;             // Protection domain of the queue pair.
+    wire [63:0] transmit_m_look_addr;           // First byte of the access.
+    wire [12:0] transmit_m_look_len;            // Bytes of the access.
+    // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire [3:0]  transmit_m_look_need;
+    wire        transmit_m_rd_valid;            // A request is offered.
+    wire [63:0] transmit_m_rd_addr;             // Host address of the first byte.
+    wire [12:0] transmit_m_rd_len;              // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    wire [15:0] transmit_m_rd_ctx;
+    wire        transmit_s_rd_ready;            // It is taken.
+    wire        transmit_m_valid;               // A frame is offered.
+    wire [15:0] transmit_m_node;                // Node that it goes to.
+    wire [3:0]  transmit_m_opcode;              // Lower half of its opcode.
+    wire [23:0] transmit_m_dest;                // Destination queue pair.
+    wire [23:0] transmit_m_psn;                 // Packet sequence number.
+    wire [63:0] transmit_m_head;                // First 8 bytes of the body, the first one on top.
+    wire [12:0] transmit_m_len;                 // Bytes that follow.
+    wire        transmit_m_pl_valid;            // A word is offered.
+    wire [63:0] transmit_m_pl_data;             // The word; its first byte is in bits 7:0.
+    wire [2:0]  transmit_m_pl_bytes;            // Bytes in it, less one.
+    wire        transmit_m_pl_last;             // It is the last word of its request.
+    wire        transmit_m_pl_error;            // With the last word: the read of host memory failed.
+    wire        transmit_m_idle;                // With hold: nothing is under way.
     // Nothing of a queue pair is read or completed from now on; windows may be closed: pulse.
     wire        transmit_s_end_ready;
-    wire [31:0] transmit_stat_data;          // The word that was read.
-    wire [31:0] transmit_stat_time_data;     // The word that was read.
-    wire [31:0] transmit_events;             // A counter counts one more, a bit each: bit 0 is counter 64.
-    wire        transmit_ev_local_error;     // A work request or the key of a packet was refused; pulse.
-    wire        transmit_ev_read_failed;     // The read of a packet has failed; pulse.
+    wire [31:0] transmit_stat_data;             // The word that was read.
+    wire [31:0] transmit_stat_time_data;        // The word that was read.
+    wire [31:0] transmit_events;                // A counter counts one more, a bit each: bit 0 is counter 64.
+    wire        transmit_ev_local_error;        // A work request or the key of a packet was refused; pulse.
+    wire        transmit_ev_read_failed;        // The read of a packet has failed; pulse.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        depart_a_ready;
-    wire        depart_a_pl_ready;           // It is taken.
+    wire        depart_a_pl_ready;              // It is taken.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        depart_b_ready;
-    wire        depart_b_pl_ready;           // It is taken.
-    wire        depart_m_valid;              // A frame is offered.
-    wire [15:0] depart_m_node;               // Node that it goes to.
-    wire [3:0]  depart_m_opcode;             // Lower half of its opcode.
-    wire [23:0] depart_m_dest;               // Destination queue pair.
-    wire [23:0] depart_m_psn;                // Packet sequence number.
-    wire [63:0] depart_m_head;               // First 8 bytes of the body, the first one on top.
-    wire [12:0] depart_m_len;                // Bytes that follow.
-    wire        depart_m_pl_valid;           // A word is offered.
-    wire [63:0] depart_m_pl_data;            // The word; its first byte is in bits 7:0.
-    wire [2:0]  depart_m_pl_bytes;           // Bytes in it, less one.
-    wire        depart_m_pl_last;            // It is the last word of its request.
-    wire        depart_m_pl_error;           // With the last word: the read of host memory failed.
-    wire        room_s_rd_ready;             // It is taken.
-    wire        room_m_rd_valid;             // A request is offered.
-    wire [63:0] room_m_rd_addr;              // Host address of the first byte.
-    wire [12:0] room_m_rd_len;               // Bytes.
-    wire [15:0] room_m_rd_ctx;               // Context: comes back with the words of a read, or when a write is done.
-    wire        room_s_pl_ready;             // It is taken.
-    wire        room_m_pl_valid;             // A word is offered.
-    wire [63:0] room_m_pl_data;              // The word; its first byte is in bits 7:0.
-    wire [2:0]  room_m_pl_bytes;             // Bytes in it, less one.
-    wire        room_m_pl_last;              // It is the last word of its request.
-    wire        room_m_pl_error;             // With the last word: the read of host memory failed.
-    wire        room_m_idle;                 // No read waits, no word is to come or here.
-    wire        ends_s_done;                 // All that uses it has ended; pulse.
-    wire        ends_m_receive_valid;        // The receiving side is told, until it is done.
-    wire        ends_m_send_valid;           // The sending side is told, until it is done.
-    wire        both_a_m_valid;              // The answer to a lookup.
-    wire        both_a_m_ok;                 // The access is allowed.
-    wire        both_b_m_valid;              // The answer to a lookup.
-    wire        both_b_m_ok;                 // The access is allowed.
-    wire        both_m_look_valid;           // A region is looked up.
-    wire [31:0] both_m_look_key;             // Its key.
-    wire [15:0] both_m_look_pd;              // Protection domain of the queue pair.
-    wire [63:0] both_m_look_addr;            // First byte of the access.
-    wire [12:0] both_m_look_len;             // Bytes of the access.
-    wire [3:0]  both_m_look_need;            // Rights that the access needs, a bit each, as `card_regions` keeps them.
-    wire        looks_a_m_valid;             // The answer to a lookup.
-    wire        looks_a_m_ok;                // The access is allowed.
-    wire        looks_b_m_valid;             // The answer to a lookup.
-    wire        looks_b_m_ok;                // The access is allowed.
-    wire        looks_m_look_valid;          // A region is looked up.
-    wire [31:0] looks_m_look_key;            // Its key.
-    wire [15:0] looks_m_look_pd;             // Protection domain of the queue pair.
-    wire [63:0] looks_m_look_addr;           // First byte of the access.
-    wire [12:0] looks_m_look_len;            // Bytes of the access.
-    wire [3:0]  looks_m_look_need;           // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire        depart_b_pl_ready;              // It is taken.
+    wire        depart_m_valid;                 // A frame is offered.
+    wire [15:0] depart_m_node;                  // Node that it goes to.
+    wire [3:0]  depart_m_opcode;                // Lower half of its opcode.
+    wire [23:0] depart_m_dest;                  // Destination queue pair.
+    wire [23:0] depart_m_psn;                   // Packet sequence number.
+    wire [63:0] depart_m_head;                  // First 8 bytes of the body, the first one on top.
+    wire [12:0] depart_m_len;                   // Bytes that follow.
+    wire        depart_m_pl_valid;              // A word is offered.
+    wire [63:0] depart_m_pl_data;               // The word; its first byte is in bits 7:0.
+    wire [2:0]  depart_m_pl_bytes;              // Bytes in it, less one.
+    wire        depart_m_pl_last;               // It is the last word of its request.
+    wire        depart_m_pl_error;              // With the last word: the read of host memory failed.
+    wire        room_s_rd_ready;                // It is taken.
+    wire        room_m_rd_valid;                // A request is offered.
+    wire [63:0] room_m_rd_addr;                 // Host address of the first byte.
+    wire [12:0] room_m_rd_len;                  // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    wire [15:0] room_m_rd_ctx;
+    wire        room_s_pl_ready;                // It is taken.
+    wire        room_m_pl_valid;                // A word is offered.
+    wire [63:0] room_m_pl_data;                 // The word; its first byte is in bits 7:0.
+    wire [2:0]  room_m_pl_bytes;                // Bytes in it, less one.
+    wire        room_m_pl_last;                 // It is the last word of its request.
+    wire        room_m_pl_error;                // With the last word: the read of host memory failed.
+    wire        room_m_idle;                    // No read waits, no word is to come or here.
+    wire        ends_s_done;                    // All that uses it has ended; pulse.
+    wire        ends_m_receive_valid;           // The receiving side is told, until it is done.
+    wire        ends_m_send_valid;              // The sending side is told, until it is done.
+    wire        rings_inst_ready;               // Tables have been cleared.
+    wire        rings_inst_m_idle;              // No end of a group has begun to be told.
+    // In that clock, whatever wr_acts says: it is a register of that block, and what is written
+    // fits its fields.
+    wire        rings_inst_reg_wr_known;
+    wire [31:0] rings_inst_reg_rd_data;         // Its value 2 clocks later, 0 if it is not one of that block.
+    wire [63:0] rings_inst_reg_count;           // The copy 4 clocks later, 0 if it is not one of that block.
+    wire [31:0] rings_inst_reg_features;        // Bits of the register features.
+    wire        rings_inst_s_end_valid;         // A queue pair ends.
+    wire        rings_inst_s_cpl_ready;         // It is taken.
+    wire        rings_inst_m_cpl_valid;         // A completion is offered.
+    wire [3:0]  rings_inst_m_cpl_qpn;           // Queue pair.
+    wire [63:0] rings_inst_m_cpl_wr_id;         // The user's name for the request.
+    wire [7:0]  rings_inst_m_cpl_status;        // How the request ended.
+    wire [7:0]  rings_inst_m_cpl_vf;            // Version and flags of the XUDETH.
+    wire [31:0] rings_inst_m_cpl_len;           // Bytes received; of a notification, of its transfer.
+    wire [15:0] rings_inst_m_cpl_node;          // Node of the peer.
+    wire [23:0] rings_inst_m_cpl_peer;          // Queue pair of the peer.
+    wire [15:0] rings_inst_m_cpl_win_id;        // Window.
+    wire [15:0] rings_inst_m_cpl_epoch;         // Epoch of the window.
+    wire [31:0] rings_inst_m_cpl_msn;           // Number in the window.
+    wire [31:0] rings_inst_m_cpl_q_key;         // Q_Key of the packet.
+    wire [23:0] rings_inst_m_cpl_psn;           // Packet sequence number.
+    wire [15:0] rings_inst_m_cpl_request;       // Number of the request in its ring.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    wire        rings_inst_m_cpl_notified;
+    wire        rings_inst_s_notify_begins;     // It is looked at from now on; pulse.
+    wire        rings_inst_s_notify_ready;      // It was taken, or found no receive request; pulse.
+    wire        rings_inst_s_notify_told;       // What became of it; pulse, after ready.
+    // With told: it has a receive request, and its completion is ordered in host memory.
+    wire        rings_inst_s_notify_ok;
+    // A notification is offered. It may be withdrawn while it has not begun.
+    wire        rings_inst_m_notify_valid;
+    wire [23:0] rings_inst_m_notify_qpn;        // Queue pair here.
+    wire [15:0] rings_inst_m_notify_node;       // Node of the sender.
+    wire [23:0] rings_inst_m_notify_source;     // Queue pair of the sender.
+    wire [31:0] rings_inst_m_notify_q_key;      // Q_Key of both.
+    wire [31:0] rings_inst_m_notify_immediate;  // Immediate data.
+    wire [31:0] rings_inst_m_notify_length;     // Bytes of the transfer.
+    wire        rings_inst_s_rd_ready;          // It is taken.
+    wire        rings_inst_m_words_valid;       // A word is offered.
+    wire [63:0] rings_inst_m_words_data;        // The word; its first byte is in bits 7:0.
+    wire [2:0]  rings_inst_m_words_bytes;       // Bytes in it, less one.
+    wire        rings_inst_m_words_last;        // It is the last word of its request.
+    wire [15:0] rings_inst_m_words_ctx;         // Context of the request.
+    wire        rings_inst_m_words_error;       // With the last word: the read failed, and its data mean nothing.
+    wire        rings_inst_m_rd_valid;          // A request is offered.
+    wire [63:0] rings_inst_m_rd_addr;           // Host address of the first byte.
+    wire [12:0] rings_inst_m_rd_len;            // Bytes.
+    // Context: comes back with the words of a read, or when a write is done.
+    wire [15:0] rings_inst_m_rd_ctx;
+    wire        rings_inst_s_words_ready;       // It is taken.
+    wire        rings_inst_m_post_valid;        // A doorbell of a send ring is to be rung.
+    wire [3:0]  rings_inst_m_post_qpn;          // Queue pair.
+    wire [15:0] rings_inst_m_post_index;        // Requests ever, modulo 2^16.
+    wire        both_a_m_valid;                 // The answer to a lookup.
+    wire        both_a_m_ok;                    // The access is allowed.
+    wire        both_b_m_valid;                 // The answer to a lookup.
+    wire        both_b_m_ok;                    // The access is allowed.
+    wire        both_m_look_valid;              // A region is looked up.
+    wire [31:0] both_m_look_key;                // Its key.
+    wire [15:0] both_m_look_pd;                 // Protection domain of the queue pair.
+    wire [63:0] both_m_look_addr;               // First byte of the access.
+    wire [12:0] both_m_look_len;                // Bytes of the access.
+    // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire [3:0]  both_m_look_need;
+    wire        looks_a_m_valid;                // The answer to a lookup.
+    wire        looks_a_m_ok;                   // The access is allowed.
+    wire        looks_b_m_valid;                // The answer to a lookup.
+    wire        looks_b_m_ok;                   // The access is allowed.
+    wire        looks_m_look_valid;             // A region is looked up.
+    wire [31:0] looks_m_look_key;               // Its key.
+    wire [15:0] looks_m_look_pd;                // Protection domain of the queue pair.
+    wire [63:0] looks_m_look_addr;              // First byte of the access.
+    wire [12:0] looks_m_look_len;               // Bytes of the access.
+    // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire [3:0]  looks_m_look_need;
 
     card_core_q16_r32_f64 core (
         .clk                            (clk),
@@ -512,14 +586,14 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .more_wr_word                   (core_more_wr_word),
         .more_wr_data                   (core_more_wr_data),
         .more_wr_acts                   (core_more_wr_acts),
-        .more_wr_known                  (regs_reg_wr_known),
+        .more_wr_known                  (core_more_wr_known),
         .more_rd_global                 (core_more_rd_global),
         .more_rd_word                   (core_more_rd_word),
-        .more_rd_data                   (regs_reg_rd_data),
+        .more_rd_data                   (core_more_rd_data),
         .more_select                    (core_more_select),
         .more_take                      (core_more_take),
-        .more_count                     (regs_reg_count),
-        .more_features                  (regs_reg_features),
+        .more_count                     (core_more_count),
+        .more_features                  (core_more_features),
         .m_reset                        (core_m_reset),
         .m_soft                         (core_m_soft),
         .m_hold                         (core_m_hold),
@@ -551,22 +625,22 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_works_qpn                    (core_m_works_qpn),
         .m_works_pd                     (core_m_works_pd),
         .m_works_q_key                  (core_m_works_q_key),
-        .s_cpl_valid                    (transmit_m_cpl_valid),
+        .s_cpl_valid                    (rings_inst_m_cpl_valid),
         .s_cpl_ready                    (core_s_cpl_ready),
-        .s_cpl_qpn                      (transmit_m_cpl_qpn),
-        .s_cpl_wr_id                    (transmit_m_cpl_wr_id),
-        .s_cpl_status                   (transmit_m_cpl_status),
-        .s_cpl_vf                       (transmit_m_cpl_vf),
-        .s_cpl_len                      (transmit_m_cpl_len),
-        .s_cpl_node                     (transmit_m_cpl_node),
-        .s_cpl_peer                     (transmit_m_cpl_peer),
-        .s_cpl_win_id                   (transmit_m_cpl_win_id),
-        .s_cpl_epoch                    (transmit_m_cpl_epoch),
-        .s_cpl_msn                      (transmit_m_cpl_msn),
-        .s_cpl_q_key                    (transmit_m_cpl_q_key),
-        .s_cpl_psn                      (transmit_m_cpl_psn),
-        .s_cpl_request                  (transmit_m_cpl_request),
-        .s_cpl_notified                 (transmit_m_cpl_notified),
+        .s_cpl_qpn                      (rings_inst_m_cpl_qpn),
+        .s_cpl_wr_id                    (rings_inst_m_cpl_wr_id),
+        .s_cpl_status                   (rings_inst_m_cpl_status),
+        .s_cpl_vf                       (rings_inst_m_cpl_vf),
+        .s_cpl_len                      (rings_inst_m_cpl_len),
+        .s_cpl_node                     (rings_inst_m_cpl_node),
+        .s_cpl_peer                     (rings_inst_m_cpl_peer),
+        .s_cpl_win_id                   (rings_inst_m_cpl_win_id),
+        .s_cpl_epoch                    (rings_inst_m_cpl_epoch),
+        .s_cpl_msn                      (rings_inst_m_cpl_msn),
+        .s_cpl_q_key                    (rings_inst_m_cpl_q_key),
+        .s_cpl_psn                      (rings_inst_m_cpl_psn),
+        .s_cpl_request                  (rings_inst_m_cpl_request),
+        .s_cpl_notified                 (rings_inst_m_cpl_notified),
         .s_local_error                  (transmit_ev_local_error),
         .m_looks_valid                  (core_m_looks_valid),
         .m_looks_key                    (core_m_looks_key),
@@ -584,13 +658,13 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_look_need                    (looks_m_look_need),
         .m_look_valid                   (core_m_look_valid),
         .m_look_ok                      (core_m_look_ok),
-        .s_rd_valid                     (transmit_m_rd_valid),
+        .s_rd_valid                     (rings_inst_m_rd_valid),
         .s_rd_ready                     (core_s_rd_ready),
-        .s_rd_addr                      (transmit_m_rd_addr),
-        .s_rd_len                       (transmit_m_rd_len),
-        .s_rd_ctx                       (transmit_m_rd_ctx),
+        .s_rd_addr                      (rings_inst_m_rd_addr),
+        .s_rd_len                       (rings_inst_m_rd_len),
+        .s_rd_ctx                       (rings_inst_m_rd_ctx),
         .m_rd_valid                     (core_m_rd_valid),
-        .m_rd_ready                     (transmit_s_rd_ready),
+        .m_rd_ready                     (rings_inst_s_words_ready),
         .m_rd_data                      (core_m_rd_data),
         .m_rd_bytes                     (core_m_rd_bytes),
         .m_rd_last                      (core_m_rd_last),
@@ -605,17 +679,21 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_wd_ready                     (core_s_wd_ready),
         .s_wd_data                      (receive_m_wd_data),
         .m_wr_done                      (core_m_wr_done),
-        .s_notify_valid                 (receive_m_notify_valid),
+        .s_notify_valid                 (rings_inst_m_notify_valid),
         .s_notify_begins                (core_s_notify_begins),
         .s_notify_ready                 (core_s_notify_ready),
         .s_notify_told                  (core_s_notify_told),
         .s_notify_ok                    (core_s_notify_ok),
-        .s_notify_qpn                   (receive_m_notify_qpn),
-        .s_notify_node                  (receive_m_notify_node),
-        .s_notify_source                (receive_m_notify_source),
-        .s_notify_q_key                 (receive_m_notify_q_key),
-        .s_notify_immediate             (receive_m_notify_immediate),
-        .s_notify_length                (receive_m_notify_length),
+        .s_notify_qpn                   (rings_inst_m_notify_qpn),
+        .s_notify_node                  (rings_inst_m_notify_node),
+        .s_notify_source                (rings_inst_m_notify_source),
+        .s_notify_q_key                 (rings_inst_m_notify_q_key),
+        .s_notify_immediate             (rings_inst_m_notify_immediate),
+        .s_notify_length                (rings_inst_m_notify_length),
+        .s_post_valid                   (rings_inst_m_post_valid),
+        .s_post_ready                   (core_s_post_ready),
+        .s_post_qpn                     (rings_inst_m_post_qpn),
+        .s_post_index                   (rings_inst_m_post_index),
         .m_send_rd_valid                (core_m_send_rd_valid),
         .m_send_rd_ready                (room_s_rd_ready),
         .m_send_rd_addr                 (core_m_send_rd_addr),
@@ -770,10 +848,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_wd_data           (receive_m_wd_data),
         .s_done              (core_m_wr_done),
         .m_notify_valid      (receive_m_notify_valid),
-        .m_notify_begins     (core_s_notify_begins),
-        .m_notify_ready      (core_s_notify_ready),
-        .m_notify_told       (core_s_notify_told),
-        .m_notify_ok         (core_s_notify_ok),
+        .m_notify_begins     (rings_inst_s_notify_begins),
+        .m_notify_ready      (rings_inst_s_notify_ready),
+        .m_notify_told       (rings_inst_s_notify_told),
+        .m_notify_ok         (rings_inst_s_notify_ok),
         .m_notify_qpn        (receive_m_notify_qpn),
         .m_notify_node       (receive_m_notify_node),
         .m_notify_source     (receive_m_notify_source),
@@ -896,7 +974,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_pd              (core_m_works_pd),
         .s_q_key           (core_m_works_q_key),
         .m_cpl_valid       (transmit_m_cpl_valid),
-        .m_cpl_ready       (core_s_cpl_ready),
+        .m_cpl_ready       (rings_inst_s_cpl_ready),
         .m_cpl_qpn         (transmit_m_cpl_qpn),
         .m_cpl_wr_id       (transmit_m_cpl_wr_id),
         .m_cpl_status      (transmit_m_cpl_status),
@@ -975,17 +1053,17 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_look_valid      (both_b_m_valid),
         .s_look_ok         (both_b_m_ok),
         .m_rd_valid        (transmit_m_rd_valid),
-        .m_rd_ready        (core_s_rd_ready),
+        .m_rd_ready        (rings_inst_s_rd_ready),
         .m_rd_addr         (transmit_m_rd_addr),
         .m_rd_len          (transmit_m_rd_len),
         .m_rd_ctx          (transmit_m_rd_ctx),
-        .s_rd_valid        (core_m_rd_valid),
+        .s_rd_valid        (rings_inst_m_words_valid),
         .s_rd_ready        (transmit_s_rd_ready),
-        .s_rd_data         (core_m_rd_data),
-        .s_rd_bytes        (core_m_rd_bytes),
-        .s_rd_last         (core_m_rd_last),
-        .s_rd_ctx          (core_m_rd_ctx),
-        .s_rd_error        (core_m_rd_error),
+        .s_rd_data         (rings_inst_m_words_data),
+        .s_rd_bytes        (rings_inst_m_words_bytes),
+        .s_rd_last         (rings_inst_m_words_last),
+        .s_rd_ctx          (rings_inst_m_words_ctx),
+        .s_rd_error        (rings_inst_m_words_error),
         .m_valid           (transmit_m_valid),
         .m_ready           (depart_b_ready),
         .m_node            (transmit_m_node),
@@ -1123,6 +1201,111 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_send_ready    (transmit_s_end_ready)
     );
 
+    card_rings_q16 rings_inst (
+        .clk                (clk),
+        .rst                (core_m_soft),
+        .regs_rst           (core_m_reset),
+        .ready              (rings_inst_ready),
+        .hold               (core_m_hold),
+        .m_idle             (rings_inst_m_idle),
+        .reg_wr_word        (core_more_wr_word),
+        .reg_wr_data        (core_more_wr_data),
+        .reg_wr_acts        (core_more_wr_acts),
+        .reg_wr_known       (rings_inst_reg_wr_known),
+        .reg_rd_global      (core_more_rd_global),
+        .reg_rd_word        (core_more_rd_word),
+        .reg_rd_data        (rings_inst_reg_rd_data),
+        .reg_select         (core_more_select),
+        .reg_take           (core_more_take),
+        .reg_count          (rings_inst_reg_count),
+        .reg_features       (rings_inst_reg_features),
+        .s_end_valid        (rings_inst_s_end_valid),
+        .s_end_qpn          (core_m_end_index),
+        .s_cpl_valid        (transmit_m_cpl_valid),
+        .s_cpl_ready        (rings_inst_s_cpl_ready),
+        .s_cpl_qpn          (transmit_m_cpl_qpn),
+        .s_cpl_wr_id        (transmit_m_cpl_wr_id),
+        .s_cpl_status       (transmit_m_cpl_status),
+        .s_cpl_vf           (transmit_m_cpl_vf),
+        .s_cpl_len          (transmit_m_cpl_len),
+        .s_cpl_node         (transmit_m_cpl_node),
+        .s_cpl_peer         (transmit_m_cpl_peer),
+        .s_cpl_win_id       (transmit_m_cpl_win_id),
+        .s_cpl_epoch        (transmit_m_cpl_epoch),
+        .s_cpl_msn          (transmit_m_cpl_msn),
+        .s_cpl_q_key        (transmit_m_cpl_q_key),
+        .s_cpl_psn          (transmit_m_cpl_psn),
+        .s_cpl_request      (transmit_m_cpl_request),
+        .s_cpl_notified     (transmit_m_cpl_notified),
+        .m_cpl_valid        (rings_inst_m_cpl_valid),
+        .m_cpl_ready        (core_s_cpl_ready),
+        .m_cpl_qpn          (rings_inst_m_cpl_qpn),
+        .m_cpl_wr_id        (rings_inst_m_cpl_wr_id),
+        .m_cpl_status       (rings_inst_m_cpl_status),
+        .m_cpl_vf           (rings_inst_m_cpl_vf),
+        .m_cpl_len          (rings_inst_m_cpl_len),
+        .m_cpl_node         (rings_inst_m_cpl_node),
+        .m_cpl_peer         (rings_inst_m_cpl_peer),
+        .m_cpl_win_id       (rings_inst_m_cpl_win_id),
+        .m_cpl_epoch        (rings_inst_m_cpl_epoch),
+        .m_cpl_msn          (rings_inst_m_cpl_msn),
+        .m_cpl_q_key        (rings_inst_m_cpl_q_key),
+        .m_cpl_psn          (rings_inst_m_cpl_psn),
+        .m_cpl_request      (rings_inst_m_cpl_request),
+        .m_cpl_notified     (rings_inst_m_cpl_notified),
+        .s_notify_valid     (receive_m_notify_valid),
+        .s_notify_begins    (rings_inst_s_notify_begins),
+        .s_notify_ready     (rings_inst_s_notify_ready),
+        .s_notify_told      (rings_inst_s_notify_told),
+        .s_notify_ok        (rings_inst_s_notify_ok),
+        .s_notify_qpn       (receive_m_notify_qpn),
+        .s_notify_node      (receive_m_notify_node),
+        .s_notify_source    (receive_m_notify_source),
+        .s_notify_q_key     (receive_m_notify_q_key),
+        .s_notify_immediate (receive_m_notify_immediate),
+        .s_notify_length    (receive_m_notify_length),
+        .m_notify_valid     (rings_inst_m_notify_valid),
+        .m_notify_begins    (core_s_notify_begins),
+        .m_notify_ready     (core_s_notify_ready),
+        .m_notify_told      (core_s_notify_told),
+        .m_notify_ok        (core_s_notify_ok),
+        .m_notify_qpn       (rings_inst_m_notify_qpn),
+        .m_notify_node      (rings_inst_m_notify_node),
+        .m_notify_source    (rings_inst_m_notify_source),
+        .m_notify_q_key     (rings_inst_m_notify_q_key),
+        .m_notify_immediate (rings_inst_m_notify_immediate),
+        .m_notify_length    (rings_inst_m_notify_length),
+        .s_rd_valid         (transmit_m_rd_valid),
+        .s_rd_ready         (rings_inst_s_rd_ready),
+        .s_rd_addr          (transmit_m_rd_addr),
+        .s_rd_len           (transmit_m_rd_len),
+        .s_rd_ctx           (transmit_m_rd_ctx),
+        .m_words_valid      (rings_inst_m_words_valid),
+        .m_words_ready      (transmit_s_rd_ready),
+        .m_words_data       (rings_inst_m_words_data),
+        .m_words_bytes      (rings_inst_m_words_bytes),
+        .m_words_last       (rings_inst_m_words_last),
+        .m_words_ctx        (rings_inst_m_words_ctx),
+        .m_words_error      (rings_inst_m_words_error),
+        .m_rd_valid         (rings_inst_m_rd_valid),
+        .m_rd_ready         (core_s_rd_ready),
+        .m_rd_addr          (rings_inst_m_rd_addr),
+        .m_rd_len           (rings_inst_m_rd_len),
+        .m_rd_ctx           (rings_inst_m_rd_ctx),
+        .s_words_valid      (core_m_rd_valid),
+        .s_words_ready      (rings_inst_s_words_ready),
+        .s_words_data       (core_m_rd_data),
+        .s_words_bytes      (core_m_rd_bytes),
+        .s_words_last       (core_m_rd_last),
+        .s_words_ctx        (core_m_rd_ctx),
+        .s_words_error      (core_m_rd_error),
+        .m_post_valid       (rings_inst_m_post_valid),
+        .m_post_ready       (core_s_post_ready),
+        .m_post_qpn         (rings_inst_m_post_qpn),
+        .m_post_index       (rings_inst_m_post_index),
+        .cfg_node           (core_cfg_node)
+    );
+
     // Looks for regions: of the two sides, and of those and one-sided operations.
     bulk_looks both (
         .clk          (clk),
@@ -1184,8 +1367,13 @@ module bulk_card_q16_r32_f64_s16_w64 (
     );
 
     // Combinational logic
-    assign core_s_clears = !receive_ready | !transmit_ready;
-    assign core_s_idle = receive_m_idle & transmit_m_idle & room_m_idle;
+    assign core_more_wr_known = regs_reg_wr_known | rings_inst_reg_wr_known;
+    assign core_more_rd_data = regs_reg_rd_data | rings_inst_reg_rd_data;
+    assign core_more_count = regs_reg_count | rings_inst_reg_count;
+    assign core_more_features = regs_reg_features | rings_inst_reg_features;
+    assign core_s_clears = !receive_ready | !transmit_ready | !rings_inst_ready;
+    assign core_s_idle = receive_m_idle & transmit_m_idle & room_m_idle & rings_inst_m_idle;
+    assign rings_inst_s_end_valid = core_m_end_valid & core_m_end_pair;
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, transmit_stat_data, transmit_stat_time_data, transmit_ev_read_failed};

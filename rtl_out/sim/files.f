@@ -194,6 +194,16 @@ fifo_reg_w69_d4.v
 fifo_bram_w69_d1024.v
 card_send_room_d1024.v
 bulk_ends.v
+card_regs_rings.v
+mb_ring_burst.v
+fifo_reg_w8_d16.v
+mb_ring_g16.v
+card_ring_pairs_q16_g16.v
+card_ring_ends_g16.v
+fifo_reg_w9_d32.v
+fifo_reg_w82_d16.v
+card_ring_reads.v
+card_rings_q16.v
 bulk_card_q16_r32_f64_s16_w64.v
 ../lib/red_compare.v
 ../lib/red_lane_choose.v
