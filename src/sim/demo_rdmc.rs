@@ -1,6 +1,7 @@
 //! `tributary sim --demo rdmc`: one object from a root to all members of a group, who relay its blocks while they receive.
 
 mod arguments;
+mod cards;
 mod draw;
 
 use std::io::Write;
@@ -22,6 +23,9 @@ pub const NS: Time = 1_000_000;
 
 /// Runs it.
 pub fn run(wanted: &Options) -> Result<Verdict> {
+    if let Some(on_cards) = wanted.on_cards()? {
+        return cards::run(&on_cards, wanted.json);
+    }
     let started = Instant::now();
     let plan = wanted.plan()?;
     let report = simulate(&plan).map_err(usage)?;
@@ -122,7 +126,7 @@ impl Summary {
             .max();
         Self {
             demo: "rdmc",
-            engine: "model",
+            engine: "links",
             algorithm: config.algorithm.name(),
             members: config.members,
             bytes,

@@ -4,15 +4,20 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use tributary_protocol::multicast::Algorithm;
 use tributary_protocol::multicast::group::GroupConfig;
+use tributary_sim::card::SLOT_NS;
 use tributary_sim::multicast::{Fault, GroupPlan, Plan, Time};
 
 use super::NS;
 use crate::cards::usage;
 use crate::rdmc::Shape;
-use crate::sim::CLOCK_NS;
+use crate::sim::{CLOCK_NS, Engine};
 
-/// Options of `--demo rdmc`, which runs on models: the ring is not in the card's RTL yet.
+/// Longest latency with whole cards: 50 µs.
+const MOST_LATENCY: Time = 50_000 * NS;
+
+/// Options of `--demo rdmc`.
 #[derive(Args)]
 pub struct Options {
     /// Bytes of the object.
@@ -42,6 +47,12 @@ pub struct Options {
     /// The cards carry out the schedule, not the hosts.
     #[arg(long)]
     offload: bool,
+    /// Whole cards carry it out, models or Verilated ones: members, bytes, blocks, schedule, credits and latency count.
+    #[arg(
+        long,
+        conflicts_with_all = ["rate", "host_clocks", "detection", "kill", "pause", "slow_link", "slow_member", "svg", "racks"]
+    )]
+    engine: Option<Engine>,
     /// What a host's software takes for each block that it receives and for each that it sends, clocks of 6.4 ns.
     #[arg(long, value_name = "CLOCKS", default_value_t = 0)]
     host_clocks: u32,
@@ -68,7 +79,52 @@ pub struct Options {
     pub json: bool,
 }
 
+/// A group on whole cards.
+pub struct OnCards {
+    pub engine: Engine,
+    pub members: u16,
+    pub bytes: u32,
+    pub block_bytes: u32,
+    pub algorithm: Algorithm,
+    pub credits: u32,
+    latency: Time,
+}
+
+impl OnCards {
+    /// Slots of one way, at least one.
+    pub fn latency_slots(&self) -> u32 {
+        let slots = self.latency.div_ceil(SLOT_NS * NS);
+        u32::try_from(slots).unwrap_or(u32::MAX).max(1)
+    }
+}
+
 impl Options {
+    /// What is to be run on whole cards, if it is.
+    pub fn on_cards(&self) -> Result<Option<OnCards>> {
+        let Some(engine) = self.engine else {
+            return Ok(None);
+        };
+        let members = self.members.unwrap_or(8);
+        if !(2..=64).contains(&members) {
+            return Err(usage(format!("--members {members}: 2 to 64 with --engine")));
+        }
+        if self.bytes == 0 || self.block_size == 0 {
+            return Err(usage("--bytes and --block-size: at least 1 with --engine"));
+        }
+        if self.latency > MOST_LATENCY {
+            return Err(usage("--latency: up to 50us with --engine"));
+        }
+        Ok(Some(OnCards {
+            engine,
+            members: members as u16,
+            bytes: self.bytes,
+            block_bytes: self.block_size,
+            algorithm: self.algorithm.algorithm(),
+            credits: self.credits,
+            latency: self.latency,
+        }))
+    }
+
     /// What is to be run.
     pub fn plan(&self) -> Result<Plan> {
         if !(0.001..=1e5).contains(&self.rate) {
