@@ -221,3 +221,36 @@ fn a_drawing_of_a_run_has_a_box_for_each_block_and_a_cross_for_the_dead() {
     assert_eq!(svg.matches("stroke=\"#c00\" stroke-width=\"3\"").count(), 1);
     std::fs::remove_file(&file).unwrap();
 }
+
+#[test]
+fn mb_16_whole_cards_carry_the_demo_out() {
+    for (engine, members) in [("model", 5), ("rtl", 3)] {
+        let words = format!(
+            "sim --demo rdmc --engine {engine} --members {members} --bytes 50001 --block-size 8192 --json"
+        );
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let (code, value) = json(&words);
+        assert_eq!(code, 0, "{value}");
+        assert_eq!(value["engine"], engine);
+        assert_eq!(value["blocks"], 7);
+        assert_eq!(value["doorbells"], members);
+        assert_eq!(value["completions"], members);
+        assert_eq!(value["every_byte_right"], true);
+        assert!(value["time_over_bound"].as_f64().unwrap() > 0.9, "{value}");
+    }
+}
+
+#[test]
+fn mb_16_what_whole_cards_cannot_is_a_wrong_call() {
+    let wrong = |words: &str| {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let (code, error) =
+            failure(&[&["sim", "--demo", "rdmc", "--engine", "model"], &words[..]].concat());
+        assert_eq!(code, 2, "{error}");
+        error
+    };
+    assert!(wrong("--kill 1@5us").contains("--kill"));
+    assert!(wrong("--members 65").contains("2 to 64"));
+    assert!(wrong("--bytes 0").contains("at least 1"));
+    assert!(wrong("--latency 1ms").contains("50us"));
+}

@@ -31,7 +31,7 @@ mod ticket;
 
 use std::time::Duration;
 
-use tributary_protocol::multicast::ring::{EndCode, EntryWriter};
+use tributary_protocol::multicast::ring::{EndCode, EntryWriter, PEERS};
 
 use crate::schedule::{ScheduleRing, Settings};
 use crate::{
@@ -106,7 +106,9 @@ impl OffloadedGroup {
         let needs = Needs::of(&options)?;
         let ring = ScheduleRing::new(context, needs.entries)?;
         let writer = EntryWriter::new(options.rank, options.credits, ORIGIN, needs.ranks());
-        let writer = writer.ok_or(OffloadError::Peers(needs.peers.len()))?;
+        let slots = needs.peers.len() * usize::from(options.lanes);
+        let writer = writer.filter(|_| slots <= PEERS.into());
+        let writer = writer.ok_or(OffloadError::Peers(slots))?;
         let (blocks, ends) = (
             context.create_cq(options.vector)?,
             context.create_cq(options.vector)?,
@@ -182,10 +184,11 @@ impl OffloadedGroup {
             return Err(OffloadError::State("connected already"));
         }
         let watchdog = self.options.watchdog_ticks(self.domain.context())?;
-        for (slot, peer) in (0..).zip(&mut self.peers) {
+        let lanes = self.options.lanes;
+        for (place, peer) in (0..).zip(&mut self.peers) {
             let ticket = ticket::of(tickets, peer.rank, &self.options)?;
             peer.connect(ticket, self.options.rank)?;
-            peer.bind(&self.ring, slot)?;
+            peer.bind(&self.ring, place * lanes)?;
             peer.fill()?;
         }
         let settings = Settings {
@@ -242,7 +245,9 @@ impl OffloadedGroup {
             EndCode::Done => State::Ready,
             _ => State::Ended,
         };
-        let peer = self.peers.get(slot as usize);
+        let peer = self
+            .peers
+            .get(slot as usize / usize::from(self.options.lanes));
         Ok(End {
             message: completion.window.msn,
             code,

@@ -148,9 +148,9 @@ const LENGTHS: [usize; 6] = [
 
 #[test]
 fn mb_16_cards_carry_messages_of_any_length_to_two_to_five_members() {
-    for count in 2..=5 {
+    for (count, lanes) in [(2, 1), (2, 3), (3, 2), (4, 2), (5, 1), (5, 2)] {
         let (devices, domains) = cards(count, NetworkConfig::default().link);
-        let mut groups = groups(&domains, |options| options);
+        let mut groups = groups(&domains, |options| OffloadOptions { lanes, ..options });
         messages(&devices, &mut groups, &LENGTHS, 12_000);
         stop(groups, &domains);
     }

@@ -53,6 +53,9 @@ pub struct Options {
         conflicts_with_all = ["rate", "host_clocks", "detection", "kill", "pause", "slow_link", "slow_member", "svg", "racks"]
     )]
     engine: Option<Engine>,
+    /// With --engine: queue pairs for each peer and direction, whose transfers overlap.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=31))]
+    lanes: u8,
     /// What a host's software takes for each block that it receives and for each that it sends, clocks of 6.4 ns.
     #[arg(long, value_name = "CLOCKS", default_value_t = 0)]
     host_clocks: u32,
@@ -87,6 +90,7 @@ pub struct OnCards {
     pub block_bytes: u32,
     pub algorithm: Algorithm,
     pub credits: u32,
+    pub lanes: u8,
     latency: Time,
 }
 
@@ -121,6 +125,7 @@ impl Options {
             block_bytes: self.block_size,
             algorithm: self.algorithm.algorithm(),
             credits: self.credits,
+            lanes: self.lanes,
             latency: self.latency,
         }))
     }

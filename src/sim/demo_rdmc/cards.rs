@@ -19,7 +19,7 @@ use crate::cards::{Network, cards, line_gbps, packet_ns, usage};
 use crate::sim::{Engine, engine_name};
 
 /// Payload of a packet.
-const MTU: u16 = 4_096;
+const MTU: u16 = 1_024;
 /// Simulated time after which a run is given up.
 const PATIENCE: Duration = Duration::from_secs(2);
 const WATCHDOG: Duration = Duration::from_millis(100);
@@ -35,6 +35,7 @@ struct Summary {
     block_bytes: u32,
     blocks: u32,
     credits: u32,
+    lanes: u8,
     packet_bytes: u16,
     line_gbps: f64,
     latency_ns: u64,
@@ -109,6 +110,7 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
             block_bytes: wanted.block_bytes,
             most_blocks: blocks,
             credits: wanted.credits,
+            lanes: wanted.lanes,
             watchdog: WATCHDOG,
             ..OffloadOptions::new(wanted.members.into(), node.into())
         };
@@ -159,6 +161,7 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
         block_bytes: wanted.block_bytes,
         blocks,
         credits: wanted.credits,
+        lanes: wanted.lanes,
         packet_bytes: MTU,
         line_gbps: line_gbps(engine),
         latency_ns: network.delay_ns(),

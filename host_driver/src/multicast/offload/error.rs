@@ -38,7 +38,7 @@ pub enum OffloadError {
     #[error("{0}: 0, at least 1")]
     Zero(&'static str),
     /// A member that talks to more than a card can tell apart.
-    #[error("{0} peers of this rank; a card tells {PEERS} apart")]
+    #[error("{0} lanes of peers of this rank; a card tells {PEERS} apart")]
     Peers(usize),
     /// A message needs more requests than a queue pair can hold.
     #[error(

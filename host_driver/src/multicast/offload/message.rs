@@ -1,11 +1,11 @@
 //! A message: all its work requests, then its entries, then one doorbell.
 
-use tributary_protocol::multicast::ring::{Entry, EntryKind};
+use tributary_protocol::multicast::ring::{ALL, Entry, EntryKind};
 
 use super::peers::ROLES;
 use super::{OffloadError, OffloadedGroup, State};
-use crate::PostError;
 use crate::schedule::Role;
+use crate::{AddressHandle, PostError, QueuePair, Remote};
 
 /// The direction that an entry goes through; none of DONE.
 fn role(entry: &Entry) -> Option<Role> {
@@ -14,6 +14,24 @@ fn role(entry: &Entry) -> Option<Role> {
         EntryKind::Grant => Some(Role::Receives),
         EntryKind::Done => None,
     }
+}
+
+/// The slot and the counter there that stand for a peer's block `count`, counted from 1: its blocks take its lanes in turns.
+fn in_lane(slot: u8, count: u32, lanes: u8) -> (u8, u32) {
+    let (index, each) = (count.wrapping_sub(1), u32::from(lanes));
+    (slot * lanes + (index % each) as u8, index / each + 1)
+}
+
+/// An entry for peers with lanes. A block that is waited for is one of its lane; counts of all peers stay.
+fn spread(entry: Entry, lanes: u8) -> Entry {
+    let mut spread = entry;
+    if entry.to != ALL {
+        (spread.to, spread.credit) = in_lane(entry.to, entry.credit, lanes);
+    }
+    if entry.waits && entry.source != ALL {
+        (spread.source, spread.received) = in_lane(entry.source, entry.received, lanes);
+    }
+    spread
 }
 
 impl OffloadedGroup {
@@ -39,28 +57,40 @@ impl OffloadedGroup {
         let mut writer = self.writer.clone();
         let entries = writer.message(&schedule, 0);
         let entries = entries.ok_or(OffloadError::State("without a peer of its schedule"))?;
+        let lanes = self.options.lanes;
+        let entries: Vec<Entry> = entries.into_iter().map(|e| spread(e, lanes)).collect();
         self.drain()?;
         self.check_room(&entries)?;
         self.state = State::Busy;
-        for slot in 0..self.peers.len() {
+        for slot in self.slots() {
             for role in ROLES {
                 self.post_to(slot, role, &entries, length)?;
             }
-            self.peers[slot].fill()?;
         }
+        self.peers.iter().try_for_each(|peer| peer.fill())?;
         self.ring.post(&entries)?;
         self.writer = writer;
         Ok(())
     }
 
+    /// Slots in the ring: all lanes of all peers.
+    fn slots(&self) -> std::ops::Range<usize> {
+        0..self.peers.len() * usize::from(self.options.lanes)
+    }
+
+    fn way(&self, slot: usize, way: Role) -> Option<(&QueuePair, AddressHandle, Remote)> {
+        let lanes = usize::from(self.options.lanes);
+        self.peers.get(slot / lanes)?.way(way, slot % lanes)
+    }
+
     /// Whether all work requests of a message fit.
     fn check_room(&self, entries: &[Entry]) -> Result<(), OffloadError> {
-        for (slot, peer) in self.peers.iter().enumerate() {
+        for slot in self.slots() {
             for way in ROLES {
                 let of = |entry: &&Entry| role(entry) == Some(way) && usize::from(entry.to) == slot;
                 let need = entries.iter().filter(of).count();
-                let room = peer
-                    .way(way)
+                let room = self
+                    .way(slot, way)
                     .map_or(0, |(pair, ..)| pair.batch().rings.room().0);
                 if need > room {
                     return Err(PostError::Full("send").into());
@@ -70,8 +100,8 @@ impl OffloadedGroup {
         Ok(())
     }
 
-    /// Writes the work requests of a message for one peer and direction, in the order of the entries. Each waits for the one
-    /// before: blocks of one sender are counted in their order, and transfers may overtake each other.
+    /// Writes the work requests of a message for one lane and direction, in the order of the entries. Each waits for the one
+    /// before: blocks of one lane are counted in their order, and transfers may overtake each other.
     fn post_to(
         &self,
         slot: usize,
@@ -79,7 +109,7 @@ impl OffloadedGroup {
         entries: &[Entry],
         length: u64,
     ) -> Result<(), OffloadError> {
-        let Some((pair, to, there)) = self.peers[slot].way(way) else {
+        let Some((pair, to, there)) = self.way(slot, way) else {
             return Ok(());
         };
         let block = u64::from(self.options.block_bytes);

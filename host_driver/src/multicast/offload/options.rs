@@ -27,6 +27,9 @@ pub struct OffloadOptions {
     pub most_blocks: u32,
     /// Blocks that may be on their way to this member at once, at least 1.
     pub credits: u32,
+    /// Queue pairs for each peer and direction, which its blocks take in turns: transfers of one queue pair follow each other,
+    /// those of two overlap.
+    pub lanes: u8,
     /// A message that has begun and does not get on for so long ends the group; zero: never.
     pub watchdog: Duration,
     /// Q_Key of the group's queue pairs.
@@ -36,7 +39,7 @@ pub struct OffloadOptions {
 }
 
 impl OffloadOptions {
-    /// A binomial pipeline, up to 64 blocks of 64 KiB, two credits, a watchdog of a second.
+    /// A binomial pipeline, up to 64 blocks of 64 KiB, two credits, one lane, a watchdog of a second.
     #[must_use]
     pub fn new(members: u32, rank: u32) -> Self {
         Self {
@@ -47,6 +50,7 @@ impl OffloadOptions {
             block_bytes: 1 << 16,
             most_blocks: 64,
             credits: 2,
+            lanes: 1,
             watchdog: Duration::from_secs(1),
             q_key: 0,
             vector: 0,
@@ -64,6 +68,7 @@ impl OffloadOptions {
             ("bytes of a block", self.block_bytes),
             ("blocks of a message", self.most_blocks),
             ("credits", self.credits),
+            ("lanes", self.lanes.into()),
         ] {
             if value == 0 {
                 return Err(OffloadError::Zero(what));

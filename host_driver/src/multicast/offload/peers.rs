@@ -79,7 +79,7 @@ impl Needs {
         };
         for (rank, need) in &self.peers {
             let (need, most) = (need.sends.max(need.receives), REQUESTS_MAX);
-            let need = need + options.credits as usize;
+            let need = need.div_ceil(options.lanes.into()) + options.credits as usize;
             if need > most {
                 return Err(OffloadError::Requests {
                     rank: *rank,
@@ -109,10 +109,10 @@ impl Needs {
 /// A peer.
 pub struct Peer {
     pub rank: u32,
-    /// Blocks go through the first; grants come there. The other way round of the second.
-    pairs: [Option<QueuePair>; 2],
+    /// Blocks go through the first, by lane; grants come there. The other way round of the second.
+    pairs: [Vec<QueuePair>; 2],
     /// The peer's other ends of these.
-    others: [Option<AddressHandle>; 2],
+    others: [Vec<AddressHandle>; 2],
     /// Its memory.
     area: Remote,
 }
@@ -129,26 +129,28 @@ impl Peer {
         rank: u32,
         need: &Need,
     ) -> Result<Self, OffloadError> {
-        let pair = |blocks: usize| -> Result<Option<QueuePair>, Error> {
-            if blocks == 0 {
-                return Ok(None);
-            }
+        let pairs = |blocks: usize| -> Result<Vec<QueuePair>, Error> {
+            let lanes = usize::from(options.lanes);
             // That these fit was checked.
-            let requests = (blocks + options.credits as usize) as u16;
-            let pair = domain
-                .create_qp(queue)
-                .q_key(options.q_key)
-                .max_send_wr(requests)
-                .max_recv_wr(requests)
-                .rung_by_card()
-                .build()?;
-            pair.activate()?;
-            Ok(Some(pair))
+            let requests = (blocks.div_ceil(lanes) + options.credits as usize) as u16;
+            let pair = || {
+                let pair = domain
+                    .create_qp(queue)
+                    .q_key(options.q_key)
+                    .max_send_wr(requests)
+                    .max_recv_wr(requests)
+                    .rung_by_card()
+                    .build()?;
+                pair.activate()?;
+                Ok(pair)
+            };
+            let lanes = if blocks == 0 { 0 } else { lanes };
+            (0..lanes).map(|_| pair()).collect()
         };
         Ok(Self {
             rank,
-            pairs: [pair(need.sends)?, pair(need.receives)?],
-            others: [None; 2],
+            pairs: [pairs(need.sends)?, pairs(need.receives)?],
+            others: [Vec::new(), Vec::new()],
             area: Remote {
                 address: 0,
                 rkey: 0,
@@ -160,7 +162,7 @@ impl Peer {
         let [sends, receives] = self
             .pairs
             .each_ref()
-            .map(|pair| pair.as_ref().map(QueuePair::qp_num));
+            .map(|pairs| pairs.iter().map(QueuePair::qp_num).collect());
         TicketPairs {
             peer: self.rank,
             sends,
@@ -171,19 +173,20 @@ impl Peer {
     /// Takes what the peer has told, who talks to `own`.
     pub fn connect(&mut self, ticket: &Ticket, own: u32) -> Result<(), OffloadError> {
         let pairs = ticket.pairs.iter().find(|pairs| pairs.peer == own);
-        let theirs = pairs.map_or([None; 2], |pairs| [pairs.receives, pairs.sends]);
-        for ((own, number), other) in self.pairs.iter().zip(theirs).zip(&mut self.others) {
-            if own.is_some() != number.is_some() {
+        let theirs = pairs.map_or([&[][..]; 2], |pairs| [&pairs.receives, &pairs.sends]);
+        for ((own, numbers), other) in self.pairs.iter().zip(theirs).zip(&mut self.others) {
+            if own.len() != numbers.len() {
                 return Err(OffloadError::Ticket {
                     rank: self.rank,
                     what: "queue pairs for a direction",
-                    found: number.is_some().into(),
-                    expected: own.is_some().into(),
+                    found: numbers.len() as u64,
+                    expected: own.len() as u64,
                 });
             }
-            *other = number
-                .map(|number| AddressHandle::new(ticket.node, number))
-                .transpose()?;
+            *other = numbers
+                .iter()
+                .map(|&number| AddressHandle::new(ticket.node, number))
+                .collect::<Result<_, _>>()?;
         }
         self.area = Remote {
             address: ticket.address,
@@ -192,11 +195,11 @@ impl Peer {
         Ok(())
     }
 
-    /// Gives its queue pairs to a slot of a ring.
-    pub fn bind(&self, ring: &ScheduleRing, slot: u8) -> Result<(), Error> {
-        for (role, pair) in ROLES.into_iter().zip(&self.pairs) {
-            if let Some(pair) = pair {
-                ring.bind(role, slot, pair)?;
+    /// Gives its queue pairs to slots of a ring, a lane each, from this one on.
+    pub fn bind(&self, ring: &ScheduleRing, first: u8) -> Result<(), Error> {
+        for (role, pairs) in ROLES.into_iter().zip(&self.pairs) {
+            for (lane, pair) in (0..).zip(pairs) {
+                ring.bind(role, first + lane, pair)?;
             }
         }
         Ok(())
@@ -212,10 +215,10 @@ impl Peer {
         Ok(())
     }
 
-    /// The queue pair of a direction, the peer's end of it, and the peer's memory.
-    pub fn way(&self, role: Role) -> Option<(&QueuePair, AddressHandle, Remote)> {
+    /// The queue pair of a direction and lane, the peer's end of it, and the peer's memory.
+    pub fn way(&self, role: Role, lane: usize) -> Option<(&QueuePair, AddressHandle, Remote)> {
         let place = role as usize - 1;
-        let pair = self.pairs[place].as_ref()?;
-        Some((pair, self.others[place]?, self.area))
+        let pair = self.pairs[place].get(lane)?;
+        Some((pair, *self.others[place].get(lane)?, self.area))
     }
 }

@@ -26,14 +26,14 @@ pub struct Ticket {
 }
 
 /// Queue pairs of a member for one peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TicketPairs {
     /// Rank of the peer.
     pub peer: u32,
-    /// The queue pair that blocks leave by, and that takes the peer's grants; `None` if none go there.
-    pub sends: Option<u32>,
-    /// The queue pair that blocks come to, and that the peer is granted them by; `None` if none come.
-    pub receives: Option<u32>,
+    /// The queue pairs that blocks leave by, and that take the peer's grants, a lane each; none if no block goes there.
+    pub sends: Vec<u32>,
+    /// The queue pairs that blocks come to, and that the peer is granted them by; none if no block comes.
+    pub receives: Vec<u32>,
 }
 
 /// The ticket of a rank, if it is of the same group.
