@@ -7,6 +7,7 @@ mod notify;
 mod ports;
 mod read_mux;
 mod reads;
+mod rings;
 mod rx_gate;
 mod send_merge;
 mod send_queue;
