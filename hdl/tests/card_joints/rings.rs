@@ -3,3 +3,4 @@
 mod ends;
 mod pairs;
 mod reads;
+mod regs;
