@@ -35,6 +35,7 @@ const WINDOW: Binary = (SIM, "rw_lockstep");
 const BULK_RECEIVE: Binary = (SIM, "bulk_receive");
 const BULK_SEND: Binary = (SIM, "bulk_lockstep");
 const BULK_TRANSMIT: Binary = (SIM, "bulk_transmit");
+const DRIVER: Binary = (SIM, "host_driver");
 
 /// Blocks that share their tests, by base name: the module's name without its sizes.
 struct Group {
@@ -42,7 +43,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 22] = [
+const GROUPS: [Group; 23] = [
     Group {
         blocks: &[
             "card_cq",
@@ -112,6 +113,16 @@ const GROUPS: [Group; 22] = [
     Group {
         blocks: &["bulk_card", "card", "card_core"],
         binaries: &[CARD],
+    },
+    Group {
+        blocks: &[
+            "card_regs_rings",
+            "card_ring_ends",
+            "card_ring_pairs",
+            "card_ring_reads",
+            "card_rings",
+        ],
+        binaries: &[JOINTS, DRIVER],
     },
     Group {
         blocks: &["bulk_depart", "bulk_ends"],
