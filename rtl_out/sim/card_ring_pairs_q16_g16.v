@@ -170,6 +170,7 @@ module card_ring_pairs_q16_g16 (
 
     // Signals
     wire        fits;
+    wire        binds;
     wire [10:0] at_bind;
     wire [10:0] at_find;
     wire        same;
@@ -205,7 +206,7 @@ module card_ring_pairs_q16_g16 (
     );
 
     // Queue pair of a role, group and slot; it may have another binding by now.
-    ram_reg #(.W(4), .A(11)) places (
+    ram_reg_forward_w4_d2048 places (
         .clk     (clk),
         .rd_addr (at_find),
         .rd_data (places_rd_data),
@@ -221,23 +222,24 @@ module card_ring_pairs_q16_g16 (
         & (s_bind_slot != NO_SLOT)
         & !(&s_bind_role);
     assign m_unbound = unbound_reg;
+    assign binds = s_bind_valid & fits & (state_reg != STATE_CLEAR);
     assign at_bind = {s_bind_group[3:0], s_bind_slot, s_bind_role[1]};
 
     always @(*) begin
         pairs_wr_en = (state_reg == STATE_CLEAR) | s_end_valid;
         pairs_wr_addr = sweep_reg;
         pairs_wr_data = 16'd0;
-        if (s_end_valid) begin
+        if (s_end_valid & (state_reg != STATE_CLEAR)) begin
             pairs_wr_addr = s_end_qpn[3:0];
         end
-        if (s_bind_valid & fits) begin
+        if (binds) begin
             pairs_wr_en = 1'b1;
             pairs_wr_addr = s_bind_pair[3:0];
             pairs_wr_data = {s_bind_slot, s_bind_group, s_bind_role};
         end
     end
 
-    assign places_wr_en = s_bind_valid & fits & (|s_bind_role);
+    assign places_wr_en = binds & (|s_bind_role);
     assign ready = state_reg != STATE_CLEAR;
     // Completions pass, and are looked at.
     assign m_cpl_valid = s_cpl_valid & !ended_reg;
@@ -270,7 +272,7 @@ module card_ring_pairs_q16_g16 (
         posted_wr_en = state_reg == STATE_COUNT;
         posted_wr_addr = qpn_reg;
         posted_wr_data = count_reg;
-        if (s_bind_valid & fits) begin
+        if (binds) begin
             posted_wr_en = 1'b1;
             posted_wr_addr = s_bind_pair[3:0];
             posted_wr_data = 16'd0;

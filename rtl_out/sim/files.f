@@ -198,6 +198,7 @@ card_regs_rings.v
 mb_ring_burst.v
 fifo_reg_w8_d16.v
 mb_ring_g16.v
+ram_reg_forward_w4_d2048.v
 card_ring_pairs_q16_g16.v
 card_ring_ends_g16.v
 fifo_reg_w9_d32.v

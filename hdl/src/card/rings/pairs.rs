@@ -1,6 +1,6 @@
 //! Queue pairs of groups: what a schedule ring starts is posted in them, and what happens to them is told to the ring.
 
-use crate::blocks::{RamReg, RamRegForward};
+use crate::blocks::RamRegForward;
 use crate::bus::{
     BlockStartIn, CardPostOut, CompletionIn, CompletionOut, GrantStartIn, GroupBindingIn,
     GroupPair, HostTellIn, ScheduleEventOut,
@@ -81,9 +81,10 @@ hdl_module! {
         pairs: RamRegForward<{ GroupPair::BITS }, LQ>,
         posted: RamRegForward<16, LQ>,
         /// Queue pair of a role, group and slot; it may have another binding by now.
-        places: RamReg<LQ, LO>,
+        places: RamRegForward<LQ, LO>,
         none: Signal<Local, GroupPair>,
         fits: Signal<Local, Bit>,
+        binds: Signal<Local, Bit>,
         #[reset] unbound: DFF<Bit>,
         at_bind: Signal<Local, Bits<LO>>,
         at_find: Signal<Local, Bits<LO>>,
@@ -127,22 +128,23 @@ impl<const LQ: usize, const LG: usize, const LO: usize> Logic for CardRingPairs<
             & !self.s_bind.of.val().role.all();
         self.unbound.d.next = self.s_bind.valid.val() & !self.fits.val();
         self.m_unbound.next = self.unbound.q.val();
+        self.binds.next =
+            self.s_bind.valid.val() & self.fits.val() & (self.state.q.val() != State::Clear);
         self.at_bind.next = (bit_cast::<LO, 8>(self.s_bind.of.val().group) << 7)
             | (bit_cast::<LO, 6>(self.s_bind.of.val().slot) << 1)
             | bit_cast::<LO, 1>(self.s_bind.of.val().role.get_bit(1).into());
         self.pairs.wr.en.next = (self.state.q.val() == State::Clear) | self.s_end_valid.val();
         self.pairs.wr.addr.next = self.sweep.q.val();
         self.pairs.wr.data.next = self.none.val().to_bits();
-        if self.s_end_valid.val() {
+        if self.s_end_valid.val() & (self.state.q.val() != State::Clear) {
             self.pairs.wr.addr.next = bit_cast::<LQ, 24>(self.s_end_qpn.val());
         }
-        if self.s_bind.valid.val() & self.fits.val() {
+        if self.binds.val() {
             self.pairs.wr.en.next = true;
             self.pairs.wr.addr.next = bit_cast::<LQ, 16>(self.s_bind.pair.val());
             self.pairs.wr.data.next = self.s_bind.of.val().to_bits();
         }
-        self.places.wr.en.next =
-            self.s_bind.valid.val() & self.fits.val() & self.s_bind.of.val().role.any();
+        self.places.wr.en.next = self.binds.val() & self.s_bind.of.val().role.any();
         self.places.wr.addr.next = self.at_bind.val();
         self.places.wr.data.next = bit_cast::<LQ, 16>(self.s_bind.pair.val());
         self.ready.next = self.state.q.val() != State::Clear;
@@ -176,7 +178,7 @@ impl<const LQ: usize, const LG: usize, const LO: usize> Logic for CardRingPairs<
         self.posted.wr.en.next = self.state.q.val() == State::Count;
         self.posted.wr.addr.next = self.qpn.q.val();
         self.posted.wr.data.next = self.count.q.val();
-        if self.s_bind.valid.val() & self.fits.val() {
+        if self.binds.val() {
             self.posted.wr.en.next = true;
             self.posted.wr.addr.next = bit_cast::<LQ, 16>(self.s_bind.pair.val());
             self.posted.wr.data.next = 0.into();
