@@ -165,6 +165,7 @@ module card_ring_pairs_q16_g16 (
     reg  [7:0]  found_group_reg;   // Group.
     reg  [5:0]  found_slot_reg;    // Slot of the peer.
     reg  [15:0] count_reg;
+    reg         anew_reg;          // The queue pair was given anew since its count was read.
     reg  [2:0]  op_reg;
     reg         again_reg;
 
@@ -269,7 +270,7 @@ module card_ring_pairs_q16_g16 (
     assign m_post_index = count_reg;
 
     always @(*) begin
-        posted_wr_en = state_reg == STATE_COUNT;
+        posted_wr_en = (state_reg == STATE_COUNT) & !anew_reg;
         posted_wr_addr = qpn_reg;
         posted_wr_data = count_reg;
         if (binds) begin
@@ -309,6 +310,7 @@ module card_ring_pairs_q16_g16 (
         found_group_reg = 8'd0;
         found_slot_reg = 6'd0;
         count_reg = 16'd0;
+        anew_reg = 1'b0;
         op_reg = 3'd0;
         again_reg = 1'b0;
     end
@@ -434,6 +436,9 @@ module card_ring_pairs_q16_g16 (
             end
             default: begin end
         endcase
+
+        anew_reg <= (anew_reg | (binds & (s_bind_pair[3:0] == qpn_reg)))
+            & !((state_reg == STATE_LOOK) & (timer_reg == 2'd0));
 
         if (rst) begin
             state_reg <= STATE_CLEAR;

@@ -167,7 +167,7 @@ module card_ring_reads (
     end
 
     always @(posedge clk) begin
-        turn_reg <= turn_reg ? !taken : (wants & (taken | !m_valid));
+        turn_reg <= turn_reg ? !taken : (wants & (taken | !a_valid));
 
         if (turn_reg & taken & !left) begin
             away_reg <= away_reg + 3'd1;

@@ -103,6 +103,8 @@ hdl_module! {
         count: DFF<Bits<16>>,
         same: Signal<Local, Bit>,
         posts: Signal<Local, Bit>,
+        /// The queue pair was given anew since its count was read.
+        anew: DFF<Bit>,
         op: DFF<Bits<3>>,
         again: DFF<Bit>,
         ok: Param<{ Outcome::Ok as usize }, 8>,
@@ -175,7 +177,7 @@ impl<const LQ: usize, const LG: usize, const LO: usize> Logic for CardRingPairs<
         self.m_post.valid.next = self.state.q.val() == State::Post;
         self.m_post.of.next.qpn = self.qpn.q.val();
         self.m_post.of.next.index = self.count.q.val();
-        self.posted.wr.en.next = self.state.q.val() == State::Count;
+        self.posted.wr.en.next = (self.state.q.val() == State::Count) & !self.anew.q.val();
         self.posted.wr.addr.next = self.qpn.q.val();
         self.posted.wr.data.next = self.count.q.val();
         if self.binds.val() {
@@ -183,6 +185,10 @@ impl<const LQ: usize, const LG: usize, const LO: usize> Logic for CardRingPairs<
             self.posted.wr.addr.next = bit_cast::<LQ, 16>(self.s_bind.pair.val());
             self.posted.wr.data.next = 0.into();
         }
+        self.anew.d.next = (self.anew.q.val()
+            | (self.binds.val()
+                & (bit_cast::<LQ, 16>(self.s_bind.pair.val()) == self.qpn.q.val())))
+            & !((self.state.q.val() == State::Look) & (self.timer.q.val() == 0));
         self.m_ev.valid.next =
             (self.state.q.val() == State::Tell) | (self.state.q.val() == State::More);
         self.m_ev.op.next = self.op.q.val();

@@ -79,7 +79,7 @@ impl Logic for CardRingReads {
         if self.turn.q.val() {
             self.turn.d.next = !self.taken.val();
         } else {
-            self.turn.d.next = self.wants.val() & (self.taken.val() | !self.m.valid.val());
+            self.turn.d.next = self.wants.val() & (self.taken.val() | !self.a.valid.val());
         }
         self.owners.s.valid.next = self.taken.val();
         self.owners.s.data.next = self.asks.val().to_bits();

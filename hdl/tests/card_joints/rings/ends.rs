@@ -1,246 +1,257 @@
-//! card_ring_ends between notifications that come and are withdrawn, groups that end, and a host that has receive requests or has
-//! none.
+//! card_ring_ends, between notifications that may be withdrawn, ends of groups, and a host that has receive requests or has none.
 
-use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use rand::RngExt;
 use tributary_hdl::card::CardRingEnds;
-use tributary_hdl::emit::emit_block;
-use tributary_sim::testbench::wrong::{self, Wrong};
-use tributary_sim::testbench::{Stalls, profiles};
+use tributary_sim::testbench::wrong::Wrong;
 use tributary_sim::verilate::Verilated;
 
-use super::super::ports::{Group, Record, rng};
+use super::super::ports::{Group, Record};
+use super::{Bench, Result, demand, library, right, same, wrong};
 
-/// Clocks for which an end that found no receive request is not offered.
-const PAUSE: u64 = 255;
+/// log2 of the groups.
+const G: usize = 4;
+/// Clocks after which an end that found no receive request is offered again.
+const PAUSE: u64 = 256;
+const NOTICE: [&str; 6] = ["qpn", "node", "source", "q_key", "immediate", "length"];
 
-/// Errors by number, from 1 on, as the node; with others the block is right.
-const WRONG: [Wrong; 6] = [
-    ("card_ring_ends", "wants = ", "s_done_valid"),
-    ("card_ring_ends", "s_notify_told = ", "m_notify_told"),
-    ("card_ring_ends", "m_idle = ", "1'b1"),
+const WRONG: [Wrong; 10] = [
+    // Without a pause, and although nothing may begin.
+    ("card_ring_ends", "wants = ", "s_done_valid & !hold"),
+    ("card_ring_ends", "wants = ", "s_done_valid & !(|pause_reg)"),
+    // An end is gone without a receive request; what is told of it is told of a notification.
     ("card_ring_ends", "s_done_ready = ", "told & turn_reg"),
-    ("card_ring_ends", "tell_immediate_reg <= ", "32'd0"),
-    ("card_ring_ends", "length = ", "32'd0"),
+    ("card_ring_ends", "s_notify_told = ", "m_notify_told"),
+    // It never looks busy.
+    ("card_ring_ends", "m_idle = ", "1'b1"),
+    // Fields.
+    (
+        "card_ring_ends",
+        "length = ",
+        "{s_done_fetched, 2'd0, s_done_peer, 8'd0}",
+    ),
+    ("card_ring_ends", "end_q_key = ", "s_done_user[63:32]"),
+    ("card_ring_ends", "tell_qpn_reg <= ", "s_notify_source"),
+    // The next one although nobody has heard of the one before; what was told is forgotten in the clock after it.
+    (
+        "card_ring_ends",
+        "m_notify_valid = ",
+        "offers | (s_notify_valid & !turn_reg)",
+    ),
+    (
+        "card_ring_ends",
+        "m_tell_valid = ",
+        "tells_reg & m_tell_ready",
+    ),
 ];
 
-/// What has begun to be told.
+fn block() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| library(CardRingEnds::<G>::default(), &WRONG))
+}
+
+/// What has begun: an end or a notification, when the host goes on with it, whether it has taken it.
 struct Begun {
     end: bool,
-    record: Record,
-    /// When the host goes on with it; it has taken it.
+    notice: [u64; 6],
     due: u64,
     taken: bool,
 }
 
-fn run(library: &Verilated, seed: u64, node: u64, stalls: &mut Stalls) -> Result<u64, String> {
-    let back = ["begins", "ready", "told", "ok"];
-    let [s_notify, s_done, m_notify, m_tell] =
-        ["s_notify", "s_done", "m_notify", "m_tell"].map(|prefix| Group::of(library, prefix));
-    let (s_notify, m_notify) = (s_notify.without(&back), m_notify.without(&back));
-    let port = |name: &str| library.port(name).unwrap();
-    let (mut rng, mut model) = (rng(seed), library.model_with_seed(seed).unwrap());
-    model.set(port("cfg_node"), node);
-    for name in [
-        "hold",
-        "s_queue_valid",
-        "m_notify_begins",
-        "m_notify_ready",
-        "m_notify_told",
-    ] {
-        model.set(port(name), 0);
-    }
-    s_notify.offer(&mut model, &mut rng, None);
-    s_done.offer(&mut model, &mut rng, None);
-    model.reset(2).unwrap();
-    let queues: [u64; 16] = std::array::from_fn(|_| rng.random_range(0..1 << 16));
-    for (group, pair) in (0..).zip(queues) {
-        model.set(port("s_queue_valid"), 1);
-        model.set(port("s_queue_group"), group);
-        model.set(port("s_queue_pair"), pair);
-        model.clock().unwrap();
-    }
-    model.set(port("s_queue_valid"), 0);
+/// What the end of a group says.
+fn notice(end: &Record, pair: u64, node: u64) -> [u64; 6] {
+    let of = |field: &str| end[field][0];
+    [
+        pair,
+        node,
+        of("group"),
+        of("user") & 0xffff_ffff,
+        of("message"),
+        of("code") | of("peer") << 8 | of("fetched") << 16,
+    ]
+}
 
-    let mut notice: Option<Record> = None;
-    let mut end: Option<Record> = None;
+/// Counts notifications and ends that were told, those of each without a receive request, notifications that were withdrawn, and
+/// those told while an end waits for its next try.
+fn run(seed: u64, error: u64) -> Result<[u64; 6]> {
+    let mut bench = Bench::new(block(), seed, error, 2);
+    let (s_done, m_tell) = (Group::of(block(), "s_done"), Group::of(block(), "m_tell"));
+    let node = bench.rng.random_range(0..1 << 16);
+    bench.set("cfg_node", node);
+    let mut pairs: [Option<u64>; 1 << G] = [None; 1 << G];
+    let (mut hold, mut notify, mut done) = (false, None::<[u64; 6]>, None::<Record>);
+    let mut again = 0;
     let mut begun: Option<Begun> = None;
-    let mut tells: VecDeque<[u64; 2]> = VecDeque::new();
-    let (mut hold, mut next_hold, mut not_before, mut told_ends) = (false, 300, 0, 0);
-    let (mut told_notices, mut moved) = (0u64, 0);
-    for clock in 0..9_000u64 {
-        stalls.clock();
-        if clock >= next_hold {
+    let mut tell: Option<[u64; 2]> = None;
+    // Notification and end: in the clock before it could be offered and nothing was; how many of the other kind have begun since
+    // it could.
+    let mut idle = [false; 2];
+    let mut passed = [0; 2];
+    // No end before this clock.
+    let mut pause = 0;
+    let busy = [0; 3].map(|_: u64| bench.rng.random_range(1..=10));
+    let mut seen = [0; 6];
+    bench.run(12_000, |bench, now| {
+        if bench.rng.random_range(0..200) == 0 {
             hold ^= true;
-            next_hold = clock + rng.random_range(10..300);
         }
-        model.set(port("hold"), hold.into());
-        let own_begun = begun.as_ref().is_some_and(|b| !b.end);
-        let own_taken = begun.as_ref().is_some_and(|b| !b.end && b.taken);
-        if notice.is_none() && !own_begun && rng.random_range(0..20) == 0 {
-            notice = Some(s_notify.draw(&mut rng));
-        } else if notice.is_some() && !own_begun && rng.random_range(0..30) == 0 {
-            notice = None;
+        // A group that has an end to tell is not opened.
+        let at = bench.rng.random_range(0..1 << G);
+        let opens = bench.rng.random_range(0..4) == 0
+            && done.as_ref().is_none_or(|end| end["group"][0] != at as u64);
+        let pair = bench.rng.random_range(0..1 << 16);
+        bench.set("s_queue_valid", opens.into());
+        bench.set("s_queue_group", at as u64);
+        bench.set("s_queue_pair", pair);
+
+        // What is to be told. A notification that has begun stands until it is told, and says so until it is taken.
+        let of_notify = begun.as_ref().filter(|begun| !begun.end);
+        if of_notify.is_none() {
+            if notify.is_none() && now > again && bench.rng.random_range(0..10) < busy[0] {
+                let [qpn, source] = [0; 2].map(|_| bench.rng.random_range(0..1 << 24));
+                let [key, immediate, length] = [0; 3].map(|_| u64::from(bench.rng.random::<u32>()));
+                let node = bench.rng.random_range(0..1 << 16);
+                notify = Some([qpn, node, source, key, immediate, length]);
+            } else if notify.is_some() && bench.rng.random_range(0..30) == 0 {
+                notify = None;
+                again = now + 3;
+                seen[4] += 1;
+            }
         }
-        if end.is_none() && rng.random_range(0..30) == 0 {
-            let mut new = s_done.draw(&mut rng);
-            new.insert("group".into(), vec![rng.random_range(0..16)]);
-            end = Some(new);
+        let offers = notify.is_some() && of_notify.is_none_or(|begun| !begun.taken);
+        bench.set("s_notify_valid", offers.into());
+        for (field, value) in NOTICE.iter().zip(notify.unwrap_or([now & 0xff; 6])) {
+            bench.set(&format!("s_notify_{field}"), value);
         }
-        s_done.offer(&mut model, &mut rng, end.as_ref());
-        // What the host was told of stays beside until it is told.
-        if let Some(begun) = begun.as_ref().filter(|b| !b.end) {
-            s_notify.offer(&mut model, &mut rng, Some(&begun.record));
-        } else {
-            s_notify.offer(&mut model, &mut rng, notice.as_ref());
+        if done.is_none() && bench.rng.random_range(0..10) < busy[1] {
+            let mut record = s_done.draw(&mut bench.rng);
+            let group = bench.rng.random_range(0..1 << G);
+            record.insert("group".to_owned(), vec![group]);
+            let known = pairs[group as usize].is_some() && !(opens && group == at as u64);
+            done = Some(record).filter(|_| known);
         }
-        if own_taken {
-            model.set(port("s_notify_valid"), 0);
-        }
+        s_done.offer(&mut bench.model, &mut bench.rng, done.as_ref());
+        bench.set("hold", hold.into());
+
+        // The host.
         let (mut ready, mut told) = (false, None);
-        if let Some(begun) = begun.as_mut().filter(|b| b.due <= clock) {
+        if let Some(begun) = begun.as_mut().filter(|begun| begun.due <= now) {
             if begun.taken {
-                told = Some(rng.random_range(0..3) > 0);
+                told = Some(bench.rng.random_range(0..3) > 0);
             } else {
                 ready = true;
-                begun.due = clock + rng.random_range(1..20);
+                begun.due = now + 1 + bench.rng.random_range(0..30 / busy[2]);
             }
         }
-        model.set(port("m_notify_begins"), 0);
-        model.set(port("m_notify_ready"), ready.into());
-        model.set(port("m_notify_told"), told.is_some().into());
-        model.set(port("m_notify_ok"), (told == Some(true)).into());
-        m_tell.set_ready(&mut model, stalls.ready(0));
-        model.eval().map_err(|e| e.to_string())?;
-        let place = format!("seed {seed}, clock {clock}");
+        bench.set("m_notify_begins", 0);
+        bench.set("m_notify_ready", ready.into());
+        bench.set("m_notify_told", told.is_some().into());
+        let ok = told.unwrap_or(bench.rng.random());
+        bench.set("m_notify_ok", ok.into());
+        let hears = bench.stalls.ready(1);
+        m_tell.set_ready(&mut bench.model, hears);
+        bench.eval()?;
 
         // What is offered.
-        let out = m_notify.offered(&model);
-        let idle = !begun.as_ref().is_some_and(|b| b.end);
-        if model.is_set(port("m_idle")) != idle {
-            return Err(format!("{place}: idle is not {idle}"));
-        }
-        match (&begun, out) {
-            (Some(b), out) if !b.taken => {
-                if out.as_ref() != Some(&b.record) {
-                    return Err(format!("{place}: {out:?}, not {:?}", b.record));
-                }
+        let end = done.as_ref().map(|end| {
+            let group = end["group"][0] as usize;
+            notice(end, pairs[group].unwrap_or_default(), node)
+        });
+        let of_end = begun.as_ref().is_some_and(|begun| begun.end);
+        bench.says("m_idle", u64::from(!of_end))?;
+        let valid = bench.is("m_notify_valid");
+        let is = NOTICE.map(|field| bench.get(&format!("m_notify_{field}")));
+        bench.stalls.observe(0, valid, true);
+        if let Some(begun) = &begun {
+            same("what has begun is offered", valid, !begun.taken)?;
+            if valid {
+                same("what has begun", is, begun.notice)?;
             }
-            (Some(_), Some(out)) => return Err(format!("{place}: {out:?} before it is told")),
-            (None, Some(out)) => {
-                let as_end = end.as_ref().map(|end| {
-                    let field = |name: &str| end[name][0];
-                    let length = field("code") | field("peer") << 8 | field("fetched") << 16;
-                    [
-                        ("qpn", queues[field("group") as usize]),
-                        ("node", node),
-                        ("source", field("group")),
-                        ("q_key", field("user") & 0xFFFF_FFFF),
-                        ("immediate", field("message")),
-                        ("length", length),
-                    ]
-                    .map(|(name, value)| (name.to_owned(), vec![value]))
-                    .into()
-                });
-                let is_end = as_end.as_ref() == Some(&out);
-                if !is_end && notice.as_ref() != Some(&out) {
-                    return Err(format!("{place}: {out:?} is offered"));
-                }
-                if is_end && (hold || clock < not_before) {
-                    return Err(format!("{place}: an end is offered"));
-                }
-                if !is_end && !tells.is_empty() {
-                    return Err(format!("{place}: offered before the one before was taken"));
-                }
-                if rng.random_range(0..4) == 0 {
-                    model.set(port("m_notify_begins"), 1);
-                    model.eval().map_err(|e| e.to_string())?;
-                    if model.is_set(port("s_notify_begins")) == is_end {
-                        return Err(format!("{place}: another one begins"));
-                    }
+            (idle, passed) = ([false; 2], [passed[0], passed[1]]);
+        } else {
+            let may = [
+                notify.filter(|_| tell.is_none()),
+                end.filter(|_| !hold && now >= pause),
+            ];
+            if valid {
+                let which = may.iter().position(|may| *may == Some(is));
+                let which =
+                    which.ok_or_else(|| format!("{is:x?} is offered, not one of {may:x?}"))?;
+                if bench.stalls.ready(0) {
+                    bench.set("m_notify_begins", 1);
+                    bench.eval()?;
                     begun = Some(Begun {
-                        end: is_end,
-                        record: out,
-                        due: clock + rng.random_range(1..10),
+                        end: which == 1,
+                        notice: is,
+                        due: now + 1 + bench.rng.random_range(0..8),
                         taken: false,
                     });
+                    let other = 1 - which;
+                    passed[which] = 0;
+                    passed[other] = if may[other].is_some() {
+                        passed[other] + 1
+                    } else {
+                        0
+                    };
+                    demand(passed[other] < 2, "one kind has no turn")?;
                 }
-                moved = clock;
             }
-            (_, None) => {}
+            for i in 0..2 {
+                let waits = may[i].is_some() && !valid;
+                demand(!(waits && idle[i]), "nothing is offered")?;
+                idle[i] = waits;
+                passed[i] *= u64::from(may[i].is_some());
+            }
         }
 
         // What becomes of it.
-        let of_notice = begun.as_ref().is_some_and(|b| !b.end);
-        let of_end = begun.as_ref().is_some_and(|b| b.end);
-        let seen = ["s_notify_ready", "s_notify_told", "s_done_ready"];
-        let seen = seen.map(|name| model.is_set(port(name)));
-        let right = [
-            ready && of_notice,
-            told.is_some() && of_notice,
-            told == Some(true) && of_end,
-        ];
-        if seen != right {
-            return Err(format!("{place}: {seen:?}, not {right:?}"));
+        let of_end = begun.as_ref().is_some_and(|begun| begun.end);
+        let begins = begun.as_ref().is_some_and(|_| bench.is("m_notify_begins"));
+        bench.says("s_notify_begins", begins && !of_end)?;
+        bench.says("s_notify_ready", ready && !of_end)?;
+        bench.says("s_notify_told", told.is_some() && !of_end)?;
+        if let Some(ok) = told {
+            bench.says("s_notify_ok", ok)?;
         }
-        let tell = m_tell.offered(&model);
-        stalls.observe(0, tell.is_some(), true);
-        let tell = tell.map(|t| [t["qpn"][0], t["immediate"][0]]);
-        if tell != tells.front().copied() {
-            return Err(format!(
-                "{place}: {tell:?} is told, not {:?}",
-                tells.front()
-            ));
+        bench.says("s_done_ready", told == Some(true) && of_end)?;
+        let says = m_tell.offered(&bench.model);
+        bench.stalls.observe(1, says.is_some(), true);
+        let says = says.map(|told| [told["qpn"][0], told["immediate"][0]]);
+        same("m_tell", says, tell)?;
+        if hears {
+            tell = None;
         }
-        if tell.is_some() && stalls.ready(0) {
-            tells.pop_front();
-            moved = clock;
+        if ready && let Some(begun) = &mut begun {
+            begun.taken = true;
         }
-        if ready && let Some(b) = &mut begun {
-            b.taken = true;
+        if opens {
+            pairs[at] = Some(pair);
         }
-        if let Some(ok) = told
-            && let Some(b) = begun.take()
-        {
-            moved = clock;
-            if b.end {
-                told_ends += u64::from(ok);
-                if ok {
-                    end = None;
-                } else {
-                    not_before = clock + PAUSE;
-                }
-            } else {
-                notice = None;
-                told_notices += u64::from(ok);
-                if ok {
-                    tells.push_back([b.record["qpn"][0], b.record["immediate"][0]]);
-                }
-            }
+        let Some((ok, begun)) = told.and_then(|ok| Some((ok, begun.take()?))) else {
+            return Ok(());
+        };
+        seen[usize::from(begun.end) + if ok { 0 } else { 2 }] += 1;
+        if begun.end {
+            done = done.take().filter(|_| !ok);
+            pause = if ok { pause } else { now + PAUSE };
+        } else {
+            notify = None;
+            again = now + 2;
+            tell = ok.then_some([begun.notice[0], begun.notice[4]]);
+            seen[5] += u64::from(now < pause);
         }
-        let patience = 3 * u64::from(stalls.profile().pause()) + 1_000;
-        if clock - moved > patience {
-            return Err(format!("{place}: nothing moves"));
-        }
-        model.clock().map_err(|e| e.to_string())?;
-    }
-    Ok(told_ends.min(told_notices))
+        Ok(())
+    })?;
+    Ok(seen)
 }
 
 #[test]
-fn mb_16_ends_and_notifications_are_each_told_once() {
-    let design = emit_block(&mut CardRingEnds::<4>::default()).unwrap();
-    let library = wrong::library(&design.top, design.files(), ("cfg_node", 16), 1, &WRONG);
-    profiles("card_ring_ends: ends", |seed| {
-        let mut stalls = Stalls::of_seed(seed, 1);
-        run(&library, seed, 0, &mut stalls).unwrap_or_else(|what| panic!("{what}"))
-    });
-    let run = |error| run(&library, 7, error, &mut Stalls::of_seed(0, 1));
-    assert!(run(0).unwrap() > 15);
-    for (number, wrong) in (1..).zip(&WRONG) {
-        let noticed = run(number).err();
-        println!("{wrong:?}: {noticed:?}");
-        assert!(noticed.is_some(), "{wrong:?}");
-    }
+fn mb_16_ends_and_notifications_are_told_once_each_in_turns() {
+    right("card_ring_ends", run);
+}
+
+#[test]
+fn mb_16_every_wrong_teller_of_ends_is_noticed() {
+    wrong(&WRONG, run);
 }

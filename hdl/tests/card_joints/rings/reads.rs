@@ -1,167 +1,195 @@
-//! card_ring_reads: reads of two clients, whose words come back in the order of the requests.
+//! card_ring_reads.
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use rand::RngExt;
 use tributary_hdl::card::CardRingReads;
-use tributary_hdl::emit::emit_block;
-use tributary_sim::testbench::wrong::{self, Wrong};
-use tributary_sim::testbench::{Stalls, profiles};
+use tributary_sim::testbench::wrong::Wrong;
 use tributary_sim::verilate::Verilated;
 
-use super::super::ports::{Group, Record, build, rng};
+use super::super::ports::{Group, Record};
+use super::{Bench, Result, demand, library, right, same, wrong};
 
+/// Reads whose owners are known.
+const KNOWN: usize = 32;
 /// Reads of rings that may be away.
-const AWAY: usize = 4;
+const AWAY: u64 = 4;
 
-/// Errors by number, from 1 on, at bit 40 and above of the address of transfers; 0: none.
-const WRONG: [Wrong; 4] = [
+const WRONG: [Wrong; 9] = [
+    // Any number of reads of rings; room is given back with the first word; and to nobody else.
     ("card_ring_reads", "wants = ", "b_valid"),
-    ("card_ring_reads", "left = ", "words_m_valid && b_m_ready"),
+    ("card_ring_reads", "left = ", "words_m_valid & b_m_ready"),
+    (
+        "card_ring_reads",
+        "wants = ",
+        "b_valid & (away_reg < 3'd3) & !a_valid",
+    ),
+    // Words: each is the last, all are of transfers, too; those of rings are lost, of group 0, and good.
+    ("card_ring_reads", "owners_m_ready = ", "s_valid"),
+    ("card_ring_reads", "a_m_valid = ", "s_valid"),
+    ("card_ring_reads", "words_s_valid = ", "1'b0"),
     ("card_ring_reads", "asks_group = ", "8'd0"),
-    ("card_ring_reads", "owner_ring = ", "1'b0"),
+    ("card_ring_reads", "front_error = ", "1'b0"),
+    // Requests of transfers are lost.
+    ("card_ring_reads", "a_ready = ", "m_ready & owners_s_ready"),
 ];
 
-/// A reader that answers every read after some clocks, and a ring that takes words as the profile wants.
-fn run(
-    library: &Verilated,
-    seed: u64,
-    error: u64,
-    stalls: &mut Stalls,
-    clocks: u64,
-) -> Result<u64, String> {
-    let [a, b, m, s] = ["a", "b", "m", "s"].map(|prefix| Group::of(library, prefix));
-    let (a, b) = (a.without(&["m_"]), b.without(&["m_"]));
-    let [a_m, b_m] = ["a_m", "b_m"].map(|prefix| Group::of(library, prefix));
-    let (mut rng, mut model) = (rng(seed), library.model_with_seed(seed).unwrap());
-    model.reset(2).unwrap();
-    let mut offered: [Option<Record>; 2] = [None, None];
-    // Words that are to come, each with its clock and whose it is; words of rings that are here.
-    let mut coming: VecDeque<(u64, bool, u64, Record)> = VecDeque::new();
-    let mut here: VecDeque<Record> = VecDeque::new();
-    let (mut away, mut passed, mut moved) = (0, [0; 2], 0);
-    a_m.set_ready(&mut model, true);
-    for clock in 0..clocks {
-        stalls.clock();
-        for (at, group) in [&a, &b].into_iter().enumerate() {
-            if offered[at].is_none() && rng.random_range(0..3) == 0 {
-                let mut read = group.draw(&mut rng);
-                if at == 0 {
-                    read.insert("len".into(), vec![rng.random_range(1..200)]);
-                    let low: u32 = rng.random();
-                    read.insert("addr".into(), vec![error << 40 | u64::from(low)]);
-                } else {
-                    read.insert("len".into(), vec![32]);
-                    read.insert("ctx".into(), vec![rng.random_range(0..16)]);
-                }
-                offered[at] = Some(read);
-            }
-            group.offer(&mut model, &mut rng, offered[at].as_ref());
-        }
-        if offered[0].is_none() {
-            let port = library.port("a_addr").unwrap();
-            model.set(port, error << 40);
-        }
-        let ready = [stalls.ready(0), stalls.ready(1)];
-        m.set_ready(&mut model, ready[0]);
-        b_m.set_ready(&mut model, ready[1]);
-        let word = coming.front().filter(|(due, ..)| *due <= clock).cloned();
-        s.offer(&mut model, &mut rng, word.as_ref().map(|(.., word)| word));
-        model.eval().map_err(|e| e.to_string())?;
-        let place = format!("seed {seed}, clock {clock}");
+fn block() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| library(CardRingReads::default(), &WRONG))
+}
 
-        // Words.
-        if word.is_some() && !s.is_ready(&model) {
-            return Err(format!("{place}: a word has no room"));
+/// A read whose words have not all come.
+struct Read {
+    ring: bool,
+    ctx: u64,
+    left: u64,
+}
+
+/// Counts transfers, reads of rings, clocks with 4 of them away and with 32 reads whose words have not come.
+fn run(seed: u64, error: u64) -> Result<[u64; 4]> {
+    let mut bench = Bench::new(block(), seed, error, 2);
+    let group = |name| Group::of(block(), name).without(&["m_"]);
+    let (sides, m) = ([group("a"), group("b")], group("m"));
+    let (s, a_m, b_m) = (group("s"), group("a_m"), group("b_m"));
+    let mut busy = [0; 4].map(|_: u32| bench.rng.random_range(1..=10));
+    let mut offered: [Option<Record>; 2] = [None, None];
+    let mut known: VecDeque<Read> = VecDeque::new();
+    let mut word: Option<Record> = None;
+    let mut words: VecDeque<Record> = VecDeque::new();
+    // Reads of rings that are away; whether one could have its turn in the clock before; who passed the one that waits.
+    let (mut away, mut could, mut passed) = (0, false, [0; 2]);
+    let mut front: Option<Record> = None;
+    let mut seen = [0; 4];
+    bench.run(5_000, |bench, now| {
+        if now % 1_000 == 999 {
+            busy = busy.map(|_| bench.rng.random_range(1..=10));
         }
-        let own = word.as_ref().filter(|(_, ring, ..)| !ring).map(|(.., w)| w);
-        if a_m.offered(&model).as_ref() != own {
-            return Err(format!("{place}: another word for transfers than {own:?}"));
+        let reset = bench.rng.random_range(0..900) == 0;
+        bench.set("rst", reset.into());
+        if reset {
+            (offered, word, front) = ([None, None], None, None);
+            (away, could, passed) = (0, false, [0; 2]);
+            known.clear();
+            words.clear();
         }
-        let out = b_m.offered(&model);
-        stalls.observe(
-            1,
-            out.is_some(),
-            out.as_ref().is_some_and(|w| w["last"] == [1]),
-        );
-        if let Some(out) = out {
-            if here.front() != Some(&out) {
-                return Err(format!("{place}: {out:?}, not {:?}", here.front()));
+        for (i, side) in sides.iter().enumerate() {
+            if !reset && offered[i].is_none() && bench.rng.random_range(0..10) < busy[i] {
+                let mut record = side.draw(&mut bench.rng);
+                if i == 1 {
+                    record.insert("len".to_owned(), vec![32]);
+                    record.insert("ctx".to_owned(), vec![bench.rng.random_range(0..256)]);
+                }
+                offered[i] = Some(record);
+                passed[i] = 0;
             }
-            if ready[1] {
-                here.pop_front();
-                away -= usize::from(out["last"] == [1]);
-                moved = clock;
-            }
+            side.offer(&mut bench.model, &mut bench.rng, offered[i].as_ref());
         }
-        if let Some((_, ring, group, mut word)) = word {
-            coming.pop_front();
-            if ring {
-                word.remove("bytes");
-                word.insert("ctx".into(), vec![group]);
-                here.push_back(word);
-            }
+        if let Some(read) = known.front()
+            && word.is_none()
+            && bench.rng.random_range(0..10) < busy[2]
+        {
+            let mut record = s.draw(&mut bench.rng);
+            record.insert("last".to_owned(), vec![u64::from(read.left == 1)]);
+            record.insert("ctx".to_owned(), vec![read.ctx]);
+            word = Some(record);
+        }
+        s.offer(&mut bench.model, &mut bench.rng, word.as_ref());
+        let ready = [bench.stalls.ready(0), bench.stalls.ready(1)];
+        m.set_ready(&mut bench.model, ready[0]);
+        b_m.set_ready(&mut bench.model, ready[1]);
+        // Words of transfers are always taken.
+        a_m.set_ready(&mut bench.model, true);
+        bench.eval()?;
+        if reset {
+            return Ok(());
         }
 
         // Requests.
-        let out = m.offered(&model);
-        stalls.observe(0, out.is_some(), true);
-        let taken: Vec<usize> = [&a, &b]
-            .into_iter()
-            .enumerate()
-            .filter(|(at, group)| offered[*at].is_some() && group.is_ready(&model))
-            .map(|(at, _)| at)
-            .collect();
-        if taken.len() != usize::from(out.is_some() && ready[0]) {
-            return Err(format!("{place}: {taken:?} are taken"));
+        let out = m.offered(&bench.model);
+        bench.stalls.observe(0, out.is_some(), true);
+        let full = known.len() == KNOWN;
+        let waits = offered[0].is_some() || could;
+        same("a request is offered", out.is_some(), waits && !full)?;
+        if front.is_some() {
+            same("what was offered", &out, &front)?;
         }
-        if let Some(&at) = taken.first() {
-            if out != offered[at] {
-                return Err(format!("{place}: {out:?}, not {:?}", offered[at]));
+        seen[3] += u64::from(full);
+        let takes = [0, 1].map(|i| offered[i].is_some() && sides[i].is_ready(&bench.model));
+        let passes = usize::from(out.is_some() && ready[0]);
+        same(
+            "taken",
+            takes.iter().filter(|&&takes| takes).count(),
+            passes,
+        )?;
+        front = out.clone().filter(|_| !ready[0]);
+        let room = offered[1].is_some() && away < AWAY;
+        could = room && !takes[1];
+        if let Some(one) = (0..2).find(|&i| takes[i]) {
+            same("a request", &out, &offered[one])?;
+            let record = offered[one].take().ok_or("none")?;
+            known.push_back(Read {
+                ring: one == 1,
+                ctx: record["ctx"][0],
+                left: if one == 1 {
+                    4
+                } else {
+                    bench.rng.random_range(1..6)
+                },
+            });
+            away += one as u64;
+            seen[one] += 1;
+            passed[1 - one] += u64::from(offered[1 - one].is_some() && (one == 1 || room));
+            demand(passed[1 - one] < 2, "not in turns")?;
+        }
+        demand(away <= AWAY, "too many reads of rings are away")?;
+        seen[2] += u64::from(away == AWAY);
+
+        // Words: those of rings stand still while they wait, those of transfers pass.
+        let ring = b_m.offered(&bench.model);
+        same("a word of a ring", ring.as_ref(), words.front())?;
+        bench.stalls.observe(
+            1,
+            ring.is_some(),
+            ring.as_ref().is_some_and(|word| word["last"][0] == 1),
+        );
+        if ready[1]
+            && let Some(word) = words.pop_front()
+        {
+            away -= word["last"][0];
+        }
+        let mut of_transfer = None;
+        if let Some(word) = word.take() {
+            demand(s.is_ready(&bench.model), "a word waits")?;
+            let read = known.front_mut().ok_or("a word of nothing")?;
+            read.left -= 1;
+            if read.ring {
+                let mut word = word;
+                word.remove("bytes");
+                words.push_back(word);
+            } else {
+                of_transfer = Some(word);
             }
-            let read = offered[at].take().unwrap();
-            away += at;
-            if away > AWAY {
-                return Err(format!("{place}: {away} reads of rings are away"));
-            }
-            passed[at] += 1;
-            moved = clock;
-            let due = clock + rng.random_range(5..60);
-            let words = read["len"][0].div_ceil(8);
-            for number in 0..words {
-                let mut word = s.draw(&mut rng);
-                word.insert("last".into(), vec![(number + 1 == words).into()]);
-                coming.push_back((due, at == 1, read["ctx"][0], word));
+            if read.left == 0 {
+                known.pop_front();
             }
         }
-        let patience = 2 * u64::from(stalls.profile().pause()) + 400;
-        if clock - moved > patience && coming.is_empty() {
-            return Err(format!("{place}: nothing moves"));
-        }
-        model.clock().map_err(|e| e.to_string())?;
-    }
-    Ok(passed[0].min(passed[1]))
+        same(
+            "a word of a transfer",
+            a_m.offered(&bench.model),
+            of_transfer,
+        )
+    })?;
+    Ok(seen)
 }
 
 #[test]
-fn mb_16_words_of_entries_and_of_transfers_come_to_who_asked() {
-    let library = build(CardRingReads::default());
-    profiles("card_ring_reads: reads", |seed| {
-        let mut stalls = Stalls::of_seed(seed, 2);
-        run(&library, seed, 0, &mut stalls, 6_000).unwrap_or_else(|what| panic!("{what}"))
-    });
+fn mb_16_reads_of_rings_and_transfers_take_turns_and_words_go_to_whom_asked() {
+    right("card_ring_reads", run);
 }
 
 #[test]
-fn mb_16_wrong_reads_of_entries_are_noticed() {
-    let design = emit_block(&mut CardRingReads::default()).unwrap();
-    let files = design.files();
-    let library = wrong::library(&design.top, files, ("a_addr[63:40]", 24), 1, &WRONG);
-    let run = |error| run(&library, 3, error, &mut Stalls::of_seed(3, 2), 6_000);
-    assert!(run(0).unwrap() > 50);
-    for (number, wrong) in (1..).zip(&WRONG) {
-        let noticed = run(number).err();
-        println!("{wrong:?}: {noticed:?}");
-        assert!(noticed.is_some(), "{wrong:?}");
-    }
+fn mb_16_every_wrong_reader_of_rings_is_noticed() {
+    wrong(&WRONG, run);
 }
