@@ -143,7 +143,6 @@ fn each_demo_has_its_own_options_and_no_others() {
         ("xud", "--record x"),
         ("xud", "--mode rw"),
         ("bulk", "--events"),
-        ("rdmc", "--engine rtl"),
         ("rdmc", "--loss 0.1"),
     ] {
         let line = format!("sim --demo {demo} {option}");
