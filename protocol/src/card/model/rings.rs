@@ -69,6 +69,8 @@ pub(super) struct Rings {
     pairs: BTreeMap<Binding, u32>,
     /// Queue pair of each group's ends.
     ends: Vec<u32>,
+    /// Groups whose place is taken: nothing else is looked at.
+    open: Vec<usize>,
     events: VecDeque<Event>,
     /// Ticks of the watchdogs until now.
     ticks: Option<u64>,
@@ -91,6 +93,7 @@ impl Rings {
             bound: BTreeMap::new(),
             pairs: BTreeMap::new(),
             ends: vec![0; groups.into()],
+            open: Vec::new(),
             events: VecDeque::new(),
             ticks: None,
         }
@@ -137,6 +140,8 @@ impl Rings {
             _ => self.table.close(group),
         };
         self.ok = self.check(ok);
+        let groups = 0..self.groups.into();
+        self.open = groups.filter(|&g| !self.table.is_closed(g)).collect();
     }
 
     fn open(&mut self, group: usize) -> bool {

@@ -22,7 +22,8 @@ impl Rings {
         let mut again = card.pci.bus_master;
         while again {
             again = false;
-            for group in 0..usize::from(self.groups) {
+            for place in 0..self.open.len() {
+                let group = self.open[place];
                 for output in self.table.offers(group) {
                     let acts = matches!(output, TableOutput::Act(_));
                     let done = self.act(group, &output, card, memory);
@@ -36,8 +37,11 @@ impl Rings {
 
     fn tick(&mut self, ticks: u64) {
         let before = self.ticks.replace(ticks).unwrap_or(ticks);
+        if self.open.is_empty() {
+            return;
+        }
         for _ in 0..ticks.saturating_sub(before).min(TICKS_MOST) {
-            for group in 0..usize::from(self.groups) {
+            for &group in &self.open {
                 self.table.tick(group);
             }
         }
@@ -130,7 +134,7 @@ impl Rings {
         };
         self.command.is_none()
             && self.events.is_empty()
-            && (0..usize::from(self.groups)).all(|group| {
+            && self.open.iter().all(|&group| {
                 !self.table.is_watched(group)
                     && self.table.offers(group).iter().all(|o| waits(group, o))
             })
