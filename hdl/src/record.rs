@@ -6,7 +6,7 @@ mod ring;
 
 pub use context::{ContextEpochs, ContextKeys, ContextPart, ContextShape, RingBase};
 pub use dma::{EntryContext, ReadClient, ReadContext, ReceiveContext, WriteClient, WriteContext};
-pub use ring::{CompletionEntry, ReceiveEntry, ScheduleEntry, WorkEntry};
+pub use ring::{CompletionEntry, EndWord, ReceiveEntry, ScheduleEntry, WorkEntry};
 
 use tributary_protocol::card::descriptor;
 use tributary_protocol::header::Header;

@@ -5,7 +5,7 @@
 // it counts are completions and notifications on their way; what it says is a notification as
 // others are.
 // Wires, and the ticks of the watchdogs, 65,536 clocks each; each block says its own stages.
-// While nothing belongs to a group all passes, but a completion waits up to 10 clocks for the one
+// While nothing belongs to a group all passes, but a completion waits up to 16 clocks for the one
 // before.
 //
 // Sizes: q = 16.

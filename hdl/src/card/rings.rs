@@ -18,13 +18,17 @@ use crate::bus::{
 };
 use crate::mb::MbRing;
 use crate::prelude::*;
+use tributary_protocol::card::regs::RING_TICK_CLOCKS;
+
+// A tick is an overflow of 16 bits.
+const _: () = assert!(RING_TICK_CLOCKS == 1 << 16);
 
 hdl_module! {
     /// Schedule rings of 16 groups (MB-16), between the engines of bulk transfers and the card: what a ring starts are WRITEs
     /// that the host has put into send rings, whose doorbells are rung here; what it counts are completions and notifications
     /// on their way; what it says is a notification as others are.
     /// Wires, and the ticks of the watchdogs, 65,536 clocks each; each block says its own stages.
-    /// While nothing belongs to a group all passes, but a completion waits up to 10 clocks for the one before.
+    /// While nothing belongs to a group all passes, but a completion waits up to 16 clocks for the one before.
     #[module("card_rings_q{}", 1usize << LQ)]
     pub struct CardRings<const LQ: usize> {
         /// Clock.

@@ -4,7 +4,7 @@ use tributary_protocol::card::descriptor::{
     COMPLETION, COMPLETION_LEN, RECEIVE, RECEIVE_LEN, WORK, WORK_LEN,
 };
 
-use tributary_protocol::multicast::ring::{ENTRY_LEN, SCHEDULE};
+use tributary_protocol::multicast::ring::{END, END_LEN, ENTRY_LEN, SCHEDULE};
 
 use crate::prelude::*;
 
@@ -77,5 +77,15 @@ hdl_record! {
         received: _,
         credit: _,
         user: _,
+    }
+}
+
+hdl_record! {
+    /// What a host is told of the end of a group, in the length of a completion.
+    #[words(END, END_LEN)]
+    pub struct EndWord {
+        code: _,
+        peer: _,
+        fetched: _,
     }
 }

@@ -31,7 +31,7 @@ mod ticket;
 
 use std::time::Duration;
 
-use tributary_protocol::multicast::ring::{EndCode, EntryWriter, PEERS};
+use tributary_protocol::multicast::ring::{EndCode, EntryWriter, PEERS, end_of_word};
 
 use crate::schedule::{ScheduleRing, Settings};
 use crate::{
@@ -233,10 +233,8 @@ impl OffloadedGroup {
         let notice = completion.opcode == WorkCompletionOpcode::Notify
             && completion.status == WorkCompletionStatus::Ok
             && completion.peer.qp_num() == self.ring.group();
-        let (code, slot) = (completion.byte_len & 0xFF, completion.byte_len >> 8 & 0xFF);
-        let code = error::code(code)
-            .filter(|_| notice)
-            .ok_or(OffloadError::Strange)?;
+        let told = end_of_word(completion.byte_len).filter(|_| notice);
+        let (code, slot) = told.ok_or(OffloadError::Strange)?;
         let mut batch = self.ends_pair.batch();
         while batch.recv_notice(0) {}
         batch.ring().map_err(|rejected| rejected.error)?;
@@ -247,7 +245,7 @@ impl OffloadedGroup {
         };
         let peer = self
             .peers
-            .get(slot as usize / usize::from(self.options.lanes));
+            .get(usize::from(slot) / usize::from(self.options.lanes));
         Ok(End {
             message: completion.window.msn,
             code,

@@ -43,6 +43,8 @@ pub const ARGS: u16 = 16;
 pub const MAGIC: u32 = 0x5452_4e43;
 /// Value of the register `version`: major number above, minor below.
 pub const MAP_VERSION: u32 = VERSION.reset;
+/// Clocks of a tick of the watchdogs of schedule rings.
+pub const RING_TICK_CLOCKS: u32 = 1 << 16;
 /// Windows of one-sided operations, in every size of the card: value of the register `windows`.
 pub const WINDOWS_ONE_SIDED: u32 = 256;
 

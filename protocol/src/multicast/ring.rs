@@ -13,6 +13,7 @@
 
 mod card;
 mod descriptor;
+mod end;
 mod engine;
 mod entry;
 mod generator;
@@ -22,6 +23,7 @@ mod table;
 
 pub use card::{Card, CardError, GroupId};
 pub use descriptor::{Counts, Descriptor, Programme, listed};
+pub use end::{END, END_LEN, end_of_word, end_word};
 pub use engine::Ring;
 pub use entry::{ALL, ENTRY_LEN, ENTRY_WORDS, Entry, EntryKind, EntryWriter, PEERS, SCHEDULE};
 pub use generator::{Generator, Step};

@@ -5,6 +5,7 @@ use crate::bus::{
     GroupQueueIn, HostTellOut, HostTold, Notice, NotifyIn, NotifyOut, ScheduleDoneIn,
 };
 use crate::prelude::*;
+use crate::record::EndWord;
 
 hdl_module! {
     /// Tells hosts of messages that are done and of groups that have ended, as notifications of bulk transfers are told
@@ -51,6 +52,7 @@ hdl_module! {
         offers: Signal<Local, Bit>,
         told: Signal<Local, Bit>,
         end: Signal<Local, Notice>,
+        word: Signal<Local, EndWord>,
         length: Signal<Local, Bits<32>>,
         #[reset] tells: DFF<Bit>,
         tell: DFF<HostTold>,
@@ -67,9 +69,12 @@ impl<const LG: usize> Logic for CardRingEnds<LG> {
 
         // What is offered.
         self.wants.next = self.s_done.valid.val() & !self.hold.val() & !self.pause.q.val().any();
-        self.length.next = bit_cast::<32, 3>(self.s_done.of.val().code)
-            | (bit_cast::<32, 6>(self.s_done.of.val().peer) << 8)
-            | (bit_cast::<32, 16>(self.s_done.of.val().fetched) << 16);
+        self.word.next = EndWord {
+            code: self.s_done.of.val().code,
+            peer: self.s_done.of.val().peer,
+            fetched: self.s_done.of.val().fetched,
+        };
+        self.length.next = self.word.val().to_bits();
         self.end.next = Notice {
             qpn: bit_cast::<24, 16>(self.queues.rd.data.val()),
             node: self.cfg_node.val(),

@@ -10,6 +10,14 @@ use crate::prelude::*;
 use tributary_protocol::card::regs;
 use tributary_protocol::multicast::ring::Operation;
 
+// Fields are taken from their words by these bits.
+const _: () = assert!(regs::RING_COMMAND_OP.lsb == 0);
+const _: () = assert!(regs::RING_COMMAND_GROUP.lsb == 8 && regs::RING_COMMAND_POSTED.lsb == 16);
+const _: () = assert!(regs::RING_SETTINGS_LOG.lsb == 0 && regs::RING_SETTINGS_TIMED.lsb == 4);
+const _: () = assert!(regs::RING_SETTINGS_WATCHDOG.lsb == 16 && regs::RING_QUEUE_PAIR.lsb == 0);
+const _: () = assert!(regs::RING_BIND_SLOT.lsb == 0 && regs::RING_BIND_GROUP.lsb == 6);
+const _: () = assert!(regs::RING_BIND_ROLE.lsb == 14 && regs::RING_BIND_PAIR.lsb == 16);
+
 hdl_module! {
     /// Registers 0x100 to 0x124 of the schedule rings (MB-16), beside card_regs, which decodes accesses: commands for mb_ring,
     /// bindings for card_ring_pairs.

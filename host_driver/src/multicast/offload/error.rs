@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use tributary_protocol::multicast::ScheduleError;
-use tributary_protocol::multicast::ring::{EndCode, PEERS};
+use tributary_protocol::multicast::ring::PEERS;
 
 use crate::{Error, PostError};
 
@@ -103,17 +103,4 @@ pub enum OffloadError {
     /// A completion that no card writes for an end.
     #[error("an end of the group that no card tells")]
     Strange,
-}
-
-/// What the number in a completion says.
-pub(super) fn code(number: u32) -> Option<EndCode> {
-    let all = [
-        EndCode::Done,
-        EndCode::Failed,
-        EndCode::Watchdog,
-        EndCode::Stopped,
-        EndCode::Entry,
-        EndCode::Read,
-    ];
-    all.into_iter().find(|code| *code as u32 == number)
 }

@@ -19,7 +19,10 @@ fn role(entry: &Entry) -> Option<Role> {
 /// The slot and the counter there that stand for a peer's block `count`, counted from 1: its blocks take its lanes in turns.
 fn in_lane(slot: u8, count: u32, lanes: u8) -> (u8, u32) {
     let (index, each) = (count.wrapping_sub(1), u32::from(lanes));
-    (slot * lanes + (index % each) as u8, index / each + 1)
+    (
+        slot * lanes + (index % each) as u8,
+        (index / each).wrapping_add(1),
+    )
 }
 
 /// An entry for peers with lanes. A block that is waited for is one of its lane; counts of all peers stay.

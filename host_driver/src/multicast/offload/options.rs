@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
+use tributary_protocol::card::regs::RING_TICK_CLOCKS;
 use tributary_protocol::multicast::{Algorithm, Schedule};
 
 use super::OffloadError;
 use crate::{Context, Error};
-
-/// Clocks of a tick of the card's watchdogs.
-const TICK_CLOCKS: f64 = 65_536.0;
 
 /// What a member is made with. All but `rank`, `credits`, `watchdog` and `vector` must be the same at all members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +101,7 @@ impl OffloadOptions {
         if self.watchdog.is_zero() {
             return Ok(0);
         }
-        let tick_ns = TICK_CLOCKS * context.clock_ns()?;
+        let tick_ns = f64::from(RING_TICK_CLOCKS) * context.clock_ns()?;
         let ticks = (self.watchdog.as_nanos() as f64 / tick_ns).ceil();
         if ticks > f64::from(u16::MAX) {
             return Err(Error::Range {

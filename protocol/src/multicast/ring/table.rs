@@ -29,21 +29,22 @@ pub enum Operation {
     Failed = 12,
 }
 
-/// Why a group has ended; the number in its completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EndCode {
-    /// A message is done; the group goes on.
-    Done = 0,
-    /// A transfer to or from a peer has failed.
-    Failed = 1,
-    /// Nothing came for too long.
-    Watchdog = 2,
-    /// The host has stopped it, and nothing is under way.
-    Stopped = 3,
-    /// An entry is wrong.
-    Entry = 4,
-    /// The ring cannot be read.
-    Read = 5,
+codes! {
+    /// Why a group has ended; the number in its completion.
+    EndCode {
+        /// A message is done; the group goes on.
+        Done = 0 "done",
+        /// A transfer to or from a peer has failed.
+        Failed = 1 "failed",
+        /// Nothing came for too long.
+        Watchdog = 2 "watchdog",
+        /// The host has stopped it, and nothing is under way.
+        Stopped = 3 "stopped",
+        /// An entry is wrong.
+        Entry = 4 "entry",
+        /// The ring cannot be read.
+        Read = 5 "read",
+    }
 }
 
 /// What a host opens a group with.

@@ -492,7 +492,7 @@ fn bw_09_bw_11_a_card_that_is_reset_forgets_its_reads_and_the_other_ends_them() 
     let (mut pair, first) = readable(pair(seed));
     let mut dice = Dice::new(seed);
     let mut queue = first.clone();
-    for (at, function) in [(1, true), (0, false)] {
+    for (at, function) in [(1, false), (0, false), (1, true), (0, true)] {
         begin_eight(&mut pair, &mut dice, &mut queue);
         pair.resets += 1;
         if function {

@@ -3,19 +3,17 @@
 use super::{Binding, Event, Rings, Role};
 use crate::card::descriptor::{Completion, Of};
 use crate::card::model::{CardModel, HostMemory};
-use crate::card::regs::DOORBELL_SEND;
-use crate::multicast::ring::{ENTRY_LEN, ENTRY_WORDS, Entry, EntryKind, TableOutput};
+use crate::card::regs::{DOORBELL_SEND, RING_TICK_CLOCKS};
+use crate::multicast::ring::{ENTRY_LEN, ENTRY_WORDS, Entry, EntryKind, TableOutput, end_word};
 use crate::xud::{Outcome, Peer, Window, wire};
 
-/// Clocks of a tick of the watchdogs.
-const TICK_CLOCKS: u64 = 1 << 16;
 /// Ticks that end every group with a watchdog.
 const TICKS_MOST: u64 = 1 << 16;
 
 impl Rings {
     /// Does all that can be done now. True: a doorbell was rung.
     fn work(&mut self, card: &mut CardModel, memory: &mut dyn HostMemory, now: u64) -> bool {
-        self.tick(now / (TICK_CLOCKS * card.config.clock_ns));
+        self.tick(now / (u64::from(RING_TICK_CLOCKS) * card.config.clock_ns));
         self.run_command();
         self.hear();
         let mut rung = false;
@@ -188,7 +186,7 @@ impl CardModel {
             status: Outcome::Ok,
             of: Of::Notify,
             version_flags: wire::ONE_SIDED_FRAME,
-            length: code as u32 | u32::from(peer) << 8 | u32::from(fetched) << 16,
+            length: end_word(code, peer, fetched),
             peer: from,
             window: Window {
                 msn: message,
