@@ -233,7 +233,7 @@ fn mb_16_whole_cards_carry_the_demo_out() {
         assert_eq!(code, 0, "{value}");
         assert_eq!(value["engine"], engine);
         assert_eq!(value["blocks"], 7);
-        assert_eq!(value["doorbells"], members);
+        assert_eq!(value["posts"], members);
         assert_eq!(value["completions"], members);
         assert_eq!(value["every_byte_right"], true);
         assert!(value["time_over_bound"].as_f64().unwrap() > 0.9, "{value}");
@@ -253,4 +253,6 @@ fn mb_16_what_whole_cards_cannot_is_a_wrong_call() {
     assert!(wrong("--members 65").contains("2 to 64"));
     assert!(wrong("--bytes 0").contains("at least 1"));
     assert!(wrong("--latency 1ms").contains("50us"));
+    let (code, error) = failure(&["sim", "--demo", "rdmc", "--lanes", "2"]);
+    assert!(code == 2 && error.contains("--engine"), "{error}");
 }

@@ -54,7 +54,7 @@ pub struct Options {
     )]
     engine: Option<Engine>,
     /// With --engine: queue pairs for each peer and direction, whose transfers overlap.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=31))]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "engine", value_parser = clap::value_parser!(u8).range(1..=31))]
     lanes: u8,
     /// What a host's software takes for each block that it receives and for each that it sends, clocks of 6.4 ns.
     #[arg(long, value_name = "CLOCKS", default_value_t = 0)]
