@@ -18,6 +18,8 @@ pub const ENOMSG: c_int = 42;
 pub const ENODATA: c_int = 61;
 pub const EMSGSIZE: c_int = 90;
 pub const ENODEV: c_int = 19;
+pub const ENOPROTOOPT: c_int = 92;
+pub const ETIMEDOUT: c_int = 110;
 pub const EHOSTUNREACH: c_int = 113;
 pub const ECANCELED: c_int = 125;
 pub const EOTHER: c_int = 256;
@@ -29,6 +31,7 @@ pub const MSG: u64 = 1 << 1;
 pub const TAGGED: u64 = 1 << 3;
 pub const RECV: u64 = 1 << 10;
 pub const SEND: u64 = 1 << 11;
+pub const MULTI_RECV: u64 = 1 << 16;
 pub const REMOTE_CQ_DATA: u64 = 1 << 17;
 pub const PEEK: u64 = 1 << 19;
 pub const COMPLETION: u64 = 1 << 24;
@@ -60,6 +63,11 @@ pub const CLASS_EP: usize = 3;
 pub const CLASS_AV: usize = 11;
 pub const CLASS_EQ: usize = 13;
 pub const CLASS_CQ: usize = 14;
+pub const CLASS_CNTR: usize = 15;
+
+pub const OPT_ENDPOINT: c_int = 0;
+pub const OPT_MIN_MULTI_RECV: c_int = 0;
+pub const EVENTS_COMP: c_int = 0;
 
 pub const COMMAND_GETOPSFLAG: c_int = 2;
 pub const COMMAND_SETOPSFLAG: c_int = 3;
@@ -171,7 +179,7 @@ mod types {
             cq_open: unsafe extern "C" fn(*mut fid_domain, *mut fi_cq_attr, *mut *mut fid_cq, *mut c_void) -> c_int,
             endpoint: unsafe extern "C" fn(*mut fid_domain, *mut fi_info, *mut *mut fid_ep, *mut c_void) -> c_int,
             scalable_ep: unsafe extern "C" fn() -> c_int,
-            cntr_open: unsafe extern "C" fn() -> c_int,
+            cntr_open: unsafe extern "C" fn(*mut fid_domain, *mut fi_cntr_attr, *mut *mut fid_cntr, *mut c_void) -> c_int,
             poll_open: unsafe extern "C" fn() -> c_int,
             stx_ctx: unsafe extern "C" fn() -> c_int,
             srx_ctx: unsafe extern "C" fn() -> c_int,
@@ -219,6 +227,18 @@ mod types {
             signal: unsafe extern "C" fn() -> c_int,
             strerror: unsafe extern "C" fn(*mut fid_cq, c_int, *const c_void, *mut c_char, usize) -> *const c_char,
         }
+        fi_cntr_attr { events: c_int, wait_obj: c_int, wait_set: *mut c_void, flags: u64 }
+        fid_cntr { fid: fid, ops: *const fi_ops_cntr }
+        fi_ops_cntr {
+            size: usize,
+            read: unsafe extern "C" fn(*mut fid_cntr) -> u64,
+            readerr: unsafe extern "C" fn(*mut fid_cntr) -> u64,
+            add: unsafe extern "C" fn(*mut fid_cntr, u64) -> c_int,
+            set: unsafe extern "C" fn(*mut fid_cntr, u64) -> c_int,
+            wait: unsafe extern "C" fn(*mut fid_cntr, u64, c_int) -> c_int,
+            adderr: unsafe extern "C" fn(*mut fid_cntr, u64) -> c_int,
+            seterr: unsafe extern "C" fn(*mut fid_cntr, u64) -> c_int,
+        }
         fid_ep {
             fid: fid, ops: *const fi_ops_ep, cm: *const fi_ops_cm, msg: *const fi_ops_msg, rma: Missing,
             tagged: *const fi_ops_tagged, atomic: Missing, collective: Missing,
@@ -226,8 +246,8 @@ mod types {
         fi_ops_ep {
             size: usize,
             cancel: unsafe extern "C" fn(Fid, *mut c_void) -> isize,
-            getopt: unsafe extern "C" fn() -> c_int,
-            setopt: unsafe extern "C" fn() -> c_int,
+            getopt: unsafe extern "C" fn(Fid, c_int, c_int, *mut c_void, *mut usize) -> c_int,
+            setopt: unsafe extern "C" fn(Fid, c_int, c_int, *const c_void, usize) -> c_int,
             tx_ctx: unsafe extern "C" fn() -> c_int,
             rx_ctx: unsafe extern "C" fn() -> c_int,
             rx_size_left: unsafe extern "C" fn() -> isize,

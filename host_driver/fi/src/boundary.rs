@@ -1,6 +1,7 @@
 //! The functions that libfabric calls. Each is thin: it turns pointers into values, calls the engine, and lets no panic out.
 
 mod address;
+mod counter;
 mod domain;
 mod endpoint;
 mod event;
@@ -73,6 +74,11 @@ impl UserMemory {
         Self { parts, length }
     }
 
+    /// It is one piece.
+    fn is_whole(&self) -> bool {
+        self.parts.len() == 1
+    }
+
     /// Where it begins.
     fn pointer(&self) -> *mut c_void {
         self.parts
@@ -115,6 +121,15 @@ impl Memory for UserMemory {
             // SAFETY: as above; the program does not touch it before the operation has ended.
             unsafe { std::ptr::copy_nonoverlapping(from, pointer, bytes) };
         });
+    }
+
+    fn part(&self, at: usize, count: usize) -> Self {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        self.pieces(at, count, |pointer, _, bytes| parts.push((pointer, bytes)));
+        Self {
+            parts,
+            length: count,
+        }
     }
 }
 

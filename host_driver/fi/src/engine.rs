@@ -4,11 +4,13 @@
 //! parts follow when its receiver is there (`Clear`). A sender has credits for so many packets that the receiver has not seen yet,
 //! so that a receiver that computes never runs out of receive requests.
 
+mod many;
 mod pump;
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::header::{HEADER, Header, Kind};
+use many::{Filling, Place, Pool};
 
 /// Where somebody is.
 pub type Address = u64;
@@ -28,6 +30,9 @@ pub trait Memory {
     fn read(&self, at: usize, count: usize, to: &mut Vec<u8>);
     /// Copies bytes to `at`; the caller keeps within the length.
     fn write(&mut self, at: usize, from: &[u8]);
+    /// `count` bytes of it from `at` on; the caller keeps within the length.
+    #[must_use]
+    fn part(&self, at: usize, count: usize) -> Self;
 }
 
 /// Carries messages in order.
@@ -100,6 +105,10 @@ pub struct Done<O> {
     pub from: Address,
     /// Why not.
     pub failure: Option<Failure>,
+    /// Where the message begins in the memory of its receive: elsewhere than at 0 only in memory for many messages.
+    pub at: usize,
+    /// Memory for many messages is the program's again.
+    pub released: bool,
 }
 
 /// An unexpected message.
@@ -117,6 +126,8 @@ struct Posted<O, M> {
     want: Want,
     op: O,
     memory: M,
+    /// It is for many messages.
+    many: Option<Filling>,
 }
 
 /// A long message that is sent.
@@ -137,6 +148,8 @@ struct Receiving<O, M> {
     label: Label,
     length: usize,
     arrived: usize,
+    /// Its place in memory for many messages.
+    place: Option<Place>,
 }
 
 #[derive(Default)]
@@ -178,6 +191,8 @@ pub struct Engine<O, M> {
     unexpected: VecDeque<Unexpected>,
     sending: HashMap<u32, Sending<O, M>>,
     receiving: HashMap<u32, Receiving<O, M>>,
+    /// Memory for many messages that has not been given back.
+    pools: HashMap<u32, Pool<O>>,
     next: u32,
     done: VecDeque<Done<O>>,
     counts: Counts,
@@ -197,6 +212,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             unexpected: VecDeque::new(),
             sending: HashMap::new(),
             receiving: HashMap::new(),
+            pools: HashMap::new(),
             next: 0,
             done: VecDeque::new(),
             counts: Counts::default(),
@@ -336,23 +352,47 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             label,
             from,
             failure,
+            at: 0,
+            released: false,
         });
     }
 
     /// Receives into memory: the oldest message that was not expected, or the next that comes.
     pub fn receive(&mut self, want: Want, memory: M, op: O) {
-        let found = self
-            .unexpected
-            .iter()
-            .position(|m| m.claimed.is_none() && want.takes(m.from, m.label.tag));
-        match found.and_then(|at| self.unexpected.remove(at)) {
-            Some(message) => self.matched(message, memory, op),
-            None if want.from.is_some_and(|from| self.peer(from).gone) => {
-                let from = want.from.unwrap_or(0);
+        match self.waiting(want) {
+            Some(message) => self.matched(message, memory, op, None),
+            None => self.post(Posted {
+                want,
+                op,
+                memory,
+                many: None,
+            }),
+        }
+    }
+
+    /// The oldest message that was not expected and is wanted.
+    fn waiting(&mut self, want: Want) -> Option<Unexpected> {
+        let free = |m: &Unexpected| m.claimed.is_none() && want.takes(m.from, m.label.tag);
+        let at = self.unexpected.iter().position(free)?;
+        self.unexpected.remove(at)
+    }
+
+    /// What it wants has not come yet.
+    fn post(&mut self, posted: Posted<O, M>) {
+        match posted.want.from {
+            Some(from) if self.peer(from).gone => self.give_up(posted, from, Failure::Peer),
+            _ => self.posted.push_back(posted),
+        }
+    }
+
+    /// A receive ends without a message.
+    fn give_up(&mut self, posted: Posted<O, M>, from: Address, failure: Failure) {
+        match posted.many {
+            Some(filling) => self.close_pool(filling, posted.op, from, failure),
+            None => {
                 let label = Label::default();
-                self.end(Some(op), true, 0, label, from, Some(Failure::Peer));
+                self.end(Some(posted.op), true, 0, label, from, Some(failure));
             }
-            None => self.posted.push_back(Posted { want, op, memory }),
         }
     }
 
@@ -384,7 +424,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             self.end(Some(op), true, 0, label, from, None);
             self.drop_message(at);
         } else if let Some(message) = self.unexpected.remove(at) {
-            self.matched(message, memory, op);
+            self.matched(message, memory, op, None);
         }
         true
     }
@@ -404,8 +444,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             return false;
         };
         if let Some(posted) = self.posted.remove(at) {
-            let (label, failure) = (Label::default(), Some(Failure::Canceled));
-            self.end(Some(posted.op), true, 0, label, 0, failure);
+            self.give_up(posted, 0, Failure::Canceled);
         }
         true
     }
@@ -423,12 +462,19 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             .iter()
             .position(|posted| posted.want.takes(from, label.tag));
         match found.and_then(|at| self.posted.remove(at)) {
-            Some(posted) => self.matched(message, posted.memory, posted.op),
+            Some(posted) if posted.many.is_some() => {
+                // What comes next fills it further before what was posted later.
+                let at = found.unwrap_or(0);
+                if let Some(rest) = self.fill(posted, message) {
+                    self.posted.insert(at, rest);
+                }
+            }
+            Some(posted) => self.matched(message, posted.memory, posted.op, None),
             None => self.unexpected.push_back(message),
         }
     }
 
-    fn matched(&mut self, message: Unexpected, mut memory: M, op: O) {
+    fn matched(&mut self, message: Unexpected, mut memory: M, op: O, place: Option<Place>) {
         let Unexpected {
             from,
             label,
@@ -441,14 +487,14 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         match body {
             Ok(bytes) => {
                 memory.write(0, &bytes[..length.min(room)]);
-                self.end(Some(op), true, length.min(room), label, from, failure);
+                self.received(op, length.min(room), label, from, failure, place);
             }
             Err(id) => {
                 let wanted = length.min(room);
                 let number = self.number();
                 self.clear(from, id, number, wanted);
                 if wanted == 0 {
-                    return self.end(Some(op), true, 0, label, from, failure);
+                    return self.received(op, 0, label, from, failure, place);
                 }
                 let receiving = Receiving {
                     from,
@@ -457,6 +503,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                     label,
                     length,
                     arrived: 0,
+                    place,
                 };
                 self.receiving.insert(number, receiving);
             }
@@ -539,7 +586,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         }
         if let Some(r) = self.receiving.remove(&id) {
             let failure = (r.length > room).then(|| Failure::Truncated(r.length - room));
-            self.end(Some(r.op), true, r.length.min(room), r.label, from, failure);
+            let length = r.length.min(room);
+            self.received(r.op, length, r.label, from, failure, r.place);
         }
     }
 
@@ -565,7 +613,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             .filter_map(|id| self.receiving.remove(id))
             .collect::<Vec<_>>()
         {
-            self.end(Some(r.op), true, 0, r.label, at, failure);
+            self.received(r.op, 0, r.label, at, failure, r.place);
         }
         // A long message of it that nobody has wanted yet can never come.
         self.unexpected
@@ -573,7 +621,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let mut kept = VecDeque::new();
         for posted in std::mem::take(&mut self.posted) {
             if posted.want.from == Some(at) {
-                self.end(Some(posted.op), true, 0, Label::default(), at, failure);
+                self.give_up(posted, at, Failure::Peer);
             } else {
                 kept.push_back(posted);
             }
@@ -586,8 +634,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let peers: Vec<Address> = self.peers.keys().copied().collect();
         peers.into_iter().for_each(|peer| self.lost(peer));
         for posted in std::mem::take(&mut self.posted) {
-            let (label, failure) = (Label::default(), Some(Failure::Peer));
-            self.end(Some(posted.op), true, 0, label, 0, failure);
+            self.give_up(posted, 0, Failure::Peer);
         }
         self.busy.clear();
     }

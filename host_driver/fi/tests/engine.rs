@@ -2,31 +2,45 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
 use proptest::prelude::*;
 use tributary_fi::engine::{Address, Busy, EAGER, Engine, Failure, Label, Memory, Want, Wire};
 
+/// Bytes, and which of them are meant.
 #[derive(Clone)]
-struct Bytes(Rc<RefCell<Vec<u8>>>);
+struct Bytes(Rc<RefCell<Vec<u8>>>, Range<usize>);
 
 impl Bytes {
     fn new(bytes: Vec<u8>) -> Self {
-        Self(Rc::new(RefCell::new(bytes)))
+        let all = 0..bytes.len();
+        Self(Rc::new(RefCell::new(bytes)), all)
+    }
+
+    fn range(&self, at: usize, count: usize) -> Range<usize> {
+        let begin = self.1.start + at;
+        assert!(begin + count <= self.1.end);
+        begin..begin + count
     }
 }
 
 impl Memory for Bytes {
     fn length(&self) -> usize {
-        self.0.borrow().len()
+        self.1.len()
     }
 
     fn read(&self, at: usize, count: usize, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.0.borrow()[at..at + count]);
+        to.extend_from_slice(&self.0.borrow()[self.range(at, count)]);
     }
 
     fn write(&mut self, at: usize, from: &[u8]) {
-        self.0.borrow_mut()[at..at + from.len()].copy_from_slice(from);
+        let range = self.range(at, from.len());
+        self.0.borrow_mut()[range].copy_from_slice(from);
+    }
+
+    fn part(&self, at: usize, count: usize) -> Self {
+        Self(Rc::clone(&self.0), self.range(at, count))
     }
 }
 
@@ -154,6 +168,66 @@ proptest! {
         prop_assert!(lines[0].most <= CREDITS + 3, "{} packets", lines[0].most);
     }
 
+    /// The reference: messages in order, each behind the one before it, until there is too little room for another.
+    #[test]
+    fn cl_9_many_messages_lie_one_behind_the_other_until_their_memory_is_released(
+        sends in prop::collection::vec((sizes(), any::<bool>()), 1..40),
+        memories in prop::collection::vec((1usize..300_000, 1usize..100_000), 1..20),
+        early in 0usize..20,
+        pause in 1usize..10,
+    ) {
+        let (mut ends, mut lines) = pair();
+        let want = Want { from: None, tag: None };
+        let given: Vec<Bytes> = memories.iter().map(|(length, _)| Bytes::new(vec![0xEE; *length])).collect();
+        let post = |end: &mut End, number: usize| {
+            end.receive_many(want, given[number].clone(), number as u32, memories[number].1);
+        };
+        let early = early.min(memories.len());
+        (0..early).for_each(|number| post(&mut ends[1], number));
+        for (number, (length, matched)) in sends.iter().enumerate() {
+            let label = Label { tag: None, data: Some(number as u64) };
+            let memory = Bytes::new(content(number, *length));
+            prop_assert_eq!(ends[0].send(2, label, memory, Some(number as u32), *matched), Ok(()));
+            if number % pause == 0 {
+                settle(&mut ends, &mut lines);
+            }
+        }
+        (early..memories.len()).for_each(|number| post(&mut ends[1], number));
+        settle(&mut ends, &mut lines);
+
+        // Number of the memory, begin and bytes of each message; memories that are full.
+        let (mut places, mut full) = (Vec::new(), Vec::new());
+        let (mut memory, mut used) = (0, 0);
+        for (length, _) in &sends {
+            let Some((room, least)) = memories.get(memory).copied() else { break };
+            let count = (*length).min(room - used);
+            places.push((memory, used, count, length - count));
+            used += count;
+            if room - used < least {
+                full.push(memory);
+                (memory, used) = (memory + 1, 0);
+            }
+        }
+        let mut ended = vec![false; places.len()];
+        let mut released = Vec::new();
+        while let Some(done) = ends[1].take() {
+            let number = done.label.data.unwrap() as usize;
+            let (memory, at, count, over) = places[number];
+            prop_assert_eq!((done.op as usize, done.at, done.length), (memory, at, count));
+            prop_assert_eq!(done.failure, (over > 0).then_some(Failure::Truncated(over)));
+            prop_assert!(!released.contains(&memory), "a message behind the last of memory {}", memory);
+            let bytes = given[memory].0.borrow();
+            prop_assert_eq!(&bytes[at..at + count], &content(number, count)[..]);
+            prop_assert!(!std::mem::replace(&mut ended[number], true));
+            if done.released {
+                released.push(memory);
+            }
+        }
+        prop_assert!(ended.iter().all(|ended| *ended));
+        released.sort_unstable();
+        prop_assert_eq!(released, full);
+    }
+
     #[test]
     fn cl_9_what_makes_no_sense_changes_nothing(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let (mut ends, mut lines) = pair();
@@ -265,4 +339,42 @@ fn cl_9_a_peer_that_is_gone_ends_what_was_under_way_with_it_only() {
         .map(|done| done.op)
         .collect();
     assert_eq!(over, [2, 5]);
+}
+
+#[test]
+fn cl_9_memory_for_many_that_is_taken_back_is_released_when_nothing_is_under_way_in_it() {
+    let want = Want {
+        from: Some(1),
+        tag: None,
+    };
+    for dies in [false, true] {
+        let (mut ends, mut lines) = pair();
+        let memory = Bytes::new(vec![0; EAGER * 4]);
+        ends[1].receive_many(want, memory.clone(), 7, 1);
+        let long = Bytes::new(content(3, EAGER * 2));
+        let sent = ends[0].send(2, Label::default(), long, Some(1), false);
+        assert_eq!(sent, Ok(()));
+        // The announcement is here, the bytes are not.
+        ends[0].pump(&mut lines[0]);
+        let (_, from, message) = lines[0].queue.pop_front().unwrap();
+        ends[1].arrived(from, &message);
+        assert!(ends[1].take().is_none());
+        if dies {
+            ends[1].lost(1);
+        } else {
+            assert!(ends[1].cancel(|op| *op == 7));
+            assert!(ends[1].take().is_none(), "its bytes still come");
+            settle(&mut ends, &mut lines);
+            assert_eq!(memory.0.borrow()[..EAGER * 2], content(3, EAGER * 2));
+        }
+        let over = std::iter::from_fn(|| ends[1].take());
+        let over: Vec<_> = over.map(|d| (d.op, d.failure, d.released)).collect();
+        let failures = if dies {
+            [Some(Failure::Peer), Some(Failure::Peer)]
+        } else {
+            [None, Some(Failure::Canceled)]
+        };
+        assert_eq!(over, [(7, failures[0], false), (7, failures[1], true)]);
+        assert!(!ends[1].cancel(|op| *op == 7));
+    }
 }

@@ -62,7 +62,7 @@ static OPS: Shared<fi_ops_domain> = Shared(fi_ops_domain {
     cq_open: queue::open,
     endpoint: endpoint::open,
     scalable_ep: none,
-    cntr_open: none,
+    cntr_open: counter::open,
     poll_open: none,
     stx_ctx: none,
     srx_ctx: none,

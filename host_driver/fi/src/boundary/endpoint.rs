@@ -5,6 +5,7 @@ mod messages;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::address::{Av, Table, put};
+use super::counter::{Cntr, Count};
 use super::domain::{Domain, Inner, complain};
 use super::queue::{Cq, Entry, Queue};
 use super::*;
@@ -22,6 +23,8 @@ struct Op {
     /// Where its memory begins.
     buffer: usize,
     tagged: bool,
+    /// A look at messages is no receive, and nobody counts it.
+    counts: bool,
     /// The program wants to be told if it ends well.
     told: bool,
 }
@@ -37,6 +40,8 @@ pub struct EndpointPort {
 struct Queues {
     send: OnceLock<(Arc<Queue>, bool)>,
     receive: OnceLock<(Arc<Queue>, bool)>,
+    sent: OnceLock<Arc<Count>>,
+    received: OnceLock<Arc<Count>>,
     table: OnceLock<Arc<Table>>,
     /// The card has failed, and what was under way has ended.
     failed: Mutex<bool>,
@@ -57,13 +62,17 @@ impl Queues {
     }
 
     fn one(&self, done: Done<Op>) {
-        let side = if done.receive {
-            &self.receive
+        let (side, count) = if done.receive {
+            (&self.receive, &self.received)
         } else {
-            &self.send
+            (&self.send, &self.sent)
         };
+        if let Some(count) = count.get().filter(|_| done.op.counts) {
+            count.one(done.failure.is_none());
+        }
         let Some((queue, _)) = side.get() else { return };
-        if done.failure.is_none() && !done.op.told {
+        // Memory for many messages would be lost to a program that is not told.
+        if done.failure.is_none() && !done.op.told && !done.released {
             return;
         }
         let kind = if done.op.tagged { TAGGED } else { MSG };
@@ -72,6 +81,7 @@ impl Queues {
         } else {
             0
         };
+        let released = if done.released { MULTI_RECV } else { 0 };
         let error = done.failure.map(|failure| match failure {
             Failure::Truncated(over) => (ETRUNC, over),
             Failure::Canceled => (ECANCELED, 0),
@@ -82,9 +92,9 @@ impl Queues {
         queue.push(Entry {
             entry: fi_cq_tagged_entry {
                 op_context: done.op.context as *mut c_void,
-                flags: kind | data | if done.receive { RECV } else { SEND },
+                flags: kind | data | released | if done.receive { RECV } else { SEND },
                 len: done.length,
-                buf: done.op.buffer as *mut c_void,
+                buf: (done.op.buffer + done.at) as *mut c_void,
                 data: done.label.data.unwrap_or(0),
                 tag: done.label.tag.unwrap_or(0),
             },
@@ -111,7 +121,12 @@ struct Ep {
     directed: bool,
     tx_flags: u64,
     rx_flags: u64,
+    /// With less room than this, memory for many messages is released.
+    least_room: usize,
 }
+
+/// Of programs that do not say it.
+const LEAST_ROOM: usize = 16 << 10;
 
 static FID: Shared<fi_ops> = Shared(fi_ops {
     size: size_of::<fi_ops>(),
@@ -125,8 +140,8 @@ static FID: Shared<fi_ops> = Shared(fi_ops {
 static OPS: Shared<fi_ops_ep> = Shared(fi_ops_ep {
     size: size_of::<fi_ops_ep>(),
     cancel,
-    getopt: none,
-    setopt: none,
+    getopt,
+    setopt,
     tx_ctx: none,
     rx_ctx: none,
     rx_size_left: none_size,
@@ -188,6 +203,7 @@ pub unsafe extern "C" fn open(
             directed: caps & DIRECTED_RECV != 0,
             tx_flags,
             rx_flags,
+            least_room: LEAST_ROOM,
         };
         // SAFETY: the caller gives a place.
         unsafe { out.write(Box::into_raw(Box::new(ep)).cast()) };
@@ -211,6 +227,12 @@ unsafe extern "C" fn bind(of: *mut fid, other: *mut fid, flags: u64) -> c_int {
                 CLASS_AV => {
                     let table = Arc::clone(&(*other.cast::<Av>()).table);
                     queues.table.set(table).is_ok()
+                }
+                CLASS_CNTR => {
+                    // Of the other operations there are none.
+                    let count = || Arc::clone(&(*other.cast::<Cntr>()).count);
+                    (flags & SEND == 0 || queues.sent.set(count()).is_ok())
+                        && (flags & RECV == 0 || queues.received.set(count()).is_ok())
                 }
                 // Nothing ever happens there.
                 CLASS_EQ => true,
@@ -296,6 +318,53 @@ unsafe extern "C" fn cancel(of: *mut fid, context: *mut c_void) -> isize {
     })
 }
 
+unsafe extern "C" fn setopt(
+    of: *mut fid,
+    level: c_int,
+    name: c_int,
+    value: *const c_void,
+    length: usize,
+) -> c_int {
+    call(|| {
+        if (level, name) != (OPT_ENDPOINT, OPT_MIN_MULTI_RECV) {
+            return -ENOPROTOOPT;
+        }
+        if value.is_null() || length < size_of::<usize>() {
+            return -EINVAL;
+        }
+        // SAFETY: an endpoint of this provider, and a value of this option.
+        unsafe { (*of.cast::<Ep>()).least_room = value.cast::<usize>().read_unaligned() };
+        SUCCESS
+    })
+}
+
+unsafe extern "C" fn getopt(
+    of: *mut fid,
+    level: c_int,
+    name: c_int,
+    value: *mut c_void,
+    length: *mut usize,
+) -> c_int {
+    call(|| {
+        if (level, name) != (OPT_ENDPOINT, OPT_MIN_MULTI_RECV) {
+            return -ENOPROTOOPT;
+        }
+        if value.is_null() || length.is_null() {
+            return -EINVAL;
+        }
+        // SAFETY: an endpoint of this provider, and so many bytes of room.
+        unsafe {
+            let room = length.replace(size_of::<usize>());
+            if room < size_of::<usize>() {
+                return -ETOOSMALL;
+            }
+            let least = (*of.cast::<Ep>()).least_room;
+            value.cast::<usize>().write_unaligned(least);
+        }
+        SUCCESS
+    })
+}
+
 /// A send as every call describes it.
 struct Send<'a> {
     memory: UserMemory,
@@ -322,6 +391,7 @@ impl Ep {
             context: send.context as usize,
             buffer: 0,
             tagged: send.label.tag.is_some(),
+            counts: true,
             told: flags.is_some_and(|flags| !selective || flags & COMPLETION != 0),
         };
         let matched = flags.is_some_and(|f| f & (DELIVERY_COMPLETE | MATCH_COMPLETE) != 0);
@@ -368,6 +438,7 @@ impl Ep {
             context: context as usize,
             buffer: memory.pointer() as usize,
             tagged: tag.is_some(),
+            counts: flags & PEEK == 0,
             told: !selective || flags & COMPLETION != 0,
         };
         let want = Want { from, tag };
@@ -384,6 +455,11 @@ impl Ep {
             {
                 return -(EINVAL as isize);
             }
+        } else if flags & MULTI_RECV != 0 && tag.is_none() {
+            if !memory.is_whole() {
+                return -(EINVAL as isize);
+            }
+            core.engine.receive_many(want, memory, op, self.least_room);
         } else {
             core.engine.receive(want, memory, op);
         }

@@ -4,7 +4,8 @@ use super::*;
 use crate::engine::EAGER;
 
 /// What a program may ask for.
-const CAPS: u64 = MSG | TAGGED | RECV | SEND | SOURCE | DIRECTED_RECV | LOCAL_COMM | REMOTE_COMM;
+const CAPS: u64 =
+    MSG | TAGGED | RECV | SEND | MULTI_RECV | SOURCE | DIRECTED_RECV | LOCAL_COMM | REMOTE_COMM;
 /// Entries of a list of memory.
 pub const IOV: usize = 16;
 /// Bytes of a structure that libfabric may know longer than this provider does.
@@ -94,7 +95,7 @@ pub unsafe extern "C" fn get(
             let asked_tx = asked.and_then(|hints| hints.tx_attr.as_ref());
             let asked_rx = asked.and_then(|hints| hints.rx_attr.as_ref());
             let asked_domain = asked.and_then(|hints| hints.domain_attr.as_ref());
-            (*tx).caps = caps & !(RECV | DIRECTED_RECV | SOURCE);
+            (*tx).caps = caps & !(RECV | MULTI_RECV | DIRECTED_RECV | SOURCE);
             (*tx).op_flags = asked_tx.map_or(0, |attr| attr.op_flags);
             (*tx).msg_order = ORDER_SAS;
             (*tx).inject_size = EAGER;
@@ -131,6 +132,7 @@ pub unsafe extern "C" fn get(
             (*domain).mr_key_size = 8;
             (*domain).cq_data_size = 8;
             (*domain).cq_cnt = 64;
+            (*domain).cntr_cnt = 64;
             (*domain).ep_cnt = 16;
             (*domain).tx_ctx_cnt = 16;
             (*domain).rx_ctx_cnt = 16;
