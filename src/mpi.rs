@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -15,6 +16,7 @@ use tributary_sim::fabric::Kind;
 
 use crate::Verdict;
 use crate::cards::{Network, OfFabric, cards, usage};
+use crate::signals::Signals;
 use crate::sim::Engine;
 
 /// The provider as cargo builds it, and as libfabric looks for it.
@@ -22,6 +24,8 @@ const PROVIDER: &str = "libtributary_fi.so";
 const LOADED: &str = "libtributary-fi.so";
 /// What is loaded before the MPI library.
 const PRELOADED: &str = "libtributary_pmpi.so";
+/// How often a run that goes on is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 /// Names of files of its figures begin so.
 const REDUCTIONS: &str = "reductions-";
 
@@ -266,6 +270,8 @@ impl World {
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let library = library(&arguments.mpiexec)?;
     let provider = built(PROVIDER)?;
+    // Before there are threads: they must leave the signals to this one.
+    let signals = Signals::block()?;
     let world = World::new(arguments)?;
     let folder = Folder::new()?;
     // LD_PRELOAD and FI_PROVIDER_PATH are lists: names in this folder have no spaces or colons, whatever those of the build have.
@@ -299,7 +305,8 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         ));
     }
     let reproducible = if arguments.reproducible { "1" } else { "0" };
-    let status = Command::new(&arguments.mpiexec)
+    let mut launcher = Command::new(&arguments.mpiexec);
+    launcher
         .args(["-n", &arguments.ranks.to_string()])
         .args(library.arguments())
         .args(preload.unwrap_or_default())
@@ -308,8 +315,8 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         .env("FI_PROVIDER_PATH", &folder.0)
         .env("TRIBUTARY_SOCKETS", &sockets)
         .env("TRIBUTARY_STATISTICS", &figures)
-        .env("TRIBUTARY_REPRODUCIBLE", reproducible)
-        .status()
+        .env("TRIBUTARY_REPRODUCIBLE", reproducible);
+    let status = wait(&mut launcher, &signals)
         .with_context(|| format!("cannot run {}", arguments.mpiexec.display()))?;
     let [messages, bytes, long_messages, resent] = sums(&figures, false)?;
     let [switched, by_messages, by_library, completed_by_root, again] = sums(&figures, true)?;
@@ -351,6 +358,25 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     } else {
         Verdict::Bad
     })
+}
+
+/// Runs the launcher to its end. Ctrl-C and SIGTERM end it, and with it its ranks; who asks a second time does not wait for it.
+fn wait(launcher: &mut Command, signals: &Signals) -> std::io::Result<ExitStatus> {
+    let mut child = launcher.spawn()?;
+    let mut asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if signals.came(LOOK) {
+            if std::mem::replace(&mut asked, true) {
+                child.kill()?;
+            } else {
+                // SAFETY: a child of this process that nobody has waited for yet.
+                unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
+            }
+        }
+    }
 }
 
 impl Summary {

@@ -85,6 +85,34 @@ fn cl_9_fi_pingpong_checks_messages_of_all_sizes_with_and_without_faults() {
     }
 }
 
+#[test]
+fn cl_9_memory_for_many_messages_and_counters_through_libfabric() {
+    if !Path::new("/usr/include/rdma/fabric.h").exists() || !is_installed("cc") {
+        println!("skipped: no libfabric-dev");
+        return;
+    }
+    let folder = folder("many");
+    let program = folder.join("many");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/many.c");
+    let compiled = Command::new("cc")
+        .args(["-Wall", "-Werror", "-o"])
+        .arg(&program)
+        .args([source, "-lfabric"])
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{compiled:?}");
+    let server = serve(&folder.join("cards"), 2, &[]);
+    let child = Command::new(&program)
+        .env("FI_PROVIDER_PATH", &folder)
+        .env("TRIBUTARY_SOCKETS", folder.join("cards"))
+        .stderr(Stdio::piped())
+        .spawn();
+    let output = end(Started(child.unwrap()));
+    assert!(output.status.success(), "{output:?}");
+    drop(server);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 const HELLO: &str = r#"
 #include <mpi.h>
 #include <stdlib.h>
@@ -156,6 +184,48 @@ fn cl_9_an_mpi_program_runs_unchanged_and_one_that_dies_ends_the_run() {
     let died = run(&["-n", "3"], &["die"]);
     assert!(!died.status.success());
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn cl_9_a_run_that_is_told_to_end_leaves_no_process_and_no_folder() {
+    if !is_installed("mpiexec") || !is_installed("pgrep") {
+        return;
+    }
+    let place = folder("told");
+    let child = Command::new(TRIBUTARY)
+        .args(["mpi", "-n", "2", "--", "sleep", "86397"])
+        .env("TMPDIR", &place)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let runs = || {
+        let found = Command::new("pgrep").args(["-fx", "sleep 86397"]).output();
+        String::from_utf8_lossy(&found.unwrap().stdout)
+            .lines()
+            .count()
+    };
+    let start = Instant::now();
+    while runs() < 2 {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let told = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(told.success());
+    assert!(!end(Started(child)).status.success());
+    while runs() > 0 {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let left = place.read_dir().unwrap().map(|file| file.unwrap().path());
+    let left: Vec<PathBuf> = left
+        .filter(|path| path.to_string_lossy().contains("tributary-mpi"))
+        .collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+    std::fs::remove_dir_all(place).unwrap();
 }
 
 /// Two models and a Verilated card on a Verilated switch.

@@ -1,9 +1,11 @@
 //! `cargo xtask judge mpi`: MPI programs that were not written here, over the provider of libfabric.
 //!
 //! What fails is run again over libfabric's own TCP provider: a failure there too is one of the program or of the MPI library. So a
-//! run begins with a program that must work over TCP: Open MPI 4, and a libfabric with that provider.
+//! run begins with a program that must work over TCP.
 
 mod hpcc;
+mod imb;
+mod mpi;
 mod mpi4py;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use self::mpi::{Installed, Mpi};
 use crate::process::run_loudly;
 use crate::workspace;
 
@@ -27,7 +30,10 @@ pub struct Options {
     /// Processes of each run.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(2..=16))]
     ranks: u16,
-    /// Only test files of mpi4py with one of these in their name; `hpcc` for that program. May be given several times.
+    /// The MPI library of the programs.
+    #[arg(long, value_enum, default_value = "system")]
+    mpi: Mpi,
+    /// Only test files of mpi4py with one of these in their name; `hpcc`, `IMB` for these programs. May be given several times.
     #[arg(long, value_name = "PART")]
     only: Vec<String>,
     /// Loss, doubling and overtaking of the simulated network.
@@ -67,6 +73,7 @@ enum End {
 /// Starts programs.
 struct Judge {
     options: Options,
+    mpi: Installed,
     tributary: PathBuf,
     folder: PathBuf,
 }
@@ -93,30 +100,20 @@ impl Judge {
                     // The run is in a folder of its own.
                     command.arg("--fabric").arg(std::path::absolute(fabric)?);
                 }
-                command.arg("--");
+                command.arg("--mpiexec").arg(&self.mpi.mpiexec).arg("--");
                 command
             }
             Over::Tcp => {
-                let mut command = Command::new("mpiexec");
+                let mut command = Command::new(&self.mpi.mpiexec);
+                let (arguments, variables) = self.mpi.mpi.over_tcp();
                 command.args(["-n", &self.options.ranks.to_string()]);
-                command.args([
-                    "--oversubscribe",
-                    "--mca",
-                    "pml",
-                    "cm",
-                    "--mca",
-                    "mtl",
-                    "ofi",
-                ]);
-                command.args(["--mca", "mtl_ofi_provider_include", "tcp;ofi_rxm"]);
+                command.args(arguments).envs(variables.iter().copied());
                 // Of all interfaces it would take one that need not lead anywhere.
                 command.env("FI_TCP_IFACE", "lo");
                 command
-                    .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-                    .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-                command
             }
         };
+        self.mpi.tell(&mut command);
         let log = self.folder.join("run.log");
         let output = std::fs::File::create(&log)?;
         command
@@ -176,6 +173,29 @@ struct Score {
     bad: Vec<String>,
 }
 
+impl Score {
+    /// Counts a program, which is run again over TCP if it fails.
+    fn program(&mut self, name: &str, once: impl Fn(Over) -> Result<End>) -> Result<()> {
+        match once(Over::Tributary)? {
+            End::Good => {
+                println!("{name}: good");
+                self.good += 1;
+            }
+            End::Bad(why) => match once(Over::Tcp)? {
+                End::Bad(_) => {
+                    println!("{name}: fails over TCP as well");
+                    self.others.push(name.to_owned());
+                }
+                End::Good => {
+                    println!("{name}: BAD\n{why}");
+                    self.bad.push(name.to_owned());
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
 /// Judges.
 pub fn run(options: Options) -> Result<()> {
     let tributary = match &options.program {
@@ -185,14 +205,18 @@ pub fn run(options: Options) -> Result<()> {
     let folder = workspace::root().join("target/judge");
     std::fs::create_dir_all(&folder)?;
     let judge = Judge {
+        mpi: Installed::of(options.mpi, &folder)?,
         options,
         tributary,
         folder,
     };
     let mut score = Score::default();
     mpi4py::run(&judge, &mut score)?;
-    if judge.options.wants("hpcc") {
-        hpcc::run(&judge, &mut score)?;
+    match judge.mpi.mpi {
+        // The package is linked to the system's MPI, the benchmarks to Intel's.
+        Mpi::System if judge.options.wants("hpcc") => hpcc::run(&judge, &mut score)?,
+        Mpi::Intel => imb::run(&judge, &mut score)?,
+        _ => {}
     }
     println!(
         "{} good, {} that fail over TCP as well{}, {} bad",

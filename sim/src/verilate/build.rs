@@ -23,6 +23,22 @@ const LIBRARY: &str = "libtrib.so";
 /// enough that headers are not read over and over, enough to fill the cores for large designs.
 const PIECE_BYTES: u64 = 400_000;
 
+/// Generated C++ of less than this is one file: what every file begins with takes longer than all of it.
+const SMALL_BYTES: u64 = 60_000;
+
+/// What every generated file and the shim begin with. Compiled once: it takes a second, more than most of them.
+const HEADER: &str = "#include <cstdint>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include \"verilated.h\"
+";
+
+/// Optimisation of code that runs once, and of all other.
+const ONCE: &str = "-O0";
+const OFTEN: &str = "-O2";
+
 /// Arguments of Verilator that do not depend on the options.
 const VERILATOR_FLAGS: [&str; 13] = [
     "--cc",
@@ -136,13 +152,15 @@ impl Build<'_> {
         let include = self.tools.verilator_root()?.join("include");
         let runtime = self.runtime(&include)?;
         let mut jobs = pieces(&cpp)?;
-        jobs.push(job("trib_shim", "-O2"));
+        jobs.push(job("trib_shim", OFTEN));
         let mut objects: Vec<String> = jobs.iter().map(|job| job.object.clone()).collect();
         let commands = jobs
             .iter()
             .map(|job| {
+                let found = runtime.join(common_header(job.optimize));
+                let before = self.compiler.precompiles().then_some(&*found);
                 self.compiler
-                    .compile(&cpp, job, &include, self.options.trace)
+                    .compile(&cpp, job, &include, self.options.trace, before)
             })
             .collect();
         cxx::run_all(&self.options.top, commands)?;
@@ -182,23 +200,36 @@ impl Build<'_> {
         })
     }
 
-    /// Verilator's own runtime, compiled once for all models.
+    /// Verilator's own runtime and the header of all files, compiled once for all models.
     fn runtime(&self, include: &Path) -> Result<PathBuf, VerilateError> {
         let mut key = ContentKey::new();
         key.add(VERILATOR_VERSION);
         key.add(&self.compiler.version);
         key.add([u8::from(self.options.trace)]);
         key.add(shim::ABI.to_le_bytes());
+        key.add(HEADER);
         let name = format!("runtime-{}", key.name());
         cache::folder(self.dir, &name, |folder| {
-            let commands = runtime_jobs(self.options.trace)
-                .map(|mut job| {
-                    job.source = include.join(&job.source).to_string_lossy().into_owned();
-                    self.compiler
-                        .compile(folder, &job, include, self.options.trace)
-                })
-                .collect();
-            cxx::run_all("Verilator's runtime", commands)
+            let runtime = runtime_jobs(self.options.trace).map(|mut job| {
+                job.source = include.join(&job.source).to_string_lossy().into_owned();
+                job
+            });
+            let mut jobs: Vec<Job> = runtime.collect();
+            if self.compiler.precompiles() {
+                for optimize in [ONCE, OFTEN] {
+                    let source = common_header(optimize);
+                    write(&folder.join(&source), HEADER)?;
+                    let object = format!("{source}.gch");
+                    jobs.push(Job {
+                        source,
+                        object,
+                        optimize,
+                    });
+                }
+            }
+            let trace = self.options.trace;
+            let command = |job: &Job| self.compiler.compile(folder, job, include, trace, None);
+            cxx::run_all("Verilator's runtime", jobs.iter().map(command).collect())
         })
     }
 }
@@ -207,7 +238,13 @@ fn runtime_jobs(trace: bool) -> impl Iterator<Item = Job> {
     ["verilated", "verilated_threads"]
         .into_iter()
         .chain(trace.then_some("verilated_vcd_c"))
-        .map(|stem| job(stem, "-O2"))
+        .map(|stem| job(stem, OFTEN))
+}
+
+/// Name of the header of all files, of which there is one for each optimisation: a compiler takes back only what it has made with
+/// the same.
+fn common_header(optimize: &str) -> String {
+    format!("trib{optimize}.h")
 }
 
 fn job(stem: &str, optimize: &'static str) -> Job {
@@ -218,7 +255,7 @@ fn job(stem: &str, optimize: &'static str) -> Job {
     }
 }
 
-/// Gathers Verilator's many files into few that include them. Start-up code (`Slow` in its
+/// Gathers Verilator's many files into few that include them, or into one. Start-up code (`Slow` in its
 /// name) is compiled without optimisation: it runs once and can be long.
 fn pieces(cpp: &Path) -> Result<Vec<Job>, VerilateError> {
     let mut files = Vec::new();
@@ -231,9 +268,10 @@ fn pieces(cpp: &Path) -> Result<Vec<Job>, VerilateError> {
         }
     }
     files.sort();
+    let small = files.iter().map(|file| file.1).sum::<u64>() < SMALL_BYTES;
 
     let mut jobs = Vec::new();
-    for (kind, optimize) in [("slow", "-O0"), ("fast", "-O2")] {
+    for (kind, optimize) in [("slow", ONCE), ("fast", OFTEN)] {
         let mut text = String::new();
         let mut bytes = 0;
         let mut count = 0;
@@ -248,7 +286,8 @@ fn pieces(cpp: &Path) -> Result<Vec<Job>, VerilateError> {
             Ok(())
         };
         for (name, size) in &files {
-            if name.contains("Slow") != (kind == "slow") {
+            let slow = name.contains("Slow") && !small;
+            if slow != (kind == "slow") {
                 continue;
             }
             text.push_str(&format!("#include \"{name}\"\n"));

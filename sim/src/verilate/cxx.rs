@@ -65,8 +65,24 @@ impl Compiler {
         command
     }
 
-    /// Compiles `file` to an object file of the same stem.
-    pub fn compile(&self, dir: &Path, job: &Job, include: &Path, trace: bool) -> Command {
+    fn is_clang(&self) -> bool {
+        self.version.to_lowercase().contains("clang")
+    }
+
+    /// Whether `-include x.h` finds what was made of it before in a file `x.h.gch` beside it.
+    pub fn precompiles(&self) -> bool {
+        !self.is_clang()
+    }
+
+    /// Compiles a file. `before`: a header that stands in front of it.
+    pub fn compile(
+        &self,
+        dir: &Path,
+        job: &Job,
+        include: &Path,
+        trace: bool,
+        before: Option<&Path>,
+    ) -> Command {
         let mut command = self.command(dir);
         command.args([
             "-std=c++17",
@@ -75,7 +91,7 @@ impl Compiler {
             "-w",
             "-pthread",
         ]);
-        if !self.version.to_lowercase().contains("clang") {
+        if !self.is_clang() {
             // Otherwise the dynamic linker would share some statics between two libraries.
             command.arg("-fno-gnu-unique");
         }
@@ -97,11 +113,16 @@ impl Compiler {
             .arg(format!("-DVM_TRACE={trace}"))
             .arg(format!("-DVM_TRACE_VCD={trace}"))
             // The shim brings its own, which do not end the process.
-            .args(["-DVL_USER_FINISH", "-DVL_USER_FATAL"])
-            .arg("-c")
-            .arg(&job.source)
-            .arg("-o")
-            .arg(&job.object);
+            .args(["-DVL_USER_FINISH", "-DVL_USER_FATAL"]);
+        if let Some(header) = before {
+            command.arg("-include").arg(header);
+        }
+        if job.object.ends_with(".gch") {
+            command.args(["-x", "c++-header"]);
+        } else {
+            command.arg("-c");
+        }
+        command.arg(&job.source).arg("-o").arg(&job.object);
         command
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{End, Judge, Over, Score};
+use super::{End, Judge, Score};
 
 /// Its input in Debian's package, and the lines of it that are changed: size and grid of the processes.
 const INPUT: &str = "/usr/share/doc/hpcc/examples/_hpccinf.txt";
@@ -47,23 +47,7 @@ pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
             end => end,
         })
     };
-    match once(Over::Tributary)? {
-        End::Good => {
-            println!("hpcc: good");
-            score.good += 1;
-        }
-        End::Bad(why) => match once(Over::Tcp)? {
-            End::Bad(_) => {
-                println!("hpcc: fails over TCP as well");
-                score.others.push("hpcc".to_owned());
-            }
-            End::Good => {
-                println!("hpcc: BAD\n{why}");
-                score.bad.push("hpcc".to_owned());
-            }
-        },
-    }
-    Ok(())
+    score.program("hpcc", once)
 }
 
 /// It went to its end, and every check of its own passed.

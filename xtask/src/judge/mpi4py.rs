@@ -15,32 +15,34 @@ const STARTING: [&str; 2] = ["test_spawn", "test_dynproc"];
 
 /// Runs every file of tests; of one that fails, every test by its name.
 pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
-    let python = python()?;
+    let python = &*judge.mpi.python.to_string_lossy();
     let barrier = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()";
     let patience = judge.options.patience;
     let good = |_: &str| true;
     if let End::Bad(why) = judge.run(
         Over::Tcp,
         &judge.folder,
-        &[&python, "-c", barrier],
+        &[python, "-c", barrier],
         patience,
         good,
     )? {
         bail!("a barrier over TCP fails, so nothing can be compared with it:\n{why}");
     }
-    let tests = tests(judge, &python)?;
+    let tests = tests(judge, python)?;
     let mut files: Vec<PathBuf> = std::fs::read_dir(tests.join("test"))?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_>>()?;
     files.sort();
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let is_test = name.starts_with("test_") && !STARTING.contains(&&*name);
+        let is_test = name.starts_with("test_")
+            && !STARTING.contains(&&*name)
+            && !judge.mpi.mpi.left_out().contains(&&*name);
         if !is_test || !judge.options.wants(&name) {
             continue;
         }
         let start = Instant::now();
-        let whole = |over| one(judge, over, &python, &tests, &name, None);
+        let whole = |over| one(judge, over, python, &tests, &name, None);
         if let End::Good = whole(Over::Tributary)? {
             println!("{name}: good, {:.1} s", start.elapsed().as_secs_f64());
             score.good += 1;
@@ -49,7 +51,7 @@ pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
         let text = std::fs::read_to_string(&file)?;
         let before = score.bad.len();
         for test in named(&text) {
-            let alone = |over| one(judge, over, &python, &tests, &name, Some(test));
+            let alone = |over| one(judge, over, python, &tests, &name, Some(test));
             let End::Bad(why) = alone(Over::Tributary)? else {
                 continue;
             };
@@ -107,37 +109,20 @@ fn named(text: &str) -> Vec<&str> {
     names
 }
 
-/// A Python that has mpi4py.
-fn python() -> Result<String> {
-    let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| {
-        let output = Command::new(python).args(["-c", "import mpi4py"]).output();
-        output.is_ok_and(|output| output.status.success())
-    });
-    match found {
-        Some(python) => Ok(python.to_owned()),
-        None => bail!("no Python with mpi4py: `apt-get install python3-mpi4py`, or pip's mpi4py"),
-    }
-}
-
 /// The source distribution of the version that is installed.
 fn tests(judge: &Judge, python: &str) -> Result<PathBuf> {
     let print = "import mpi4py; print(mpi4py.__version__)";
-    let output = run_quietly(Command::new(python).args(["-c", print]))?;
+    let mut command = Command::new(python);
+    judge.mpi.tell(&mut command);
+    let output = run_quietly(command.args(["-c", print]))?;
     let version = String::from_utf8(output.stdout)?.trim().to_owned();
     let folder = judge.folder.join(format!("mpi4py-{version}"));
     if !folder.join("test/runtests.py").is_file() {
         let pip = workspace::tools_dir().join("venv/bin/python");
         run_quietly(
             Command::new(&pip)
-                .args([
-                    "-m",
-                    "pip",
-                    "download",
-                    "--quiet",
-                    "--no-deps",
-                    "--no-binary",
-                    ":all:",
-                ])
+                .args(["-m", "pip", "download", "--quiet", "--no-deps"])
+                .args(["--no-binary", ":all:"])
                 .arg(format!("mpi4py=={version}"))
                 .arg("--dest")
                 .arg(&judge.folder),

@@ -1,0 +1,158 @@
+/* Two endpoints on two cards of one process: memory for many messages, and counters. */
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(what)                                                                     \
+    do {                                                                               \
+        if (!(what)) {                                                                 \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #what);                         \
+            exit(1);                                                                   \
+        }                                                                              \
+    } while (0)
+
+struct end {
+    struct fid_domain *domain;
+    struct fid_ep *ep;
+    struct fid_cq *cq;
+    struct fid_av *av;
+    struct fid_cntr *sent, *received;
+    fi_addr_t other;
+};
+
+static void make(struct end *end, struct fid_fabric *fabric, struct fi_info *info) {
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_DATA, .size = 64};
+    struct fi_av_attr av = {.type = FI_AV_TABLE};
+    struct fi_cntr_attr count = {.events = FI_CNTR_EVENTS_COMP};
+    MUST(!fi_domain(fabric, info, &end->domain, NULL));
+    MUST(!fi_cq_open(end->domain, &cq, &end->cq, NULL));
+    MUST(!fi_av_open(end->domain, &av, &end->av, NULL));
+    count.wait_obj = FI_WAIT_FD;
+    MUST(fi_cntr_open(end->domain, &count, &end->sent, NULL) == -FI_ENOSYS);
+    count.wait_obj = FI_WAIT_UNSPEC;
+    MUST(!fi_cntr_open(end->domain, &count, &end->sent, NULL));
+    MUST(!fi_cntr_open(end->domain, &count, &end->received, NULL));
+    MUST(!fi_endpoint(end->domain, info, &end->ep, NULL));
+    MUST(!fi_ep_bind(end->ep, &end->cq->fid, FI_SEND | FI_RECV | FI_SELECTIVE_COMPLETION));
+    MUST(!fi_ep_bind(end->ep, &end->av->fid, 0));
+    MUST(!fi_ep_bind(end->ep, &end->sent->fid, FI_SEND));
+    MUST(fi_ep_bind(end->ep, &end->received->fid, FI_SEND) == -FI_EINVAL);
+    MUST(!fi_ep_bind(end->ep, &end->received->fid, FI_RECV));
+    MUST(!fi_enable(end->ep));
+}
+
+static void know(struct end *end, struct end *other) {
+    char name[64];
+    size_t length = sizeof name;
+    MUST(!fi_getname(&other->ep->fid, name, &length));
+    MUST(fi_av_insert(end->av, name, 1, &end->other, 0, NULL) == 1);
+}
+
+static void take(struct end *end, struct fi_cq_data_entry *entry) {
+    ssize_t got;
+    while ((got = fi_cq_read(end->cq, entry, 1)) == -FI_EAGAIN)
+        ;
+    MUST(got == 1);
+}
+
+static char out[40000], in[8192];
+
+static void many(struct end *end, void *context, size_t bytes, uint64_t flags, ssize_t wanted) {
+    struct iovec list[2] = {{in, bytes}, {in, bytes}};
+    struct fi_msg message = {
+        .msg_iov = list, .iov_count = wanted ? 2 : 1, .addr = FI_ADDR_UNSPEC, .context = context};
+    MUST(fi_recvmsg(end->ep, &message, FI_MULTI_RECV | flags) == wanted);
+}
+
+int main(void) {
+    struct fi_info *hints = fi_allocinfo(), *info;
+    struct fid_fabric *fabric;
+    struct end a, b;
+    struct fi_cq_data_entry entry;
+    struct fi_cq_err_entry error = {0};
+    size_t least = 1000, length = sizeof least;
+    hints->caps = FI_MSG | FI_MULTI_RECV;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->fabric_attr->prov_name = strdup("tributary");
+    MUST(!fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+    MUST(info->caps & FI_MULTI_RECV);
+    MUST(!fi_fabric(info->fabric_attr, &fabric, NULL));
+    make(&a, fabric, info);
+    make(&b, fabric, info);
+    know(&a, &b);
+    know(&b, &a);
+
+    /* The option. */
+    MUST(fi_setopt(&b.ep->fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &least, sizeof least) == -FI_ENOPROTOOPT);
+    MUST(fi_setopt(&b.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, 2) == -FI_EINVAL);
+    MUST(!fi_setopt(&b.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least));
+    least = 0;
+    MUST(!fi_getopt(&b.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, &length));
+    MUST(least == 1000 && length == sizeof least);
+    length = 4;
+    MUST(fi_getopt(&b.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, &length) == -FI_ETOOSMALL);
+    MUST(length == sizeof least);
+
+    /* Eight messages; the eighth leaves less than 1,000 bytes. Nobody wants to be told but of the memory. */
+    for (size_t at = 0; at < sizeof out; at++) out[at] = at * 13;
+    many(&b, NULL, sizeof in / 2, 0, -FI_EINVAL);
+    many(&b, &b, sizeof in, 0, 0);
+    for (int at = 0; at < 8; at++) {
+        if (at % 2)
+            MUST(!fi_inject(a.ep, out + at, 900 + at, a.other));
+        else
+            MUST(!fi_send(a.ep, out + at, 900 + at, NULL, a.other, NULL));
+    }
+    MUST(!fi_cntr_wait(a.sent, 8, 10000));
+    MUST(!fi_cntr_wait(b.received, 8, 10000));
+    take(&b, &entry);
+    MUST(entry.op_context == &b && entry.flags == (FI_MULTI_RECV | FI_MSG | FI_RECV));
+    MUST(entry.len == 907 && entry.buf == in + 7 * 900 + 21);
+    char *place = in;
+    for (int at = 0; at < 8; place += 900 + at++) MUST(!memcmp(place, out + at, 900 + at));
+    MUST(fi_cq_read(a.cq, &entry, 1) == -FI_EAGAIN && fi_cq_read(b.cq, &entry, 1) == -FI_EAGAIN);
+
+    /* Long messages, told of; the second has no room for all of it. */
+    many(&b, &a, sizeof in, FI_COMPLETION, 0);
+    MUST(!fi_send(a.ep, out, 100, NULL, a.other, NULL));
+    MUST(!fi_send(a.ep, out + 100, 30000, NULL, a.other, NULL));
+    take(&b, &entry);
+    MUST(entry.len == 100 && entry.buf == in && !(entry.flags & FI_MULTI_RECV));
+    while (fi_cq_read(b.cq, &entry, 1) == -FI_EAGAIN)
+        ;
+    MUST(fi_cq_readerr(b.cq, &error, 0) == 1);
+    MUST(error.err == FI_ETRUNC && error.olen == 100 + 30000 - sizeof in && error.flags & FI_MULTI_RECV);
+    MUST(error.buf == in + 100 && error.len == sizeof in - 100 && !memcmp(in, out, sizeof in));
+    MUST(!fi_cntr_wait(a.sent, 10, 10000) && fi_cntr_read(b.received) == 9 && fi_cntr_readerr(b.received) == 1);
+
+    /* Memory that is taken back, and a counter that waits in vain. */
+    many(&b, &hints, sizeof in, 0, 0);
+    MUST(!fi_cancel(&b.ep->fid, &hints));
+    while (fi_cq_read(b.cq, &entry, 1) == -FI_EAGAIN)
+        ;
+    MUST(fi_cq_readerr(b.cq, &error, 0) == 1);
+    MUST(error.err == FI_ECANCELED && error.op_context == &hints && error.flags & FI_MULTI_RECV);
+    MUST(fi_cntr_readerr(b.received) == 2);
+    MUST(fi_cntr_wait(b.received, 10, 20) == -FI_ETIMEDOUT);
+    MUST(!fi_cntr_add(b.received, 3) && fi_cntr_read(b.received) == 12);
+    MUST(!fi_cntr_set(b.received, 2) && fi_cntr_read(b.received) == 2);
+    MUST(!fi_cntr_adderr(b.received, 5) && fi_cntr_readerr(b.received) == 7);
+    MUST(!fi_cntr_seterr(b.received, 0) && fi_cntr_readerr(b.received) == 0);
+
+    struct end *ends[] = {&a, &b};
+    for (int at = 0; at < 2; at++) {
+        struct end *end = ends[at];
+        MUST(!fi_close(&end->ep->fid) && !fi_close(&end->sent->fid) && !fi_close(&end->received->fid));
+        MUST(!fi_close(&end->cq->fid) && !fi_close(&end->av->fid) && !fi_close(&end->domain->fid));
+    }
+    MUST(!fi_close(&fabric->fid));
+    fi_freeinfo(info);
+    fi_freeinfo(hints);
+    return 0;
+}

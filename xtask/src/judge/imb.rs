@@ -1,0 +1,46 @@
+//! Intel's MPI benchmarks, which come with its library.
+
+use anyhow::Result;
+
+use super::{Judge, Score};
+
+/// Programs of them that need no second job.
+const PROGRAMS: [&str; 4] = ["IMB-MPI1", "IMB-P2P", "IMB-NBC", "IMB-RMA"];
+/// What keeps each to minutes: few repetitions, messages of up to 64 KiB, and checks of the data where they can be had.
+const SHORT: [&str; 8] = [
+    "-iter",
+    "4",
+    "-iter_policy",
+    "off",
+    "-time",
+    "2",
+    "-msglog",
+    "0:16",
+];
+
+/// Runs them.
+pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
+    let Some(home) = &judge.mpi.home else {
+        return Ok(());
+    };
+    for name in PROGRAMS {
+        if !judge.options.wants(name) {
+            continue;
+        }
+        let program = home.join("bin").join(name).to_string_lossy().into_owned();
+        let mut words = vec![&*program];
+        if name != "IMB-P2P" {
+            words.extend(SHORT);
+        }
+        score.program(name, |over| {
+            judge.run(
+                over,
+                &judge.folder,
+                &words,
+                judge.options.patience,
+                |text| text.contains("All processes entering MPI_Finalize"),
+            )
+        })?;
+    }
+    Ok(())
+}
