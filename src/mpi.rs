@@ -132,18 +132,21 @@ impl Library {
         }
     }
 
-    /// Arguments of mpiexec that load a library into every rank, if the library of reductions has been tried with this MPI.
-    fn preload(self, library: &Path) -> Option<Vec<OsString>> {
-        if self != Self::OpenMpi4 {
-            return None;
-        }
-        let mut value = OsString::from("LD_PRELOAD=");
-        value.push(library);
+    /// Arguments of mpiexec that load a library into every rank.
+    fn preload(self, library: &Path) -> Vec<OsString> {
+        let mut value = OsString::from(library);
         if let Some(before) = std::env::var_os("LD_PRELOAD") {
             value.push(":");
             value.push(before);
         }
-        Some(vec!["-x".into(), value])
+        match self {
+            Self::OpenMpi4 | Self::OpenMpi5 => {
+                let mut variable = OsString::from("LD_PRELOAD=");
+                variable.push(value);
+                vec!["-x".into(), variable]
+            }
+            Self::Mpich | Self::Intel => vec!["-genv".into(), "LD_PRELOAD".into(), value],
+        }
     }
 
     fn variables(self) -> &'static [(&'static str, &'static str)] {
@@ -295,13 +298,15 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         .map(|fabric| fabric.serve_trees(&sockets));
     let trees = trees.transpose()?.flatten();
     let preload = match (&trees, arguments.reductions) {
-        (Some(_), Reductions::Switches) => library.preload(&named(&built(PRELOADED)?, PRELOADED)?),
+        (Some(_), Reductions::Switches) => {
+            Some(library.preload(&named(&built(PRELOADED)?, PRELOADED)?))
+        }
         _ => None,
     };
     let in_switches = preload.is_some();
     if arguments.reproducible && !in_switches {
         return Err(usage(
-            "--reproducible is for sums in switches: Open MPI 4, a fabric that has some, and not --reductions library",
+            "--reproducible is for sums in switches: a fabric that has some, and not --reductions library",
         ));
     }
     let reproducible = if arguments.reproducible { "1" } else { "0" };

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::eligible::{reduction, small};
 use crate::group;
-use crate::mpi::{ERR_OTHER, Handle, IN_PLACE, Mpi, SUCCESS};
+use crate::mpi::{Handle, Mpi, SUCCESS};
 use crate::provider::Request;
 
 /// A call for the switches.
@@ -81,9 +81,19 @@ impl Call {
     pub unsafe fn fail(&self, mpi: &Mpi, error: &str) -> c_int {
         eprintln!("tributary: {}: {error}", self.name);
         // SAFETY: as the caller says.
-        unsafe { (mpi.comm_call_errhandler)(self.comm, ERR_OTHER) };
-        ERR_OTHER
+        unsafe { (mpi.comm_call_errhandler)(self.comm, mpi.err_other()) };
+        mpi.err_other()
     }
+}
+
+/// Where a rank's own elements are.
+fn own(mpi: &Mpi, send: *const c_void, receive: *mut c_void) -> Option<*const c_void> {
+    let known = mpi.known.as_ref()?;
+    Some(if send == known.in_place {
+        receive
+    } else {
+        send
+    })
 }
 
 /// MPI_Allreduce.
@@ -96,7 +106,7 @@ pub fn allreduce(
     comm: Handle,
 ) -> Option<Call> {
     let reduction = reduction(mpi, count, datatype, op)?;
-    let own = if send == IN_PLACE { receive } else { send };
+    let own = own(mpi, send, receive)?;
     if own.is_null() || receive.is_null() {
         return None;
     }
@@ -122,7 +132,7 @@ pub unsafe fn reduce(
     comm: Handle,
 ) -> Option<Call> {
     let reduction = reduction(mpi, count, datatype, op)?;
-    let own = if send == IN_PLACE { receive } else { send };
+    let own = own(mpi, send, receive)?;
     // SAFETY: as the caller says.
     let (rank, size) = unsafe { group::place(mpi, comm) }?;
     let there = (0..size).contains(&root) && (rank != root || !receive.is_null());

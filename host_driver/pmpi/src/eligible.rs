@@ -62,12 +62,12 @@ fn class_for(op: u8, class: u8) -> Option<u8> {
 
 /// A reduction for the switches, if it is one.
 pub fn reduction(mpi: &Mpi, count: c_int, datatype: Handle, op: Handle) -> Option<Reduction> {
-    let open = mpi.open.as_ref()?;
+    let known = mpi.known.as_ref()?;
     if !(1..=ELEMENTS_MAX).contains(&count) {
         return None;
     }
-    let (class, size) = open.elements(datatype)?;
-    let op = open.op(op)?;
+    let (class, size) = known.elements(datatype)?;
+    let op = known.op(op)?;
     if op >= PLACES && count > PLACED_MAX {
         return None;
     }
@@ -84,9 +84,7 @@ pub fn reduction(mpi: &Mpi, count: c_int, datatype: Handle, op: Handle) -> Optio
 /// # Safety
 /// A type of the program.
 pub unsafe fn small(mpi: &Mpi, count: c_int, datatype: Handle) -> Option<usize> {
-    let open = mpi.open.as_ref()?;
-    let known = !datatype.is_null() && datatype as usize != open.datatype_null;
-    if count < 1 || !known {
+    if count < 1 || mpi.known.as_ref()?.is_no_datatype(datatype) {
         return None;
     }
     let mut size = 0;

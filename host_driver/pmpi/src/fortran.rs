@@ -22,7 +22,7 @@ unsafe fn say(ierr: *mut c_int, code: c_int) {
 /// What calls of Fortran mean, if that is known.
 fn known() -> Option<(&'static Mpi, &'static Fortran)> {
     let mpi = Mpi::get();
-    Some((mpi, &mpi.open.as_ref()?.fortran))
+    Some((mpi, mpi.known.as_ref()?.fortran.as_ref()?))
 }
 
 /// If the library shall do it, it counts.

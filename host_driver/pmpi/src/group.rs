@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::mpi::{Handle, Mpi, SUCCESS};
+use crate::mpi::{Handle, Mpi, SUCCESS, Work};
 use crate::provider::{Operation, Provider, Request};
 
 /// Version of what ranks tell each other.
@@ -32,10 +32,25 @@ pub fn reproducible() -> bool {
 
 impl Mpi {
     /// Lets the library work, which may be what others wait for; yields in any case.
-    fn progress(&self) {
-        if let Some(progress) = self.open.as_ref().and_then(|open| open.progress) {
-            // SAFETY: MPI is initialised, or the program could not have called.
-            unsafe { progress() };
+    pub fn progress(&self) {
+        // SAFETY: MPI is initialised, or the program could not have called.
+        match self.known.as_ref().and_then(|known| known.work) {
+            Some(Work::Function(work)) => unsafe { work() },
+            Some(Work::Probe {
+                probe,
+                anybody,
+                any_tag,
+                ignore,
+            }) => {
+                let mut there = 0;
+                let comm = self
+                    .known
+                    .as_ref()
+                    .map_or(std::ptr::null_mut(), |k| k.comm_self);
+                // SAFETY: as above; room for whether there is one, which nobody receives.
+                unsafe { probe(anybody, any_tag, comm, &raw mut there, ignore) };
+            }
+            None => {}
         }
         std::thread::yield_now();
     }
@@ -112,8 +127,7 @@ fn keyval(mpi: &Mpi) -> Result<c_int, c_int> {
 /// # Safety
 /// A communicator of the program.
 pub unsafe fn place(mpi: &Mpi, comm: Handle) -> Option<(c_int, c_int)> {
-    let open = mpi.open.as_ref()?;
-    if comm.is_null() || comm as usize == open.comm_null {
+    if mpi.known.as_ref()?.is_no_comm(comm) {
         return None;
     }
     let (mut rank, mut size, mut inter) = (0, 0, 0);
@@ -222,7 +236,7 @@ fn own_address(provider: Option<&Provider>) -> u64 {
 /// As [`of`].
 unsafe fn make(mpi: &Mpi, comm: Handle, rank: c_int, size: c_int) -> Option<Group> {
     static NAMES: AtomicU64 = AtomicU64::new(0);
-    let open = mpi.open.as_ref()?;
+    let known = mpi.known.as_ref()?;
     let provider = Provider::get();
     let address = match CLOSED.load(Ordering::Acquire) {
         true => 0,
@@ -237,10 +251,10 @@ unsafe fn make(mpi: &Mpi, comm: Handle, rank: c_int, size: c_int) -> Option<Grou
         (mpi.allgather)(
             own.as_ptr().cast(),
             WORDS as c_int,
-            open.uint64,
+            known.uint64,
             all.as_mut_ptr().cast(),
             WORDS as c_int,
-            open.uint64,
+            known.uint64,
             comm,
         )
     };
@@ -267,8 +281,8 @@ unsafe fn make(mpi: &Mpi, comm: Handle, rank: c_int, size: c_int) -> Option<Grou
             (&raw const good).cast(),
             (&raw mut all_good).cast(),
             1,
-            open.int32,
-            open.min,
+            known.int32,
+            known.min,
             comm,
         )
     };

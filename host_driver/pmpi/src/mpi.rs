@@ -1,4 +1,5 @@
-//! What is used of an MPI library: functions by their names, constants of Open MPI 4, and what it alone has (`open`).
+//! What is used of an MPI library: functions by their names, and what is known of it (`known`): of Open MPI (`open`) and of MPICH and
+//! those that share its interface (`mpich`).
 
 /// A function of an MPI library, by its name.
 macro_rules! function {
@@ -8,22 +9,21 @@ macro_rules! function {
     };
 }
 
+mod known;
+mod mpich;
 mod open;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-pub use open::{BYTES, Fortran, OpenMpi, REAL_PLACED, SIGNED_PLACED, TRUTH};
+pub use known::{BYTES, Known, REAL_PLACED, Requests, SIGNED_PLACED, TRUTH, Work};
+pub use open::Fortran;
 
-/// A handle. Open MPI's are pointers; those of others are numbers that are passed on as they came.
+/// A handle. Open MPI's are pointers; those of MPICH are numbers, which come and go in the same registers.
 pub type Handle = *mut c_void;
 
-/// MPI_SUCCESS, MPI_ERR_REQUEST and MPI_ERR_OTHER.
+/// MPI_SUCCESS.
 pub const SUCCESS: c_int = 0;
-pub const ERR_REQUEST: c_int = 7;
-pub const ERR_OTHER: c_int = 16;
-/// MPI_IN_PLACE.
-pub const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
 
 type Reduces =
     unsafe extern "C" fn(*const c_void, *mut c_void, c_int, Handle, Handle, c_int, Handle) -> c_int;
@@ -111,10 +111,12 @@ pub struct Mpi {
         unsafe extern "C" fn(Queries, Frees, Cancels, *mut c_void, *mut Handle) -> c_int,
     pub grequest_complete: unsafe extern "C" fn(Handle) -> c_int,
     pub request_free: unsafe extern "C" fn(*mut Handle) -> c_int,
+    pub status_set_elements: unsafe extern "C" fn(*mut c_void, Handle, c_int) -> c_int,
+    pub status_set_cancelled: unsafe extern "C" fn(*mut c_void, c_int) -> c_int,
     packs: Packs,
     unpacks: Unpacks,
-    /// Of Open MPI alone; nothing of others goes to the switches.
-    pub open: Option<OpenMpi>,
+    /// Of libraries that are known; nothing of others goes to the switches.
+    pub known: Option<Known>,
 }
 
 /// A symbol of this process: as the program sees it, or of an MPI library that only a part of it sees.
@@ -124,17 +126,20 @@ fn symbol(name: &CStr) -> *mut c_void {
     if !found.is_null() {
         return found;
     }
-    // SAFETY: finds a library that is loaded already, or nothing.
-    unsafe {
-        let library = libc::dlopen(
-            c"libmpi.so.40".as_ptr(),
-            libc::RTLD_LAZY | libc::RTLD_NOLOAD,
-        );
-        if library.is_null() {
-            return library;
-        }
-        libc::dlsym(library, name.as_ptr())
-    }
+    among(&[c"libmpi.so.40", c"libmpi.so.12"], name).unwrap_or(std::ptr::null_mut())
+}
+
+/// A symbol of libraries of which only a part of the process sees the names.
+fn among(libraries: &[&CStr], name: &CStr) -> Option<*mut c_void> {
+    libraries.iter().find_map(|library| {
+        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+        // SAFETY: finds a library that is loaded already, or nothing; then a name in it.
+        let found = unsafe {
+            let library = libc::dlopen(library.as_ptr(), flags);
+            (!library.is_null()).then(|| libc::dlsym(library, name.as_ptr()))
+        };
+        found.filter(|at| !at.is_null())
+    })
 }
 
 /// The function of this name that comes after this library's own.
@@ -145,18 +150,12 @@ pub fn next(name: &str) -> *mut c_void {
     if !found.is_null() {
         return found;
     }
-    // Only a part of the process sees it.
-    let libraries = [c"libmpi_mpifh.so.40", c"libmpi_usempif08.so.40"];
-    let found = libraries.into_iter().find_map(|library| {
-        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
-        // SAFETY: finds a library that is loaded already, or nothing; then a name in it.
-        let found = unsafe {
-            let library = libc::dlopen(library.as_ptr(), flags);
-            (!library.is_null()).then(|| libc::dlsym(library, name.as_ptr()))
-        };
-        found.filter(|at| !at.is_null())
-    });
-    found.unwrap_or_else(|| missing(name))
+    let libraries = [
+        c"libmpi_mpifh.so.40",
+        c"libmpi_usempif08.so.40",
+        c"libmpifort.so.12",
+    ];
+    among(&libraries, name).unwrap_or_else(|| missing(name))
 }
 
 /// A function that every MPI library has.
@@ -213,8 +212,16 @@ impl Mpi {
             request_free: function!(c"PMPI_Request_free"),
             packs: function!(c"PMPI_Pack"),
             unpacks: function!(c"PMPI_Unpack"),
-            open: OpenMpi::find(function!(c"PMPI_Type_size")),
+            status_set_elements: function!(c"PMPI_Status_set_elements"),
+            status_set_cancelled: function!(c"PMPI_Status_set_cancelled"),
+            known: open::find(function!(c"PMPI_Type_size")).or_else(mpich::find),
         })
+    }
+
+    /// MPI_ERR_OTHER.
+    pub fn err_other(&self) -> c_int {
+        // Nothing goes to the switches where it is not known.
+        self.known.as_ref().map_or(1, |known| known.err_other)
     }
 
     /// Packs elements into as many bytes; what MPI returns if it does not.
@@ -235,7 +242,7 @@ impl Mpi {
         let code = unsafe { (self.packs)(from, count, datatype, to, room, &raw mut end, comm) };
         match code {
             SUCCESS if end == room => Ok(()),
-            SUCCESS => Err(ERR_OTHER),
+            SUCCESS => Err(self.err_other()),
             code => Err(code),
         }
     }

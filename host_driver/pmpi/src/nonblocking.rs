@@ -1,14 +1,15 @@
-//! Non-blocking calls. The program gets a generalized request, which all that waits or tests in the MPI library knows. The library's
-//! progress calls `progress` here, in the thread that waits, tests or does something else in MPI: it looks for operations that have
-//! ended, gives the program their results, and completes their requests. Open MPI's own non-blocking collectives do the same.
+//! Non-blocking calls. The program gets a generalized request, which all that waits or tests in the MPI library knows. Open MPI's
+//! progress calls `progress` here, in the thread that waits, tests or does something else in MPI; MPICH does, by `poll`, when it waits
+//! for such a request or tests it. It looks for operations that have ended, gives the program their results, and completes their
+//! requests. Non-blocking collectives of these libraries do the same.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 use crate::calls::{Call, Out};
 use crate::group;
-use crate::mpi::{ERR_OTHER, ERR_REQUEST, Handle, Mpi, OpenMpi, SUCCESS};
+use crate::mpi::{Handle, Known, Mpi, Requests, SUCCESS};
 use crate::provider::Operation;
 
 /// Operations whose requests are not complete.
@@ -22,8 +23,15 @@ struct Pending {
     operation: Operation,
     out: Out,
     request: Handle,
-    /// What MPI returns for the request; the request frees it.
-    code: *const AtomicI32,
+    /// The request frees it.
+    state: *const State,
+}
+
+/// What a request knows of its operation.
+struct State {
+    /// What MPI returns for it.
+    code: AtomicI32,
+    ended: AtomicBool,
 }
 
 // SAFETY: it belongs to whoever has taken it out of the list; MPI lets any thread complete a request and write what it is for.
@@ -40,22 +48,25 @@ impl Pending {
             Err(error) => {
                 eprintln!("tributary: {}: {error}", self.name);
                 // SAFETY: the request is not complete.
-                unsafe { &*self.code }.store(ERR_OTHER, Ordering::Release);
+                let state = unsafe { &*self.state };
+                let code = Mpi::get().err_other();
+                state.code.store(code, Ordering::Release);
                 true
             }
         }
     }
 
     /// Gives the program what has come.
-    fn complete(mut self, mpi: &Mpi, open: &OpenMpi) {
+    fn complete(mut self, mpi: &Mpi, known: &Known) {
         // SAFETY: the request is not complete.
-        let code = unsafe { &*self.code };
-        if code.load(Ordering::Acquire) == SUCCESS {
+        let state = unsafe { &*self.state };
+        if state.code.load(Ordering::Acquire) == SUCCESS {
             // SAFETY: the program's memory is there until the request is complete. Its communicator need not be.
-            let given = unsafe { self.out.give(mpi, open.comm_self) };
-            code.store(given, Ordering::Release);
+            let given = unsafe { self.out.give(mpi, known.comm_self) };
+            state.code.store(given, Ordering::Release);
         }
         release(mpi, &mut self.out);
+        state.ended.store(true, Ordering::Release);
         // SAFETY: a request of ours, completed once.
         unsafe { (mpi.grequest_complete)(self.request) };
     }
@@ -81,21 +92,67 @@ fn release(mpi: &Mpi, out: &mut Out) {
     }
 }
 
-/// What the status of a request says. What else is in it is as in Open MPI's own.
-unsafe extern "C" fn query(code: *mut c_void, _: *mut c_void) -> c_int {
+/// What the status of a request says: nothing has come that could be counted.
+unsafe extern "C" fn query(state: *mut c_void, status: *mut c_void) -> c_int {
+    let mpi = Mpi::get();
+    if let Some(known) = mpi.known.as_ref().filter(|known| known.numbers) {
+        // What is there otherwise is of whatever had the request before. Open MPI fills it itself.
+        // SAFETY: MPI gives a status.
+        unsafe {
+            (mpi.status_set_elements)(status, known.int32, 0);
+            (mpi.status_set_cancelled)(status, 0);
+        }
+    }
     // SAFETY: what `begin` has given the request.
-    unsafe { &*code.cast::<AtomicI32>() }.load(Ordering::Acquire)
+    let state = unsafe { &*state.cast::<State>() };
+    state.code.load(Ordering::Acquire)
 }
 
-unsafe extern "C" fn free(code: *mut c_void) -> c_int {
+/// MPICH asks whether a request has ended, in the thread that waits for it or tests it.
+unsafe extern "C" fn poll(state: *mut c_void, _: *mut c_void) -> c_int {
+    // SAFETY: what `begin` has given the request.
+    let state = unsafe { &*state.cast::<State>() };
+    // SAFETY: takes and returns nothing.
+    unsafe { progress() };
+    if !state.ended.load(Ordering::Acquire) {
+        // It only asks: what others wait for must go on meanwhile.
+        Mpi::get().progress();
+    }
+    SUCCESS
+}
+
+/// MPICH waits for several of these.
+unsafe extern "C" fn wait(
+    count: c_int,
+    states: *mut *mut c_void,
+    _: f64,
+    status: *mut c_void,
+) -> c_int {
+    for at in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: so many of what `begin` has given requests.
+        let state = unsafe { states.add(at).read() };
+        // SAFETY: as above.
+        while !unsafe { &*state.cast::<State>() }
+            .ended
+            .load(Ordering::Acquire)
+        {
+            // SAFETY: as above.
+            unsafe { poll(state, status) };
+        }
+    }
+    SUCCESS
+}
+
+unsafe extern "C" fn free(state: *mut c_void) -> c_int {
     // SAFETY: as above; the request is complete, and gone.
-    drop(unsafe { Box::from_raw(code.cast::<AtomicI32>()) });
+    drop(unsafe { Box::from_raw(state.cast::<State>()) });
     SUCCESS
 }
 
 /// MPI forbids it; as in Open MPI's own.
-const unsafe extern "C" fn cancel(_: *mut c_void, _: c_int) -> c_int {
-    ERR_REQUEST
+unsafe extern "C" fn cancel(_: *mut c_void, _: c_int) -> c_int {
+    let known = Mpi::get().known.as_ref();
+    known.map_or(SUCCESS, |known| known.err_request)
 }
 
 /// What Open MPI calls while it waits or tests; how much has happened.
@@ -112,8 +169,8 @@ unsafe extern "C" fn progress() -> c_int {
     drop(under_way);
     let events = ended.len();
     let mpi = Mpi::get();
-    if let Some(open) = &mpi.open {
-        ended.into_iter().for_each(|one| one.complete(mpi, open));
+    if let Some(known) = &mpi.known {
+        ended.into_iter().for_each(|one| one.complete(mpi, known));
     }
     c_int::try_from(events).unwrap_or(c_int::MAX)
 }
@@ -124,24 +181,35 @@ unsafe extern "C" fn progress() -> c_int {
 /// # Safety
 /// The communicator is the program's, the memory is there until the request is complete, and there is room for the request.
 pub unsafe fn begin(mpi: &Mpi, mut call: Call, request: *mut Handle) -> Option<c_int> {
-    let open = mpi.open.as_ref()?;
-    let register = open.progress_register?;
+    let known = mpi.known.as_ref()?;
+    let requests = known.requests?;
     // SAFETY: as the caller says.
     let group = match unsafe { group::existing(mpi, call.comm) } {
         Ok(group) => group?,
         Err(code) => return Some(code),
     };
-    static REGISTERED: Once = Once::new();
-    // SAFETY: a function that stays.
-    REGISTERED.call_once(|| unsafe {
-        register(progress);
-    });
     if let Err(code) = retain(mpi, &mut call.out) {
         return Some(code);
     }
-    let code = Box::into_raw(Box::new(AtomicI32::new(SUCCESS)));
+    let state = Box::into_raw(Box::new(State {
+        code: AtomicI32::new(SUCCESS),
+        ended: AtomicBool::new(false),
+    }));
     // SAFETY: functions of these types, what they are given, and room for a handle.
-    let started = unsafe { (mpi.grequest_start)(query, free, cancel, code.cast(), request) };
+    let started = unsafe {
+        match requests {
+            Requests::Registered(register) => {
+                static REGISTERED: Once = Once::new();
+                REGISTERED.call_once(|| {
+                    register(progress);
+                });
+                (mpi.grequest_start)(query, free, cancel, state.cast(), request)
+            }
+            Requests::Polled(start) => {
+                start(query, free, cancel, poll, wait, state.cast(), request)
+            }
+        }
+    };
     if started != SUCCESS {
         release(mpi, &mut call.out);
         return Some(started);
@@ -153,7 +221,7 @@ pub unsafe fn begin(mpi: &Mpi, mut call: Call, request: *mut Handle) -> Option<c
             release(mpi, &mut call.out);
             // SAFETY: a request of ours, which the program does not get.
             unsafe {
-                (mpi.grequest_complete)(request.read());
+                (mpi.grequest_complete)(known.handle_at(request));
                 (mpi.request_free)(request);
             }
             // SAFETY: as the caller says.
@@ -166,8 +234,8 @@ pub unsafe fn begin(mpi: &Mpi, mut call: Call, request: *mut Handle) -> Option<c
         operation,
         out: call.out,
         // SAFETY: MPI has written it.
-        request: unsafe { request.read() },
-        code,
+        request: unsafe { known.handle_at(request) },
+        state,
     });
     COUNT.store(under_way.len(), Ordering::Release);
     Some(SUCCESS)

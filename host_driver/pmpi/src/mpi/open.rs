@@ -1,16 +1,11 @@
-//! Handles of Open MPI 4, and what programs in Fortran give it.
+//! Handles of Open MPI 4 and 5, and what programs in Fortran give it.
 
 use std::ffi::{CStr, c_int, c_void};
 
-use super::{Handle, IN_PLACE, SUCCESS, Sizes, function, symbol, typed};
-
-/// Classes of elements, as the provider numbers them.
-const REAL: u8 = 0;
-const SIGNED: u8 = 1;
-const UNSIGNED: u8 = 2;
-/// A real or a signed number and an `int`, its place.
-pub const REAL_PLACED: u8 = 3;
-pub const SIGNED_PLACED: u8 = 4;
+use super::known::{
+    BYTES, Known, REAL, REAL_PLACED, Requests, SIGNED, SIGNED_PLACED, TRUTH, UNSIGNED, Work,
+};
+use super::{Handle, SUCCESS, Sizes, function, symbol, typed};
 
 /// Symbols of types: class and bytes. Those of Fortran depend on how the library was built: others than these are not used.
 const TYPES: [(&CStr, u8, u8); 40] = [
@@ -55,10 +50,6 @@ const TYPES: [(&CStr, u8, u8); 40] = [
     (c"ompi_mpi_2int", SIGNED_PLACED, 8),
     (c"ompi_mpi_long_int", SIGNED_PLACED, 16),
 ];
-/// Not of the provider: bytes have bitwise operations alone, truth values logical ones.
-pub const BYTES: u8 = 5;
-pub const TRUTH: u8 = 6;
-
 /// Symbols of operations, in the order of the provider's numbers.
 const OPS: [&CStr; 11] = [
     c"ompi_mpi_op_sum",
@@ -74,26 +65,10 @@ const OPS: [&CStr; 11] = [
     c"ompi_mpi_op_maxloc",
 ];
 
-/// What Open MPI calls whenever it works; it returns how much has happened.
-type Progresses = unsafe extern "C" fn() -> c_int;
-
-/// Handles of Open MPI.
-pub struct OpenMpi {
-    /// Address, class and bytes of predefined types.
-    types: Vec<(usize, u8, u8)>,
-    ops: Vec<usize>,
-    pub comm_null: usize,
-    pub datatype_null: usize,
-    pub uint64: Handle,
-    pub int32: Handle,
-    pub min: Handle,
-    pub fortran: Fortran,
-    pub comm_self: Handle,
-    /// Lets the library work while a process waits for the switches.
-    pub progress: Option<unsafe extern "C" fn()>,
-    /// Takes what is to be done whenever the library works.
-    pub progress_register: Option<unsafe extern "C" fn(Progresses) -> c_int>,
-}
+/// MPI_IN_PLACE.
+const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
+const ERR_REQUEST: c_int = 7;
+const ERR_OTHER: c_int = 16;
 
 /// What the arguments of Fortran mean.
 pub struct Fortran {
@@ -118,75 +93,61 @@ impl Fortran {
     }
 }
 
-// SAFETY: addresses that never change.
-unsafe impl Send for OpenMpi {}
-// SAFETY: as above.
-unsafe impl Sync for OpenMpi {}
-
-impl OpenMpi {
-    pub(super) fn find(type_size: Sizes) -> Option<Self> {
-        let at = |name: &CStr| Some(symbol(name)).filter(|at| !at.is_null());
-        let sized = |datatype: Handle, bytes: u8| {
-            let mut size = 0;
-            // SAFETY: a predefined type; the program has begun MPI, or it could not call what this library has.
-            let code = unsafe { type_size(datatype, &raw mut size) };
-            code == SUCCESS && size == c_int::from(bytes)
+pub(super) fn find(type_size: Sizes) -> Option<Known> {
+    let at = |name: &CStr| Some(symbol(name)).filter(|at| !at.is_null());
+    at(c"ompi_mpi_comm_null")?;
+    let sized = |datatype: Handle, bytes: u8| {
+        let mut size = 0;
+        // SAFETY: a predefined type; the program has begun MPI, or it could not call what this library has.
+        let code = unsafe { type_size(datatype, &raw mut size) };
+        code == SUCCESS && size == c_int::from(bytes)
+    };
+    // SAFETY: the function takes and returns nothing.
+    let work = at(c"opal_progress").map(|at| Work::Function(unsafe { typed(at) }));
+    // SAFETY: Open MPI's function of this name has this type.
+    let requests =
+        at(c"opal_progress_register").map(|at| Requests::Registered(unsafe { typed(at) }));
+    let types = TYPES.iter().filter_map(|(name, class, size)| {
+        // What fills the memory between pairs does not count for MPI.
+        let counted = match *class {
+            REAL_PLACED | SIGNED_PLACED => *size / 2 + 4,
+            _ => *size,
         };
-        // SAFETY: the function takes and returns nothing.
-        let progress = at(c"opal_progress").map(|at| unsafe { typed(at) });
-        // SAFETY: Open MPI's function of this name has this type.
-        let progress_register = at(c"opal_progress_register").map(|at| unsafe { typed(at) });
-        let types = TYPES.iter().filter_map(|(name, class, size)| {
-            // What fills the memory between pairs does not count for MPI.
-            let counted = match *class {
-                REAL_PLACED | SIGNED_PLACED => *size / 2 + 4,
-                _ => *size,
-            };
-            let datatype = at(name).filter(|datatype| sized(*datatype, counted))?;
-            Some((datatype as usize, *class, *size))
-        });
-        // Compilers differ in what they add to a name.
-        let variable = |names: [&CStr; 2]| names.into_iter().find_map(at).map(|at| at as usize);
-        let fortran = Fortran {
-            comm: function!(c"PMPI_Comm_f2c"),
-            datatype: function!(c"PMPI_Type_f2c"),
-            op: function!(c"PMPI_Op_f2c"),
-            request: function!(c"PMPI_Request_c2f"),
-            in_place: variable([c"mpi_fortran_in_place_", c"mpi_fortran_in_place__"]),
-            bottom: variable([c"mpi_fortran_bottom_", c"mpi_fortran_bottom__"]),
-        };
-        // Arguments of Fortran are read as integers of C. Where they are others, ranks in C stay with those in Fortran.
-        if fortran.in_place.is_some() && !sized(at(c"ompi_mpi_integer")?, 4) {
-            return None;
-        }
-        Some(Self {
-            comm_null: at(c"ompi_mpi_comm_null")? as usize,
-            datatype_null: at(c"ompi_mpi_datatype_null")? as usize,
-            types: types.collect(),
-            ops: OPS
-                .iter()
-                .map(|name| Some(at(name)? as usize))
-                .collect::<Option<_>>()?,
-            uint64: at(c"ompi_mpi_uint64_t")?,
-            int32: at(c"ompi_mpi_int32_t")?,
-            min: at(c"ompi_mpi_op_min")?,
-            fortran,
-            comm_self: at(c"ompi_mpi_comm_self")?,
-            progress,
-            progress_register,
-        })
+        let datatype = at(name).filter(|datatype| sized(*datatype, counted))?;
+        Some((datatype as usize, *class, *size))
+    });
+    // Compilers differ in what they add to a name.
+    let variable = |names: [&CStr; 2]| names.into_iter().find_map(at).map(|at| at as usize);
+    let fortran = Fortran {
+        comm: function!(c"PMPI_Comm_f2c"),
+        datatype: function!(c"PMPI_Type_f2c"),
+        op: function!(c"PMPI_Op_f2c"),
+        request: function!(c"PMPI_Request_c2f"),
+        in_place: variable([c"mpi_fortran_in_place_", c"mpi_fortran_in_place__"]),
+        bottom: variable([c"mpi_fortran_bottom_", c"mpi_fortran_bottom__"]),
+    };
+    // Arguments of Fortran are read as integers of C. Where they are others, ranks in C stay with those in Fortran.
+    if fortran.in_place.is_some() && !sized(at(c"ompi_mpi_integer")?, 4) {
+        return None;
     }
-
-    /// Class and bytes of a predefined type.
-    pub fn elements(&self, datatype: Handle) -> Option<(u8, u8)> {
-        let mut types = self.types.iter();
-        let found = types.find(|(at, ..)| *at == datatype as usize);
-        found.map(|(_, class, size)| (*class, *size))
-    }
-
-    /// Number of a predefined operation, as the provider has it.
-    pub fn op(&self, op: Handle) -> Option<u8> {
-        let found = self.ops.iter().position(|at| *at == op as usize);
-        found.map(|number| number as u8)
-    }
+    Some(Known {
+        numbers: false,
+        comm_null: at(c"ompi_mpi_comm_null")? as usize,
+        comm_self: at(c"ompi_mpi_comm_self")?,
+        datatype_null: at(c"ompi_mpi_datatype_null")? as usize,
+        types: types.collect(),
+        ops: OPS
+            .iter()
+            .map(|name| Some(at(name)? as usize))
+            .collect::<Option<_>>()?,
+        uint64: at(c"ompi_mpi_uint64_t")?,
+        int32: at(c"ompi_mpi_int32_t")?,
+        min: at(c"ompi_mpi_op_min")?,
+        in_place: IN_PLACE,
+        err_request: ERR_REQUEST,
+        err_other: ERR_OTHER,
+        fortran: Some(fortran),
+        work,
+        requests,
+    })
 }
