@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use programs::{PATIENCE, Started, compiled, end, is_installed};
+use programs::{Mpi, PATIENCE, Started, end, is_installed};
 
 const TRIBUTARY: &str = env!("CARGO_BIN_EXE_tributary");
 
@@ -141,16 +141,22 @@ int main(int count, char **arguments) {
 
 #[test]
 fn cl_9_an_mpi_program_runs_unchanged_and_one_that_dies_ends_the_run() {
-    if !is_installed("mpicc") || !is_installed("mpiexec") {
-        return;
+    for mpi in [Mpi::System, Mpi::Mpich] {
+        if mpi.is_there() {
+            runs_unchanged(mpi);
+        }
     }
-    let folder = folder("hello");
+}
+
+fn runs_unchanged(mpi: Mpi) {
+    let folder = folder(&format!("hello-{mpi:?}"));
     let (source, program) = (folder.join("hello.c"), folder.join("hello"));
     std::fs::write(&source, HELLO).unwrap();
-    compiled(&source, &program);
+    mpi.compiled(&source, &program);
     let run = |arguments: &[&str], more: &[&str]| {
         let child = Command::new(TRIBUTARY)
-            .args(["mpi", "--json"])
+            .args(["mpi", "--json", "--mpiexec"])
+            .arg(mpi.mpiexec())
             .args(arguments)
             .arg("--")
             .arg(&program)
@@ -257,13 +263,14 @@ ends = ["s.2", "c"]
 
 #[test]
 fn cl_9_cl_02_ranks_on_verilated_cards_and_switches_and_a_fabric_that_breaks_down() {
-    if !is_installed("mpicc") || !is_installed("mpiexec") {
+    let mpi = Mpi::System;
+    if !mpi.is_there() {
         return;
     }
     let folder = folder("verilated");
     let (source, program) = (folder.join("hello.c"), folder.join("hello"));
     std::fs::write(&source, HELLO).unwrap();
-    compiled(&source, &program);
+    mpi.compiled(&source, &program);
     let run = |arguments: &[&str]| {
         let child = Command::new(TRIBUTARY)
             .args(["mpi", "--json"])

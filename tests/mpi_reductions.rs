@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use programs::{Started, compiled, end, is_installed};
+use programs::{Mpi, Started, end, is_installed};
 use serde_json::Value;
 
 const TRIBUTARY: &str = env!("CARGO_BIN_EXE_tributary");
@@ -18,12 +18,12 @@ const FORTRAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reduction
 const FABRIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/eight.toml");
 
 /// A folder with the program in it, for one test.
-struct Place(PathBuf);
+struct Place(PathBuf, Mpi);
 
 impl Place {
     /// Nothing where Open MPI 4 is not installed.
     fn new(name: &str) -> Option<Self> {
-        if !is_installed("mpicc") || !is_installed("mpiexec") {
+        if !Mpi::System.is_there() {
             return None;
         }
         let version = Command::new("mpiexec").arg("--version").output().unwrap();
@@ -33,10 +33,19 @@ impl Place {
             eprintln!("skipped: mpiexec is not that of Open MPI 4: {version}");
             return None;
         }
+        Some(Self::of(name, Mpi::System))
+    }
+
+    /// The same for MPICH, where it is among the tools.
+    fn mpich(name: &str) -> Option<Self> {
+        Mpi::Mpich.is_there().then(|| Self::of(name, Mpi::Mpich))
+    }
+
+    fn of(name: &str, mpi: Mpi) -> Self {
         let folder = std::env::temp_dir().join(format!("tributary-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        compiled(Path::new(SOURCE), &folder.join("reductions"));
-        Some(Self(folder))
+        mpi.compiled(Path::new(SOURCE), &folder.join("reductions"));
+        Self(folder, mpi)
     }
 
     /// The same with a program in Fortran, nothing where none can be compiled.
@@ -57,7 +66,8 @@ impl Place {
 
     fn run(&self, fabric: &str, arguments: &[&str], what: &str) -> Output {
         let child = Command::new(TRIBUTARY)
-            .args(["mpi", "--json", "--fabric", fabric])
+            .args(["mpi", "--json", "--fabric", fabric, "--mpiexec"])
+            .arg(self.1.mpiexec())
             .args(arguments)
             .arg("--")
             .arg(self.0.join("reductions"))
@@ -147,6 +157,34 @@ fn cl_09_over_cables_that_lose_frames_the_same_calls_are_right() {
 }
 
 #[test]
+fn cl_09_under_mpich_blocking_and_non_blocking_calls_go_through_the_switches() {
+    let Some(place) = Place::mpich("reductions-mpich") else {
+        return;
+    };
+    for (ranks, what) in [
+        ("2", "all"),
+        ("3", "all"),
+        ("8", "some"),
+        ("5", "nonblocking"),
+        ("4", "threads"),
+        ("4", "nonblocking-threads"),
+        ("3", "many"),
+    ] {
+        let (calls, _, summary) = place.good(FABRIC, &["-n", ranks], what);
+        if what == "many" {
+            assert_eq!(summary["reductions"]["in_switches"], 3 * 62, "{summary}");
+        } else {
+            all_in_switches(calls, &summary);
+        }
+    }
+    let (calls, _, summary) = place.good(&place.lossy(), &["-n", "4"], "some");
+    all_in_switches(calls, &summary);
+    let (calls, text, summary) = place.good(FABRIC, &["-n", "4", "--reproducible"], "sum");
+    all_in_switches(calls, &summary);
+    assert!(text.contains("sum 0x1p+1\n"), "{text}");
+}
+
+#[test]
 fn cl_09_programs_in_fortran_go_through_the_switches_by_old_and_new_names_of_the_functions() {
     for (name, options) in [("mpi", &[][..]), ("mpi_f08", &["-DF08"])] {
         let Some(place) = Place::fortran(&format!("reductions-{name}"), options) else {
@@ -170,7 +208,7 @@ fn cl_09_ranks_in_c_and_in_fortran_reduce_together() {
     };
     let program = place.0.join("reductions");
     std::fs::rename(&program, place.0.join("1")).unwrap();
-    compiled(Path::new(SOURCE), &place.0.join("0"));
+    Mpi::System.compiled(Path::new(SOURCE), &place.0.join("0"));
     let which = "#!/bin/sh\nexec \"$(dirname \"$0\")/$((OMPI_COMM_WORLD_RANK % 2))\" \"$@\"\n";
     std::fs::write(&program, which).unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
@@ -333,9 +371,17 @@ fn cl_09_the_library_reduces_if_that_is_wanted() {
 
 #[test]
 fn cl_09_a_rank_that_stops_is_named_on_all_others_in_bounded_time_and_one_that_dies_ends_the_run() {
-    let Some(place) = Place::new("reductions-stop") else {
-        return;
-    };
+    for place in [
+        Place::new("reductions-stop"),
+        Place::mpich("reductions-stop-mpich"),
+    ] {
+        if let Some(place) = place {
+            a_rank_stops(&place);
+        }
+    }
+}
+
+fn a_rank_stops(place: &Place) {
     for (what, call) in [
         ("stop", "MPI_Barrier"),
         ("stop-nonblocking", "MPI_Ibarrier"),

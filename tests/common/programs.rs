@@ -3,7 +3,7 @@
 // Not every test file uses every function.
 #![allow(dead_code)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Whether a program is there; says so if not.
-pub fn is_installed(program: &str) -> bool {
+pub fn is_installed(program: impl AsRef<Path>) -> bool {
+    let program = program.as_ref();
     let there = Command::new("which")
         .arg(program)
         .stdout(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
     if !there {
-        println!("skipped: {program} is not installed");
+        println!("skipped: {} is not installed", program.display());
     }
     there
 }
@@ -52,20 +53,53 @@ pub fn end(mut child: Started) -> Output {
     }
 }
 
-/// Compiles an MPI program.
-pub fn compiled(source: &Path, program: &Path) {
-    let mut compiler = Command::new("mpicc");
-    let compiler = compiler.args([
-        "-std=c11",
-        "-D_POSIX_C_SOURCE=199309L",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-    ]);
-    let compiled = compiler
-        .arg(source)
-        .args(["-pthread", "-o"])
-        .arg(program)
-        .status();
-    assert!(compiled.unwrap().success());
+/// An MPI library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mpi {
+    /// The system's.
+    System,
+    /// MPICH among the pinned tools.
+    Mpich,
+}
+
+impl Mpi {
+    /// A program of it.
+    fn program(self, name: &str) -> PathBuf {
+        match self {
+            Self::System => name.into(),
+            Self::Mpich => {
+                let tools = tributary_sim::tools::Tools::find().unwrap();
+                tools.dir().join("venv/bin").join(name)
+            }
+        }
+    }
+
+    /// Its launcher.
+    pub fn mpiexec(self) -> PathBuf {
+        self.program("mpiexec")
+    }
+
+    /// Whether programs can be compiled and run; says so if not.
+    pub fn is_there(self) -> bool {
+        let all = ["mpicc", "mpiexec"];
+        all.iter().all(|name| is_installed(&self.program(name)))
+    }
+
+    /// Compiles a program.
+    pub fn compiled(self, source: &Path, program: &Path) {
+        let mut compiler = Command::new(self.program("mpicc"));
+        let compiler = compiler.args([
+            "-std=c11",
+            "-D_POSIX_C_SOURCE=199309L",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+        ]);
+        let compiled = compiler
+            .arg(source)
+            .args(["-pthread", "-o"])
+            .arg(program)
+            .status();
+        assert!(compiled.unwrap().success());
+    }
 }
