@@ -13,9 +13,13 @@
 //! ([`Control::moved`]) or their group is removed: a frame of a member that does not know yet is dropped, and never gets into the
 //! tree of others.
 //!
+//! Trees of a manager before this one stay, and their groups go on: it has left a note in the switches below which number they are,
+//! and this one gives numbers from there on ([`Control::inherited`]).
+//!
 //! A switch that was reset has its ports off, which the manager had enabled: [`Control::mend`] looks for that at every switch, and
 //! writes everything to such a one before it enables its ports.
 
+mod note;
 mod reset;
 mod settings;
 
@@ -163,6 +167,8 @@ pub struct Control {
     untold: Vec<(usize, u16, u16)>,
     /// By switch.
     settings: Vec<Settings>,
+    /// Trees have numbers below this, as a note in every switch says.
+    noted: u16,
     /// Switches that have lost what was written to them.
     lost: BTreeSet<SwitchId>,
 }
@@ -193,6 +199,10 @@ impl Control {
         for switch in 0..network.switch_count() {
             tree_bits = tree_bits.min(compare(&network, switch, bits, registers)?);
         }
+        let numbers = 1 << tree_bits;
+        let inherited = note::inherited(&network, numbers, registers)?;
+        let mut ids = TreeIds::new(network.switch_count(), numbers)?;
+        ids.set_first(inherited);
         let switches = 0..network.switch_count();
         let settings = switches.map(|switch| Settings::read(&network, switch, registers));
         let control = Self {
@@ -202,7 +212,8 @@ impl Control {
             unsure: false,
             hops: HopTable::new(&network)?,
             load: Load::new(&network),
-            ids: TreeIds::new(network.switch_count(), 1 << tree_bits)?,
+            ids,
+            noted: inherited,
             groups: BTreeMap::new(),
             next: 0,
             old: Vec::new(),
@@ -214,6 +225,7 @@ impl Control {
             control.unicast(registers, &write)?;
         }
         for (switch, settings) in (0..).zip(&control.settings) {
+            control.note(switch, registers);
             settings.switch_on(&control.network, switch, registers)?;
         }
         Ok(control)
@@ -473,19 +485,7 @@ impl Control {
             let writes = update::clear(old.id, &old.left);
             old.left.clear();
             for write in writes {
-                let commit = regs::MULTICAST_INDEX.put(write.id.into());
-                let written = put(
-                    network,
-                    registers,
-                    write.switch,
-                    regs::MULTICAST_ENTRY.offset,
-                    0,
-                )
-                .and_then(|()| {
-                    let offset = regs::MULTICAST_COMMIT.offset;
-                    put(network, registers, write.switch, offset, commit)
-                });
-                if let Err(error) = written {
+                if let Err(error) = clear_entry(network, registers, &write) {
                     old.left.push(write.switch);
                     if !network.links(write.switch).is_empty() {
                         failed.get_or_insert(error);
@@ -519,9 +519,12 @@ impl Control {
         let on: Vec<SwitchId> = tree.switches().collect();
         let entries = table::entries(&self.network, &placed.group, &tree, placed.leader)?;
         let id = self.ids.allocate(&on)?;
+        self.note_tree(id, registers);
         for write in update::install(id, &entries) {
             let Some(entry) = write.entry else { continue };
-            if let Err(error) = self.multicast(registers, write.switch, id, entry) {
+            let written = self.multicast(registers, write.switch, id, entry);
+            self.note(write.switch, registers);
+            if let Err(error) = written {
                 self.give_up(number, id, on, false);
                 return Err(error);
             }
@@ -589,6 +592,21 @@ impl Control {
         .into_iter()
         .try_for_each(|(r, value)| put(&self.network, registers, switch, r.offset, value))
     }
+}
+
+/// Clears an entry of a tree. What is staged besides it stays.
+fn clear_entry<R: Registers>(
+    network: &Network,
+    registers: &mut R,
+    write: &update::Write,
+) -> Result<(), ControlError> {
+    let commit = regs::MULTICAST_INDEX.put(write.id.into());
+    [
+        (&regs::MULTICAST_ENTRY, 0),
+        (&regs::MULTICAST_COMMIT, commit),
+    ]
+    .into_iter()
+    .try_for_each(|(r, value)| put(network, registers, write.switch, r.offset, value))
 }
 
 /// Compares a switch with the plan; returns log2 of its trees.

@@ -66,6 +66,7 @@ impl Control {
                 self.multicast(registers, switch, *id, entry)?;
             }
         }
+        self.note(switch, registers);
         Ok(())
     }
 
