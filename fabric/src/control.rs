@@ -9,10 +9,21 @@
 //! without one.
 //!
 //! A tree that loses a cable is made anew under another number (MC-9): its members go on when they are told the new one. The entries
-//! of the old one are cleared, but its number stays taken until all of them have moved ([`Control::moved`]) or their group is
-//! removed: a frame of a member that does not know yet is dropped, and never gets into the tree of others.
+//! of the old one are cleared, but if members were told its number ([`Control::tell`]), it stays taken until all of them have moved
+//! ([`Control::moved`]) or their group is removed: a frame of a member that does not know yet is dropped, and never gets into the
+//! tree of others.
+//!
+//! Trees of a manager before this one stay, and their groups go on: it has left a note in the switches below which number they are,
+//! and this one gives numbers from there on ([`Control::inherited`]).
+//!
+//! A switch that was reset has its ports off, which the manager had enabled: [`Control::mend`] looks for that at every switch, and
+//! writes everything to such a one before it enables its ports.
 
-use std::collections::BTreeMap;
+mod note;
+mod reset;
+mod settings;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use thiserror::Error;
@@ -23,6 +34,7 @@ use crate::network::{CableId, EndnodeId, Network, SwitchId};
 use crate::route::{Own, RouteError, Router};
 use crate::unicast::{Unicast, UnicastWrite};
 use crate::{Group, GroupError, HopTable, IdError, Load, TableError, Tree, TreeIds, table, update};
+use settings::Settings;
 
 /// How the manager reaches the registers of switches.
 pub trait Registers {
@@ -104,6 +116,10 @@ pub struct Mended {
     pub lost: Vec<(usize, String)>,
     /// Entries of trees that are no more which switches still have, since they do not answer: the next one tries again.
     pub uncleared: usize,
+    /// Switches that were reset and have everything again.
+    pub reset: Vec<SwitchId>,
+    /// Switches that did not answer when they were looked at, though cables lead to them.
+    pub unanswered: Vec<SwitchId>,
 }
 
 #[derive(Debug)]
@@ -111,6 +127,8 @@ struct Placed {
     group: Group,
     leader: EndnodeId,
     tree: Option<(u16, Tree)>,
+    /// Members were told the number of this tree, and may send under it.
+    told: bool,
     /// Number of its latest tree.
     last: u16,
 }
@@ -147,6 +165,12 @@ pub struct Control {
     old: Vec<Old>,
     /// Trees that were made anew and that nobody was told of yet.
     untold: Vec<(usize, u16, u16)>,
+    /// By switch.
+    settings: Vec<Settings>,
+    /// Trees have numbers below this, as a note in every switch says.
+    noted: u16,
+    /// Switches that have lost what was written to them.
+    lost: BTreeSet<SwitchId>,
 }
 
 impl Control {
@@ -175,12 +199,21 @@ impl Control {
         for switch in 0..network.switch_count() {
             tree_bits = tree_bits.min(compare(&network, switch, bits, registers)?);
         }
+        let numbers = 1 << tree_bits;
+        let inherited = note::inherited(&network, numbers, registers)?;
+        let mut ids = TreeIds::new(network.switch_count(), numbers)?;
+        ids.set_first(inherited);
+        let switches = 0..network.switch_count();
+        let settings = switches.map(|switch| Settings::read(&network, switch, registers));
         let control = Self {
+            settings: settings.collect::<Result<_, _>>()?,
+            lost: BTreeSet::new(),
             routes: Unicast::new(&network),
             unsure: false,
             hops: HopTable::new(&network)?,
             load: Load::new(&network),
-            ids: TreeIds::new(network.switch_count(), 1 << tree_bits)?,
+            ids,
+            noted: inherited,
             groups: BTreeMap::new(),
             next: 0,
             old: Vec::new(),
@@ -191,16 +224,9 @@ impl Control {
         for write in control.routes.writes(None) {
             control.unicast(registers, &write)?;
         }
-        for switch in 0..control.network.switch_count() {
-            for port in 0..control.network.switches()[switch as usize].ports as u8 {
-                let offset = regs::port_offset(port, &regs::PORT_CONTROL);
-                let is = get(&control.network, registers, switch, offset)?;
-                // Of a port that works somebody has chosen whether its engine does.
-                if regs::PORT_ENABLE.get(is) == 0 {
-                    let on = regs::PORT_ENABLE.put(1) | regs::PORT_ENGINE.put(1);
-                    put(&control.network, registers, switch, offset, on)?;
-                }
-            }
+        for (switch, settings) in (0..).zip(&control.settings) {
+            control.note(switch, registers);
+            settings.switch_on(&control.network, switch, registers)?;
         }
         Ok(control)
     }
@@ -230,6 +256,21 @@ impl Control {
         Some(*id)
     }
 
+    /// The number of a group's tree, for its members: from now on they may send under it.
+    pub fn tell(&mut self, group: usize) -> Option<u16> {
+        let placed = self.groups.get_mut(&group)?;
+        let (id, _) = placed.tree.as_ref()?;
+        placed.told = true;
+        Some(*id)
+    }
+
+    /// Trees whose numbers are taken: those that stand, and those that are no more but whose members may not know it, or whose
+    /// entries are not all cleared.
+    #[must_use]
+    pub const fn taken(&self) -> u32 {
+        self.ids.trees()
+    }
+
     /// Makes a tree for a group and writes it. Returns the number of the group.
     ///
     /// # Errors
@@ -245,6 +286,7 @@ impl Control {
             group,
             leader,
             tree: None,
+            told: false,
             last: 0,
         };
         let number = self.next;
@@ -273,17 +315,28 @@ impl Control {
             self.load.remove(&tree);
             self.give_up(group, id, tree.switches().collect(), false);
         }
-        self.moved(group)?;
+        for old in self.old.iter_mut().filter(|old| old.group == group) {
+            old.used = false;
+        }
         self.clear(Some(group), registers)
     }
 
-    /// All members of a group send under the number of its tree of now, and no frame of an older one is under way: numbers of trees
-    /// that it has lost are free for others.
+    /// All members of a group send under this number, and no frame of an older tree is under way: numbers of trees that the group
+    /// had before this one are free for others. Nothing happens if the group has no such number.
     ///
     /// # Errors
     /// None that a caller can bring about.
-    pub fn moved(&mut self, group: usize) -> Result<(), ControlError> {
-        for old in self.old.iter_mut().filter(|old| old.group == group) {
+    pub fn moved(&mut self, group: usize, tree: u16) -> Result<(), ControlError> {
+        // The group may have lost this one too by now, and then it stays taken.
+        let stands = self.tree(group) == Some(tree);
+        let of_group = |old: &Old| old.group == group;
+        let lost = self.old.iter().rposition(|o| of_group(o) && o.id == tree);
+        let before = if stands {
+            self.old.len()
+        } else {
+            lost.unwrap_or(0)
+        };
+        for old in self.old[..before].iter_mut().filter(|old| of_group(old)) {
             old.used = false;
         }
         self.release()
@@ -342,26 +395,34 @@ impl Control {
         self.mend(registers)
     }
 
-    /// Writes what has to change. After a write that failed, all entries are written, and groups that have lost their trees are
-    /// tried again: whoever got the error calls this when the switch answers again.
+    /// Writes what has to change, and everything to switches that were reset: nobody tells the manager of these, so whoever has it
+    /// calls this now and then. After a write that failed, all entries are written, and groups that have lost their trees are tried
+    /// again: whoever got the error calls this when the switch answers again.
     ///
     /// # Errors
     /// A switch does not take a write.
     pub fn mend<R: Registers>(&mut self, registers: &mut R) -> Result<Mended, ControlError> {
+        let unanswered = self.look(registers);
         let routes = Unicast::new(&self.network);
         let writes = routes.writes((!self.unsure).then_some(&self.routes));
         self.unsure = true;
         let mut mended = Mended {
-            unicast: writes.len(),
+            unanswered,
             ..Mended::default()
         };
         self.routes = routes;
+        let empty = self.lost.clone();
+        let full = self.refill(registers)?;
+        mended.unicast = full.len() * self.nodes.len();
         for write in &writes {
-            // Nobody reads the tables of a switch that has no way to anyone.
-            let cut_off = self.network.links(write.switch).is_empty();
-            match self.unicast(registers, write) {
-                Err(error) if !cut_off => return Err(error),
-                _ => {}
+            let cut_off = self.is_cut_off(write.switch);
+            if !empty.contains(&write.switch) {
+                mended.unicast += 1;
+                match self.unicast(registers, write) {
+                    // Nobody reads the tables of a switch that has no way to anyone; when it has one, it gets all of them.
+                    Err(_) if cut_off => drop(self.lost.insert(write.switch)),
+                    written => written?,
+                }
             }
             if write.port.is_none() && !cut_off && !mended.unreachable.contains(&write.endnode) {
                 mended.unreachable.push(write.endnode);
@@ -377,8 +438,9 @@ impl Control {
             };
             let old = placed.last;
             if let Some((id, tree)) = placed.tree.take_if(|(_, tree)| broken(tree)) {
+                let told = placed.told;
                 self.load.remove(&tree);
-                self.give_up(number, id, tree.switches().collect(), true);
+                self.give_up(number, id, tree.switches().collect(), told);
             } else if placed.tree.is_some() {
                 continue;
             }
@@ -393,6 +455,7 @@ impl Control {
             Ok(()) | Err(ControlError::Access { .. }) => {}
             Err(error) => return Err(error),
         }
+        mended.reset = self.switch_on(full, registers)?;
         mended.uncleared = self.old.iter().map(|old| old.left.len()).sum();
         mended.trees = std::mem::take(&mut self.untold);
         Ok(mended)
@@ -422,19 +485,7 @@ impl Control {
             let writes = update::clear(old.id, &old.left);
             old.left.clear();
             for write in writes {
-                let commit = regs::MULTICAST_INDEX.put(write.id.into());
-                let written = put(
-                    network,
-                    registers,
-                    write.switch,
-                    regs::MULTICAST_ENTRY.offset,
-                    0,
-                )
-                .and_then(|()| {
-                    let offset = regs::MULTICAST_COMMIT.offset;
-                    put(network, registers, write.switch, offset, commit)
-                });
-                if let Err(error) = written {
+                if let Err(error) = clear_entry(network, registers, &write) {
                     old.left.push(write.switch);
                     if !network.links(write.switch).is_empty() {
                         failed.get_or_insert(error);
@@ -468,16 +519,19 @@ impl Control {
         let on: Vec<SwitchId> = tree.switches().collect();
         let entries = table::entries(&self.network, &placed.group, &tree, placed.leader)?;
         let id = self.ids.allocate(&on)?;
+        self.note_tree(id, registers);
         for write in update::install(id, &entries) {
             let Some(entry) = write.entry else { continue };
-            if let Err(error) = self.multicast(registers, write.switch, id, entry) {
+            let written = self.multicast(registers, write.switch, id, entry);
+            self.note(write.switch, registers);
+            if let Err(error) = written {
                 self.give_up(number, id, on, false);
                 return Err(error);
             }
         }
         self.load.add(&tree);
         if let Some(placed) = self.groups.get_mut(&number) {
-            (placed.tree, placed.last) = (Some((id, tree)), id);
+            (placed.tree, placed.told, placed.last) = (Some((id, tree)), false, id);
         }
         Ok(id)
     }
@@ -538,6 +592,21 @@ impl Control {
         .into_iter()
         .try_for_each(|(r, value)| put(&self.network, registers, switch, r.offset, value))
     }
+}
+
+/// Clears an entry of a tree. What is staged besides it stays.
+fn clear_entry<R: Registers>(
+    network: &Network,
+    registers: &mut R,
+    write: &update::Write,
+) -> Result<(), ControlError> {
+    let commit = regs::MULTICAST_INDEX.put(write.id.into());
+    [
+        (&regs::MULTICAST_ENTRY, 0),
+        (&regs::MULTICAST_COMMIT, commit),
+    ]
+    .into_iter()
+    .try_for_each(|(r, value)| put(network, registers, write.switch, r.offset, value))
 }
 
 /// Compares a switch with the plan; returns log2 of its trees.

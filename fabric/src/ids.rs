@@ -54,6 +54,8 @@ pub enum IdError {
 #[derive(Clone, Debug)]
 pub struct TreeIds {
     ids: u16,
+    /// Lower ids are not given.
+    first: u16,
     trees: u32,
     /// By switch.
     used: Vec<u16>,
@@ -72,10 +74,22 @@ impl TreeIds {
         }
         Ok(Self {
             ids,
+            first: 0,
             trees: 0,
             used: vec![0; switches as usize],
             words: Vec::new(),
         })
+    }
+
+    /// Ids below this are not given: others may use them.
+    #[must_use]
+    pub const fn first(&self) -> TreeId {
+        self.first
+    }
+
+    /// Changes from which id on they are given; those that are in use stay so.
+    pub const fn set_first(&mut self, first: TreeId) {
+        self.first = first;
     }
 
     /// Takes the lowest id that is free on all of these switches (in any order, each once).
@@ -86,10 +100,11 @@ impl TreeIds {
         self.known(switches)?;
         let all = self.used.len();
         let blocks = usize::from(self.ids).div_ceil(BITS);
-        for block in 0..blocks {
+        let first = usize::from(self.first);
+        for block in first / BITS..blocks {
             // Beyond the words there are, nothing was ever in use.
             let words = self.words.get(block * all..(block + 1) * all);
-            let mut used = 0;
+            let mut used = (1 << first.saturating_sub(block * BITS)) - 1;
             for &switch in words.map_or(&[][..], |_| switches) {
                 used |= self.words[block * all + switch as usize];
                 if used == u64::MAX {
@@ -117,7 +132,7 @@ impl TreeIds {
         Err(IdError::Exhausted {
             ids: self.ids,
             fullest,
-            free: self.ids - self.used[fullest as usize],
+            free: (self.ids.saturating_sub(self.first)).saturating_sub(self.used[fullest as usize]),
         })
     }
 
@@ -155,6 +170,16 @@ impl TreeIds {
     #[must_use]
     pub fn used(&self, switch: SwitchId) -> u16 {
         self.used.get(switch as usize).copied().unwrap_or(0)
+    }
+
+    /// The highest id in use on any switch.
+    #[must_use]
+    pub fn highest(&self) -> Option<TreeId> {
+        let last = self.words.iter().rposition(|&word| word != 0)?;
+        let block = last / self.used.len();
+        let words = &self.words[block * self.used.len()..=last];
+        let used = words.iter().fold(0, |used, word| used | word);
+        Some((block * BITS) as TreeId + used.ilog2() as TreeId)
     }
 
     /// Trees with an id.

@@ -97,3 +97,24 @@ fn mc_09_random_ids_are_the_lowest_and_none_leaks() {
     }
     assert_eq!((ids.trees(), ids.entries()), (0, 0), "seed {seed}");
 }
+
+#[test]
+fn cl_03_ids_below_the_first_are_not_given() {
+    let mut ids = TreeIds::new(2, 200).unwrap();
+    assert_eq!(ids.highest(), None);
+    for first in [3, 63, 64, 65, 130, 199] {
+        ids.set_first(first);
+        assert_eq!(ids.allocate(&[0, 1]), Ok(first));
+        assert_eq!((ids.first(), ids.highest()), (first, Some(first)));
+    }
+    let none = IdError::Exhausted {
+        ids: 200,
+        fullest: 1,
+        free: 0,
+    };
+    assert_eq!(ids.allocate(&[1]), Err(none));
+    ids.release(199, &[0, 1]).unwrap();
+    assert_eq!(ids.highest(), Some(130));
+    ids.set_first(0);
+    assert_eq!(ids.allocate(&[1]), Ok(0));
+}

@@ -221,11 +221,13 @@ impl Run {
     fn reduce(&mut self, name: &'static str, number: u32) -> Result<()> {
         let begun = self.now_us();
         let tree = {
-            let control = self.control();
+            let mut control = self.control();
+            control.tell(self.group);
             let routed = control.routed(self.group);
             let routed = routed.context("the group has no tree any more")?;
             network::tree(control.network(), &routed)?
         };
+        let tree_number = tree.id;
         let seed = self.seed;
         let rows = self.cluster.with(|sim: &mut Simulator| {
             let tree = sim.add_tree(tree)?;
@@ -239,7 +241,7 @@ impl Run {
         });
         let rows = rows.context("the fabric is gone")??;
         // Nothing of an older tree is under way.
-        self.control().moved(self.group)?;
+        self.control().moved(self.group, tree_number)?;
         let wrong = rows.iter().filter(|row| row.wrong.is_some()).count();
         let slowest = rows.iter().map(|row| row.clocks).max().unwrap_or(0);
         self.parts.push(Part {
@@ -249,7 +251,7 @@ impl Run {
             text: format!(
                 "{} operations, {wrong} wrong; the slowest {slowest} clocks; tree {}",
                 rows.len(),
-                self.control().tree(self.group).unwrap_or_default()
+                tree_number
             ),
         });
         Ok(())

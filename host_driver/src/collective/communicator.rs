@@ -201,6 +201,8 @@ pub struct Communicator {
     /// At the leader: trees of before, for members that have missed a result. When an operation has ended on a later one, everyone
     /// was there and needs them no more.
     previous: Vec<Switch>,
+    /// At the leader: a tree on which an operation has ended, which the manager is told when the next one has.
+    settled: Option<u16>,
     operations: VecDeque<Operation>,
     next: u64,
     finished: VecDeque<Finished>,
@@ -249,6 +251,7 @@ impl Communicator {
             plan: Plan::Unknown,
             upcoming: None,
             previous: Vec::new(),
+            settled: None,
             operations: VecDeque::new(),
             next: 0,
             finished: VecDeque::new(),

@@ -30,6 +30,8 @@ pub enum Request {
     Plant(Vec<u16>),
     /// `current GROUP`: the tree that a group of this client has now.
     Current(u64),
+    /// `moved GROUP TREE`: all members send under this number, and nothing of an older tree of the group is under way.
+    Moved(u64, u16),
     /// `uproot GROUP`: the group needs its tree no more.
     Uproot(u64),
 }
@@ -53,6 +55,7 @@ impl fmt::Display for Request {
                 nodes.iter().try_for_each(|node| write!(f, " {node}"))
             }
             Self::Current(group) => write!(f, "current {group}"),
+            Self::Moved(group, tree) => write!(f, "moved {group} {tree}"),
             Self::Uproot(group) => write!(f, "uproot {group}"),
         }
     }
@@ -71,7 +74,9 @@ impl fmt::Display for Answer {
 
 /// A line that is none of the protocol.
 #[derive(Debug, Error)]
-#[error("{0:?} is no line of this protocol: plant NODES, current GROUP, uproot GROUP")]
+#[error(
+    "{0:?} is no line of this protocol: plant NODES, current GROUP, moved GROUP TREE, uproot GROUP"
+)]
 pub struct Malformed(String);
 
 fn malformed(line: &str) -> Malformed {
@@ -84,17 +89,18 @@ impl FromStr for Request {
     fn from_str(line: &str) -> Result<Self, Malformed> {
         let mut words = line.split_ascii_whitespace();
         let verb = words.next();
-        let mut group = || {
-            let number = words.next()?.parse().ok()?;
-            words.next().is_none().then_some(number)
-        };
-        let request = match verb {
-            Some("plant") => {
-                let nodes: Result<Vec<u16>, _> = words.map(str::parse).collect();
+        let rest: Vec<&str> = words.collect();
+        let request = match (verb, &rest[..]) {
+            (Some("plant"), nodes) => {
+                let nodes: Result<Vec<u16>, _> = nodes.iter().map(|node| node.parse()).collect();
                 nodes.ok().map(Self::Plant)
             }
-            Some("current") => group().map(Self::Current),
-            Some("uproot") => group().map(Self::Uproot),
+            (Some("current"), [group]) => group.parse().ok().map(Self::Current),
+            (Some("moved"), [group, tree]) => {
+                let numbers = group.parse().ok().zip(tree.parse().ok());
+                numbers.map(|(group, tree)| Self::Moved(group, tree))
+            }
+            (Some("uproot"), [group]) => group.parse().ok().map(Self::Uproot),
             _ => None,
         };
         request.ok_or_else(|| malformed(line))
@@ -265,6 +271,11 @@ impl Trees for RemoteTrees {
         }
     }
 
+    fn moved(&mut self, group: u64, tree: u16) {
+        // A server that does not hear it keeps numbers until the group ends.
+        let _ = self.ask(&Request::Moved(group, tree));
+    }
+
     fn uproot(&mut self, group: u64) {
         self.grants.remove(&group);
         // The server does it at the end of the connection at the latest.
@@ -287,6 +298,7 @@ mod tests {
             Request::Plant(vec![65_535, 0, 7]),
             Request::Plant(Vec::new()),
             Request::Current(0),
+            Request::Moved(u64::MAX, 8_191),
             Request::Uproot(u64::MAX),
         ] {
             assert_eq!(request.to_string().parse::<Request>().unwrap(), request);
@@ -306,6 +318,9 @@ mod tests {
             "current",
             "current 1 2",
             "uproot x",
+            "moved 1",
+            "moved 1 65536",
+            "moved 1 2 3",
             "grow 1",
         ] {
             let error = line.parse::<Request>().unwrap_err().to_string();

@@ -36,6 +36,10 @@ pub trait Trees: Send {
     /// The tree that a group has now: after a failure another one, with another cookie; nothing if it has none.
     fn current(&mut self, group: u64) -> Option<Grant>;
 
+    /// All members of a group send under this number, and no frame of a tree that it had before is under way: the manager may give
+    /// those numbers to others.
+    fn moved(&mut self, group: u64, tree: u16);
+
     /// The group needs its tree no more.
     fn uproot(&mut self, group: u64);
 }

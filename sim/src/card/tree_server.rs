@@ -145,13 +145,19 @@ impl Client {
                 }
                 Err(reason) => Answer::No(reason),
             },
-            Request::Current(group) | Request::Uproot(group) if !own(group) => {
+            Request::Current(group) | Request::Moved(group, _) | Request::Uproot(group)
+                if !own(group) =>
+            {
                 Answer::No(format!("group {group} is not of this client"))
             }
             Request::Current(group) => match trees.current(*group) {
                 Some(grant) => Answer::Tree(grant),
                 None => Answer::No("the group has no tree any more".to_owned()),
             },
+            Request::Moved(group, tree) => {
+                trees.moved(*group, *tree);
+                Answer::Done
+            }
             Request::Uproot(group) => {
                 trees.uproot(*group);
                 self.groups.remove(group);

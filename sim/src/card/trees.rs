@@ -56,7 +56,7 @@ impl Trees for ClusterTrees {
         let made = (self.cluster).with(|sim| control.add_group(&members, leader, sim));
         let made = made.ok_or("the fabric is gone")?;
         let number = made.map_err(|error| error.to_string())?;
-        let tree = control.tree(number).ok_or("the group has no tree")?;
+        let tree = control.tell(number).ok_or("the group has no tree")?;
         let grant = Grant {
             group: number as u64,
             tree,
@@ -69,8 +69,8 @@ impl Trees for ClusterTrees {
     fn current(&mut self, group: u64) -> Option<Grant> {
         let (number, said) = *self.groups.get(&group)?;
         let control = Arc::clone(&self.control);
-        let control = control.lock().unwrap_or_else(PoisonError::into_inner);
-        let tree = control.tree(number)?;
+        let mut control = control.lock().unwrap_or_else(PoisonError::into_inner);
+        let tree = control.tell(number)?;
         if tree == said.tree {
             return Some(said);
         }
@@ -81,6 +81,15 @@ impl Trees for ClusterTrees {
         };
         self.groups.insert(group, (number, grant));
         Some(grant)
+    }
+
+    fn moved(&mut self, group: u64, tree: u16) {
+        let Some((number, _)) = self.groups.get(&group) else {
+            return;
+        };
+        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        // It fails for nothing that a group can say.
+        let _ = control.moved(*number, tree);
     }
 
     fn uproot(&mut self, group: u64) {

@@ -2,6 +2,7 @@
 
 mod faults;
 mod jobs;
+mod moves;
 mod remote;
 mod values;
 

@@ -154,6 +154,24 @@ impl Communicator {
         }
     }
 
+    /// At the leader: an operation has ended on the tree of now, so everyone has joined that and has left those of before. The last
+    /// frames of those are behind the first switch when everyone has the result, which came out of the card after them; that
+    /// everyone has it, the end of the next operation shows.
+    fn settle(&mut self) {
+        if let (Some(tree), Some(group), Some(trees)) =
+            (self.settled.take(), self.planted, &self.trees)
+        {
+            let mut trees = trees.lock().unwrap_or_else(PoisonError::into_inner);
+            trees.moved(group, tree);
+        }
+        if let Plan::Switches(switch) = &self.plan
+            && !self.previous.is_empty()
+        {
+            self.previous.clear();
+            self.settled = Some(switch.grant.tree);
+        }
+    }
+
     /// At the leader: tells all how operations are done from a number on.
     pub(super) fn decide(&mut self, from: u64, grant: Option<Grant>) {
         for rank in 1..self.size() {
@@ -291,7 +309,7 @@ impl Communicator {
             match op.work {
                 Work::InSwitches { .. } => {
                     self.counters.in_switches += 1;
-                    self.previous.clear();
+                    self.settle();
                 }
                 Work::InSoftware(_) => self.counters.in_software += 1,
                 Work::Waiting => {}

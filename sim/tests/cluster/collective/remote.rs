@@ -72,6 +72,32 @@ fn cl_09_other_processes_get_trees_and_those_of_a_client_that_is_gone_are_taken_
 }
 
 #[test]
+fn cl_03_a_client_gives_back_the_numbers_of_trees_that_its_group_has_left() {
+    let world = sixteen_world(seed());
+    let folder = Folder::new("trees-moved");
+    let _server = serve_trees(world.trees.clone(), &folder.0.join(TREES_SOCKET)).unwrap();
+    let mut clients = [(); 2].map(|()| RemoteTrees::connect(&folder.0).unwrap());
+    let old = clients[0].plant(&[1, 7, 12]).unwrap();
+    {
+        let mut control = world.control.lock().unwrap();
+        let routed = control.routed(old.group as usize).unwrap();
+        let used = routed.tree.cables().next().unwrap();
+        let mended = world.cluster.with(|sim| control.cable_failed(used, sim));
+        assert_eq!(mended.unwrap().unwrap().trees.len(), 1);
+    }
+    let taken = || world.control.lock().unwrap().taken();
+    let new = clients[0].current(old.group).unwrap();
+    assert_ne!((old.tree, old.cookie), (new.tree, new.cookie));
+    assert_eq!(taken(), 2);
+    // That all are on the old one still says nothing, and others have no say.
+    clients[0].moved(old.group, old.tree);
+    clients[1].moved(old.group, new.tree);
+    assert_eq!(taken(), 2);
+    clients[0].moved(old.group, new.tree);
+    assert_eq!(taken(), 1);
+}
+
+#[test]
 fn cl_09_clients_that_break_the_protocol_get_an_error_or_lose_the_connection() {
     let world = sixteen_world(seed());
     let folder = Folder::new("trees-nonsense");
@@ -87,6 +113,8 @@ fn cl_09_clients_that_break_the_protocol_get_an_error_or_lose_the_connection() {
         (&b"grow 1\n"[..], "no \"grow 1\" is no line"),
         (b"plant 1 x\n", "no \"plant 1 x\""),
         (b"\xFF\xFE\n", "no "),
+        (b"moved 0\n", "no \"moved 0\" is no line"),
+        (b"moved 0 1\n", "no group 0 is not of this client"),
         (
             b"current 18446744073709551615\n",
             "no group 18446744073709551615 is not of this client",
