@@ -1,76 +1,123 @@
-//! The functions under the names that C has for them.
+//! The functions under the names that C has for them; those with counts also in their large form (MPI 4).
 
 use std::ffi::{c_int, c_void};
 
 use crate::calls;
-use crate::mpi::{Handle, Mpi};
+use crate::mpi::{Count, Handle, Mpi};
 use crate::{end, nonblocking, passed};
 
-/// MPI_Allreduce.
-///
-/// # Safety
-/// As MPI says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Allreduce(
-    send: *const c_void,
-    receive: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    op: Handle,
-    comm: Handle,
-) -> c_int {
-    let mpi = Mpi::get();
-    let call = calls::allreduce(
-        mpi,
-        "MPI_Allreduce",
-        (send, receive),
-        count,
-        (datatype, op),
-        comm,
-    );
-    // SAFETY: as MPI says.
-    let done = call.and_then(|call| unsafe { call.run(mpi) });
-    done.unwrap_or_else(|| {
-        passed();
-        // SAFETY: what the program gave.
-        unsafe { (mpi.allreduce)(send, receive, count, datatype, op, comm) }
-    })
+/// A function with a count, and its large form: what is in front of the count and behind it, and what the switches do. A library
+/// without the large form gets what fits the other one.
+macro_rules! counted {
+    ($name:ident $large:ident = $field:ident $field_c:ident
+     ($($before:ident: $before_type:ty),*) ($($behind:ident: $behind_type:ty),*)
+     |$mpi:ident, $count:ident, $comm:ident| $done:expr) => {
+        /// As MPI says.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            $($before: $before_type,)* count: c_int, $($behind: $behind_type),*
+        ) -> c_int {
+            let ($mpi, $count) = (Mpi::get(), count);
+            // SAFETY: as MPI says.
+            let done: Option<c_int> = unsafe { $done };
+            done.unwrap_or_else(|| {
+                passed();
+                // SAFETY: what the program gave.
+                unsafe { ($mpi.$field)($($before,)* count, $($behind),*) }
+            })
+        }
+
+        /// As MPI says.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $large(
+            $($before: $before_type,)* count: Count, $($behind: $behind_type),*
+        ) -> c_int {
+            let $mpi = Mpi::get();
+            let fits = c_int::try_from(count);
+            // SAFETY: as MPI says.
+            let done: Option<c_int> = fits.ok().and_then(|$count| unsafe { $done });
+            done.unwrap_or_else(|| {
+                passed();
+                // SAFETY: what the program gave.
+                unsafe {
+                    match ($mpi.large.$field_c, fits) {
+                        (Some(library), _) => library($($before,)* count, $($behind),*),
+                        (None, Ok(count)) => ($mpi.$field)($($before,)* count, $($behind),*),
+                        (None, Err(_)) => $mpi.refuse_count($comm),
+                    }
+                }
+            })
+        }
+    };
 }
 
-/// MPI_Reduce.
-///
-/// # Safety
-/// As MPI says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Reduce(
-    send: *const c_void,
-    receive: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    op: Handle,
-    root: c_int,
-    comm: Handle,
-) -> c_int {
-    let mpi = Mpi::get();
-    // SAFETY: a communicator of the program.
-    let call = unsafe {
-        calls::reduce(
-            mpi,
-            "MPI_Reduce",
-            (send, receive),
-            count,
-            (datatype, op),
-            root,
-            comm,
-        )
-    };
-    // SAFETY: as MPI says.
-    let done = call.and_then(|call| unsafe { call.run(mpi) });
-    done.unwrap_or_else(|| {
-        passed();
-        // SAFETY: what the program gave.
-        unsafe { (mpi.reduce)(send, receive, count, datatype, op, root, comm) }
-    })
+counted! {
+    MPI_Allreduce MPI_Allreduce_c = allreduce allreduce
+    (send: *const c_void, receive: *mut c_void) (datatype: Handle, op: Handle, comm: Handle)
+    |mpi, count, comm| {
+        let types = (datatype, op);
+        let call = calls::allreduce(mpi, "MPI_Allreduce", (send, receive), count, types, comm);
+        call.and_then(|call| call.run(mpi))
+    }
+}
+
+counted! {
+    MPI_Reduce MPI_Reduce_c = reduce reduce
+    (send: *const c_void, receive: *mut c_void)
+    (datatype: Handle, op: Handle, root: c_int, comm: Handle)
+    |mpi, count, comm| {
+        let types = (datatype, op);
+        let call = calls::reduce(mpi, "MPI_Reduce", (send, receive), count, types, root, comm);
+        call.and_then(|call| call.run(mpi))
+    }
+}
+
+counted! {
+    MPI_Bcast MPI_Bcast_c = bcast bcast
+    (buffer: *mut c_void) (datatype: Handle, root: c_int, comm: Handle)
+    |mpi, count, comm| {
+        let call = calls::bcast(mpi, "MPI_Bcast", buffer, count, datatype, root, comm);
+        call.and_then(|call| call.map_or_else(Some, |call| call.run(mpi)))
+    }
+}
+
+counted! {
+    MPI_Iallreduce MPI_Iallreduce_c = iallreduce iallreduce
+    (send: *const c_void, receive: *mut c_void)
+    (datatype: Handle, op: Handle, comm: Handle, request: *mut Handle)
+    |mpi, count, comm| {
+        let types = (datatype, op);
+        let call = calls::allreduce(mpi, "MPI_Iallreduce", (send, receive), count, types, comm);
+        call.and_then(|call| nonblocking::begin(mpi, call, request))
+    }
+}
+
+counted! {
+    MPI_Ireduce MPI_Ireduce_c = ireduce ireduce
+    (send: *const c_void, receive: *mut c_void)
+    (datatype: Handle, op: Handle, root: c_int, comm: Handle, request: *mut Handle)
+    |mpi, count, comm| {
+        let types = (datatype, op);
+        let call = calls::reduce(mpi, "MPI_Ireduce", (send, receive), count, types, root, comm);
+        call.and_then(|call| nonblocking::begin(mpi, call, request))
+    }
+}
+
+counted! {
+    MPI_Ibcast MPI_Ibcast_c = ibcast ibcast
+    (buffer: *mut c_void) (datatype: Handle, root: c_int, comm: Handle, request: *mut Handle)
+    |mpi, count, comm| {
+        let call = calls::bcast(mpi, "MPI_Ibcast", buffer, count, datatype, root, comm);
+        call.and_then(|call| {
+            call.map_or_else(Some, |call| nonblocking::begin(mpi, call, request))
+        })
+    }
 }
 
 /// MPI_Barrier.
@@ -80,106 +127,13 @@ pub unsafe extern "C" fn MPI_Reduce(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Barrier(comm: Handle) -> c_int {
     let mpi = Mpi::get();
-    let call = Some(calls::barrier("MPI_Barrier", comm));
+    let call = calls::barrier("MPI_Barrier", comm);
     // SAFETY: as MPI says.
-    let done = call.and_then(|call| unsafe { call.run(mpi) });
+    let done = unsafe { call.run(mpi) };
     done.unwrap_or_else(|| {
         passed();
         // SAFETY: what the program gave.
         unsafe { (mpi.barrier)(comm) }
-    })
-}
-
-/// MPI_Bcast.
-///
-/// # Safety
-/// As MPI says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Bcast(
-    buffer: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    root: c_int,
-    comm: Handle,
-) -> c_int {
-    let mpi = Mpi::get();
-    // SAFETY: as MPI says.
-    let call = unsafe { calls::bcast(mpi, "MPI_Bcast", buffer, count, datatype, root, comm) };
-    // SAFETY: as MPI says.
-    let done = call.and_then(|call| call.map_or_else(Some, |call| unsafe { call.run(mpi) }));
-    done.unwrap_or_else(|| {
-        passed();
-        // SAFETY: what the program gave.
-        unsafe { (mpi.bcast)(buffer, count, datatype, root, comm) }
-    })
-}
-
-/// MPI_Iallreduce.
-///
-/// # Safety
-/// As MPI says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Iallreduce(
-    send: *const c_void,
-    receive: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    op: Handle,
-    comm: Handle,
-    request: *mut Handle,
-) -> c_int {
-    let mpi = Mpi::get();
-    let call = calls::allreduce(
-        mpi,
-        "MPI_Iallreduce",
-        (send, receive),
-        count,
-        (datatype, op),
-        comm,
-    );
-    // SAFETY: as MPI says.
-    let done = call.and_then(|call| unsafe { nonblocking::begin(mpi, call, request) });
-    done.unwrap_or_else(|| {
-        passed();
-        // SAFETY: what the program gave.
-        unsafe { (mpi.iallreduce)(send, receive, count, datatype, op, comm, request) }
-    })
-}
-
-/// MPI_Ireduce.
-///
-/// # Safety
-/// As MPI says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Ireduce(
-    send: *const c_void,
-    receive: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    op: Handle,
-    root: c_int,
-    comm: Handle,
-    request: *mut Handle,
-) -> c_int {
-    let mpi = Mpi::get();
-    // SAFETY: a communicator of the program.
-    let call = unsafe {
-        calls::reduce(
-            mpi,
-            "MPI_Ireduce",
-            (send, receive),
-            count,
-            (datatype, op),
-            root,
-            comm,
-        )
-    };
-    // SAFETY: as MPI says.
-    let done = call.and_then(|call| unsafe { nonblocking::begin(mpi, call, request) });
-    done.unwrap_or_else(|| {
-        passed();
-        // SAFETY: what the program gave.
-        unsafe { (mpi.ireduce)(send, receive, count, datatype, op, root, comm, request) }
     })
 }
 
@@ -190,42 +144,13 @@ pub unsafe extern "C" fn MPI_Ireduce(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Ibarrier(comm: Handle, request: *mut Handle) -> c_int {
     let mpi = Mpi::get();
-    let call = Some(calls::barrier("MPI_Ibarrier", comm));
+    let call = calls::barrier("MPI_Ibarrier", comm);
     // SAFETY: as MPI says.
-    let done = call.and_then(|call| unsafe { nonblocking::begin(mpi, call, request) });
+    let done = unsafe { nonblocking::begin(mpi, call, request) };
     done.unwrap_or_else(|| {
         passed();
         // SAFETY: what the program gave.
         unsafe { (mpi.ibarrier)(comm, request) }
-    })
-}
-
-/// MPI_Ibcast.
-///
-/// # Safety
-/// As MPI says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Ibcast(
-    buffer: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    root: c_int,
-    comm: Handle,
-    request: *mut Handle,
-) -> c_int {
-    let mpi = Mpi::get();
-    // SAFETY: as MPI says.
-    let call = unsafe { calls::bcast(mpi, "MPI_Ibcast", buffer, count, datatype, root, comm) };
-    // SAFETY: as MPI says.
-    let done = call.and_then(|call| {
-        call.map_or_else(Some, |call| unsafe {
-            nonblocking::begin(mpi, call, request)
-        })
-    });
-    done.unwrap_or_else(|| {
-        passed();
-        // SAFETY: what the program gave.
-        unsafe { (mpi.ibcast)(buffer, count, datatype, root, comm, request) }
     })
 }
 

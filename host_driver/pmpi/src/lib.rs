@@ -1,10 +1,10 @@
 //! Small reductions of unchanged MPI programs through the switches: `libtributary_pmpi.so`, which is loaded before the MPI library
 //! (LD_PRELOAD). `docs/mpi.md` is the contract.
 //!
-//! It has the names of nine MPI functions, those of C (`c`) and those of Fortran (`fortran`). Each asks whether the switches can do
+//! It has the names of nine MPI functions, those of C (`c`), with their large forms, and those of Fortran (`fortran`). Each asks whether the switches can do
 //! what is called (`calls`, `eligible`), on grounds that are the same at all ranks; if so, and if the communicator has a group in
 //! the switches (`group`), the provider does it (`provider`), while the call waits or not (`nonblocking`). Everything else goes to
-//! the MPI library, by the names that MPI has for that (PMPI_…). It knows the handles of Open MPI (`mpi`), and lets everything of
+//! the MPI library, by the names that MPI has for that (PMPI_…). It knows the handles of Open MPI and of MPICH (`mpi`), and lets everything of
 //! other MPI libraries pass.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case)]

@@ -24,30 +24,38 @@ pub type Handle = *mut c_void;
 
 /// MPI_SUCCESS.
 pub const SUCCESS: c_int = 0;
+/// MPI_ERR_COUNT.
+const ERR_COUNT: c_int = 2;
 
-type Reduces =
-    unsafe extern "C" fn(*const c_void, *mut c_void, c_int, Handle, Handle, c_int, Handle) -> c_int;
-type AllReduces =
-    unsafe extern "C" fn(*const c_void, *mut c_void, c_int, Handle, Handle, Handle) -> c_int;
-type IAllReduces = unsafe extern "C" fn(
+/// MPI_Count.
+pub type Count = i64;
+
+type Reduces<N> =
+    unsafe extern "C" fn(*const c_void, *mut c_void, N, Handle, Handle, c_int, Handle) -> c_int;
+type AllReduces<N> =
+    unsafe extern "C" fn(*const c_void, *mut c_void, N, Handle, Handle, Handle) -> c_int;
+type IAllReduces<N> = unsafe extern "C" fn(
     *const c_void,
     *mut c_void,
-    c_int,
+    N,
     Handle,
     Handle,
     Handle,
     *mut Handle,
 ) -> c_int;
-type IReduces = unsafe extern "C" fn(
+type IReduces<N> = unsafe extern "C" fn(
     *const c_void,
     *mut c_void,
-    c_int,
+    N,
     Handle,
     Handle,
     c_int,
     Handle,
     *mut Handle,
 ) -> c_int;
+type Broadcasts<N> = unsafe extern "C" fn(*mut c_void, N, Handle, c_int, Handle) -> c_int;
+type IBroadcasts<N> =
+    unsafe extern "C" fn(*mut c_void, N, Handle, c_int, Handle, *mut Handle) -> c_int;
 type Packs = unsafe extern "C" fn(
     *const c_void,
     c_int,
@@ -78,15 +86,15 @@ type Sizes = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
 
 /// Functions and handles of the MPI library of this process.
 pub struct Mpi {
-    pub allreduce: AllReduces,
-    pub reduce: Reduces,
+    pub allreduce: AllReduces<c_int>,
+    pub reduce: Reduces<c_int>,
     pub barrier: unsafe extern "C" fn(Handle) -> c_int,
-    pub bcast: unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, Handle) -> c_int,
-    pub iallreduce: IAllReduces,
-    pub ireduce: IReduces,
+    pub bcast: Broadcasts<c_int>,
+    pub iallreduce: IAllReduces<c_int>,
+    pub ireduce: IReduces<c_int>,
     pub ibarrier: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
-    pub ibcast:
-        unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, Handle, *mut Handle) -> c_int,
+    pub ibcast: IBroadcasts<c_int>,
+    pub large: Large,
     pub allgather: unsafe extern "C" fn(
         *const c_void,
         c_int,
@@ -117,6 +125,36 @@ pub struct Mpi {
     unpacks: Unpacks,
     /// Of libraries that are known; nothing of others goes to the switches.
     pub known: Option<Known>,
+}
+
+/// The large forms of functions with counts, as far as the library has them.
+pub struct Large {
+    pub allreduce: Option<AllReduces<Count>>,
+    pub reduce: Option<Reduces<Count>>,
+    pub bcast: Option<Broadcasts<Count>>,
+    pub iallreduce: Option<IAllReduces<Count>>,
+    pub ireduce: Option<IReduces<Count>>,
+    pub ibcast: Option<IBroadcasts<Count>>,
+}
+
+impl Large {
+    fn find() -> Self {
+        macro_rules! perhaps {
+            ($name:literal) => {{
+                let found = symbol($name);
+                // SAFETY: MPI fixes the type of a function with this name.
+                (!found.is_null()).then(|| unsafe { typed(found) })
+            }};
+        }
+        Self {
+            allreduce: perhaps!(c"PMPI_Allreduce_c"),
+            reduce: perhaps!(c"PMPI_Reduce_c"),
+            bcast: perhaps!(c"PMPI_Bcast_c"),
+            iallreduce: perhaps!(c"PMPI_Iallreduce_c"),
+            ireduce: perhaps!(c"PMPI_Ireduce_c"),
+            ibcast: perhaps!(c"PMPI_Ibcast_c"),
+        }
+    }
 }
 
 /// A symbol of this process: as the program sees it, or of an MPI library that only a part of it sees.
@@ -195,6 +233,7 @@ impl Mpi {
             ireduce: function!(c"PMPI_Ireduce"),
             ibarrier: function!(c"PMPI_Ibarrier"),
             ibcast: function!(c"PMPI_Ibcast"),
+            large: Large::find(),
             allgather: function!(c"PMPI_Allgather"),
             finalize: function!(c"PMPI_Finalize"),
             comm_size: function!(c"PMPI_Comm_size"),
@@ -222,6 +261,16 @@ impl Mpi {
     pub fn err_other(&self) -> c_int {
         // Nothing goes to the switches where it is not known.
         self.known.as_ref().map_or(1, |known| known.err_other)
+    }
+
+    /// A count that this library cannot take: what MPI returns.
+    ///
+    /// # Safety
+    /// A communicator of the program.
+    pub unsafe fn refuse_count(&self, comm: Handle) -> c_int {
+        // SAFETY: as the caller says.
+        unsafe { (self.comm_call_errhandler)(comm, ERR_COUNT) };
+        ERR_COUNT
     }
 
     /// Packs elements into as many bytes; what MPI returns if it does not.
