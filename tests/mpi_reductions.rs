@@ -168,6 +168,7 @@ fn cl_09_under_mpich_blocking_and_non_blocking_calls_go_through_the_switches() {
         ("5", "nonblocking"),
         ("4", "threads"),
         ("4", "nonblocking-threads"),
+        ("4", "large"),
         ("3", "many"),
     ] {
         let (calls, _, summary) = place.good(FABRIC, &["-n", ranks], what);

@@ -404,6 +404,37 @@ static void mixed(void)
     }
 }
 
+/* Functions whose counts are MPI_Count, of which libraries before MPI 4 have none. */
+static void large_forms(void)
+{
+#if MPI_VERSION >= 4
+    enum { LONG = 100 };
+    long own[LONG], got[LONG], word[3], all = ranks * (ranks + 1) / 2;
+    MPI_Request requests[3];
+    for (int i = 0; i < LONG; i++)
+        own[i] = rank + 1 + i;
+    MPI_Allreduce_c(own, got, (MPI_Count)2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT(got[0] == all && got[1] == all + ranks, "large all-reduce");
+    MPI_Reduce_c(own, got, (MPI_Count)1, MPI_LONG, MPI_MAX, ranks - 1, MPI_COMM_WORLD);
+    EXPECT(rank != ranks - 1 || got[0] == ranks, "large reduce");
+    word[0] = rank ? 0 : 77;
+    MPI_Bcast_c(word, (MPI_Count)1, MPI_LONG, 0, MPI_COMM_WORLD);
+    EXPECT(word[0] == 77, "large broadcast");
+    word[2] = rank == 1 ? 55 : 0;
+    MPI_Iallreduce_c(own, &word[0], (MPI_Count)1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Ireduce_c(own, &word[1], (MPI_Count)1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Ibcast_c(&word[2], (MPI_Count)1, MPI_LONG, 1, MPI_COMM_WORLD, &requests[2]);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    EXPECT(word[0] == all && (rank || word[1] == all) && word[2] == 55, "large non-blocking calls");
+    small += 6;
+    MPI_Allreduce_c(own, got, (MPI_Count)LONG, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT(got[LONG - 1] == all + ranks * (LONG - 1), "large all-reduce of many");
+    others++;
+#else
+    fail("version of MPI", __LINE__);
+#endif
+}
+
 int main(int count, char **arguments)
 {
     const char *what = count > 1 ? arguments[1] : "all";
@@ -426,6 +457,8 @@ int main(int count, char **arguments)
         mixtures();
     } else if (!strcmp(what, "sum")) {
         print_sum();
+    } else if (!strcmp(what, "large")) {
+        large_forms();
     } else if (!strcmp(what, "mixed")) {
         mixed();
     } else if (!strcmp(what, "many")) {
