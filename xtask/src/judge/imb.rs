@@ -6,17 +6,10 @@ use super::{Judge, Score};
 
 /// Programs of them that need no second job.
 const PROGRAMS: [&str; 4] = ["IMB-MPI1", "IMB-P2P", "IMB-NBC", "IMB-RMA"];
-/// What keeps each to minutes: few repetitions, messages of up to 64 KiB, and checks of the data where they can be had.
-const SHORT: [&str; 8] = [
-    "-iter",
-    "4",
-    "-iter_policy",
-    "off",
-    "-time",
-    "2",
-    "-msglog",
-    "0:16",
-];
+/// What keeps each to minutes: few repetitions, messages of up to 64 KiB.
+const SHORT: [&str; 4] = ["-iter", "10", "-msglog", "0:16"];
+/// The other programs would do fewer repetitions of long messages.
+const EVEN: [&str; 2] = ["-iter_policy", "off"];
 
 /// Runs them.
 pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
@@ -29,8 +22,9 @@ pub fn run(judge: &Judge, score: &mut Score) -> Result<()> {
         }
         let program = home.join("bin").join(name).to_string_lossy().into_owned();
         let mut words = vec![&*program];
+        words.extend(SHORT);
         if name != "IMB-P2P" {
-            words.extend(SHORT);
+            words.extend(EVEN);
         }
         score.program(name, |over| {
             judge.run(
