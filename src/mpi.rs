@@ -367,6 +367,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 
 /// Runs the launcher to its end. Ctrl-C and SIGTERM end it, and with it its ranks; who asks a second time does not wait for it.
 fn wait(launcher: &mut Command, signals: &Signals) -> std::io::Result<ExitStatus> {
+    signals.spare(launcher);
     let mut child = launcher.spawn()?;
     let mut asked = false;
     loop {

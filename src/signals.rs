@@ -1,5 +1,7 @@
 //! Signals that end a command which serves others.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -24,6 +26,21 @@ impl Signals {
             return Err(error).context("cannot wait for signals");
         }
         Ok(Self(set))
+    }
+
+    /// A program that gets them as if nobody had taken them: it would inherit that they are blocked.
+    pub fn spare(&self, program: &mut Command) {
+        let set = self.0;
+        // SAFETY: between fork and exec it only makes a system call.
+        unsafe {
+            program.pre_exec(move || {
+                let none = std::ptr::null_mut();
+                match libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, none) {
+                    0 => Ok(()),
+                    error => Err(std::io::Error::from_raw_os_error(error)),
+                }
+            });
+        }
     }
 
     /// Whether one comes within this time.

@@ -163,10 +163,7 @@ fn cl_09_under_mpich_blocking_and_non_blocking_calls_go_through_the_switches() {
     };
     for (ranks, what) in [
         ("2", "all"),
-        ("3", "all"),
-        ("8", "some"),
         ("5", "nonblocking"),
-        ("4", "threads"),
         ("4", "nonblocking-threads"),
         ("4", "large"),
         ("3", "many"),
