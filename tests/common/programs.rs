@@ -82,7 +82,7 @@ impl Mpi {
     /// Whether programs can be compiled and run; says so if not.
     pub fn is_there(self) -> bool {
         let all = ["mpicc", "mpiexec"];
-        all.iter().all(|name| is_installed(&self.program(name)))
+        all.iter().all(|name| is_installed(self.program(name)))
     }
 
     /// Compiles a program.
