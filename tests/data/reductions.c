@@ -404,6 +404,25 @@ static void mixed(void)
     }
 }
 
+/* One rank writes to a window of another, which waits in the switches: its library must work meanwhile. */
+static void window(void)
+{
+    long word = -1, value = 4711;
+    int target = ranks - 1;
+    MPI_Win win;
+    MPI_Win_create(&word, sizeof word, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+        MPI_Put(&value, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+        MPI_Win_unlock(target, win);
+    }
+    barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    EXPECT(word == (rank == target ? 4711 : -1), "word of a window");
+    MPI_Win_unlock(rank, win);
+    MPI_Win_free(&win);
+}
+
 /* Functions whose counts are MPI_Count, of which libraries before MPI 4 have none. */
 static void large_forms(void)
 {
@@ -449,6 +468,7 @@ int main(int count, char **arguments)
         broadcasts(MPI_COMM_WORLD);
         parts();
         mixtures();
+        window();
         left_to_the_library();
     } else if (!strcmp(what, "some")) {
         INTEGER(int, MPI_INT, MPI_COMM_WORLD);

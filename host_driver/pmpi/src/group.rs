@@ -40,13 +40,10 @@ impl Mpi {
                 probe,
                 anybody,
                 any_tag,
+                comm,
                 ignore,
             }) => {
                 let mut there = 0;
-                let comm = self
-                    .known
-                    .as_ref()
-                    .map_or(std::ptr::null_mut(), |k| k.comm_self);
                 // SAFETY: as above; room for whether there is one, which nobody receives.
                 unsafe { probe(anybody, any_tag, comm, &raw mut there, ignore) };
             }

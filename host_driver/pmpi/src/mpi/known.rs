@@ -44,11 +44,13 @@ pub enum Requests {
 pub enum Work {
     /// By a function for that.
     Function(unsafe extern "C" fn()),
-    /// By looking for a message: from anybody, with any tag, in a communicator.
+    /// By looking for a message: from anybody, with any tag, in a communicator of all. In one of a single process nothing would be
+    /// done for others.
     Probe {
         probe: unsafe extern "C" fn(c_int, c_int, Handle, *mut c_int, *mut c_void) -> c_int,
         anybody: c_int,
         any_tag: c_int,
+        comm: Handle,
         ignore: *mut c_void,
     },
 }

@@ -67,6 +67,7 @@ const OPS: [usize; 11] = [
 ];
 
 const COMM_NULL: usize = 0x0400_0000;
+const COMM_WORLD: usize = 0x4400_0000;
 const COMM_SELF: usize = 0x4400_0001;
 const DATATYPE_NULL: usize = 0x0C00_0000;
 const UINT64: usize = 0x4C00_083E;
@@ -119,6 +120,7 @@ pub(super) fn find() -> Option<Known> {
         probe: unsafe { typed(at) },
         anybody: ANY_SOURCE,
         any_tag: ANY_TAG,
+        comm: handle(COMM_WORLD),
         ignore: STATUS_IGNORE,
     });
     // SAFETY: MPICH's function of this name has this type.
