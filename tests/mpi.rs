@@ -86,14 +86,14 @@ fn cl_9_fi_pingpong_checks_messages_of_all_sizes_with_and_without_faults() {
 }
 
 #[test]
-fn cl_9_memory_for_many_messages_and_counters_through_libfabric() {
+fn cl_9_memory_for_many_messages_counters_and_memory_of_a_peer_through_libfabric() {
     if !Path::new("/usr/include/rdma/fabric.h").exists() || !is_installed("cc") {
         println!("skipped: no libfabric-dev");
         return;
     }
-    let folder = folder("many");
-    let program = folder.join("many");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/many.c");
+    let folder = folder("provider");
+    let program = folder.join("provider");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/provider.c");
     let compiled = Command::new("cc")
         .args(["-Wall", "-Werror", "-o"])
         .arg(&program)

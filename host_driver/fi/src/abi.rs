@@ -17,6 +17,7 @@ pub const ENOSYS: c_int = 38;
 pub const ENOMSG: c_int = 42;
 pub const ENODATA: c_int = 61;
 pub const EMSGSIZE: c_int = 90;
+pub const EACCES: c_int = 13;
 pub const ENODEV: c_int = 19;
 pub const ENOPROTOOPT: c_int = 92;
 pub const ETIMEDOUT: c_int = 110;
@@ -26,11 +27,17 @@ pub const EOTHER: c_int = 256;
 pub const ETOOSMALL: c_int = 257;
 pub const EAVAIL: c_int = 259;
 pub const ETRUNC: c_int = 265;
+pub const ENOKEY: c_int = 266;
 
 pub const MSG: u64 = 1 << 1;
+pub const RMA: u64 = 1 << 2;
 pub const TAGGED: u64 = 1 << 3;
+pub const READ: u64 = 1 << 8;
+pub const WRITE: u64 = 1 << 9;
 pub const RECV: u64 = 1 << 10;
 pub const SEND: u64 = 1 << 11;
+pub const REMOTE_READ: u64 = 1 << 12;
+pub const REMOTE_WRITE: u64 = 1 << 13;
 pub const MULTI_RECV: u64 = 1 << 16;
 pub const REMOTE_CQ_DATA: u64 = 1 << 17;
 pub const PEEK: u64 = 1 << 19;
@@ -61,6 +68,7 @@ pub const CLASS_FABRIC: usize = 1;
 pub const CLASS_DOMAIN: usize = 2;
 pub const CLASS_EP: usize = 3;
 pub const CLASS_AV: usize = 11;
+pub const CLASS_MR: usize = 12;
 pub const CLASS_EQ: usize = 13;
 pub const CLASS_CQ: usize = 14;
 pub const CLASS_CNTR: usize = 15;
@@ -170,8 +178,31 @@ mod types {
         }
         fid_domain { fid: fid, ops: *const fi_ops_domain, mr: *const fi_ops_mr }
         fi_ops_mr {
-            size: usize, reg: unsafe extern "C" fn() -> c_int, regv: unsafe extern "C" fn() -> c_int,
-            regattr: unsafe extern "C" fn() -> c_int,
+            size: usize,
+            reg: unsafe extern "C" fn(Fid, *const c_void, usize, u64, u64, u64, u64, *mut *mut fid_mr, *mut c_void) -> c_int,
+            regv: unsafe extern "C" fn(Fid, *const libc::iovec, usize, u64, u64, u64, u64, *mut *mut fid_mr, *mut c_void) -> c_int,
+            regattr: unsafe extern "C" fn(Fid, *const fi_mr_attr, u64, *mut *mut fid_mr) -> c_int,
+        }
+        fid_mr { fid: fid, mem_desc: *mut c_void, key: u64 }
+        fi_mr_attr {
+            mr_iov: *const libc::iovec, iov_count: usize, access: u64, offset: u64, requested_key: u64, context: *mut c_void,
+        }
+        fi_rma_iov { addr: u64, len: usize, key: u64 }
+        fi_msg_rma {
+            msg_iov: *const libc::iovec, desc: *mut *mut c_void, iov_count: usize, addr: u64, rma_iov: *const fi_rma_iov,
+            rma_iov_count: usize, context: *mut c_void, data: u64,
+        }
+        fi_ops_rma {
+            size: usize,
+            read: unsafe extern "C" fn(*mut fid_ep, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize,
+            readv: unsafe extern "C" fn(*mut fid_ep, *const libc::iovec, *mut *mut c_void, usize, u64, u64, u64, *mut c_void) -> isize,
+            readmsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_rma, u64) -> isize,
+            write: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize,
+            writev: unsafe extern "C" fn(*mut fid_ep, *const libc::iovec, *mut *mut c_void, usize, u64, u64, u64, *mut c_void) -> isize,
+            writemsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_rma, u64) -> isize,
+            inject: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, u64, u64, u64) -> isize,
+            writedata: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, u64, u64, u64, *mut c_void) -> isize,
+            injectdata: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, u64, u64, u64, u64) -> isize,
         }
         fi_ops_domain {
             size: usize,
@@ -240,7 +271,7 @@ mod types {
             seterr: unsafe extern "C" fn(*mut fid_cntr, u64) -> c_int,
         }
         fid_ep {
-            fid: fid, ops: *const fi_ops_ep, cm: *const fi_ops_cm, msg: *const fi_ops_msg, rma: Missing,
+            fid: fid, ops: *const fi_ops_ep, cm: *const fi_ops_cm, msg: *const fi_ops_msg, rma: *const fi_ops_rma,
             tagged: *const fi_ops_tagged, atomic: Missing, collective: Missing,
         }
         fi_ops_ep {

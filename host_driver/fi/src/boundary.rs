@@ -6,6 +6,7 @@ mod domain;
 mod endpoint;
 mod event;
 mod info;
+mod memory;
 mod queue;
 
 use std::ffi::{c_char, c_int, c_void};

@@ -12,7 +12,7 @@ use tributary_host_driver::{
     PostError, ProtectionDomain, ReliableEndpoint, WorkCompletionStatus,
 };
 
-use crate::engine::{Address, Busy, Counts, Engine, Memory, Wire};
+use crate::engine::{Address, Busy, Counts, Engine, Memory, Regions, Wire};
 
 /// Receive requests of an endpoint, and peers that share them.
 const RECEIVES: u16 = 2_048;
@@ -175,12 +175,13 @@ where
     O: Clone + PartialEq + Send + 'static,
     M: Memory + Send + 'static,
 {
-    /// Makes an endpoint on a card; `served` is told whenever the thread has worked.
+    /// Makes an endpoint on a card, whose peers may reach `regions`; `served` is told whenever the thread has worked.
     ///
     /// # Errors
     /// The card has no more of something.
     pub fn new(
         card: &Card,
+        regions: Regions<M>,
         served: impl Fn(&mut Core<O, M>) + Send + 'static,
     ) -> Result<Arc<Self>, String> {
         let config = EndpointConfig {
@@ -198,7 +199,7 @@ where
         let own = address(port.address());
         let port = Arc::new(Self {
             core: Mutex::new(Core {
-                engine: Engine::new(own, usize::from(RECEIVES) / PEERS, PACKET),
+                engine: Engine::new(own, usize::from(RECEIVES) / PEERS, PACKET, regions),
                 port,
                 failed: None,
                 lost: HashMap::new(),

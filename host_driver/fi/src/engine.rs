@@ -6,11 +6,13 @@
 
 mod many;
 mod pump;
+mod remote;
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::header::{HEADER, Header, Kind};
-use many::{Filling, Place, Pool};
+use many::{Filling, Pool};
+pub use remote::{Place, Reached, Region, Regions};
 
 /// Where somebody is.
 pub type Address = u64;
@@ -88,6 +90,21 @@ pub enum Failure {
     Peer,
     /// There is no such message.
     NoMessage,
+    /// The peer has no such memory, or not for this.
+    Refused,
+}
+
+/// What an operation was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A message was sent.
+    Send,
+    /// One was received.
+    Receive,
+    /// Memory of a peer was read.
+    Read,
+    /// It was written.
+    Write,
 }
 
 /// An operation that has ended. `O` is what the program calls it.
@@ -95,8 +112,8 @@ pub enum Failure {
 pub struct Done<O> {
     /// Which.
     pub op: O,
-    /// A receive.
-    pub receive: bool,
+    /// Of which kind.
+    pub what: What,
     /// Bytes.
     pub length: usize,
     /// What came with it.
@@ -130,26 +147,46 @@ struct Posted<O, M> {
     many: Option<Filling>,
 }
 
-/// A long message that is sent.
+/// Bytes that are sent when they are asked for.
 struct Sending<O, M> {
     to: Address,
-    op: O,
     memory: M,
-    label: Label,
     /// Number of the receiver, and bytes sent so far.
     cleared: Option<(u32, usize)>,
+    purpose: Outgoing<O>,
 }
 
-/// A long message that is received.
+/// What bytes are sent for.
+enum Outgoing<O> {
+    /// A long message.
+    Message(O, Label),
+    /// A write to memory of a peer: it ends when that says so.
+    Write(Option<O>),
+    /// A peer's read of the region with this key.
+    Served(u64),
+}
+
+/// Bytes that come in parts.
 struct Receiving<O, M> {
     from: Address,
-    op: O,
     memory: M,
-    label: Label,
     length: usize,
     arrived: usize,
-    /// Its place in memory for many messages.
-    place: Option<Place>,
+    purpose: Incoming<O>,
+}
+
+/// What bytes come for.
+enum Incoming<O> {
+    /// A long message, and its place in memory for many.
+    Message(O, Label, Option<many::Place>),
+    /// A read of memory of a peer.
+    Read(O),
+    /// A peer's write: its number, the region's key, data for the program.
+    Written {
+        id: u32,
+        key: u64,
+        data: Option<u64>,
+    },
 }
 
 #[derive(Default)]
@@ -191,6 +228,9 @@ pub struct Engine<O, M> {
     unexpected: VecDeque<Unexpected>,
     sending: HashMap<u32, Sending<O, M>>,
     receiving: HashMap<u32, Receiving<O, M>>,
+    /// Memory that peers may reach, and what they have done with it.
+    regions: Regions<M>,
+    reached: VecDeque<Reached>,
     /// Memory for many messages that has not been given back.
     pools: HashMap<u32, Pool<O>>,
     next: u32,
@@ -199,9 +239,9 @@ pub struct Engine<O, M> {
 }
 
 impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
-    /// An engine at an address; each peer may have `credits` packets of `packet` bytes under way to it.
+    /// An engine at an address; each peer may have `credits` packets of `packet` bytes under way to it, and reach `regions`.
     #[must_use]
-    pub fn new(own: Address, credits: usize, packet: usize) -> Self {
+    pub fn new(own: Address, credits: usize, packet: usize, regions: Regions<M>) -> Self {
         Self {
             own,
             credits,
@@ -212,6 +252,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             unexpected: VecDeque::new(),
             sending: HashMap::new(),
             receiving: HashMap::new(),
+            regions,
+            reached: VecDeque::new(),
             pools: HashMap::new(),
             next: 0,
             done: VecDeque::new(),
@@ -272,13 +314,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         op: Option<O>,
         matched: bool,
     ) -> Result<(), Busy> {
-        let (own, length) = (self.own, memory.length());
+        let length = memory.length();
         let peer = self.peer(to);
         if peer.queue.len() >= QUEUE {
             return Err(Busy);
         }
         if peer.gone {
-            self.end(op, false, 0, label, to, Some(Failure::Peer));
+            self.end(op, What::Send, 0, label, to, Some(Failure::Peer));
             return Ok(());
         }
         self.counts.sent += 1;
@@ -296,13 +338,11 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         };
         if let Some(op) = op.clone().filter(|_| long) {
             header.id = self.number();
-            let cleared = None;
             let sending = Sending {
                 to,
-                op,
                 memory,
-                label,
-                cleared,
+                cleared: None,
+                purpose: Outgoing::Message(op, label),
             };
             self.sending.insert(header.id, sending);
             self.counts.long += 1;
@@ -310,18 +350,11 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             return Ok(());
         }
         header.kind = Kind::Eager;
-        if to == own {
-            let mut bytes = Vec::with_capacity(length);
-            memory.read(0, length, &mut bytes);
-            self.end(op, false, length, label, to, None);
-            self.message(own, label, length, Ok(bytes));
-            return Ok(());
-        }
         let mut bytes = Vec::with_capacity(HEADER + length);
         bytes.extend_from_slice(&header.encode());
         memory.read(0, length, &mut bytes);
         self.queue(to, bytes);
-        self.end(op, false, length, label, to, None);
+        self.end(op, What::Send, length, label, to, None);
         Ok(())
     }
 
@@ -338,7 +371,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     fn end(
         &mut self,
         op: Option<O>,
-        receive: bool,
+        what: What,
         length: usize,
         label: Label,
         from: Address,
@@ -347,7 +380,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let Some(op) = op else { return };
         self.done.push_back(Done {
             op,
-            receive,
+            what,
             length,
             label,
             from,
@@ -391,7 +424,14 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Some(filling) => self.close_pool(filling, posted.op, from, failure),
             None => {
                 let label = Label::default();
-                self.end(Some(posted.op), true, 0, label, from, Some(failure));
+                self.end(
+                    Some(posted.op),
+                    What::Receive,
+                    0,
+                    label,
+                    from,
+                    Some(failure),
+                );
             }
         }
     }
@@ -401,12 +441,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let free = |m: &Unexpected| m.claimed.is_none() && want.takes(m.from, m.label.tag);
         let Some(at) = self.unexpected.iter().position(free) else {
             let (label, failure) = (Label::default(), Some(Failure::NoMessage));
-            return self.end(Some(op), true, 0, label, want.from.unwrap_or(0), failure);
+            let from = want.from.unwrap_or(0);
+            return self.end(Some(op), What::Receive, 0, label, from, failure);
         };
         let message = &mut self.unexpected[at];
         message.claimed = claim;
         let (length, label, from) = (message.length, message.label, message.from);
-        self.end(Some(op), true, length, label, from, None);
+        self.end(Some(op), What::Receive, length, label, from, None);
         if discard {
             self.drop_message(at);
         }
@@ -421,7 +462,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         if discard {
             let message = &self.unexpected[at];
             let (label, from) = (message.label, message.from);
-            self.end(Some(op), true, 0, label, from, None);
+            self.end(Some(op), What::Receive, 0, label, from, None);
             self.drop_message(at);
         } else if let Some(message) = self.unexpected.remove(at) {
             self.matched(message, memory, op, None);
@@ -474,7 +515,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         }
     }
 
-    fn matched(&mut self, message: Unexpected, mut memory: M, op: O, place: Option<Place>) {
+    fn matched(&mut self, message: Unexpected, mut memory: M, op: O, place: Option<many::Place>) {
         let Unexpected {
             from,
             label,
@@ -498,12 +539,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 }
                 let receiving = Receiving {
                     from,
-                    op,
                     memory,
-                    label,
                     length,
                     arrived: 0,
-                    place,
+                    purpose: Incoming::Message(op, label, place),
                 };
                 self.receiving.insert(number, receiving);
             }
@@ -534,7 +573,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let (cost, half) = (self.cost(bytes.len()), self.credits / 2);
         let peer = self.peer(from);
         peer.credits += usize::from(header.credits);
-        if !matches!(header.kind, Kind::Credit | Kind::Clear) {
+        if !matches!(header.kind, Kind::Credit | Kind::Clear | Kind::Ack) {
             peer.owed += cost;
         }
         let speaks = peer.owed >= half;
@@ -553,17 +592,20 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Kind::Clear => self.cleared(from, header.id, header.tag as u32, length),
             Kind::Part => self.part(from, header.id, header.tag, payload),
             Kind::Credit => {}
+            Kind::Write => self.asked_to_write(from, &header, payload, length),
+            Kind::Read => self.asked_to_read(from, &header, length),
+            Kind::Ack => self.acknowledged(from, header.id, header.tag),
         }
     }
 
     fn cleared(&mut self, from: Address, id: u32, number: u32, wanted: usize) {
-        let Some(sending) = self.sending.get_mut(&id).filter(|s| s.to == from) else {
+        let asked = |s: &&mut Sending<O, M>| s.to == from && s.cleared.is_none();
+        let Some(sending) = self.sending.get_mut(&id).filter(asked) else {
             return;
         };
         if wanted == 0 {
             if let Some(sending) = self.sending.remove(&id) {
-                let length = sending.memory.length();
-                self.end(Some(sending.op), false, length, sending.label, from, None);
+                self.went(sending, None);
             }
             return;
         }
@@ -584,10 +626,54 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         if receiving.arrived < receiving.length {
             return;
         }
-        if let Some(r) = self.receiving.remove(&id) {
-            let failure = (r.length > room).then(|| Failure::Truncated(r.length - room));
-            let length = r.length.min(room);
-            self.received(r.op, length, r.label, from, failure, r.place);
+        if let Some(receiving) = self.receiving.remove(&id) {
+            let over = receiving.length.saturating_sub(room);
+            let failure = (over > 0).then_some(Failure::Truncated(over));
+            self.came(receiving, failure);
+        }
+    }
+
+    /// Bytes have been sent, or never will be.
+    fn went(&mut self, sending: Sending<O, M>, failure: Option<Failure>) {
+        let (to, none) = (sending.to, Label::default());
+        let length = match failure {
+            None => sending.memory.length(),
+            Some(_) => 0,
+        };
+        match sending.purpose {
+            Outgoing::Message(op, label) => {
+                self.end(Some(op), What::Send, length, label, to, failure);
+            }
+            Outgoing::Write(op) => self.end(op, What::Write, length, none, to, failure),
+            Outgoing::Served(_) if failure.is_none() => self.reached.push_back(Reached {
+                by: to,
+                write: false,
+                length,
+                data: None,
+            }),
+            Outgoing::Served(_) => {}
+        }
+    }
+
+    /// Bytes are here, or never will be.
+    fn came(&mut self, receiving: Receiving<O, M>, failure: Option<Failure>) {
+        let Receiving { from, memory, .. } = receiving;
+        let length = match failure {
+            None | Some(Failure::Truncated(_)) => receiving.length.min(memory.length()),
+            Some(_) => 0,
+        };
+        match receiving.purpose {
+            Incoming::Message(op, label, place) => {
+                self.received(op, length, label, from, failure, place);
+            }
+            Incoming::Read(op) => {
+                let label = Label::default();
+                self.end(Some(op), What::Read, length, label, from, failure);
+            }
+            Incoming::Written { id, data, .. } if failure.is_none() => {
+                self.written(from, id, length, data);
+            }
+            Incoming::Written { .. } => {}
         }
     }
 
@@ -600,20 +686,20 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         peer.long.clear();
         let failure = Some(Failure::Peer);
         let sending: Vec<u32> = keys(&self.sending, |s| s.to == at);
-        for s in sending
+        for sending in sending
             .iter()
             .filter_map(|id| self.sending.remove(id))
             .collect::<Vec<_>>()
         {
-            self.end(Some(s.op), false, 0, s.label, at, failure);
+            self.went(sending, failure);
         }
         let receiving: Vec<u32> = keys(&self.receiving, |r| r.from == at);
-        for r in receiving
+        for receiving in receiving
             .iter()
             .filter_map(|id| self.receiving.remove(id))
             .collect::<Vec<_>>()
         {
-            self.received(r.op, 0, r.label, at, failure, r.place);
+            self.came(receiving, failure);
         }
         // A long message of it that nobody has wanted yet can never come.
         self.unexpected

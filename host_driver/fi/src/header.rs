@@ -18,6 +18,12 @@ pub enum Kind {
     Part = 4,
     /// Credits only.
     Credit = 5,
+    /// A write to memory of the receiver: the bytes follow, or a long one waits to be cleared.
+    Write = 6,
+    /// A read of memory of the receiver, who answers with parts.
+    Read = 7,
+    /// A write or a read of the receiver has ended.
+    Ack = 8,
 }
 
 /// A header.
@@ -31,11 +37,12 @@ pub struct Header {
     pub has_data: bool,
     /// Packets that the sender of this has room for again.
     pub credits: u16,
-    /// Of `Request` and `Clear` the number of the sender, of `Part` that of the receiver.
+    /// Of `Request`, `Clear`, `Write`, `Read` and `Ack` the number of who began, of `Part` that of who gets the bytes.
     pub id: u32,
-    /// Tag; of `Clear` the number of the receiver, of `Part` the offset.
+    /// Tag; of `Clear` the number of the receiver, of `Part` the offset, of `Write` and `Read` the key, of `Ack` 0, or 1 for a
+    /// refusal.
     pub tag: u64,
-    /// The program's.
+    /// The program's; of `Write` and `Read` the offset. Data of a `Write` stand in front of its bytes.
     pub data: u64,
     /// Bytes of the whole message.
     pub length: u64,
@@ -72,6 +79,9 @@ impl Header {
             3 => Kind::Clear,
             4 => Kind::Part,
             5 => Kind::Credit,
+            6 => Kind::Write,
+            7 => Kind::Read,
+            8 => Kind::Ack,
             _ => return None,
         };
         let header = Self {

@@ -13,7 +13,7 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
         return;
     }
     let mut source = String::from(
-        "#include <stddef.h>\n#include <rdma/fabric.h>\n#include <rdma/fi_domain.h>\n#include <rdma/fi_endpoint.h>\n#include <rdma/fi_tagged.h>\n#include <rdma/fi_cm.h>\n#include <rdma/fi_eq.h>\n#include <rdma/providers/fi_prov.h>\n",
+        "#include <stddef.h>\n#include <rdma/fabric.h>\n#include <rdma/fi_domain.h>\n#include <rdma/fi_endpoint.h>\n#include <rdma/fi_tagged.h>\n#include <rdma/fi_rma.h>\n#include <rdma/fi_cm.h>\n#include <rdma/fi_eq.h>\n#include <rdma/providers/fi_prov.h>\n",
     );
     for (name, bytes, fields) in LAYOUTS {
         // Structures that end earlier in older versions may be longer here.

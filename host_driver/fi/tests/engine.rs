@@ -1,21 +1,27 @@
 //! The engine by itself: two of them on wires that refuse now and then, against lists in order.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use proptest::prelude::*;
-use tributary_fi::engine::{Address, Busy, EAGER, Engine, Failure, Label, Memory, Want, Wire};
+use tributary_fi::engine::{
+    Address, Busy, EAGER, Engine, Failure, Label, Memory, Place, Reached, Region, Regions, Want,
+    What, Wire,
+};
 
 /// Bytes, and which of them are meant.
 #[derive(Clone)]
-struct Bytes(Rc<RefCell<Vec<u8>>>, Range<usize>);
+struct Bytes(Arc<Mutex<Vec<u8>>>, Range<usize>);
 
 impl Bytes {
     fn new(bytes: Vec<u8>) -> Self {
         let all = 0..bytes.len();
-        Self(Rc::new(RefCell::new(bytes)), all)
+        Self(Arc::new(Mutex::new(bytes)), all)
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap()
     }
 
     fn range(&self, at: usize, count: usize) -> Range<usize> {
@@ -31,16 +37,16 @@ impl Memory for Bytes {
     }
 
     fn read(&self, at: usize, count: usize, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.0.borrow()[self.range(at, count)]);
+        to.extend_from_slice(&self.all()[self.range(at, count)]);
     }
 
     fn write(&mut self, at: usize, from: &[u8]) {
         let range = self.range(at, from.len());
-        self.0.borrow_mut()[range].copy_from_slice(from);
+        self.all()[range].copy_from_slice(from);
     }
 
     fn part(&self, at: usize, count: usize) -> Self {
-        Self(Rc::clone(&self.0), self.range(at, count))
+        Self(Arc::clone(&self.0), self.range(at, count))
     }
 }
 
@@ -74,7 +80,15 @@ impl Wire for Line {
 type End = Engine<u32, Bytes>;
 
 fn pair() -> ([End; 2], [Line; 2]) {
-    let ends = [1, 2].map(|at| End::new(at, CREDITS, PACKET));
+    pair_with(Regions::default())
+}
+
+/// The second one has regions.
+fn pair_with(regions: Regions<Bytes>) -> ([End; 2], [Line; 2]) {
+    let ends = [
+        End::new(1, CREDITS, PACKET, Regions::default()),
+        End::new(2, CREDITS, PACKET, regions),
+    ];
     let lines = [1, 2].map(|from| Line {
         from,
         ..Line::default()
@@ -156,7 +170,7 @@ proptest! {
             prop_assert_eq!(done.failure, None);
             prop_assert_eq!(done.label.data, Some(number as u64));
             prop_assert_eq!(done.length, sends[number].1);
-            let memory = memories[number].0.borrow();
+            let memory = memories[number].all();
             prop_assert_eq!(&memory[..done.length], &content(number, done.length)[..]);
             prop_assert!(memory[done.length..].iter().all(|byte| *byte == 0xEE));
             ended[number] = true;
@@ -216,7 +230,7 @@ proptest! {
             prop_assert_eq!((done.op as usize, done.at, done.length), (memory, at, count));
             prop_assert_eq!(done.failure, (over > 0).then_some(Failure::Truncated(over)));
             prop_assert!(!released.contains(&memory), "a message behind the last of memory {}", memory);
-            let bytes = given[memory].0.borrow();
+            let bytes = given[memory].all();
             prop_assert_eq!(&bytes[at..at + count], &content(number, count)[..]);
             prop_assert!(!std::mem::replace(&mut ended[number], true));
             if done.released {
@@ -226,6 +240,111 @@ proptest! {
         prop_assert!(ended.iter().all(|ended| *ended));
         released.sort_unstable();
         prop_assert_eq!(released, full);
+    }
+
+    /// The reference: a copy of the memory, to which each operation is done in turn.
+    #[test]
+    fn cl_9_memory_of_a_peer_is_read_and_written_within_its_bounds_and_rights_only(
+        operations in prop::collection::vec(
+            (any::<bool>(), 0u64..4, 0u64..120_000, sizes(), any::<Option<u64>>()), 1..40,
+        ),
+    ) {
+        const LENGTH: usize = 100_000;
+        // Key 0 is for both, 1 for reads, 2 for writes, 3 is none.
+        let regions = Regions::default();
+        let mut shadow: Vec<Vec<u8>> = (0..3).map(|key| content(key, LENGTH)).collect();
+        let memories: Vec<Bytes> = shadow.iter().cloned().map(Bytes::new).collect();
+        for (key, memory) in memories.iter().enumerate() {
+            let region = Region { memory: memory.clone(), reads: key != 2, writes: key != 1 };
+            regions.lock().unwrap().insert(key as u64, region);
+        }
+        let (mut ends, mut lines) = pair_with(regions);
+        for (number, (write, key, offset, length, data)) in operations.into_iter().enumerate() {
+            let place = Place { at: 2, key, offset };
+            let bytes = content(number + 7, length);
+            let memory = Bytes::new(if write { bytes.clone() } else { vec![0xEE; length] });
+            let may = key < 3 && key != if write { 1 } else { 2 };
+            let range = offset as usize..offset as usize + length;
+            let good = may && range.end <= LENGTH;
+            let op = number as u32;
+            let begun = if write {
+                ends[0].write(place, memory.clone(), data, Some(op))
+            } else {
+                ends[0].read(place, memory.clone(), op)
+            };
+            prop_assert_eq!(begun, Ok(()));
+            prop_assert!(ends[0].take().is_none(), "nothing has been sent yet");
+            settle(&mut ends, &mut lines);
+            let done = ends[0].take().expect("an end");
+            prop_assert_eq!((done.op, done.failure), (op, (!good).then_some(Failure::Refused)));
+            prop_assert_eq!(done.what, if write { What::Write } else { What::Read });
+            prop_assert!(ends[0].take().is_none() && ends[1].take().is_none());
+            let reached = good.then_some(Reached { by: 1, write, length, data: data.filter(|_| write) });
+            prop_assert_eq!(ends[1].reached(), reached);
+            if good && write {
+                shadow[key as usize][range].copy_from_slice(&bytes);
+            } else if good {
+                prop_assert_eq!(&*memory.all(), &shadow[key as usize][range]);
+            } else if !write {
+                prop_assert!(memory.all().iter().all(|byte| *byte == 0xEE));
+            }
+            for (memory, shadow) in memories.iter().zip(&shadow) {
+                prop_assert!(*memory.all() == *shadow);
+            }
+        }
+        prop_assert!(ends[0].is_drained() && ends[1].is_drained());
+    }
+
+    /// Of many that are under way together, with messages between them, each does its own.
+    #[test]
+    fn cl_9_reads_and_writes_that_are_under_way_together_do_not_mix(
+        sizes in prop::collection::vec((sizes(), 0u8..3), 1..40),
+        itself in any::<bool>(),
+    ) {
+        let regions = Regions::default();
+        let total = sizes.iter().map(|(length, _)| length).sum();
+        let memory = Bytes::new(content(1, total));
+        let region = Region { memory: memory.clone(), reads: true, writes: true };
+        regions.lock().unwrap().insert(9, region);
+        let (mut ends, mut lines) = pair_with(regions);
+        let by = usize::from(itself);
+        let (mut offset, mut memories) = (0, Vec::new());
+        for (number, (length, kind)) in sizes.iter().enumerate() {
+            let place = Place { at: 2, key: 9, offset: offset as u64 };
+            let (own, op) = (Bytes::new(content(number + 7, *length)), number as u32);
+            let begun = match kind {
+                0 => ends[by].read(place, own.clone(), op),
+                1 => ends[by].write(place, own.clone(), None, Some(op)),
+                _ => {
+                    let got = Bytes::new(vec![0; *length]);
+                    ends[1].receive(ANY, got, 1_000 + op);
+                    ends[by].send(2, Label { tag: Some(1), data: None }, own.clone(), Some(op), false)
+                }
+            };
+            prop_assert_eq!(begun, Ok(()));
+            memories.push((own, offset));
+            offset += length;
+        }
+        settle(&mut ends, &mut lines);
+        let mut ended = vec![0; sizes.len()];
+        while let Some(done) = ends[by].take() {
+            prop_assert_eq!(done.failure, None);
+            if done.op < 1_000 {
+                ended[done.op as usize] += 1;
+            }
+        }
+        prop_assert!(ended.iter().all(|times| *times == 1));
+        let whole = content(1, total);
+        for (number, (own, offset)) in memories.iter().enumerate() {
+            let (length, kind) = sizes[number];
+            let there = &memory.all()[*offset..offset + length];
+            match kind {
+                0 => prop_assert_eq!(&*own.all(), &whole[*offset..offset + length]),
+                1 => prop_assert_eq!(there, &content(number + 7, length)),
+                _ => prop_assert_eq!(there, &whole[*offset..offset + length]),
+            }
+        }
+        prop_assert!(lines[by].most <= CREDITS + 3, "{} packets", lines[by].most);
     }
 
     #[test]
@@ -239,6 +358,28 @@ proptest! {
         settle(&mut ends, &mut lines);
         prop_assert!(ends[1].take().is_none());
     }
+}
+
+#[test]
+fn cl_9_messages_to_oneself_match_in_order_whatever_their_lengths() {
+    let (mut ends, mut lines) = pair();
+    for (number, length) in [EAGER + 1, 3, EAGER * 3, 0, 5].into_iter().enumerate() {
+        let label = Label {
+            tag: Some(1),
+            data: Some(number as u64),
+        };
+        let memory = Bytes::new(content(number, length));
+        assert_eq!(ends[0].send(1, label, memory, None, false), Ok(()));
+    }
+    for number in 0..5 {
+        ends[0].receive(ANY, Bytes::new(vec![0; EAGER * 3]), number);
+    }
+    settle(&mut ends, &mut lines);
+    let mut got: Vec<_> = std::iter::from_fn(|| ends[0].take())
+        .map(|done| (u64::from(done.op), done.label.data, done.failure))
+        .collect();
+    got.sort_unstable_by_key(|done| done.0);
+    assert_eq!(got, [0, 1, 2, 3, 4].map(|n| (n, Some(n), None)));
 }
 
 const ANY: Want = Want {
@@ -262,7 +403,7 @@ fn cl_9_a_message_longer_than_its_memory_is_truncated_short_or_long() {
         settle(&mut ends, &mut lines);
         let done = ends[1].take().unwrap();
         assert_eq!(done.failure, Some(Failure::Truncated(length - 60)));
-        assert_eq!(*memory.0.borrow(), content(0, 60));
+        assert_eq!(*memory.all(), content(0, 60));
         assert_eq!(ends[0].take().unwrap().failure, None);
     }
 }
@@ -290,7 +431,7 @@ fn cl_9_peek_claim_discard_and_cancel() {
     assert!(ends[0].is_drained());
     let memory = Bytes::new(vec![0; 10]);
     assert!(ends[1].receive_claimed(77, memory.clone(), 4, false));
-    assert_eq!(*memory.0.borrow(), content(1, 10));
+    assert_eq!(*memory.all(), content(1, 10));
     assert!(!ends[1].receive_claimed(77, memory.clone(), 4, false));
     assert_eq!(ends[1].take().unwrap().op, 4);
     ends[1].receive(
@@ -365,7 +506,7 @@ fn cl_9_memory_for_many_that_is_taken_back_is_released_when_nothing_is_under_way
             assert!(ends[1].cancel(|op| *op == 7));
             assert!(ends[1].take().is_none(), "its bytes still come");
             settle(&mut ends, &mut lines);
-            assert_eq!(memory.0.borrow()[..EAGER * 2], content(3, EAGER * 2));
+            assert_eq!(memory.all()[..EAGER * 2], content(3, EAGER * 2));
         }
         let over = std::iter::from_fn(|| ends[1].take());
         let over: Vec<_> = over.map(|d| (d.op, d.failure, d.released)).collect();
@@ -376,5 +517,62 @@ fn cl_9_memory_for_many_that_is_taken_back_is_released_when_nothing_is_under_way
         };
         assert_eq!(over, [(7, failures[0], false), (7, failures[1], true)]);
         assert!(!ends[1].cancel(|op| *op == 7));
+    }
+}
+
+#[test]
+fn cl_9_memory_that_is_closed_is_not_touched_any_more_and_its_peers_are_told() {
+    for write in [false, true] {
+        for dies in [false, true] {
+            let regions = Regions::default();
+            let memory = Bytes::new(vec![1; 200_000]);
+            let region = Region {
+                memory: memory.clone(),
+                reads: true,
+                writes: true,
+            };
+            regions.lock().unwrap().insert(5, region);
+            let (mut ends, mut lines) = pair_with(Arc::clone(&regions));
+            let place = Place {
+                at: 2,
+                key: 5,
+                offset: 0,
+            };
+            let own = Bytes::new(vec![2; 200_000]);
+            let begun = match write {
+                true => ends[0].write(place, own.clone(), Some(3), Some(8)),
+                false => ends[0].read(place, own.clone(), 8),
+            };
+            assert_eq!(begun, Ok(()));
+            // Some of the bytes are under way, by the credits that there are.
+            for _ in 0..3 {
+                for (end, line) in ends.iter_mut().zip(lines.iter_mut()) {
+                    end.pump(line);
+                }
+                for line in &mut lines {
+                    if let Some((to, from, message)) = line.queue.pop_front() {
+                        line.packets -= message.len().div_ceil(PACKET);
+                        ends[to as usize - 1].arrived(from, &message);
+                    }
+                }
+            }
+            let before = memory.all().clone();
+            let failure = if dies {
+                ends[0].lost(2);
+                ends[1].lost(1);
+                settle(&mut ends, &mut lines);
+                Failure::Peer
+            } else {
+                regions.lock().unwrap().clear();
+                ends[1].close_region(5);
+                settle(&mut ends, &mut lines);
+                Failure::Refused
+            };
+            let done = ends[0].take().unwrap();
+            assert_eq!((done.op, done.failure), (8, Some(failure)));
+            assert!(ends[0].take().is_none() && ends[1].reached().is_none());
+            assert_eq!(*memory.all(), before);
+            assert!(ends[0].is_drained() && ends[1].is_drained());
+        }
     }
 }

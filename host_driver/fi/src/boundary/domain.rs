@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::endpoint::EndpointPort;
 use super::*;
 use crate::card::Card;
+use crate::engine::Regions;
 
 #[repr(C)]
 pub struct Domain {
@@ -15,6 +16,7 @@ pub struct Domain {
 /// What endpoints and queues of a domain share.
 pub struct Inner {
     pub card: Card,
+    pub regions: Regions<UserMemory>,
     ports: Mutex<Vec<Arc<EndpointPort>>>,
 }
 
@@ -40,6 +42,17 @@ impl Inner {
         ports.retain(|other| !Arc::ptr_eq(other, port));
     }
 
+    /// A region is no more.
+    pub fn close_region(&self, key: u64) {
+        let mut regions = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
+        regions.remove(&key);
+        drop(regions);
+        let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        for port in ports.iter() {
+            port.close_region(key);
+        }
+    }
+
     /// Works for all endpoints.
     pub fn progress(&self) {
         let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,12 +63,6 @@ impl Inner {
 }
 
 static FID: Shared<fi_ops> = Shared(fid_ops(close));
-static MR: Shared<fi_ops_mr> = Shared(fi_ops_mr {
-    size: size_of::<fi_ops_mr>(),
-    reg: none,
-    regv: none,
-    regattr: none,
-});
 static OPS: Shared<fi_ops_domain> = Shared(fi_ops_domain {
     size: size_of::<fi_ops_domain>(),
     av_open: address::open,
@@ -96,6 +103,7 @@ pub unsafe extern "C" fn open(
         };
         let inner = Arc::new(Inner {
             card,
+            regions: Regions::default(),
             ports: Mutex::default(),
         });
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +118,7 @@ pub unsafe extern "C" fn open(
                     ops: &FID.0,
                 },
                 ops: &OPS.0,
-                mr: &MR.0,
+                mr: &memory::OPS.0,
             },
             inner,
         };

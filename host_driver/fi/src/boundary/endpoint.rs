@@ -1,6 +1,7 @@
 //! Endpoints: made, bound, enabled and closed; what a send and a receive do.
 
 mod messages;
+mod rma;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -10,7 +11,7 @@ use super::domain::{Domain, Inner, complain};
 use super::queue::{Cq, Entry, Queue};
 use super::*;
 use crate::card::{Core, Port};
-use crate::engine::{Done, EAGER, Failure, Label, Want};
+use crate::engine::{Done, EAGER, Failure, Label, Reached, Want, What};
 
 /// Names a folder in which every endpoint leaves a file when it is closed: messages sent, bytes, of these long messages, packets
 /// that were sent again.
@@ -40,14 +41,26 @@ pub struct EndpointPort {
 struct Queues {
     send: OnceLock<(Arc<Queue>, bool)>,
     receive: OnceLock<(Arc<Queue>, bool)>,
-    sent: OnceLock<Arc<Count>>,
-    received: OnceLock<Arc<Count>>,
+    /// Of each direction in `DIRECTIONS`.
+    counts: [OnceLock<Arc<Count>>; 6],
     table: OnceLock<Arc<Table>>,
     /// The card has failed, and what was under way has ended.
     failed: Mutex<bool>,
 }
 
+/// What counters can be bound to.
+const DIRECTIONS: [u64; 6] = [SEND, RECV, READ, WRITE, REMOTE_READ, REMOTE_WRITE];
+
 impl Queues {
+    fn count(&self, direction: u64, good: bool) {
+        let counts = DIRECTIONS.iter().zip(&self.counts);
+        for (_, count) in counts.filter(|(of, _)| **of == direction) {
+            if let Some(count) = count.get() {
+                count.one(good);
+            }
+        }
+    }
+
     fn tell(&self, core: &mut Core<Op, UserMemory>) {
         if let Some(why) = &core.failed {
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,24 +72,32 @@ impl Queues {
         while let Some(done) = core.engine.take() {
             self.one(done);
         }
+        while let Some(reached) = core.engine.reached() {
+            self.reached(reached);
+        }
     }
 
     fn one(&self, done: Done<Op>) {
-        let (side, count) = if done.receive {
-            (&self.receive, &self.received)
-        } else {
-            (&self.send, &self.sent)
+        let (side, direction) = match done.what {
+            What::Send => (&self.send, SEND),
+            What::Receive => (&self.receive, RECV),
+            What::Read => (&self.send, READ),
+            What::Write => (&self.send, WRITE),
         };
-        if let Some(count) = count.get().filter(|_| done.op.counts) {
-            count.one(done.failure.is_none());
+        if done.op.counts {
+            self.count(direction, done.failure.is_none());
         }
         let Some((queue, _)) = side.get() else { return };
         // Memory for many messages would be lost to a program that is not told.
         if done.failure.is_none() && !done.op.told && !done.released {
             return;
         }
-        let kind = if done.op.tagged { TAGGED } else { MSG };
-        let data = if done.label.data.is_some() && done.receive {
+        let kind = match done.what {
+            What::Read | What::Write => RMA,
+            _ if done.op.tagged => TAGGED,
+            _ => MSG,
+        };
+        let data = if done.label.data.is_some() && done.what == What::Receive {
             REMOTE_CQ_DATA
         } else {
             0
@@ -87,12 +108,13 @@ impl Queues {
             Failure::Canceled => (ECANCELED, 0),
             Failure::Peer => (EHOSTUNREACH, 0),
             Failure::NoMessage => (ENOMSG, 0),
+            Failure::Refused => (EACCES, 0),
         });
         let table = self.table.get();
         queue.push(Entry {
             entry: fi_cq_tagged_entry {
                 op_context: done.op.context as *mut c_void,
-                flags: kind | data | released | if done.receive { RECV } else { SEND },
+                flags: kind | data | released | direction,
                 len: done.length,
                 buf: (done.op.buffer + done.at) as *mut c_void,
                 data: done.label.data.unwrap_or(0),
@@ -102,12 +124,45 @@ impl Queues {
             error,
         });
     }
+
+    /// A peer has reached memory of this end. The program hears of it if there are data for it.
+    fn reached(&self, reached: Reached) {
+        let direction = if reached.write {
+            REMOTE_WRITE
+        } else {
+            REMOTE_READ
+        };
+        self.count(direction, true);
+        let (Some((queue, _)), Some(data)) = (self.receive.get(), reached.data) else {
+            return;
+        };
+        queue.push(Entry {
+            entry: fi_cq_tagged_entry {
+                op_context: std::ptr::null_mut(),
+                flags: RMA | direction | REMOTE_CQ_DATA,
+                len: reached.length,
+                buf: std::ptr::null_mut(),
+                data,
+                tag: 0,
+            },
+            from: (self.table.get()).map_or(ADDR_UNSPEC, |table| table.place(reached.by)),
+            error: None,
+        });
+    }
 }
 
 impl EndpointPort {
     pub fn progress(&self) {
         let mut core = self.port.enter();
         core.progress();
+        self.queues.tell(&mut core);
+    }
+
+    /// A region of the domain is no more.
+    pub fn close_region(&self, key: u64) {
+        let mut core = self.port.enter();
+        core.engine.close_region(key);
+        core.push();
         self.queues.tell(&mut core);
     }
 }
@@ -175,7 +230,9 @@ pub unsafe extern "C" fn open(
         };
         let queues: Arc<Queues> = Arc::default();
         let told = Arc::clone(&queues);
-        let port = match Port::new(&domain.card, move |core| told.tell(core)) {
+        let port = match Port::new(&domain.card, Arc::clone(&domain.regions), move |core| {
+            told.tell(core)
+        }) {
             Ok(port) => port,
             Err(error) => {
                 complain(&error);
@@ -193,7 +250,7 @@ pub unsafe extern "C" fn open(
                 ops: &OPS.0,
                 cm: &CM.0,
                 msg: &messages::MESSAGES.0,
-                rma: std::ptr::null(),
+                rma: &rma::RMA.0,
                 tagged: &messages::TAGGED_MESSAGES.0,
                 atomic: std::ptr::null(),
                 collective: std::ptr::null(),
@@ -229,10 +286,9 @@ unsafe extern "C" fn bind(of: *mut fid, other: *mut fid, flags: u64) -> c_int {
                     queues.table.set(table).is_ok()
                 }
                 CLASS_CNTR => {
-                    // Of the other operations there are none.
-                    let count = || Arc::clone(&(*other.cast::<Cntr>()).count);
-                    (flags & SEND == 0 || queues.sent.set(count()).is_ok())
-                        && (flags & RECV == 0 || queues.received.set(count()).is_ok())
+                    let count = &(*other.cast::<Cntr>()).count;
+                    let mut bound = DIRECTIONS.iter().zip(&queues.counts);
+                    bound.all(|(of, place)| flags & of == 0 || place.set(Arc::clone(count)).is_ok())
                 }
                 // Nothing ever happens there.
                 CLASS_EQ => true,

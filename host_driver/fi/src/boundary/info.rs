@@ -4,8 +4,20 @@ use super::*;
 use crate::engine::EAGER;
 
 /// What a program may ask for.
-const CAPS: u64 =
-    MSG | TAGGED | RECV | SEND | MULTI_RECV | SOURCE | DIRECTED_RECV | LOCAL_COMM | REMOTE_COMM;
+const CAPS: u64 = MSG
+    | TAGGED
+    | RMA
+    | READ
+    | WRITE
+    | RECV
+    | SEND
+    | REMOTE_READ
+    | REMOTE_WRITE
+    | MULTI_RECV
+    | SOURCE
+    | DIRECTED_RECV
+    | LOCAL_COMM
+    | REMOTE_COMM;
 /// Entries of a list of memory.
 pub const IOV: usize = 16;
 /// Bytes of a structure that libfabric may know longer than this provider does.
@@ -20,6 +32,19 @@ const LONGEST: usize = 1 << 40;
 unsafe fn zeroed<T>() -> *mut T {
     // SAFETY: a plain allocation.
     unsafe { libc::calloc(1, size_of::<T>().max(SLACK)).cast() }
+}
+
+/// Who names none of the directions of messages, or of reads and writes, means all of them.
+fn directions(caps: u64) -> u64 {
+    const OF_RMA: u64 = READ | WRITE | REMOTE_READ | REMOTE_WRITE;
+    let mut all = caps;
+    if caps & (MSG | TAGGED) != 0 && caps & (SEND | RECV) == 0 {
+        all |= SEND | RECV;
+    }
+    if caps & RMA != 0 && caps & OF_RMA == 0 {
+        all |= OF_RMA;
+    }
+    all
 }
 
 /// # Safety
@@ -89,19 +114,20 @@ pub unsafe extern "C" fn get(
             let asked = hints.as_ref();
             let caps = match asked.map_or(0, |hints| hints.caps) {
                 0 => CAPS,
-                some if some & (SEND | RECV) == 0 => some | SEND | RECV | LOCAL_COMM | REMOTE_COMM,
-                some => some | LOCAL_COMM | REMOTE_COMM,
+                some => directions(some) | LOCAL_COMM | REMOTE_COMM,
             };
             let asked_tx = asked.and_then(|hints| hints.tx_attr.as_ref());
             let asked_rx = asked.and_then(|hints| hints.rx_attr.as_ref());
             let asked_domain = asked.and_then(|hints| hints.domain_attr.as_ref());
-            (*tx).caps = caps & !(RECV | MULTI_RECV | DIRECTED_RECV | SOURCE);
+            (*tx).caps =
+                caps & !(RECV | MULTI_RECV | DIRECTED_RECV | SOURCE | REMOTE_READ | REMOTE_WRITE);
             (*tx).op_flags = asked_tx.map_or(0, |attr| attr.op_flags);
             (*tx).msg_order = ORDER_SAS;
             (*tx).inject_size = EAGER;
             (*tx).size = 1_024;
             (*tx).iov_limit = IOV;
-            (*rx).caps = caps & !SEND;
+            (*rx).caps = caps & !(SEND | READ | WRITE);
+            (*tx).rma_iov_limit = 1;
             (*rx).op_flags = asked_rx.map_or(0, |attr| attr.op_flags);
             (*rx).msg_order = ORDER_SAS;
             (*rx).size = 4_096;
@@ -138,7 +164,8 @@ pub unsafe extern "C" fn get(
             (*domain).rx_ctx_cnt = 16;
             (*domain).max_ep_tx_ctx = 1;
             (*domain).max_ep_rx_ctx = 1;
-            (*domain).mr_iov_limit = 1;
+            (*domain).mr_iov_limit = IOV;
+            (*domain).mr_cnt = 1 << 16;
             (*domain).caps = LOCAL_COMM | REMOTE_COMM;
             (*fabric).name = libc::strdup(NAME.as_ptr());
             (*fabric).prov_version = 1 << 16;

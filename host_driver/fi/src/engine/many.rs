@@ -1,6 +1,6 @@
 //! Memory for many messages (FI_MULTI_RECV): they lie in it one behind the other, and the last to end gives it back.
 
-use super::{Address, Done, Engine, Failure, Label, Memory, Posted, Unexpected, Want};
+use super::{Address, Done, Engine, Failure, Label, Memory, Posted, Unexpected, Want, What};
 
 /// How far memory is filled.
 pub struct Filling {
@@ -92,7 +92,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let taken_back = over.map(|pool| pool.taken_back);
         self.done.push_back(Done {
             op,
-            receive: true,
+            what: What::Receive,
             length,
             label,
             from,
@@ -132,7 +132,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     fn released(&mut self, op: O, from: Address, failure: Failure) {
         self.done.push_back(Done {
             op,
-            receive: true,
+            what: What::Receive,
             length: 0,
             label: Label::default(),
             from,

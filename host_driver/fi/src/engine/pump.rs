@@ -1,6 +1,6 @@
 //! What leaves, and when: answers first, then messages in order while there are credits, then parts of long messages in turns.
 
-use super::{Address, Busy, Engine, Memory, PART, Wire};
+use super::{Address, Busy, Engine, Memory, Outgoing, PART, Wire};
 use crate::header::{HEADER, Header, Kind};
 
 impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
@@ -95,11 +95,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             return Err(busy);
         }
         peer.credits -= if at == own { 0 } else { packets };
+        sending.cleared = Some((number, sent + count));
         if sent + count < length {
-            sending.cleared = Some((number, sent + count));
             peer.long.push_back(id);
-        } else if let Some(s) = self.sending.remove(&id) {
-            self.end(Some(s.op), false, length, s.label, at, None);
+        } else if matches!(sending.purpose, Outgoing::Write(_)) {
+            // Its end comes from the peer.
+        } else if let Some(sending) = self.sending.remove(&id) {
+            self.went(sending, None);
         }
         self.loop_back(at, Some(bytes));
         Ok(true)

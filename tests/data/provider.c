@@ -1,10 +1,11 @@
-/* Two endpoints on two cards of one process: memory for many messages, and counters. */
+/* Two endpoints on two cards of one process: memory for many messages, counters, reads and writes of a peer's memory. */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct end {
     struct fid_ep *ep;
     struct fid_cq *cq;
     struct fid_av *av;
-    struct fid_cntr *sent, *received;
+    struct fid_cntr *sent, *received, *reached;
     fi_addr_t other;
 };
 
@@ -38,12 +39,14 @@ static void make(struct end *end, struct fid_fabric *fabric, struct fi_info *inf
     count.wait_obj = FI_WAIT_UNSPEC;
     MUST(!fi_cntr_open(end->domain, &count, &end->sent, NULL));
     MUST(!fi_cntr_open(end->domain, &count, &end->received, NULL));
+    MUST(!fi_cntr_open(end->domain, &count, &end->reached, NULL));
     MUST(!fi_endpoint(end->domain, info, &end->ep, NULL));
     MUST(!fi_ep_bind(end->ep, &end->cq->fid, FI_SEND | FI_RECV | FI_SELECTIVE_COMPLETION));
     MUST(!fi_ep_bind(end->ep, &end->av->fid, 0));
     MUST(!fi_ep_bind(end->ep, &end->sent->fid, FI_SEND));
     MUST(fi_ep_bind(end->ep, &end->received->fid, FI_SEND) == -FI_EINVAL);
     MUST(!fi_ep_bind(end->ep, &end->received->fid, FI_RECV));
+    MUST(!fi_ep_bind(end->ep, &end->reached->fid, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE));
     MUST(!fi_enable(end->ep));
 }
 
@@ -61,7 +64,71 @@ static void take(struct end *end, struct fi_cq_data_entry *entry) {
     MUST(got == 1);
 }
 
-static char out[40000], in[8192];
+static void refused(struct end *end, void *context) {
+    struct fi_cq_data_entry entry;
+    struct fi_cq_err_entry error = {0};
+    while (fi_cq_read(end->cq, &entry, 1) == -FI_EAGAIN)
+        ;
+    MUST(fi_cq_readerr(end->cq, &error, 0) == 1);
+    MUST(error.err == FI_EACCES && error.op_context == context && error.flags & FI_RMA);
+}
+
+static char out[40000], in[8192], far[200000], near[200000];
+
+/* a reaches memory of b. */
+static void reach(struct end *a, struct end *b) {
+    struct fid_mr *mr, *other;
+    struct fi_cq_data_entry entry;
+    struct iovec list[2] = {{near + 5, 30000}, {near + 60000, 70000}};
+    struct fi_rma_iov place[2] = {{1000, 100000, 77}, {0, 0, 77}};
+    struct fi_msg_rma message = {.msg_iov = list, .iov_count = 2, .addr = a->other, .rma_iov = place,
+                                 .rma_iov_count = 1, .context = list};
+    for (size_t at = 0; at < sizeof near; at++) near[at] = at * 7;
+    MUST(!fi_mr_reg(b->domain, far, sizeof far, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 77, 0, &mr, NULL));
+    MUST(fi_mr_key(mr) == 77);
+    MUST(fi_mr_reg(b->domain, in, sizeof in, FI_REMOTE_READ, 0, 77, 0, &other, NULL) == -FI_ENOKEY);
+    MUST(fi_mr_reg(b->domain, in, sizeof in, FI_REMOTE_READ, 8, 78, 0, &other, NULL) == -FI_EINVAL);
+    MUST(!fi_mr_reg(b->domain, in, sizeof in, FI_REMOTE_READ, 0, 78, 0, &other, NULL));
+
+    MUST(!fi_inject_write(a->ep, near, 100, a->other, 50, 77));
+    MUST(!fi_cntr_wait(a->reached, 1, 10000) && !fi_cntr_wait(b->reached, 1, 10000));
+    MUST(!memcmp(far + 50, near, 100) && !far[49] && !far[150]);
+    MUST(fi_cq_read(a->cq, &entry, 1) == -FI_EAGAIN && fi_cq_read(b->cq, &entry, 1) == -FI_EAGAIN);
+
+    /* Two pieces as one, the program there is told. */
+    message.data = 4711;
+    MUST(!fi_writemsg(a->ep, &message, FI_REMOTE_CQ_DATA | FI_COMPLETION | FI_DELIVERY_COMPLETE));
+    take(a, &entry);
+    MUST(entry.op_context == list && entry.flags == (FI_RMA | FI_WRITE));
+    take(b, &entry);
+    MUST(entry.data == 4711 && entry.len == 100000 && entry.flags == (FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA));
+    MUST(!memcmp(far + 1000, near + 5, 30000) && !memcmp(far + 31000, near + 60000, 70000) && !far[101000]);
+    message.rma_iov_count = 2;
+    MUST(fi_writemsg(a->ep, &message, 0) == -FI_EINVAL);
+    message.rma_iov_count = 1;
+    place[0].len = 5;
+    MUST(fi_readmsg(a->ep, &message, 0) == -FI_EINVAL);
+
+    memset(near, 0, sizeof near);
+    MUST(!fi_read(a->ep, near, 150000, NULL, a->other, 500, 77, NULL));
+    MUST(!fi_cntr_wait(a->reached, 3, 10000) && !memcmp(near, far + 500, 150000) && !near[150000]);
+    MUST(!fi_cntr_wait(b->reached, 3, 10000));
+
+    /* Beyond the end, without the right, with a key that is none, after the end of the memory. */
+    MUST(!fi_read(a->ep, near, 2, NULL, a->other, sizeof far - 1, 77, &place));
+    refused(a, &place);
+    MUST(!fi_write(a->ep, near, 100, NULL, a->other, UINT64_MAX - 5, 77, &place));
+    refused(a, &place);
+    MUST(!fi_write(a->ep, near, 100, NULL, a->other, 0, 78, &list));
+    refused(a, &list);
+    MUST(!fi_read(a->ep, near, 100, NULL, a->other, 0, 79, &mr));
+    refused(a, &mr);
+    MUST(!fi_close(&mr->fid));
+    MUST(!fi_write(a->ep, near, 100000, NULL, a->other, 0, 77, &other));
+    refused(a, &other);
+    MUST(fi_cntr_readerr(a->reached) == 5 && fi_cntr_read(a->reached) == 3 && fi_cntr_read(b->reached) == 3);
+    MUST(!fi_close(&other->fid));
+}
 
 static void many(struct end *end, void *context, size_t bytes, uint64_t flags, ssize_t wanted) {
     struct iovec list[2] = {{in, bytes}, {in, bytes}};
@@ -77,11 +144,11 @@ int main(void) {
     struct fi_cq_data_entry entry;
     struct fi_cq_err_entry error = {0};
     size_t least = 1000, length = sizeof least;
-    hints->caps = FI_MSG | FI_MULTI_RECV;
+    hints->caps = FI_MSG | FI_RMA | FI_MULTI_RECV;
     hints->ep_attr->type = FI_EP_RDM;
     hints->fabric_attr->prov_name = strdup("tributary");
     MUST(!fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
-    MUST(info->caps & FI_MULTI_RECV);
+    MUST(info->caps & FI_MULTI_RECV && info->caps & FI_REMOTE_WRITE && !info->domain_attr->mr_mode);
     MUST(!fi_fabric(info->fabric_attr, &fabric, NULL));
     make(&a, fabric, info);
     make(&b, fabric, info);
@@ -145,10 +212,13 @@ int main(void) {
     MUST(!fi_cntr_adderr(b.received, 5) && fi_cntr_readerr(b.received) == 7);
     MUST(!fi_cntr_seterr(b.received, 0) && fi_cntr_readerr(b.received) == 0);
 
+    reach(&a, &b);
+
     struct end *ends[] = {&a, &b};
     for (int at = 0; at < 2; at++) {
         struct end *end = ends[at];
         MUST(!fi_close(&end->ep->fid) && !fi_close(&end->sent->fid) && !fi_close(&end->received->fid));
+        MUST(!fi_close(&end->reached->fid));
         MUST(!fi_close(&end->cq->fid) && !fi_close(&end->av->fid) && !fi_close(&end->domain->fid));
     }
     MUST(!fi_close(&fabric->fid));

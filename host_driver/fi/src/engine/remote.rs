@@ -1,0 +1,278 @@
+//! Reads and writes of memory that a peer has opened (FI_RMA). The peer's provider does them; its program need not know.
+//!
+//! A short write carries its bytes; a long one announces itself as a long message does, and its bytes follow. A read is a long
+//! message of the peer. A write has ended when its bytes are there, which the peer says (`Ack`); a refusal says so as well.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{
+    Address, Busy, EAGER, Engine, Failure, Incoming, Label, Memory, Outgoing, QUEUE, Receiving,
+    Sending, What,
+};
+use crate::header::{Header, Kind};
+
+/// Memory that peers may reach.
+pub struct Region<M> {
+    /// The memory; offsets begin at 0.
+    pub memory: M,
+    /// Peers may read.
+    pub reads: bool,
+    /// Peers may write.
+    pub writes: bool,
+}
+
+/// All of it, by its keys; the endpoints of a domain share it.
+pub type Regions<M> = Arc<Mutex<HashMap<u64, Region<M>>>>;
+
+/// A place in memory of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whose.
+    pub at: Address,
+    /// Key of the region.
+    pub key: u64,
+    /// Bytes from its beginning.
+    pub offset: u64,
+}
+
+/// What a peer has done with memory of this end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Who.
+    pub by: Address,
+    /// It has written, not read.
+    pub write: bool,
+    /// Bytes.
+    pub length: usize,
+    /// Data for the program here.
+    pub data: Option<u64>,
+}
+
+/// What an acknowledgement says.
+const DONE: u64 = 0;
+const REFUSED: u64 = 1;
+
+impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
+    /// What peers have done with memory of this end, oldest first.
+    pub fn reached(&mut self) -> Option<Reached> {
+        self.reached.pop_front()
+    }
+
+    /// Writes to memory of a peer; `data` is for its program. Without `op` nobody is told of the end.
+    ///
+    /// # Errors
+    /// Too many messages wait for this peer.
+    pub fn write(
+        &mut self,
+        to: Place,
+        memory: M,
+        data: Option<u64>,
+        op: Option<O>,
+    ) -> Result<(), Busy> {
+        let length = memory.length();
+        if self.refuses(to.at, op.as_ref(), What::Write)? {
+            return Ok(());
+        }
+        let mut header = header(Kind::Write, self.number(), to.key, to.offset, length);
+        header.has_data = data.is_some();
+        let mut bytes = header.encode().to_vec();
+        bytes.extend(data.map(u64::to_le_bytes).iter().flatten());
+        if length <= EAGER {
+            memory.read(0, length, &mut bytes);
+        }
+        let sending = Sending {
+            to: to.at,
+            memory,
+            cleared: None,
+            purpose: Outgoing::Write(op),
+        };
+        self.sending.insert(header.id, sending);
+        self.queue(to.at, bytes);
+        Ok(())
+    }
+
+    /// Reads memory of a peer.
+    ///
+    /// # Errors
+    /// Too many messages wait for this peer.
+    pub fn read(&mut self, from: Place, memory: M, op: O) -> Result<(), Busy> {
+        let length = memory.length();
+        if self.refuses(from.at, Some(&op), What::Read)? {
+            return Ok(());
+        }
+        let header = header(Kind::Read, self.number(), from.key, from.offset, length);
+        let receiving = Receiving {
+            from: from.at,
+            memory,
+            length,
+            arrived: 0,
+            purpose: Incoming::Read(op),
+        };
+        self.receiving.insert(header.id, receiving);
+        self.queue(from.at, header.encode().to_vec());
+        Ok(())
+    }
+
+    /// Whether a peer is gone, so that an operation has ended before it began.
+    fn refuses(&mut self, at: Address, op: Option<&O>, what: What) -> Result<bool, Busy> {
+        let peer = self.peer(at);
+        if peer.queue.len() >= QUEUE {
+            return Err(Busy);
+        }
+        let gone = peer.gone;
+        if gone {
+            let failure = Some(Failure::Peer);
+            self.end(op.cloned(), what, 0, Label::default(), at, failure);
+        }
+        Ok(gone)
+    }
+
+    /// Memory of this end that a peer asks for, if it may.
+    fn open(&self, header: &Header, length: usize, write: bool) -> Option<M> {
+        let regions = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
+        let region = regions.get(&header.tag)?;
+        let offset = usize::try_from(header.data).ok()?;
+        let fits = offset.checked_add(length)? <= region.memory.length();
+        let may = if write { region.writes } else { region.reads };
+        (fits && may).then(|| region.memory.part(offset, length))
+    }
+
+    pub(super) fn asked_to_read(&mut self, from: Address, header: &Header, length: usize) {
+        let Some(memory) = self.open(header, length, false) else {
+            return self.acknowledge(from, header.id, REFUSED);
+        };
+        let number = self.number();
+        let sending = Sending {
+            to: from,
+            memory,
+            cleared: Some((header.id, 0)),
+            purpose: Outgoing::Served(header.tag),
+        };
+        self.sending.insert(number, sending);
+        self.peer(from).long.push_back(number);
+        self.wake(from);
+    }
+
+    pub(super) fn asked_to_write(
+        &mut self,
+        from: Address,
+        header: &Header,
+        payload: &[u8],
+        length: usize,
+    ) {
+        let (data, bytes) = match payload.split_first_chunk() {
+            Some((data, rest)) if header.has_data => (Some(u64::from_le_bytes(*data)), rest),
+            _ if header.has_data => return,
+            _ => (None, payload),
+        };
+        let here = bytes.len() == length;
+        if !(here || bytes.is_empty()) {
+            return;
+        }
+        let Some(mut memory) = self.open(header, length, true) else {
+            return self.acknowledge(from, header.id, REFUSED);
+        };
+        if here {
+            memory.write(0, bytes);
+            return self.written(from, header.id, length, data);
+        }
+        let number = self.number();
+        let (key, id) = (header.tag, header.id);
+        let receiving = Receiving {
+            from,
+            memory,
+            length,
+            arrived: 0,
+            purpose: Incoming::Written { id, key, data },
+        };
+        self.receiving.insert(number, receiving);
+        self.clear(from, id, number, length);
+    }
+
+    /// All bytes of a write are here.
+    pub(super) fn written(&mut self, by: Address, id: u32, length: usize, data: Option<u64>) {
+        self.acknowledge(by, id, DONE);
+        self.reached.push_back(Reached {
+            by,
+            write: true,
+            length,
+            data,
+        });
+    }
+
+    fn acknowledge(&mut self, to: Address, id: u32, how: u64) {
+        let header = header(Kind::Ack, id, how, 0, 0);
+        self.peer(to).answers.push_back(header.encode().to_vec());
+        self.wake(to);
+    }
+
+    /// An operation of this end has ended at the peer.
+    pub(super) fn acknowledged(&mut self, from: Address, id: u32, how: u64) {
+        let failure = (how != DONE).then_some(Failure::Refused);
+        let write = |s: &Sending<O, M>| s.to == from && matches!(s.purpose, Outgoing::Write(_));
+        if self.sending.get(&id).is_some_and(write) {
+            if let Some(Sending {
+                memory,
+                purpose: Outgoing::Write(op),
+                ..
+            }) = self.sending.remove(&id)
+            {
+                let length = memory.length();
+                self.end(op, What::Write, length, Label::default(), from, failure);
+            }
+            return;
+        }
+        // A read ends with its bytes; only that it was refused is told so.
+        let read = |r: &Receiving<O, M>| r.from == from && matches!(r.purpose, Incoming::Read(_));
+        if how != DONE
+            && self.receiving.get(&id).is_some_and(read)
+            && let Some(receiving) = self.receiving.remove(&id)
+        {
+            self.came(receiving, Some(Failure::Refused));
+        }
+    }
+
+    /// A region is no more: nothing touches its memory from here on, and what is under way in it is refused.
+    pub fn close_region(&mut self, key: u64) {
+        let served: Vec<u32> = super::keys(
+            &self.sending,
+            |s| matches!(s.purpose, Outgoing::Served(of) if of == key),
+        );
+        for sending in served
+            .iter()
+            .filter_map(|id| self.sending.remove(id))
+            .collect::<Vec<_>>()
+        {
+            if let Some((number, _)) = sending.cleared {
+                self.acknowledge(sending.to, number, REFUSED);
+            }
+        }
+        let written: Vec<u32> = super::keys(
+            &self.receiving,
+            |r| matches!(r.purpose, Incoming::Written { key: of, .. } if of == key),
+        );
+        for receiving in written
+            .iter()
+            .filter_map(|id| self.receiving.remove(id))
+            .collect::<Vec<_>>()
+        {
+            if let Incoming::Written { id, .. } = receiving.purpose {
+                self.acknowledge(receiving.from, id, REFUSED);
+            }
+        }
+    }
+}
+
+fn header(kind: Kind, id: u32, tag: u64, data: u64, length: usize) -> Header {
+    Header {
+        kind,
+        tagged: false,
+        has_data: false,
+        credits: 0,
+        id,
+        tag,
+        data,
+        length: length as u64,
+    }
+}
