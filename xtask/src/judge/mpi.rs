@@ -86,7 +86,7 @@ impl Mpi {
                     "ofi",
                     "--mca",
                     "opal_common_ofi_provider_include",
-                    "tcp",
+                    "tcp;ofi_rxm",
                 ],
                 &OPEN_MPI,
             ),
