@@ -32,6 +32,16 @@ const ALONE: [&str; 12] = [
     "tests/serve.rs",
 ];
 
+/// Of the others, those that take minutes, the longest first: begun last, one would run by itself while a processor waits.
+const LONG: [&str; 6] = [
+    "sim/tests/card_rtl/",
+    "sim/tests/rw_proofs.rs",
+    "tests/mac_cocotb.rs",
+    "hdl/tests/rw_accept.rs",
+    "hdl/tests/emit_blocks.rs",
+    "tests/gen.rs",
+];
+
 /// A test program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -90,7 +100,12 @@ pub fn of(said: &str) -> Result<Vec<Program>> {
 pub fn run(programs: Vec<Program>, arguments: &[String], goes_on: bool) -> Result<Vec<String>> {
     let count = programs.len();
     let is_alone = |program: &Program| ALONE.iter().any(|name| program.name.starts_with(name));
-    let (alone, others): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_alone);
+    let (alone, mut others): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_alone);
+    // Stable: all that are not named stay as they come.
+    others.sort_by_key(|program| {
+        let at = LONG.iter().position(|name| program.name.starts_with(name));
+        at.unwrap_or(LONG.len())
+    });
     let waiting = Mutex::new(VecDeque::from(alone));
     let ended = Mutex::new((0, Vec::new()));
     let lane = || -> Result<()> {
