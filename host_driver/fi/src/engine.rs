@@ -161,7 +161,7 @@ enum Outgoing<O> {
     /// A long message.
     Message(O, Label),
     /// A write to memory of a peer: it ends when that says so.
-    Write(Option<O>),
+    Write(O),
     /// A peer's read of the region with this key.
     Served(u64),
 }
@@ -604,7 +604,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             return;
         };
         if wanted == 0 {
-            if let Some(sending) = self.sending.remove(&id) {
+            // Somebody wants nothing of a message. A write has no such answer.
+            if matches!(sending.purpose, Outgoing::Message(..))
+                && let Some(sending) = self.sending.remove(&id)
+            {
                 self.went(sending, None);
             }
             return;
@@ -644,7 +647,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Outgoing::Message(op, label) => {
                 self.end(Some(op), What::Send, length, label, to, failure);
             }
-            Outgoing::Write(op) => self.end(op, What::Write, length, none, to, failure),
+            Outgoing::Write(op) => self.end(Some(op), What::Write, length, none, to, failure),
             Outgoing::Served(_) if failure.is_none() => self.reached.push_back(Reached {
                 by: to,
                 write: false,

@@ -268,7 +268,7 @@ proptest! {
             let good = may && range.end <= LENGTH;
             let op = number as u32;
             let begun = if write {
-                ends[0].write(place, memory.clone(), data, Some(op))
+                ends[0].write(place, memory.clone(), data, op)
             } else {
                 ends[0].read(place, memory.clone(), op)
             };
@@ -314,7 +314,7 @@ proptest! {
             let (own, op) = (Bytes::new(content(number + 7, *length)), number as u32);
             let begun = match kind {
                 0 => ends[by].read(place, own.clone(), op),
-                1 => ends[by].write(place, own.clone(), None, Some(op)),
+                1 => ends[by].write(place, own.clone(), None, op),
                 _ => {
                     let got = Bytes::new(vec![0; *length]);
                     ends[1].receive(ANY, got, 1_000 + op);
@@ -540,7 +540,7 @@ fn cl_9_memory_that_is_closed_is_not_touched_any_more_and_its_peers_are_told() {
             };
             let own = Bytes::new(vec![2; 200_000]);
             let begun = match write {
-                true => ends[0].write(place, own.clone(), Some(3), Some(8)),
+                true => ends[0].write(place, own.clone(), Some(3), 8),
                 false => ends[0].read(place, own.clone(), 8),
             };
             assert_eq!(begun, Ok(()));

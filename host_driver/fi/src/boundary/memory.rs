@@ -21,51 +21,6 @@ pub static OPS: Shared<fi_ops_mr> = Shared(fi_ops_mr {
     regattr,
 });
 
-/// What is registered.
-struct Registration {
-    memory: UserMemory,
-    access: u64,
-    offset: u64,
-    key: u64,
-    context: *mut c_void,
-}
-
-/// # Safety
-/// A domain of this provider, and a place.
-unsafe fn register(domain: *mut fid, what: Registration, out: *mut *mut fid_mr) -> c_int {
-    // SAFETY: as the caller says.
-    let inner = unsafe { &(*domain.cast::<Domain>()).inner };
-    if what.offset != 0 {
-        return -EINVAL;
-    }
-    let key = what.key;
-    let mut regions = (inner.regions.lock()).unwrap_or_else(PoisonError::into_inner);
-    match regions.entry(key) {
-        Entry::Occupied(_) => return -ENOKEY,
-        Entry::Vacant(place) => place.insert(Region {
-            memory: what.memory,
-            reads: what.access & REMOTE_READ != 0,
-            writes: what.access & REMOTE_WRITE != 0,
-        }),
-    };
-    drop(regions);
-    let mr = Mr {
-        fid: fid_mr {
-            fid: fid {
-                fclass: CLASS_MR,
-                context: what.context,
-                ops: &FID.0,
-            },
-            mem_desc: std::ptr::null_mut(),
-            key,
-        },
-        domain: Arc::clone(inner),
-    };
-    // SAFETY: as the caller says.
-    unsafe { out.write(Box::into_raw(Box::new(mr)).cast()) };
-    SUCCESS
-}
-
 unsafe extern "C" fn reg(
     domain: *mut fid,
     buffer: *const c_void,
@@ -73,22 +28,19 @@ unsafe extern "C" fn reg(
     access: u64,
     offset: u64,
     key: u64,
-    _: u64,
+    flags: u64,
     out: *mut *mut fid_mr,
     context: *mut c_void,
 ) -> c_int {
-    call(|| {
-        let memory = UserMemory::new(buffer.cast_mut(), length);
-        let what = Registration {
-            memory,
-            access,
-            offset,
-            key,
-            context,
-        };
-        // SAFETY: as libfabric's contract says; of the calls that follow, too.
-        unsafe { register(domain, what, out) }
-    })
+    let list = libc::iovec {
+        iov_base: buffer.cast_mut(),
+        iov_len: length,
+    };
+    // SAFETY: as libfabric's contract says, of the calls that follow, too; the list is read before the call returns.
+    unsafe {
+        let list = &raw const list;
+        regv(domain, list, 1, access, offset, key, flags, out, context)
+    }
 }
 
 unsafe extern "C" fn regv(
@@ -103,16 +55,38 @@ unsafe extern "C" fn regv(
     context: *mut c_void,
 ) -> c_int {
     call(|| {
-        let what = Registration {
-            // SAFETY: as above.
-            memory: unsafe { UserMemory::of(list, count) },
-            access,
-            offset,
-            key,
-            context,
-        };
+        // SAFETY: as above: a domain of this provider.
+        let inner = unsafe { &(*domain.cast::<Domain>()).inner };
+        if offset != 0 {
+            return -EINVAL;
+        }
         // SAFETY: as above.
-        unsafe { register(domain, what, out) }
+        let memory = unsafe { UserMemory::of(list, count) };
+        let mut regions = (inner.regions.lock()).unwrap_or_else(PoisonError::into_inner);
+        match regions.entry(key) {
+            Entry::Occupied(_) => return -ENOKEY,
+            Entry::Vacant(place) => place.insert(Region {
+                memory,
+                reads: access & REMOTE_READ != 0,
+                writes: access & REMOTE_WRITE != 0,
+            }),
+        };
+        drop(regions);
+        let mr = Mr {
+            fid: fid_mr {
+                fid: fid {
+                    fclass: CLASS_MR,
+                    context,
+                    ops: &FID.0,
+                },
+                mem_desc: std::ptr::null_mut(),
+                key,
+            },
+            domain: Arc::clone(inner),
+        };
+        // SAFETY: the caller gives a place.
+        unsafe { out.write(Box::into_raw(Box::new(mr)).cast()) };
+        SUCCESS
     })
 }
 
@@ -141,7 +115,7 @@ unsafe extern "C" fn regattr(
 
 unsafe extern "C" fn close(fid: *mut fid) -> c_int {
     call(|| {
-        // SAFETY: made by `register`, closed once.
+        // SAFETY: made by `regv`, closed once.
         let mr = unsafe { Box::from_raw(fid.cast::<Mr>()) };
         mr.domain.close_region(mr.fid.key);
         SUCCESS

@@ -59,19 +59,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         self.reached.pop_front()
     }
 
-    /// Writes to memory of a peer; `data` is for its program. Without `op` nobody is told of the end.
+    /// Writes to memory of a peer; `data` is for its program.
     ///
     /// # Errors
     /// Too many messages wait for this peer.
-    pub fn write(
-        &mut self,
-        to: Place,
-        memory: M,
-        data: Option<u64>,
-        op: Option<O>,
-    ) -> Result<(), Busy> {
+    pub fn write(&mut self, to: Place, memory: M, data: Option<u64>, op: O) -> Result<(), Busy> {
         let length = memory.length();
-        if self.refuses(to.at, op.as_ref(), What::Write)? {
+        if self.refuses(to.at, &op, What::Write)? {
             return Ok(());
         }
         let mut header = header(Kind::Write, self.number(), to.key, to.offset, length);
@@ -98,7 +92,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     /// Too many messages wait for this peer.
     pub fn read(&mut self, from: Place, memory: M, op: O) -> Result<(), Busy> {
         let length = memory.length();
-        if self.refuses(from.at, Some(&op), What::Read)? {
+        if self.refuses(from.at, &op, What::Read)? {
             return Ok(());
         }
         let header = header(Kind::Read, self.number(), from.key, from.offset, length);
@@ -115,7 +109,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     }
 
     /// Whether a peer is gone, so that an operation has ended before it began.
-    fn refuses(&mut self, at: Address, op: Option<&O>, what: What) -> Result<bool, Busy> {
+    fn refuses(&mut self, at: Address, op: &O, what: What) -> Result<bool, Busy> {
         let peer = self.peer(at);
         if peer.queue.len() >= QUEUE {
             return Err(Busy);
@@ -123,7 +117,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let gone = peer.gone;
         if gone {
             let failure = Some(Failure::Peer);
-            self.end(op.cloned(), what, 0, Label::default(), at, failure);
+            self.end(Some(op.clone()), what, 0, Label::default(), at, failure);
         }
         Ok(gone)
     }
@@ -219,7 +213,14 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             }) = self.sending.remove(&id)
             {
                 let length = memory.length();
-                self.end(op, What::Write, length, Label::default(), from, failure);
+                self.end(
+                    Some(op),
+                    What::Write,
+                    length,
+                    Label::default(),
+                    from,
+                    failure,
+                );
             }
             return;
         }

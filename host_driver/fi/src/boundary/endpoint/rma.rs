@@ -1,7 +1,7 @@
 //! The calls that read and write memory of peers, by buffer, by list and by description.
 
 use super::*;
-use crate::engine::{Memory, Place};
+use crate::engine::{Busy, Memory, Place};
 
 pub static RMA: Shared<fi_ops_rma> = Shared(fi_ops_rma {
     size: size_of::<fi_ops_rma>(),
@@ -27,10 +27,11 @@ struct Transfer {
 }
 
 impl Ep {
+    /// Begins a transfer, if the engine takes it.
     fn reach(
         &self,
-        transfer: &Transfer,
-        act: impl FnOnce(&mut Core<Op, UserMemory>, Place, Op) -> bool,
+        transfer: Transfer,
+        act: impl FnOnce(&mut Core<Op, UserMemory>, Place, UserMemory, Op) -> Result<(), Busy>,
     ) -> isize {
         let queues = &self.end.queues;
         let (whose, offset, key) = transfer.peer;
@@ -50,7 +51,8 @@ impl Ep {
             counts: true,
             told: transfer.flags.is_some_and(told),
         };
-        let taken = act(&mut core, Place { at, key, offset }, op);
+        let place = Place { at, key, offset };
+        let taken = act(&mut core, place, transfer.memory, op).is_ok();
         if taken {
             core.push();
         } else {
@@ -61,9 +63,8 @@ impl Ep {
     }
 
     fn read(&self, transfer: Transfer) -> isize {
-        self.reach(&transfer, |core, place, op| {
-            let memory = transfer.memory.part(0, transfer.memory.length());
-            core.engine.read(place, memory, op).is_ok()
+        self.reach(transfer, |core, place, memory, op| {
+            core.engine.read(place, memory, op)
         })
     }
 
@@ -72,9 +73,8 @@ impl Ep {
         if inject && transfer.memory.length() > EAGER {
             return -(EMSGSIZE as isize);
         }
-        self.reach(&transfer, |core, place, op| {
-            let memory = transfer.memory.part(0, transfer.memory.length());
-            core.engine.write(place, memory, data, Some(op)).is_ok()
+        self.reach(transfer, |core, place, memory, op| {
+            core.engine.write(place, memory, data, op)
         })
     }
 }
@@ -108,6 +108,25 @@ unsafe extern "C" fn read(
     })
 }
 
+/// A list as a transfer.
+///
+/// # Safety
+/// So many entries at the list.
+unsafe fn listed(
+    ep: &Ep,
+    (list, count): (*const libc::iovec, usize),
+    peer: (u64, u64, u64),
+    context: *mut c_void,
+) -> Transfer {
+    Transfer {
+        // SAFETY: as the caller says.
+        memory: unsafe { UserMemory::of(list, count) },
+        peer,
+        context,
+        flags: Some(ep.tx_flags),
+    }
+}
+
 unsafe extern "C" fn readv(
     ep: *mut fid_ep,
     list: *const libc::iovec,
@@ -120,15 +139,8 @@ unsafe extern "C" fn readv(
 ) -> isize {
     // SAFETY: as above.
     let ep = unsafe { of(ep) };
-    size(|| {
-        ep.read(Transfer {
-            // SAFETY: as above.
-            memory: unsafe { UserMemory::of(list, count) },
-            peer: (from, offset, key),
-            context,
-            flags: Some(ep.tx_flags),
-        })
-    })
+    // SAFETY: as above.
+    size(|| ep.read(unsafe { listed(ep, (list, count), (from, offset, key), context) }))
 }
 
 /// A description as what it says; nothing where it is not one piece of the peer's memory of the same length.
@@ -175,16 +187,9 @@ unsafe extern "C" fn writev(
 ) -> isize {
     // SAFETY: as above.
     let ep = unsafe { of(ep) };
-    size(|| {
-        let transfer = Transfer {
-            // SAFETY: as above.
-            memory: unsafe { UserMemory::of(list, count) },
-            peer: (to, offset, key),
-            context,
-            flags: Some(ep.tx_flags),
-        };
-        ep.write(transfer, None)
-    })
+    // SAFETY: as above.
+    let transfer = || unsafe { listed(ep, (list, count), (to, offset, key), context) };
+    size(|| ep.write(transfer(), None))
 }
 
 /// Writes whose arguments stand in the call.
