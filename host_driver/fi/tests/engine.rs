@@ -576,3 +576,36 @@ fn cl_9_memory_that_is_closed_is_not_touched_any_more_and_its_peers_are_told() {
         }
     }
 }
+
+#[test]
+fn cl_9_nothing_but_the_peer_that_has_its_bytes_ends_a_write() {
+    let regions = Regions::default();
+    let memory = Bytes::new(vec![0; 50_000]);
+    let region = Region {
+        memory: memory.clone(),
+        reads: false,
+        writes: true,
+    };
+    regions.lock().unwrap().insert(0, region);
+    let (mut ends, mut lines) = pair_with(regions);
+    let place = Place {
+        at: 2,
+        key: 0,
+        offset: 0,
+    };
+    let own = Bytes::new(content(1, 50_000));
+    assert_eq!(ends[0].write(place, own, None, 4), Ok(()));
+    // Clearances for nothing, and ends from somebody else, of every number that it can have.
+    for number in 0..4u8 {
+        for (kind, from) in [(3, 2), (8, 3)] {
+            let mut bytes = vec![0; 40];
+            (bytes[0], bytes[1], bytes[8]) = (1, kind, number);
+            ends[0].arrived(from, &bytes);
+        }
+    }
+    assert!(ends[0].take().is_none());
+    settle(&mut ends, &mut lines);
+    let done = ends[0].take().unwrap();
+    assert_eq!((done.op, done.failure, done.length), (4, None, 50_000));
+    assert_eq!(*memory.all(), content(1, 50_000));
+}
