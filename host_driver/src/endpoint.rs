@@ -178,6 +178,12 @@ impl ReliableEndpoint {
         })
     }
 
+    /// What tells this endpoint from earlier ones of the same address: the first epoch of its queue pair (XUD-6). 0 when closed.
+    #[must_use]
+    pub fn incarnation(&self) -> u16 {
+        self.layer.as_ref().map_or(0, Layer::incarnation)
+    }
+
     /// Counters of the reliable layer.
     #[must_use]
     pub fn stats(&self) -> LayerStats {

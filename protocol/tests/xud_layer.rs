@@ -350,6 +350,44 @@ fn xud_06_a_restarted_receiver_swallows_nothing() {
     );
 }
 
+/// A peer that begins anew and says so is answered: what was opened to its earlier process is not used any more.
+#[test]
+fn xud_06_who_begins_anew_is_answered() {
+    for heard in [false, true] {
+        let mut pair = Pair::new(LayerConfig::default());
+        pair.send(b"to the old");
+        pair.slots(20);
+        if heard {
+            let to = peer(0);
+            let node = &mut pair.nodes[1];
+            node.layer
+                .send(to, Arc::from(b"from the old".as_slice()))
+                .unwrap();
+            pair.slots(40);
+        }
+        let node = &mut pair.nodes[1];
+        let mut fresh_card = Card::new(CardConfig::default()).unwrap();
+        let spare = Layer::new(LayerConfig::default(), &mut fresh_card).unwrap();
+        std::mem::replace(&mut node.layer, spare).close(&mut node.card);
+        node.layer = Layer::new(LayerConfig::default(), &mut node.card).unwrap();
+        node.layer
+            .send(peer(0), Arc::from(b"from the new".as_slice()))
+            .unwrap();
+        pair.slots(40);
+        let answer = pair.send(b"answer");
+        pair.slots(40);
+        assert_eq!(
+            pair.outcomes(),
+            [(0, Outcome::Ok), (answer, Outcome::Ok)],
+            "{heard}"
+        );
+        assert_eq!(
+            pair.delivered(),
+            [b"to the old".to_vec(), b"answer".to_vec()]
+        );
+    }
+}
+
 #[test]
 fn xud_06_opening_twice_is_answered_alike_and_an_older_open_is_ignored() {
     let mut pair = Pair::new(LayerConfig::default());

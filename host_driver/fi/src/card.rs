@@ -87,14 +87,18 @@ pub fn is_possible(of: Address) -> bool {
     handle(of).is_some()
 }
 
-struct Sender<'a>(&'a mut ReliableEndpoint);
+/// Gives messages to the reliable endpoint, and keeps the number of the latest.
+struct Sender<'a>(&'a mut ReliableEndpoint, &'a mut u64);
 
 impl Wire for Sender<'_> {
     fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy> {
         // An address vector takes no address that cannot be.
         let Some(to) = handle(to) else { return Ok(()) };
         match self.0.send_copy(to, message) {
-            Ok(_) => Ok(()),
+            Ok(number) => {
+                *self.1 = number;
+                Ok(())
+            }
             Err(PostError::Full(_)) => Err(Busy),
             // The engine sends nothing that is too long.
             Err(_) => Ok(()),
@@ -109,8 +113,10 @@ pub struct Core<O, M> {
     port: ReliableEndpoint,
     /// The card has failed: why.
     pub failed: Option<String>,
-    /// Events to skip of peers that are gone.
-    lost: HashMap<Address, ()>,
+    /// Number of the latest message.
+    latest: u64,
+    /// The latest message, of anybody, when a peer was found gone or another process: that of older ones says nothing new.
+    settled: HashMap<Address, u64>,
 }
 
 impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
@@ -128,11 +134,16 @@ impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
         while let Some(event) = self.port.poll()? {
             match event {
                 EndpointEvent::Delivered { from, payload } => {
-                    self.engine.arrived(address(from), &payload);
+                    let from = address(from);
+                    if self.engine.arrived(from, &payload) {
+                        self.settled.insert(from, self.latest);
+                    }
                 }
-                EndpointEvent::Completed { to, status, .. } => {
+                EndpointEvent::Completed { id, to, status, .. } => {
                     let to = address(to);
-                    if status != WorkCompletionStatus::Ok && self.lost.insert(to, ()).is_none() {
+                    let settled = self.settled.get(&to).is_some_and(|latest| id <= *latest);
+                    if status != WorkCompletionStatus::Ok && !settled {
+                        self.settled.insert(to, self.latest);
                         self.engine.lost(to);
                     }
                 }
@@ -146,7 +157,8 @@ impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
 
     /// Gives the card what waits.
     fn flush(&mut self) -> Result<(), Error> {
-        self.engine.pump(&mut Sender(&mut self.port));
+        self.engine
+            .pump(&mut Sender(&mut self.port, &mut self.latest));
         self.port.flush()
     }
 
@@ -199,10 +211,16 @@ where
         let own = address(port.address());
         let port = Arc::new(Self {
             core: Mutex::new(Core {
-                engine: Engine::new(own, usize::from(RECEIVES) / PEERS, PACKET, regions),
+                engine: Engine::new(
+                    (own, port.incarnation()),
+                    usize::from(RECEIVES) / PEERS,
+                    PACKET,
+                    regions,
+                ),
                 port,
                 failed: None,
-                lost: HashMap::new(),
+                latest: 0,
+                settled: HashMap::new(),
             }),
             own,
             calls: AtomicU64::new(0),

@@ -202,6 +202,8 @@ struct Peer {
     /// Long messages that were cleared.
     long: VecDeque<u32>,
     gone: bool,
+    /// Which of the processes that have had its address it is, once it has said so.
+    incarnation: Option<u16>,
 }
 
 /// Counters.
@@ -218,6 +220,8 @@ pub struct Counts {
 /// The engine of one endpoint.
 pub struct Engine<O, M> {
     own: Address,
+    /// Tells this end from earlier ones of its address.
+    incarnation: u16,
     /// Credits of each peer at first.
     credits: usize,
     /// Bytes of a packet.
@@ -240,11 +244,18 @@ pub struct Engine<O, M> {
 }
 
 impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
-    /// An engine at an address; each peer may have `credits` packets of `packet` bytes under way to it, and reach `regions`.
+    /// An engine at an address, where others may have been before; each peer may have `credits` packets of `packet` bytes under way
+    /// to it, and reach `regions`.
     #[must_use]
-    pub fn new(own: Address, credits: usize, packet: usize, regions: Regions<M>) -> Self {
+    pub fn new(
+        (own, incarnation): (Address, u16),
+        credits: usize,
+        packet: usize,
+        regions: Regions<M>,
+    ) -> Self {
         Self {
             own,
+            incarnation,
             credits,
             packet,
             peers: HashMap::new(),
@@ -327,16 +338,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         self.counts.sent += 1;
         self.counts.bytes += length as u64;
         let long = length > EAGER || matched;
-        let mut header = Header {
-            kind: if long { Kind::Request } else { Kind::Eager },
-            tagged: label.tag.is_some(),
-            has_data: label.data.is_some(),
-            credits: 0,
-            id: 0,
-            tag: label.tag.unwrap_or(0),
-            data: label.data.unwrap_or(0),
-            length: length as u64,
-        };
+        let kind = if long { Kind::Request } else { Kind::Eager };
+        let (tag, data) = (label.tag.unwrap_or(0), label.data.unwrap_or(0));
+        let mut header = Header::new(kind, 0, tag, data, length);
+        (header.tagged, header.has_data) = (label.tag.is_some(), label.data.is_some());
         if let Some(op) = op.clone().filter(|_| long) {
             header.id = self.number();
             let sending = Sending {
@@ -393,26 +398,38 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
 
     /// Tells the sender of a long message where its bytes go, and how many are wanted.
     fn clear(&mut self, to: Address, id: u32, number: u32, wanted: usize) {
-        let header = Header {
-            kind: Kind::Clear,
-            tagged: false,
-            has_data: false,
-            credits: 0,
-            id,
-            tag: number.into(),
-            data: 0,
-            length: wanted as u64,
-        };
+        let header = Header::new(Kind::Clear, id, number.into(), 0, wanted);
         self.peer(to).answers.push_back(header.encode().to_vec());
         self.wake(to);
     }
 
-    /// A message has arrived. What makes no sense is dropped.
-    pub fn arrived(&mut self, from: Address, bytes: &[u8]) {
+    /// A message has arrived. What makes no sense is dropped. Whether the peer is another process than the one that was at its
+    /// address before.
+    pub fn arrived(&mut self, from: Address, bytes: &[u8]) -> bool {
         let Some((header, payload)) = Header::decode(bytes) else {
-            return;
+            return false;
         };
-        let (cost, half) = (self.cost(bytes.len()), self.credits / 2);
+        let heard = self.peer(from).incarnation;
+        let another = from != self.own && heard.is_some_and(|heard| heard != header.from);
+        if another {
+            self.renewed(from);
+        }
+        if from != self.own {
+            self.peer(from).incarnation = Some(header.from);
+            if header.to.is_some_and(|to| to != self.incarnation) {
+                // It is for an earlier process here; whoever sent it learns of this one by an answer.
+                let answer = Header::new(Kind::Credit, 0, 0, 0, 0);
+                self.peer(from).answers.push_back(answer.encode().to_vec());
+                self.wake(from);
+                return another;
+            }
+        }
+        self.take_in(from, &header, payload, bytes.len());
+        another
+    }
+
+    fn take_in(&mut self, from: Address, header: &Header, payload: &[u8], bytes: usize) {
+        let (cost, half) = (self.cost(bytes), self.credits / 2);
         let peer = self.peer(from);
         peer.credits += usize::from(header.credits);
         if !matches!(header.kind, Kind::Credit | Kind::Clear | Kind::Ack) {
@@ -434,8 +451,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Kind::Clear => self.cleared(from, header.id, header.tag as u32, length),
             Kind::Part => self.part(from, header.id, header.tag, payload),
             Kind::Credit => {}
-            Kind::Write => self.asked_to_write(from, &header, payload, length),
-            Kind::Read => self.asked_to_read(from, &header, length),
+            Kind::Write => self.asked_to_write(from, header, payload, length),
+            Kind::Read => self.asked_to_read(from, header, length),
             Kind::Ack => self.acknowledged(from, header.id, header.tag),
         }
     }
@@ -522,10 +539,35 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         }
     }
 
+    /// Another process has the address of a peer: whatever was under way with the one before has failed. What is to be received from
+    /// this address is received from the new one.
+    fn renewed(&mut self, at: Address) {
+        self.abandon(at);
+        let credits = self.credits;
+        *self.peer(at) = Peer {
+            credits,
+            ..Peer::default()
+        };
+    }
+
     /// A peer is gone: whatever was under way with it has failed.
     pub fn lost(&mut self, at: Address) {
+        self.abandon(at);
+        self.peer(at).gone = true;
+        let mut kept = VecDeque::new();
+        for posted in std::mem::take(&mut self.posted) {
+            if posted.want.from == Some(at) {
+                self.give_up(posted, at, Failure::Peer);
+            } else {
+                kept.push_back(posted);
+            }
+        }
+        self.posted = kept;
+    }
+
+    /// What is under way with a peer has failed.
+    fn abandon(&mut self, at: Address) {
         let peer = self.peer(at);
-        peer.gone = true;
         peer.queue.clear();
         peer.answers.clear();
         peer.long.clear();
@@ -549,15 +591,6 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         // A long message of it that nobody has wanted yet can never come.
         self.unexpected
             .retain(|message| message.from != at || message.body.is_ok());
-        let mut kept = VecDeque::new();
-        for posted in std::mem::take(&mut self.posted) {
-            if posted.want.from == Some(at) {
-                self.give_up(posted, at, Failure::Peer);
-            } else {
-                kept.push_back(posted);
-            }
-        }
-        self.posted = kept;
     }
 
     /// The card is gone: every peer is, and nobody is left to receive from.

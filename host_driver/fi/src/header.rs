@@ -3,7 +3,12 @@
 /// Bytes of a header.
 pub const HEADER: usize = 40;
 /// Version of this layout; messages of another are refused.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+
+/// Incarnations in a header: of who sends it at these bytes, of whom it means at those, if the flag says that it is known.
+const FROM: std::ops::Range<usize> = 6..8;
+const TO: std::ops::Range<usize> = 12..14;
+const TO_KNOWN: u8 = 4;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,10 @@ pub struct Header {
     pub has_data: bool,
     /// Packets that the sender of this has room for again.
     pub credits: u16,
+    /// Which of the processes that have had the sender's address it is from.
+    pub from: u16,
+    /// Which of those that have had the receiver's address it is for, if the sender has heard of it.
+    pub to: Option<u16>,
     /// Of `Request`, `Clear`, `Write`, `Read` and `Ack` the number of who began, of `Part` that of who gets the bytes.
     pub id: u32,
     /// Tag; of `Clear` the number of the receiver, of `Part` the offset, of `Write` and `Read` the key, of `Ack` 0, or 1 for a
@@ -49,6 +58,23 @@ pub struct Header {
 }
 
 impl Header {
+    /// A header of a message without a tag and data for the program.
+    #[must_use]
+    pub fn new(kind: Kind, id: u32, tag: u64, data: u64, length: usize) -> Self {
+        Self {
+            kind,
+            tagged: false,
+            has_data: false,
+            credits: 0,
+            from: 0,
+            to: None,
+            id,
+            tag,
+            data,
+            length: length as u64,
+        }
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; HEADER] {
@@ -56,12 +82,22 @@ impl Header {
         bytes[0] = VERSION;
         bytes[1] = self.kind as u8;
         bytes[2] = u8::from(self.tagged) | u8::from(self.has_data) << 1;
-        bytes[4..6].copy_from_slice(&self.credits.to_le_bytes());
+        Self::stamp(&mut bytes, self.credits, self.from, self.to);
         bytes[8..12].copy_from_slice(&self.id.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.tag.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.data.to_le_bytes());
         bytes[32..].copy_from_slice(&self.length.to_le_bytes());
         bytes
+    }
+
+    /// Writes into an encoded header what is known only when it leaves: the credits, who sends it, and whom it means if that is known.
+    pub fn stamp(bytes: &mut [u8], credits: u16, from: u16, to: Option<u16>) {
+        bytes[4..6].copy_from_slice(&credits.to_le_bytes());
+        bytes[FROM].copy_from_slice(&from.to_le_bytes());
+        if let Some(to) = to {
+            bytes[2] |= TO_KNOWN;
+            bytes[TO].copy_from_slice(&to.to_le_bytes());
+        }
     }
 
     /// Header and payload of a message; nothing if it is of another version or makes no sense.
@@ -73,6 +109,7 @@ impl Header {
             word.copy_from_slice(&head[at..at + 8]);
             u64::from_le_bytes(word)
         };
+        let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let kind = match head[1] {
             1 => Kind::Eager,
             2 => Kind::Request,
@@ -88,13 +125,15 @@ impl Header {
             kind,
             tagged: head[2] & 1 != 0,
             has_data: head[2] & 2 != 0,
-            credits: u16::from_le_bytes([head[4], head[5]]),
+            credits: half(4),
+            from: half(FROM.start),
+            to: (head[2] & TO_KNOWN != 0).then(|| half(TO.start)),
             id: u32::from_le_bytes([head[8], head[9], head[10], head[11]]),
             tag: word(16),
             data: word(24),
             length: word(32),
         };
         let whole = kind != Kind::Eager || header.length == payload.len() as u64;
-        (head[0] == VERSION && head[2] < 4 && whole).then_some((header, payload))
+        (head[0] == VERSION && head[2] < 8 && whole).then_some((header, payload))
     }
 }

@@ -86,8 +86,8 @@ fn pair() -> ([End; 2], [Line; 2]) {
 /// The second one has regions.
 fn pair_with(regions: Regions<Bytes>) -> ([End; 2], [Line; 2]) {
     let ends = [
-        End::new(1, CREDITS, PACKET, Regions::default()),
-        End::new(2, CREDITS, PACKET, regions),
+        End::new((1, 1), CREDITS, PACKET, Regions::default()),
+        End::new((2, 1), CREDITS, PACKET, regions),
     ];
     let lines = [1, 2].map(|from| Line {
         from,
@@ -608,4 +608,78 @@ fn cl_9_nothing_but_the_peer_that_has_its_bytes_ends_a_write() {
     let done = ends[0].take().unwrap();
     assert_eq!((done.op, done.failure, done.length), (4, None, 50_000));
     assert_eq!(*memory.all(), content(1, 50_000));
+}
+
+/// A process that has the address of an earlier one gets nothing of that one's, and finds all credits.
+#[test]
+fn cl_9_another_process_at_an_address_begins_from_nothing() {
+    let (mut ends, mut lines) = pair();
+    let plain = Label::default();
+    let want = |from| Want { from, tag: None };
+    let short = |number: usize| Bytes::new(content(number, 100));
+    let long = || Bytes::new(vec![7; 3 * EAGER]);
+    // What the first process leaves behind: credits that are under way, long messages of both sides, a message that nobody wanted.
+    for number in 0..5 {
+        ends[0].send(2, plain, short(number), None, false).unwrap();
+        ends[1].send(1, plain, short(number), None, false).unwrap();
+    }
+    let tagged = Label {
+        tag: Some(1),
+        data: None,
+    };
+    ends[0].send(2, tagged, long(), Some(50), false).unwrap();
+    ends[1].send(1, tagged, long(), Some(51), false).unwrap();
+    settle(&mut ends, &mut lines);
+    assert!(ends[1].take().is_none());
+
+    // A message that is for the first one, but arrives at the second.
+    ends[1].send(1, plain, short(90), None, false).unwrap();
+    ends[1].pump(&mut lines[1]);
+    ends[0] = End::new((1, 2), CREDITS, PACKET, Regions::default());
+    let wanted = Bytes::new(vec![0; 100]);
+    ends[1].receive(want(Some(1)), Bytes::new(vec![0; 200]), 60);
+    for _ in 1..5 {
+        ends[1].receive(want(None), Bytes::new(vec![0; 200]), 61);
+    }
+    let first: Vec<_> = std::iter::from_fn(|| ends[1].take()).collect();
+    assert_eq!(first.len(), 5);
+    assert!(first.iter().all(|done| done.failure.is_none()));
+    let posted = 70;
+    ends[1].receive(want(Some(1)), wanted.clone(), posted);
+    ends[0].receive(want(None), Bytes::new(vec![0; 100]), 80);
+    settle(&mut ends, &mut lines);
+    assert!(
+        ends[0].take().is_none(),
+        "a message for the process before has come"
+    );
+
+    let new = Bytes::new(content(200, 100));
+    ends[0].send(2, plain, new, None, false).unwrap();
+    settle(&mut ends, &mut lines);
+    let told: Vec<_> = std::iter::from_fn(|| ends[1].take())
+        .map(|done| (done.op, done.failure))
+        .collect();
+    assert_eq!(told, [(51, Some(Failure::Peer)), (posted, None)]);
+    assert_eq!(*wanted.all(), content(200, 100));
+    // The long message of the process before is not there to be received.
+    let any = Want {
+        from: None,
+        tag: Some((0, u64::MAX)),
+    };
+    ends[1].peek(any, 52, None, false);
+    let peeked = ends[1].take().expect("an answer");
+    assert_eq!(peeked.failure, Some(Failure::NoMessage));
+
+    // All credits, both ways.
+    for number in 0..100 {
+        ends[1].send(1, plain, short(number), None, false).unwrap();
+        ends[0].send(2, plain, short(number), None, false).unwrap();
+        ends[0].receive(want(Some(2)), Bytes::new(vec![0; 100]), 90);
+        ends[1].receive(want(Some(1)), Bytes::new(vec![0; 100]), 91);
+    }
+    settle(&mut ends, &mut lines);
+    for end in &mut ends {
+        assert_eq!(std::iter::from_fn(|| end.take()).count(), 100);
+        assert!(end.is_drained());
+    }
 }

@@ -258,6 +258,12 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         &self.config
     }
 
+    /// What tells this process from others that have had its queue pair number: the first epoch (XUD-6).
+    #[must_use]
+    pub fn incarnation(&self) -> u16 {
+        self.incarnation
+    }
+
     /// Its counters.
     #[must_use]
     pub fn stats(&self) -> &LayerStats {

@@ -81,14 +81,16 @@ pub unsafe extern "C" fn get(
     version: u32,
     node: *const c_char,
     service: *const c_char,
-    _: u64,
+    flags: u64,
     hints: *const fi_info,
     out: *mut *mut fi_info,
 ) -> c_int {
     call(|| {
         // SAFETY: libfabric's own structures.
         let offered = unsafe { fits(hints) } && folder().is_some();
-        if !offered || !node.is_null() || !service.is_null() {
+        // A service of one's own says nothing here: a domain takes the first free card. No other names are known.
+        let peer = !node.is_null() || (!service.is_null() && flags & SOURCE == 0);
+        if !offered || peer {
             return -ENODATA;
         }
         // SAFETY: new memory, filled before anybody sees it; hints as above.

@@ -16,13 +16,14 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     /// `Busy` if the wire has no room: it is tried again. Without credits, the peer's next message wakes it.
     fn pump_peer(&mut self, at: Address, wire: &mut impl Wire) -> Result<(), Busy> {
         let (own, half, packet) = (self.own, self.credits / 2, self.packet);
+        let this = (own, self.incarnation);
         let cost = |bytes: usize| bytes.div_ceil(packet).max(1);
         loop {
             let Some(peer) = self.peers.get_mut(&at).filter(|peer| !peer.gone) else {
                 return Ok(());
             };
             if let Some(answer) = peer.answers.front_mut() {
-                put(wire, own, at, answer, &mut peer.owed)?;
+                put(wire, this, at, answer, (&mut peer.owed, peer.incarnation))?;
                 let answer = peer.answers.pop_front();
                 self.loop_back(at, answer);
                 continue;
@@ -30,7 +31,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             if let Some(message) = peer.queue.front_mut() {
                 let cost = cost(message.len());
                 if at == own || peer.credits >= cost {
-                    put(wire, own, at, message, &mut peer.owed)?;
+                    put(wire, this, at, message, (&mut peer.owed, peer.incarnation))?;
                     peer.credits -= if at == own { 0 } else { cost };
                     let message = peer.queue.pop_front();
                     self.loop_back(at, message);
@@ -48,17 +49,14 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 return Ok(());
             };
             if peer.owed >= half && at != own {
-                let header = Header {
-                    kind: Kind::Credit,
-                    tagged: false,
-                    has_data: false,
-                    credits: 0,
-                    id: 0,
-                    tag: 0,
-                    data: 0,
-                    length: 0,
-                };
-                put(wire, own, at, &mut header.encode(), &mut peer.owed)?;
+                let mut bytes = Header::new(Kind::Credit, 0, 0, 0, 0).encode();
+                put(
+                    wire,
+                    this,
+                    at,
+                    &mut bytes,
+                    (&mut peer.owed, peer.incarnation),
+                )?;
             }
             return Ok(());
         }
@@ -67,6 +65,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     /// One part of a long message, which then waits for its next turn.
     fn send_part(&mut self, at: Address, id: u32, wire: &mut impl Wire) -> Result<bool, Busy> {
         let own = self.own;
+        let this = (own, self.incarnation);
         let Some(sending) = self.sending.get_mut(&id) else {
             return Ok(true);
         };
@@ -75,22 +74,19 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         };
         let length = sending.memory.length();
         let count = PART.min(length - sent);
-        let header = Header {
-            kind: Kind::Part,
-            tagged: false,
-            has_data: false,
-            credits: 0,
-            id: number,
-            tag: sent as u64,
-            data: 0,
-            length: length as u64,
-        };
+        let header = Header::new(Kind::Part, number, sent as u64, 0, length);
         let mut bytes = Vec::with_capacity(HEADER + count);
         bytes.extend_from_slice(&header.encode());
         sending.memory.read(sent, count, &mut bytes);
         let packets = bytes.len().div_ceil(self.packet).max(1);
         let peer = self.peers.entry(at).or_default();
-        if let Err(busy) = put(wire, own, at, &mut bytes, &mut peer.owed) {
+        if let Err(busy) = put(
+            wire,
+            this,
+            at,
+            &mut bytes,
+            (&mut peer.owed, peer.incarnation),
+        ) {
             peer.long.push_front(id);
             return Err(busy);
         }
@@ -121,16 +117,16 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
 /// Sends bytes with the credits that the peer is owed.
 fn put(
     wire: &mut impl Wire,
-    own: Address,
+    own: (Address, u16),
     to: Address,
     bytes: &mut [u8],
-    owed: &mut usize,
+    (owed, incarnation): (&mut usize, Option<u16>),
 ) -> Result<(), Busy> {
-    if to == own {
+    if to == own.0 {
         return Ok(());
     }
     let credits = (*owed).min(usize::from(u16::MAX));
-    bytes[4..6].copy_from_slice(&(credits as u16).to_le_bytes());
+    Header::stamp(bytes, credits as u16, own.1, incarnation);
     wire.send(to, bytes)?;
     *owed -= credits;
     Ok(())

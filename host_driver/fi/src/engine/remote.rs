@@ -68,7 +68,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         if self.refuses(to.at, &op, What::Write)? {
             return Ok(());
         }
-        let mut header = header(Kind::Write, self.number(), to.key, to.offset, length);
+        let mut header = Header::new(Kind::Write, self.number(), to.key, to.offset, length);
         header.has_data = data.is_some();
         let mut bytes = header.encode().to_vec();
         bytes.extend(data.map(u64::to_le_bytes).iter().flatten());
@@ -95,7 +95,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         if self.refuses(from.at, &op, What::Read)? {
             return Ok(());
         }
-        let header = header(Kind::Read, self.number(), from.key, from.offset, length);
+        let header = Header::new(Kind::Read, self.number(), from.key, from.offset, length);
         let receiving = Receiving {
             from: from.at,
             memory,
@@ -196,7 +196,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     }
 
     fn acknowledge(&mut self, to: Address, id: u32, how: u64) {
-        let header = header(Kind::Ack, id, how, 0, 0);
+        let header = Header::new(Kind::Ack, id, how, 0, 0);
         self.peer(to).answers.push_back(header.encode().to_vec());
         self.wake(to);
     }
@@ -262,18 +262,5 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 self.acknowledge(receiving.from, id, REFUSED);
             }
         }
-    }
-}
-
-fn header(kind: Kind, id: u32, tag: u64, data: u64, length: usize) -> Header {
-    Header {
-        kind,
-        tagged: false,
-        has_data: false,
-        credits: 0,
-        id,
-        tag,
-        data,
-        length: length as u64,
     }
 }

@@ -139,8 +139,14 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         let qpn = self.config.qpn;
         let windows = open.windows.min(self.config.windows);
         let connection = self.connections.find_or_add(self.key(from));
+        let remote = self.tx(connection).and_then(|tx| tx.remote);
         let rx = &mut self.connections[connection].rx;
         let mut flushed = Vec::new();
+        // Of a peer that was never heard before, the epoch that it once gave tells whether that was the same process.
+        let another = match rx {
+            Some(rx) => rx.incarnation != open.incarnation,
+            None => remote.is_some_and(|remote| !epoch_at_least(remote, open.incarnation)),
+        };
         match rx {
             Some(rx) if rx.remote == open.epoch => {}
             Some(rx) if !epoch_at_least(open.epoch, rx.remote) => {
@@ -171,6 +177,9 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             self.deliver(from, payload.into());
         }
         self.deliver_in_turn(from, connection);
+        if another {
+            self.renew(card, connection);
+        }
         if let Some(rx) = self.connections[connection].rx.as_deref() {
             let answer = Control::OpenAck {
                 fresh: rx.fresh,

@@ -144,6 +144,14 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         self.wait(connection);
     }
 
+    /// The peer's process is another one, which knows nothing of what was opened: it is opened anew before anything else is sent.
+    pub(super) fn renew(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, to: u32) {
+        if let Some(tx) = self.tx(to).filter(|tx| tx.state == State::Open) {
+            tx.state = State::Draining;
+            self.drained(card, to);
+        }
+    }
+
     /// REFUSE: the peer found a number impossible (XUD-5). The connection is opened anew.
     pub(super) fn refused(
         &mut self,
