@@ -20,6 +20,7 @@ pub const EMSGSIZE: c_int = 90;
 pub const EACCES: c_int = 13;
 pub const ENODEV: c_int = 19;
 pub const ENOPROTOOPT: c_int = 92;
+pub const EOPNOTSUPP: c_int = 95;
 pub const ETIMEDOUT: c_int = 110;
 pub const EHOSTUNREACH: c_int = 113;
 pub const ECANCELED: c_int = 125;
@@ -31,6 +32,7 @@ pub const ENOKEY: c_int = 266;
 
 pub const MSG: u64 = 1 << 1;
 pub const RMA: u64 = 1 << 2;
+pub const ATOMIC: u64 = 1 << 4;
 pub const TAGGED: u64 = 1 << 3;
 pub const READ: u64 = 1 << 8;
 pub const WRITE: u64 = 1 << 9;
@@ -47,6 +49,7 @@ pub const DELIVERY_COMPLETE: u64 = 1 << 28;
 pub const MATCH_COMPLETE: u64 = 1 << 31;
 pub const LOCAL_COMM: u64 = 1 << 51;
 pub const REMOTE_COMM: u64 = 1 << 52;
+pub const RMA_EVENT: u64 = 1 << 56;
 pub const SOURCE: u64 = 1 << 57;
 pub const DISCARD: u64 = 1 << 58;
 pub const DIRECTED_RECV: u64 = 1 << 59;
@@ -56,11 +59,18 @@ pub const SELECTIVE_COMPLETION: u64 = 1 << 59;
 
 pub const PROV_SPECIFIC: u32 = 1 << 31;
 pub const ADDR_UNSPEC: u64 = u64::MAX;
+/// Of a question for operations: they fetch, they compare.
+pub const FETCH_ATOMIC: u64 = 1 << 58;
+pub const COMPARE_ATOMIC: u64 = 1 << 59;
+
 pub const EP_RDM: c_int = 3;
 pub const THREAD_SAFE: c_int = 1;
 pub const PROGRESS_AUTO: c_int = 1;
 pub const RM_ENABLED: c_int = 2;
 pub const AV_TABLE: c_int = 2;
+/// What `mr_mode` was before it was bits: the second is what all bits at 0 mean since.
+pub const MR_BASIC: c_int = 1;
+pub const MR_SCALABLE: c_int = 2;
 pub const ORDER_SAS: u64 = 1 << 8;
 pub const TAG_FORMAT: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
@@ -187,6 +197,29 @@ mod types {
         fi_mr_attr {
             mr_iov: *const libc::iovec, iov_count: usize, access: u64, offset: u64, requested_key: u64, context: *mut c_void,
         }
+        fi_ioc { addr: *mut c_void, count: usize }
+        fi_rma_ioc { addr: u64, count: usize, key: u64 }
+        fi_msg_atomic {
+            msg_iov: *const fi_ioc, desc: *mut *mut c_void, iov_count: usize, addr: u64, rma_iov: *const fi_rma_ioc,
+            rma_iov_count: usize, datatype: u32, op: u32, context: *mut c_void, data: u64,
+        }
+        fi_atomic_attr { count: usize, size: usize }
+        fi_ops_atomic {
+            size: usize,
+            write: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, u64, u64, u64, u32, u32, *mut c_void) -> isize,
+            writev: unsafe extern "C" fn(*mut fid_ep, *const fi_ioc, *mut *mut c_void, usize, u64, u64, u64, u32, u32, *mut c_void) -> isize,
+            writemsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_atomic, u64) -> isize,
+            inject: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, u64, u64, u64, u32, u32) -> isize,
+            readwrite: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u64, u64, u32, u32, *mut c_void) -> isize,
+            readwritev: unsafe extern "C" fn(*mut fid_ep, *const fi_ioc, *mut *mut c_void, usize, *const fi_ioc, *mut *mut c_void, usize, u64, u64, u64, u32, u32, *mut c_void) -> isize,
+            readwritemsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_atomic, *const fi_ioc, *mut *mut c_void, usize, u64) -> isize,
+            compwrite: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *const c_void, *mut c_void, *mut c_void, *mut c_void, u64, u64, u64, u32, u32, *mut c_void) -> isize,
+            compwritev: unsafe extern "C" fn(*mut fid_ep, *const fi_ioc, *mut *mut c_void, usize, *const fi_ioc, *mut *mut c_void, usize, *const fi_ioc, *mut *mut c_void, usize, u64, u64, u64, u32, u32, *mut c_void) -> isize,
+            compwritemsg: unsafe extern "C" fn(*mut fid_ep, *const fi_msg_atomic, *const fi_ioc, *mut *mut c_void, usize, *const fi_ioc, *mut *mut c_void, usize, u64) -> isize,
+            writevalid: unsafe extern "C" fn(*mut fid_ep, u32, u32, *mut usize) -> c_int,
+            readwritevalid: unsafe extern "C" fn(*mut fid_ep, u32, u32, *mut usize) -> c_int,
+            compwritevalid: unsafe extern "C" fn(*mut fid_ep, u32, u32, *mut usize) -> c_int,
+        }
         fi_rma_iov { addr: u64, len: usize, key: u64 }
         fi_msg_rma {
             msg_iov: *const libc::iovec, desc: *mut *mut c_void, iov_count: usize, addr: u64, rma_iov: *const fi_rma_iov,
@@ -214,7 +247,7 @@ mod types {
             poll_open: unsafe extern "C" fn() -> c_int,
             stx_ctx: unsafe extern "C" fn() -> c_int,
             srx_ctx: unsafe extern "C" fn() -> c_int,
-            query_atomic: Missing,
+            query_atomic: unsafe extern "C" fn(*mut fid_domain, u32, u32, *mut fi_atomic_attr, u64) -> c_int,
             query_collective: Missing,
             endpoint2: Missing,
         }
@@ -272,7 +305,7 @@ mod types {
         }
         fid_ep {
             fid: fid, ops: *const fi_ops_ep, cm: *const fi_ops_cm, msg: *const fi_ops_msg, rma: *const fi_ops_rma,
-            tagged: *const fi_ops_tagged, atomic: Missing, collective: Missing,
+            tagged: *const fi_ops_tagged, atomic: *const fi_ops_atomic, collective: Missing,
         }
         fi_ops_ep {
             size: usize,

@@ -4,6 +4,7 @@
 //! parts follow when its receiver is there (`Clear`). A sender has credits for so many packets that the receiver has not seen yet,
 //! so that a receiver that computes never runs out of receive requests.
 
+mod atomic;
 mod many;
 mod matching;
 mod pump;
@@ -12,6 +13,7 @@ mod remote;
 use std::collections::{HashMap, VecDeque};
 
 use crate::header::{HEADER, Header, Kind};
+pub use atomic::{Atomic, MOST as MOST_ATOMIC, Operation, Type};
 use many::{Filling, Pool};
 pub use remote::{Place, Reached, Region, Regions};
 
@@ -106,6 +108,11 @@ pub enum What {
     Read,
     /// It was written.
     Write,
+    /// It was changed, or found out, as a whole.
+    Atomic {
+        /// What was there before has come.
+        fetched: bool,
+    },
 }
 
 /// An operation that has ended. `O` is what the program calls it.
@@ -163,6 +170,8 @@ enum Outgoing<O> {
     Message(O, Label),
     /// A write to memory of a peer: it ends when that says so.
     Write(O),
+    /// An atomic operation on memory of a peer, and whether what was there comes back.
+    Atomic(O, What),
     /// A peer's read of the region with this key.
     Served(u64),
 }
@@ -453,12 +462,15 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Kind::Credit => {}
             Kind::Write => self.asked_to_write(from, header, payload, length),
             Kind::Read => self.asked_to_read(from, header, length),
-            Kind::Ack => self.acknowledged(from, header.id, header.tag),
+            Kind::Ack => self.acknowledged(from, header.id, header.tag, payload),
+            Kind::Atomic => self.asked_for_atomic(from, header, payload, length),
         }
     }
 
     fn cleared(&mut self, from: Address, id: u32, number: u32, wanted: usize) {
-        let asked = |s: &&mut Sending<O, M>| s.to == from && s.cleared.is_none();
+        let asked = |s: &&mut Sending<O, M>| {
+            s.to == from && s.cleared.is_none() && !matches!(s.purpose, Outgoing::Atomic(..))
+        };
         let Some(sending) = self.sending.get_mut(&id).filter(asked) else {
             return;
         };
@@ -507,8 +519,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 self.end(Some(op), What::Send, length, label, to, failure);
             }
             Outgoing::Write(op) => self.end(Some(op), What::Write, length, none, to, failure),
-            Outgoing::Served(_) if failure.is_none() => self.reached.push_back(Reached {
+            Outgoing::Atomic(op, what) => self.end(Some(op), what, length, none, to, failure),
+            Outgoing::Served(key) if failure.is_none() => self.reached.push_back(Reached {
                 by: to,
+                key,
                 write: false,
                 length,
                 data: None,
@@ -532,8 +546,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 let label = Label::default();
                 self.end(Some(op), What::Read, length, label, from, failure);
             }
-            Incoming::Written { id, data, .. } if failure.is_none() => {
-                self.written(from, id, length, data);
+            Incoming::Written { id, key, data } if failure.is_none() => {
+                self.written(from, (id, key), length, data);
             }
             Incoming::Written { .. } => {}
         }

@@ -29,6 +29,8 @@ pub enum Kind {
     Read = 7,
     /// A write or a read of the receiver has ended.
     Ack = 8,
+    /// An atomic operation on memory of the receiver.
+    Atomic = 9,
 }
 
 /// A header.
@@ -46,14 +48,14 @@ pub struct Header {
     pub from: u16,
     /// Which of those that have had the receiver's address it is for, if the sender has heard of it.
     pub to: Option<u16>,
-    /// Of `Request`, `Clear`, `Write`, `Read` and `Ack` the number of who began, of `Part` that of who gets the bytes.
+    /// Of `Request`, `Clear`, `Write`, `Read`, `Atomic` and `Ack` the number of who began, of `Part` that of who gets the bytes.
     pub id: u32,
-    /// Tag; of `Clear` the number of the receiver, of `Part` the offset, of `Write` and `Read` the key, of `Ack` 0, or 1 for a
+    /// Tag; of `Clear` the number of the receiver, of `Part` the offset, of `Write`, `Read` and `Atomic` the key, of `Ack` 0, or 1 for a
     /// refusal.
     pub tag: u64,
-    /// The program's; of `Write` and `Read` the offset. Data of a `Write` stand in front of its bytes.
+    /// The program's; of `Write`, `Read` and `Atomic` the offset. Data of a `Write` stand in front of its bytes.
     pub data: u64,
-    /// Bytes of the whole message.
+    /// Bytes of the whole message; of `Atomic` of the memory, of `Ack` of what was found there.
     pub length: u64,
 }
 
@@ -119,6 +121,7 @@ impl Header {
             6 => Kind::Write,
             7 => Kind::Read,
             8 => Kind::Ack,
+            9 => Kind::Atomic,
             _ => return None,
         };
         let header = Self {

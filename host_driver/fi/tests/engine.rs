@@ -279,7 +279,7 @@ proptest! {
             prop_assert_eq!((done.op, done.failure), (op, (!good).then_some(Failure::Refused)));
             prop_assert_eq!(done.what, if write { What::Write } else { What::Read });
             prop_assert!(ends[0].take().is_none() && ends[1].take().is_none());
-            let reached = good.then_some(Reached { by: 1, write, length, data: data.filter(|_| write) });
+            let reached = good.then_some(Reached { by: 1, key, write, length, data: data.filter(|_| write) });
             prop_assert_eq!(ends[1].reached(), reached);
             if good && write {
                 shadow[key as usize][range].copy_from_slice(&bytes);

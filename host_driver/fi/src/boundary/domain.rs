@@ -1,7 +1,9 @@
 //! A domain: one card of this process.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::counter::Count;
 use super::endpoint::EndpointPort;
 use super::*;
 use crate::card::Card;
@@ -13,10 +15,14 @@ pub struct Domain {
     pub inner: Arc<Inner>,
 }
 
+/// Counters of what peers do with a region, by its key: of reads, of writes.
+pub type Watchers = Arc<Mutex<HashMap<u64, [Option<Arc<Count>>; 2]>>>;
+
 /// What endpoints and queues of a domain share.
 pub struct Inner {
     pub card: Card,
     pub regions: Regions<UserMemory>,
+    pub watchers: Watchers,
     ports: Mutex<Vec<Arc<EndpointPort>>>,
 }
 
@@ -47,6 +53,9 @@ impl Inner {
         let mut regions = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
         regions.remove(&key);
         drop(regions);
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.remove(&key);
+        drop(watchers);
         let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         for port in ports.iter() {
             port.close_region(key);
@@ -73,7 +82,7 @@ static OPS: Shared<fi_ops_domain> = Shared(fi_ops_domain {
     poll_open: none,
     stx_ctx: none,
     srx_ctx: none,
-    query_atomic: std::ptr::null(),
+    query_atomic: super::endpoint::query_atomic,
     query_collective: std::ptr::null(),
     endpoint2: std::ptr::null(),
 });
@@ -104,6 +113,7 @@ pub unsafe extern "C" fn open(
         let inner = Arc::new(Inner {
             card,
             regions: Regions::default(),
+            watchers: Watchers::default(),
             ports: Mutex::default(),
         });
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);

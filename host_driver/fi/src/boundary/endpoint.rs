@@ -1,5 +1,6 @@
 //! Endpoints: made, bound, enabled and closed; what a send and a receive do.
 
+mod atomic;
 mod messages;
 mod rma;
 
@@ -7,11 +8,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::address::{Av, Table, put};
 use super::counter::{Cntr, Count};
-use super::domain::{Domain, Inner, complain};
+use super::domain::{Domain, Inner, Watchers, complain};
 use super::queue::{Cq, Entry, Queue};
 use super::*;
 use crate::card::{Core, Port};
 use crate::engine::{Done, EAGER, Failure, Label, Reached, Want, What};
+
+pub use atomic::query as query_atomic;
 
 /// Names a folder in which every endpoint leaves a file when it is closed: messages sent, bytes, of these long messages, packets
 /// that were sent again.
@@ -44,6 +47,8 @@ struct Queues {
     /// Of each direction in `DIRECTIONS`.
     counts: [OnceLock<Arc<Count>>; 6],
     table: OnceLock<Arc<Table>>,
+    /// Counters of regions.
+    watchers: Watchers,
     /// The card has failed, and what was under way has ended.
     failed: Mutex<bool>,
 }
@@ -81,8 +86,8 @@ impl Queues {
         let (side, direction) = match done.what {
             What::Send => (&self.send, SEND),
             What::Receive => (&self.receive, RECV),
-            What::Read => (&self.send, READ),
-            What::Write => (&self.send, WRITE),
+            What::Read | What::Atomic { fetched: true } => (&self.send, READ),
+            What::Write | What::Atomic { fetched: false } => (&self.send, WRITE),
         };
         if done.op.counts {
             self.count(direction, done.failure.is_none());
@@ -94,6 +99,7 @@ impl Queues {
         }
         let kind = match done.what {
             What::Read | What::Write => RMA,
+            What::Atomic { .. } => ATOMIC,
             _ if done.op.tagged => TAGGED,
             _ => MSG,
         };
@@ -133,6 +139,12 @@ impl Queues {
             REMOTE_READ
         };
         self.count(direction, true);
+        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let watcher = watchers.get(&reached.key);
+        if let Some(count) = watcher.and_then(|of| of[usize::from(reached.write)].as_ref()) {
+            count.one(true);
+        }
+        drop(watchers);
         let (Some((queue, _)), Some(data)) = (self.receive.get(), reached.data) else {
             return;
         };
@@ -228,7 +240,10 @@ pub unsafe extern "C" fn open(
             let rx = info.rx_attr.as_ref().map_or(0, |attr| attr.op_flags);
             (&(*domain.cast::<Domain>()).inner, info.caps, tx, rx)
         };
-        let queues: Arc<Queues> = Arc::default();
+        let queues = Arc::new(Queues {
+            watchers: Arc::clone(&domain.watchers),
+            ..Queues::default()
+        });
         let told = Arc::clone(&queues);
         let port = match Port::new(&domain.card, Arc::clone(&domain.regions), move |core| {
             told.tell(core)
@@ -252,7 +267,7 @@ pub unsafe extern "C" fn open(
                 msg: &messages::MESSAGES.0,
                 rma: &rma::RMA.0,
                 tagged: &messages::TAGGED_MESSAGES.0,
-                atomic: std::ptr::null(),
+                atomic: &atomic::ATOMIC.0,
                 collective: std::ptr::null(),
             },
             domain: Arc::clone(domain),

@@ -7,6 +7,7 @@ use crate::engine::EAGER;
 const CAPS: u64 = MSG
     | TAGGED
     | RMA
+    | ATOMIC
     | READ
     | WRITE
     | RECV
@@ -14,10 +15,15 @@ const CAPS: u64 = MSG
     | REMOTE_READ
     | REMOTE_WRITE
     | MULTI_RECV
+    | RMA_EVENT
     | SOURCE
     | DIRECTED_RECV
     | LOCAL_COMM
     | REMOTE_COMM;
+/// Capabilities of a sender.
+const TX_CAPS: u64 = MSG | TAGGED | RMA | ATOMIC | SEND | READ | WRITE;
+/// Of a domain.
+const DOMAIN_CAPS: u64 = LOCAL_COMM | REMOTE_COMM;
 /// Entries of a list of memory.
 pub const IOV: usize = 16;
 /// Bytes of a structure that libfabric may know longer than this provider does.
@@ -41,7 +47,7 @@ fn directions(caps: u64) -> u64 {
     if caps & (MSG | TAGGED) != 0 && caps & (SEND | RECV) == 0 {
         all |= SEND | RECV;
     }
-    if caps & RMA != 0 && caps & OF_RMA == 0 {
+    if caps & (RMA | ATOMIC) != 0 && caps & OF_RMA == 0 {
         all |= OF_RMA;
     }
     all
@@ -65,7 +71,10 @@ unsafe fn fits(hints: *const fi_info) -> bool {
         let format = hints.addr_format == 0 || hints.addr_format == PROV_SPECIFIC | 1;
         let long = (hints.ep_attr.as_ref()).is_some_and(|attr| attr.max_msg_size > LONGEST);
         let inject = (hints.tx_attr.as_ref()).is_some_and(|attr| attr.inject_size > EAGER);
-        let raw = (hints.tx_attr.as_ref()).map_or(0, |attr| attr.msg_order) & !(ORDER_SAS | 0x1FF);
+        let tx_order = hints.tx_attr.as_ref().map_or(0, |attr| attr.msg_order);
+        let rx_order = hints.rx_attr.as_ref().map_or(0, |attr| attr.msg_order);
+        let domain_caps = (hints.domain_attr.as_ref()).map_or(0, |attr| attr.caps);
+        let mr_mode = hints.domain_attr.as_ref().map_or(0, |attr| attr.mr_mode);
         hints.caps & !CAPS == 0
             && (kind == 0 || kind == EP_RDM)
             && domain
@@ -73,7 +82,9 @@ unsafe fn fits(hints: *const fi_info) -> bool {
             && format
             && !long
             && !inject
-            && raw == 0
+            && (tx_order | rx_order) & !ORDER_SAS == 0
+            && domain_caps & !DOMAIN_CAPS == 0
+            && mr_mode != MR_BASIC
     }
 }
 
@@ -116,19 +127,18 @@ pub unsafe extern "C" fn get(
             let asked = hints.as_ref();
             let caps = match asked.map_or(0, |hints| hints.caps) {
                 0 => CAPS,
-                some => directions(some) | LOCAL_COMM | REMOTE_COMM,
+                some => directions(some) | DOMAIN_CAPS,
             };
             let asked_tx = asked.and_then(|hints| hints.tx_attr.as_ref());
             let asked_rx = asked.and_then(|hints| hints.rx_attr.as_ref());
             let asked_domain = asked.and_then(|hints| hints.domain_attr.as_ref());
-            (*tx).caps =
-                caps & !(RECV | MULTI_RECV | DIRECTED_RECV | SOURCE | REMOTE_READ | REMOTE_WRITE);
+            (*tx).caps = caps & TX_CAPS;
             (*tx).op_flags = asked_tx.map_or(0, |attr| attr.op_flags);
             (*tx).msg_order = ORDER_SAS;
             (*tx).inject_size = EAGER;
             (*tx).size = 1_024;
             (*tx).iov_limit = IOV;
-            (*rx).caps = caps & !(SEND | READ | WRITE);
+            (*rx).caps = caps & !(SEND | READ | WRITE | DOMAIN_CAPS);
             (*tx).rma_iov_limit = 1;
             (*rx).op_flags = asked_rx.map_or(0, |attr| attr.op_flags);
             (*rx).msg_order = ORDER_SAS;
@@ -147,7 +157,18 @@ pub unsafe extern "C" fn get(
                 0 => THREAD_SAFE,
                 some => some,
             };
-            (*domain).control_progress = PROGRESS_AUTO;
+            (*domain).control_progress = match asked_domain.map_or(0, |attr| attr.control_progress)
+            {
+                0 => PROGRESS_AUTO,
+                some => some,
+            };
+            // Programs of interfaces before 1.5 know no bits.
+            let before = version < (1 << 16 | 5);
+            (*domain).mr_mode = match asked_domain.map_or(0, |attr| attr.mr_mode) {
+                MR_SCALABLE => MR_SCALABLE,
+                _ if before => MR_SCALABLE,
+                _ => 0,
+            };
             (*domain).data_progress = match asked_domain.map_or(0, |attr| attr.data_progress) {
                 0 => PROGRESS_AUTO,
                 some => some,
@@ -168,7 +189,7 @@ pub unsafe extern "C" fn get(
             (*domain).max_ep_rx_ctx = 1;
             (*domain).mr_iov_limit = IOV;
             (*domain).mr_cnt = 1 << 16;
-            (*domain).caps = LOCAL_COMM | REMOTE_COMM;
+            (*domain).caps = DOMAIN_CAPS;
             (*fabric).name = libc::strdup(NAME.as_ptr());
             (*fabric).prov_version = 1 << 16;
             (*fabric).api_version = version;

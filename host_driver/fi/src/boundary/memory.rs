@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError};
 
+use super::counter::Cntr;
 use super::domain::{Domain, Inner};
 use super::*;
 use crate::engine::Region;
@@ -13,7 +14,10 @@ struct Mr {
     domain: Arc<Inner>,
 }
 
-static FID: Shared<fi_ops> = Shared(fid_ops(close));
+static FID: Shared<fi_ops> = Shared(fi_ops {
+    bind: Some(bind),
+    ..fid_ops(close)
+});
 pub static OPS: Shared<fi_ops_mr> = Shared(fi_ops_mr {
     size: size_of::<fi_ops_mr>(),
     reg,
@@ -111,6 +115,27 @@ unsafe extern "C" fn regattr(
             a.context,
         )
     }
+}
+
+/// Counts what peers do with the memory.
+unsafe extern "C" fn bind(of: *mut fid, other: *mut fid, flags: u64) -> c_int {
+    call(|| {
+        // SAFETY: memory that was registered here, and something to bind to it, whose class says what it is.
+        let (mr, count) = unsafe {
+            if (*other).fclass != CLASS_CNTR {
+                return -ENOSYS;
+            }
+            (&*of.cast::<Mr>(), &(*other.cast::<Cntr>()).count)
+        };
+        let mut watchers = (mr.domain.watchers.lock()).unwrap_or_else(PoisonError::into_inner);
+        let places = watchers.entry(mr.fid.key).or_default();
+        for (place, direction) in places.iter_mut().zip([REMOTE_READ, REMOTE_WRITE]) {
+            if flags & direction != 0 {
+                *place = Some(Arc::clone(count));
+            }
+        }
+        SUCCESS
+    })
 }
 
 unsafe extern "C" fn close(fid: *mut fid) -> c_int {

@@ -22,6 +22,15 @@ pub struct Region<M> {
     pub writes: bool,
 }
 
+impl<M: Memory> Region<M> {
+    /// So many bytes of it, if it has them.
+    pub(super) fn part(&self, offset: u64, length: usize) -> Option<M> {
+        let offset = usize::try_from(offset).ok()?;
+        let fits = offset.checked_add(length)? <= self.memory.length();
+        fits.then(|| self.memory.part(offset, length))
+    }
+}
+
 /// All of it, by its keys; the endpoints of a domain share it.
 pub type Regions<M> = Arc<Mutex<HashMap<u64, Region<M>>>>;
 
@@ -41,6 +50,8 @@ pub struct Place {
 pub struct Reached {
     /// Who.
     pub by: Address,
+    /// Key of the region.
+    pub key: u64,
     /// It has written, not read.
     pub write: bool,
     /// Bytes.
@@ -109,7 +120,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     }
 
     /// Whether a peer is gone, so that an operation has ended before it began.
-    fn refuses(&mut self, at: Address, op: &O, what: What) -> Result<bool, Busy> {
+    pub(super) fn refuses(&mut self, at: Address, op: &O, what: What) -> Result<bool, Busy> {
         let peer = self.peer(at);
         if peer.queue.len() >= QUEUE {
             return Err(Busy);
@@ -126,15 +137,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     fn open(&self, header: &Header, length: usize, write: bool) -> Option<M> {
         let regions = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
         let region = regions.get(&header.tag)?;
-        let offset = usize::try_from(header.data).ok()?;
-        let fits = offset.checked_add(length)? <= region.memory.length();
         let may = if write { region.writes } else { region.reads };
-        (fits && may).then(|| region.memory.part(offset, length))
+        may.then(|| region.part(header.data, length)).flatten()
     }
 
     pub(super) fn asked_to_read(&mut self, from: Address, header: &Header, length: usize) {
         let Some(memory) = self.open(header, length, false) else {
-            return self.acknowledge(from, header.id, REFUSED);
+            return self.acknowledge(from, header.id, false, &[]);
         };
         let number = self.number();
         let sending = Sending {
@@ -165,11 +174,11 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             return;
         }
         let Some(mut memory) = self.open(header, length, true) else {
-            return self.acknowledge(from, header.id, REFUSED);
+            return self.acknowledge(from, header.id, false, &[]);
         };
         if here {
             memory.write(0, bytes);
-            return self.written(from, header.id, length, data);
+            return self.written(from, (header.id, header.tag), length, data);
         }
         let number = self.number();
         let (key, id) = (header.tag, header.id);
@@ -185,25 +194,41 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     }
 
     /// All bytes of a write are here.
-    pub(super) fn written(&mut self, by: Address, id: u32, length: usize, data: Option<u64>) {
-        self.acknowledge(by, id, DONE);
+    pub(super) fn written(
+        &mut self,
+        by: Address,
+        (id, key): (u32, u64),
+        length: usize,
+        data: Option<u64>,
+    ) {
+        self.acknowledge(by, id, true, &[]);
         self.reached.push_back(Reached {
             by,
+            key,
             write: true,
             length,
             data,
         });
     }
 
-    fn acknowledge(&mut self, to: Address, id: u32, how: u64) {
-        let header = Header::new(Kind::Ack, id, how, 0, 0);
-        self.peer(to).answers.push_back(header.encode().to_vec());
+    /// Tells a peer that what it asked for was done, and what that found; or that it was refused.
+    pub(super) fn acknowledge(&mut self, to: Address, id: u32, done: bool, found: &[u8]) {
+        let how = if done { DONE } else { REFUSED };
+        let mut bytes = Header::new(Kind::Ack, id, how, 0, found.len())
+            .encode()
+            .to_vec();
+        bytes.extend_from_slice(found);
+        self.peer(to).answers.push_back(bytes);
         self.wake(to);
     }
 
     /// An operation of this end has ended at the peer.
-    pub(super) fn acknowledged(&mut self, from: Address, id: u32, how: u64) {
+    pub(super) fn acknowledged(&mut self, from: Address, id: u32, how: u64, found: &[u8]) {
         let failure = (how != DONE).then_some(Failure::Refused);
+        let atomic = |s: &Sending<O, M>| s.to == from && matches!(s.purpose, Outgoing::Atomic(..));
+        if self.sending.get(&id).is_some_and(atomic) {
+            return self.atomic_ended(id, how == DONE, found);
+        }
         let write = |s: &Sending<O, M>| s.to == from && matches!(s.purpose, Outgoing::Write(_));
         if self.sending.get(&id).is_some_and(write) {
             if let Some(Sending {
@@ -246,7 +271,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             .collect::<Vec<_>>()
         {
             if let Some((number, _)) = sending.cleared {
-                self.acknowledge(sending.to, number, REFUSED);
+                self.acknowledge(sending.to, number, false, &[]);
             }
         }
         let written: Vec<u32> = super::keys(
@@ -259,7 +284,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             .collect::<Vec<_>>()
         {
             if let Incoming::Written { id, .. } = receiving.purpose {
-                self.acknowledge(receiving.from, id, REFUSED);
+                self.acknowledge(receiving.from, id, false, &[]);
             }
         }
     }

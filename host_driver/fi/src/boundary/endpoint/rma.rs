@@ -27,14 +27,16 @@ struct Transfer {
 }
 
 impl Ep {
-    /// Begins a transfer, if the engine takes it.
-    fn reach(
+    /// Begins an operation on memory of a peer, which is whose, where, and by which key, if the engine takes it. Without flags nobody
+    /// is told of its end.
+    pub(super) fn reach(
         &self,
-        transfer: Transfer,
-        act: impl FnOnce(&mut Core<Op, UserMemory>, Place, UserMemory, Op) -> Result<(), Busy>,
+        (whose, offset, key): (u64, u64, u64),
+        context: *mut c_void,
+        flags: Option<u64>,
+        act: impl FnOnce(&mut Core<Op, UserMemory>, Place, Op) -> Result<(), Busy>,
     ) -> isize {
         let queues = &self.end.queues;
-        let (whose, offset, key) = transfer.peer;
         let Some(at) = queues.table.get().and_then(|table| table.address(whose)) else {
             return -(EINVAL as isize);
         };
@@ -45,14 +47,14 @@ impl Ep {
         let selective = queues.send.get().is_some_and(|(_, selective)| *selective);
         let told = |flags| !selective || flags & COMPLETION != 0;
         let op = Op {
-            context: transfer.context as usize,
+            context: context as usize,
             buffer: 0,
             tagged: false,
             counts: true,
-            told: transfer.flags.is_some_and(told),
+            told: flags.is_some_and(told),
         };
         let place = Place { at, key, offset };
-        let taken = act(&mut core, place, transfer.memory, op).is_ok();
+        let taken = act(&mut core, place, op).is_ok();
         if taken {
             core.push();
         } else {
@@ -63,7 +65,13 @@ impl Ep {
     }
 
     fn read(&self, transfer: Transfer) -> isize {
-        self.reach(transfer, |core, place, memory, op| {
+        let Transfer {
+            memory,
+            peer,
+            context,
+            flags,
+        } = transfer;
+        self.reach(peer, context, flags, |core, place, op| {
             core.engine.read(place, memory, op)
         })
     }
@@ -73,7 +81,13 @@ impl Ep {
         if inject && transfer.memory.length() > EAGER {
             return -(EMSGSIZE as isize);
         }
-        self.reach(transfer, |core, place, memory, op| {
+        let Transfer {
+            memory,
+            peer,
+            context,
+            flags,
+        } = transfer;
+        self.reach(peer, context, flags, |core, place, op| {
             core.engine.write(place, memory, data, op)
         })
     }
