@@ -89,13 +89,16 @@ pub const EVENTS_COMP: c_int = 0;
 
 pub const COMMAND_GETOPSFLAG: c_int = 2;
 pub const COMMAND_SETOPSFLAG: c_int = 3;
+pub const COMMAND_GETWAIT: c_int = 5;
 pub const COMMAND_ENABLE: c_int = 6;
 
 pub const FORMAT_CONTEXT: c_int = 1;
 pub const FORMAT_MSG: c_int = 2;
 pub const FORMAT_DATA: c_int = 3;
 pub const FORMAT_TAGGED: c_int = 4;
+pub const WAIT_NONE: c_int = 0;
 pub const WAIT_UNSPEC: c_int = 1;
+pub const WAIT_FD: c_int = 3;
 
 /// A structure of C with public fields.
 macro_rules! layouts {
@@ -181,9 +184,9 @@ mod types {
             size: usize,
             domain: unsafe extern "C" fn(*mut fid_fabric, *mut fi_info, *mut *mut fid_domain, *mut c_void) -> c_int,
             passive_ep: unsafe extern "C" fn() -> c_int,
-            eq_open: unsafe extern "C" fn(*mut fid_fabric, *mut c_void, *mut *mut fid_eq, *mut c_void) -> c_int,
+            eq_open: unsafe extern "C" fn(*mut fid_fabric, *const fi_eq_attr, *mut *mut fid_eq, *mut c_void) -> c_int,
             wait_open: unsafe extern "C" fn() -> c_int,
-            trywait: unsafe extern "C" fn() -> c_int,
+            trywait: unsafe extern "C" fn(*mut fid_fabric, *mut Fid, c_int) -> c_int,
             domain2: Missing,
         }
         fid_domain { fid: fid, ops: *const fi_ops_domain, mr: *const fi_ops_mr }
@@ -271,14 +274,15 @@ mod types {
             op_context: *mut c_void, flags: u64, len: usize, buf: *mut c_void, data: u64, tag: u64, olen: usize,
             err: c_int, prov_errno: c_int, err_data: *mut c_void, err_data_size: usize,
         }
+        fi_eq_attr { size: usize, flags: u64, wait_obj: c_int, signaling_vector: c_int, wait_set: *mut c_void }
         fid_eq { fid: fid, ops: *const fi_ops_eq }
         fi_ops_eq {
             size: usize,
-            read: unsafe extern "C" fn() -> isize,
-            readerr: unsafe extern "C" fn() -> isize,
-            write: unsafe extern "C" fn() -> isize,
-            sread: unsafe extern "C" fn() -> isize,
-            strerror: unsafe extern "C" fn() -> *const c_char,
+            read: unsafe extern "C" fn(*mut fid_eq, *mut u32, *mut c_void, usize, u64) -> isize,
+            readerr: unsafe extern "C" fn(*mut fid_eq, *mut c_void, u64) -> isize,
+            write: unsafe extern "C" fn(*mut fid_eq, u32, *const c_void, usize, u64) -> isize,
+            sread: unsafe extern "C" fn(*mut fid_eq, *mut u32, *mut c_void, usize, c_int, u64) -> isize,
+            strerror: unsafe extern "C" fn(*mut fid_eq, c_int, *const c_void, *mut c_char, usize) -> *const c_char,
         }
         fid_cq { fid: fid, ops: *const fi_ops_cq }
         fi_ops_cq {

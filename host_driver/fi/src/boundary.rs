@@ -192,7 +192,7 @@ static FABRIC: Shared<fi_ops_fabric> = Shared(fi_ops_fabric {
     passive_ep: none,
     eq_open: event::open,
     wait_open: none,
-    trywait: none,
+    trywait: event::trywait,
     domain2: std::ptr::null(),
 });
 

@@ -1,50 +1,270 @@
-//! Event queues: nothing that this provider does needs one, but programs open them.
+//! Event queues. Nothing that this provider does ends there; programs open them, and write to them.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::*;
 
-static FID: Shared<fi_ops> = Shared(fid_ops(close));
+/// Events of a queue whose program does not say how many.
+const SIZE: usize = 256;
+
+#[repr(C)]
+pub struct Eq {
+    fid: fid_eq,
+    events: Mutex<VecDeque<Event>>,
+    came: Condvar,
+    /// Events that it may hold.
+    size: usize,
+    /// Readable while there are events, where the program wants to wait for it.
+    descriptor: Option<OwnedFd>,
+}
+
+/// What a program has written.
+struct Event {
+    number: u32,
+    bytes: Vec<u8>,
+}
+
+static FID: Shared<fi_ops> = Shared(fi_ops {
+    control: Some(control),
+    ..fid_ops(close)
+});
 static OPS: Shared<fi_ops_eq> = Shared(fi_ops_eq {
     size: size_of::<fi_ops_eq>(),
-    read: empty,
-    readerr: empty,
-    write: none_size,
-    sread: empty,
-    strerror: no_text,
+    read,
+    readerr,
+    write,
+    sread,
+    strerror,
 });
 
 pub unsafe extern "C" fn open(
     _: *mut fid_fabric,
-    _: *mut c_void,
+    attr: *const fi_eq_attr,
     out: *mut *mut fid_eq,
     context: *mut c_void,
 ) -> c_int {
     call(|| {
-        let queue = fid_eq {
-            fid: fid {
-                fclass: CLASS_EQ,
-                context,
-                ops: &FID.0,
+        // SAFETY: libfabric's own structure, or nothing.
+        let (size, wait) = unsafe { attr.as_ref() }.map_or((0, 0), |a| (a.size, a.wait_obj));
+        let descriptor = match wait {
+            WAIT_NONE | WAIT_UNSPEC => None,
+            WAIT_FD => {
+                // SAFETY: a plain call.
+                let number = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+                if number < 0 {
+                    return -ENOMEM;
+                }
+                // SAFETY: it is new and this queue's.
+                Some(unsafe { OwnedFd::from_raw_fd(number) })
+            }
+            _ => return -ENOSYS,
+        };
+        let queue = Eq {
+            fid: fid_eq {
+                fid: fid {
+                    fclass: CLASS_EQ,
+                    context,
+                    ops: &FID.0,
+                },
+                ops: &OPS.0,
             },
-            ops: &OPS.0,
+            events: Mutex::default(),
+            came: Condvar::new(),
+            size: if size == 0 { SIZE } else { size },
+            descriptor,
         };
         // SAFETY: the caller gives a place.
-        unsafe { out.write(Box::into_raw(Box::new(queue))) };
+        unsafe { out.write(Box::into_raw(Box::new(queue)).cast()) };
         SUCCESS
     })
 }
 
-unsafe extern "C" fn empty() -> isize {
+impl Eq {
+    /// # Safety
+    /// A queue of this provider.
+    unsafe fn of<'a>(queue: *mut fid_eq) -> &'a Self {
+        // SAFETY: as the caller says.
+        unsafe { &*queue.cast::<Self>() }
+    }
+
+    fn events(&self) -> MutexGuard<'_, VecDeque<Event>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.events().is_empty()
+    }
+
+    /// Gives the oldest event to the program, if it has room for it.
+    ///
+    /// # Safety
+    /// Room for a number, and so many bytes.
+    unsafe fn give(
+        &self,
+        events: &mut VecDeque<Event>,
+        event: *mut u32,
+        (buffer, length): (*mut c_void, usize),
+        flags: u64,
+    ) -> isize {
+        let Some(first) = events.front() else {
+            return -(EAGAIN as isize);
+        };
+        let count = first.bytes.len();
+        if length < count {
+            return -(ETOOSMALL as isize);
+        }
+        // SAFETY: as the caller says.
+        unsafe {
+            event.write(first.number);
+            let bytes = buffer.cast::<u8>();
+            bytes.copy_from_nonoverlapping(first.bytes.as_ptr(), count);
+        }
+        if flags & PEEK == 0 {
+            events.pop_front();
+            if let Some(descriptor) = self.descriptor.as_ref().filter(|_| events.is_empty()) {
+                let mut many = 0u64;
+                // SAFETY: eight bytes; what nobody had written is not waited for.
+                unsafe { libc::read(descriptor.as_raw_fd(), (&raw mut many).cast(), 8) };
+            }
+        }
+        count as isize
+    }
+}
+
+unsafe extern "C" fn read(
+    queue: *mut fid_eq,
+    event: *mut u32,
+    buffer: *mut c_void,
+    length: usize,
+    flags: u64,
+) -> isize {
+    size(|| {
+        // SAFETY: as libfabric's contract says; of all calls that follow, too.
+        let queue = unsafe { Eq::of(queue) };
+        // SAFETY: as above.
+        unsafe { queue.give(&mut queue.events(), event, (buffer, length), flags) }
+    })
+}
+
+unsafe extern "C" fn sread(
+    queue: *mut fid_eq,
+    event: *mut u32,
+    buffer: *mut c_void,
+    length: usize,
+    timeout: c_int,
+    flags: u64,
+) -> isize {
+    size(|| {
+        // SAFETY: as above.
+        let queue = unsafe { Eq::of(queue) };
+        let most = u64::try_from(timeout).ok().map(Duration::from_millis);
+        let start = Instant::now();
+        let mut events = queue.events();
+        while events.is_empty() {
+            let Some(most) = most else {
+                events = (queue.came.wait(events)).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = most.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            let waited = queue.came.wait_timeout(events, left);
+            events = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        // SAFETY: as above.
+        unsafe { queue.give(&mut events, event, (buffer, length), flags) }
+    })
+}
+
+unsafe extern "C" fn write(
+    queue: *mut fid_eq,
+    event: u32,
+    buffer: *const c_void,
+    length: usize,
+    _: u64,
+) -> isize {
+    size(|| {
+        // SAFETY: as above.
+        let queue = unsafe { Eq::of(queue) };
+        // SAFETY: so many bytes are there.
+        let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) };
+        let mut events = queue.events();
+        if events.len() >= queue.size {
+            return -(EAGAIN as isize);
+        }
+        events.push_back(Event {
+            number: event,
+            bytes: bytes.to_vec(),
+        });
+        if let Some(descriptor) = &queue.descriptor {
+            let one = 1u64;
+            // SAFETY: eight bytes.
+            unsafe { libc::write(descriptor.as_raw_fd(), (&raw const one).cast(), 8) };
+        }
+        queue.came.notify_all();
+        length as isize
+    })
+}
+
+/// No errors end there.
+unsafe extern "C" fn readerr(_: *mut fid_eq, _: *mut c_void, _: u64) -> isize {
     -(EAGAIN as isize)
 }
 
-unsafe extern "C" fn no_text() -> *const c_char {
+unsafe extern "C" fn strerror(
+    _: *mut fid_eq,
+    _: c_int,
+    _: *const c_void,
+    _: *mut c_char,
+    _: usize,
+) -> *const c_char {
     c"no details".as_ptr()
+}
+
+unsafe extern "C" fn control(of: *mut fid, command: c_int, argument: *mut c_void) -> c_int {
+    call(|| {
+        // SAFETY: a queue of this provider.
+        let queue = unsafe { Eq::of(of.cast()) };
+        match (&queue.descriptor, command) {
+            (Some(descriptor), COMMAND_GETWAIT) => {
+                // SAFETY: the caller gives a place for it.
+                unsafe { argument.cast::<c_int>().write(descriptor.as_raw_fd()) };
+                SUCCESS
+            }
+            _ => -ENOSYS,
+        }
+    })
+}
+
+/// Whether a program may wait for the descriptors of these: nothing is there to be read.
+pub unsafe extern "C" fn trywait(_: *mut fid_fabric, fids: *mut *mut fid, count: c_int) -> c_int {
+    call(|| {
+        for at in 0..usize::try_from(count).unwrap_or(0) {
+            // SAFETY: so many are there; the class says what each is.
+            let queue = unsafe {
+                let one = fids.add(at).read();
+                if (*one).fclass != CLASS_EQ {
+                    return -ENOSYS;
+                }
+                Eq::of(one.cast())
+            };
+            if !queue.is_empty() {
+                return -EAGAIN;
+            }
+        }
+        SUCCESS
+    })
 }
 
 unsafe extern "C" fn close(fid: *mut fid) -> c_int {
     call(|| {
         // SAFETY: made by `open`, closed once.
-        drop(unsafe { Box::from_raw(fid.cast::<fid_eq>()) });
+        drop(unsafe { Box::from_raw(fid.cast::<Eq>()) });
         SUCCESS
     })
 }
