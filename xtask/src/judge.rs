@@ -1,8 +1,9 @@
-//! `cargo xtask judge mpi`: MPI programs that were not written here, over the provider of libfabric.
+//! `cargo xtask judge`: MPI programs and tests of libfabric that were not written here, over the provider of libfabric.
 //!
 //! What fails is run again over libfabric's own TCP provider: a failure there too is one of the program or of the MPI library. So a
 //! run begins with a program that must work over TCP.
 
+mod fabtests;
 mod hpcc;
 mod imb;
 mod mpi;
@@ -24,7 +25,16 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a run that is asked to end may take for it.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How to judge.
+/// Whose programs.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Programs {
+    /// mpi4py's tests, HPC Challenge, Intel's benchmarks.
+    Mpi(Options),
+    /// libfabric's tests of providers.
+    Fabtests(fabtests::Options),
+}
+
+/// How to judge MPI programs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// Processes of each run.
@@ -194,14 +204,36 @@ impl Score {
         }
         Ok(())
     }
+
+    /// Says what was found; fails for what fails over this provider alone.
+    fn conclude(&self) -> Result<()> {
+        let (good, others, bad) = (self.good, &self.others, &self.bad);
+        println!(
+            "{good} good, {} that fail over TCP as well{}, {} bad",
+            others.len(),
+            list(others),
+            bad.len()
+        );
+        if good + others.len() + bad.len() == 0 {
+            bail!("nothing was run: --only names no test");
+        }
+        if !bad.is_empty() {
+            bail!("failed only over this provider{}", list(bad));
+        }
+        Ok(())
+    }
 }
 
 /// Judges.
-pub fn run(options: Options) -> Result<()> {
-    let tributary = match &options.program {
-        Some(program) => std::path::absolute(program)?,
-        None => build()?,
-    };
+pub fn run(programs: Programs) -> Result<()> {
+    match programs {
+        Programs::Mpi(options) => run_mpi(options),
+        Programs::Fabtests(options) => fabtests::run(options),
+    }
+}
+
+fn run_mpi(options: Options) -> Result<()> {
+    let tributary = program(options.program.as_deref())?;
     let folder = workspace::root().join("target/judge");
     std::fs::create_dir_all(&folder)?;
     let judge = Judge {
@@ -218,20 +250,15 @@ pub fn run(options: Options) -> Result<()> {
         Mpi::Intel => imb::run(&judge, &mut score)?,
         _ => {}
     }
-    println!(
-        "{} good, {} that fail over TCP as well{}, {} bad",
-        score.good,
-        score.others.len(),
-        list(&score.others),
-        score.bad.len()
-    );
-    if score.good + score.others.len() + score.bad.len() == 0 {
-        bail!("nothing was run: --only names no test");
+    score.conclude()
+}
+
+/// The program that carries messages: the one that is named, or a release build.
+fn program(named: Option<&Path>) -> Result<PathBuf> {
+    match named {
+        Some(program) => Ok(std::path::absolute(program)?),
+        None => build(),
     }
-    if !score.bad.is_empty() {
-        bail!("failed only over this provider{}", list(&score.bad));
-    }
-    Ok(())
 }
 
 /// A release build.

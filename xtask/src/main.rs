@@ -76,13 +76,10 @@ enum Task {
         #[arg(long)]
         prove: bool,
     },
-    /// Run MPI programs that were not written here (mpi4py's tests, HPC Challenge) over the provider of libfabric.
+    /// Run programs that were not written here (MPI's, libfabric's tests) over the provider of libfabric.
     Judge {
-        /// Whose programs.
-        #[arg(value_parser = ["mpi"])]
-        what: String,
-        #[command(flatten)]
-        options: judge::Options,
+        #[command(subcommand)]
+        programs: judge::Programs,
     },
 }
 
@@ -109,6 +106,6 @@ fn run(task: Task) -> Result<()> {
         Task::Conformance { check } => conformance::run(check),
         Task::Mutate { blocks, options } => mutate::run(&blocks, options),
         Task::Same { revision, prove } => same::run(&revision, prove),
-        Task::Judge { options, .. } => judge::run(options),
+        Task::Judge { programs } => judge::run(programs),
     }
 }

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use tributary_fi::abi::LAYOUTS;
+use tributary_fi::abi::{self, LAYOUTS};
+use tributary_fi::engine::{Operation, Type};
 
 #[test]
 fn cl_9_layouts_are_those_of_the_installed_headers() {
@@ -13,7 +14,7 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
         return;
     }
     let mut source = String::from(
-        "#include <stddef.h>\n#include <rdma/fabric.h>\n#include <rdma/fi_domain.h>\n#include <rdma/fi_endpoint.h>\n#include <rdma/fi_tagged.h>\n#include <rdma/fi_rma.h>\n#include <rdma/fi_cm.h>\n#include <rdma/fi_eq.h>\n#include <rdma/providers/fi_prov.h>\n",
+        "#include <stddef.h>\n#include <rdma/fabric.h>\n#include <rdma/fi_domain.h>\n#include <rdma/fi_endpoint.h>\n#include <rdma/fi_tagged.h>\n#include <rdma/fi_rma.h>\n#include <rdma/fi_atomic.h>\n#include <rdma/fi_cm.h>\n#include <rdma/fi_eq.h>\n#include <rdma/providers/fi_prov.h>\n",
     );
     for (name, bytes, fields) in LAYOUTS {
         // Structures that end earlier in older versions may be longer here.
@@ -24,6 +25,27 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
                 "_Static_assert(offsetof(struct {name}, {field}) == {offset}, \"{name}.{field}\");\n"
             );
         }
+    }
+    // Numbers that this provider takes from enumerations.
+    let numbers = [
+        ("FI_INT8", Type::I8 as u32),
+        ("FI_UINT64", Type::U64 as u32),
+        ("FI_FLOAT", Type::F32 as u32),
+        ("FI_DOUBLE", Type::F64 as u32),
+        ("FI_MIN", Operation::Min as u32),
+        ("FI_BXOR", Operation::Bxor as u32),
+        ("FI_ATOMIC_READ", Operation::Read as u32),
+        ("FI_ATOMIC_WRITE", Operation::Write as u32),
+        ("FI_CSWAP", Operation::Cswap as u32),
+        ("FI_CSWAP_GT", Operation::CswapGt as u32),
+        ("FI_MSWAP", Operation::Mswap as u32),
+        ("FI_WAIT_FD", abi::WAIT_FD as u32),
+        ("FI_GETWAIT", abi::COMMAND_GETWAIT as u32),
+        ("FI_MR_SCALABLE", abi::MR_SCALABLE as u32),
+        ("FI_MR_BASIC", abi::MR_BASIC as u32),
+    ];
+    for (name, number) in numbers {
+        source += &format!("_Static_assert({name} == {number}, \"{name}\");\n");
     }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("abi.c");
     std::fs::write(&file, source).unwrap();

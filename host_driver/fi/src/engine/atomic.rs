@@ -365,11 +365,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         else {
             return;
         };
-        let count = found.len().min(memory.length());
-        if done {
-            memory.write(0, &found[..count]);
+        // What was there before is whole, or the peer has not understood.
+        let good = done && found.len() == memory.length();
+        if good {
+            memory.write(0, found);
         }
-        let failure = (!done).then_some(super::Failure::Refused);
-        self.end(Some(op), what, count, Label::default(), to, failure);
+        let failure = (!good).then_some(super::Failure::Refused);
+        let length = if good { found.len() } else { 0 };
+        self.end(Some(op), what, length, Label::default(), to, failure);
     }
 }
