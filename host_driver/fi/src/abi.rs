@@ -72,6 +72,8 @@ pub const AV_TABLE: c_int = 2;
 pub const MR_BASIC: c_int = 1;
 pub const MR_SCALABLE: c_int = 2;
 pub const ORDER_SAS: u64 = 1 << 8;
+/// Reads and writes of memory among themselves, behind each other both ways: at all, of FI_RMA, of FI_ATOMIC.
+pub const ORDER_MEMORY: u64 = 0b11011 | 0xF << 32 | 0xF << 36;
 pub const TAG_FORMAT: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
 pub const CLASS_FABRIC: usize = 1;

@@ -47,6 +47,16 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
     for (name, number) in numbers {
         source += &format!("_Static_assert({name} == {number}, \"{name}\");\n");
     }
+    let orders = [
+        ("FI_ORDER_SAS", abi::ORDER_SAS),
+        (
+            "(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)",
+            abi::ORDER_MEMORY,
+        ),
+    ];
+    for (name, bits) in orders {
+        source += &format!("_Static_assert({name} == {bits}ULL, \"order\");\n");
+    }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("abi.c");
     std::fs::write(&file, source).unwrap();
     let compiled = Command::new("cc")

@@ -125,6 +125,74 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// The reference: a copy of the memory, to which operations are done in the order in which they began. Long ones of another
+    /// region are under way between them.
+    #[test]
+    fn cl_9_short_operations_on_memory_are_done_in_order(
+        operations in prop::collection::vec((0u8..4, 0usize..1_000, 1usize..=2_048, any::<u8>()), 1..60),
+    ) {
+        const AREA: usize = 3_048;
+        let regions = Regions::default();
+        let memories = [AREA, 100_000].map(|length| Bytes::new(vec![0; length]));
+        for (key, memory) in memories.iter().enumerate() {
+            let region = Region { memory: memory.clone(), reads: true, writes: true };
+            regions.lock().unwrap().insert(key as u64, region);
+        }
+        let (mut ends, mut lines) = pair_with(regions);
+        let mut shadow = vec![0u8; AREA];
+        let mut reads = Vec::new();
+        for (number, (kind, offset, length, fill)) in operations.iter().copied().enumerate() {
+            let place = Place { at: 2, key: 0, offset: offset as u64 };
+            let part = &mut shadow[offset..offset + length];
+            let op = number as u32;
+            let begun = match kind {
+                0 => {
+                    let memory = Bytes::new(vec![0xEE; length]);
+                    reads.push((memory.clone(), part.to_vec()));
+                    ends[0].read(place, memory, op)
+                }
+                1 => {
+                    part.fill(fill);
+                    ends[0].write(place, Bytes::new(vec![fill; length]), None, op)
+                }
+                2 => {
+                    let result = Bytes::new(vec![0; length]);
+                    reads.push((result.clone(), part.to_vec()));
+                    part.iter_mut().for_each(|byte| *byte = byte.wrapping_add(fill));
+                    let atomic = Atomic {
+                        operation: Operation::Sum,
+                        of: Type::U8,
+                        operands: vec![fill; length],
+                        length,
+                        fetches: true,
+                    };
+                    ends[0].atomic(place, &atomic, result, op)
+                }
+                _ => {
+                    let place = Place { at: 2, key: 1, offset: 0 };
+                    let memory = Bytes::new(vec![fill; 100_000]);
+                    if fill % 2 == 0 {
+                        ends[0].read(place, memory, op)
+                    } else {
+                        ends[0].write(place, memory, None, op)
+                    }
+                }
+            };
+            prop_assert_eq!(begun, Ok(()));
+        }
+        settle(&mut ends, &mut lines);
+        let ended = std::iter::from_fn(|| ends[0].take()).filter(|done| done.failure.is_none());
+        prop_assert_eq!(ended.count(), operations.len());
+        for (found, expected) in reads {
+            prop_assert!(*found.all() == expected);
+        }
+        prop_assert!(*memories[0].all() == shadow);
+    }
+}
+
 /// What every operation does to a zero, a NaN and numbers.
 #[test]
 fn cl_9_atomic_operations_of_floats() {

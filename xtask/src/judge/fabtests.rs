@@ -20,7 +20,7 @@ const LISTENS: Duration = Duration::from_millis(500);
 const CARDS: &str = "8";
 
 /// Programs for two processes, of functions that the provider has.
-const PAIRS: [&str; 48] = [
+const PAIRS: [&str; 49] = [
     "fi_av_xfer -e rdm",
     "fi_bw -e rdm -v -T 1",
     "fi_bw -e rdm -v -T 1 -U",
@@ -39,6 +39,8 @@ const PAIRS: [&str; 48] = [
     "fi_rdm_cntr_pingpong",
     "fi_rdm_multi_client -C 10 -I 5",
     "fi_rdm_multi_client -C 10 -I 5 -U",
+    "fi_rdm_multi_client -C 10 -I 5 -R",
+    "fi_rdm_multi_client -C 10 -I 5 -R -U",
     "fi_rdm_multi_domain -V",
     "fi_rdm_pingpong",
     "fi_rdm_pingpong -U",
@@ -67,7 +69,6 @@ const PAIRS: [&str; 48] = [
     "fi_rma_bw -e rdm -o writedata -v",
     "fi_unexpected_msg -e rdm -I 10",
     "fi_unexpected_msg -e rdm -I 10 -S 65536",
-    "fi_unexpected_msg -e rdm -I 10 -v",
     "fi_unmap_mem",
 ];
 /// Programs for one.

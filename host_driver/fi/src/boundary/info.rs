@@ -1,7 +1,7 @@
 //! fi_getinfo: what the provider offers.
 
 use super::*;
-use crate::engine::EAGER;
+use crate::engine::{EAGER, MOST_ATOMIC};
 
 /// What a program may ask for.
 const CAPS: u64 = MSG
@@ -20,6 +20,8 @@ const CAPS: u64 = MSG
     | DIRECTED_RECV
     | LOCAL_COMM
     | REMOTE_COMM;
+/// Order that is kept; of memory up to the size that is told.
+const ORDERS: u64 = ORDER_SAS | ORDER_MEMORY;
 /// Capabilities of a sender.
 const TX_CAPS: u64 = MSG | TAGGED | RMA | ATOMIC | SEND | READ | WRITE;
 /// Of a domain.
@@ -28,6 +30,8 @@ const DOMAIN_CAPS: u64 = LOCAL_COMM | REMOTE_COMM;
 pub const IOV: usize = 16;
 /// Bytes of a structure that libfabric may know longer than this provider does.
 const SLACK: usize = 512;
+/// Address of who has none yet.
+const UNKNOWN: u64 = u64::MAX;
 /// Longest message.
 const LONGEST: usize = 1 << 40;
 
@@ -82,7 +86,7 @@ unsafe fn fits(hints: *const fi_info) -> bool {
             && format
             && !long
             && !inject
-            && (tx_order | rx_order) & !ORDER_SAS == 0
+            && (tx_order | rx_order) & !ORDERS == 0
             && domain_caps & !DOMAIN_CAPS == 0
             && mr_mode != MR_BASIC
     }
@@ -134,20 +138,23 @@ pub unsafe extern "C" fn get(
             let asked_domain = asked.and_then(|hints| hints.domain_attr.as_ref());
             (*tx).caps = caps & TX_CAPS;
             (*tx).op_flags = asked_tx.map_or(0, |attr| attr.op_flags);
-            (*tx).msg_order = ORDER_SAS;
+            (*tx).msg_order = ORDERS;
             (*tx).inject_size = EAGER;
             (*tx).size = 1_024;
             (*tx).iov_limit = IOV;
             (*rx).caps = caps & !(SEND | READ | WRITE | DOMAIN_CAPS);
             (*tx).rma_iov_limit = 1;
             (*rx).op_flags = asked_rx.map_or(0, |attr| attr.op_flags);
-            (*rx).msg_order = ORDER_SAS;
+            (*rx).msg_order = ORDERS;
             (*rx).size = 4_096;
             (*rx).iov_limit = IOV;
             (*ep).r#type = EP_RDM;
             (*ep).protocol = PROV_SPECIFIC | 0x7B;
             (*ep).protocol_version = 1;
             (*ep).max_msg_size = LONGEST;
+            (*ep).max_order_raw_size = MOST_ATOMIC;
+            (*ep).max_order_war_size = MOST_ATOMIC;
+            (*ep).max_order_waw_size = MOST_ATOMIC;
             (*ep).mem_tag_format = TAG_FORMAT;
             (*ep).tx_ctx_cnt = 1;
             (*ep).rx_ctx_cnt = 1;
@@ -195,6 +202,13 @@ pub unsafe extern "C" fn get(
             (*fabric).api_version = version;
             (*info).caps = caps;
             (*info).addr_format = PROV_SPECIFIC | 1;
+            // An address of one's own comes with the endpoint; this is none that anybody can have.
+            (*info).src_addr = libc::malloc(size_of::<u64>());
+            if (*info).src_addr.is_null() {
+                return -ENOMEM;
+            }
+            (*info).src_addr.cast::<u64>().write(UNKNOWN);
+            (*info).src_addrlen = size_of::<u64>();
             if let Some(hints) = asked.filter(|hints| !hints.dest_addr.is_null()) {
                 (*info).dest_addr = libc::malloc(hints.dest_addrlen.max(1));
                 if (*info).dest_addr.is_null() {

@@ -8,8 +8,8 @@ use super::{
     Address, Busy, Engine, Header, Kind, Label, Memory, Outgoing, Place, Reached, Sending, What,
 };
 
-/// Most bytes of an operation.
-pub const MOST: usize = 4_096;
+/// Most bytes of an operation, and of a read that is answered at once: the answer is one packet.
+pub const MOST: usize = 2_048;
 /// Bytes in front of the operands of a request: operation, type, whether what was there is wanted, zeros.
 const FRONT: usize = 8;
 

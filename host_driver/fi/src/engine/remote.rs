@@ -1,11 +1,13 @@
 //! Reads and writes of memory that a peer has opened (FI_RMA). The peer's provider does them; its program need not know.
 //!
-//! A short write carries its bytes; a long one announces itself as a long message does, and its bytes follow. A read is a long
-//! message of the peer. A write has ended when its bytes are there, which the peer says (`Ack`); a refusal says so as well.
+//! A short write carries its bytes; a long one announces itself as a long message does, and its bytes follow. A short read is
+//! answered at once with what is there; a long one is a long message of the peer. So short reads, writes and atomic operations of
+//! an end are done at a peer in the order in which they began. A write has ended when its bytes are there, which the peer says (`Ack`); a refusal says so as well.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::atomic::MOST;
 use super::{
     Address, Busy, EAGER, Engine, Failure, Incoming, Label, Memory, Outgoing, QUEUE, Receiving,
     Sending, What,
@@ -145,6 +147,18 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let Some(memory) = self.open(header, length, false) else {
             return self.acknowledge(from, header.id, false, &[]);
         };
+        if length <= MOST {
+            let mut found = Vec::with_capacity(length);
+            memory.read(0, length, &mut found);
+            self.acknowledge(from, header.id, true, &found);
+            return self.reached.push_back(Reached {
+                by: from,
+                key: header.tag,
+                write: false,
+                length,
+                data: None,
+            });
+        }
         let number = self.number();
         let sending = Sending {
             to: from,
@@ -249,13 +263,18 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             }
             return;
         }
-        // A read ends with its bytes; only that it was refused is told so.
-        let read = |r: &Receiving<O, M>| r.from == from && matches!(r.purpose, Incoming::Read(_));
-        if how != DONE
-            && self.receiving.get(&id).is_some_and(read)
-            && let Some(receiving) = self.receiving.remove(&id)
+        // A long read ends with its bytes; only that it was refused is told so.
+        let whole = |r: &Receiving<O, M>| r.length <= MOST && r.length == found.len();
+        let read = |r: &Receiving<O, M>| {
+            r.from == from && matches!(r.purpose, Incoming::Read(_)) && (how != DONE || whole(r))
+        };
+        if self.receiving.get(&id).is_some_and(read)
+            && let Some(mut receiving) = self.receiving.remove(&id)
         {
-            self.came(receiving, Some(Failure::Refused));
+            if failure.is_none() {
+                receiving.memory.write(0, found);
+            }
+            self.came(receiving, failure);
         }
     }
 
