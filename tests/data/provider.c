@@ -1,4 +1,7 @@
-/* Two endpoints on two cards of one process: memory for many messages, counters, reads and writes of a peer's memory. */
+/* Two endpoints on two cards of one process: memory for many messages, counters, reads and writes of a peer's memory, atomic
+   operations on it, event queues, an endpoint that takes the address of an earlier one. */
+#include <poll.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -50,6 +53,12 @@ static void make(struct end *end, struct fid_fabric *fabric, struct fi_info *inf
     MUST(!fi_enable(end->ep));
 }
 
+static void end(struct end *end) {
+    MUST(!fi_close(&end->ep->fid) && !fi_close(&end->sent->fid) && !fi_close(&end->received->fid));
+    MUST(!fi_close(&end->reached->fid));
+    MUST(!fi_close(&end->cq->fid) && !fi_close(&end->av->fid) && !fi_close(&end->domain->fid));
+}
+
 static void know(struct end *end, struct end *other) {
     char name[64];
     size_t length = sizeof name;
@@ -64,13 +73,13 @@ static void take(struct end *end, struct fi_cq_data_entry *entry) {
     MUST(got == 1);
 }
 
-static void refused(struct end *end, void *context) {
+static void refused(struct end *end, void *context, uint64_t kind) {
     struct fi_cq_data_entry entry;
     struct fi_cq_err_entry error = {0};
     while (fi_cq_read(end->cq, &entry, 1) == -FI_EAGAIN)
         ;
     MUST(fi_cq_readerr(end->cq, &error, 0) == 1);
-    MUST(error.err == FI_EACCES && error.op_context == context && error.flags & FI_RMA);
+    MUST(error.err == FI_EACCES && error.op_context == context && error.flags & kind);
 }
 
 static char out[40000], in[8192], far[200000], near[200000];
@@ -116,18 +125,135 @@ static void reach(struct end *a, struct end *b) {
 
     /* Beyond the end, without the right, with a key that is none, after the end of the memory. */
     MUST(!fi_read(a->ep, near, 2, NULL, a->other, sizeof far - 1, 77, &place));
-    refused(a, &place);
+    refused(a, &place, FI_RMA);
     MUST(!fi_write(a->ep, near, 100, NULL, a->other, UINT64_MAX - 5, 77, &place));
-    refused(a, &place);
+    refused(a, &place, FI_RMA);
     MUST(!fi_write(a->ep, near, 100, NULL, a->other, 0, 78, &list));
-    refused(a, &list);
+    refused(a, &list, FI_RMA);
     MUST(!fi_read(a->ep, near, 100, NULL, a->other, 0, 79, &mr));
-    refused(a, &mr);
+    refused(a, &mr, FI_RMA);
     MUST(!fi_close(&mr->fid));
     MUST(!fi_write(a->ep, near, 100000, NULL, a->other, 0, 77, &other));
-    refused(a, &other);
+    refused(a, &other, FI_RMA);
     MUST(fi_cntr_readerr(a->reached) == 5 && fi_cntr_read(a->reached) == 3 && fi_cntr_read(b->reached) == 3);
     MUST(!fi_close(&other->fid));
+}
+
+/* a changes memory of b as a whole, by every call. */
+static void atomics(struct end *a, struct end *b) {
+    struct fid_mr *mr, *read_only;
+    struct fid_cntr *writes, *reads;
+    struct fi_cntr_attr count = {.events = FI_CNTR_EVENTS_COMP};
+    struct fi_atomic_attr attr;
+    struct fi_cq_data_entry entry;
+    size_t most = 0;
+    int64_t there[4] = {10, 20, 30, 40}, one[2] = {1, 2}, found[2] = {0}, compare[2] = {13, 0};
+    MUST(!fi_mr_reg(b->domain, there, sizeof there, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 50, 0, &mr, NULL));
+    MUST(!fi_mr_reg(b->domain, there, sizeof there, FI_REMOTE_READ, 0, 51, 0, &read_only, NULL));
+    MUST(!fi_cntr_open(b->domain, &count, &writes, NULL) && !fi_cntr_open(b->domain, &count, &reads, NULL));
+    MUST(!fi_mr_bind(mr, &writes->fid, FI_REMOTE_WRITE) && !fi_mr_bind(mr, &reads->fid, FI_REMOTE_READ));
+
+    MUST(!fi_atomicvalid(a->ep, FI_INT64, FI_SUM, &most) && most == 256);
+    MUST(fi_atomicvalid(a->ep, FI_INT64, FI_CSWAP, &most) == -FI_EOPNOTSUPP);
+    MUST(fi_fetch_atomicvalid(a->ep, FI_FLOAT, FI_BXOR, &most) == -FI_EOPNOTSUPP);
+    MUST(!fi_compare_atomicvalid(a->ep, FI_UINT8, FI_MSWAP, &most) && most == 2048);
+    MUST(!fi_query_atomic(a->domain, FI_DOUBLE, FI_MAX, &attr, FI_FETCH_ATOMIC) && attr.size == 8 && attr.count == 256);
+    MUST(fi_query_atomic(a->domain, FI_LONG_DOUBLE, FI_MAX, &attr, 0) == -FI_EOPNOTSUPP);
+
+    struct fi_ioc list[2] = {{&one[0], 1}, {&one[1], 1}}, results[2] = {{&found[1], 1}, {&found[0], 1}};
+    struct fi_ioc compares[2] = {{&compare[0], 1}, {&compare[1], 1}};
+    struct fi_rma_ioc place = {0, 2, 50};
+    struct fi_msg_atomic message = {.msg_iov = list, .iov_count = 2, .addr = a->other, .rma_iov = &place,
+        .rma_iov_count = 1, .datatype = FI_INT64, .op = FI_SUM, .context = &there};
+    /* Nobody is told of the first four, and all are done in their order. */
+    MUST(!fi_atomic(a->ep, one, 2, NULL, a->other, 0, 50, FI_INT64, FI_SUM, NULL));
+    MUST(!fi_atomicv(a->ep, list, NULL, 2, a->other, 16, 50, FI_INT64, FI_SUM, NULL));
+    MUST(!fi_inject_atomic(a->ep, one, 1, a->other, 0, 50, FI_INT64, FI_SUM));
+    MUST(!fi_fetch_atomic(a->ep, one, 1, NULL, found, NULL, a->other, 24, 50, FI_INT64, FI_PROD, NULL));
+    MUST(!fi_atomicmsg(a->ep, &message, FI_COMPLETION));
+    take(a, &entry);
+    MUST(entry.op_context == &there && entry.flags == (FI_ATOMIC | FI_WRITE));
+    MUST(there[0] == 13 && there[1] == 24 && there[2] == 31 && there[3] == 42 && found[0] == 42);
+
+    message.op = FI_ATOMIC_READ;
+    message.iov_count = 0;
+    MUST(!fi_fetch_atomicmsg(a->ep, &message, results, NULL, 2, FI_COMPLETION));
+    take(a, &entry);
+    MUST(entry.flags == (FI_ATOMIC | FI_READ) && entry.len == 16 && found[1] == 13 && found[0] == 24);
+    message.op = FI_CSWAP;
+    message.iov_count = 2;
+    MUST(!fi_compare_atomicmsg(a->ep, &message, compares, NULL, 2, results, NULL, 2, FI_COMPLETION));
+    take(a, &entry);
+    MUST(there[0] == 1 && there[1] == 24 && found[1] == 13 && found[0] == 24);
+    MUST(!fi_fetch_atomicv(a->ep, list, NULL, 2, results, NULL, 2, a->other, 0, 50, FI_INT64, FI_MAX, NULL));
+    MUST(!fi_compare_atomicv(a->ep, list, NULL, 2, compares, NULL, 2, results, NULL, 2, a->other, 16, 50, FI_INT64,
+        FI_CSWAP_LT, NULL));
+    MUST(!fi_compare_atomic(a->ep, one, 1, NULL, compare, NULL, found, NULL, a->other, 24, 50, FI_UINT64, FI_MSWAP, NULL));
+    MUST(!fi_atomicmsg(a->ep, (message.op = FI_BXOR, &message), FI_COMPLETION));
+    take(a, &entry);
+    MUST(there[0] == 0 && there[1] == 26 && there[2] == 1 && there[3] == 3 && found[0] == 2);
+
+    /* Ten of these changed it, one only looked. */
+    MUST(!fi_cntr_wait(writes, 10, 10000) && fi_cntr_read(writes) == 10 && fi_cntr_read(reads) == 1);
+
+    /* No memory, no right, no room; and what makes no sense at all. */
+    MUST(!fi_atomic(a->ep, one, 1, NULL, a->other, 32, 50, FI_INT64, FI_SUM, one));
+    refused(a, one, FI_ATOMIC);
+    MUST(!fi_atomic(a->ep, one, 1, NULL, a->other, 0, 51, FI_INT64, FI_SUM, one));
+    refused(a, one, FI_ATOMIC);
+    MUST(!fi_fetch_atomic(a->ep, one, 1, NULL, found, NULL, a->other, 0, 52, FI_INT64, FI_SUM, one));
+    refused(a, one, FI_ATOMIC);
+    MUST(fi_atomic(a->ep, out, 257, NULL, a->other, 0, 50, FI_INT64, FI_SUM, one) == -FI_EINVAL);
+    MUST(fi_atomic(a->ep, one, 1, NULL, a->other, 0, 50, FI_INT64, FI_CSWAP, one) == -FI_EINVAL);
+    MUST(fi_atomic(a->ep, one, 1, NULL, a->other, 0, 50, 77, FI_SUM, one) == -FI_EINVAL);
+    MUST(fi_fetch_atomicmsg(a->ep, &message, results, NULL, 1, 0) == -FI_EINVAL);
+    MUST(there[0] == 0 && there[1] == 26 && there[2] == 1 && there[3] == 3);
+    MUST(!fi_close(&mr->fid) && !fi_close(&read_only->fid) && !fi_close(&writes->fid) && !fi_close(&reads->fid));
+}
+
+/* What a program writes to an event queue. */
+static void events(struct fid_fabric *fabric) {
+    struct fi_eq_attr attr = {.size = 3, .wait_obj = FI_WAIT_FD, .flags = FI_WRITE};
+    struct fi_eq_entry entry = {.fid = &fabric->fid};
+    struct fi_eq_err_entry error;
+    struct fid_eq *eq;
+    struct fid *fids[1];
+    uint32_t event;
+    struct pollfd wait = {.events = POLLIN};
+    MUST(!fi_eq_open(fabric, &attr, &eq, NULL) && !fi_control(&eq->fid, FI_GETWAIT, &wait.fd));
+    fids[0] = &eq->fid;
+    MUST(!fi_trywait(fabric, fids, 1) && poll(&wait, 1, 0) == 0);
+    MUST(fi_eq_sread(eq, &event, &entry, sizeof entry, 10, 0) == -FI_EAGAIN);
+    for (uintptr_t at = 0; at < 4; at++) {
+        entry.context = (void *)at;
+        MUST(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0) == (at < 3 ? sizeof entry : -FI_EAGAIN));
+    }
+    MUST(fi_trywait(fabric, fids, 1) == -FI_EAGAIN && poll(&wait, 1, 0) == 1);
+    MUST(fi_eq_read(eq, &event, &entry, sizeof entry - 1, 0) == -FI_ETOOSMALL);
+    for (uintptr_t at = 0; at < 6; at++) {
+        MUST(fi_eq_read(eq, &event, &entry, sizeof entry, at % 2 ? 0 : FI_PEEK) == sizeof entry);
+        MUST(event == FI_NOTIFY && entry.context == (void *)(at / 2));
+    }
+    MUST(!fi_trywait(fabric, fids, 1) && poll(&wait, 1, 0) == 0);
+    MUST(fi_eq_read(eq, &event, &entry, sizeof entry, 0) == -FI_EAGAIN && fi_eq_readerr(eq, &error, 0) == -FI_EAGAIN);
+    MUST(!fi_close(&eq->fid));
+}
+
+/* b ends, and another one takes its card: a knows it as the one that it is. */
+static void again(struct end *a, struct end *b, struct fid_fabric *fabric, struct fi_info *info) {
+    for (int time = 0; time < 3; time++) {
+        end(b);
+        make(b, fabric, info);
+        know(b, a);
+        know(a, b);
+        uint64_t already = fi_cntr_read(a->received);
+        MUST(!fi_recv(a->ep, in, sizeof in, NULL, FI_ADDR_UNSPEC, in));
+        MUST(!fi_recv(b->ep, far, sizeof far, NULL, FI_ADDR_UNSPEC, far));
+        MUST(!fi_send(b->ep, out, 100 + time, NULL, b->other, out));
+        MUST(!fi_cntr_wait(a->received, already + 1, 10000) && !memcmp(in, out, 100 + time));
+        MUST(!fi_inject(a->ep, out, 200 + time, a->other));
+        MUST(!fi_cntr_wait(b->received, 1, 10000) && !memcmp(far, out, 200 + time));
+    }
 }
 
 static void many(struct end *end, void *context, size_t bytes, uint64_t flags, ssize_t wanted) {
@@ -144,7 +270,7 @@ int main(void) {
     struct fi_cq_data_entry entry;
     struct fi_cq_err_entry error = {0};
     size_t least = 1000, length = sizeof least;
-    hints->caps = FI_MSG | FI_RMA | FI_MULTI_RECV;
+    hints->caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_MULTI_RECV | FI_RMA_EVENT;
     hints->ep_attr->type = FI_EP_RDM;
     hints->fabric_attr->prov_name = strdup("tributary");
     MUST(!fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
@@ -213,14 +339,12 @@ int main(void) {
     MUST(!fi_cntr_seterr(b.received, 0) && fi_cntr_readerr(b.received) == 0);
 
     reach(&a, &b);
+    atomics(&a, &b);
+    events(fabric);
+    again(&a, &b, fabric, info);
 
-    struct end *ends[] = {&a, &b};
-    for (int at = 0; at < 2; at++) {
-        struct end *end = ends[at];
-        MUST(!fi_close(&end->ep->fid) && !fi_close(&end->sent->fid) && !fi_close(&end->received->fid));
-        MUST(!fi_close(&end->reached->fid));
-        MUST(!fi_close(&end->cq->fid) && !fi_close(&end->av->fid) && !fi_close(&end->domain->fid));
-    }
+    end(&a);
+    end(&b);
     MUST(!fi_close(&fabric->fid));
     fi_freeinfo(info);
     fi_freeinfo(hints);
