@@ -194,7 +194,7 @@ impl Atomic {
     /// What is in the memory afterwards.
     fn apply(&self, before: &[u8]) -> Vec<u8> {
         let (operand, compare) = self.operands.split_at(self.operands.len().min(self.length));
-        let each: fn(Operation, &[u8], &[u8], &[u8], &mut Vec<u8>) = match self.of {
+        let each: OneElement = match self.of {
             Type::I8 => of_i8,
             Type::U8 => of_u8,
             Type::I16 => of_i16,
@@ -216,6 +216,9 @@ impl Atomic {
         after
     }
 }
+
+/// Does an operation to one element, with what is combined and compared, and adds what is there then.
+type OneElement = fn(Operation, &[u8], &[u8], &[u8], &mut Vec<u8>);
 
 /// Functions that do an operation to one element; operands that an operation has not are empty, and count as 0.
 macro_rules! elements {
