@@ -96,7 +96,7 @@ pub struct Options {
     /// The program `tributary` that carries messages, its libraries beside it; otherwise a release build.
     #[arg(long, value_name = "PROGRAM")]
     program: Option<PathBuf>,
-    /// A program that takes longer than this has failed, s.
+    /// A program that takes longer than this has failed, s. With faults those of 1,000 rounds take minutes.
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     patience: u64,
 }
@@ -246,12 +246,17 @@ impl Judge {
         })
     }
 
-    /// Two processes that exchange their addresses by a socket of their own.
+    /// Two processes. Over this provider they exchange their addresses by a socket of their own; over TCP the second looks for the
+    /// first by its name, since both on one machine would take the same port.
     fn pair(&self, over: Over, line: &str) -> Result<End> {
         self.verdict(over, &["first.log", "second.log"], || {
-            let first = self.start(over, line, &["-E"], "first.log")?;
+            let more: &[&str] = match over {
+                Over::Tributary => &["-E"],
+                Over::Tcp => &[],
+            };
+            let first = self.start(over, line, more, "first.log")?;
             sleep(LISTENS);
-            let second = self.start(over, line, &["-E", "127.0.0.1"], "second.log")?;
+            let second = self.start(over, line, &[more, &["127.0.0.1"]].concat(), "second.log")?;
             Ok(vec![first, second])
         })
     }
