@@ -1,5 +1,7 @@
 //! What stands in front of every message between two providers.
 
+use crate::numbered::numbered;
+
 /// Bytes of a header.
 pub const HEADER: usize = 40;
 /// Version of this layout; messages of another are refused.
@@ -10,27 +12,28 @@ const FROM: std::ops::Range<usize> = 6..8;
 const TO: std::ops::Range<usize> = 12..14;
 const TO_KNOWN: u8 = 4;
 
-/// What a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A whole message of the program.
-    Eager = 1,
-    /// A long message waits for its receiver.
-    Request = 2,
-    /// The receiver of a long message is ready.
-    Clear = 3,
-    /// A part of a long message.
-    Part = 4,
-    /// Credits only.
-    Credit = 5,
-    /// A write to memory of the receiver: the bytes follow, or a long one waits to be cleared.
-    Write = 6,
-    /// A read of memory of the receiver, who answers with parts.
-    Read = 7,
-    /// A write or a read of the receiver has ended.
-    Ack = 8,
-    /// An atomic operation on memory of the receiver.
-    Atomic = 9,
+numbered! {
+    /// What a message is.
+    Kind {
+        /// A whole message of the program.
+        Eager = 1,
+        /// A long message waits for its receiver.
+        Request = 2,
+        /// The receiver of a long message is ready.
+        Clear = 3,
+        /// A part of a long message.
+        Part = 4,
+        /// Credits only.
+        Credit = 5,
+        /// A write to memory of the receiver: the bytes follow, or a long one waits to be cleared.
+        Write = 6,
+        /// A read of memory of the receiver, who answers with what a short one found, or with parts.
+        Read = 7,
+        /// An operation of the receiver on memory of the sender has ended, or found this.
+        Ack = 8,
+        /// An atomic operation on memory of the receiver.
+        Atomic = 9,
+    }
 }
 
 /// A header.
@@ -112,18 +115,7 @@ impl Header {
             u64::from_le_bytes(word)
         };
         let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-        let kind = match head[1] {
-            1 => Kind::Eager,
-            2 => Kind::Request,
-            3 => Kind::Clear,
-            4 => Kind::Part,
-            5 => Kind::Credit,
-            6 => Kind::Write,
-            7 => Kind::Read,
-            8 => Kind::Ack,
-            9 => Kind::Atomic,
-            _ => return None,
-        };
+        let kind = Kind::of(head[1].into())?;
         let header = Self {
             kind,
             tagged: head[2] & 1 != 0,

@@ -4,6 +4,8 @@
 //! A request carries what is to be combined, and what is compared; the answer (`Ack`) says that it was done, with what was there
 //! before if that was asked for. Numbers are little-endian on the way.
 
+use crate::numbered::numbered;
+
 use super::{
     Address, Busy, Engine, Header, Kind, Label, Memory, Outgoing, Place, Reached, Sending, What,
 };
@@ -13,43 +15,24 @@ pub const MOST: usize = 2_048;
 /// Bytes in front of the operands of a request: operation, type, whether what was there is wanted, zeros.
 const FRONT: usize = 8;
 
-/// Types of elements, as libfabric numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "names say it")]
-#[repr(u8)]
-pub enum Type {
-    I8 = 0,
-    U8 = 1,
-    I16 = 2,
-    U16 = 3,
-    I32 = 4,
-    U32 = 5,
-    I64 = 6,
-    U64 = 7,
-    F32 = 8,
-    F64 = 9,
+numbered! {
+    /// Types of elements, as libfabric numbers them.
+    #[allow(missing_docs, reason = "names say it")]
+    Type {
+        I8 = 0,
+        U8 = 1,
+        I16 = 2,
+        U16 = 3,
+        I32 = 4,
+        U32 = 5,
+        I64 = 6,
+        U64 = 7,
+        F32 = 8,
+        F64 = 9,
+    }
 }
 
 impl Type {
-    const ALL: [Self; 10] = [
-        Self::I8,
-        Self::U8,
-        Self::I16,
-        Self::U16,
-        Self::I32,
-        Self::U32,
-        Self::I64,
-        Self::U64,
-        Self::F32,
-        Self::F64,
-    ];
-
-    /// The type of a number of libfabric.
-    #[must_use]
-    pub fn of(number: u32) -> Option<Self> {
-        Self::ALL.get(number as usize).copied()
-    }
-
     /// Bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
@@ -66,61 +49,33 @@ impl Type {
     }
 }
 
-/// Operations, as libfabric numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "names are libfabric's")]
-#[repr(u8)]
-pub enum Operation {
-    Min = 0,
-    Max = 1,
-    Sum = 2,
-    Prod = 3,
-    Lor = 4,
-    Land = 5,
-    Bor = 6,
-    Band = 7,
-    Lxor = 8,
-    Bxor = 9,
-    Read = 10,
-    Write = 11,
-    Cswap = 12,
-    CswapNe = 13,
-    CswapLe = 14,
-    CswapLt = 15,
-    CswapGe = 16,
-    CswapGt = 17,
-    Mswap = 18,
+numbered! {
+    /// Operations, as libfabric numbers them.
+    #[allow(missing_docs, reason = "names are libfabric's")]
+    Operation {
+        Min = 0,
+        Max = 1,
+        Sum = 2,
+        Prod = 3,
+        Lor = 4,
+        Land = 5,
+        Bor = 6,
+        Band = 7,
+        Lxor = 8,
+        Bxor = 9,
+        Read = 10,
+        Write = 11,
+        Cswap = 12,
+        CswapNe = 13,
+        CswapLe = 14,
+        CswapLt = 15,
+        CswapGe = 16,
+        CswapGt = 17,
+        Mswap = 18,
+    }
 }
 
 impl Operation {
-    const ALL: [Self; 19] = [
-        Self::Min,
-        Self::Max,
-        Self::Sum,
-        Self::Prod,
-        Self::Lor,
-        Self::Land,
-        Self::Bor,
-        Self::Band,
-        Self::Lxor,
-        Self::Bxor,
-        Self::Read,
-        Self::Write,
-        Self::Cswap,
-        Self::CswapNe,
-        Self::CswapLe,
-        Self::CswapLt,
-        Self::CswapGe,
-        Self::CswapGt,
-        Self::Mswap,
-    ];
-
-    /// The operation of a number of libfabric.
-    #[must_use]
-    pub fn of(number: u32) -> Option<Self> {
-        Self::ALL.get(number as usize).copied()
-    }
-
     /// It compares.
     #[must_use]
     pub fn compares(self) -> bool {
