@@ -87,8 +87,29 @@ pub fn is_possible(of: Address) -> bool {
     handle(of).is_some()
 }
 
-/// Gives messages to the reliable endpoint, and keeps the number of the latest.
-struct Sender<'a>(&'a mut ReliableEndpoint, &'a mut u64);
+/// Which ends of messages say something new of a peer.
+#[derive(Default)]
+struct Ends {
+    /// Messages begun so far; they are numbered from 0, over all peers.
+    begun: u64,
+    /// How many had begun when a peer was found gone, or another process.
+    settled: HashMap<Address, u64>,
+}
+
+impl Ends {
+    /// A peer has been found gone or another process: of messages before this nothing more is to be learned.
+    fn settle(&mut self, peer: Address) {
+        self.settled.insert(peer, self.begun);
+    }
+
+    /// Whether the end of a message is of the peer as it is known now.
+    fn is_news(&self, peer: Address, number: u64) -> bool {
+        self.settled.get(&peer).is_none_or(|begun| number >= *begun)
+    }
+}
+
+/// Gives messages to the reliable endpoint, and keeps count of them.
+struct Sender<'a>(&'a mut ReliableEndpoint, &'a mut Ends);
 
 impl Wire for Sender<'_> {
     fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy> {
@@ -96,7 +117,7 @@ impl Wire for Sender<'_> {
         let Some(to) = handle(to) else { return Ok(()) };
         match self.0.send_copy(to, message) {
             Ok(number) => {
-                *self.1 = number;
+                self.1.begun = number + 1;
                 Ok(())
             }
             Err(PostError::Full(_)) => Err(Busy),
@@ -113,10 +134,7 @@ pub struct Core<O, M> {
     port: ReliableEndpoint,
     /// The card has failed: why.
     pub failed: Option<String>,
-    /// Number of the latest message.
-    latest: u64,
-    /// The latest message, of anybody, when a peer was found gone or another process: that of older ones says nothing new.
-    settled: HashMap<Address, u64>,
+    ends: Ends,
 }
 
 impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
@@ -136,14 +154,13 @@ impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
                 EndpointEvent::Delivered { from, payload } => {
                     let from = address(from);
                     if self.engine.arrived(from, &payload) {
-                        self.settled.insert(from, self.latest);
+                        self.ends.settle(from);
                     }
                 }
                 EndpointEvent::Completed { id, to, status, .. } => {
                     let to = address(to);
-                    let settled = self.settled.get(&to).is_some_and(|latest| id <= *latest);
-                    if status != WorkCompletionStatus::Ok && !settled {
-                        self.settled.insert(to, self.latest);
+                    if status != WorkCompletionStatus::Ok && self.ends.is_news(to, id) {
+                        self.ends.settle(to);
                         self.engine.lost(to);
                     }
                 }
@@ -158,7 +175,7 @@ impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
     /// Gives the card what waits.
     fn flush(&mut self) -> Result<(), Error> {
         self.engine
-            .pump(&mut Sender(&mut self.port, &mut self.latest));
+            .pump(&mut Sender(&mut self.port, &mut self.ends));
         self.port.flush()
     }
 
@@ -219,8 +236,7 @@ where
                 ),
                 port,
                 failed: None,
-                latest: 0,
-                settled: HashMap::new(),
+                ends: Ends::default(),
             }),
             own,
             calls: AtomicU64::new(0),
@@ -311,5 +327,22 @@ where
             Some((waiter, most)) => drop(waiter.wait(most)),
             None => std::thread::sleep(AWAY),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ends;
+
+    #[test]
+    fn cl_9_the_first_message_to_a_successor_is_news_and_those_before_it_are_not() {
+        let mut ends = Ends::default();
+        assert!(ends.is_news(7, 0));
+        // Nothing has been sent when the successor is heard of.
+        ends.settle(7);
+        assert!(ends.is_news(7, 0) && ends.is_news(8, 0));
+        ends.begun = 3;
+        ends.settle(7);
+        assert!(!ends.is_news(7, 2) && ends.is_news(7, 3) && ends.is_news(8, 2));
     }
 }
