@@ -103,7 +103,7 @@ proptest! {
             let done = ends[0].take().expect("an end");
             prop_assert_eq!((done.op, done.failure), (op, (!good).then_some(Failure::Refused)));
             prop_assert_eq!(done.what, What::Atomic { fetched: fetches });
-            let reached = good.then_some(Reached { by: 1, key, write: !read, length, data: None });
+            let reached = good.then_some(Reached { by: 1, key, write: !fetches, length, data: None });
             prop_assert_eq!(ends[1].reached(), reached);
             if good {
                 let shadow = &mut shadows[key as usize][range];

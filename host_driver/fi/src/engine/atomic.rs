@@ -279,7 +279,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 self.reached.push_back(Reached {
                     by: from,
                     key: header.tag,
-                    write: atomic.operation != Operation::Read,
+                    write: !atomic.fetches,
                     length,
                     data: None,
                 });

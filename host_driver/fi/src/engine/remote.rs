@@ -54,7 +54,7 @@ pub struct Reached {
     pub by: Address,
     /// Key of the region.
     pub key: u64,
-    /// It has written, not read.
+    /// It has written and not read. Who fetches or compares counts as a reader, as libfabric has it.
     pub write: bool,
     /// Bytes.
     pub length: usize,
