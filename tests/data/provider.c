@@ -224,6 +224,7 @@ static void events(struct fid_fabric *fabric) {
     fids[0] = &eq->fid;
     MUST(!fi_trywait(fabric, fids, 1) && poll(&wait, 1, 0) == 0);
     MUST(fi_eq_sread(eq, &event, &entry, sizeof entry, 10, 0) == -FI_EAGAIN);
+    MUST(fi_eq_write(eq, FI_NOTIFY, NULL, sizeof entry, 0) == -FI_EINVAL);
     for (uintptr_t at = 0; at < 4; at++) {
         entry.context = (void *)at;
         MUST(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0) == (at < 3 ? sizeof entry : -FI_EAGAIN));

@@ -191,6 +191,9 @@ unsafe extern "C" fn write(
     size(|| {
         // SAFETY: as above.
         let queue = unsafe { Eq::of(queue) };
+        if buffer.is_null() {
+            return -(EINVAL as isize);
+        }
         // SAFETY: so many bytes are there.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) };
         let mut events = queue.events();
