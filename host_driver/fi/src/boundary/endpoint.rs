@@ -3,6 +3,7 @@
 mod atomic;
 mod messages;
 mod rma;
+mod target;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

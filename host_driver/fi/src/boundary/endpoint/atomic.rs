@@ -1,7 +1,8 @@
 //! The calls of atomic operations on memory of peers, by buffer, by list and by description.
 
+use super::target::Target;
 use super::*;
-use crate::engine::{Atomic, MOST_ATOMIC, Memory, Operation, Place, Type};
+use crate::engine::{Atomic, MOST_ATOMIC, Memory, Operation, Type};
 
 pub static ATOMIC: Shared<fi_ops_atomic> = Shared(fi_ops_atomic {
     size: size_of::<fi_ops_atomic>(),
@@ -110,13 +111,9 @@ struct Ask {
     operand: Elements,
     compare: Elements,
     result: Elements,
-    /// Whose memory, where, by which key.
-    peer: (u64, u64, u64),
     of: u32,
     operation: u32,
-    context: *mut c_void,
-    /// Nothing for injects, of which nobody is told.
-    flags: Option<u64>,
+    target: Target,
 }
 
 impl Ask {
@@ -166,12 +163,9 @@ unsafe fn act(ep: *mut fid_ep, ask: impl FnOnce(&Ep) -> Option<Ask>) -> isize {
         let Some((atomic, result)) = (unsafe { ask.read() }) else {
             return -(EINVAL as isize);
         };
-        ep.reach(
-            ask.peer,
-            ask.context,
-            ask.flags,
-            |core, place: Place, op| core.engine.atomic(place, &atomic, result, op),
-        )
+        ep.reach(ask.target, |core, place, op| {
+            core.engine.atomic(place, &atomic, result, op)
+        })
     })
 }
 
@@ -202,33 +196,32 @@ unsafe fn described(
             operand,
             compare,
             result,
-            peer: (m.addr, place.addr, place.key),
             of: m.datatype,
             operation: m.op,
-            context: m.context,
-            flags: Some(flags),
+            target: Target {
+                peer: (m.addr, place.addr, place.key),
+                context: m.context,
+                flags: Some(flags),
+            },
         })
     }
 }
 
 /// Calls whose arguments stand in the call.
 macro_rules! calls {
-    ($($name:ident $form:ident ($($argument:ident: $type:ty),+) operand $operand:expr, compare $compare:expr, result $result:expr, context ($($context:ident)?), flags $flags:expr;)+) => {
+    ($($name:ident $form:ident ($($front:ident: $front_type:ty),*)($($behind:ident: $behind_type:ty),*) operand $operand:expr, compare $compare:expr, result $result:expr, context $context:expr, flags $flags:expr;)+) => {
         $(
             unsafe extern "C" fn $name(
                 ep: *mut fid_ep,
-                $($argument: $type,)+
+                $($front: $front_type,)*
                 to: u64,
                 offset: u64,
                 key: u64,
                 of: u32,
                 operation: u32,
-                $($context: *mut c_void,)?
+                $($behind: $behind_type),*
             ) -> isize {
                 let flags: fn(&Ep) -> Option<u64> = $flags;
-                #[allow(unused_mut, unused_assignments, reason = "an inject has none")]
-                let mut told = std::ptr::null_mut();
-                $(told = $context;)?
                 // SAFETY: as libfabric's contract says; of all calls that follow, too.
                 unsafe {
                     act(ep, |ep| {
@@ -237,11 +230,13 @@ macro_rules! calls {
                             operand: $operand,
                             compare: $compare,
                             result: $result,
-                            peer: (to, offset, key),
                             of,
                             operation,
-                            context: told,
-                            flags: flags(ep),
+                            target: Target {
+                                peer: (to, offset, key),
+                                context: $context,
+                                flags: flags(ep),
+                            },
                         })
                     })
                 }
@@ -253,27 +248,27 @@ macro_rules! calls {
 use Elements::{Buffer, List};
 
 calls! {
-    write Plain (buffer: *const c_void, count: usize, _desc: *mut c_void)
+    write Plain (buffer: *const c_void, count: usize, _desc: *mut c_void)(context: *mut c_void)
         operand Buffer(buffer, count), compare Elements::None, result Elements::None,
-        context (context), flags |ep| Some(ep.tx_flags);
-    writev Plain (list: *const fi_ioc, _desc: *mut *mut c_void, count: usize)
+        context context, flags |ep| Some(ep.tx_flags);
+    writev Plain (list: *const fi_ioc, _desc: *mut *mut c_void, count: usize)(context: *mut c_void)
         operand List(list, count), compare Elements::None, result Elements::None,
-        context (context), flags |ep| Some(ep.tx_flags);
-    inject Plain (buffer: *const c_void, count: usize)
+        context context, flags |ep| Some(ep.tx_flags);
+    inject Plain (buffer: *const c_void, count: usize)()
         operand Buffer(buffer, count), compare Elements::None, result Elements::None,
-        context (), flags |_| None;
-    readwrite Fetch (buffer: *const c_void, count: usize, _desc: *mut c_void, result: *mut c_void, _result_desc: *mut c_void)
+        context std::ptr::null_mut(), flags |_| None;
+    readwrite Fetch (buffer: *const c_void, count: usize, _desc: *mut c_void, result: *mut c_void, _result_desc: *mut c_void)(context: *mut c_void)
         operand Buffer(buffer, count), compare Elements::None, result Buffer(result, count),
-        context (context), flags |ep| Some(ep.tx_flags);
-    readwritev Fetch (list: *const fi_ioc, _desc: *mut *mut c_void, count: usize, results: *const fi_ioc, _result_desc: *mut *mut c_void, result_count: usize)
+        context context, flags |ep| Some(ep.tx_flags);
+    readwritev Fetch (list: *const fi_ioc, _desc: *mut *mut c_void, count: usize, results: *const fi_ioc, _result_desc: *mut *mut c_void, result_count: usize)(context: *mut c_void)
         operand List(list, count), compare Elements::None, result List(results, result_count),
-        context (context), flags |ep| Some(ep.tx_flags);
-    compwrite Compare (buffer: *const c_void, count: usize, _desc: *mut c_void, compare: *const c_void, _compare_desc: *mut c_void, result: *mut c_void, _result_desc: *mut c_void)
+        context context, flags |ep| Some(ep.tx_flags);
+    compwrite Compare (buffer: *const c_void, count: usize, _desc: *mut c_void, compare: *const c_void, _compare_desc: *mut c_void, result: *mut c_void, _result_desc: *mut c_void)(context: *mut c_void)
         operand Buffer(buffer, count), compare Buffer(compare, count), result Buffer(result, count),
-        context (context), flags |ep| Some(ep.tx_flags);
-    compwritev Compare (list: *const fi_ioc, _desc: *mut *mut c_void, count: usize, compares: *const fi_ioc, _compare_desc: *mut *mut c_void, compare_count: usize, results: *const fi_ioc, _result_desc: *mut *mut c_void, result_count: usize)
+        context context, flags |ep| Some(ep.tx_flags);
+    compwritev Compare (list: *const fi_ioc, _desc: *mut *mut c_void, count: usize, compares: *const fi_ioc, _compare_desc: *mut *mut c_void, compare_count: usize, results: *const fi_ioc, _result_desc: *mut *mut c_void, result_count: usize)(context: *mut c_void)
         operand List(list, count), compare List(compares, compare_count), result List(results, result_count),
-        context (context), flags |ep| Some(ep.tx_flags);
+        context context, flags |ep| Some(ep.tx_flags);
 }
 
 unsafe extern "C" fn writemsg(ep: *mut fid_ep, message: *const fi_msg_atomic, flags: u64) -> isize {

@@ -1,7 +1,8 @@
 //! The calls that read and write memory of peers, by buffer, by list and by description.
 
+use super::target::Target;
 use super::*;
-use crate::engine::{Busy, Memory, Place};
+use crate::engine::Memory;
 
 pub static RMA: Shared<fi_ops_rma> = Shared(fi_ops_rma {
     size: size_of::<fi_ops_rma>(),
@@ -16,79 +17,29 @@ pub static RMA: Shared<fi_ops_rma> = Shared(fi_ops_rma {
     injectdata,
 });
 
-/// What every call says.
+/// A read or a write.
 struct Transfer {
     memory: UserMemory,
-    /// Whose memory, where, by which key.
-    peer: (u64, u64, u64),
-    context: *mut c_void,
-    /// Nothing for injects, of which nobody is told.
-    flags: Option<u64>,
+    target: Target,
 }
 
 impl Ep {
-    /// Begins an operation on memory of a peer, which is whose, where, and by which key, if the engine takes it. Without flags nobody
-    /// is told of its end.
-    pub(super) fn reach(
-        &self,
-        (whose, offset, key): (u64, u64, u64),
-        context: *mut c_void,
-        flags: Option<u64>,
-        act: impl FnOnce(&mut Core<Op, UserMemory>, Place, Op) -> Result<(), Busy>,
-    ) -> isize {
-        let queues = &self.end.queues;
-        let Some(at) = queues.table.get().and_then(|table| table.address(whose)) else {
-            return -(EINVAL as isize);
-        };
-        let mut core = self.end.port.enter();
-        if core.failed.is_some() {
-            return -(EIO as isize);
-        }
-        let selective = queues.send.get().is_some_and(|(_, selective)| *selective);
-        let told = |flags| !selective || flags & COMPLETION != 0;
-        let op = Op {
-            context: context as usize,
-            buffer: 0,
-            tagged: false,
-            counts: true,
-            told: flags.is_some_and(told),
-        };
-        let place = Place { at, key, offset };
-        let taken = act(&mut core, place, op).is_ok();
-        if taken {
-            core.push();
-        } else {
-            core.progress();
-        }
-        queues.tell(&mut core);
-        if taken { 0 } else { -(EAGAIN as isize) }
-    }
-
     fn read(&self, transfer: Transfer) -> isize {
-        let Transfer {
-            memory,
-            peer,
-            context,
-            flags,
-        } = transfer;
-        self.reach(peer, context, flags, |core, place, op| {
-            core.engine.read(place, memory, op)
+        self.reach(transfer.target, |core, place, op| {
+            core.engine.read(place, transfer.memory, op)
         })
     }
 
     fn write(&self, transfer: Transfer, data: Option<u64>) -> isize {
-        let inject = transfer.flags.is_none_or(|flags| flags & INJECT != 0);
+        let inject = transfer
+            .target
+            .flags
+            .is_none_or(|flags| flags & INJECT != 0);
         if inject && transfer.memory.length() > EAGER {
             return -(EMSGSIZE as isize);
         }
-        let Transfer {
-            memory,
-            peer,
-            context,
-            flags,
-        } = transfer;
-        self.reach(peer, context, flags, |core, place, op| {
-            core.engine.write(place, memory, data, op)
+        self.reach(transfer.target, |core, place, op| {
+            core.engine.write(place, transfer.memory, data, op)
         })
     }
 }
@@ -115,9 +66,11 @@ unsafe extern "C" fn read(
     size(|| {
         ep.read(Transfer {
             memory: UserMemory::new(buffer, length),
-            peer: (from, offset, key),
-            context,
-            flags: Some(ep.tx_flags),
+            target: Target {
+                peer: (from, offset, key),
+                context,
+                flags: Some(ep.tx_flags),
+            },
         })
     })
 }
@@ -135,9 +88,11 @@ unsafe fn listed(
     Transfer {
         // SAFETY: as the caller says.
         memory: unsafe { UserMemory::of(list, count) },
-        peer,
-        context,
-        flags: Some(ep.tx_flags),
+        target: Target {
+            peer,
+            context,
+            flags: Some(ep.tx_flags),
+        },
     }
 }
 
@@ -169,9 +124,11 @@ unsafe fn described(message: *const fi_msg_rma, flags: u64) -> Option<Transfer> 
         let place = m.rma_iov.as_ref().filter(|_| m.rma_iov_count == 1)?;
         (place.len == memory.length()).then_some(Transfer {
             memory,
-            peer: (m.addr, place.addr, place.key),
-            context: m.context,
-            flags: Some(flags),
+            target: Target {
+                peer: (m.addr, place.addr, place.key),
+                context: m.context,
+                flags: Some(flags),
+            },
         })
     }
 }
@@ -226,9 +183,11 @@ macro_rules! writes {
                 size(|| {
                     let transfer = Transfer {
                         memory: UserMemory::new(buffer.cast_mut(), length),
-                        peer: (to, offset, key),
-                        context: $context,
-                        flags: flags(ep),
+                        target: Target {
+                            peer: (to, offset, key),
+                            context: $context,
+                            flags: flags(ep),
+                        },
                     };
                     ep.write(transfer, $data)
                 })
