@@ -132,31 +132,46 @@ impl Judge {
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);
-        let mut child = command
+        let child = command
             .spawn()
             .with_context(|| format!("cannot start {:?}", command.get_program()))?;
-        let start = Instant::now();
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break Some(status);
-            }
-            if start.elapsed() > Duration::from_secs(patience) {
-                end(&mut child)?;
-                break None;
-            }
-            sleep(LOOK);
-        };
+        let ended = wait(&mut [child], patience)?;
         let text = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();
-        Ok(match status {
-            Some(status) if status.success() && seems(&text) => End::Good,
+        Ok(match ended {
+            Some(true) if seems(&text) => End::Good,
             Some(_) => End::Bad(tail(&text)),
             None => End::Bad(format!("no end after {patience} s")),
         })
     }
 }
 
+/// Waits until all have ended, and ends those that take longer than so many seconds: whether all ended well, if in time.
+fn wait(children: &mut [Child], patience: u64) -> Result<Option<bool>> {
+    let start = Instant::now();
+    loop {
+        let mut well = Some(true);
+        for child in &mut *children {
+            well = match (well, child.try_wait()?) {
+                (Some(well), Some(status)) => Some(well && status.success()),
+                _ => None,
+            };
+        }
+        if well.is_some() {
+            return Ok(well);
+        }
+        if start.elapsed() > Duration::from_secs(patience) {
+            children.iter_mut().try_for_each(end)?;
+            return Ok(None);
+        }
+        sleep(LOOK);
+    }
+}
+
 /// Asks a run to end, so that its launcher ends the processes as well, and makes it end if it does not.
 fn end(child: &mut Child) -> Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
     let mut ask = Command::new("kill");
     ask.args(["-TERM", &child.id().to_string()]).status()?;
     let start = Instant::now();

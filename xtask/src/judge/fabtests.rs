@@ -7,11 +7,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{End, LOOK, Over, Score, end, program, tail};
+use super::{End, LOOK, Over, Score, end, program, tail, wait};
 use crate::workspace;
 
 /// A second process is started so long after the first, which listens by then.
@@ -196,41 +196,22 @@ impl Judge {
             .with_context(|| format!("cannot start {}: --bin names their folder", name.display()))
     }
 
-    /// Waits until all have ended: whether all ended well, and in time.
-    fn wait(&self, children: &mut [Child]) -> Result<Option<bool>> {
-        let start = Instant::now();
-        loop {
-            let ended: Vec<_> = (children.iter_mut())
-                .map(Child::try_wait)
-                .collect::<Result<_, _>>()?;
-            if ended.iter().all(Option::is_some) {
-                return Ok(Some(ended.iter().flatten().all(|status| status.success())));
-            }
-            if start.elapsed() > Duration::from_secs(self.options.patience) {
-                for (child, _) in (children.iter_mut().zip(&ended)).filter(|(_, e)| e.is_none()) {
-                    end(child)?;
-                }
-                return Ok(None);
-            }
-            sleep(LOOK);
-        }
-    }
-
     /// How processes that were started ended; the logs say why.
     fn verdict(
         &self,
         over: Over,
         logs: &[&str],
-        go: impl FnOnce() -> Result<Vec<Child>>,
+        go: impl FnOnce(&mut Vec<Child>) -> Result<()>,
     ) -> Result<End> {
         let mut cards = match over {
             Over::Tributary => Some(self.serve()?),
             Over::Tcp => None,
         };
-        let outcome = go().and_then(|mut children| self.wait(&mut children));
-        if let Some(cards) = &mut cards {
-            end(cards)?;
-        }
+        let mut children = Vec::new();
+        let patience = self.options.patience;
+        let outcome = go(&mut children).and_then(|()| wait(&mut children, patience));
+        // If one could not be started, the one before it waits for it.
+        children.iter_mut().chain(&mut cards).try_for_each(end)?;
         Ok(match outcome? {
             Some(true) => End::Good,
             Some(false) => {
@@ -242,28 +223,30 @@ impl Judge {
                 }
                 End::Bad(why)
             }
-            None => End::Bad(format!("no end after {} s", self.options.patience)),
+            None => End::Bad(format!("no end after {patience} s")),
         })
     }
 
     /// Two processes. Over this provider they exchange their addresses by a socket of their own; over TCP the second looks for the
     /// first by its name, since both on one machine would take the same port.
     fn pair(&self, over: Over, line: &str) -> Result<End> {
-        self.verdict(over, &["first.log", "second.log"], || {
+        self.verdict(over, &["first.log", "second.log"], |children| {
             let more: &[&str] = match over {
                 Over::Tributary => &["-E"],
                 Over::Tcp => &[],
             };
-            let first = self.start(over, line, more, "first.log")?;
+            children.push(self.start(over, line, more, "first.log")?);
             sleep(LISTENS);
-            let second = self.start(over, line, &[more, &["127.0.0.1"]].concat(), "second.log")?;
-            Ok(vec![first, second])
+            let more = [more, &["127.0.0.1"]].concat();
+            children.push(self.start(over, line, &more, "second.log")?);
+            Ok(())
         })
     }
 
     fn alone(&self, over: Over, line: &str) -> Result<End> {
-        self.verdict(over, &["first.log"], || {
-            Ok(vec![self.start(over, line, &[], "first.log")?])
+        self.verdict(over, &["first.log"], |children| {
+            children.push(self.start(over, line, &[], "first.log")?);
+            Ok(())
         })
     }
 }
