@@ -86,7 +86,7 @@ fn cl_9_fi_pingpong_checks_messages_of_all_sizes_with_and_without_faults() {
 }
 
 #[test]
-fn cl_9_memory_for_many_messages_counters_and_memory_of_a_peer_through_libfabric() {
+fn cl_9_memory_of_peers_atomic_operations_counters_and_queues_through_libfabric() {
     if !Path::new("/usr/include/rdma/fabric.h").exists() || !is_installed("cc") {
         println!("skipped: no libfabric-dev");
         return;

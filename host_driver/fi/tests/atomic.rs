@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bytes, End, pair_with, settle};
+use common::{Bytes, End, Line, pair_with, settle};
 use proptest::prelude::*;
 use tributary_fi::engine::{
     Atomic, EAGER, Failure, Memory, Operation, Place, Reached, Region, Regions, Type, What,
@@ -193,21 +193,30 @@ proptest! {
     }
 }
 
-/// What every operation does to a zero, a NaN and numbers.
-#[test]
-fn cl_9_atomic_operations_of_floats() {
+/// Key of the one region.
+const KEY: u64 = 7;
+
+/// Two ends, of which the second has this memory for everything.
+fn with_memory(bytes: Vec<u8>) -> (Bytes, [End; 2], [Line; 2]) {
     let regions = Regions::default();
-    let memory = Bytes::new(vec![0; 16]);
+    let memory = Bytes::new(bytes);
     let region = Region {
         memory: memory.clone(),
         reads: true,
         writes: true,
     };
-    regions.lock().unwrap().insert(7, region);
-    let (mut ends, mut lines) = pair_with(regions);
+    regions.lock().unwrap().insert(KEY, region);
+    let (ends, lines) = pair_with(regions);
+    (memory, ends, lines)
+}
+
+/// What every operation does to a zero, a NaN and numbers.
+#[test]
+fn cl_9_atomic_operations_of_floats() {
+    let (memory, mut ends, mut lines) = with_memory(vec![0; 16]);
     let place = Place {
         at: 2,
-        key: 7,
+        key: KEY,
         offset: 8,
     };
     let mut one = |operation: Operation, target: f64, source: f64, compare: f64| {
@@ -250,18 +259,10 @@ fn cl_9_atomic_operations_of_floats() {
 /// Requests that make no sense, and answers to none.
 #[test]
 fn cl_9_atomic_requests_that_make_no_sense_change_nothing() {
-    let regions = Regions::default();
-    let memory = Bytes::new(vec![1; 64]);
-    let region = Region {
-        memory: memory.clone(),
-        reads: true,
-        writes: true,
-    };
-    regions.lock().unwrap().insert(7, region);
-    let (mut ends, mut lines) = pair_with(regions);
+    let (memory, mut ends, mut lines) = with_memory(vec![1; 64]);
     let place = Place {
         at: 2,
-        key: 7,
+        key: KEY,
         offset: 0,
     };
     let sound = Atomic {
