@@ -207,6 +207,8 @@ static void atomics(struct end *a, struct end *b) {
     MUST(fi_atomic(a->ep, one, 1, NULL, a->other, 0, 50, FI_INT64, FI_CSWAP, one) == -FI_EINVAL);
     MUST(fi_atomic(a->ep, one, 1, NULL, a->other, 0, 50, 77, FI_SUM, one) == -FI_EINVAL);
     MUST(fi_fetch_atomicmsg(a->ep, &message, results, NULL, 1, 0) == -FI_EINVAL);
+    MUST(fi_atomicmsg(a->ep, &message, FI_TAGGED) == -FI_EINVAL);
+    MUST(fi_atomicmsg(a->ep, &message, FI_REMOTE_CQ_DATA) == -FI_EINVAL);
     MUST(there[0] == 0 && there[1] == 26 && there[2] == 1 && there[3] == 3);
     MUST(!fi_close(&mr->fid) && !fi_close(&read_only->fid) && !fi_close(&writes->fid) && !fi_close(&reads->fid));
 }

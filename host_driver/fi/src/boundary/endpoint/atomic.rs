@@ -169,7 +169,8 @@ unsafe fn act(ep: *mut fid_ep, ask: impl FnOnce(&Ep) -> Option<Ask>) -> isize {
     })
 }
 
-/// A description as what it says; nothing where it is not one piece of the peer's memory of as many elements.
+/// A description as what it says; nothing where it is not one piece of the peer's memory of as many elements. Receives with a tag
+/// are no targets here, and no data go to the peer's program.
 ///
 /// # Safety
 /// A description of libfabric.
@@ -178,6 +179,9 @@ unsafe fn described(
     (form, compare, result): (Form, Elements, Elements),
     flags: u64,
 ) -> Option<Ask> {
+    if flags & (TAGGED | REMOTE_CQ_DATA) != 0 {
+        return None;
+    }
     // SAFETY: as the caller says.
     unsafe {
         let m = &*message;
