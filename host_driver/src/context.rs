@@ -20,9 +20,12 @@ use crate::memory::Domain;
 use crate::{CompletionQueue, Device, Error, MapVersion, ProtectionDomain};
 
 /// A command takes no longer, ms.
-pub(crate) const COMMAND_MS: u64 = 1_000;
+const COMMAND_MS: u64 = 1_000;
 /// Nor more looks at it than this, for a card whose time stands still.
-pub(crate) const COMMAND_LOOKS: u32 = 1 << 24;
+const COMMAND_LOOKS: u32 = 1 << 24;
+/// Of the time between two looks no more counts than this, ns: a process that was kept from its processor has not looked, and its
+/// card, if it is simulated, was kept from it as well.
+const LOOK_NS: u64 = 10_000_000;
 
 /// Bytes around the payload of a packet of a bulk transfer: headers, checksums, preamble and gap.
 const AROUND_PAYLOAD: u64 = 90;
@@ -177,13 +180,30 @@ impl Inner {
 
     /// Waits until no command runs; its status.
     fn ended(&self) -> Result<u8, Error> {
-        let start = self.device.now_ns();
-        for _ in 0..COMMAND_LOOKS {
+        self.answered(|| {
             let status = self.read(&STATUS)?;
-            if STATUS_BUSY.get(status) == 0 {
-                return Ok(STATUS_CODE.get(status) as u8);
+            Ok((STATUS_BUSY.get(status) == 0).then(|| STATUS_CODE.get(status) as u8))
+        })
+    }
+
+    /// Looks for the end of a command until it is there.
+    ///
+    /// # Errors
+    /// That of a look, or the command takes too long.
+    pub(crate) fn answered<T>(
+        &self,
+        look: impl Fn() -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
+        let mut before = self.device.now_ns();
+        let mut waited = 0;
+        for _ in 0..COMMAND_LOOKS {
+            if let Some(answer) = look()? {
+                return Ok(answer);
             }
-            if self.device.now_ns().saturating_sub(start) > COMMAND_MS * 1_000_000 {
+            let now = self.device.now_ns();
+            waited += now.saturating_sub(before).min(LOOK_NS);
+            before = now;
+            if waited > COMMAND_MS * 1_000_000 {
                 break;
             }
             self.device.idle()?;

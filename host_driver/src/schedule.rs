@@ -12,7 +12,6 @@ use tributary_protocol::card::regs::{
 };
 use tributary_protocol::multicast::ring::{ENTRY_LEN, Entry};
 
-use crate::context::{COMMAND_LOOKS, COMMAND_MS};
 use crate::memory::Dma;
 use crate::{Context, Error, QueuePair};
 
@@ -204,24 +203,18 @@ impl ScheduleRing {
             | RING_COMMAND_GROUP.put(self.group)
             | RING_COMMAND_POSTED.put(posted.into());
         inner.write(&RING_COMMAND, word)?;
-        let start = inner.device.now_ns();
-        for _ in 0..COMMAND_LOOKS {
+        let taken = inner.answered(|| {
             let answer = inner.read(&RING_ANSWER)?;
-            if RING_ANSWER_BUSY.get(answer) == 0 {
-                if RING_ANSWER_OK.get(answer) != 0 {
-                    return Ok(());
-                }
-                return Err(Error::RingRefused {
-                    command: op.name(),
-                    group: self.group,
-                });
-            }
-            if inner.device.now_ns().saturating_sub(start) > COMMAND_MS * 1_000_000 {
-                break;
-            }
-            inner.device.idle()?;
+            Ok((RING_ANSWER_BUSY.get(answer) == 0).then(|| RING_ANSWER_OK.get(answer) != 0))
+        })?;
+        if taken {
+            Ok(())
+        } else {
+            Err(Error::RingRefused {
+                command: op.name(),
+                group: self.group,
+            })
         }
-        Err(Error::Stuck(COMMAND_MS))
     }
 }
 

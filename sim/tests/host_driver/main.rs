@@ -2,6 +2,7 @@
 
 mod bulk;
 mod bulk_rtl;
+mod commands;
 mod endpoints;
 mod life;
 mod multicast;
