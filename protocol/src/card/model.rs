@@ -279,9 +279,27 @@ impl CardModel {
     /// Whether nothing happens until a register is written or a frame arrives: no command, no request, no timer.
     #[must_use]
     pub fn idle(&self) -> bool {
+        self.quiet_until() == u64::MAX
+    }
+
+    /// Until when nothing happens unless a register is written or a frame arrives, ns: the next timeout of a datagram, or for
+    /// ever; 0 if there is something to do now, or may be.
+    #[must_use]
+    pub fn quiet_until(&self) -> u64 {
+        if !self.only_waits() {
+            0
+        } else if self.engine.in_flight() == 0 {
+            u64::MAX
+        } else {
+            // A request without a timer is being answered.
+            self.engine.next_timeout().unwrap_or(0)
+        }
+    }
+
+    /// Whether there is nothing to do but to wait for answers of datagrams.
+    fn only_waits(&self) -> bool {
         let queues = || self.queues.values();
         self.out.is_empty()
-            && self.engine.in_flight() == 0
             && !self.engine.has_answer()
             && !self.engine.is_landing()
             && STATUS_BUSY.get(self.read(STATUS.offset.into())) == 0

@@ -378,6 +378,12 @@ impl Card {
         self.table.used()
     }
 
+    /// When the first of the requests in flight ends in a timeout, if nothing answers it.
+    pub(crate) fn next_timeout(&self) -> Option<u64> {
+        let live = |(place, serial): &(u32, u32)| self.table.is_live(*place, *serial);
+        self.wheel.next(live)
+    }
+
     /// The oldest completion of a queue pair.
     pub fn poll(&mut self, qpn: u32) -> Option<Completion> {
         self.qps.get_mut(&qpn)?.cq.pop_front()

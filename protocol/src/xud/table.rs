@@ -123,6 +123,12 @@ impl Table {
         self.entries[place].take()
     }
 
+    /// Whether a timer was started for something that is still there.
+    pub fn is_live(&self, place: u32, serial: u32) -> bool {
+        let entry = self.entries.get(place as usize).and_then(Option::as_ref);
+        self.serials.get(place as usize) == Some(&serial) && entry.is_some_and(|e| !e.claimed)
+    }
+
     /// Takes out what a timer was started for, if it is still there.
     pub fn expire(&mut self, place: u32, serial: u32) -> Option<Entry> {
         let place = place as usize;

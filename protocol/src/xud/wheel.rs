@@ -28,6 +28,13 @@ impl<T> Wheel<T> {
         self.len == 0
     }
 
+    /// When the first of the timers that `counts` goes off, if nobody looks before.
+    pub fn next(&self, counts: impl Fn(&T) -> bool) -> Option<u64> {
+        let running = self.buckets.iter().flatten();
+        let first = running.filter(|(_, item)| counts(item)).map(|(at, _)| *at);
+        first.min().map(|at| ((at >> self.log) + 1) << self.log)
+    }
+
     /// Starts a timer. It goes off up to one width after its time.
     pub fn start(&mut self, now: u64, after: u64, item: T) {
         let deadline = now.saturating_add(after);

@@ -170,6 +170,7 @@ impl SimDevice {
                 break;
             }
         }
+        world.skip();
         world.work()
     }
 
@@ -258,6 +259,88 @@ unsafe impl Device for SimDevice {
     fn idle(&self) -> Result<(), DeviceError> {
         self.with(|_| ())?;
         self.world().step();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::sync::Arc;
+
+    use tributary_host_driver::{
+        AddressHandle, Context, EndpointConfig, Options, ReliableEndpoint,
+    };
+
+    use super::*;
+    use crate::card::{NetworkConfig, network};
+    use crate::link::LinkConfig;
+
+    /// Turns of 16 slots until something has happened, and the slot then.
+    fn turns(card: &SimDevice, happened: impl Fn(&SimDevice) -> bool) -> (u64, u64) {
+        for turns in 1..100_000 {
+            card.turn(16, Duration::from_secs(1));
+            if happened(card) {
+                return (turns, card.world().slot);
+            }
+        }
+        panic!("it never happened");
+    }
+
+    /// A card that has just sent a datagram which is under way for so many slots, or lost.
+    fn sent(delay_slots: u32, loss: f64) -> Result<(SimDevice, ReliableEndpoint), Box<dyn Error>> {
+        let link = LinkConfig {
+            delay_slots,
+            reorder_slots: 0,
+            loss,
+            duplication: 0.0,
+        };
+        let cards = network(&NetworkConfig {
+            nodes: 2,
+            link,
+            ..NetworkConfig::default()
+        })?;
+        let open = |node: u16| {
+            let options = Options {
+                node,
+                ..Options::default()
+            };
+            Context::open(Arc::new(cards[usize::from(node)].clone()), options)
+        };
+        // The other card answers that it has no such queue pair.
+        open(1)?;
+        let domain = open(0)?.alloc_pd()?;
+        let config = EndpointConfig {
+            timeout: 8,
+            ..EndpointConfig::default()
+        };
+        let mut end = ReliableEndpoint::new(&domain, config)?;
+        end.send_copy(AddressHandle::new(1, 77)?, b"to nobody")?;
+        end.flush()?;
+        Ok((cards[0].clone(), end))
+    }
+
+    #[test]
+    fn slots_in_which_cards_only_wait_for_a_timeout_pass_at_once() -> Result<(), Box<dyn Error>> {
+        let (card, _end) = sent(1, 1.0)?;
+        let begun = card.now_ns();
+        let timeouts = |card: &SimDevice| card.counter(Counter::Timeouts) == Some(1);
+        let (count, _) = turns(&card, timeouts);
+        let over = card.now_ns() - begun;
+        assert!(count < 20, "{count} turns");
+        assert!((4_096 << 8..5_000 << 8).contains(&over), "{over} ns");
+        Ok(())
+    }
+
+    #[test]
+    fn no_slot_is_left_out_while_a_frame_is_under_way() -> Result<(), Box<dyn Error>> {
+        let (card, _end) = sent(2_000, 0.0)?;
+        let begun = card.world().slot;
+        let answered = |card: &SimDevice| card.in_flight() == Some(0);
+        let (count, slot) = turns(&card, answered);
+        // There and back.
+        assert!(slot - begun >= 4_000, "{} slots", slot - begun);
+        assert!(count >= 4_000 / 16, "{count} turns");
         Ok(())
     }
 }

@@ -20,8 +20,9 @@ pub trait Node: Send {
     /// The next frame that leaves.
     fn next_frame(&mut self, now: u64) -> Option<Vec<u8>>;
 
-    /// Whether nothing happens in it until a register is written or a frame arrives; nothing if it cannot tell.
-    fn idle(&self) -> Option<bool> {
+    /// Until when nothing happens in it unless a register is written or a frame arrives, ns: 0 if there is something to do now,
+    /// `u64::MAX` if never by itself; nothing if it cannot tell.
+    fn quiet_until(&self) -> Option<u64> {
         None
     }
 
@@ -60,8 +61,8 @@ impl Node for CardModel {
         Self::next_frame(self, now)
     }
 
-    fn idle(&self) -> Option<bool> {
-        Some(Self::idle(self))
+    fn quiet_until(&self) -> Option<u64> {
+        Some(Self::quiet_until(self))
     }
 
     fn as_model(&self) -> Option<&CardModel> {
