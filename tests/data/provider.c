@@ -1,5 +1,5 @@
 /* Two endpoints on two cards of one process: memory for many messages, counters, reads and writes of a peer's memory, atomic
-   operations on it, event queues, an endpoint that takes the address of an earlier one. */
+   operations on it, event queues, descriptors to wait for, poll sets, an endpoint that takes the address of an earlier one. */
 #include <poll.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fabric.h>
@@ -31,17 +31,21 @@ struct end {
 };
 
 static void make(struct end *end, struct fid_fabric *fabric, struct fi_info *info) {
-    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_DATA, .size = 64};
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_DATA, .size = 64, .wait_obj = FI_WAIT_MUTEX_COND};
     struct fi_av_attr av = {.type = FI_AV_TABLE};
     struct fi_cntr_attr count = {.events = FI_CNTR_EVENTS_COMP};
     MUST(!fi_domain(fabric, info, &end->domain, NULL));
-    MUST(!fi_cq_open(end->domain, &cq, &end->cq, NULL));
+    MUST(fi_cq_open(end->domain, &cq, &end->cq, NULL) == -FI_ENOSYS);
+    cq.wait_obj = FI_WAIT_FD;
+    MUST(!fi_cq_open(end->domain, &cq, &end->cq, end));
     MUST(!fi_av_open(end->domain, &av, &end->av, NULL));
-    count.wait_obj = FI_WAIT_FD;
+    count.wait_obj = FI_WAIT_SET;
     MUST(fi_cntr_open(end->domain, &count, &end->sent, NULL) == -FI_ENOSYS);
     count.wait_obj = FI_WAIT_UNSPEC;
     MUST(!fi_cntr_open(end->domain, &count, &end->sent, NULL));
-    MUST(!fi_cntr_open(end->domain, &count, &end->received, NULL));
+    count.wait_obj = FI_WAIT_FD;
+    MUST(!fi_cntr_open(end->domain, &count, &end->received, &end->received));
+    count.wait_obj = FI_WAIT_UNSPEC;
     MUST(!fi_cntr_open(end->domain, &count, &end->reached, NULL));
     MUST(!fi_endpoint(end->domain, info, &end->ep, NULL));
     MUST(!fi_ep_bind(end->ep, &end->cq->fid, FI_SEND | FI_RECV | FI_SELECTIVE_COMPLETION));
@@ -259,6 +263,49 @@ static void again(struct end *a, struct end *b, struct fid_fabric *fabric, struc
     }
 }
 
+/* b makes no call until the system says that something of a's has come; a poll set says where. */
+static void waits(struct end *a, struct end *b, struct fid_fabric *fabric) {
+    struct fid *both[2] = {&b->cq->fid, &b->received->fid}, *none = &b->ep->fid;
+    struct fi_poll_attr attr = {0};
+    struct fid_poll *set;
+    struct pollfd ready[2] = {{.events = POLLIN}, {.events = POLLIN}};
+    struct fi_cq_data_entry entry;
+    void *found[4];
+    int other;
+    MUST(!fi_control(both[0], FI_GETWAIT, &ready[0].fd) && !fi_control(both[1], FI_GETWAIT, &ready[1].fd));
+    MUST(fi_control(&b->sent->fid, FI_GETWAIT, &other) == -FI_ENOSYS);
+    MUST(fi_trywait(fabric, &none, 1) == -FI_ENOSYS);
+    attr.flags = 1;
+    MUST(fi_poll_open(b->domain, &attr, &set) == -FI_EINVAL);
+    attr.flags = 0;
+    MUST(!fi_poll_open(b->domain, &attr, &set));
+    MUST(!fi_poll_add(set, both[0], 0) && !fi_poll_add(set, both[1], 0));
+    MUST(fi_poll_add(set, both[0], 0) == -FI_EINVAL && fi_poll_add(set, none, 0) == -FI_EINVAL);
+    uint64_t already = fi_cntr_read(b->received);
+    MUST(fi_poll(set, found, 4) == 0);
+    for (int at = 0; at < 50; at++) {
+        struct iovec list = {in, sizeof in};
+        struct fi_msg message = {.msg_iov = &list, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = in};
+        MUST(!fi_recvmsg(b->ep, &message, FI_COMPLETION));
+        MUST(!fi_trywait(fabric, both, 2));
+        MUST(at > 5 || !poll(ready, 2, 10));
+        MUST(!fi_inject(a->ep, out + at, 100 + at, a->other));
+        for (int which = 0; which < 2; which++) MUST(poll(ready + which, 1, 10000) == 1);
+        MUST(fi_trywait(fabric, both + at % 2, 1) == -FI_EAGAIN);
+        MUST(fi_poll(set, found, 1) == 1 && found[0] == b);
+        MUST(fi_poll(set, found, 4) == 2 && found[0] == b && found[1] == &b->received);
+        MUST(fi_cq_read(b->cq, &entry, 1) == 1 && entry.len == 100u + at && !memcmp(in, out + at, 100 + at));
+        MUST(!poll(ready, 1, 0));
+        MUST(fi_poll(set, found, 4) == 1 && found[0] == &b->received);
+        MUST(fi_cntr_read(b->received) == already + at + 1 && fi_poll(set, found, 4) == 0);
+    }
+    MUST(!fi_cntr_add(b->received, 1) && poll(ready + 1, 1, 0) == 1 && fi_poll(set, found, 4) == 1);
+    MUST(!fi_poll_del(set, both[1], 0) && fi_poll_del(set, both[1], 0) == -FI_EINVAL);
+    MUST(fi_poll(set, found, 4) == 0 && !fi_close(&set->fid));
+    /* Who waits without end is woken. */
+    MUST(!fi_cq_signal(b->cq) && fi_cq_sread(b->cq, &entry, 1, NULL, -1) == -FI_EAGAIN);
+}
+
 static void many(struct end *end, void *context, size_t bytes, uint64_t flags, ssize_t wanted) {
     struct iovec list[2] = {{in, bytes}, {in, bytes}};
     struct fi_msg message = {
@@ -344,6 +391,7 @@ int main(void) {
     reach(&a, &b);
     atomics(&a, &b);
     events(fabric);
+    waits(&a, &b, fabric);
     again(&a, &b, fabric, info);
 
     end(&a);

@@ -84,6 +84,7 @@ pub const CLASS_MR: usize = 12;
 pub const CLASS_EQ: usize = 13;
 pub const CLASS_CQ: usize = 14;
 pub const CLASS_CNTR: usize = 15;
+pub const CLASS_POLL: usize = 17;
 
 pub const OPT_ENDPOINT: c_int = 0;
 pub const OPT_MIN_MULTI_RECV: c_int = 0;
@@ -101,6 +102,7 @@ pub const FORMAT_TAGGED: c_int = 4;
 pub const WAIT_NONE: c_int = 0;
 pub const WAIT_UNSPEC: c_int = 1;
 pub const WAIT_FD: c_int = 3;
+pub const WAIT_YIELD: c_int = 5;
 
 /// A structure of C with public fields.
 macro_rules! layouts {
@@ -249,7 +251,7 @@ mod types {
             endpoint: unsafe extern "C" fn(*mut fid_domain, *mut fi_info, *mut *mut fid_ep, *mut c_void) -> c_int,
             scalable_ep: unsafe extern "C" fn() -> c_int,
             cntr_open: unsafe extern "C" fn(*mut fid_domain, *mut fi_cntr_attr, *mut *mut fid_cntr, *mut c_void) -> c_int,
-            poll_open: unsafe extern "C" fn() -> c_int,
+            poll_open: unsafe extern "C" fn(*mut fid_domain, *mut fi_poll_attr, *mut *mut fid_poll) -> c_int,
             stx_ctx: unsafe extern "C" fn() -> c_int,
             srx_ctx: unsafe extern "C" fn() -> c_int,
             query_atomic: unsafe extern "C" fn(*mut fid_domain, u32, u32, *mut fi_atomic_attr, u64) -> c_int,
@@ -294,8 +296,16 @@ mod types {
             readerr: unsafe extern "C" fn(*mut fid_cq, *mut fi_cq_err_entry, u64) -> isize,
             sread: unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize, *const c_void, c_int) -> isize,
             sreadfrom: unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize, *mut u64, *const c_void, c_int) -> isize,
-            signal: unsafe extern "C" fn() -> c_int,
+            signal: unsafe extern "C" fn(*mut fid_cq) -> c_int,
             strerror: unsafe extern "C" fn(*mut fid_cq, c_int, *const c_void, *mut c_char, usize) -> *const c_char,
+        }
+        fi_poll_attr { flags: u64 }
+        fid_poll { fid: fid, ops: *const fi_ops_poll }
+        fi_ops_poll {
+            size: usize,
+            poll: unsafe extern "C" fn(*mut fid_poll, *mut *mut c_void, c_int) -> c_int,
+            poll_add: unsafe extern "C" fn(*mut fid_poll, Fid, u64) -> c_int,
+            poll_del: unsafe extern "C" fn(*mut fid_poll, Fid, u64) -> c_int,
         }
         fi_cntr_attr { events: c_int, wait_obj: c_int, wait_set: *mut c_void, flags: u64 }
         fid_cntr { fid: fid, ops: *const fi_ops_cntr }

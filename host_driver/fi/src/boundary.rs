@@ -7,7 +7,9 @@ mod endpoint;
 mod event;
 mod info;
 mod memory;
+mod poll;
 mod queue;
+mod wait;
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -192,7 +194,7 @@ static FABRIC: Shared<fi_ops_fabric> = Shared(fi_ops_fabric {
     passive_ep: none,
     eq_open: event::open,
     wait_open: none,
-    trywait: event::trywait,
+    trywait: wait::trywait,
     domain2: std::ptr::null(),
 });
 

@@ -195,6 +195,8 @@ pub struct Port<O, M> {
     own: Address,
     /// Calls of the program so far: whether it is away.
     calls: AtomicU64,
+    /// How many there were when it said that it would sleep.
+    left: AtomicU64,
     stop: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -240,6 +242,7 @@ where
             }),
             own,
             calls: AtomicU64::new(0),
+            left: AtomicU64::new(u64::MAX),
             stop: AtomicBool::new(false),
             thread: Mutex::new(None),
         });
@@ -261,6 +264,16 @@ where
     pub fn enter(&self) -> MutexGuard<'_, Core<O, M>> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.core()
+    }
+
+    /// The program is about to sleep: the thread works from now on, and not only when it has been away for a while.
+    pub fn leave(&self) {
+        let calls = self.calls.load(Ordering::Acquire);
+        self.left.store(calls, Ordering::Release);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.as_ref() {
+            thread.thread().unpark();
+        }
     }
 
     fn core(&self) -> MutexGuard<'_, Core<O, M>> {
@@ -305,8 +318,8 @@ where
         .filter(|port| !port.stop.load(Ordering::Acquire))
     {
         let calls = port.calls.load(Ordering::Relaxed);
-        let mut sleep = None;
-        if calls == seen {
+        let (mut sleep, mut again) = (None, false);
+        if calls == seen || calls == port.left.load(Ordering::Acquire) {
             let mut core = port.core();
             core.progress();
             served(&mut core);
@@ -317,15 +330,19 @@ where
                 } else {
                     LOOK
                 };
-                sleep = core.port.arm().ok().flatten().map(|waiter| (waiter, most));
+                // What fails is seen with the next look.
+                if let Ok(armed) = core.port.arm() {
+                    again = armed.is_none();
+                    sleep = armed.map(|waiter| (waiter, most));
+                }
             }
         }
         seen = calls;
         drop(port);
         match sleep {
-            // What fails is seen with the next look.
             Some((waiter, most)) => drop(waiter.wait(most)),
-            None => std::thread::sleep(AWAY),
+            None if again => {}
+            None => std::thread::park_timeout(AWAY),
         }
     }
 }

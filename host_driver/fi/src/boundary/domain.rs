@@ -62,6 +62,14 @@ impl Inner {
         }
     }
 
+    /// The program is about to sleep until a descriptor is raised: the threads of the endpoints work from now on.
+    pub fn leave(&self) {
+        let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        for port in ports.iter() {
+            port.leave();
+        }
+    }
+
     /// Works for all endpoints.
     pub fn progress(&self) {
         let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +87,7 @@ static OPS: Shared<fi_ops_domain> = Shared(fi_ops_domain {
     endpoint: endpoint::open,
     scalable_ep: none,
     cntr_open: counter::open,
-    poll_open: none,
+    poll_open: poll::open,
     stx_ctx: none,
     srx_ctx: none,
     query_atomic: super::endpoint::query_atomic,

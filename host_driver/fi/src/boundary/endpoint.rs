@@ -171,6 +171,11 @@ impl EndpointPort {
         self.queues.tell(&mut core);
     }
 
+    /// The program is about to sleep.
+    pub fn leave(&self) {
+        self.port.leave();
+    }
+
     /// A region of the domain is no more.
     pub fn close_region(&self, key: u64) {
         let mut core = self.port.enter();

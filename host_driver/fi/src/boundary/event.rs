@@ -1,10 +1,10 @@
 //! Event queues. Nothing that this provider does ends there; programs open them, and write to them.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::wait::Descriptor;
 use super::*;
 
 /// Events of a queue whose program does not say how many.
@@ -17,8 +17,8 @@ pub struct Eq {
     came: Condvar,
     /// Events that it may hold.
     size: usize,
-    /// Readable while there are events, where the program wants to wait for it.
-    descriptor: Option<OwnedFd>,
+    /// Readable while there are events.
+    descriptor: Descriptor,
 }
 
 /// What a program has written.
@@ -49,18 +49,9 @@ pub unsafe extern "C" fn open(
     call(|| {
         // SAFETY: libfabric's own structure, or nothing.
         let (size, wait) = unsafe { attr.as_ref() }.map_or((0, 0), |a| (a.size, a.wait_obj));
-        let descriptor = match wait {
-            WAIT_NONE | WAIT_UNSPEC => None,
-            WAIT_FD => {
-                // SAFETY: a plain call.
-                let number = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-                if number < 0 {
-                    return -ENOMEM;
-                }
-                // SAFETY: it is new and this queue's.
-                Some(unsafe { OwnedFd::from_raw_fd(number) })
-            }
-            _ => return -ENOSYS,
+        let descriptor = match Descriptor::new(wait) {
+            Ok(descriptor) => descriptor,
+            Err(error) => return error,
         };
         let queue = Eq {
             fid: fid_eq {
@@ -125,10 +116,8 @@ impl Eq {
         }
         if flags & PEEK == 0 {
             events.pop_front();
-            if let Some(descriptor) = self.descriptor.as_ref().filter(|_| events.is_empty()) {
-                let mut many = 0u64;
-                // SAFETY: eight bytes; what nobody had written is not waited for.
-                unsafe { libc::read(descriptor.as_raw_fd(), (&raw mut many).cast(), 8) };
+            if events.is_empty() {
+                self.descriptor.lower();
             }
         }
         count as isize
@@ -204,11 +193,7 @@ unsafe extern "C" fn write(
             number: event,
             bytes: bytes.to_vec(),
         });
-        if let Some(descriptor) = &queue.descriptor {
-            let one = 1u64;
-            // SAFETY: eight bytes.
-            unsafe { libc::write(descriptor.as_raw_fd(), (&raw const one).cast(), 8) };
-        }
+        queue.descriptor.raise();
         queue.came.notify_all();
         length as isize
     })
@@ -233,34 +218,8 @@ unsafe extern "C" fn control(of: *mut fid, command: c_int, argument: *mut c_void
     call(|| {
         // SAFETY: a queue of this provider.
         let queue = unsafe { Eq::of(of.cast()) };
-        match (&queue.descriptor, command) {
-            (Some(descriptor), COMMAND_GETWAIT) => {
-                // SAFETY: the caller gives a place for it.
-                unsafe { argument.cast::<c_int>().write(descriptor.as_raw_fd()) };
-                SUCCESS
-            }
-            _ => -ENOSYS,
-        }
-    })
-}
-
-/// Whether a program may wait for the descriptors of these: nothing is there to be read.
-pub unsafe extern "C" fn trywait(_: *mut fid_fabric, fids: *mut *mut fid, count: c_int) -> c_int {
-    call(|| {
-        for at in 0..usize::try_from(count).unwrap_or(0) {
-            // SAFETY: so many are there; the class says what each is.
-            let queue = unsafe {
-                let one = fids.add(at).read();
-                if (*one).fclass != CLASS_EQ {
-                    return -ENOSYS;
-                }
-                Eq::of(one.cast())
-            };
-            if !queue.is_empty() {
-                return -EAGAIN;
-            }
-        }
-        SUCCESS
+        // SAFETY: as libfabric's contract says.
+        unsafe { queue.descriptor.control(command, argument) }
     })
 }
 

@@ -1,23 +1,30 @@
 //! Completion queues.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::domain::{Domain, Inner};
+use super::wait::Descriptor;
 use super::*;
 
 #[repr(C)]
 pub struct Cq {
     fid: fid_cq,
     pub queue: Arc<Queue>,
-    domain: Arc<Inner>,
+    pub domain: Arc<Inner>,
     format: c_int,
 }
 
 /// What has ended.
-#[derive(Default)]
-pub struct Queue(Mutex<VecDeque<Entry>>);
+pub struct Queue {
+    entries: Mutex<VecDeque<Entry>>,
+    /// Readable while there are entries.
+    descriptor: Descriptor,
+    /// Who waits in a call shall return.
+    woken: AtomicBool,
+}
 
 /// An operation that has ended.
 pub struct Entry {
@@ -32,15 +39,47 @@ unsafe impl Send for Entry {}
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn push(&self, entry: Entry) {
-        self.lock().push_back(entry);
+        let mut entries = self.lock();
+        if entries.is_empty() {
+            self.descriptor.raise();
+        }
+        entries.push_back(entry);
+    }
+
+    /// Takes the oldest entry that is wanted, if it is the first.
+    fn pop(&self, entries: &mut VecDeque<Entry>, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        let entry = entries.pop_front_if(|entry| wanted(entry))?;
+        if entries.is_empty() {
+            self.descriptor.lower();
+        }
+        Some(entry)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
     }
 }
 
-static FID: Shared<fi_ops> = Shared(fid_ops(close));
+impl Cq {
+    /// Whether the program may sleep until the descriptor is raised.
+    pub fn rest(&self) -> bool {
+        self.domain.progress();
+        let quiet = self.queue.is_empty();
+        if quiet {
+            self.domain.leave();
+        }
+        quiet
+    }
+}
+
+static FID: Shared<fi_ops> = Shared(fi_ops {
+    control: Some(control),
+    ..fid_ops(close)
+});
 static OPS: Shared<fi_ops_cq> = Shared(fi_ops_cq {
     size: size_of::<fi_ops_cq>(),
     read,
@@ -48,7 +87,7 @@ static OPS: Shared<fi_ops_cq> = Shared(fi_ops_cq {
     readerr,
     sread,
     sreadfrom,
-    signal: none,
+    signal,
     strerror,
 });
 
@@ -61,10 +100,13 @@ pub unsafe extern "C" fn open(
     call(|| {
         // SAFETY: libfabric's own structures, or nothing.
         let (asked, wait) = unsafe { attr.as_ref() }.map_or((0, 0), |a| (a.format, a.wait_obj));
-        // Who wants a descriptor to wait for must look elsewhere.
-        if wait > WAIT_UNSPEC || !(0..=FORMAT_TAGGED).contains(&asked) {
+        if !(0..=FORMAT_TAGGED).contains(&asked) {
             return -ENOSYS;
         }
+        let descriptor = match Descriptor::new(wait) {
+            Ok(descriptor) => descriptor,
+            Err(error) => return error,
+        };
         let format = if asked == 0 { FORMAT_TAGGED } else { asked };
         // SAFETY: a domain of this provider.
         let domain = unsafe { &*domain.cast::<Domain>() };
@@ -77,7 +119,11 @@ pub unsafe extern "C" fn open(
                 },
                 ops: &OPS.0,
             },
-            queue: Arc::default(),
+            queue: Arc::new(Queue {
+                entries: Mutex::default(),
+                descriptor,
+                woken: AtomicBool::new(false),
+            }),
             domain: Arc::clone(&domain.inner),
             format,
         };
@@ -110,7 +156,7 @@ unsafe fn take(cq: *mut fid_cq, to: *mut c_void, count: usize, from: *mut u64) -
     let bytes = entry_bytes(cq.format);
     let mut taken = 0;
     while taken < count {
-        let Some(entry) = queue.pop_front_if(|entry| entry.error.is_none()) else {
+        let Some(entry) = cq.queue.pop(&mut queue, |entry| entry.error.is_none()) else {
             break;
         };
         // SAFETY: every format is the front part of the longest.
@@ -184,8 +230,10 @@ unsafe fn wait(
     let most = u64::try_from(timeout).ok().map(Duration::from_millis);
     loop {
         // SAFETY: as the caller says.
-        let taken = unsafe { take(cq, to, count, from) };
-        if taken != -(EAGAIN as isize) || most.is_some_and(|most| start.elapsed() >= most) {
+        let (taken, queue) = unsafe { (take(cq, to, count, from), &(*cq.cast::<Cq>()).queue) };
+        let over = || most.is_some_and(|most| start.elapsed() >= most);
+        let woken = || queue.woken.swap(false, Ordering::AcqRel);
+        if taken != -(EAGAIN as isize) || woken() || over() {
             return taken;
         }
         std::thread::yield_now();
@@ -199,7 +247,9 @@ unsafe extern "C" fn readerr(cq: *mut fid_cq, to: *mut fi_cq_err_entry, _: u64) 
     size(|| {
         // SAFETY: a queue of this provider.
         let cq = unsafe { &*cq.cast::<Cq>() };
-        let found = cq.queue.lock().pop_front_if(|entry| entry.error.is_some());
+        let found = cq
+            .queue
+            .pop(&mut cq.queue.lock(), |entry| entry.error.is_some());
         let Some(Entry {
             entry,
             error: Some((err, olen)),
@@ -228,6 +278,25 @@ unsafe extern "C" fn readerr(cq: *mut fid_cq, to: *mut fi_cq_err_entry, _: u64) 
                 .copy_from_nonoverlapping(source, ERROR_BYTES);
         }
         1
+    })
+}
+
+/// Who waits in a call returns.
+unsafe extern "C" fn signal(cq: *mut fid_cq) -> c_int {
+    call(|| {
+        // SAFETY: a queue of this provider.
+        let cq = unsafe { &*cq.cast::<Cq>() };
+        cq.queue.woken.store(true, Ordering::Release);
+        SUCCESS
+    })
+}
+
+unsafe extern "C" fn control(of: *mut fid, command: c_int, argument: *mut c_void) -> c_int {
+    call(|| {
+        // SAFETY: a queue of this provider.
+        let cq = unsafe { &*of.cast::<Cq>() };
+        // SAFETY: as libfabric's contract says.
+        unsafe { cq.queue.descriptor.control(command, argument) }
     })
 }
 
