@@ -20,7 +20,7 @@ const LISTENS: Duration = Duration::from_millis(500);
 const CARDS: &str = "8";
 
 /// Programs for two processes, of functions that the provider has.
-const PAIRS: [&str; 49] = [
+const PAIRS: [&str; 53] = [
     "fi_av_xfer -e rdm",
     "fi_bw -e rdm -v -T 1",
     "fi_bw -e rdm -v -T 1 -U",
@@ -32,11 +32,13 @@ const PAIRS: [&str; 49] = [
     "fi_multi_ep -e rdm -v",
     "fi_multi_mr -e rdm -V",
     "fi_multi_recv -e rdm",
+    "fi_multi_recv -e rdm -c fd",
     "fi_rdm",
     "fi_rdm -U",
     "fi_rdm_atomic -o all -I 1000",
     "fi_rdm_atomic -o all -I 1000 -U",
     "fi_rdm_cntr_pingpong",
+    "fi_rdm_cntr_pingpong -c fd",
     "fi_rdm_multi_client -C 10 -I 5",
     "fi_rdm_multi_client -C 10 -I 5 -U",
     "fi_rdm_multi_client -C 10 -I 5 -R",
@@ -44,6 +46,7 @@ const PAIRS: [&str; 49] = [
     "fi_rdm_multi_domain -V",
     "fi_rdm_pingpong",
     "fi_rdm_pingpong -U",
+    "fi_rdm_pingpong -c fd",
     "fi_rdm_pingpong -v",
     "fi_rdm_pingpong -v -U",
     "fi_rdm_rma_event",
@@ -54,6 +57,7 @@ const PAIRS: [&str; 49] = [
     "fi_rdm_tagged_peek",
     "fi_rdm_tagged_pingpong",
     "fi_rdm_tagged_pingpong -U",
+    "fi_rdm_tagged_pingpong -c fd",
     "fi_rdm_tagged_pingpong -v",
     "fi_rdm_tagged_pingpong -v -U",
     "fi_recv_cancel -e rdm -V",
