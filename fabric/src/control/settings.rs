@@ -38,7 +38,11 @@ impl Settings {
         registers: &mut R,
     ) -> Result<Self, ControlError> {
         let mut settings = Self::default();
-        for register in GLOBAL {
+        let version = get(network, registers, switch, regs::VERSION.offset)?;
+        let older = regs::VERSION_MINOR.get(version) < 1;
+        // Switches from before marks have no threshold.
+        let there = |r: &&Register| !(older && r.offset == regs::ECN_THRESHOLD.offset);
+        for register in GLOBAL.into_iter().filter(there) {
             let value = get(network, registers, switch, register.offset)?;
             settings.rest.push((register.offset, value));
         }

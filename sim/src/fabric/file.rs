@@ -8,6 +8,7 @@
 //! [[switch]]
 //! name = "s"
 //! ports = 3
+//! ecn_words = 128              # frames that leave a longer queue are marked; 0, as without it: none are
 //!
 //! [[endpoint]]
 //! name = "a"                   # nodes are numbered from 0 unless they say otherwise
