@@ -6,8 +6,8 @@
 // Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4
 // queue of plain words; 5 its register; 6 m_axis_tx.
 // A plain frame that can be marked for congestion is, if its queue was long in the clock in which
-// it began at stage 2:
-// its own words count, and the last one of the frame before it, if that came from the same queue
+// it began at stage 2.
+// Its own words count, and the last one of the frame before it, if that came from the same queue
 // and ended in the clock before. q_long says so 2 clocks later, when its first word is at stage 3.
 // On their way from there to stage 4 both bits of ECN are set in its second word and the IPv4
 // checksum in its fourth is corrected.
@@ -668,6 +668,9 @@ module switch_out_n16_d512 (
             pop_reg <= 16'd0;
             s3_plain_reg <= 1'b0;
             s3_red_reg <= 1'b0;
+            is_1_reg <= 1'b0;
+            is_2_reg <= 1'b0;
+            cut_reg <= 2'd0;
             told_reg <= 1'b0;
         end
     end
