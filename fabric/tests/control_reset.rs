@@ -106,12 +106,13 @@ fn cl_03_a_reset_switch_that_stops_answering_is_made_whole_by_a_later_mend() {
 
 /// What stood in the registers when the manager began, whoever wrote it, comes back too.
 #[test]
-fn cl_03_settings_of_a_switch_come_back_after_a_reset() {
+fn cl_03_cl_04_settings_of_a_switch_come_back_after_a_reset() {
     let mut fabric = Fabric::new(network("ft3:4"), TREE_BITS);
     let engine_off = regs::PORT_ENABLE.put(1);
     let settings = [
         (regs::MODE.offset, 1),
         (regs::ETHERTYPE.offset, 0x88b6),
+        (regs::ECN_THRESHOLD.offset, 321),
         (regs::THRESHOLD1.offset, 65),
         (regs::TIMEOUT3.offset, 25_000),
         (regs::port_offset(2, &regs::PORT_ADDRESS), 0x1234_5678),
@@ -126,6 +127,19 @@ fn cl_03_settings_of_a_switch_come_back_after_a_reset() {
     for (offset, value) in settings {
         assert_eq!(fabric.switches[4].read(offset), Ok(value), "{offset:#x}");
     }
+}
+
+/// A switch with the first version of the registers has no threshold for marks; the rest of it comes back all the same.
+#[test]
+fn cl_04_a_switch_from_before_marks_is_managed_as_before() {
+    let mut fabric = Fabric::new(network("ft3:4"), TREE_BITS);
+    fabric.old = Some(4);
+    fabric.switches[4].write(regs::MODE.offset, 1).unwrap();
+    let mut control = fabric.manager();
+    fabric.reset(4);
+    assert_eq!(control.mend(&mut fabric).unwrap().reset, [4]);
+    assert_eq!(fabric.switches[4].read(regs::MODE.offset), Ok(1));
+    assert!(fabric.is_whole());
 }
 
 /// One port that somebody has disabled is no reset; a switch that does not answer is told of, and keeps nobody else from being mended.

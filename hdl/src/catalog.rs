@@ -325,7 +325,7 @@ macro_rules! switches {
             block: $name,
             sizes: vec![("N", $n), ("Q", QUEUE), ("U", $u), ("T", $t)],
             build: build::<$block<
-                $n, { log2(QUEUE) }, { log2(32 * QUEUE) }, { log2($u) }, { log2($t) }, { 27 + $n },
+                $n, { log2(QUEUE) }, { log2(128 * QUEUE) }, { log2($u) }, { log2($t) }, { 27 + $n },
             >>,
         }
     };

@@ -108,6 +108,45 @@ fn red_12_registers_do_what_the_methods_do() {
 }
 
 #[test]
+fn cl_04_a_switch_marks_what_leaves_a_queue_above_the_threshold_and_counts_it() {
+    let mut sw = switch(3);
+    let mut ect = vec![0; 60];
+    ect[12..16].copy_from_slice(&[0x08, 0x00, 0x45, 0x02]);
+    let leaves = |sw: &mut Switch, frame: &[u8], queued| {
+        let mut after = frame.to_vec();
+        let marked = sw.leave(2, &mut after, queued);
+        assert_eq!(marked, after != frame);
+        assert_eq!(marked, after[15] & 3 == 3 && frame[15] & 3 != 3);
+        marked
+    };
+    // After reset none is, however long the queue.
+    assert!(!leaves(&mut sw, &ect, u64::MAX));
+    sw.write(regs::ECN_THRESHOLD.offset, 100).expect("register");
+    for (queued, marked) in [(1, false), (100, false), (101, true), (511, true)] {
+        assert_eq!(leaves(&mut sw, &ect, queued), marked, "{queued}");
+        assert_eq!(sw.is_long(queued), marked, "{queued}");
+    }
+    for ecn in [0, 3] {
+        ect[15] = ecn;
+        assert!(!leaves(&mut sw, &ect, 511), "{ecn}");
+    }
+    let marks = |sw: &Switch, port| sw.counters(port).expect("port").get(Counter::EcnMarked);
+    assert_eq!(
+        [0, 1, 2, 3, 4].map(|port| marks(&sw, port)),
+        [0, 0, 2, 0, 0]
+    );
+    let select = regs::STATISTICS_COUNTER.put(20) | regs::STATISTICS_PORT.put(2);
+    sw.write(regs::STATISTICS_SELECT.offset, select)
+        .expect("register");
+    assert_eq!(sw.read(regs::STATISTICS_LOW.offset), Ok(2));
+    // The highest threshold, and one that the register does not hold.
+    let at = regs::ECN_THRESHOLD.offset;
+    sw.write(at, 1023).expect("register");
+    assert!(sw.write(at, 1024).is_err());
+    assert_eq!(sw.read(at), Ok(1023));
+}
+
+#[test]
 fn the_register_table_is_sound() {
     for list in [regs::GLOBAL, regs::PORT] {
         assert!(list.is_sorted_by(|a, b| a.offset < b.offset && a.offset % 4 == 0));

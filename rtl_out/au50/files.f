@@ -185,7 +185,7 @@ event_queue_w25_d512.v
 event_queue_w9_d16.v
 ../lib/rw_counts_d16.v
 rw_window_w1024_r512.v
-../lib/mux_one_hot_w32_n10.v
+../lib/mux_one_hot_w32_n11.v
 ../lib/mux_one_hot_w32_n32.v
 mux_one_hot_w32_n16.v
 switch_regs_n16_u4096_t8192.v
@@ -196,7 +196,7 @@ switch_rx_n16_u4096_t8192.v
 ../lib/switch_crosspoint_d512.v
 gather_n16.v
 switch_row_n16_d512_u4096_t8192.v
-mux_one_hot_w14_n16.v
+mux_one_hot_w16_n16.v
 chosen_word_w64_n16.v
 ../lib/switch_tx.v
 take_turns_n16.v
@@ -211,6 +211,6 @@ switch_core_n16_d512_u4096_t8192.v
 ../lib/red_events.v
 red_switch_n16_q512_u4096_t8192.v
 ones_count_n16.v
-../lib/mux_one_hot_w6_n20.v
+../lib/mux_one_hot_w6_n21.v
 switch_counters_n16.v
 switch_n16_d512_u4096_t8192.v

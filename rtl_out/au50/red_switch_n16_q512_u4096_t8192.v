@@ -494,6 +494,23 @@ module red_switch_n16_q512_u4096_t8192 (
     output wire [7:0]  used_14,              // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_15,              // Descriptors in use in the engine of a port, a bit each.
 
+    output wire        ev_marked_0,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_1,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_2,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_3,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_4,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_5,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_6,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_7,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_8,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_9,          // A frame that leaves by this port has been marked.
+    output wire        ev_marked_10,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_11,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_12,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_13,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_14,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_15,         // A frame that leaves by this port has been marked.
+
     // Configuration
     input  wire [15:0] cfg_enabled,          // A bit per port that is enabled.
     input  wire        cfg_red,              // Reduction frames are parsed; otherwise they are plain multicast frames.
@@ -565,7 +582,11 @@ module red_switch_n16_q512_u4096_t8192 (
 
     // Configuration
     input  wire [19:0] cfg_threshold_3,      // Wait count from which timeout 3 is chosen.
-    input  wire [23:0] cfg_timeout_3         // Timeout from threshold 3 on.
+    input  wire [23:0] cfg_timeout_3,        // Timeout from threshold 3 on.
+
+    // Configuration
+    // Words of a queue above which frames that leave it are marked; 0: none are.
+    input  wire [9:0]  cfg_ecn_words
 );
 
     // Registers
@@ -1180,85 +1201,102 @@ module red_switch_n16_q512_u4096_t8192 (
         .ev_off_0            (ev_off_0),
         .ev_full_0           (ev_full_0),
         .ev_sent_0           (ev_sent_0),
+        .ev_marked_0         (ev_marked_0),
         .ev_valid_1          (ev_valid_1),
         .ev_reason_1         (ev_reason_1),
         .ev_off_1            (ev_off_1),
         .ev_full_1           (ev_full_1),
         .ev_sent_1           (ev_sent_1),
+        .ev_marked_1         (ev_marked_1),
         .ev_valid_2          (ev_valid_2),
         .ev_reason_2         (ev_reason_2),
         .ev_off_2            (ev_off_2),
         .ev_full_2           (ev_full_2),
         .ev_sent_2           (ev_sent_2),
+        .ev_marked_2         (ev_marked_2),
         .ev_valid_3          (ev_valid_3),
         .ev_reason_3         (ev_reason_3),
         .ev_off_3            (ev_off_3),
         .ev_full_3           (ev_full_3),
         .ev_sent_3           (ev_sent_3),
+        .ev_marked_3         (ev_marked_3),
         .ev_valid_4          (ev_valid_4),
         .ev_reason_4         (ev_reason_4),
         .ev_off_4            (ev_off_4),
         .ev_full_4           (ev_full_4),
         .ev_sent_4           (ev_sent_4),
+        .ev_marked_4         (ev_marked_4),
         .ev_valid_5          (ev_valid_5),
         .ev_reason_5         (ev_reason_5),
         .ev_off_5            (ev_off_5),
         .ev_full_5           (ev_full_5),
         .ev_sent_5           (ev_sent_5),
+        .ev_marked_5         (ev_marked_5),
         .ev_valid_6          (ev_valid_6),
         .ev_reason_6         (ev_reason_6),
         .ev_off_6            (ev_off_6),
         .ev_full_6           (ev_full_6),
         .ev_sent_6           (ev_sent_6),
+        .ev_marked_6         (ev_marked_6),
         .ev_valid_7          (ev_valid_7),
         .ev_reason_7         (ev_reason_7),
         .ev_off_7            (ev_off_7),
         .ev_full_7           (ev_full_7),
         .ev_sent_7           (ev_sent_7),
+        .ev_marked_7         (ev_marked_7),
         .ev_valid_8          (ev_valid_8),
         .ev_reason_8         (ev_reason_8),
         .ev_off_8            (ev_off_8),
         .ev_full_8           (ev_full_8),
         .ev_sent_8           (ev_sent_8),
+        .ev_marked_8         (ev_marked_8),
         .ev_valid_9          (ev_valid_9),
         .ev_reason_9         (ev_reason_9),
         .ev_off_9            (ev_off_9),
         .ev_full_9           (ev_full_9),
         .ev_sent_9           (ev_sent_9),
+        .ev_marked_9         (ev_marked_9),
         .ev_valid_10         (ev_valid_10),
         .ev_reason_10        (ev_reason_10),
         .ev_off_10           (ev_off_10),
         .ev_full_10          (ev_full_10),
         .ev_sent_10          (ev_sent_10),
+        .ev_marked_10        (ev_marked_10),
         .ev_valid_11         (ev_valid_11),
         .ev_reason_11        (ev_reason_11),
         .ev_off_11           (ev_off_11),
         .ev_full_11          (ev_full_11),
         .ev_sent_11          (ev_sent_11),
+        .ev_marked_11        (ev_marked_11),
         .ev_valid_12         (ev_valid_12),
         .ev_reason_12        (ev_reason_12),
         .ev_off_12           (ev_off_12),
         .ev_full_12          (ev_full_12),
         .ev_sent_12          (ev_sent_12),
+        .ev_marked_12        (ev_marked_12),
         .ev_valid_13         (ev_valid_13),
         .ev_reason_13        (ev_reason_13),
         .ev_off_13           (ev_off_13),
         .ev_full_13          (ev_full_13),
         .ev_sent_13          (ev_sent_13),
+        .ev_marked_13        (ev_marked_13),
         .ev_valid_14         (ev_valid_14),
         .ev_reason_14        (ev_reason_14),
         .ev_off_14           (ev_off_14),
         .ev_full_14          (ev_full_14),
         .ev_sent_14          (ev_sent_14),
+        .ev_marked_14        (ev_marked_14),
         .ev_valid_15         (ev_valid_15),
         .ev_reason_15        (ev_reason_15),
         .ev_off_15           (ev_off_15),
         .ev_full_15          (ev_full_15),
         .ev_sent_15          (ev_sent_15),
+        .ev_marked_15        (ev_marked_15),
         .cfg_enabled         (cfg_enabled),
         .cfg_red             (cfg_red),
         .cfg_engines         (cfg_engines),
-        .cfg_ethertype       (cfg_ethertype)
+        .cfg_ethertype       (cfg_ethertype),
+        .cfg_ecn_words       (cfg_ecn_words)
     );
 
     red_engine_t8 engines_0 (

@@ -488,6 +488,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_0,
     output wire        ev_sent_0,            // A frame has left by this port.
+    output wire        ev_marked_0,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_1,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -497,6 +498,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_1,
     output wire        ev_sent_1,            // A frame has left by this port.
+    output wire        ev_marked_1,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_2,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -506,6 +508,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_2,
     output wire        ev_sent_2,            // A frame has left by this port.
+    output wire        ev_marked_2,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_3,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -515,6 +518,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_3,
     output wire        ev_sent_3,            // A frame has left by this port.
+    output wire        ev_marked_3,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_4,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -524,6 +528,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_4,
     output wire        ev_sent_4,            // A frame has left by this port.
+    output wire        ev_marked_4,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_5,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -533,6 +538,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_5,
     output wire        ev_sent_5,            // A frame has left by this port.
+    output wire        ev_marked_5,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_6,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -542,6 +548,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_6,
     output wire        ev_sent_6,            // A frame has left by this port.
+    output wire        ev_marked_6,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_7,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -551,6 +558,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_7,
     output wire        ev_sent_7,            // A frame has left by this port.
+    output wire        ev_marked_7,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_8,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -560,6 +568,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_8,
     output wire        ev_sent_8,            // A frame has left by this port.
+    output wire        ev_marked_8,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_9,           // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -569,6 +578,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_9,
     output wire        ev_sent_9,            // A frame has left by this port.
+    output wire        ev_marked_9,          // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_10,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -578,6 +588,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_10,
     output wire        ev_sent_10,           // A frame has left by this port.
+    output wire        ev_marked_10,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_11,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -587,6 +598,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_11,
     output wire        ev_sent_11,           // A frame has left by this port.
+    output wire        ev_marked_11,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_12,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -596,6 +608,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_12,
     output wire        ev_sent_12,           // A frame has left by this port.
+    output wire        ev_marked_12,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_13,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -605,6 +618,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_13,
     output wire        ev_sent_13,           // A frame has left by this port.
+    output wire        ev_marked_13,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_14,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -614,6 +628,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_14,
     output wire        ev_sent_14,           // A frame has left by this port.
+    output wire        ev_marked_14,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_15,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -623,6 +638,7 @@ module switch_core_n16_d512_u4096_t8192 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [15:0] ev_full_15,
     output wire        ev_sent_15,           // A frame has left by this port.
+    output wire        ev_marked_15,         // A frame that leaves by this port has been marked.
 
     // Configuration
     input  wire [15:0] cfg_enabled,          // A bit per port that is enabled.
@@ -630,1034 +646,1298 @@ module switch_core_n16_d512_u4096_t8192 (
     input  wire        cfg_red,
     // A bit per port whose engine sees frames; those for the others pass it unchanged.
     input  wire [15:0] cfg_engines,
-    input  wire [15:0] cfg_ethertype         // Ethertype of reduction frames.
+    input  wire [15:0] cfg_ethertype,        // Ethertype of reduction frames.
+    // Words of a queue above which frames that leave it are marked; 0: none are.
+    input  wire [9:0]  cfg_ecn_words
 );
+
+    // Constants
+    localparam [8:0] ZERO = 9'd0;
+
+    // Registers
+    reg  [8:0] limit_reg;  // The same for the queues: what is never exceeded, if none are.
 
     // Signals
     wire        rows_0_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_0;     // Word at the head.
+    wire        rows_0_q_long_0;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_1;     // Word at the head.
+    wire        rows_0_q_long_1;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_2;     // Word at the head.
+    wire        rows_0_q_long_2;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_3;     // Word at the head.
+    wire        rows_0_q_long_3;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_4;     // Word at the head.
+    wire        rows_0_q_long_4;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_5;     // Word at the head.
+    wire        rows_0_q_long_5;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_6;     // Word at the head.
+    wire        rows_0_q_long_6;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_7;     // Word at the head.
+    wire        rows_0_q_long_7;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_8;     // Word at the head.
+    wire        rows_0_q_long_8;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_9;     // Word at the head.
+    wire        rows_0_q_long_9;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_10;    // Word at the head.
+    wire        rows_0_q_long_10;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_11;    // Word at the head.
+    wire        rows_0_q_long_11;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_12;    // Word at the head.
+    wire        rows_0_q_long_12;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_13;    // Word at the head.
+    wire        rows_0_q_long_13;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_14;    // Word at the head.
+    wire        rows_0_q_long_14;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_15;    // Word at the head.
+    wire        rows_0_q_long_15;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_0;     // Word at the head.
+    wire        rows_1_q_long_0;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_1;     // Word at the head.
+    wire        rows_1_q_long_1;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_2;     // Word at the head.
+    wire        rows_1_q_long_2;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_3;     // Word at the head.
+    wire        rows_1_q_long_3;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_4;     // Word at the head.
+    wire        rows_1_q_long_4;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_5;     // Word at the head.
+    wire        rows_1_q_long_5;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_6;     // Word at the head.
+    wire        rows_1_q_long_6;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_7;     // Word at the head.
+    wire        rows_1_q_long_7;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_8;     // Word at the head.
+    wire        rows_1_q_long_8;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_9;     // Word at the head.
+    wire        rows_1_q_long_9;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_10;    // Word at the head.
+    wire        rows_1_q_long_10;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_11;    // Word at the head.
+    wire        rows_1_q_long_11;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_12;    // Word at the head.
+    wire        rows_1_q_long_12;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_13;    // Word at the head.
+    wire        rows_1_q_long_13;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_14;    // Word at the head.
+    wire        rows_1_q_long_14;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_15;    // Word at the head.
+    wire        rows_1_q_long_15;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_0;     // Word at the head.
+    wire        rows_2_q_long_0;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_1;     // Word at the head.
+    wire        rows_2_q_long_1;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_2;     // Word at the head.
+    wire        rows_2_q_long_2;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_3;     // Word at the head.
+    wire        rows_2_q_long_3;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_4;     // Word at the head.
+    wire        rows_2_q_long_4;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_5;     // Word at the head.
+    wire        rows_2_q_long_5;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_6;     // Word at the head.
+    wire        rows_2_q_long_6;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_7;     // Word at the head.
+    wire        rows_2_q_long_7;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_8;     // Word at the head.
+    wire        rows_2_q_long_8;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_9;     // Word at the head.
+    wire        rows_2_q_long_9;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_10;    // Word at the head.
+    wire        rows_2_q_long_10;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_11;    // Word at the head.
+    wire        rows_2_q_long_11;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_12;    // Word at the head.
+    wire        rows_2_q_long_12;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_13;    // Word at the head.
+    wire        rows_2_q_long_13;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_14;    // Word at the head.
+    wire        rows_2_q_long_14;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_15;    // Word at the head.
+    wire        rows_2_q_long_15;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_0;     // Word at the head.
+    wire        rows_3_q_long_0;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_1;     // Word at the head.
+    wire        rows_3_q_long_1;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_2;     // Word at the head.
+    wire        rows_3_q_long_2;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_3;     // Word at the head.
+    wire        rows_3_q_long_3;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_4;     // Word at the head.
+    wire        rows_3_q_long_4;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_5;     // Word at the head.
+    wire        rows_3_q_long_5;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_6;     // Word at the head.
+    wire        rows_3_q_long_6;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_7;     // Word at the head.
+    wire        rows_3_q_long_7;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_8;     // Word at the head.
+    wire        rows_3_q_long_8;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_9;     // Word at the head.
+    wire        rows_3_q_long_9;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_10;    // Word at the head.
+    wire        rows_3_q_long_10;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_11;    // Word at the head.
+    wire        rows_3_q_long_11;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_12;    // Word at the head.
+    wire        rows_3_q_long_12;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_13;    // Word at the head.
+    wire        rows_3_q_long_13;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_14;    // Word at the head.
+    wire        rows_3_q_long_14;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_15;    // Word at the head.
+    wire        rows_3_q_long_15;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_0;     // Word at the head.
+    wire        rows_4_q_long_0;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_1;     // Word at the head.
+    wire        rows_4_q_long_1;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_2;     // Word at the head.
+    wire        rows_4_q_long_2;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_3;     // Word at the head.
+    wire        rows_4_q_long_3;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_4;     // Word at the head.
+    wire        rows_4_q_long_4;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_5;     // Word at the head.
+    wire        rows_4_q_long_5;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_6;     // Word at the head.
+    wire        rows_4_q_long_6;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_7;     // Word at the head.
+    wire        rows_4_q_long_7;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_8;     // Word at the head.
+    wire        rows_4_q_long_8;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_9;     // Word at the head.
+    wire        rows_4_q_long_9;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_10;    // Word at the head.
+    wire        rows_4_q_long_10;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_11;    // Word at the head.
+    wire        rows_4_q_long_11;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_12;    // Word at the head.
+    wire        rows_4_q_long_12;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_13;    // Word at the head.
+    wire        rows_4_q_long_13;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_14;    // Word at the head.
+    wire        rows_4_q_long_14;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_4_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_4_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_4_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_4_q_data_15;    // Word at the head.
+    wire        rows_4_q_long_15;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_0;     // Word at the head.
+    wire        rows_5_q_long_0;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_1;     // Word at the head.
+    wire        rows_5_q_long_1;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_2;     // Word at the head.
+    wire        rows_5_q_long_2;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_3;     // Word at the head.
+    wire        rows_5_q_long_3;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_4;     // Word at the head.
+    wire        rows_5_q_long_4;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_5;     // Word at the head.
+    wire        rows_5_q_long_5;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_6;     // Word at the head.
+    wire        rows_5_q_long_6;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_7;     // Word at the head.
+    wire        rows_5_q_long_7;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_8;     // Word at the head.
+    wire        rows_5_q_long_8;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_9;     // Word at the head.
+    wire        rows_5_q_long_9;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_10;    // Word at the head.
+    wire        rows_5_q_long_10;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_11;    // Word at the head.
+    wire        rows_5_q_long_11;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_12;    // Word at the head.
+    wire        rows_5_q_long_12;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_13;    // Word at the head.
+    wire        rows_5_q_long_13;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_14;    // Word at the head.
+    wire        rows_5_q_long_14;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_5_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_5_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_5_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_5_q_data_15;    // Word at the head.
+    wire        rows_5_q_long_15;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_0;     // Word at the head.
+    wire        rows_6_q_long_0;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_1;     // Word at the head.
+    wire        rows_6_q_long_1;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_2;     // Word at the head.
+    wire        rows_6_q_long_2;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_3;     // Word at the head.
+    wire        rows_6_q_long_3;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_4;     // Word at the head.
+    wire        rows_6_q_long_4;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_5;     // Word at the head.
+    wire        rows_6_q_long_5;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_6;     // Word at the head.
+    wire        rows_6_q_long_6;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_7;     // Word at the head.
+    wire        rows_6_q_long_7;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_8;     // Word at the head.
+    wire        rows_6_q_long_8;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_9;     // Word at the head.
+    wire        rows_6_q_long_9;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_10;    // Word at the head.
+    wire        rows_6_q_long_10;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_11;    // Word at the head.
+    wire        rows_6_q_long_11;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_12;    // Word at the head.
+    wire        rows_6_q_long_12;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_13;    // Word at the head.
+    wire        rows_6_q_long_13;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_14;    // Word at the head.
+    wire        rows_6_q_long_14;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_6_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_6_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_6_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_6_q_data_15;    // Word at the head.
+    wire        rows_6_q_long_15;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_0;     // Word at the head.
+    wire        rows_7_q_long_0;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_1;     // Word at the head.
+    wire        rows_7_q_long_1;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_2;     // Word at the head.
+    wire        rows_7_q_long_2;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_3;     // Word at the head.
+    wire        rows_7_q_long_3;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_4;     // Word at the head.
+    wire        rows_7_q_long_4;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_5;     // Word at the head.
+    wire        rows_7_q_long_5;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_6;     // Word at the head.
+    wire        rows_7_q_long_6;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_7;     // Word at the head.
+    wire        rows_7_q_long_7;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_8;     // Word at the head.
+    wire        rows_7_q_long_8;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_9;     // Word at the head.
+    wire        rows_7_q_long_9;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_10;    // Word at the head.
+    wire        rows_7_q_long_10;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_11;    // Word at the head.
+    wire        rows_7_q_long_11;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_12;    // Word at the head.
+    wire        rows_7_q_long_12;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_13;    // Word at the head.
+    wire        rows_7_q_long_13;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_14;    // Word at the head.
+    wire        rows_7_q_long_14;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_7_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_7_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_7_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_7_q_data_15;    // Word at the head.
+    wire        rows_7_q_long_15;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_0;     // Word at the head.
+    wire        rows_8_q_long_0;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_1;     // Word at the head.
+    wire        rows_8_q_long_1;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_2;     // Word at the head.
+    wire        rows_8_q_long_2;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_3;     // Word at the head.
+    wire        rows_8_q_long_3;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_4;     // Word at the head.
+    wire        rows_8_q_long_4;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_5;     // Word at the head.
+    wire        rows_8_q_long_5;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_6;     // Word at the head.
+    wire        rows_8_q_long_6;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_7;     // Word at the head.
+    wire        rows_8_q_long_7;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_8;     // Word at the head.
+    wire        rows_8_q_long_8;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_9;     // Word at the head.
+    wire        rows_8_q_long_9;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_10;    // Word at the head.
+    wire        rows_8_q_long_10;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_11;    // Word at the head.
+    wire        rows_8_q_long_11;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_12;    // Word at the head.
+    wire        rows_8_q_long_12;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_13;    // Word at the head.
+    wire        rows_8_q_long_13;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_14;    // Word at the head.
+    wire        rows_8_q_long_14;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_8_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_8_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_8_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_8_q_data_15;    // Word at the head.
+    wire        rows_8_q_long_15;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_0;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_0;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_0;     // Word at the head.
+    wire        rows_9_q_long_0;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_1;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_1;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_1;     // Word at the head.
+    wire        rows_9_q_long_1;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_2;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_2;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_2;     // Word at the head.
+    wire        rows_9_q_long_2;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_3;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_3;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_3;     // Word at the head.
+    wire        rows_9_q_long_3;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_4;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_4;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_4;     // Word at the head.
+    wire        rows_9_q_long_4;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_5;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_5;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_5;     // Word at the head.
+    wire        rows_9_q_long_5;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_6;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_6;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_6;     // Word at the head.
+    wire        rows_9_q_long_6;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_7;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_7;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_7;     // Word at the head.
+    wire        rows_9_q_long_7;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_8;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_8;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_8;     // Word at the head.
+    wire        rows_9_q_long_8;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_9;    // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_9;      // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_9;     // Word at the head.
+    wire        rows_9_q_long_9;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_10;   // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_10;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_10;    // Word at the head.
+    wire        rows_9_q_long_10;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_11;   // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_11;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_11;    // Word at the head.
+    wire        rows_9_q_long_11;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_12;   // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_12;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_12;    // Word at the head.
+    wire        rows_9_q_long_12;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_13;   // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_13;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_13;    // Word at the head.
+    wire        rows_9_q_long_13;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_14;   // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_14;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_14;    // Word at the head.
+    wire        rows_9_q_long_14;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_15;   // For each output: a frame waits.
-    wire [13:0] rows_9_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_9_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_9_q_red_15;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_9_q_data_15;    // Word at the head.
+    wire        rows_9_q_long_15;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_0;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_0;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_0;    // Word at the head.
+    wire        rows_10_q_long_0;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_1;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_1;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_1;    // Word at the head.
+    wire        rows_10_q_long_1;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_2;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_2;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_2;    // Word at the head.
+    wire        rows_10_q_long_2;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_3;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_3;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_3;    // Word at the head.
+    wire        rows_10_q_long_3;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_4;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_4;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_4;    // Word at the head.
+    wire        rows_10_q_long_4;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_5;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_5;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_5;    // Word at the head.
+    wire        rows_10_q_long_5;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_6;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_6;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_6;    // Word at the head.
+    wire        rows_10_q_long_6;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_7;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_7;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_7;    // Word at the head.
+    wire        rows_10_q_long_7;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_8;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_8;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_8;    // Word at the head.
+    wire        rows_10_q_long_8;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_9;   // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_9;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_9;    // Word at the head.
+    wire        rows_10_q_long_9;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_10;  // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_10;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_10;   // Word at the head.
+    wire        rows_10_q_long_10;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_11;  // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_11;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_11;   // Word at the head.
+    wire        rows_10_q_long_11;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_12;  // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_12;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_12;   // Word at the head.
+    wire        rows_10_q_long_12;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_13;  // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_13;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_13;   // Word at the head.
+    wire        rows_10_q_long_13;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_14;  // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_14;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_14;   // Word at the head.
+    wire        rows_10_q_long_14;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_15;  // For each output: a frame waits.
-    wire [13:0] rows_10_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_10_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_10_q_red_15;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_10_q_data_15;   // Word at the head.
+    wire        rows_10_q_long_15;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_0;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_0;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_0;    // Word at the head.
+    wire        rows_11_q_long_0;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_1;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_1;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_1;    // Word at the head.
+    wire        rows_11_q_long_1;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_2;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_2;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_2;    // Word at the head.
+    wire        rows_11_q_long_2;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_3;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_3;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_3;    // Word at the head.
+    wire        rows_11_q_long_3;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_4;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_4;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_4;    // Word at the head.
+    wire        rows_11_q_long_4;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_5;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_5;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_5;    // Word at the head.
+    wire        rows_11_q_long_5;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_6;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_6;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_6;    // Word at the head.
+    wire        rows_11_q_long_6;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_7;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_7;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_7;    // Word at the head.
+    wire        rows_11_q_long_7;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_8;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_8;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_8;    // Word at the head.
+    wire        rows_11_q_long_8;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_9;   // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_9;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_9;    // Word at the head.
+    wire        rows_11_q_long_9;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_10;  // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_10;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_10;   // Word at the head.
+    wire        rows_11_q_long_10;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_11;  // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_11;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_11;   // Word at the head.
+    wire        rows_11_q_long_11;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_12;  // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_12;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_12;   // Word at the head.
+    wire        rows_11_q_long_12;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_13;  // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_13;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_13;   // Word at the head.
+    wire        rows_11_q_long_13;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_14;  // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_14;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_14;   // Word at the head.
+    wire        rows_11_q_long_14;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_15;  // For each output: a frame waits.
-    wire [13:0] rows_11_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_11_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_11_q_red_15;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_11_q_data_15;   // Word at the head.
+    wire        rows_11_q_long_15;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_0;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_0;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_0;    // Word at the head.
+    wire        rows_12_q_long_0;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_1;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_1;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_1;    // Word at the head.
+    wire        rows_12_q_long_1;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_2;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_2;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_2;    // Word at the head.
+    wire        rows_12_q_long_2;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_3;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_3;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_3;    // Word at the head.
+    wire        rows_12_q_long_3;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_4;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_4;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_4;    // Word at the head.
+    wire        rows_12_q_long_4;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_5;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_5;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_5;    // Word at the head.
+    wire        rows_12_q_long_5;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_6;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_6;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_6;    // Word at the head.
+    wire        rows_12_q_long_6;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_7;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_7;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_7;    // Word at the head.
+    wire        rows_12_q_long_7;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_8;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_8;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_8;    // Word at the head.
+    wire        rows_12_q_long_8;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_9;   // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_9;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_9;    // Word at the head.
+    wire        rows_12_q_long_9;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_10;  // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_10;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_10;   // Word at the head.
+    wire        rows_12_q_long_10;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_11;  // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_11;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_11;   // Word at the head.
+    wire        rows_12_q_long_11;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_12;  // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_12;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_12;   // Word at the head.
+    wire        rows_12_q_long_12;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_13;  // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_13;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_13;   // Word at the head.
+    wire        rows_12_q_long_13;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_14;  // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_14;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_14;   // Word at the head.
+    wire        rows_12_q_long_14;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_15;  // For each output: a frame waits.
-    wire [13:0] rows_12_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_12_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_12_q_red_15;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_12_q_data_15;   // Word at the head.
+    wire        rows_12_q_long_15;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_0;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_0;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_0;    // Word at the head.
+    wire        rows_13_q_long_0;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_1;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_1;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_1;    // Word at the head.
+    wire        rows_13_q_long_1;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_2;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_2;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_2;    // Word at the head.
+    wire        rows_13_q_long_2;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_3;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_3;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_3;    // Word at the head.
+    wire        rows_13_q_long_3;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_4;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_4;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_4;    // Word at the head.
+    wire        rows_13_q_long_4;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_5;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_5;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_5;    // Word at the head.
+    wire        rows_13_q_long_5;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_6;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_6;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_6;    // Word at the head.
+    wire        rows_13_q_long_6;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_7;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_7;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_7;    // Word at the head.
+    wire        rows_13_q_long_7;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_8;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_8;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_8;    // Word at the head.
+    wire        rows_13_q_long_8;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_9;   // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_9;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_9;    // Word at the head.
+    wire        rows_13_q_long_9;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_10;  // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_10;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_10;   // Word at the head.
+    wire        rows_13_q_long_10;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_11;  // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_11;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_11;   // Word at the head.
+    wire        rows_13_q_long_11;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_12;  // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_12;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_12;   // Word at the head.
+    wire        rows_13_q_long_12;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_13;  // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_13;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_13;   // Word at the head.
+    wire        rows_13_q_long_13;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_14;  // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_14;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_14;   // Word at the head.
+    wire        rows_13_q_long_14;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_15;  // For each output: a frame waits.
-    wire [13:0] rows_13_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_13_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_13_q_red_15;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_13_q_data_15;   // Word at the head.
+    wire        rows_13_q_long_15;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_0;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_0;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_0;    // Word at the head.
+    wire        rows_14_q_long_0;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_1;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_1;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_1;    // Word at the head.
+    wire        rows_14_q_long_1;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_2;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_2;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_2;    // Word at the head.
+    wire        rows_14_q_long_2;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_3;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_3;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_3;    // Word at the head.
+    wire        rows_14_q_long_3;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_4;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_4;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_4;    // Word at the head.
+    wire        rows_14_q_long_4;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_5;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_5;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_5;    // Word at the head.
+    wire        rows_14_q_long_5;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_6;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_6;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_6;    // Word at the head.
+    wire        rows_14_q_long_6;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_7;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_7;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_7;    // Word at the head.
+    wire        rows_14_q_long_7;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_8;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_8;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_8;    // Word at the head.
+    wire        rows_14_q_long_8;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_9;   // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_9;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_9;    // Word at the head.
+    wire        rows_14_q_long_9;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_10;  // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_10;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_10;   // Word at the head.
+    wire        rows_14_q_long_10;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_11;  // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_11;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_11;   // Word at the head.
+    wire        rows_14_q_long_11;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_12;  // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_12;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_12;   // Word at the head.
+    wire        rows_14_q_long_12;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_13;  // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_13;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_13;   // Word at the head.
+    wire        rows_14_q_long_13;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_14;  // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_14;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_14;   // Word at the head.
+    wire        rows_14_q_long_14;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_15;  // For each output: a frame waits.
-    wire [13:0] rows_14_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_14_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_14_q_red_15;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_14_q_data_15;   // Word at the head.
+    wire        rows_14_q_long_15;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_0;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_0;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_0;    // Word at the head.
+    wire        rows_15_q_long_0;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_1;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_1;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_1;    // Word at the head.
+    wire        rows_15_q_long_1;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_2;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_2;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_2;    // Word at the head.
+    wire        rows_15_q_long_2;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_3;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_3;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_3;    // Word at the head.
+    wire        rows_15_q_long_3;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_4;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_4;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_4;    // Word at the head.
+    wire        rows_15_q_long_4;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_5;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_5;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_5;    // Word at the head.
+    wire        rows_15_q_long_5;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_6;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_6;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_6;    // Word at the head.
+    wire        rows_15_q_long_6;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_7;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_7;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_7;    // Word at the head.
+    wire        rows_15_q_long_7;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_8;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_8;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_8;    // Word at the head.
+    wire        rows_15_q_long_8;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_9;   // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_9;     // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_9;    // Word at the head.
+    wire        rows_15_q_long_9;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_10;  // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_10;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_10;   // Word at the head.
+    wire        rows_15_q_long_10;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_11;  // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_11;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_11;   // Word at the head.
+    wire        rows_15_q_long_11;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_12;  // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_12;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_12;   // Word at the head.
+    wire        rows_15_q_long_12;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_13;  // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_13;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_13;   // Word at the head.
+    wire        rows_15_q_long_13;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_14;  // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_14;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_14;   // Word at the head.
+    wire        rows_15_q_long_14;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_15;  // For each output: a frame waits.
-    wire [13:0] rows_15_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_15_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_15_q_red_15;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_15_q_data_15;   // Word at the head.
+    wire        rows_15_q_long_15;   // The queue was long two clocks ago.
     wire        outs_0_q_pop_0;      // The entry is used up.
     wire        outs_0_q_go_0;       // Move on to the next word.
     wire        outs_0_q_pop_1;      // The entry is used up.
@@ -2193,96 +2473,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
+        .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_0_q_valid_1),
         .q_entry_1        (rows_0_q_entry_1),
         .q_red_1          (rows_0_q_red_1),
         .q_pop_1          (outs_1_q_pop_0),
         .q_go_1           (outs_1_q_go_0),
         .q_data_1         (rows_0_q_data_1),
+        .q_long_1         (rows_0_q_long_1),
         .q_valid_2        (rows_0_q_valid_2),
         .q_entry_2        (rows_0_q_entry_2),
         .q_red_2          (rows_0_q_red_2),
         .q_pop_2          (outs_2_q_pop_0),
         .q_go_2           (outs_2_q_go_0),
         .q_data_2         (rows_0_q_data_2),
+        .q_long_2         (rows_0_q_long_2),
         .q_valid_3        (rows_0_q_valid_3),
         .q_entry_3        (rows_0_q_entry_3),
         .q_red_3          (rows_0_q_red_3),
         .q_pop_3          (outs_3_q_pop_0),
         .q_go_3           (outs_3_q_go_0),
         .q_data_3         (rows_0_q_data_3),
+        .q_long_3         (rows_0_q_long_3),
         .q_valid_4        (rows_0_q_valid_4),
         .q_entry_4        (rows_0_q_entry_4),
         .q_red_4          (rows_0_q_red_4),
         .q_pop_4          (outs_4_q_pop_0),
         .q_go_4           (outs_4_q_go_0),
         .q_data_4         (rows_0_q_data_4),
+        .q_long_4         (rows_0_q_long_4),
         .q_valid_5        (rows_0_q_valid_5),
         .q_entry_5        (rows_0_q_entry_5),
         .q_red_5          (rows_0_q_red_5),
         .q_pop_5          (outs_5_q_pop_0),
         .q_go_5           (outs_5_q_go_0),
         .q_data_5         (rows_0_q_data_5),
+        .q_long_5         (rows_0_q_long_5),
         .q_valid_6        (rows_0_q_valid_6),
         .q_entry_6        (rows_0_q_entry_6),
         .q_red_6          (rows_0_q_red_6),
         .q_pop_6          (outs_6_q_pop_0),
         .q_go_6           (outs_6_q_go_0),
         .q_data_6         (rows_0_q_data_6),
+        .q_long_6         (rows_0_q_long_6),
         .q_valid_7        (rows_0_q_valid_7),
         .q_entry_7        (rows_0_q_entry_7),
         .q_red_7          (rows_0_q_red_7),
         .q_pop_7          (outs_7_q_pop_0),
         .q_go_7           (outs_7_q_go_0),
         .q_data_7         (rows_0_q_data_7),
+        .q_long_7         (rows_0_q_long_7),
         .q_valid_8        (rows_0_q_valid_8),
         .q_entry_8        (rows_0_q_entry_8),
         .q_red_8          (rows_0_q_red_8),
         .q_pop_8          (outs_8_q_pop_0),
         .q_go_8           (outs_8_q_go_0),
         .q_data_8         (rows_0_q_data_8),
+        .q_long_8         (rows_0_q_long_8),
         .q_valid_9        (rows_0_q_valid_9),
         .q_entry_9        (rows_0_q_entry_9),
         .q_red_9          (rows_0_q_red_9),
         .q_pop_9          (outs_9_q_pop_0),
         .q_go_9           (outs_9_q_go_0),
         .q_data_9         (rows_0_q_data_9),
+        .q_long_9         (rows_0_q_long_9),
         .q_valid_10       (rows_0_q_valid_10),
         .q_entry_10       (rows_0_q_entry_10),
         .q_red_10         (rows_0_q_red_10),
         .q_pop_10         (outs_10_q_pop_0),
         .q_go_10          (outs_10_q_go_0),
         .q_data_10        (rows_0_q_data_10),
+        .q_long_10        (rows_0_q_long_10),
         .q_valid_11       (rows_0_q_valid_11),
         .q_entry_11       (rows_0_q_entry_11),
         .q_red_11         (rows_0_q_red_11),
         .q_pop_11         (outs_11_q_pop_0),
         .q_go_11          (outs_11_q_go_0),
         .q_data_11        (rows_0_q_data_11),
+        .q_long_11        (rows_0_q_long_11),
         .q_valid_12       (rows_0_q_valid_12),
         .q_entry_12       (rows_0_q_entry_12),
         .q_red_12         (rows_0_q_red_12),
         .q_pop_12         (outs_12_q_pop_0),
         .q_go_12          (outs_12_q_go_0),
         .q_data_12        (rows_0_q_data_12),
+        .q_long_12        (rows_0_q_long_12),
         .q_valid_13       (rows_0_q_valid_13),
         .q_entry_13       (rows_0_q_entry_13),
         .q_red_13         (rows_0_q_red_13),
         .q_pop_13         (outs_13_q_pop_0),
         .q_go_13          (outs_13_q_go_0),
         .q_data_13        (rows_0_q_data_13),
+        .q_long_13        (rows_0_q_long_13),
         .q_valid_14       (rows_0_q_valid_14),
         .q_entry_14       (rows_0_q_entry_14),
         .q_red_14         (rows_0_q_red_14),
         .q_pop_14         (outs_14_q_pop_0),
         .q_go_14          (outs_14_q_go_0),
         .q_data_14        (rows_0_q_data_14),
+        .q_long_14        (rows_0_q_long_14),
         .q_valid_15       (rows_0_q_valid_15),
         .q_entry_15       (rows_0_q_entry_15),
         .q_red_15         (rows_0_q_red_15),
         .q_pop_15         (outs_15_q_pop_0),
         .q_go_15          (outs_15_q_go_0),
         .q_data_15        (rows_0_q_data_15),
+        .q_long_15        (rows_0_q_long_15),
         .dropped          (ev_full_0),
         .ev_valid         (ev_valid_0),
         .ev_reason        (ev_reason_0),
@@ -2290,7 +2586,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_1 (
@@ -2315,96 +2612,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_1),
         .q_go_0           (outs_0_q_go_1),
         .q_data_0         (rows_1_q_data_0),
+        .q_long_0         (rows_1_q_long_0),
         .q_valid_1        (rows_1_q_valid_1),
         .q_entry_1        (rows_1_q_entry_1),
         .q_red_1          (rows_1_q_red_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_1_q_valid_2),
         .q_entry_2        (rows_1_q_entry_2),
         .q_red_2          (rows_1_q_red_2),
         .q_pop_2          (outs_2_q_pop_1),
         .q_go_2           (outs_2_q_go_1),
         .q_data_2         (rows_1_q_data_2),
+        .q_long_2         (rows_1_q_long_2),
         .q_valid_3        (rows_1_q_valid_3),
         .q_entry_3        (rows_1_q_entry_3),
         .q_red_3          (rows_1_q_red_3),
         .q_pop_3          (outs_3_q_pop_1),
         .q_go_3           (outs_3_q_go_1),
         .q_data_3         (rows_1_q_data_3),
+        .q_long_3         (rows_1_q_long_3),
         .q_valid_4        (rows_1_q_valid_4),
         .q_entry_4        (rows_1_q_entry_4),
         .q_red_4          (rows_1_q_red_4),
         .q_pop_4          (outs_4_q_pop_1),
         .q_go_4           (outs_4_q_go_1),
         .q_data_4         (rows_1_q_data_4),
+        .q_long_4         (rows_1_q_long_4),
         .q_valid_5        (rows_1_q_valid_5),
         .q_entry_5        (rows_1_q_entry_5),
         .q_red_5          (rows_1_q_red_5),
         .q_pop_5          (outs_5_q_pop_1),
         .q_go_5           (outs_5_q_go_1),
         .q_data_5         (rows_1_q_data_5),
+        .q_long_5         (rows_1_q_long_5),
         .q_valid_6        (rows_1_q_valid_6),
         .q_entry_6        (rows_1_q_entry_6),
         .q_red_6          (rows_1_q_red_6),
         .q_pop_6          (outs_6_q_pop_1),
         .q_go_6           (outs_6_q_go_1),
         .q_data_6         (rows_1_q_data_6),
+        .q_long_6         (rows_1_q_long_6),
         .q_valid_7        (rows_1_q_valid_7),
         .q_entry_7        (rows_1_q_entry_7),
         .q_red_7          (rows_1_q_red_7),
         .q_pop_7          (outs_7_q_pop_1),
         .q_go_7           (outs_7_q_go_1),
         .q_data_7         (rows_1_q_data_7),
+        .q_long_7         (rows_1_q_long_7),
         .q_valid_8        (rows_1_q_valid_8),
         .q_entry_8        (rows_1_q_entry_8),
         .q_red_8          (rows_1_q_red_8),
         .q_pop_8          (outs_8_q_pop_1),
         .q_go_8           (outs_8_q_go_1),
         .q_data_8         (rows_1_q_data_8),
+        .q_long_8         (rows_1_q_long_8),
         .q_valid_9        (rows_1_q_valid_9),
         .q_entry_9        (rows_1_q_entry_9),
         .q_red_9          (rows_1_q_red_9),
         .q_pop_9          (outs_9_q_pop_1),
         .q_go_9           (outs_9_q_go_1),
         .q_data_9         (rows_1_q_data_9),
+        .q_long_9         (rows_1_q_long_9),
         .q_valid_10       (rows_1_q_valid_10),
         .q_entry_10       (rows_1_q_entry_10),
         .q_red_10         (rows_1_q_red_10),
         .q_pop_10         (outs_10_q_pop_1),
         .q_go_10          (outs_10_q_go_1),
         .q_data_10        (rows_1_q_data_10),
+        .q_long_10        (rows_1_q_long_10),
         .q_valid_11       (rows_1_q_valid_11),
         .q_entry_11       (rows_1_q_entry_11),
         .q_red_11         (rows_1_q_red_11),
         .q_pop_11         (outs_11_q_pop_1),
         .q_go_11          (outs_11_q_go_1),
         .q_data_11        (rows_1_q_data_11),
+        .q_long_11        (rows_1_q_long_11),
         .q_valid_12       (rows_1_q_valid_12),
         .q_entry_12       (rows_1_q_entry_12),
         .q_red_12         (rows_1_q_red_12),
         .q_pop_12         (outs_12_q_pop_1),
         .q_go_12          (outs_12_q_go_1),
         .q_data_12        (rows_1_q_data_12),
+        .q_long_12        (rows_1_q_long_12),
         .q_valid_13       (rows_1_q_valid_13),
         .q_entry_13       (rows_1_q_entry_13),
         .q_red_13         (rows_1_q_red_13),
         .q_pop_13         (outs_13_q_pop_1),
         .q_go_13          (outs_13_q_go_1),
         .q_data_13        (rows_1_q_data_13),
+        .q_long_13        (rows_1_q_long_13),
         .q_valid_14       (rows_1_q_valid_14),
         .q_entry_14       (rows_1_q_entry_14),
         .q_red_14         (rows_1_q_red_14),
         .q_pop_14         (outs_14_q_pop_1),
         .q_go_14          (outs_14_q_go_1),
         .q_data_14        (rows_1_q_data_14),
+        .q_long_14        (rows_1_q_long_14),
         .q_valid_15       (rows_1_q_valid_15),
         .q_entry_15       (rows_1_q_entry_15),
         .q_red_15         (rows_1_q_red_15),
         .q_pop_15         (outs_15_q_pop_1),
         .q_go_15          (outs_15_q_go_1),
         .q_data_15        (rows_1_q_data_15),
+        .q_long_15        (rows_1_q_long_15),
         .dropped          (ev_full_1),
         .ev_valid         (ev_valid_1),
         .ev_reason        (ev_reason_1),
@@ -2412,7 +2725,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_2 (
@@ -2437,96 +2751,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_2),
         .q_go_0           (outs_0_q_go_2),
         .q_data_0         (rows_2_q_data_0),
+        .q_long_0         (rows_2_q_long_0),
         .q_valid_1        (rows_2_q_valid_1),
         .q_entry_1        (rows_2_q_entry_1),
         .q_red_1          (rows_2_q_red_1),
         .q_pop_1          (outs_1_q_pop_2),
         .q_go_1           (outs_1_q_go_2),
         .q_data_1         (rows_2_q_data_1),
+        .q_long_1         (rows_2_q_long_1),
         .q_valid_2        (rows_2_q_valid_2),
         .q_entry_2        (rows_2_q_entry_2),
         .q_red_2          (rows_2_q_red_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_2_q_valid_3),
         .q_entry_3        (rows_2_q_entry_3),
         .q_red_3          (rows_2_q_red_3),
         .q_pop_3          (outs_3_q_pop_2),
         .q_go_3           (outs_3_q_go_2),
         .q_data_3         (rows_2_q_data_3),
+        .q_long_3         (rows_2_q_long_3),
         .q_valid_4        (rows_2_q_valid_4),
         .q_entry_4        (rows_2_q_entry_4),
         .q_red_4          (rows_2_q_red_4),
         .q_pop_4          (outs_4_q_pop_2),
         .q_go_4           (outs_4_q_go_2),
         .q_data_4         (rows_2_q_data_4),
+        .q_long_4         (rows_2_q_long_4),
         .q_valid_5        (rows_2_q_valid_5),
         .q_entry_5        (rows_2_q_entry_5),
         .q_red_5          (rows_2_q_red_5),
         .q_pop_5          (outs_5_q_pop_2),
         .q_go_5           (outs_5_q_go_2),
         .q_data_5         (rows_2_q_data_5),
+        .q_long_5         (rows_2_q_long_5),
         .q_valid_6        (rows_2_q_valid_6),
         .q_entry_6        (rows_2_q_entry_6),
         .q_red_6          (rows_2_q_red_6),
         .q_pop_6          (outs_6_q_pop_2),
         .q_go_6           (outs_6_q_go_2),
         .q_data_6         (rows_2_q_data_6),
+        .q_long_6         (rows_2_q_long_6),
         .q_valid_7        (rows_2_q_valid_7),
         .q_entry_7        (rows_2_q_entry_7),
         .q_red_7          (rows_2_q_red_7),
         .q_pop_7          (outs_7_q_pop_2),
         .q_go_7           (outs_7_q_go_2),
         .q_data_7         (rows_2_q_data_7),
+        .q_long_7         (rows_2_q_long_7),
         .q_valid_8        (rows_2_q_valid_8),
         .q_entry_8        (rows_2_q_entry_8),
         .q_red_8          (rows_2_q_red_8),
         .q_pop_8          (outs_8_q_pop_2),
         .q_go_8           (outs_8_q_go_2),
         .q_data_8         (rows_2_q_data_8),
+        .q_long_8         (rows_2_q_long_8),
         .q_valid_9        (rows_2_q_valid_9),
         .q_entry_9        (rows_2_q_entry_9),
         .q_red_9          (rows_2_q_red_9),
         .q_pop_9          (outs_9_q_pop_2),
         .q_go_9           (outs_9_q_go_2),
         .q_data_9         (rows_2_q_data_9),
+        .q_long_9         (rows_2_q_long_9),
         .q_valid_10       (rows_2_q_valid_10),
         .q_entry_10       (rows_2_q_entry_10),
         .q_red_10         (rows_2_q_red_10),
         .q_pop_10         (outs_10_q_pop_2),
         .q_go_10          (outs_10_q_go_2),
         .q_data_10        (rows_2_q_data_10),
+        .q_long_10        (rows_2_q_long_10),
         .q_valid_11       (rows_2_q_valid_11),
         .q_entry_11       (rows_2_q_entry_11),
         .q_red_11         (rows_2_q_red_11),
         .q_pop_11         (outs_11_q_pop_2),
         .q_go_11          (outs_11_q_go_2),
         .q_data_11        (rows_2_q_data_11),
+        .q_long_11        (rows_2_q_long_11),
         .q_valid_12       (rows_2_q_valid_12),
         .q_entry_12       (rows_2_q_entry_12),
         .q_red_12         (rows_2_q_red_12),
         .q_pop_12         (outs_12_q_pop_2),
         .q_go_12          (outs_12_q_go_2),
         .q_data_12        (rows_2_q_data_12),
+        .q_long_12        (rows_2_q_long_12),
         .q_valid_13       (rows_2_q_valid_13),
         .q_entry_13       (rows_2_q_entry_13),
         .q_red_13         (rows_2_q_red_13),
         .q_pop_13         (outs_13_q_pop_2),
         .q_go_13          (outs_13_q_go_2),
         .q_data_13        (rows_2_q_data_13),
+        .q_long_13        (rows_2_q_long_13),
         .q_valid_14       (rows_2_q_valid_14),
         .q_entry_14       (rows_2_q_entry_14),
         .q_red_14         (rows_2_q_red_14),
         .q_pop_14         (outs_14_q_pop_2),
         .q_go_14          (outs_14_q_go_2),
         .q_data_14        (rows_2_q_data_14),
+        .q_long_14        (rows_2_q_long_14),
         .q_valid_15       (rows_2_q_valid_15),
         .q_entry_15       (rows_2_q_entry_15),
         .q_red_15         (rows_2_q_red_15),
         .q_pop_15         (outs_15_q_pop_2),
         .q_go_15          (outs_15_q_go_2),
         .q_data_15        (rows_2_q_data_15),
+        .q_long_15        (rows_2_q_long_15),
         .dropped          (ev_full_2),
         .ev_valid         (ev_valid_2),
         .ev_reason        (ev_reason_2),
@@ -2534,7 +2864,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_3 (
@@ -2559,96 +2890,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_3),
         .q_go_0           (outs_0_q_go_3),
         .q_data_0         (rows_3_q_data_0),
+        .q_long_0         (rows_3_q_long_0),
         .q_valid_1        (rows_3_q_valid_1),
         .q_entry_1        (rows_3_q_entry_1),
         .q_red_1          (rows_3_q_red_1),
         .q_pop_1          (outs_1_q_pop_3),
         .q_go_1           (outs_1_q_go_3),
         .q_data_1         (rows_3_q_data_1),
+        .q_long_1         (rows_3_q_long_1),
         .q_valid_2        (rows_3_q_valid_2),
         .q_entry_2        (rows_3_q_entry_2),
         .q_red_2          (rows_3_q_red_2),
         .q_pop_2          (outs_2_q_pop_3),
         .q_go_2           (outs_2_q_go_3),
         .q_data_2         (rows_3_q_data_2),
+        .q_long_2         (rows_3_q_long_2),
         .q_valid_3        (rows_3_q_valid_3),
         .q_entry_3        (rows_3_q_entry_3),
         .q_red_3          (rows_3_q_red_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
+        .q_long_3         (rows_3_q_long_3),
         .q_valid_4        (rows_3_q_valid_4),
         .q_entry_4        (rows_3_q_entry_4),
         .q_red_4          (rows_3_q_red_4),
         .q_pop_4          (outs_4_q_pop_3),
         .q_go_4           (outs_4_q_go_3),
         .q_data_4         (rows_3_q_data_4),
+        .q_long_4         (rows_3_q_long_4),
         .q_valid_5        (rows_3_q_valid_5),
         .q_entry_5        (rows_3_q_entry_5),
         .q_red_5          (rows_3_q_red_5),
         .q_pop_5          (outs_5_q_pop_3),
         .q_go_5           (outs_5_q_go_3),
         .q_data_5         (rows_3_q_data_5),
+        .q_long_5         (rows_3_q_long_5),
         .q_valid_6        (rows_3_q_valid_6),
         .q_entry_6        (rows_3_q_entry_6),
         .q_red_6          (rows_3_q_red_6),
         .q_pop_6          (outs_6_q_pop_3),
         .q_go_6           (outs_6_q_go_3),
         .q_data_6         (rows_3_q_data_6),
+        .q_long_6         (rows_3_q_long_6),
         .q_valid_7        (rows_3_q_valid_7),
         .q_entry_7        (rows_3_q_entry_7),
         .q_red_7          (rows_3_q_red_7),
         .q_pop_7          (outs_7_q_pop_3),
         .q_go_7           (outs_7_q_go_3),
         .q_data_7         (rows_3_q_data_7),
+        .q_long_7         (rows_3_q_long_7),
         .q_valid_8        (rows_3_q_valid_8),
         .q_entry_8        (rows_3_q_entry_8),
         .q_red_8          (rows_3_q_red_8),
         .q_pop_8          (outs_8_q_pop_3),
         .q_go_8           (outs_8_q_go_3),
         .q_data_8         (rows_3_q_data_8),
+        .q_long_8         (rows_3_q_long_8),
         .q_valid_9        (rows_3_q_valid_9),
         .q_entry_9        (rows_3_q_entry_9),
         .q_red_9          (rows_3_q_red_9),
         .q_pop_9          (outs_9_q_pop_3),
         .q_go_9           (outs_9_q_go_3),
         .q_data_9         (rows_3_q_data_9),
+        .q_long_9         (rows_3_q_long_9),
         .q_valid_10       (rows_3_q_valid_10),
         .q_entry_10       (rows_3_q_entry_10),
         .q_red_10         (rows_3_q_red_10),
         .q_pop_10         (outs_10_q_pop_3),
         .q_go_10          (outs_10_q_go_3),
         .q_data_10        (rows_3_q_data_10),
+        .q_long_10        (rows_3_q_long_10),
         .q_valid_11       (rows_3_q_valid_11),
         .q_entry_11       (rows_3_q_entry_11),
         .q_red_11         (rows_3_q_red_11),
         .q_pop_11         (outs_11_q_pop_3),
         .q_go_11          (outs_11_q_go_3),
         .q_data_11        (rows_3_q_data_11),
+        .q_long_11        (rows_3_q_long_11),
         .q_valid_12       (rows_3_q_valid_12),
         .q_entry_12       (rows_3_q_entry_12),
         .q_red_12         (rows_3_q_red_12),
         .q_pop_12         (outs_12_q_pop_3),
         .q_go_12          (outs_12_q_go_3),
         .q_data_12        (rows_3_q_data_12),
+        .q_long_12        (rows_3_q_long_12),
         .q_valid_13       (rows_3_q_valid_13),
         .q_entry_13       (rows_3_q_entry_13),
         .q_red_13         (rows_3_q_red_13),
         .q_pop_13         (outs_13_q_pop_3),
         .q_go_13          (outs_13_q_go_3),
         .q_data_13        (rows_3_q_data_13),
+        .q_long_13        (rows_3_q_long_13),
         .q_valid_14       (rows_3_q_valid_14),
         .q_entry_14       (rows_3_q_entry_14),
         .q_red_14         (rows_3_q_red_14),
         .q_pop_14         (outs_14_q_pop_3),
         .q_go_14          (outs_14_q_go_3),
         .q_data_14        (rows_3_q_data_14),
+        .q_long_14        (rows_3_q_long_14),
         .q_valid_15       (rows_3_q_valid_15),
         .q_entry_15       (rows_3_q_entry_15),
         .q_red_15         (rows_3_q_red_15),
         .q_pop_15         (outs_15_q_pop_3),
         .q_go_15          (outs_15_q_go_3),
         .q_data_15        (rows_3_q_data_15),
+        .q_long_15        (rows_3_q_long_15),
         .dropped          (ev_full_3),
         .ev_valid         (ev_valid_3),
         .ev_reason        (ev_reason_3),
@@ -2656,7 +3003,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_4 (
@@ -2681,96 +3029,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_4),
         .q_go_0           (outs_0_q_go_4),
         .q_data_0         (rows_4_q_data_0),
+        .q_long_0         (rows_4_q_long_0),
         .q_valid_1        (rows_4_q_valid_1),
         .q_entry_1        (rows_4_q_entry_1),
         .q_red_1          (rows_4_q_red_1),
         .q_pop_1          (outs_1_q_pop_4),
         .q_go_1           (outs_1_q_go_4),
         .q_data_1         (rows_4_q_data_1),
+        .q_long_1         (rows_4_q_long_1),
         .q_valid_2        (rows_4_q_valid_2),
         .q_entry_2        (rows_4_q_entry_2),
         .q_red_2          (rows_4_q_red_2),
         .q_pop_2          (outs_2_q_pop_4),
         .q_go_2           (outs_2_q_go_4),
         .q_data_2         (rows_4_q_data_2),
+        .q_long_2         (rows_4_q_long_2),
         .q_valid_3        (rows_4_q_valid_3),
         .q_entry_3        (rows_4_q_entry_3),
         .q_red_3          (rows_4_q_red_3),
         .q_pop_3          (outs_3_q_pop_4),
         .q_go_3           (outs_3_q_go_4),
         .q_data_3         (rows_4_q_data_3),
+        .q_long_3         (rows_4_q_long_3),
         .q_valid_4        (rows_4_q_valid_4),
         .q_entry_4        (rows_4_q_entry_4),
         .q_red_4          (rows_4_q_red_4),
         .q_pop_4          (outs_4_q_pop_4),
         .q_go_4           (outs_4_q_go_4),
         .q_data_4         (rows_4_q_data_4),
+        .q_long_4         (rows_4_q_long_4),
         .q_valid_5        (rows_4_q_valid_5),
         .q_entry_5        (rows_4_q_entry_5),
         .q_red_5          (rows_4_q_red_5),
         .q_pop_5          (outs_5_q_pop_4),
         .q_go_5           (outs_5_q_go_4),
         .q_data_5         (rows_4_q_data_5),
+        .q_long_5         (rows_4_q_long_5),
         .q_valid_6        (rows_4_q_valid_6),
         .q_entry_6        (rows_4_q_entry_6),
         .q_red_6          (rows_4_q_red_6),
         .q_pop_6          (outs_6_q_pop_4),
         .q_go_6           (outs_6_q_go_4),
         .q_data_6         (rows_4_q_data_6),
+        .q_long_6         (rows_4_q_long_6),
         .q_valid_7        (rows_4_q_valid_7),
         .q_entry_7        (rows_4_q_entry_7),
         .q_red_7          (rows_4_q_red_7),
         .q_pop_7          (outs_7_q_pop_4),
         .q_go_7           (outs_7_q_go_4),
         .q_data_7         (rows_4_q_data_7),
+        .q_long_7         (rows_4_q_long_7),
         .q_valid_8        (rows_4_q_valid_8),
         .q_entry_8        (rows_4_q_entry_8),
         .q_red_8          (rows_4_q_red_8),
         .q_pop_8          (outs_8_q_pop_4),
         .q_go_8           (outs_8_q_go_4),
         .q_data_8         (rows_4_q_data_8),
+        .q_long_8         (rows_4_q_long_8),
         .q_valid_9        (rows_4_q_valid_9),
         .q_entry_9        (rows_4_q_entry_9),
         .q_red_9          (rows_4_q_red_9),
         .q_pop_9          (outs_9_q_pop_4),
         .q_go_9           (outs_9_q_go_4),
         .q_data_9         (rows_4_q_data_9),
+        .q_long_9         (rows_4_q_long_9),
         .q_valid_10       (rows_4_q_valid_10),
         .q_entry_10       (rows_4_q_entry_10),
         .q_red_10         (rows_4_q_red_10),
         .q_pop_10         (outs_10_q_pop_4),
         .q_go_10          (outs_10_q_go_4),
         .q_data_10        (rows_4_q_data_10),
+        .q_long_10        (rows_4_q_long_10),
         .q_valid_11       (rows_4_q_valid_11),
         .q_entry_11       (rows_4_q_entry_11),
         .q_red_11         (rows_4_q_red_11),
         .q_pop_11         (outs_11_q_pop_4),
         .q_go_11          (outs_11_q_go_4),
         .q_data_11        (rows_4_q_data_11),
+        .q_long_11        (rows_4_q_long_11),
         .q_valid_12       (rows_4_q_valid_12),
         .q_entry_12       (rows_4_q_entry_12),
         .q_red_12         (rows_4_q_red_12),
         .q_pop_12         (outs_12_q_pop_4),
         .q_go_12          (outs_12_q_go_4),
         .q_data_12        (rows_4_q_data_12),
+        .q_long_12        (rows_4_q_long_12),
         .q_valid_13       (rows_4_q_valid_13),
         .q_entry_13       (rows_4_q_entry_13),
         .q_red_13         (rows_4_q_red_13),
         .q_pop_13         (outs_13_q_pop_4),
         .q_go_13          (outs_13_q_go_4),
         .q_data_13        (rows_4_q_data_13),
+        .q_long_13        (rows_4_q_long_13),
         .q_valid_14       (rows_4_q_valid_14),
         .q_entry_14       (rows_4_q_entry_14),
         .q_red_14         (rows_4_q_red_14),
         .q_pop_14         (outs_14_q_pop_4),
         .q_go_14          (outs_14_q_go_4),
         .q_data_14        (rows_4_q_data_14),
+        .q_long_14        (rows_4_q_long_14),
         .q_valid_15       (rows_4_q_valid_15),
         .q_entry_15       (rows_4_q_entry_15),
         .q_red_15         (rows_4_q_red_15),
         .q_pop_15         (outs_15_q_pop_4),
         .q_go_15          (outs_15_q_go_4),
         .q_data_15        (rows_4_q_data_15),
+        .q_long_15        (rows_4_q_long_15),
         .dropped          (ev_full_4),
         .ev_valid         (ev_valid_4),
         .ev_reason        (ev_reason_4),
@@ -2778,7 +3142,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_5 (
@@ -2803,96 +3168,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_5),
         .q_go_0           (outs_0_q_go_5),
         .q_data_0         (rows_5_q_data_0),
+        .q_long_0         (rows_5_q_long_0),
         .q_valid_1        (rows_5_q_valid_1),
         .q_entry_1        (rows_5_q_entry_1),
         .q_red_1          (rows_5_q_red_1),
         .q_pop_1          (outs_1_q_pop_5),
         .q_go_1           (outs_1_q_go_5),
         .q_data_1         (rows_5_q_data_1),
+        .q_long_1         (rows_5_q_long_1),
         .q_valid_2        (rows_5_q_valid_2),
         .q_entry_2        (rows_5_q_entry_2),
         .q_red_2          (rows_5_q_red_2),
         .q_pop_2          (outs_2_q_pop_5),
         .q_go_2           (outs_2_q_go_5),
         .q_data_2         (rows_5_q_data_2),
+        .q_long_2         (rows_5_q_long_2),
         .q_valid_3        (rows_5_q_valid_3),
         .q_entry_3        (rows_5_q_entry_3),
         .q_red_3          (rows_5_q_red_3),
         .q_pop_3          (outs_3_q_pop_5),
         .q_go_3           (outs_3_q_go_5),
         .q_data_3         (rows_5_q_data_3),
+        .q_long_3         (rows_5_q_long_3),
         .q_valid_4        (rows_5_q_valid_4),
         .q_entry_4        (rows_5_q_entry_4),
         .q_red_4          (rows_5_q_red_4),
         .q_pop_4          (outs_4_q_pop_5),
         .q_go_4           (outs_4_q_go_5),
         .q_data_4         (rows_5_q_data_4),
+        .q_long_4         (rows_5_q_long_4),
         .q_valid_5        (rows_5_q_valid_5),
         .q_entry_5        (rows_5_q_entry_5),
         .q_red_5          (rows_5_q_red_5),
         .q_pop_5          (outs_5_q_pop_5),
         .q_go_5           (outs_5_q_go_5),
         .q_data_5         (rows_5_q_data_5),
+        .q_long_5         (rows_5_q_long_5),
         .q_valid_6        (rows_5_q_valid_6),
         .q_entry_6        (rows_5_q_entry_6),
         .q_red_6          (rows_5_q_red_6),
         .q_pop_6          (outs_6_q_pop_5),
         .q_go_6           (outs_6_q_go_5),
         .q_data_6         (rows_5_q_data_6),
+        .q_long_6         (rows_5_q_long_6),
         .q_valid_7        (rows_5_q_valid_7),
         .q_entry_7        (rows_5_q_entry_7),
         .q_red_7          (rows_5_q_red_7),
         .q_pop_7          (outs_7_q_pop_5),
         .q_go_7           (outs_7_q_go_5),
         .q_data_7         (rows_5_q_data_7),
+        .q_long_7         (rows_5_q_long_7),
         .q_valid_8        (rows_5_q_valid_8),
         .q_entry_8        (rows_5_q_entry_8),
         .q_red_8          (rows_5_q_red_8),
         .q_pop_8          (outs_8_q_pop_5),
         .q_go_8           (outs_8_q_go_5),
         .q_data_8         (rows_5_q_data_8),
+        .q_long_8         (rows_5_q_long_8),
         .q_valid_9        (rows_5_q_valid_9),
         .q_entry_9        (rows_5_q_entry_9),
         .q_red_9          (rows_5_q_red_9),
         .q_pop_9          (outs_9_q_pop_5),
         .q_go_9           (outs_9_q_go_5),
         .q_data_9         (rows_5_q_data_9),
+        .q_long_9         (rows_5_q_long_9),
         .q_valid_10       (rows_5_q_valid_10),
         .q_entry_10       (rows_5_q_entry_10),
         .q_red_10         (rows_5_q_red_10),
         .q_pop_10         (outs_10_q_pop_5),
         .q_go_10          (outs_10_q_go_5),
         .q_data_10        (rows_5_q_data_10),
+        .q_long_10        (rows_5_q_long_10),
         .q_valid_11       (rows_5_q_valid_11),
         .q_entry_11       (rows_5_q_entry_11),
         .q_red_11         (rows_5_q_red_11),
         .q_pop_11         (outs_11_q_pop_5),
         .q_go_11          (outs_11_q_go_5),
         .q_data_11        (rows_5_q_data_11),
+        .q_long_11        (rows_5_q_long_11),
         .q_valid_12       (rows_5_q_valid_12),
         .q_entry_12       (rows_5_q_entry_12),
         .q_red_12         (rows_5_q_red_12),
         .q_pop_12         (outs_12_q_pop_5),
         .q_go_12          (outs_12_q_go_5),
         .q_data_12        (rows_5_q_data_12),
+        .q_long_12        (rows_5_q_long_12),
         .q_valid_13       (rows_5_q_valid_13),
         .q_entry_13       (rows_5_q_entry_13),
         .q_red_13         (rows_5_q_red_13),
         .q_pop_13         (outs_13_q_pop_5),
         .q_go_13          (outs_13_q_go_5),
         .q_data_13        (rows_5_q_data_13),
+        .q_long_13        (rows_5_q_long_13),
         .q_valid_14       (rows_5_q_valid_14),
         .q_entry_14       (rows_5_q_entry_14),
         .q_red_14         (rows_5_q_red_14),
         .q_pop_14         (outs_14_q_pop_5),
         .q_go_14          (outs_14_q_go_5),
         .q_data_14        (rows_5_q_data_14),
+        .q_long_14        (rows_5_q_long_14),
         .q_valid_15       (rows_5_q_valid_15),
         .q_entry_15       (rows_5_q_entry_15),
         .q_red_15         (rows_5_q_red_15),
         .q_pop_15         (outs_15_q_pop_5),
         .q_go_15          (outs_15_q_go_5),
         .q_data_15        (rows_5_q_data_15),
+        .q_long_15        (rows_5_q_long_15),
         .dropped          (ev_full_5),
         .ev_valid         (ev_valid_5),
         .ev_reason        (ev_reason_5),
@@ -2900,7 +3281,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_6 (
@@ -2925,96 +3307,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_6),
         .q_go_0           (outs_0_q_go_6),
         .q_data_0         (rows_6_q_data_0),
+        .q_long_0         (rows_6_q_long_0),
         .q_valid_1        (rows_6_q_valid_1),
         .q_entry_1        (rows_6_q_entry_1),
         .q_red_1          (rows_6_q_red_1),
         .q_pop_1          (outs_1_q_pop_6),
         .q_go_1           (outs_1_q_go_6),
         .q_data_1         (rows_6_q_data_1),
+        .q_long_1         (rows_6_q_long_1),
         .q_valid_2        (rows_6_q_valid_2),
         .q_entry_2        (rows_6_q_entry_2),
         .q_red_2          (rows_6_q_red_2),
         .q_pop_2          (outs_2_q_pop_6),
         .q_go_2           (outs_2_q_go_6),
         .q_data_2         (rows_6_q_data_2),
+        .q_long_2         (rows_6_q_long_2),
         .q_valid_3        (rows_6_q_valid_3),
         .q_entry_3        (rows_6_q_entry_3),
         .q_red_3          (rows_6_q_red_3),
         .q_pop_3          (outs_3_q_pop_6),
         .q_go_3           (outs_3_q_go_6),
         .q_data_3         (rows_6_q_data_3),
+        .q_long_3         (rows_6_q_long_3),
         .q_valid_4        (rows_6_q_valid_4),
         .q_entry_4        (rows_6_q_entry_4),
         .q_red_4          (rows_6_q_red_4),
         .q_pop_4          (outs_4_q_pop_6),
         .q_go_4           (outs_4_q_go_6),
         .q_data_4         (rows_6_q_data_4),
+        .q_long_4         (rows_6_q_long_4),
         .q_valid_5        (rows_6_q_valid_5),
         .q_entry_5        (rows_6_q_entry_5),
         .q_red_5          (rows_6_q_red_5),
         .q_pop_5          (outs_5_q_pop_6),
         .q_go_5           (outs_5_q_go_6),
         .q_data_5         (rows_6_q_data_5),
+        .q_long_5         (rows_6_q_long_5),
         .q_valid_6        (rows_6_q_valid_6),
         .q_entry_6        (rows_6_q_entry_6),
         .q_red_6          (rows_6_q_red_6),
         .q_pop_6          (outs_6_q_pop_6),
         .q_go_6           (outs_6_q_go_6),
         .q_data_6         (rows_6_q_data_6),
+        .q_long_6         (rows_6_q_long_6),
         .q_valid_7        (rows_6_q_valid_7),
         .q_entry_7        (rows_6_q_entry_7),
         .q_red_7          (rows_6_q_red_7),
         .q_pop_7          (outs_7_q_pop_6),
         .q_go_7           (outs_7_q_go_6),
         .q_data_7         (rows_6_q_data_7),
+        .q_long_7         (rows_6_q_long_7),
         .q_valid_8        (rows_6_q_valid_8),
         .q_entry_8        (rows_6_q_entry_8),
         .q_red_8          (rows_6_q_red_8),
         .q_pop_8          (outs_8_q_pop_6),
         .q_go_8           (outs_8_q_go_6),
         .q_data_8         (rows_6_q_data_8),
+        .q_long_8         (rows_6_q_long_8),
         .q_valid_9        (rows_6_q_valid_9),
         .q_entry_9        (rows_6_q_entry_9),
         .q_red_9          (rows_6_q_red_9),
         .q_pop_9          (outs_9_q_pop_6),
         .q_go_9           (outs_9_q_go_6),
         .q_data_9         (rows_6_q_data_9),
+        .q_long_9         (rows_6_q_long_9),
         .q_valid_10       (rows_6_q_valid_10),
         .q_entry_10       (rows_6_q_entry_10),
         .q_red_10         (rows_6_q_red_10),
         .q_pop_10         (outs_10_q_pop_6),
         .q_go_10          (outs_10_q_go_6),
         .q_data_10        (rows_6_q_data_10),
+        .q_long_10        (rows_6_q_long_10),
         .q_valid_11       (rows_6_q_valid_11),
         .q_entry_11       (rows_6_q_entry_11),
         .q_red_11         (rows_6_q_red_11),
         .q_pop_11         (outs_11_q_pop_6),
         .q_go_11          (outs_11_q_go_6),
         .q_data_11        (rows_6_q_data_11),
+        .q_long_11        (rows_6_q_long_11),
         .q_valid_12       (rows_6_q_valid_12),
         .q_entry_12       (rows_6_q_entry_12),
         .q_red_12         (rows_6_q_red_12),
         .q_pop_12         (outs_12_q_pop_6),
         .q_go_12          (outs_12_q_go_6),
         .q_data_12        (rows_6_q_data_12),
+        .q_long_12        (rows_6_q_long_12),
         .q_valid_13       (rows_6_q_valid_13),
         .q_entry_13       (rows_6_q_entry_13),
         .q_red_13         (rows_6_q_red_13),
         .q_pop_13         (outs_13_q_pop_6),
         .q_go_13          (outs_13_q_go_6),
         .q_data_13        (rows_6_q_data_13),
+        .q_long_13        (rows_6_q_long_13),
         .q_valid_14       (rows_6_q_valid_14),
         .q_entry_14       (rows_6_q_entry_14),
         .q_red_14         (rows_6_q_red_14),
         .q_pop_14         (outs_14_q_pop_6),
         .q_go_14          (outs_14_q_go_6),
         .q_data_14        (rows_6_q_data_14),
+        .q_long_14        (rows_6_q_long_14),
         .q_valid_15       (rows_6_q_valid_15),
         .q_entry_15       (rows_6_q_entry_15),
         .q_red_15         (rows_6_q_red_15),
         .q_pop_15         (outs_15_q_pop_6),
         .q_go_15          (outs_15_q_go_6),
         .q_data_15        (rows_6_q_data_15),
+        .q_long_15        (rows_6_q_long_15),
         .dropped          (ev_full_6),
         .ev_valid         (ev_valid_6),
         .ev_reason        (ev_reason_6),
@@ -3022,7 +3420,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_7 (
@@ -3047,96 +3446,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_7),
         .q_go_0           (outs_0_q_go_7),
         .q_data_0         (rows_7_q_data_0),
+        .q_long_0         (rows_7_q_long_0),
         .q_valid_1        (rows_7_q_valid_1),
         .q_entry_1        (rows_7_q_entry_1),
         .q_red_1          (rows_7_q_red_1),
         .q_pop_1          (outs_1_q_pop_7),
         .q_go_1           (outs_1_q_go_7),
         .q_data_1         (rows_7_q_data_1),
+        .q_long_1         (rows_7_q_long_1),
         .q_valid_2        (rows_7_q_valid_2),
         .q_entry_2        (rows_7_q_entry_2),
         .q_red_2          (rows_7_q_red_2),
         .q_pop_2          (outs_2_q_pop_7),
         .q_go_2           (outs_2_q_go_7),
         .q_data_2         (rows_7_q_data_2),
+        .q_long_2         (rows_7_q_long_2),
         .q_valid_3        (rows_7_q_valid_3),
         .q_entry_3        (rows_7_q_entry_3),
         .q_red_3          (rows_7_q_red_3),
         .q_pop_3          (outs_3_q_pop_7),
         .q_go_3           (outs_3_q_go_7),
         .q_data_3         (rows_7_q_data_3),
+        .q_long_3         (rows_7_q_long_3),
         .q_valid_4        (rows_7_q_valid_4),
         .q_entry_4        (rows_7_q_entry_4),
         .q_red_4          (rows_7_q_red_4),
         .q_pop_4          (outs_4_q_pop_7),
         .q_go_4           (outs_4_q_go_7),
         .q_data_4         (rows_7_q_data_4),
+        .q_long_4         (rows_7_q_long_4),
         .q_valid_5        (rows_7_q_valid_5),
         .q_entry_5        (rows_7_q_entry_5),
         .q_red_5          (rows_7_q_red_5),
         .q_pop_5          (outs_5_q_pop_7),
         .q_go_5           (outs_5_q_go_7),
         .q_data_5         (rows_7_q_data_5),
+        .q_long_5         (rows_7_q_long_5),
         .q_valid_6        (rows_7_q_valid_6),
         .q_entry_6        (rows_7_q_entry_6),
         .q_red_6          (rows_7_q_red_6),
         .q_pop_6          (outs_6_q_pop_7),
         .q_go_6           (outs_6_q_go_7),
         .q_data_6         (rows_7_q_data_6),
+        .q_long_6         (rows_7_q_long_6),
         .q_valid_7        (rows_7_q_valid_7),
         .q_entry_7        (rows_7_q_entry_7),
         .q_red_7          (rows_7_q_red_7),
         .q_pop_7          (outs_7_q_pop_7),
         .q_go_7           (outs_7_q_go_7),
         .q_data_7         (rows_7_q_data_7),
+        .q_long_7         (rows_7_q_long_7),
         .q_valid_8        (rows_7_q_valid_8),
         .q_entry_8        (rows_7_q_entry_8),
         .q_red_8          (rows_7_q_red_8),
         .q_pop_8          (outs_8_q_pop_7),
         .q_go_8           (outs_8_q_go_7),
         .q_data_8         (rows_7_q_data_8),
+        .q_long_8         (rows_7_q_long_8),
         .q_valid_9        (rows_7_q_valid_9),
         .q_entry_9        (rows_7_q_entry_9),
         .q_red_9          (rows_7_q_red_9),
         .q_pop_9          (outs_9_q_pop_7),
         .q_go_9           (outs_9_q_go_7),
         .q_data_9         (rows_7_q_data_9),
+        .q_long_9         (rows_7_q_long_9),
         .q_valid_10       (rows_7_q_valid_10),
         .q_entry_10       (rows_7_q_entry_10),
         .q_red_10         (rows_7_q_red_10),
         .q_pop_10         (outs_10_q_pop_7),
         .q_go_10          (outs_10_q_go_7),
         .q_data_10        (rows_7_q_data_10),
+        .q_long_10        (rows_7_q_long_10),
         .q_valid_11       (rows_7_q_valid_11),
         .q_entry_11       (rows_7_q_entry_11),
         .q_red_11         (rows_7_q_red_11),
         .q_pop_11         (outs_11_q_pop_7),
         .q_go_11          (outs_11_q_go_7),
         .q_data_11        (rows_7_q_data_11),
+        .q_long_11        (rows_7_q_long_11),
         .q_valid_12       (rows_7_q_valid_12),
         .q_entry_12       (rows_7_q_entry_12),
         .q_red_12         (rows_7_q_red_12),
         .q_pop_12         (outs_12_q_pop_7),
         .q_go_12          (outs_12_q_go_7),
         .q_data_12        (rows_7_q_data_12),
+        .q_long_12        (rows_7_q_long_12),
         .q_valid_13       (rows_7_q_valid_13),
         .q_entry_13       (rows_7_q_entry_13),
         .q_red_13         (rows_7_q_red_13),
         .q_pop_13         (outs_13_q_pop_7),
         .q_go_13          (outs_13_q_go_7),
         .q_data_13        (rows_7_q_data_13),
+        .q_long_13        (rows_7_q_long_13),
         .q_valid_14       (rows_7_q_valid_14),
         .q_entry_14       (rows_7_q_entry_14),
         .q_red_14         (rows_7_q_red_14),
         .q_pop_14         (outs_14_q_pop_7),
         .q_go_14          (outs_14_q_go_7),
         .q_data_14        (rows_7_q_data_14),
+        .q_long_14        (rows_7_q_long_14),
         .q_valid_15       (rows_7_q_valid_15),
         .q_entry_15       (rows_7_q_entry_15),
         .q_red_15         (rows_7_q_red_15),
         .q_pop_15         (outs_15_q_pop_7),
         .q_go_15          (outs_15_q_go_7),
         .q_data_15        (rows_7_q_data_15),
+        .q_long_15        (rows_7_q_long_15),
         .dropped          (ev_full_7),
         .ev_valid         (ev_valid_7),
         .ev_reason        (ev_reason_7),
@@ -3144,7 +3559,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_8 (
@@ -3169,96 +3585,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_8),
         .q_go_0           (outs_0_q_go_8),
         .q_data_0         (rows_8_q_data_0),
+        .q_long_0         (rows_8_q_long_0),
         .q_valid_1        (rows_8_q_valid_1),
         .q_entry_1        (rows_8_q_entry_1),
         .q_red_1          (rows_8_q_red_1),
         .q_pop_1          (outs_1_q_pop_8),
         .q_go_1           (outs_1_q_go_8),
         .q_data_1         (rows_8_q_data_1),
+        .q_long_1         (rows_8_q_long_1),
         .q_valid_2        (rows_8_q_valid_2),
         .q_entry_2        (rows_8_q_entry_2),
         .q_red_2          (rows_8_q_red_2),
         .q_pop_2          (outs_2_q_pop_8),
         .q_go_2           (outs_2_q_go_8),
         .q_data_2         (rows_8_q_data_2),
+        .q_long_2         (rows_8_q_long_2),
         .q_valid_3        (rows_8_q_valid_3),
         .q_entry_3        (rows_8_q_entry_3),
         .q_red_3          (rows_8_q_red_3),
         .q_pop_3          (outs_3_q_pop_8),
         .q_go_3           (outs_3_q_go_8),
         .q_data_3         (rows_8_q_data_3),
+        .q_long_3         (rows_8_q_long_3),
         .q_valid_4        (rows_8_q_valid_4),
         .q_entry_4        (rows_8_q_entry_4),
         .q_red_4          (rows_8_q_red_4),
         .q_pop_4          (outs_4_q_pop_8),
         .q_go_4           (outs_4_q_go_8),
         .q_data_4         (rows_8_q_data_4),
+        .q_long_4         (rows_8_q_long_4),
         .q_valid_5        (rows_8_q_valid_5),
         .q_entry_5        (rows_8_q_entry_5),
         .q_red_5          (rows_8_q_red_5),
         .q_pop_5          (outs_5_q_pop_8),
         .q_go_5           (outs_5_q_go_8),
         .q_data_5         (rows_8_q_data_5),
+        .q_long_5         (rows_8_q_long_5),
         .q_valid_6        (rows_8_q_valid_6),
         .q_entry_6        (rows_8_q_entry_6),
         .q_red_6          (rows_8_q_red_6),
         .q_pop_6          (outs_6_q_pop_8),
         .q_go_6           (outs_6_q_go_8),
         .q_data_6         (rows_8_q_data_6),
+        .q_long_6         (rows_8_q_long_6),
         .q_valid_7        (rows_8_q_valid_7),
         .q_entry_7        (rows_8_q_entry_7),
         .q_red_7          (rows_8_q_red_7),
         .q_pop_7          (outs_7_q_pop_8),
         .q_go_7           (outs_7_q_go_8),
         .q_data_7         (rows_8_q_data_7),
+        .q_long_7         (rows_8_q_long_7),
         .q_valid_8        (rows_8_q_valid_8),
         .q_entry_8        (rows_8_q_entry_8),
         .q_red_8          (rows_8_q_red_8),
         .q_pop_8          (outs_8_q_pop_8),
         .q_go_8           (outs_8_q_go_8),
         .q_data_8         (rows_8_q_data_8),
+        .q_long_8         (rows_8_q_long_8),
         .q_valid_9        (rows_8_q_valid_9),
         .q_entry_9        (rows_8_q_entry_9),
         .q_red_9          (rows_8_q_red_9),
         .q_pop_9          (outs_9_q_pop_8),
         .q_go_9           (outs_9_q_go_8),
         .q_data_9         (rows_8_q_data_9),
+        .q_long_9         (rows_8_q_long_9),
         .q_valid_10       (rows_8_q_valid_10),
         .q_entry_10       (rows_8_q_entry_10),
         .q_red_10         (rows_8_q_red_10),
         .q_pop_10         (outs_10_q_pop_8),
         .q_go_10          (outs_10_q_go_8),
         .q_data_10        (rows_8_q_data_10),
+        .q_long_10        (rows_8_q_long_10),
         .q_valid_11       (rows_8_q_valid_11),
         .q_entry_11       (rows_8_q_entry_11),
         .q_red_11         (rows_8_q_red_11),
         .q_pop_11         (outs_11_q_pop_8),
         .q_go_11          (outs_11_q_go_8),
         .q_data_11        (rows_8_q_data_11),
+        .q_long_11        (rows_8_q_long_11),
         .q_valid_12       (rows_8_q_valid_12),
         .q_entry_12       (rows_8_q_entry_12),
         .q_red_12         (rows_8_q_red_12),
         .q_pop_12         (outs_12_q_pop_8),
         .q_go_12          (outs_12_q_go_8),
         .q_data_12        (rows_8_q_data_12),
+        .q_long_12        (rows_8_q_long_12),
         .q_valid_13       (rows_8_q_valid_13),
         .q_entry_13       (rows_8_q_entry_13),
         .q_red_13         (rows_8_q_red_13),
         .q_pop_13         (outs_13_q_pop_8),
         .q_go_13          (outs_13_q_go_8),
         .q_data_13        (rows_8_q_data_13),
+        .q_long_13        (rows_8_q_long_13),
         .q_valid_14       (rows_8_q_valid_14),
         .q_entry_14       (rows_8_q_entry_14),
         .q_red_14         (rows_8_q_red_14),
         .q_pop_14         (outs_14_q_pop_8),
         .q_go_14          (outs_14_q_go_8),
         .q_data_14        (rows_8_q_data_14),
+        .q_long_14        (rows_8_q_long_14),
         .q_valid_15       (rows_8_q_valid_15),
         .q_entry_15       (rows_8_q_entry_15),
         .q_red_15         (rows_8_q_red_15),
         .q_pop_15         (outs_15_q_pop_8),
         .q_go_15          (outs_15_q_go_8),
         .q_data_15        (rows_8_q_data_15),
+        .q_long_15        (rows_8_q_long_15),
         .dropped          (ev_full_8),
         .ev_valid         (ev_valid_8),
         .ev_reason        (ev_reason_8),
@@ -3266,7 +3698,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_9 (
@@ -3291,96 +3724,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_9),
         .q_go_0           (outs_0_q_go_9),
         .q_data_0         (rows_9_q_data_0),
+        .q_long_0         (rows_9_q_long_0),
         .q_valid_1        (rows_9_q_valid_1),
         .q_entry_1        (rows_9_q_entry_1),
         .q_red_1          (rows_9_q_red_1),
         .q_pop_1          (outs_1_q_pop_9),
         .q_go_1           (outs_1_q_go_9),
         .q_data_1         (rows_9_q_data_1),
+        .q_long_1         (rows_9_q_long_1),
         .q_valid_2        (rows_9_q_valid_2),
         .q_entry_2        (rows_9_q_entry_2),
         .q_red_2          (rows_9_q_red_2),
         .q_pop_2          (outs_2_q_pop_9),
         .q_go_2           (outs_2_q_go_9),
         .q_data_2         (rows_9_q_data_2),
+        .q_long_2         (rows_9_q_long_2),
         .q_valid_3        (rows_9_q_valid_3),
         .q_entry_3        (rows_9_q_entry_3),
         .q_red_3          (rows_9_q_red_3),
         .q_pop_3          (outs_3_q_pop_9),
         .q_go_3           (outs_3_q_go_9),
         .q_data_3         (rows_9_q_data_3),
+        .q_long_3         (rows_9_q_long_3),
         .q_valid_4        (rows_9_q_valid_4),
         .q_entry_4        (rows_9_q_entry_4),
         .q_red_4          (rows_9_q_red_4),
         .q_pop_4          (outs_4_q_pop_9),
         .q_go_4           (outs_4_q_go_9),
         .q_data_4         (rows_9_q_data_4),
+        .q_long_4         (rows_9_q_long_4),
         .q_valid_5        (rows_9_q_valid_5),
         .q_entry_5        (rows_9_q_entry_5),
         .q_red_5          (rows_9_q_red_5),
         .q_pop_5          (outs_5_q_pop_9),
         .q_go_5           (outs_5_q_go_9),
         .q_data_5         (rows_9_q_data_5),
+        .q_long_5         (rows_9_q_long_5),
         .q_valid_6        (rows_9_q_valid_6),
         .q_entry_6        (rows_9_q_entry_6),
         .q_red_6          (rows_9_q_red_6),
         .q_pop_6          (outs_6_q_pop_9),
         .q_go_6           (outs_6_q_go_9),
         .q_data_6         (rows_9_q_data_6),
+        .q_long_6         (rows_9_q_long_6),
         .q_valid_7        (rows_9_q_valid_7),
         .q_entry_7        (rows_9_q_entry_7),
         .q_red_7          (rows_9_q_red_7),
         .q_pop_7          (outs_7_q_pop_9),
         .q_go_7           (outs_7_q_go_9),
         .q_data_7         (rows_9_q_data_7),
+        .q_long_7         (rows_9_q_long_7),
         .q_valid_8        (rows_9_q_valid_8),
         .q_entry_8        (rows_9_q_entry_8),
         .q_red_8          (rows_9_q_red_8),
         .q_pop_8          (outs_8_q_pop_9),
         .q_go_8           (outs_8_q_go_9),
         .q_data_8         (rows_9_q_data_8),
+        .q_long_8         (rows_9_q_long_8),
         .q_valid_9        (rows_9_q_valid_9),
         .q_entry_9        (rows_9_q_entry_9),
         .q_red_9          (rows_9_q_red_9),
         .q_pop_9          (outs_9_q_pop_9),
         .q_go_9           (outs_9_q_go_9),
         .q_data_9         (rows_9_q_data_9),
+        .q_long_9         (rows_9_q_long_9),
         .q_valid_10       (rows_9_q_valid_10),
         .q_entry_10       (rows_9_q_entry_10),
         .q_red_10         (rows_9_q_red_10),
         .q_pop_10         (outs_10_q_pop_9),
         .q_go_10          (outs_10_q_go_9),
         .q_data_10        (rows_9_q_data_10),
+        .q_long_10        (rows_9_q_long_10),
         .q_valid_11       (rows_9_q_valid_11),
         .q_entry_11       (rows_9_q_entry_11),
         .q_red_11         (rows_9_q_red_11),
         .q_pop_11         (outs_11_q_pop_9),
         .q_go_11          (outs_11_q_go_9),
         .q_data_11        (rows_9_q_data_11),
+        .q_long_11        (rows_9_q_long_11),
         .q_valid_12       (rows_9_q_valid_12),
         .q_entry_12       (rows_9_q_entry_12),
         .q_red_12         (rows_9_q_red_12),
         .q_pop_12         (outs_12_q_pop_9),
         .q_go_12          (outs_12_q_go_9),
         .q_data_12        (rows_9_q_data_12),
+        .q_long_12        (rows_9_q_long_12),
         .q_valid_13       (rows_9_q_valid_13),
         .q_entry_13       (rows_9_q_entry_13),
         .q_red_13         (rows_9_q_red_13),
         .q_pop_13         (outs_13_q_pop_9),
         .q_go_13          (outs_13_q_go_9),
         .q_data_13        (rows_9_q_data_13),
+        .q_long_13        (rows_9_q_long_13),
         .q_valid_14       (rows_9_q_valid_14),
         .q_entry_14       (rows_9_q_entry_14),
         .q_red_14         (rows_9_q_red_14),
         .q_pop_14         (outs_14_q_pop_9),
         .q_go_14          (outs_14_q_go_9),
         .q_data_14        (rows_9_q_data_14),
+        .q_long_14        (rows_9_q_long_14),
         .q_valid_15       (rows_9_q_valid_15),
         .q_entry_15       (rows_9_q_entry_15),
         .q_red_15         (rows_9_q_red_15),
         .q_pop_15         (outs_15_q_pop_9),
         .q_go_15          (outs_15_q_go_9),
         .q_data_15        (rows_9_q_data_15),
+        .q_long_15        (rows_9_q_long_15),
         .dropped          (ev_full_9),
         .ev_valid         (ev_valid_9),
         .ev_reason        (ev_reason_9),
@@ -3388,7 +3837,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_10 (
@@ -3413,96 +3863,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_10),
         .q_go_0           (outs_0_q_go_10),
         .q_data_0         (rows_10_q_data_0),
+        .q_long_0         (rows_10_q_long_0),
         .q_valid_1        (rows_10_q_valid_1),
         .q_entry_1        (rows_10_q_entry_1),
         .q_red_1          (rows_10_q_red_1),
         .q_pop_1          (outs_1_q_pop_10),
         .q_go_1           (outs_1_q_go_10),
         .q_data_1         (rows_10_q_data_1),
+        .q_long_1         (rows_10_q_long_1),
         .q_valid_2        (rows_10_q_valid_2),
         .q_entry_2        (rows_10_q_entry_2),
         .q_red_2          (rows_10_q_red_2),
         .q_pop_2          (outs_2_q_pop_10),
         .q_go_2           (outs_2_q_go_10),
         .q_data_2         (rows_10_q_data_2),
+        .q_long_2         (rows_10_q_long_2),
         .q_valid_3        (rows_10_q_valid_3),
         .q_entry_3        (rows_10_q_entry_3),
         .q_red_3          (rows_10_q_red_3),
         .q_pop_3          (outs_3_q_pop_10),
         .q_go_3           (outs_3_q_go_10),
         .q_data_3         (rows_10_q_data_3),
+        .q_long_3         (rows_10_q_long_3),
         .q_valid_4        (rows_10_q_valid_4),
         .q_entry_4        (rows_10_q_entry_4),
         .q_red_4          (rows_10_q_red_4),
         .q_pop_4          (outs_4_q_pop_10),
         .q_go_4           (outs_4_q_go_10),
         .q_data_4         (rows_10_q_data_4),
+        .q_long_4         (rows_10_q_long_4),
         .q_valid_5        (rows_10_q_valid_5),
         .q_entry_5        (rows_10_q_entry_5),
         .q_red_5          (rows_10_q_red_5),
         .q_pop_5          (outs_5_q_pop_10),
         .q_go_5           (outs_5_q_go_10),
         .q_data_5         (rows_10_q_data_5),
+        .q_long_5         (rows_10_q_long_5),
         .q_valid_6        (rows_10_q_valid_6),
         .q_entry_6        (rows_10_q_entry_6),
         .q_red_6          (rows_10_q_red_6),
         .q_pop_6          (outs_6_q_pop_10),
         .q_go_6           (outs_6_q_go_10),
         .q_data_6         (rows_10_q_data_6),
+        .q_long_6         (rows_10_q_long_6),
         .q_valid_7        (rows_10_q_valid_7),
         .q_entry_7        (rows_10_q_entry_7),
         .q_red_7          (rows_10_q_red_7),
         .q_pop_7          (outs_7_q_pop_10),
         .q_go_7           (outs_7_q_go_10),
         .q_data_7         (rows_10_q_data_7),
+        .q_long_7         (rows_10_q_long_7),
         .q_valid_8        (rows_10_q_valid_8),
         .q_entry_8        (rows_10_q_entry_8),
         .q_red_8          (rows_10_q_red_8),
         .q_pop_8          (outs_8_q_pop_10),
         .q_go_8           (outs_8_q_go_10),
         .q_data_8         (rows_10_q_data_8),
+        .q_long_8         (rows_10_q_long_8),
         .q_valid_9        (rows_10_q_valid_9),
         .q_entry_9        (rows_10_q_entry_9),
         .q_red_9          (rows_10_q_red_9),
         .q_pop_9          (outs_9_q_pop_10),
         .q_go_9           (outs_9_q_go_10),
         .q_data_9         (rows_10_q_data_9),
+        .q_long_9         (rows_10_q_long_9),
         .q_valid_10       (rows_10_q_valid_10),
         .q_entry_10       (rows_10_q_entry_10),
         .q_red_10         (rows_10_q_red_10),
         .q_pop_10         (outs_10_q_pop_10),
         .q_go_10          (outs_10_q_go_10),
         .q_data_10        (rows_10_q_data_10),
+        .q_long_10        (rows_10_q_long_10),
         .q_valid_11       (rows_10_q_valid_11),
         .q_entry_11       (rows_10_q_entry_11),
         .q_red_11         (rows_10_q_red_11),
         .q_pop_11         (outs_11_q_pop_10),
         .q_go_11          (outs_11_q_go_10),
         .q_data_11        (rows_10_q_data_11),
+        .q_long_11        (rows_10_q_long_11),
         .q_valid_12       (rows_10_q_valid_12),
         .q_entry_12       (rows_10_q_entry_12),
         .q_red_12         (rows_10_q_red_12),
         .q_pop_12         (outs_12_q_pop_10),
         .q_go_12          (outs_12_q_go_10),
         .q_data_12        (rows_10_q_data_12),
+        .q_long_12        (rows_10_q_long_12),
         .q_valid_13       (rows_10_q_valid_13),
         .q_entry_13       (rows_10_q_entry_13),
         .q_red_13         (rows_10_q_red_13),
         .q_pop_13         (outs_13_q_pop_10),
         .q_go_13          (outs_13_q_go_10),
         .q_data_13        (rows_10_q_data_13),
+        .q_long_13        (rows_10_q_long_13),
         .q_valid_14       (rows_10_q_valid_14),
         .q_entry_14       (rows_10_q_entry_14),
         .q_red_14         (rows_10_q_red_14),
         .q_pop_14         (outs_14_q_pop_10),
         .q_go_14          (outs_14_q_go_10),
         .q_data_14        (rows_10_q_data_14),
+        .q_long_14        (rows_10_q_long_14),
         .q_valid_15       (rows_10_q_valid_15),
         .q_entry_15       (rows_10_q_entry_15),
         .q_red_15         (rows_10_q_red_15),
         .q_pop_15         (outs_15_q_pop_10),
         .q_go_15          (outs_15_q_go_10),
         .q_data_15        (rows_10_q_data_15),
+        .q_long_15        (rows_10_q_long_15),
         .dropped          (ev_full_10),
         .ev_valid         (ev_valid_10),
         .ev_reason        (ev_reason_10),
@@ -3510,7 +3976,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_11 (
@@ -3535,96 +4002,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_11),
         .q_go_0           (outs_0_q_go_11),
         .q_data_0         (rows_11_q_data_0),
+        .q_long_0         (rows_11_q_long_0),
         .q_valid_1        (rows_11_q_valid_1),
         .q_entry_1        (rows_11_q_entry_1),
         .q_red_1          (rows_11_q_red_1),
         .q_pop_1          (outs_1_q_pop_11),
         .q_go_1           (outs_1_q_go_11),
         .q_data_1         (rows_11_q_data_1),
+        .q_long_1         (rows_11_q_long_1),
         .q_valid_2        (rows_11_q_valid_2),
         .q_entry_2        (rows_11_q_entry_2),
         .q_red_2          (rows_11_q_red_2),
         .q_pop_2          (outs_2_q_pop_11),
         .q_go_2           (outs_2_q_go_11),
         .q_data_2         (rows_11_q_data_2),
+        .q_long_2         (rows_11_q_long_2),
         .q_valid_3        (rows_11_q_valid_3),
         .q_entry_3        (rows_11_q_entry_3),
         .q_red_3          (rows_11_q_red_3),
         .q_pop_3          (outs_3_q_pop_11),
         .q_go_3           (outs_3_q_go_11),
         .q_data_3         (rows_11_q_data_3),
+        .q_long_3         (rows_11_q_long_3),
         .q_valid_4        (rows_11_q_valid_4),
         .q_entry_4        (rows_11_q_entry_4),
         .q_red_4          (rows_11_q_red_4),
         .q_pop_4          (outs_4_q_pop_11),
         .q_go_4           (outs_4_q_go_11),
         .q_data_4         (rows_11_q_data_4),
+        .q_long_4         (rows_11_q_long_4),
         .q_valid_5        (rows_11_q_valid_5),
         .q_entry_5        (rows_11_q_entry_5),
         .q_red_5          (rows_11_q_red_5),
         .q_pop_5          (outs_5_q_pop_11),
         .q_go_5           (outs_5_q_go_11),
         .q_data_5         (rows_11_q_data_5),
+        .q_long_5         (rows_11_q_long_5),
         .q_valid_6        (rows_11_q_valid_6),
         .q_entry_6        (rows_11_q_entry_6),
         .q_red_6          (rows_11_q_red_6),
         .q_pop_6          (outs_6_q_pop_11),
         .q_go_6           (outs_6_q_go_11),
         .q_data_6         (rows_11_q_data_6),
+        .q_long_6         (rows_11_q_long_6),
         .q_valid_7        (rows_11_q_valid_7),
         .q_entry_7        (rows_11_q_entry_7),
         .q_red_7          (rows_11_q_red_7),
         .q_pop_7          (outs_7_q_pop_11),
         .q_go_7           (outs_7_q_go_11),
         .q_data_7         (rows_11_q_data_7),
+        .q_long_7         (rows_11_q_long_7),
         .q_valid_8        (rows_11_q_valid_8),
         .q_entry_8        (rows_11_q_entry_8),
         .q_red_8          (rows_11_q_red_8),
         .q_pop_8          (outs_8_q_pop_11),
         .q_go_8           (outs_8_q_go_11),
         .q_data_8         (rows_11_q_data_8),
+        .q_long_8         (rows_11_q_long_8),
         .q_valid_9        (rows_11_q_valid_9),
         .q_entry_9        (rows_11_q_entry_9),
         .q_red_9          (rows_11_q_red_9),
         .q_pop_9          (outs_9_q_pop_11),
         .q_go_9           (outs_9_q_go_11),
         .q_data_9         (rows_11_q_data_9),
+        .q_long_9         (rows_11_q_long_9),
         .q_valid_10       (rows_11_q_valid_10),
         .q_entry_10       (rows_11_q_entry_10),
         .q_red_10         (rows_11_q_red_10),
         .q_pop_10         (outs_10_q_pop_11),
         .q_go_10          (outs_10_q_go_11),
         .q_data_10        (rows_11_q_data_10),
+        .q_long_10        (rows_11_q_long_10),
         .q_valid_11       (rows_11_q_valid_11),
         .q_entry_11       (rows_11_q_entry_11),
         .q_red_11         (rows_11_q_red_11),
         .q_pop_11         (outs_11_q_pop_11),
         .q_go_11          (outs_11_q_go_11),
         .q_data_11        (rows_11_q_data_11),
+        .q_long_11        (rows_11_q_long_11),
         .q_valid_12       (rows_11_q_valid_12),
         .q_entry_12       (rows_11_q_entry_12),
         .q_red_12         (rows_11_q_red_12),
         .q_pop_12         (outs_12_q_pop_11),
         .q_go_12          (outs_12_q_go_11),
         .q_data_12        (rows_11_q_data_12),
+        .q_long_12        (rows_11_q_long_12),
         .q_valid_13       (rows_11_q_valid_13),
         .q_entry_13       (rows_11_q_entry_13),
         .q_red_13         (rows_11_q_red_13),
         .q_pop_13         (outs_13_q_pop_11),
         .q_go_13          (outs_13_q_go_11),
         .q_data_13        (rows_11_q_data_13),
+        .q_long_13        (rows_11_q_long_13),
         .q_valid_14       (rows_11_q_valid_14),
         .q_entry_14       (rows_11_q_entry_14),
         .q_red_14         (rows_11_q_red_14),
         .q_pop_14         (outs_14_q_pop_11),
         .q_go_14          (outs_14_q_go_11),
         .q_data_14        (rows_11_q_data_14),
+        .q_long_14        (rows_11_q_long_14),
         .q_valid_15       (rows_11_q_valid_15),
         .q_entry_15       (rows_11_q_entry_15),
         .q_red_15         (rows_11_q_red_15),
         .q_pop_15         (outs_15_q_pop_11),
         .q_go_15          (outs_15_q_go_11),
         .q_data_15        (rows_11_q_data_15),
+        .q_long_15        (rows_11_q_long_15),
         .dropped          (ev_full_11),
         .ev_valid         (ev_valid_11),
         .ev_reason        (ev_reason_11),
@@ -3632,7 +4115,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_12 (
@@ -3657,96 +4141,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_12),
         .q_go_0           (outs_0_q_go_12),
         .q_data_0         (rows_12_q_data_0),
+        .q_long_0         (rows_12_q_long_0),
         .q_valid_1        (rows_12_q_valid_1),
         .q_entry_1        (rows_12_q_entry_1),
         .q_red_1          (rows_12_q_red_1),
         .q_pop_1          (outs_1_q_pop_12),
         .q_go_1           (outs_1_q_go_12),
         .q_data_1         (rows_12_q_data_1),
+        .q_long_1         (rows_12_q_long_1),
         .q_valid_2        (rows_12_q_valid_2),
         .q_entry_2        (rows_12_q_entry_2),
         .q_red_2          (rows_12_q_red_2),
         .q_pop_2          (outs_2_q_pop_12),
         .q_go_2           (outs_2_q_go_12),
         .q_data_2         (rows_12_q_data_2),
+        .q_long_2         (rows_12_q_long_2),
         .q_valid_3        (rows_12_q_valid_3),
         .q_entry_3        (rows_12_q_entry_3),
         .q_red_3          (rows_12_q_red_3),
         .q_pop_3          (outs_3_q_pop_12),
         .q_go_3           (outs_3_q_go_12),
         .q_data_3         (rows_12_q_data_3),
+        .q_long_3         (rows_12_q_long_3),
         .q_valid_4        (rows_12_q_valid_4),
         .q_entry_4        (rows_12_q_entry_4),
         .q_red_4          (rows_12_q_red_4),
         .q_pop_4          (outs_4_q_pop_12),
         .q_go_4           (outs_4_q_go_12),
         .q_data_4         (rows_12_q_data_4),
+        .q_long_4         (rows_12_q_long_4),
         .q_valid_5        (rows_12_q_valid_5),
         .q_entry_5        (rows_12_q_entry_5),
         .q_red_5          (rows_12_q_red_5),
         .q_pop_5          (outs_5_q_pop_12),
         .q_go_5           (outs_5_q_go_12),
         .q_data_5         (rows_12_q_data_5),
+        .q_long_5         (rows_12_q_long_5),
         .q_valid_6        (rows_12_q_valid_6),
         .q_entry_6        (rows_12_q_entry_6),
         .q_red_6          (rows_12_q_red_6),
         .q_pop_6          (outs_6_q_pop_12),
         .q_go_6           (outs_6_q_go_12),
         .q_data_6         (rows_12_q_data_6),
+        .q_long_6         (rows_12_q_long_6),
         .q_valid_7        (rows_12_q_valid_7),
         .q_entry_7        (rows_12_q_entry_7),
         .q_red_7          (rows_12_q_red_7),
         .q_pop_7          (outs_7_q_pop_12),
         .q_go_7           (outs_7_q_go_12),
         .q_data_7         (rows_12_q_data_7),
+        .q_long_7         (rows_12_q_long_7),
         .q_valid_8        (rows_12_q_valid_8),
         .q_entry_8        (rows_12_q_entry_8),
         .q_red_8          (rows_12_q_red_8),
         .q_pop_8          (outs_8_q_pop_12),
         .q_go_8           (outs_8_q_go_12),
         .q_data_8         (rows_12_q_data_8),
+        .q_long_8         (rows_12_q_long_8),
         .q_valid_9        (rows_12_q_valid_9),
         .q_entry_9        (rows_12_q_entry_9),
         .q_red_9          (rows_12_q_red_9),
         .q_pop_9          (outs_9_q_pop_12),
         .q_go_9           (outs_9_q_go_12),
         .q_data_9         (rows_12_q_data_9),
+        .q_long_9         (rows_12_q_long_9),
         .q_valid_10       (rows_12_q_valid_10),
         .q_entry_10       (rows_12_q_entry_10),
         .q_red_10         (rows_12_q_red_10),
         .q_pop_10         (outs_10_q_pop_12),
         .q_go_10          (outs_10_q_go_12),
         .q_data_10        (rows_12_q_data_10),
+        .q_long_10        (rows_12_q_long_10),
         .q_valid_11       (rows_12_q_valid_11),
         .q_entry_11       (rows_12_q_entry_11),
         .q_red_11         (rows_12_q_red_11),
         .q_pop_11         (outs_11_q_pop_12),
         .q_go_11          (outs_11_q_go_12),
         .q_data_11        (rows_12_q_data_11),
+        .q_long_11        (rows_12_q_long_11),
         .q_valid_12       (rows_12_q_valid_12),
         .q_entry_12       (rows_12_q_entry_12),
         .q_red_12         (rows_12_q_red_12),
         .q_pop_12         (outs_12_q_pop_12),
         .q_go_12          (outs_12_q_go_12),
         .q_data_12        (rows_12_q_data_12),
+        .q_long_12        (rows_12_q_long_12),
         .q_valid_13       (rows_12_q_valid_13),
         .q_entry_13       (rows_12_q_entry_13),
         .q_red_13         (rows_12_q_red_13),
         .q_pop_13         (outs_13_q_pop_12),
         .q_go_13          (outs_13_q_go_12),
         .q_data_13        (rows_12_q_data_13),
+        .q_long_13        (rows_12_q_long_13),
         .q_valid_14       (rows_12_q_valid_14),
         .q_entry_14       (rows_12_q_entry_14),
         .q_red_14         (rows_12_q_red_14),
         .q_pop_14         (outs_14_q_pop_12),
         .q_go_14          (outs_14_q_go_12),
         .q_data_14        (rows_12_q_data_14),
+        .q_long_14        (rows_12_q_long_14),
         .q_valid_15       (rows_12_q_valid_15),
         .q_entry_15       (rows_12_q_entry_15),
         .q_red_15         (rows_12_q_red_15),
         .q_pop_15         (outs_15_q_pop_12),
         .q_go_15          (outs_15_q_go_12),
         .q_data_15        (rows_12_q_data_15),
+        .q_long_15        (rows_12_q_long_15),
         .dropped          (ev_full_12),
         .ev_valid         (ev_valid_12),
         .ev_reason        (ev_reason_12),
@@ -3754,7 +4254,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_13 (
@@ -3779,96 +4280,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_13),
         .q_go_0           (outs_0_q_go_13),
         .q_data_0         (rows_13_q_data_0),
+        .q_long_0         (rows_13_q_long_0),
         .q_valid_1        (rows_13_q_valid_1),
         .q_entry_1        (rows_13_q_entry_1),
         .q_red_1          (rows_13_q_red_1),
         .q_pop_1          (outs_1_q_pop_13),
         .q_go_1           (outs_1_q_go_13),
         .q_data_1         (rows_13_q_data_1),
+        .q_long_1         (rows_13_q_long_1),
         .q_valid_2        (rows_13_q_valid_2),
         .q_entry_2        (rows_13_q_entry_2),
         .q_red_2          (rows_13_q_red_2),
         .q_pop_2          (outs_2_q_pop_13),
         .q_go_2           (outs_2_q_go_13),
         .q_data_2         (rows_13_q_data_2),
+        .q_long_2         (rows_13_q_long_2),
         .q_valid_3        (rows_13_q_valid_3),
         .q_entry_3        (rows_13_q_entry_3),
         .q_red_3          (rows_13_q_red_3),
         .q_pop_3          (outs_3_q_pop_13),
         .q_go_3           (outs_3_q_go_13),
         .q_data_3         (rows_13_q_data_3),
+        .q_long_3         (rows_13_q_long_3),
         .q_valid_4        (rows_13_q_valid_4),
         .q_entry_4        (rows_13_q_entry_4),
         .q_red_4          (rows_13_q_red_4),
         .q_pop_4          (outs_4_q_pop_13),
         .q_go_4           (outs_4_q_go_13),
         .q_data_4         (rows_13_q_data_4),
+        .q_long_4         (rows_13_q_long_4),
         .q_valid_5        (rows_13_q_valid_5),
         .q_entry_5        (rows_13_q_entry_5),
         .q_red_5          (rows_13_q_red_5),
         .q_pop_5          (outs_5_q_pop_13),
         .q_go_5           (outs_5_q_go_13),
         .q_data_5         (rows_13_q_data_5),
+        .q_long_5         (rows_13_q_long_5),
         .q_valid_6        (rows_13_q_valid_6),
         .q_entry_6        (rows_13_q_entry_6),
         .q_red_6          (rows_13_q_red_6),
         .q_pop_6          (outs_6_q_pop_13),
         .q_go_6           (outs_6_q_go_13),
         .q_data_6         (rows_13_q_data_6),
+        .q_long_6         (rows_13_q_long_6),
         .q_valid_7        (rows_13_q_valid_7),
         .q_entry_7        (rows_13_q_entry_7),
         .q_red_7          (rows_13_q_red_7),
         .q_pop_7          (outs_7_q_pop_13),
         .q_go_7           (outs_7_q_go_13),
         .q_data_7         (rows_13_q_data_7),
+        .q_long_7         (rows_13_q_long_7),
         .q_valid_8        (rows_13_q_valid_8),
         .q_entry_8        (rows_13_q_entry_8),
         .q_red_8          (rows_13_q_red_8),
         .q_pop_8          (outs_8_q_pop_13),
         .q_go_8           (outs_8_q_go_13),
         .q_data_8         (rows_13_q_data_8),
+        .q_long_8         (rows_13_q_long_8),
         .q_valid_9        (rows_13_q_valid_9),
         .q_entry_9        (rows_13_q_entry_9),
         .q_red_9          (rows_13_q_red_9),
         .q_pop_9          (outs_9_q_pop_13),
         .q_go_9           (outs_9_q_go_13),
         .q_data_9         (rows_13_q_data_9),
+        .q_long_9         (rows_13_q_long_9),
         .q_valid_10       (rows_13_q_valid_10),
         .q_entry_10       (rows_13_q_entry_10),
         .q_red_10         (rows_13_q_red_10),
         .q_pop_10         (outs_10_q_pop_13),
         .q_go_10          (outs_10_q_go_13),
         .q_data_10        (rows_13_q_data_10),
+        .q_long_10        (rows_13_q_long_10),
         .q_valid_11       (rows_13_q_valid_11),
         .q_entry_11       (rows_13_q_entry_11),
         .q_red_11         (rows_13_q_red_11),
         .q_pop_11         (outs_11_q_pop_13),
         .q_go_11          (outs_11_q_go_13),
         .q_data_11        (rows_13_q_data_11),
+        .q_long_11        (rows_13_q_long_11),
         .q_valid_12       (rows_13_q_valid_12),
         .q_entry_12       (rows_13_q_entry_12),
         .q_red_12         (rows_13_q_red_12),
         .q_pop_12         (outs_12_q_pop_13),
         .q_go_12          (outs_12_q_go_13),
         .q_data_12        (rows_13_q_data_12),
+        .q_long_12        (rows_13_q_long_12),
         .q_valid_13       (rows_13_q_valid_13),
         .q_entry_13       (rows_13_q_entry_13),
         .q_red_13         (rows_13_q_red_13),
         .q_pop_13         (outs_13_q_pop_13),
         .q_go_13          (outs_13_q_go_13),
         .q_data_13        (rows_13_q_data_13),
+        .q_long_13        (rows_13_q_long_13),
         .q_valid_14       (rows_13_q_valid_14),
         .q_entry_14       (rows_13_q_entry_14),
         .q_red_14         (rows_13_q_red_14),
         .q_pop_14         (outs_14_q_pop_13),
         .q_go_14          (outs_14_q_go_13),
         .q_data_14        (rows_13_q_data_14),
+        .q_long_14        (rows_13_q_long_14),
         .q_valid_15       (rows_13_q_valid_15),
         .q_entry_15       (rows_13_q_entry_15),
         .q_red_15         (rows_13_q_red_15),
         .q_pop_15         (outs_15_q_pop_13),
         .q_go_15          (outs_15_q_go_13),
         .q_data_15        (rows_13_q_data_15),
+        .q_long_15        (rows_13_q_long_15),
         .dropped          (ev_full_13),
         .ev_valid         (ev_valid_13),
         .ev_reason        (ev_reason_13),
@@ -3876,7 +4393,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_14 (
@@ -3901,96 +4419,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_14),
         .q_go_0           (outs_0_q_go_14),
         .q_data_0         (rows_14_q_data_0),
+        .q_long_0         (rows_14_q_long_0),
         .q_valid_1        (rows_14_q_valid_1),
         .q_entry_1        (rows_14_q_entry_1),
         .q_red_1          (rows_14_q_red_1),
         .q_pop_1          (outs_1_q_pop_14),
         .q_go_1           (outs_1_q_go_14),
         .q_data_1         (rows_14_q_data_1),
+        .q_long_1         (rows_14_q_long_1),
         .q_valid_2        (rows_14_q_valid_2),
         .q_entry_2        (rows_14_q_entry_2),
         .q_red_2          (rows_14_q_red_2),
         .q_pop_2          (outs_2_q_pop_14),
         .q_go_2           (outs_2_q_go_14),
         .q_data_2         (rows_14_q_data_2),
+        .q_long_2         (rows_14_q_long_2),
         .q_valid_3        (rows_14_q_valid_3),
         .q_entry_3        (rows_14_q_entry_3),
         .q_red_3          (rows_14_q_red_3),
         .q_pop_3          (outs_3_q_pop_14),
         .q_go_3           (outs_3_q_go_14),
         .q_data_3         (rows_14_q_data_3),
+        .q_long_3         (rows_14_q_long_3),
         .q_valid_4        (rows_14_q_valid_4),
         .q_entry_4        (rows_14_q_entry_4),
         .q_red_4          (rows_14_q_red_4),
         .q_pop_4          (outs_4_q_pop_14),
         .q_go_4           (outs_4_q_go_14),
         .q_data_4         (rows_14_q_data_4),
+        .q_long_4         (rows_14_q_long_4),
         .q_valid_5        (rows_14_q_valid_5),
         .q_entry_5        (rows_14_q_entry_5),
         .q_red_5          (rows_14_q_red_5),
         .q_pop_5          (outs_5_q_pop_14),
         .q_go_5           (outs_5_q_go_14),
         .q_data_5         (rows_14_q_data_5),
+        .q_long_5         (rows_14_q_long_5),
         .q_valid_6        (rows_14_q_valid_6),
         .q_entry_6        (rows_14_q_entry_6),
         .q_red_6          (rows_14_q_red_6),
         .q_pop_6          (outs_6_q_pop_14),
         .q_go_6           (outs_6_q_go_14),
         .q_data_6         (rows_14_q_data_6),
+        .q_long_6         (rows_14_q_long_6),
         .q_valid_7        (rows_14_q_valid_7),
         .q_entry_7        (rows_14_q_entry_7),
         .q_red_7          (rows_14_q_red_7),
         .q_pop_7          (outs_7_q_pop_14),
         .q_go_7           (outs_7_q_go_14),
         .q_data_7         (rows_14_q_data_7),
+        .q_long_7         (rows_14_q_long_7),
         .q_valid_8        (rows_14_q_valid_8),
         .q_entry_8        (rows_14_q_entry_8),
         .q_red_8          (rows_14_q_red_8),
         .q_pop_8          (outs_8_q_pop_14),
         .q_go_8           (outs_8_q_go_14),
         .q_data_8         (rows_14_q_data_8),
+        .q_long_8         (rows_14_q_long_8),
         .q_valid_9        (rows_14_q_valid_9),
         .q_entry_9        (rows_14_q_entry_9),
         .q_red_9          (rows_14_q_red_9),
         .q_pop_9          (outs_9_q_pop_14),
         .q_go_9           (outs_9_q_go_14),
         .q_data_9         (rows_14_q_data_9),
+        .q_long_9         (rows_14_q_long_9),
         .q_valid_10       (rows_14_q_valid_10),
         .q_entry_10       (rows_14_q_entry_10),
         .q_red_10         (rows_14_q_red_10),
         .q_pop_10         (outs_10_q_pop_14),
         .q_go_10          (outs_10_q_go_14),
         .q_data_10        (rows_14_q_data_10),
+        .q_long_10        (rows_14_q_long_10),
         .q_valid_11       (rows_14_q_valid_11),
         .q_entry_11       (rows_14_q_entry_11),
         .q_red_11         (rows_14_q_red_11),
         .q_pop_11         (outs_11_q_pop_14),
         .q_go_11          (outs_11_q_go_14),
         .q_data_11        (rows_14_q_data_11),
+        .q_long_11        (rows_14_q_long_11),
         .q_valid_12       (rows_14_q_valid_12),
         .q_entry_12       (rows_14_q_entry_12),
         .q_red_12         (rows_14_q_red_12),
         .q_pop_12         (outs_12_q_pop_14),
         .q_go_12          (outs_12_q_go_14),
         .q_data_12        (rows_14_q_data_12),
+        .q_long_12        (rows_14_q_long_12),
         .q_valid_13       (rows_14_q_valid_13),
         .q_entry_13       (rows_14_q_entry_13),
         .q_red_13         (rows_14_q_red_13),
         .q_pop_13         (outs_13_q_pop_14),
         .q_go_13          (outs_13_q_go_14),
         .q_data_13        (rows_14_q_data_13),
+        .q_long_13        (rows_14_q_long_13),
         .q_valid_14       (rows_14_q_valid_14),
         .q_entry_14       (rows_14_q_entry_14),
         .q_red_14         (rows_14_q_red_14),
         .q_pop_14         (outs_14_q_pop_14),
         .q_go_14          (outs_14_q_go_14),
         .q_data_14        (rows_14_q_data_14),
+        .q_long_14        (rows_14_q_long_14),
         .q_valid_15       (rows_14_q_valid_15),
         .q_entry_15       (rows_14_q_entry_15),
         .q_red_15         (rows_14_q_red_15),
         .q_pop_15         (outs_15_q_pop_14),
         .q_go_15          (outs_15_q_go_14),
         .q_data_15        (rows_14_q_data_15),
+        .q_long_15        (rows_14_q_long_15),
         .dropped          (ev_full_14),
         .ev_valid         (ev_valid_14),
         .ev_reason        (ev_reason_14),
@@ -3998,7 +4532,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n16_d512_u4096_t8192 rows_15 (
@@ -4023,96 +4558,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_15),
         .q_go_0           (outs_0_q_go_15),
         .q_data_0         (rows_15_q_data_0),
+        .q_long_0         (rows_15_q_long_0),
         .q_valid_1        (rows_15_q_valid_1),
         .q_entry_1        (rows_15_q_entry_1),
         .q_red_1          (rows_15_q_red_1),
         .q_pop_1          (outs_1_q_pop_15),
         .q_go_1           (outs_1_q_go_15),
         .q_data_1         (rows_15_q_data_1),
+        .q_long_1         (rows_15_q_long_1),
         .q_valid_2        (rows_15_q_valid_2),
         .q_entry_2        (rows_15_q_entry_2),
         .q_red_2          (rows_15_q_red_2),
         .q_pop_2          (outs_2_q_pop_15),
         .q_go_2           (outs_2_q_go_15),
         .q_data_2         (rows_15_q_data_2),
+        .q_long_2         (rows_15_q_long_2),
         .q_valid_3        (rows_15_q_valid_3),
         .q_entry_3        (rows_15_q_entry_3),
         .q_red_3          (rows_15_q_red_3),
         .q_pop_3          (outs_3_q_pop_15),
         .q_go_3           (outs_3_q_go_15),
         .q_data_3         (rows_15_q_data_3),
+        .q_long_3         (rows_15_q_long_3),
         .q_valid_4        (rows_15_q_valid_4),
         .q_entry_4        (rows_15_q_entry_4),
         .q_red_4          (rows_15_q_red_4),
         .q_pop_4          (outs_4_q_pop_15),
         .q_go_4           (outs_4_q_go_15),
         .q_data_4         (rows_15_q_data_4),
+        .q_long_4         (rows_15_q_long_4),
         .q_valid_5        (rows_15_q_valid_5),
         .q_entry_5        (rows_15_q_entry_5),
         .q_red_5          (rows_15_q_red_5),
         .q_pop_5          (outs_5_q_pop_15),
         .q_go_5           (outs_5_q_go_15),
         .q_data_5         (rows_15_q_data_5),
+        .q_long_5         (rows_15_q_long_5),
         .q_valid_6        (rows_15_q_valid_6),
         .q_entry_6        (rows_15_q_entry_6),
         .q_red_6          (rows_15_q_red_6),
         .q_pop_6          (outs_6_q_pop_15),
         .q_go_6           (outs_6_q_go_15),
         .q_data_6         (rows_15_q_data_6),
+        .q_long_6         (rows_15_q_long_6),
         .q_valid_7        (rows_15_q_valid_7),
         .q_entry_7        (rows_15_q_entry_7),
         .q_red_7          (rows_15_q_red_7),
         .q_pop_7          (outs_7_q_pop_15),
         .q_go_7           (outs_7_q_go_15),
         .q_data_7         (rows_15_q_data_7),
+        .q_long_7         (rows_15_q_long_7),
         .q_valid_8        (rows_15_q_valid_8),
         .q_entry_8        (rows_15_q_entry_8),
         .q_red_8          (rows_15_q_red_8),
         .q_pop_8          (outs_8_q_pop_15),
         .q_go_8           (outs_8_q_go_15),
         .q_data_8         (rows_15_q_data_8),
+        .q_long_8         (rows_15_q_long_8),
         .q_valid_9        (rows_15_q_valid_9),
         .q_entry_9        (rows_15_q_entry_9),
         .q_red_9          (rows_15_q_red_9),
         .q_pop_9          (outs_9_q_pop_15),
         .q_go_9           (outs_9_q_go_15),
         .q_data_9         (rows_15_q_data_9),
+        .q_long_9         (rows_15_q_long_9),
         .q_valid_10       (rows_15_q_valid_10),
         .q_entry_10       (rows_15_q_entry_10),
         .q_red_10         (rows_15_q_red_10),
         .q_pop_10         (outs_10_q_pop_15),
         .q_go_10          (outs_10_q_go_15),
         .q_data_10        (rows_15_q_data_10),
+        .q_long_10        (rows_15_q_long_10),
         .q_valid_11       (rows_15_q_valid_11),
         .q_entry_11       (rows_15_q_entry_11),
         .q_red_11         (rows_15_q_red_11),
         .q_pop_11         (outs_11_q_pop_15),
         .q_go_11          (outs_11_q_go_15),
         .q_data_11        (rows_15_q_data_11),
+        .q_long_11        (rows_15_q_long_11),
         .q_valid_12       (rows_15_q_valid_12),
         .q_entry_12       (rows_15_q_entry_12),
         .q_red_12         (rows_15_q_red_12),
         .q_pop_12         (outs_12_q_pop_15),
         .q_go_12          (outs_12_q_go_15),
         .q_data_12        (rows_15_q_data_12),
+        .q_long_12        (rows_15_q_long_12),
         .q_valid_13       (rows_15_q_valid_13),
         .q_entry_13       (rows_15_q_entry_13),
         .q_red_13         (rows_15_q_red_13),
         .q_pop_13         (outs_13_q_pop_15),
         .q_go_13          (outs_13_q_go_15),
         .q_data_13        (rows_15_q_data_13),
+        .q_long_13        (rows_15_q_long_13),
         .q_valid_14       (rows_15_q_valid_14),
         .q_entry_14       (rows_15_q_entry_14),
         .q_red_14         (rows_15_q_red_14),
         .q_pop_14         (outs_14_q_pop_15),
         .q_go_14          (outs_14_q_go_15),
         .q_data_14        (rows_15_q_data_14),
+        .q_long_14        (rows_15_q_long_14),
         .q_valid_15       (rows_15_q_valid_15),
         .q_entry_15       (rows_15_q_entry_15),
         .q_red_15         (rows_15_q_red_15),
         .q_pop_15         (outs_15_q_pop_15),
         .q_go_15          (outs_15_q_go_15),
         .q_data_15        (rows_15_q_data_15),
+        .q_long_15        (rows_15_q_long_15),
         .dropped          (ev_full_15),
         .ev_valid         (ev_valid_15),
         .ev_reason        (ev_reason_15),
@@ -4120,7 +4671,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_out_n16_d512 outs_0 (
@@ -4132,96 +4684,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
+        .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_1_q_valid_0),
         .q_entry_1        (rows_1_q_entry_0),
         .q_red_1          (rows_1_q_red_0),
         .q_pop_1          (outs_0_q_pop_1),
         .q_go_1           (outs_0_q_go_1),
         .q_data_1         (rows_1_q_data_0),
+        .q_long_1         (rows_1_q_long_0),
         .q_valid_2        (rows_2_q_valid_0),
         .q_entry_2        (rows_2_q_entry_0),
         .q_red_2          (rows_2_q_red_0),
         .q_pop_2          (outs_0_q_pop_2),
         .q_go_2           (outs_0_q_go_2),
         .q_data_2         (rows_2_q_data_0),
+        .q_long_2         (rows_2_q_long_0),
         .q_valid_3        (rows_3_q_valid_0),
         .q_entry_3        (rows_3_q_entry_0),
         .q_red_3          (rows_3_q_red_0),
         .q_pop_3          (outs_0_q_pop_3),
         .q_go_3           (outs_0_q_go_3),
         .q_data_3         (rows_3_q_data_0),
+        .q_long_3         (rows_3_q_long_0),
         .q_valid_4        (rows_4_q_valid_0),
         .q_entry_4        (rows_4_q_entry_0),
         .q_red_4          (rows_4_q_red_0),
         .q_pop_4          (outs_0_q_pop_4),
         .q_go_4           (outs_0_q_go_4),
         .q_data_4         (rows_4_q_data_0),
+        .q_long_4         (rows_4_q_long_0),
         .q_valid_5        (rows_5_q_valid_0),
         .q_entry_5        (rows_5_q_entry_0),
         .q_red_5          (rows_5_q_red_0),
         .q_pop_5          (outs_0_q_pop_5),
         .q_go_5           (outs_0_q_go_5),
         .q_data_5         (rows_5_q_data_0),
+        .q_long_5         (rows_5_q_long_0),
         .q_valid_6        (rows_6_q_valid_0),
         .q_entry_6        (rows_6_q_entry_0),
         .q_red_6          (rows_6_q_red_0),
         .q_pop_6          (outs_0_q_pop_6),
         .q_go_6           (outs_0_q_go_6),
         .q_data_6         (rows_6_q_data_0),
+        .q_long_6         (rows_6_q_long_0),
         .q_valid_7        (rows_7_q_valid_0),
         .q_entry_7        (rows_7_q_entry_0),
         .q_red_7          (rows_7_q_red_0),
         .q_pop_7          (outs_0_q_pop_7),
         .q_go_7           (outs_0_q_go_7),
         .q_data_7         (rows_7_q_data_0),
+        .q_long_7         (rows_7_q_long_0),
         .q_valid_8        (rows_8_q_valid_0),
         .q_entry_8        (rows_8_q_entry_0),
         .q_red_8          (rows_8_q_red_0),
         .q_pop_8          (outs_0_q_pop_8),
         .q_go_8           (outs_0_q_go_8),
         .q_data_8         (rows_8_q_data_0),
+        .q_long_8         (rows_8_q_long_0),
         .q_valid_9        (rows_9_q_valid_0),
         .q_entry_9        (rows_9_q_entry_0),
         .q_red_9          (rows_9_q_red_0),
         .q_pop_9          (outs_0_q_pop_9),
         .q_go_9           (outs_0_q_go_9),
         .q_data_9         (rows_9_q_data_0),
+        .q_long_9         (rows_9_q_long_0),
         .q_valid_10       (rows_10_q_valid_0),
         .q_entry_10       (rows_10_q_entry_0),
         .q_red_10         (rows_10_q_red_0),
         .q_pop_10         (outs_0_q_pop_10),
         .q_go_10          (outs_0_q_go_10),
         .q_data_10        (rows_10_q_data_0),
+        .q_long_10        (rows_10_q_long_0),
         .q_valid_11       (rows_11_q_valid_0),
         .q_entry_11       (rows_11_q_entry_0),
         .q_red_11         (rows_11_q_red_0),
         .q_pop_11         (outs_0_q_pop_11),
         .q_go_11          (outs_0_q_go_11),
         .q_data_11        (rows_11_q_data_0),
+        .q_long_11        (rows_11_q_long_0),
         .q_valid_12       (rows_12_q_valid_0),
         .q_entry_12       (rows_12_q_entry_0),
         .q_red_12         (rows_12_q_red_0),
         .q_pop_12         (outs_0_q_pop_12),
         .q_go_12          (outs_0_q_go_12),
         .q_data_12        (rows_12_q_data_0),
+        .q_long_12        (rows_12_q_long_0),
         .q_valid_13       (rows_13_q_valid_0),
         .q_entry_13       (rows_13_q_entry_0),
         .q_red_13         (rows_13_q_red_0),
         .q_pop_13         (outs_0_q_pop_13),
         .q_go_13          (outs_0_q_go_13),
         .q_data_13        (rows_13_q_data_0),
+        .q_long_13        (rows_13_q_long_0),
         .q_valid_14       (rows_14_q_valid_0),
         .q_entry_14       (rows_14_q_entry_0),
         .q_red_14         (rows_14_q_red_0),
         .q_pop_14         (outs_0_q_pop_14),
         .q_go_14          (outs_0_q_go_14),
         .q_data_14        (rows_14_q_data_0),
+        .q_long_14        (rows_14_q_long_0),
         .q_valid_15       (rows_15_q_valid_0),
         .q_entry_15       (rows_15_q_entry_0),
         .q_red_15         (rows_15_q_red_0),
         .q_pop_15         (outs_0_q_pop_15),
         .q_go_15          (outs_0_q_go_15),
         .q_data_15        (rows_15_q_data_0),
+        .q_long_15        (rows_15_q_long_0),
         .own              (16'd1),
         .eng_room         (eng_room_0),
         .eng_valid        (eng_valid_0),
@@ -4237,7 +4805,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_0),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_0),
         .m_axis_tx_tlast  (m_axis_tx_tlast_0),
-        .sent             (ev_sent_0)
+        .sent             (ev_sent_0),
+        .marked           (ev_marked_0)
     );
 
     switch_out_n16_d512 outs_1 (
@@ -4249,96 +4818,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_1_q_pop_0),
         .q_go_0           (outs_1_q_go_0),
         .q_data_0         (rows_0_q_data_1),
+        .q_long_0         (rows_0_q_long_1),
         .q_valid_1        (rows_1_q_valid_1),
         .q_entry_1        (rows_1_q_entry_1),
         .q_red_1          (rows_1_q_red_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_2_q_valid_1),
         .q_entry_2        (rows_2_q_entry_1),
         .q_red_2          (rows_2_q_red_1),
         .q_pop_2          (outs_1_q_pop_2),
         .q_go_2           (outs_1_q_go_2),
         .q_data_2         (rows_2_q_data_1),
+        .q_long_2         (rows_2_q_long_1),
         .q_valid_3        (rows_3_q_valid_1),
         .q_entry_3        (rows_3_q_entry_1),
         .q_red_3          (rows_3_q_red_1),
         .q_pop_3          (outs_1_q_pop_3),
         .q_go_3           (outs_1_q_go_3),
         .q_data_3         (rows_3_q_data_1),
+        .q_long_3         (rows_3_q_long_1),
         .q_valid_4        (rows_4_q_valid_1),
         .q_entry_4        (rows_4_q_entry_1),
         .q_red_4          (rows_4_q_red_1),
         .q_pop_4          (outs_1_q_pop_4),
         .q_go_4           (outs_1_q_go_4),
         .q_data_4         (rows_4_q_data_1),
+        .q_long_4         (rows_4_q_long_1),
         .q_valid_5        (rows_5_q_valid_1),
         .q_entry_5        (rows_5_q_entry_1),
         .q_red_5          (rows_5_q_red_1),
         .q_pop_5          (outs_1_q_pop_5),
         .q_go_5           (outs_1_q_go_5),
         .q_data_5         (rows_5_q_data_1),
+        .q_long_5         (rows_5_q_long_1),
         .q_valid_6        (rows_6_q_valid_1),
         .q_entry_6        (rows_6_q_entry_1),
         .q_red_6          (rows_6_q_red_1),
         .q_pop_6          (outs_1_q_pop_6),
         .q_go_6           (outs_1_q_go_6),
         .q_data_6         (rows_6_q_data_1),
+        .q_long_6         (rows_6_q_long_1),
         .q_valid_7        (rows_7_q_valid_1),
         .q_entry_7        (rows_7_q_entry_1),
         .q_red_7          (rows_7_q_red_1),
         .q_pop_7          (outs_1_q_pop_7),
         .q_go_7           (outs_1_q_go_7),
         .q_data_7         (rows_7_q_data_1),
+        .q_long_7         (rows_7_q_long_1),
         .q_valid_8        (rows_8_q_valid_1),
         .q_entry_8        (rows_8_q_entry_1),
         .q_red_8          (rows_8_q_red_1),
         .q_pop_8          (outs_1_q_pop_8),
         .q_go_8           (outs_1_q_go_8),
         .q_data_8         (rows_8_q_data_1),
+        .q_long_8         (rows_8_q_long_1),
         .q_valid_9        (rows_9_q_valid_1),
         .q_entry_9        (rows_9_q_entry_1),
         .q_red_9          (rows_9_q_red_1),
         .q_pop_9          (outs_1_q_pop_9),
         .q_go_9           (outs_1_q_go_9),
         .q_data_9         (rows_9_q_data_1),
+        .q_long_9         (rows_9_q_long_1),
         .q_valid_10       (rows_10_q_valid_1),
         .q_entry_10       (rows_10_q_entry_1),
         .q_red_10         (rows_10_q_red_1),
         .q_pop_10         (outs_1_q_pop_10),
         .q_go_10          (outs_1_q_go_10),
         .q_data_10        (rows_10_q_data_1),
+        .q_long_10        (rows_10_q_long_1),
         .q_valid_11       (rows_11_q_valid_1),
         .q_entry_11       (rows_11_q_entry_1),
         .q_red_11         (rows_11_q_red_1),
         .q_pop_11         (outs_1_q_pop_11),
         .q_go_11          (outs_1_q_go_11),
         .q_data_11        (rows_11_q_data_1),
+        .q_long_11        (rows_11_q_long_1),
         .q_valid_12       (rows_12_q_valid_1),
         .q_entry_12       (rows_12_q_entry_1),
         .q_red_12         (rows_12_q_red_1),
         .q_pop_12         (outs_1_q_pop_12),
         .q_go_12          (outs_1_q_go_12),
         .q_data_12        (rows_12_q_data_1),
+        .q_long_12        (rows_12_q_long_1),
         .q_valid_13       (rows_13_q_valid_1),
         .q_entry_13       (rows_13_q_entry_1),
         .q_red_13         (rows_13_q_red_1),
         .q_pop_13         (outs_1_q_pop_13),
         .q_go_13          (outs_1_q_go_13),
         .q_data_13        (rows_13_q_data_1),
+        .q_long_13        (rows_13_q_long_1),
         .q_valid_14       (rows_14_q_valid_1),
         .q_entry_14       (rows_14_q_entry_1),
         .q_red_14         (rows_14_q_red_1),
         .q_pop_14         (outs_1_q_pop_14),
         .q_go_14          (outs_1_q_go_14),
         .q_data_14        (rows_14_q_data_1),
+        .q_long_14        (rows_14_q_long_1),
         .q_valid_15       (rows_15_q_valid_1),
         .q_entry_15       (rows_15_q_entry_1),
         .q_red_15         (rows_15_q_red_1),
         .q_pop_15         (outs_1_q_pop_15),
         .q_go_15          (outs_1_q_go_15),
         .q_data_15        (rows_15_q_data_1),
+        .q_long_15        (rows_15_q_long_1),
         .own              (16'd2),
         .eng_room         (eng_room_1),
         .eng_valid        (eng_valid_1),
@@ -4354,7 +4939,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_1),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_1),
         .m_axis_tx_tlast  (m_axis_tx_tlast_1),
-        .sent             (ev_sent_1)
+        .sent             (ev_sent_1),
+        .marked           (ev_marked_1)
     );
 
     switch_out_n16_d512 outs_2 (
@@ -4366,96 +4952,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_2_q_pop_0),
         .q_go_0           (outs_2_q_go_0),
         .q_data_0         (rows_0_q_data_2),
+        .q_long_0         (rows_0_q_long_2),
         .q_valid_1        (rows_1_q_valid_2),
         .q_entry_1        (rows_1_q_entry_2),
         .q_red_1          (rows_1_q_red_2),
         .q_pop_1          (outs_2_q_pop_1),
         .q_go_1           (outs_2_q_go_1),
         .q_data_1         (rows_1_q_data_2),
+        .q_long_1         (rows_1_q_long_2),
         .q_valid_2        (rows_2_q_valid_2),
         .q_entry_2        (rows_2_q_entry_2),
         .q_red_2          (rows_2_q_red_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_3_q_valid_2),
         .q_entry_3        (rows_3_q_entry_2),
         .q_red_3          (rows_3_q_red_2),
         .q_pop_3          (outs_2_q_pop_3),
         .q_go_3           (outs_2_q_go_3),
         .q_data_3         (rows_3_q_data_2),
+        .q_long_3         (rows_3_q_long_2),
         .q_valid_4        (rows_4_q_valid_2),
         .q_entry_4        (rows_4_q_entry_2),
         .q_red_4          (rows_4_q_red_2),
         .q_pop_4          (outs_2_q_pop_4),
         .q_go_4           (outs_2_q_go_4),
         .q_data_4         (rows_4_q_data_2),
+        .q_long_4         (rows_4_q_long_2),
         .q_valid_5        (rows_5_q_valid_2),
         .q_entry_5        (rows_5_q_entry_2),
         .q_red_5          (rows_5_q_red_2),
         .q_pop_5          (outs_2_q_pop_5),
         .q_go_5           (outs_2_q_go_5),
         .q_data_5         (rows_5_q_data_2),
+        .q_long_5         (rows_5_q_long_2),
         .q_valid_6        (rows_6_q_valid_2),
         .q_entry_6        (rows_6_q_entry_2),
         .q_red_6          (rows_6_q_red_2),
         .q_pop_6          (outs_2_q_pop_6),
         .q_go_6           (outs_2_q_go_6),
         .q_data_6         (rows_6_q_data_2),
+        .q_long_6         (rows_6_q_long_2),
         .q_valid_7        (rows_7_q_valid_2),
         .q_entry_7        (rows_7_q_entry_2),
         .q_red_7          (rows_7_q_red_2),
         .q_pop_7          (outs_2_q_pop_7),
         .q_go_7           (outs_2_q_go_7),
         .q_data_7         (rows_7_q_data_2),
+        .q_long_7         (rows_7_q_long_2),
         .q_valid_8        (rows_8_q_valid_2),
         .q_entry_8        (rows_8_q_entry_2),
         .q_red_8          (rows_8_q_red_2),
         .q_pop_8          (outs_2_q_pop_8),
         .q_go_8           (outs_2_q_go_8),
         .q_data_8         (rows_8_q_data_2),
+        .q_long_8         (rows_8_q_long_2),
         .q_valid_9        (rows_9_q_valid_2),
         .q_entry_9        (rows_9_q_entry_2),
         .q_red_9          (rows_9_q_red_2),
         .q_pop_9          (outs_2_q_pop_9),
         .q_go_9           (outs_2_q_go_9),
         .q_data_9         (rows_9_q_data_2),
+        .q_long_9         (rows_9_q_long_2),
         .q_valid_10       (rows_10_q_valid_2),
         .q_entry_10       (rows_10_q_entry_2),
         .q_red_10         (rows_10_q_red_2),
         .q_pop_10         (outs_2_q_pop_10),
         .q_go_10          (outs_2_q_go_10),
         .q_data_10        (rows_10_q_data_2),
+        .q_long_10        (rows_10_q_long_2),
         .q_valid_11       (rows_11_q_valid_2),
         .q_entry_11       (rows_11_q_entry_2),
         .q_red_11         (rows_11_q_red_2),
         .q_pop_11         (outs_2_q_pop_11),
         .q_go_11          (outs_2_q_go_11),
         .q_data_11        (rows_11_q_data_2),
+        .q_long_11        (rows_11_q_long_2),
         .q_valid_12       (rows_12_q_valid_2),
         .q_entry_12       (rows_12_q_entry_2),
         .q_red_12         (rows_12_q_red_2),
         .q_pop_12         (outs_2_q_pop_12),
         .q_go_12          (outs_2_q_go_12),
         .q_data_12        (rows_12_q_data_2),
+        .q_long_12        (rows_12_q_long_2),
         .q_valid_13       (rows_13_q_valid_2),
         .q_entry_13       (rows_13_q_entry_2),
         .q_red_13         (rows_13_q_red_2),
         .q_pop_13         (outs_2_q_pop_13),
         .q_go_13          (outs_2_q_go_13),
         .q_data_13        (rows_13_q_data_2),
+        .q_long_13        (rows_13_q_long_2),
         .q_valid_14       (rows_14_q_valid_2),
         .q_entry_14       (rows_14_q_entry_2),
         .q_red_14         (rows_14_q_red_2),
         .q_pop_14         (outs_2_q_pop_14),
         .q_go_14          (outs_2_q_go_14),
         .q_data_14        (rows_14_q_data_2),
+        .q_long_14        (rows_14_q_long_2),
         .q_valid_15       (rows_15_q_valid_2),
         .q_entry_15       (rows_15_q_entry_2),
         .q_red_15         (rows_15_q_red_2),
         .q_pop_15         (outs_2_q_pop_15),
         .q_go_15          (outs_2_q_go_15),
         .q_data_15        (rows_15_q_data_2),
+        .q_long_15        (rows_15_q_long_2),
         .own              (16'd4),
         .eng_room         (eng_room_2),
         .eng_valid        (eng_valid_2),
@@ -4471,7 +5073,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_2),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_2),
         .m_axis_tx_tlast  (m_axis_tx_tlast_2),
-        .sent             (ev_sent_2)
+        .sent             (ev_sent_2),
+        .marked           (ev_marked_2)
     );
 
     switch_out_n16_d512 outs_3 (
@@ -4483,96 +5086,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_3_q_pop_0),
         .q_go_0           (outs_3_q_go_0),
         .q_data_0         (rows_0_q_data_3),
+        .q_long_0         (rows_0_q_long_3),
         .q_valid_1        (rows_1_q_valid_3),
         .q_entry_1        (rows_1_q_entry_3),
         .q_red_1          (rows_1_q_red_3),
         .q_pop_1          (outs_3_q_pop_1),
         .q_go_1           (outs_3_q_go_1),
         .q_data_1         (rows_1_q_data_3),
+        .q_long_1         (rows_1_q_long_3),
         .q_valid_2        (rows_2_q_valid_3),
         .q_entry_2        (rows_2_q_entry_3),
         .q_red_2          (rows_2_q_red_3),
         .q_pop_2          (outs_3_q_pop_2),
         .q_go_2           (outs_3_q_go_2),
         .q_data_2         (rows_2_q_data_3),
+        .q_long_2         (rows_2_q_long_3),
         .q_valid_3        (rows_3_q_valid_3),
         .q_entry_3        (rows_3_q_entry_3),
         .q_red_3          (rows_3_q_red_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
+        .q_long_3         (rows_3_q_long_3),
         .q_valid_4        (rows_4_q_valid_3),
         .q_entry_4        (rows_4_q_entry_3),
         .q_red_4          (rows_4_q_red_3),
         .q_pop_4          (outs_3_q_pop_4),
         .q_go_4           (outs_3_q_go_4),
         .q_data_4         (rows_4_q_data_3),
+        .q_long_4         (rows_4_q_long_3),
         .q_valid_5        (rows_5_q_valid_3),
         .q_entry_5        (rows_5_q_entry_3),
         .q_red_5          (rows_5_q_red_3),
         .q_pop_5          (outs_3_q_pop_5),
         .q_go_5           (outs_3_q_go_5),
         .q_data_5         (rows_5_q_data_3),
+        .q_long_5         (rows_5_q_long_3),
         .q_valid_6        (rows_6_q_valid_3),
         .q_entry_6        (rows_6_q_entry_3),
         .q_red_6          (rows_6_q_red_3),
         .q_pop_6          (outs_3_q_pop_6),
         .q_go_6           (outs_3_q_go_6),
         .q_data_6         (rows_6_q_data_3),
+        .q_long_6         (rows_6_q_long_3),
         .q_valid_7        (rows_7_q_valid_3),
         .q_entry_7        (rows_7_q_entry_3),
         .q_red_7          (rows_7_q_red_3),
         .q_pop_7          (outs_3_q_pop_7),
         .q_go_7           (outs_3_q_go_7),
         .q_data_7         (rows_7_q_data_3),
+        .q_long_7         (rows_7_q_long_3),
         .q_valid_8        (rows_8_q_valid_3),
         .q_entry_8        (rows_8_q_entry_3),
         .q_red_8          (rows_8_q_red_3),
         .q_pop_8          (outs_3_q_pop_8),
         .q_go_8           (outs_3_q_go_8),
         .q_data_8         (rows_8_q_data_3),
+        .q_long_8         (rows_8_q_long_3),
         .q_valid_9        (rows_9_q_valid_3),
         .q_entry_9        (rows_9_q_entry_3),
         .q_red_9          (rows_9_q_red_3),
         .q_pop_9          (outs_3_q_pop_9),
         .q_go_9           (outs_3_q_go_9),
         .q_data_9         (rows_9_q_data_3),
+        .q_long_9         (rows_9_q_long_3),
         .q_valid_10       (rows_10_q_valid_3),
         .q_entry_10       (rows_10_q_entry_3),
         .q_red_10         (rows_10_q_red_3),
         .q_pop_10         (outs_3_q_pop_10),
         .q_go_10          (outs_3_q_go_10),
         .q_data_10        (rows_10_q_data_3),
+        .q_long_10        (rows_10_q_long_3),
         .q_valid_11       (rows_11_q_valid_3),
         .q_entry_11       (rows_11_q_entry_3),
         .q_red_11         (rows_11_q_red_3),
         .q_pop_11         (outs_3_q_pop_11),
         .q_go_11          (outs_3_q_go_11),
         .q_data_11        (rows_11_q_data_3),
+        .q_long_11        (rows_11_q_long_3),
         .q_valid_12       (rows_12_q_valid_3),
         .q_entry_12       (rows_12_q_entry_3),
         .q_red_12         (rows_12_q_red_3),
         .q_pop_12         (outs_3_q_pop_12),
         .q_go_12          (outs_3_q_go_12),
         .q_data_12        (rows_12_q_data_3),
+        .q_long_12        (rows_12_q_long_3),
         .q_valid_13       (rows_13_q_valid_3),
         .q_entry_13       (rows_13_q_entry_3),
         .q_red_13         (rows_13_q_red_3),
         .q_pop_13         (outs_3_q_pop_13),
         .q_go_13          (outs_3_q_go_13),
         .q_data_13        (rows_13_q_data_3),
+        .q_long_13        (rows_13_q_long_3),
         .q_valid_14       (rows_14_q_valid_3),
         .q_entry_14       (rows_14_q_entry_3),
         .q_red_14         (rows_14_q_red_3),
         .q_pop_14         (outs_3_q_pop_14),
         .q_go_14          (outs_3_q_go_14),
         .q_data_14        (rows_14_q_data_3),
+        .q_long_14        (rows_14_q_long_3),
         .q_valid_15       (rows_15_q_valid_3),
         .q_entry_15       (rows_15_q_entry_3),
         .q_red_15         (rows_15_q_red_3),
         .q_pop_15         (outs_3_q_pop_15),
         .q_go_15          (outs_3_q_go_15),
         .q_data_15        (rows_15_q_data_3),
+        .q_long_15        (rows_15_q_long_3),
         .own              (16'd8),
         .eng_room         (eng_room_3),
         .eng_valid        (eng_valid_3),
@@ -4588,7 +5207,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_3),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast  (m_axis_tx_tlast_3),
-        .sent             (ev_sent_3)
+        .sent             (ev_sent_3),
+        .marked           (ev_marked_3)
     );
 
     switch_out_n16_d512 outs_4 (
@@ -4600,96 +5220,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_4_q_pop_0),
         .q_go_0           (outs_4_q_go_0),
         .q_data_0         (rows_0_q_data_4),
+        .q_long_0         (rows_0_q_long_4),
         .q_valid_1        (rows_1_q_valid_4),
         .q_entry_1        (rows_1_q_entry_4),
         .q_red_1          (rows_1_q_red_4),
         .q_pop_1          (outs_4_q_pop_1),
         .q_go_1           (outs_4_q_go_1),
         .q_data_1         (rows_1_q_data_4),
+        .q_long_1         (rows_1_q_long_4),
         .q_valid_2        (rows_2_q_valid_4),
         .q_entry_2        (rows_2_q_entry_4),
         .q_red_2          (rows_2_q_red_4),
         .q_pop_2          (outs_4_q_pop_2),
         .q_go_2           (outs_4_q_go_2),
         .q_data_2         (rows_2_q_data_4),
+        .q_long_2         (rows_2_q_long_4),
         .q_valid_3        (rows_3_q_valid_4),
         .q_entry_3        (rows_3_q_entry_4),
         .q_red_3          (rows_3_q_red_4),
         .q_pop_3          (outs_4_q_pop_3),
         .q_go_3           (outs_4_q_go_3),
         .q_data_3         (rows_3_q_data_4),
+        .q_long_3         (rows_3_q_long_4),
         .q_valid_4        (rows_4_q_valid_4),
         .q_entry_4        (rows_4_q_entry_4),
         .q_red_4          (rows_4_q_red_4),
         .q_pop_4          (outs_4_q_pop_4),
         .q_go_4           (outs_4_q_go_4),
         .q_data_4         (rows_4_q_data_4),
+        .q_long_4         (rows_4_q_long_4),
         .q_valid_5        (rows_5_q_valid_4),
         .q_entry_5        (rows_5_q_entry_4),
         .q_red_5          (rows_5_q_red_4),
         .q_pop_5          (outs_4_q_pop_5),
         .q_go_5           (outs_4_q_go_5),
         .q_data_5         (rows_5_q_data_4),
+        .q_long_5         (rows_5_q_long_4),
         .q_valid_6        (rows_6_q_valid_4),
         .q_entry_6        (rows_6_q_entry_4),
         .q_red_6          (rows_6_q_red_4),
         .q_pop_6          (outs_4_q_pop_6),
         .q_go_6           (outs_4_q_go_6),
         .q_data_6         (rows_6_q_data_4),
+        .q_long_6         (rows_6_q_long_4),
         .q_valid_7        (rows_7_q_valid_4),
         .q_entry_7        (rows_7_q_entry_4),
         .q_red_7          (rows_7_q_red_4),
         .q_pop_7          (outs_4_q_pop_7),
         .q_go_7           (outs_4_q_go_7),
         .q_data_7         (rows_7_q_data_4),
+        .q_long_7         (rows_7_q_long_4),
         .q_valid_8        (rows_8_q_valid_4),
         .q_entry_8        (rows_8_q_entry_4),
         .q_red_8          (rows_8_q_red_4),
         .q_pop_8          (outs_4_q_pop_8),
         .q_go_8           (outs_4_q_go_8),
         .q_data_8         (rows_8_q_data_4),
+        .q_long_8         (rows_8_q_long_4),
         .q_valid_9        (rows_9_q_valid_4),
         .q_entry_9        (rows_9_q_entry_4),
         .q_red_9          (rows_9_q_red_4),
         .q_pop_9          (outs_4_q_pop_9),
         .q_go_9           (outs_4_q_go_9),
         .q_data_9         (rows_9_q_data_4),
+        .q_long_9         (rows_9_q_long_4),
         .q_valid_10       (rows_10_q_valid_4),
         .q_entry_10       (rows_10_q_entry_4),
         .q_red_10         (rows_10_q_red_4),
         .q_pop_10         (outs_4_q_pop_10),
         .q_go_10          (outs_4_q_go_10),
         .q_data_10        (rows_10_q_data_4),
+        .q_long_10        (rows_10_q_long_4),
         .q_valid_11       (rows_11_q_valid_4),
         .q_entry_11       (rows_11_q_entry_4),
         .q_red_11         (rows_11_q_red_4),
         .q_pop_11         (outs_4_q_pop_11),
         .q_go_11          (outs_4_q_go_11),
         .q_data_11        (rows_11_q_data_4),
+        .q_long_11        (rows_11_q_long_4),
         .q_valid_12       (rows_12_q_valid_4),
         .q_entry_12       (rows_12_q_entry_4),
         .q_red_12         (rows_12_q_red_4),
         .q_pop_12         (outs_4_q_pop_12),
         .q_go_12          (outs_4_q_go_12),
         .q_data_12        (rows_12_q_data_4),
+        .q_long_12        (rows_12_q_long_4),
         .q_valid_13       (rows_13_q_valid_4),
         .q_entry_13       (rows_13_q_entry_4),
         .q_red_13         (rows_13_q_red_4),
         .q_pop_13         (outs_4_q_pop_13),
         .q_go_13          (outs_4_q_go_13),
         .q_data_13        (rows_13_q_data_4),
+        .q_long_13        (rows_13_q_long_4),
         .q_valid_14       (rows_14_q_valid_4),
         .q_entry_14       (rows_14_q_entry_4),
         .q_red_14         (rows_14_q_red_4),
         .q_pop_14         (outs_4_q_pop_14),
         .q_go_14          (outs_4_q_go_14),
         .q_data_14        (rows_14_q_data_4),
+        .q_long_14        (rows_14_q_long_4),
         .q_valid_15       (rows_15_q_valid_4),
         .q_entry_15       (rows_15_q_entry_4),
         .q_red_15         (rows_15_q_red_4),
         .q_pop_15         (outs_4_q_pop_15),
         .q_go_15          (outs_4_q_go_15),
         .q_data_15        (rows_15_q_data_4),
+        .q_long_15        (rows_15_q_long_4),
         .own              (16'd16),
         .eng_room         (eng_room_4),
         .eng_valid        (eng_valid_4),
@@ -4705,7 +5341,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_4),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_4),
         .m_axis_tx_tlast  (m_axis_tx_tlast_4),
-        .sent             (ev_sent_4)
+        .sent             (ev_sent_4),
+        .marked           (ev_marked_4)
     );
 
     switch_out_n16_d512 outs_5 (
@@ -4717,96 +5354,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_5_q_pop_0),
         .q_go_0           (outs_5_q_go_0),
         .q_data_0         (rows_0_q_data_5),
+        .q_long_0         (rows_0_q_long_5),
         .q_valid_1        (rows_1_q_valid_5),
         .q_entry_1        (rows_1_q_entry_5),
         .q_red_1          (rows_1_q_red_5),
         .q_pop_1          (outs_5_q_pop_1),
         .q_go_1           (outs_5_q_go_1),
         .q_data_1         (rows_1_q_data_5),
+        .q_long_1         (rows_1_q_long_5),
         .q_valid_2        (rows_2_q_valid_5),
         .q_entry_2        (rows_2_q_entry_5),
         .q_red_2          (rows_2_q_red_5),
         .q_pop_2          (outs_5_q_pop_2),
         .q_go_2           (outs_5_q_go_2),
         .q_data_2         (rows_2_q_data_5),
+        .q_long_2         (rows_2_q_long_5),
         .q_valid_3        (rows_3_q_valid_5),
         .q_entry_3        (rows_3_q_entry_5),
         .q_red_3          (rows_3_q_red_5),
         .q_pop_3          (outs_5_q_pop_3),
         .q_go_3           (outs_5_q_go_3),
         .q_data_3         (rows_3_q_data_5),
+        .q_long_3         (rows_3_q_long_5),
         .q_valid_4        (rows_4_q_valid_5),
         .q_entry_4        (rows_4_q_entry_5),
         .q_red_4          (rows_4_q_red_5),
         .q_pop_4          (outs_5_q_pop_4),
         .q_go_4           (outs_5_q_go_4),
         .q_data_4         (rows_4_q_data_5),
+        .q_long_4         (rows_4_q_long_5),
         .q_valid_5        (rows_5_q_valid_5),
         .q_entry_5        (rows_5_q_entry_5),
         .q_red_5          (rows_5_q_red_5),
         .q_pop_5          (outs_5_q_pop_5),
         .q_go_5           (outs_5_q_go_5),
         .q_data_5         (rows_5_q_data_5),
+        .q_long_5         (rows_5_q_long_5),
         .q_valid_6        (rows_6_q_valid_5),
         .q_entry_6        (rows_6_q_entry_5),
         .q_red_6          (rows_6_q_red_5),
         .q_pop_6          (outs_5_q_pop_6),
         .q_go_6           (outs_5_q_go_6),
         .q_data_6         (rows_6_q_data_5),
+        .q_long_6         (rows_6_q_long_5),
         .q_valid_7        (rows_7_q_valid_5),
         .q_entry_7        (rows_7_q_entry_5),
         .q_red_7          (rows_7_q_red_5),
         .q_pop_7          (outs_5_q_pop_7),
         .q_go_7           (outs_5_q_go_7),
         .q_data_7         (rows_7_q_data_5),
+        .q_long_7         (rows_7_q_long_5),
         .q_valid_8        (rows_8_q_valid_5),
         .q_entry_8        (rows_8_q_entry_5),
         .q_red_8          (rows_8_q_red_5),
         .q_pop_8          (outs_5_q_pop_8),
         .q_go_8           (outs_5_q_go_8),
         .q_data_8         (rows_8_q_data_5),
+        .q_long_8         (rows_8_q_long_5),
         .q_valid_9        (rows_9_q_valid_5),
         .q_entry_9        (rows_9_q_entry_5),
         .q_red_9          (rows_9_q_red_5),
         .q_pop_9          (outs_5_q_pop_9),
         .q_go_9           (outs_5_q_go_9),
         .q_data_9         (rows_9_q_data_5),
+        .q_long_9         (rows_9_q_long_5),
         .q_valid_10       (rows_10_q_valid_5),
         .q_entry_10       (rows_10_q_entry_5),
         .q_red_10         (rows_10_q_red_5),
         .q_pop_10         (outs_5_q_pop_10),
         .q_go_10          (outs_5_q_go_10),
         .q_data_10        (rows_10_q_data_5),
+        .q_long_10        (rows_10_q_long_5),
         .q_valid_11       (rows_11_q_valid_5),
         .q_entry_11       (rows_11_q_entry_5),
         .q_red_11         (rows_11_q_red_5),
         .q_pop_11         (outs_5_q_pop_11),
         .q_go_11          (outs_5_q_go_11),
         .q_data_11        (rows_11_q_data_5),
+        .q_long_11        (rows_11_q_long_5),
         .q_valid_12       (rows_12_q_valid_5),
         .q_entry_12       (rows_12_q_entry_5),
         .q_red_12         (rows_12_q_red_5),
         .q_pop_12         (outs_5_q_pop_12),
         .q_go_12          (outs_5_q_go_12),
         .q_data_12        (rows_12_q_data_5),
+        .q_long_12        (rows_12_q_long_5),
         .q_valid_13       (rows_13_q_valid_5),
         .q_entry_13       (rows_13_q_entry_5),
         .q_red_13         (rows_13_q_red_5),
         .q_pop_13         (outs_5_q_pop_13),
         .q_go_13          (outs_5_q_go_13),
         .q_data_13        (rows_13_q_data_5),
+        .q_long_13        (rows_13_q_long_5),
         .q_valid_14       (rows_14_q_valid_5),
         .q_entry_14       (rows_14_q_entry_5),
         .q_red_14         (rows_14_q_red_5),
         .q_pop_14         (outs_5_q_pop_14),
         .q_go_14          (outs_5_q_go_14),
         .q_data_14        (rows_14_q_data_5),
+        .q_long_14        (rows_14_q_long_5),
         .q_valid_15       (rows_15_q_valid_5),
         .q_entry_15       (rows_15_q_entry_5),
         .q_red_15         (rows_15_q_red_5),
         .q_pop_15         (outs_5_q_pop_15),
         .q_go_15          (outs_5_q_go_15),
         .q_data_15        (rows_15_q_data_5),
+        .q_long_15        (rows_15_q_long_5),
         .own              (16'd32),
         .eng_room         (eng_room_5),
         .eng_valid        (eng_valid_5),
@@ -4822,7 +5475,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_5),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_5),
         .m_axis_tx_tlast  (m_axis_tx_tlast_5),
-        .sent             (ev_sent_5)
+        .sent             (ev_sent_5),
+        .marked           (ev_marked_5)
     );
 
     switch_out_n16_d512 outs_6 (
@@ -4834,96 +5488,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_6_q_pop_0),
         .q_go_0           (outs_6_q_go_0),
         .q_data_0         (rows_0_q_data_6),
+        .q_long_0         (rows_0_q_long_6),
         .q_valid_1        (rows_1_q_valid_6),
         .q_entry_1        (rows_1_q_entry_6),
         .q_red_1          (rows_1_q_red_6),
         .q_pop_1          (outs_6_q_pop_1),
         .q_go_1           (outs_6_q_go_1),
         .q_data_1         (rows_1_q_data_6),
+        .q_long_1         (rows_1_q_long_6),
         .q_valid_2        (rows_2_q_valid_6),
         .q_entry_2        (rows_2_q_entry_6),
         .q_red_2          (rows_2_q_red_6),
         .q_pop_2          (outs_6_q_pop_2),
         .q_go_2           (outs_6_q_go_2),
         .q_data_2         (rows_2_q_data_6),
+        .q_long_2         (rows_2_q_long_6),
         .q_valid_3        (rows_3_q_valid_6),
         .q_entry_3        (rows_3_q_entry_6),
         .q_red_3          (rows_3_q_red_6),
         .q_pop_3          (outs_6_q_pop_3),
         .q_go_3           (outs_6_q_go_3),
         .q_data_3         (rows_3_q_data_6),
+        .q_long_3         (rows_3_q_long_6),
         .q_valid_4        (rows_4_q_valid_6),
         .q_entry_4        (rows_4_q_entry_6),
         .q_red_4          (rows_4_q_red_6),
         .q_pop_4          (outs_6_q_pop_4),
         .q_go_4           (outs_6_q_go_4),
         .q_data_4         (rows_4_q_data_6),
+        .q_long_4         (rows_4_q_long_6),
         .q_valid_5        (rows_5_q_valid_6),
         .q_entry_5        (rows_5_q_entry_6),
         .q_red_5          (rows_5_q_red_6),
         .q_pop_5          (outs_6_q_pop_5),
         .q_go_5           (outs_6_q_go_5),
         .q_data_5         (rows_5_q_data_6),
+        .q_long_5         (rows_5_q_long_6),
         .q_valid_6        (rows_6_q_valid_6),
         .q_entry_6        (rows_6_q_entry_6),
         .q_red_6          (rows_6_q_red_6),
         .q_pop_6          (outs_6_q_pop_6),
         .q_go_6           (outs_6_q_go_6),
         .q_data_6         (rows_6_q_data_6),
+        .q_long_6         (rows_6_q_long_6),
         .q_valid_7        (rows_7_q_valid_6),
         .q_entry_7        (rows_7_q_entry_6),
         .q_red_7          (rows_7_q_red_6),
         .q_pop_7          (outs_6_q_pop_7),
         .q_go_7           (outs_6_q_go_7),
         .q_data_7         (rows_7_q_data_6),
+        .q_long_7         (rows_7_q_long_6),
         .q_valid_8        (rows_8_q_valid_6),
         .q_entry_8        (rows_8_q_entry_6),
         .q_red_8          (rows_8_q_red_6),
         .q_pop_8          (outs_6_q_pop_8),
         .q_go_8           (outs_6_q_go_8),
         .q_data_8         (rows_8_q_data_6),
+        .q_long_8         (rows_8_q_long_6),
         .q_valid_9        (rows_9_q_valid_6),
         .q_entry_9        (rows_9_q_entry_6),
         .q_red_9          (rows_9_q_red_6),
         .q_pop_9          (outs_6_q_pop_9),
         .q_go_9           (outs_6_q_go_9),
         .q_data_9         (rows_9_q_data_6),
+        .q_long_9         (rows_9_q_long_6),
         .q_valid_10       (rows_10_q_valid_6),
         .q_entry_10       (rows_10_q_entry_6),
         .q_red_10         (rows_10_q_red_6),
         .q_pop_10         (outs_6_q_pop_10),
         .q_go_10          (outs_6_q_go_10),
         .q_data_10        (rows_10_q_data_6),
+        .q_long_10        (rows_10_q_long_6),
         .q_valid_11       (rows_11_q_valid_6),
         .q_entry_11       (rows_11_q_entry_6),
         .q_red_11         (rows_11_q_red_6),
         .q_pop_11         (outs_6_q_pop_11),
         .q_go_11          (outs_6_q_go_11),
         .q_data_11        (rows_11_q_data_6),
+        .q_long_11        (rows_11_q_long_6),
         .q_valid_12       (rows_12_q_valid_6),
         .q_entry_12       (rows_12_q_entry_6),
         .q_red_12         (rows_12_q_red_6),
         .q_pop_12         (outs_6_q_pop_12),
         .q_go_12          (outs_6_q_go_12),
         .q_data_12        (rows_12_q_data_6),
+        .q_long_12        (rows_12_q_long_6),
         .q_valid_13       (rows_13_q_valid_6),
         .q_entry_13       (rows_13_q_entry_6),
         .q_red_13         (rows_13_q_red_6),
         .q_pop_13         (outs_6_q_pop_13),
         .q_go_13          (outs_6_q_go_13),
         .q_data_13        (rows_13_q_data_6),
+        .q_long_13        (rows_13_q_long_6),
         .q_valid_14       (rows_14_q_valid_6),
         .q_entry_14       (rows_14_q_entry_6),
         .q_red_14         (rows_14_q_red_6),
         .q_pop_14         (outs_6_q_pop_14),
         .q_go_14          (outs_6_q_go_14),
         .q_data_14        (rows_14_q_data_6),
+        .q_long_14        (rows_14_q_long_6),
         .q_valid_15       (rows_15_q_valid_6),
         .q_entry_15       (rows_15_q_entry_6),
         .q_red_15         (rows_15_q_red_6),
         .q_pop_15         (outs_6_q_pop_15),
         .q_go_15          (outs_6_q_go_15),
         .q_data_15        (rows_15_q_data_6),
+        .q_long_15        (rows_15_q_long_6),
         .own              (16'd64),
         .eng_room         (eng_room_6),
         .eng_valid        (eng_valid_6),
@@ -4939,7 +5609,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_6),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_6),
         .m_axis_tx_tlast  (m_axis_tx_tlast_6),
-        .sent             (ev_sent_6)
+        .sent             (ev_sent_6),
+        .marked           (ev_marked_6)
     );
 
     switch_out_n16_d512 outs_7 (
@@ -4951,96 +5622,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_7_q_pop_0),
         .q_go_0           (outs_7_q_go_0),
         .q_data_0         (rows_0_q_data_7),
+        .q_long_0         (rows_0_q_long_7),
         .q_valid_1        (rows_1_q_valid_7),
         .q_entry_1        (rows_1_q_entry_7),
         .q_red_1          (rows_1_q_red_7),
         .q_pop_1          (outs_7_q_pop_1),
         .q_go_1           (outs_7_q_go_1),
         .q_data_1         (rows_1_q_data_7),
+        .q_long_1         (rows_1_q_long_7),
         .q_valid_2        (rows_2_q_valid_7),
         .q_entry_2        (rows_2_q_entry_7),
         .q_red_2          (rows_2_q_red_7),
         .q_pop_2          (outs_7_q_pop_2),
         .q_go_2           (outs_7_q_go_2),
         .q_data_2         (rows_2_q_data_7),
+        .q_long_2         (rows_2_q_long_7),
         .q_valid_3        (rows_3_q_valid_7),
         .q_entry_3        (rows_3_q_entry_7),
         .q_red_3          (rows_3_q_red_7),
         .q_pop_3          (outs_7_q_pop_3),
         .q_go_3           (outs_7_q_go_3),
         .q_data_3         (rows_3_q_data_7),
+        .q_long_3         (rows_3_q_long_7),
         .q_valid_4        (rows_4_q_valid_7),
         .q_entry_4        (rows_4_q_entry_7),
         .q_red_4          (rows_4_q_red_7),
         .q_pop_4          (outs_7_q_pop_4),
         .q_go_4           (outs_7_q_go_4),
         .q_data_4         (rows_4_q_data_7),
+        .q_long_4         (rows_4_q_long_7),
         .q_valid_5        (rows_5_q_valid_7),
         .q_entry_5        (rows_5_q_entry_7),
         .q_red_5          (rows_5_q_red_7),
         .q_pop_5          (outs_7_q_pop_5),
         .q_go_5           (outs_7_q_go_5),
         .q_data_5         (rows_5_q_data_7),
+        .q_long_5         (rows_5_q_long_7),
         .q_valid_6        (rows_6_q_valid_7),
         .q_entry_6        (rows_6_q_entry_7),
         .q_red_6          (rows_6_q_red_7),
         .q_pop_6          (outs_7_q_pop_6),
         .q_go_6           (outs_7_q_go_6),
         .q_data_6         (rows_6_q_data_7),
+        .q_long_6         (rows_6_q_long_7),
         .q_valid_7        (rows_7_q_valid_7),
         .q_entry_7        (rows_7_q_entry_7),
         .q_red_7          (rows_7_q_red_7),
         .q_pop_7          (outs_7_q_pop_7),
         .q_go_7           (outs_7_q_go_7),
         .q_data_7         (rows_7_q_data_7),
+        .q_long_7         (rows_7_q_long_7),
         .q_valid_8        (rows_8_q_valid_7),
         .q_entry_8        (rows_8_q_entry_7),
         .q_red_8          (rows_8_q_red_7),
         .q_pop_8          (outs_7_q_pop_8),
         .q_go_8           (outs_7_q_go_8),
         .q_data_8         (rows_8_q_data_7),
+        .q_long_8         (rows_8_q_long_7),
         .q_valid_9        (rows_9_q_valid_7),
         .q_entry_9        (rows_9_q_entry_7),
         .q_red_9          (rows_9_q_red_7),
         .q_pop_9          (outs_7_q_pop_9),
         .q_go_9           (outs_7_q_go_9),
         .q_data_9         (rows_9_q_data_7),
+        .q_long_9         (rows_9_q_long_7),
         .q_valid_10       (rows_10_q_valid_7),
         .q_entry_10       (rows_10_q_entry_7),
         .q_red_10         (rows_10_q_red_7),
         .q_pop_10         (outs_7_q_pop_10),
         .q_go_10          (outs_7_q_go_10),
         .q_data_10        (rows_10_q_data_7),
+        .q_long_10        (rows_10_q_long_7),
         .q_valid_11       (rows_11_q_valid_7),
         .q_entry_11       (rows_11_q_entry_7),
         .q_red_11         (rows_11_q_red_7),
         .q_pop_11         (outs_7_q_pop_11),
         .q_go_11          (outs_7_q_go_11),
         .q_data_11        (rows_11_q_data_7),
+        .q_long_11        (rows_11_q_long_7),
         .q_valid_12       (rows_12_q_valid_7),
         .q_entry_12       (rows_12_q_entry_7),
         .q_red_12         (rows_12_q_red_7),
         .q_pop_12         (outs_7_q_pop_12),
         .q_go_12          (outs_7_q_go_12),
         .q_data_12        (rows_12_q_data_7),
+        .q_long_12        (rows_12_q_long_7),
         .q_valid_13       (rows_13_q_valid_7),
         .q_entry_13       (rows_13_q_entry_7),
         .q_red_13         (rows_13_q_red_7),
         .q_pop_13         (outs_7_q_pop_13),
         .q_go_13          (outs_7_q_go_13),
         .q_data_13        (rows_13_q_data_7),
+        .q_long_13        (rows_13_q_long_7),
         .q_valid_14       (rows_14_q_valid_7),
         .q_entry_14       (rows_14_q_entry_7),
         .q_red_14         (rows_14_q_red_7),
         .q_pop_14         (outs_7_q_pop_14),
         .q_go_14          (outs_7_q_go_14),
         .q_data_14        (rows_14_q_data_7),
+        .q_long_14        (rows_14_q_long_7),
         .q_valid_15       (rows_15_q_valid_7),
         .q_entry_15       (rows_15_q_entry_7),
         .q_red_15         (rows_15_q_red_7),
         .q_pop_15         (outs_7_q_pop_15),
         .q_go_15          (outs_7_q_go_15),
         .q_data_15        (rows_15_q_data_7),
+        .q_long_15        (rows_15_q_long_7),
         .own              (16'd128),
         .eng_room         (eng_room_7),
         .eng_valid        (eng_valid_7),
@@ -5056,7 +5743,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_7),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_7),
         .m_axis_tx_tlast  (m_axis_tx_tlast_7),
-        .sent             (ev_sent_7)
+        .sent             (ev_sent_7),
+        .marked           (ev_marked_7)
     );
 
     switch_out_n16_d512 outs_8 (
@@ -5068,96 +5756,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_8_q_pop_0),
         .q_go_0           (outs_8_q_go_0),
         .q_data_0         (rows_0_q_data_8),
+        .q_long_0         (rows_0_q_long_8),
         .q_valid_1        (rows_1_q_valid_8),
         .q_entry_1        (rows_1_q_entry_8),
         .q_red_1          (rows_1_q_red_8),
         .q_pop_1          (outs_8_q_pop_1),
         .q_go_1           (outs_8_q_go_1),
         .q_data_1         (rows_1_q_data_8),
+        .q_long_1         (rows_1_q_long_8),
         .q_valid_2        (rows_2_q_valid_8),
         .q_entry_2        (rows_2_q_entry_8),
         .q_red_2          (rows_2_q_red_8),
         .q_pop_2          (outs_8_q_pop_2),
         .q_go_2           (outs_8_q_go_2),
         .q_data_2         (rows_2_q_data_8),
+        .q_long_2         (rows_2_q_long_8),
         .q_valid_3        (rows_3_q_valid_8),
         .q_entry_3        (rows_3_q_entry_8),
         .q_red_3          (rows_3_q_red_8),
         .q_pop_3          (outs_8_q_pop_3),
         .q_go_3           (outs_8_q_go_3),
         .q_data_3         (rows_3_q_data_8),
+        .q_long_3         (rows_3_q_long_8),
         .q_valid_4        (rows_4_q_valid_8),
         .q_entry_4        (rows_4_q_entry_8),
         .q_red_4          (rows_4_q_red_8),
         .q_pop_4          (outs_8_q_pop_4),
         .q_go_4           (outs_8_q_go_4),
         .q_data_4         (rows_4_q_data_8),
+        .q_long_4         (rows_4_q_long_8),
         .q_valid_5        (rows_5_q_valid_8),
         .q_entry_5        (rows_5_q_entry_8),
         .q_red_5          (rows_5_q_red_8),
         .q_pop_5          (outs_8_q_pop_5),
         .q_go_5           (outs_8_q_go_5),
         .q_data_5         (rows_5_q_data_8),
+        .q_long_5         (rows_5_q_long_8),
         .q_valid_6        (rows_6_q_valid_8),
         .q_entry_6        (rows_6_q_entry_8),
         .q_red_6          (rows_6_q_red_8),
         .q_pop_6          (outs_8_q_pop_6),
         .q_go_6           (outs_8_q_go_6),
         .q_data_6         (rows_6_q_data_8),
+        .q_long_6         (rows_6_q_long_8),
         .q_valid_7        (rows_7_q_valid_8),
         .q_entry_7        (rows_7_q_entry_8),
         .q_red_7          (rows_7_q_red_8),
         .q_pop_7          (outs_8_q_pop_7),
         .q_go_7           (outs_8_q_go_7),
         .q_data_7         (rows_7_q_data_8),
+        .q_long_7         (rows_7_q_long_8),
         .q_valid_8        (rows_8_q_valid_8),
         .q_entry_8        (rows_8_q_entry_8),
         .q_red_8          (rows_8_q_red_8),
         .q_pop_8          (outs_8_q_pop_8),
         .q_go_8           (outs_8_q_go_8),
         .q_data_8         (rows_8_q_data_8),
+        .q_long_8         (rows_8_q_long_8),
         .q_valid_9        (rows_9_q_valid_8),
         .q_entry_9        (rows_9_q_entry_8),
         .q_red_9          (rows_9_q_red_8),
         .q_pop_9          (outs_8_q_pop_9),
         .q_go_9           (outs_8_q_go_9),
         .q_data_9         (rows_9_q_data_8),
+        .q_long_9         (rows_9_q_long_8),
         .q_valid_10       (rows_10_q_valid_8),
         .q_entry_10       (rows_10_q_entry_8),
         .q_red_10         (rows_10_q_red_8),
         .q_pop_10         (outs_8_q_pop_10),
         .q_go_10          (outs_8_q_go_10),
         .q_data_10        (rows_10_q_data_8),
+        .q_long_10        (rows_10_q_long_8),
         .q_valid_11       (rows_11_q_valid_8),
         .q_entry_11       (rows_11_q_entry_8),
         .q_red_11         (rows_11_q_red_8),
         .q_pop_11         (outs_8_q_pop_11),
         .q_go_11          (outs_8_q_go_11),
         .q_data_11        (rows_11_q_data_8),
+        .q_long_11        (rows_11_q_long_8),
         .q_valid_12       (rows_12_q_valid_8),
         .q_entry_12       (rows_12_q_entry_8),
         .q_red_12         (rows_12_q_red_8),
         .q_pop_12         (outs_8_q_pop_12),
         .q_go_12          (outs_8_q_go_12),
         .q_data_12        (rows_12_q_data_8),
+        .q_long_12        (rows_12_q_long_8),
         .q_valid_13       (rows_13_q_valid_8),
         .q_entry_13       (rows_13_q_entry_8),
         .q_red_13         (rows_13_q_red_8),
         .q_pop_13         (outs_8_q_pop_13),
         .q_go_13          (outs_8_q_go_13),
         .q_data_13        (rows_13_q_data_8),
+        .q_long_13        (rows_13_q_long_8),
         .q_valid_14       (rows_14_q_valid_8),
         .q_entry_14       (rows_14_q_entry_8),
         .q_red_14         (rows_14_q_red_8),
         .q_pop_14         (outs_8_q_pop_14),
         .q_go_14          (outs_8_q_go_14),
         .q_data_14        (rows_14_q_data_8),
+        .q_long_14        (rows_14_q_long_8),
         .q_valid_15       (rows_15_q_valid_8),
         .q_entry_15       (rows_15_q_entry_8),
         .q_red_15         (rows_15_q_red_8),
         .q_pop_15         (outs_8_q_pop_15),
         .q_go_15          (outs_8_q_go_15),
         .q_data_15        (rows_15_q_data_8),
+        .q_long_15        (rows_15_q_long_8),
         .own              (16'd256),
         .eng_room         (eng_room_8),
         .eng_valid        (eng_valid_8),
@@ -5173,7 +5877,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_8),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_8),
         .m_axis_tx_tlast  (m_axis_tx_tlast_8),
-        .sent             (ev_sent_8)
+        .sent             (ev_sent_8),
+        .marked           (ev_marked_8)
     );
 
     switch_out_n16_d512 outs_9 (
@@ -5185,96 +5890,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_9_q_pop_0),
         .q_go_0           (outs_9_q_go_0),
         .q_data_0         (rows_0_q_data_9),
+        .q_long_0         (rows_0_q_long_9),
         .q_valid_1        (rows_1_q_valid_9),
         .q_entry_1        (rows_1_q_entry_9),
         .q_red_1          (rows_1_q_red_9),
         .q_pop_1          (outs_9_q_pop_1),
         .q_go_1           (outs_9_q_go_1),
         .q_data_1         (rows_1_q_data_9),
+        .q_long_1         (rows_1_q_long_9),
         .q_valid_2        (rows_2_q_valid_9),
         .q_entry_2        (rows_2_q_entry_9),
         .q_red_2          (rows_2_q_red_9),
         .q_pop_2          (outs_9_q_pop_2),
         .q_go_2           (outs_9_q_go_2),
         .q_data_2         (rows_2_q_data_9),
+        .q_long_2         (rows_2_q_long_9),
         .q_valid_3        (rows_3_q_valid_9),
         .q_entry_3        (rows_3_q_entry_9),
         .q_red_3          (rows_3_q_red_9),
         .q_pop_3          (outs_9_q_pop_3),
         .q_go_3           (outs_9_q_go_3),
         .q_data_3         (rows_3_q_data_9),
+        .q_long_3         (rows_3_q_long_9),
         .q_valid_4        (rows_4_q_valid_9),
         .q_entry_4        (rows_4_q_entry_9),
         .q_red_4          (rows_4_q_red_9),
         .q_pop_4          (outs_9_q_pop_4),
         .q_go_4           (outs_9_q_go_4),
         .q_data_4         (rows_4_q_data_9),
+        .q_long_4         (rows_4_q_long_9),
         .q_valid_5        (rows_5_q_valid_9),
         .q_entry_5        (rows_5_q_entry_9),
         .q_red_5          (rows_5_q_red_9),
         .q_pop_5          (outs_9_q_pop_5),
         .q_go_5           (outs_9_q_go_5),
         .q_data_5         (rows_5_q_data_9),
+        .q_long_5         (rows_5_q_long_9),
         .q_valid_6        (rows_6_q_valid_9),
         .q_entry_6        (rows_6_q_entry_9),
         .q_red_6          (rows_6_q_red_9),
         .q_pop_6          (outs_9_q_pop_6),
         .q_go_6           (outs_9_q_go_6),
         .q_data_6         (rows_6_q_data_9),
+        .q_long_6         (rows_6_q_long_9),
         .q_valid_7        (rows_7_q_valid_9),
         .q_entry_7        (rows_7_q_entry_9),
         .q_red_7          (rows_7_q_red_9),
         .q_pop_7          (outs_9_q_pop_7),
         .q_go_7           (outs_9_q_go_7),
         .q_data_7         (rows_7_q_data_9),
+        .q_long_7         (rows_7_q_long_9),
         .q_valid_8        (rows_8_q_valid_9),
         .q_entry_8        (rows_8_q_entry_9),
         .q_red_8          (rows_8_q_red_9),
         .q_pop_8          (outs_9_q_pop_8),
         .q_go_8           (outs_9_q_go_8),
         .q_data_8         (rows_8_q_data_9),
+        .q_long_8         (rows_8_q_long_9),
         .q_valid_9        (rows_9_q_valid_9),
         .q_entry_9        (rows_9_q_entry_9),
         .q_red_9          (rows_9_q_red_9),
         .q_pop_9          (outs_9_q_pop_9),
         .q_go_9           (outs_9_q_go_9),
         .q_data_9         (rows_9_q_data_9),
+        .q_long_9         (rows_9_q_long_9),
         .q_valid_10       (rows_10_q_valid_9),
         .q_entry_10       (rows_10_q_entry_9),
         .q_red_10         (rows_10_q_red_9),
         .q_pop_10         (outs_9_q_pop_10),
         .q_go_10          (outs_9_q_go_10),
         .q_data_10        (rows_10_q_data_9),
+        .q_long_10        (rows_10_q_long_9),
         .q_valid_11       (rows_11_q_valid_9),
         .q_entry_11       (rows_11_q_entry_9),
         .q_red_11         (rows_11_q_red_9),
         .q_pop_11         (outs_9_q_pop_11),
         .q_go_11          (outs_9_q_go_11),
         .q_data_11        (rows_11_q_data_9),
+        .q_long_11        (rows_11_q_long_9),
         .q_valid_12       (rows_12_q_valid_9),
         .q_entry_12       (rows_12_q_entry_9),
         .q_red_12         (rows_12_q_red_9),
         .q_pop_12         (outs_9_q_pop_12),
         .q_go_12          (outs_9_q_go_12),
         .q_data_12        (rows_12_q_data_9),
+        .q_long_12        (rows_12_q_long_9),
         .q_valid_13       (rows_13_q_valid_9),
         .q_entry_13       (rows_13_q_entry_9),
         .q_red_13         (rows_13_q_red_9),
         .q_pop_13         (outs_9_q_pop_13),
         .q_go_13          (outs_9_q_go_13),
         .q_data_13        (rows_13_q_data_9),
+        .q_long_13        (rows_13_q_long_9),
         .q_valid_14       (rows_14_q_valid_9),
         .q_entry_14       (rows_14_q_entry_9),
         .q_red_14         (rows_14_q_red_9),
         .q_pop_14         (outs_9_q_pop_14),
         .q_go_14          (outs_9_q_go_14),
         .q_data_14        (rows_14_q_data_9),
+        .q_long_14        (rows_14_q_long_9),
         .q_valid_15       (rows_15_q_valid_9),
         .q_entry_15       (rows_15_q_entry_9),
         .q_red_15         (rows_15_q_red_9),
         .q_pop_15         (outs_9_q_pop_15),
         .q_go_15          (outs_9_q_go_15),
         .q_data_15        (rows_15_q_data_9),
+        .q_long_15        (rows_15_q_long_9),
         .own              (16'd512),
         .eng_room         (eng_room_9),
         .eng_valid        (eng_valid_9),
@@ -5290,7 +6011,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_9),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_9),
         .m_axis_tx_tlast  (m_axis_tx_tlast_9),
-        .sent             (ev_sent_9)
+        .sent             (ev_sent_9),
+        .marked           (ev_marked_9)
     );
 
     switch_out_n16_d512 outs_10 (
@@ -5302,96 +6024,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_10_q_pop_0),
         .q_go_0           (outs_10_q_go_0),
         .q_data_0         (rows_0_q_data_10),
+        .q_long_0         (rows_0_q_long_10),
         .q_valid_1        (rows_1_q_valid_10),
         .q_entry_1        (rows_1_q_entry_10),
         .q_red_1          (rows_1_q_red_10),
         .q_pop_1          (outs_10_q_pop_1),
         .q_go_1           (outs_10_q_go_1),
         .q_data_1         (rows_1_q_data_10),
+        .q_long_1         (rows_1_q_long_10),
         .q_valid_2        (rows_2_q_valid_10),
         .q_entry_2        (rows_2_q_entry_10),
         .q_red_2          (rows_2_q_red_10),
         .q_pop_2          (outs_10_q_pop_2),
         .q_go_2           (outs_10_q_go_2),
         .q_data_2         (rows_2_q_data_10),
+        .q_long_2         (rows_2_q_long_10),
         .q_valid_3        (rows_3_q_valid_10),
         .q_entry_3        (rows_3_q_entry_10),
         .q_red_3          (rows_3_q_red_10),
         .q_pop_3          (outs_10_q_pop_3),
         .q_go_3           (outs_10_q_go_3),
         .q_data_3         (rows_3_q_data_10),
+        .q_long_3         (rows_3_q_long_10),
         .q_valid_4        (rows_4_q_valid_10),
         .q_entry_4        (rows_4_q_entry_10),
         .q_red_4          (rows_4_q_red_10),
         .q_pop_4          (outs_10_q_pop_4),
         .q_go_4           (outs_10_q_go_4),
         .q_data_4         (rows_4_q_data_10),
+        .q_long_4         (rows_4_q_long_10),
         .q_valid_5        (rows_5_q_valid_10),
         .q_entry_5        (rows_5_q_entry_10),
         .q_red_5          (rows_5_q_red_10),
         .q_pop_5          (outs_10_q_pop_5),
         .q_go_5           (outs_10_q_go_5),
         .q_data_5         (rows_5_q_data_10),
+        .q_long_5         (rows_5_q_long_10),
         .q_valid_6        (rows_6_q_valid_10),
         .q_entry_6        (rows_6_q_entry_10),
         .q_red_6          (rows_6_q_red_10),
         .q_pop_6          (outs_10_q_pop_6),
         .q_go_6           (outs_10_q_go_6),
         .q_data_6         (rows_6_q_data_10),
+        .q_long_6         (rows_6_q_long_10),
         .q_valid_7        (rows_7_q_valid_10),
         .q_entry_7        (rows_7_q_entry_10),
         .q_red_7          (rows_7_q_red_10),
         .q_pop_7          (outs_10_q_pop_7),
         .q_go_7           (outs_10_q_go_7),
         .q_data_7         (rows_7_q_data_10),
+        .q_long_7         (rows_7_q_long_10),
         .q_valid_8        (rows_8_q_valid_10),
         .q_entry_8        (rows_8_q_entry_10),
         .q_red_8          (rows_8_q_red_10),
         .q_pop_8          (outs_10_q_pop_8),
         .q_go_8           (outs_10_q_go_8),
         .q_data_8         (rows_8_q_data_10),
+        .q_long_8         (rows_8_q_long_10),
         .q_valid_9        (rows_9_q_valid_10),
         .q_entry_9        (rows_9_q_entry_10),
         .q_red_9          (rows_9_q_red_10),
         .q_pop_9          (outs_10_q_pop_9),
         .q_go_9           (outs_10_q_go_9),
         .q_data_9         (rows_9_q_data_10),
+        .q_long_9         (rows_9_q_long_10),
         .q_valid_10       (rows_10_q_valid_10),
         .q_entry_10       (rows_10_q_entry_10),
         .q_red_10         (rows_10_q_red_10),
         .q_pop_10         (outs_10_q_pop_10),
         .q_go_10          (outs_10_q_go_10),
         .q_data_10        (rows_10_q_data_10),
+        .q_long_10        (rows_10_q_long_10),
         .q_valid_11       (rows_11_q_valid_10),
         .q_entry_11       (rows_11_q_entry_10),
         .q_red_11         (rows_11_q_red_10),
         .q_pop_11         (outs_10_q_pop_11),
         .q_go_11          (outs_10_q_go_11),
         .q_data_11        (rows_11_q_data_10),
+        .q_long_11        (rows_11_q_long_10),
         .q_valid_12       (rows_12_q_valid_10),
         .q_entry_12       (rows_12_q_entry_10),
         .q_red_12         (rows_12_q_red_10),
         .q_pop_12         (outs_10_q_pop_12),
         .q_go_12          (outs_10_q_go_12),
         .q_data_12        (rows_12_q_data_10),
+        .q_long_12        (rows_12_q_long_10),
         .q_valid_13       (rows_13_q_valid_10),
         .q_entry_13       (rows_13_q_entry_10),
         .q_red_13         (rows_13_q_red_10),
         .q_pop_13         (outs_10_q_pop_13),
         .q_go_13          (outs_10_q_go_13),
         .q_data_13        (rows_13_q_data_10),
+        .q_long_13        (rows_13_q_long_10),
         .q_valid_14       (rows_14_q_valid_10),
         .q_entry_14       (rows_14_q_entry_10),
         .q_red_14         (rows_14_q_red_10),
         .q_pop_14         (outs_10_q_pop_14),
         .q_go_14          (outs_10_q_go_14),
         .q_data_14        (rows_14_q_data_10),
+        .q_long_14        (rows_14_q_long_10),
         .q_valid_15       (rows_15_q_valid_10),
         .q_entry_15       (rows_15_q_entry_10),
         .q_red_15         (rows_15_q_red_10),
         .q_pop_15         (outs_10_q_pop_15),
         .q_go_15          (outs_10_q_go_15),
         .q_data_15        (rows_15_q_data_10),
+        .q_long_15        (rows_15_q_long_10),
         .own              (16'd1024),
         .eng_room         (eng_room_10),
         .eng_valid        (eng_valid_10),
@@ -5407,7 +6145,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_10),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_10),
         .m_axis_tx_tlast  (m_axis_tx_tlast_10),
-        .sent             (ev_sent_10)
+        .sent             (ev_sent_10),
+        .marked           (ev_marked_10)
     );
 
     switch_out_n16_d512 outs_11 (
@@ -5419,96 +6158,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_11_q_pop_0),
         .q_go_0           (outs_11_q_go_0),
         .q_data_0         (rows_0_q_data_11),
+        .q_long_0         (rows_0_q_long_11),
         .q_valid_1        (rows_1_q_valid_11),
         .q_entry_1        (rows_1_q_entry_11),
         .q_red_1          (rows_1_q_red_11),
         .q_pop_1          (outs_11_q_pop_1),
         .q_go_1           (outs_11_q_go_1),
         .q_data_1         (rows_1_q_data_11),
+        .q_long_1         (rows_1_q_long_11),
         .q_valid_2        (rows_2_q_valid_11),
         .q_entry_2        (rows_2_q_entry_11),
         .q_red_2          (rows_2_q_red_11),
         .q_pop_2          (outs_11_q_pop_2),
         .q_go_2           (outs_11_q_go_2),
         .q_data_2         (rows_2_q_data_11),
+        .q_long_2         (rows_2_q_long_11),
         .q_valid_3        (rows_3_q_valid_11),
         .q_entry_3        (rows_3_q_entry_11),
         .q_red_3          (rows_3_q_red_11),
         .q_pop_3          (outs_11_q_pop_3),
         .q_go_3           (outs_11_q_go_3),
         .q_data_3         (rows_3_q_data_11),
+        .q_long_3         (rows_3_q_long_11),
         .q_valid_4        (rows_4_q_valid_11),
         .q_entry_4        (rows_4_q_entry_11),
         .q_red_4          (rows_4_q_red_11),
         .q_pop_4          (outs_11_q_pop_4),
         .q_go_4           (outs_11_q_go_4),
         .q_data_4         (rows_4_q_data_11),
+        .q_long_4         (rows_4_q_long_11),
         .q_valid_5        (rows_5_q_valid_11),
         .q_entry_5        (rows_5_q_entry_11),
         .q_red_5          (rows_5_q_red_11),
         .q_pop_5          (outs_11_q_pop_5),
         .q_go_5           (outs_11_q_go_5),
         .q_data_5         (rows_5_q_data_11),
+        .q_long_5         (rows_5_q_long_11),
         .q_valid_6        (rows_6_q_valid_11),
         .q_entry_6        (rows_6_q_entry_11),
         .q_red_6          (rows_6_q_red_11),
         .q_pop_6          (outs_11_q_pop_6),
         .q_go_6           (outs_11_q_go_6),
         .q_data_6         (rows_6_q_data_11),
+        .q_long_6         (rows_6_q_long_11),
         .q_valid_7        (rows_7_q_valid_11),
         .q_entry_7        (rows_7_q_entry_11),
         .q_red_7          (rows_7_q_red_11),
         .q_pop_7          (outs_11_q_pop_7),
         .q_go_7           (outs_11_q_go_7),
         .q_data_7         (rows_7_q_data_11),
+        .q_long_7         (rows_7_q_long_11),
         .q_valid_8        (rows_8_q_valid_11),
         .q_entry_8        (rows_8_q_entry_11),
         .q_red_8          (rows_8_q_red_11),
         .q_pop_8          (outs_11_q_pop_8),
         .q_go_8           (outs_11_q_go_8),
         .q_data_8         (rows_8_q_data_11),
+        .q_long_8         (rows_8_q_long_11),
         .q_valid_9        (rows_9_q_valid_11),
         .q_entry_9        (rows_9_q_entry_11),
         .q_red_9          (rows_9_q_red_11),
         .q_pop_9          (outs_11_q_pop_9),
         .q_go_9           (outs_11_q_go_9),
         .q_data_9         (rows_9_q_data_11),
+        .q_long_9         (rows_9_q_long_11),
         .q_valid_10       (rows_10_q_valid_11),
         .q_entry_10       (rows_10_q_entry_11),
         .q_red_10         (rows_10_q_red_11),
         .q_pop_10         (outs_11_q_pop_10),
         .q_go_10          (outs_11_q_go_10),
         .q_data_10        (rows_10_q_data_11),
+        .q_long_10        (rows_10_q_long_11),
         .q_valid_11       (rows_11_q_valid_11),
         .q_entry_11       (rows_11_q_entry_11),
         .q_red_11         (rows_11_q_red_11),
         .q_pop_11         (outs_11_q_pop_11),
         .q_go_11          (outs_11_q_go_11),
         .q_data_11        (rows_11_q_data_11),
+        .q_long_11        (rows_11_q_long_11),
         .q_valid_12       (rows_12_q_valid_11),
         .q_entry_12       (rows_12_q_entry_11),
         .q_red_12         (rows_12_q_red_11),
         .q_pop_12         (outs_11_q_pop_12),
         .q_go_12          (outs_11_q_go_12),
         .q_data_12        (rows_12_q_data_11),
+        .q_long_12        (rows_12_q_long_11),
         .q_valid_13       (rows_13_q_valid_11),
         .q_entry_13       (rows_13_q_entry_11),
         .q_red_13         (rows_13_q_red_11),
         .q_pop_13         (outs_11_q_pop_13),
         .q_go_13          (outs_11_q_go_13),
         .q_data_13        (rows_13_q_data_11),
+        .q_long_13        (rows_13_q_long_11),
         .q_valid_14       (rows_14_q_valid_11),
         .q_entry_14       (rows_14_q_entry_11),
         .q_red_14         (rows_14_q_red_11),
         .q_pop_14         (outs_11_q_pop_14),
         .q_go_14          (outs_11_q_go_14),
         .q_data_14        (rows_14_q_data_11),
+        .q_long_14        (rows_14_q_long_11),
         .q_valid_15       (rows_15_q_valid_11),
         .q_entry_15       (rows_15_q_entry_11),
         .q_red_15         (rows_15_q_red_11),
         .q_pop_15         (outs_11_q_pop_15),
         .q_go_15          (outs_11_q_go_15),
         .q_data_15        (rows_15_q_data_11),
+        .q_long_15        (rows_15_q_long_11),
         .own              (16'd2048),
         .eng_room         (eng_room_11),
         .eng_valid        (eng_valid_11),
@@ -5524,7 +6279,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_11),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_11),
         .m_axis_tx_tlast  (m_axis_tx_tlast_11),
-        .sent             (ev_sent_11)
+        .sent             (ev_sent_11),
+        .marked           (ev_marked_11)
     );
 
     switch_out_n16_d512 outs_12 (
@@ -5536,96 +6292,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_12_q_pop_0),
         .q_go_0           (outs_12_q_go_0),
         .q_data_0         (rows_0_q_data_12),
+        .q_long_0         (rows_0_q_long_12),
         .q_valid_1        (rows_1_q_valid_12),
         .q_entry_1        (rows_1_q_entry_12),
         .q_red_1          (rows_1_q_red_12),
         .q_pop_1          (outs_12_q_pop_1),
         .q_go_1           (outs_12_q_go_1),
         .q_data_1         (rows_1_q_data_12),
+        .q_long_1         (rows_1_q_long_12),
         .q_valid_2        (rows_2_q_valid_12),
         .q_entry_2        (rows_2_q_entry_12),
         .q_red_2          (rows_2_q_red_12),
         .q_pop_2          (outs_12_q_pop_2),
         .q_go_2           (outs_12_q_go_2),
         .q_data_2         (rows_2_q_data_12),
+        .q_long_2         (rows_2_q_long_12),
         .q_valid_3        (rows_3_q_valid_12),
         .q_entry_3        (rows_3_q_entry_12),
         .q_red_3          (rows_3_q_red_12),
         .q_pop_3          (outs_12_q_pop_3),
         .q_go_3           (outs_12_q_go_3),
         .q_data_3         (rows_3_q_data_12),
+        .q_long_3         (rows_3_q_long_12),
         .q_valid_4        (rows_4_q_valid_12),
         .q_entry_4        (rows_4_q_entry_12),
         .q_red_4          (rows_4_q_red_12),
         .q_pop_4          (outs_12_q_pop_4),
         .q_go_4           (outs_12_q_go_4),
         .q_data_4         (rows_4_q_data_12),
+        .q_long_4         (rows_4_q_long_12),
         .q_valid_5        (rows_5_q_valid_12),
         .q_entry_5        (rows_5_q_entry_12),
         .q_red_5          (rows_5_q_red_12),
         .q_pop_5          (outs_12_q_pop_5),
         .q_go_5           (outs_12_q_go_5),
         .q_data_5         (rows_5_q_data_12),
+        .q_long_5         (rows_5_q_long_12),
         .q_valid_6        (rows_6_q_valid_12),
         .q_entry_6        (rows_6_q_entry_12),
         .q_red_6          (rows_6_q_red_12),
         .q_pop_6          (outs_12_q_pop_6),
         .q_go_6           (outs_12_q_go_6),
         .q_data_6         (rows_6_q_data_12),
+        .q_long_6         (rows_6_q_long_12),
         .q_valid_7        (rows_7_q_valid_12),
         .q_entry_7        (rows_7_q_entry_12),
         .q_red_7          (rows_7_q_red_12),
         .q_pop_7          (outs_12_q_pop_7),
         .q_go_7           (outs_12_q_go_7),
         .q_data_7         (rows_7_q_data_12),
+        .q_long_7         (rows_7_q_long_12),
         .q_valid_8        (rows_8_q_valid_12),
         .q_entry_8        (rows_8_q_entry_12),
         .q_red_8          (rows_8_q_red_12),
         .q_pop_8          (outs_12_q_pop_8),
         .q_go_8           (outs_12_q_go_8),
         .q_data_8         (rows_8_q_data_12),
+        .q_long_8         (rows_8_q_long_12),
         .q_valid_9        (rows_9_q_valid_12),
         .q_entry_9        (rows_9_q_entry_12),
         .q_red_9          (rows_9_q_red_12),
         .q_pop_9          (outs_12_q_pop_9),
         .q_go_9           (outs_12_q_go_9),
         .q_data_9         (rows_9_q_data_12),
+        .q_long_9         (rows_9_q_long_12),
         .q_valid_10       (rows_10_q_valid_12),
         .q_entry_10       (rows_10_q_entry_12),
         .q_red_10         (rows_10_q_red_12),
         .q_pop_10         (outs_12_q_pop_10),
         .q_go_10          (outs_12_q_go_10),
         .q_data_10        (rows_10_q_data_12),
+        .q_long_10        (rows_10_q_long_12),
         .q_valid_11       (rows_11_q_valid_12),
         .q_entry_11       (rows_11_q_entry_12),
         .q_red_11         (rows_11_q_red_12),
         .q_pop_11         (outs_12_q_pop_11),
         .q_go_11          (outs_12_q_go_11),
         .q_data_11        (rows_11_q_data_12),
+        .q_long_11        (rows_11_q_long_12),
         .q_valid_12       (rows_12_q_valid_12),
         .q_entry_12       (rows_12_q_entry_12),
         .q_red_12         (rows_12_q_red_12),
         .q_pop_12         (outs_12_q_pop_12),
         .q_go_12          (outs_12_q_go_12),
         .q_data_12        (rows_12_q_data_12),
+        .q_long_12        (rows_12_q_long_12),
         .q_valid_13       (rows_13_q_valid_12),
         .q_entry_13       (rows_13_q_entry_12),
         .q_red_13         (rows_13_q_red_12),
         .q_pop_13         (outs_12_q_pop_13),
         .q_go_13          (outs_12_q_go_13),
         .q_data_13        (rows_13_q_data_12),
+        .q_long_13        (rows_13_q_long_12),
         .q_valid_14       (rows_14_q_valid_12),
         .q_entry_14       (rows_14_q_entry_12),
         .q_red_14         (rows_14_q_red_12),
         .q_pop_14         (outs_12_q_pop_14),
         .q_go_14          (outs_12_q_go_14),
         .q_data_14        (rows_14_q_data_12),
+        .q_long_14        (rows_14_q_long_12),
         .q_valid_15       (rows_15_q_valid_12),
         .q_entry_15       (rows_15_q_entry_12),
         .q_red_15         (rows_15_q_red_12),
         .q_pop_15         (outs_12_q_pop_15),
         .q_go_15          (outs_12_q_go_15),
         .q_data_15        (rows_15_q_data_12),
+        .q_long_15        (rows_15_q_long_12),
         .own              (16'd4096),
         .eng_room         (eng_room_12),
         .eng_valid        (eng_valid_12),
@@ -5641,7 +6413,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_12),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_12),
         .m_axis_tx_tlast  (m_axis_tx_tlast_12),
-        .sent             (ev_sent_12)
+        .sent             (ev_sent_12),
+        .marked           (ev_marked_12)
     );
 
     switch_out_n16_d512 outs_13 (
@@ -5653,96 +6426,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_13_q_pop_0),
         .q_go_0           (outs_13_q_go_0),
         .q_data_0         (rows_0_q_data_13),
+        .q_long_0         (rows_0_q_long_13),
         .q_valid_1        (rows_1_q_valid_13),
         .q_entry_1        (rows_1_q_entry_13),
         .q_red_1          (rows_1_q_red_13),
         .q_pop_1          (outs_13_q_pop_1),
         .q_go_1           (outs_13_q_go_1),
         .q_data_1         (rows_1_q_data_13),
+        .q_long_1         (rows_1_q_long_13),
         .q_valid_2        (rows_2_q_valid_13),
         .q_entry_2        (rows_2_q_entry_13),
         .q_red_2          (rows_2_q_red_13),
         .q_pop_2          (outs_13_q_pop_2),
         .q_go_2           (outs_13_q_go_2),
         .q_data_2         (rows_2_q_data_13),
+        .q_long_2         (rows_2_q_long_13),
         .q_valid_3        (rows_3_q_valid_13),
         .q_entry_3        (rows_3_q_entry_13),
         .q_red_3          (rows_3_q_red_13),
         .q_pop_3          (outs_13_q_pop_3),
         .q_go_3           (outs_13_q_go_3),
         .q_data_3         (rows_3_q_data_13),
+        .q_long_3         (rows_3_q_long_13),
         .q_valid_4        (rows_4_q_valid_13),
         .q_entry_4        (rows_4_q_entry_13),
         .q_red_4          (rows_4_q_red_13),
         .q_pop_4          (outs_13_q_pop_4),
         .q_go_4           (outs_13_q_go_4),
         .q_data_4         (rows_4_q_data_13),
+        .q_long_4         (rows_4_q_long_13),
         .q_valid_5        (rows_5_q_valid_13),
         .q_entry_5        (rows_5_q_entry_13),
         .q_red_5          (rows_5_q_red_13),
         .q_pop_5          (outs_13_q_pop_5),
         .q_go_5           (outs_13_q_go_5),
         .q_data_5         (rows_5_q_data_13),
+        .q_long_5         (rows_5_q_long_13),
         .q_valid_6        (rows_6_q_valid_13),
         .q_entry_6        (rows_6_q_entry_13),
         .q_red_6          (rows_6_q_red_13),
         .q_pop_6          (outs_13_q_pop_6),
         .q_go_6           (outs_13_q_go_6),
         .q_data_6         (rows_6_q_data_13),
+        .q_long_6         (rows_6_q_long_13),
         .q_valid_7        (rows_7_q_valid_13),
         .q_entry_7        (rows_7_q_entry_13),
         .q_red_7          (rows_7_q_red_13),
         .q_pop_7          (outs_13_q_pop_7),
         .q_go_7           (outs_13_q_go_7),
         .q_data_7         (rows_7_q_data_13),
+        .q_long_7         (rows_7_q_long_13),
         .q_valid_8        (rows_8_q_valid_13),
         .q_entry_8        (rows_8_q_entry_13),
         .q_red_8          (rows_8_q_red_13),
         .q_pop_8          (outs_13_q_pop_8),
         .q_go_8           (outs_13_q_go_8),
         .q_data_8         (rows_8_q_data_13),
+        .q_long_8         (rows_8_q_long_13),
         .q_valid_9        (rows_9_q_valid_13),
         .q_entry_9        (rows_9_q_entry_13),
         .q_red_9          (rows_9_q_red_13),
         .q_pop_9          (outs_13_q_pop_9),
         .q_go_9           (outs_13_q_go_9),
         .q_data_9         (rows_9_q_data_13),
+        .q_long_9         (rows_9_q_long_13),
         .q_valid_10       (rows_10_q_valid_13),
         .q_entry_10       (rows_10_q_entry_13),
         .q_red_10         (rows_10_q_red_13),
         .q_pop_10         (outs_13_q_pop_10),
         .q_go_10          (outs_13_q_go_10),
         .q_data_10        (rows_10_q_data_13),
+        .q_long_10        (rows_10_q_long_13),
         .q_valid_11       (rows_11_q_valid_13),
         .q_entry_11       (rows_11_q_entry_13),
         .q_red_11         (rows_11_q_red_13),
         .q_pop_11         (outs_13_q_pop_11),
         .q_go_11          (outs_13_q_go_11),
         .q_data_11        (rows_11_q_data_13),
+        .q_long_11        (rows_11_q_long_13),
         .q_valid_12       (rows_12_q_valid_13),
         .q_entry_12       (rows_12_q_entry_13),
         .q_red_12         (rows_12_q_red_13),
         .q_pop_12         (outs_13_q_pop_12),
         .q_go_12          (outs_13_q_go_12),
         .q_data_12        (rows_12_q_data_13),
+        .q_long_12        (rows_12_q_long_13),
         .q_valid_13       (rows_13_q_valid_13),
         .q_entry_13       (rows_13_q_entry_13),
         .q_red_13         (rows_13_q_red_13),
         .q_pop_13         (outs_13_q_pop_13),
         .q_go_13          (outs_13_q_go_13),
         .q_data_13        (rows_13_q_data_13),
+        .q_long_13        (rows_13_q_long_13),
         .q_valid_14       (rows_14_q_valid_13),
         .q_entry_14       (rows_14_q_entry_13),
         .q_red_14         (rows_14_q_red_13),
         .q_pop_14         (outs_13_q_pop_14),
         .q_go_14          (outs_13_q_go_14),
         .q_data_14        (rows_14_q_data_13),
+        .q_long_14        (rows_14_q_long_13),
         .q_valid_15       (rows_15_q_valid_13),
         .q_entry_15       (rows_15_q_entry_13),
         .q_red_15         (rows_15_q_red_13),
         .q_pop_15         (outs_13_q_pop_15),
         .q_go_15          (outs_13_q_go_15),
         .q_data_15        (rows_15_q_data_13),
+        .q_long_15        (rows_15_q_long_13),
         .own              (16'd8192),
         .eng_room         (eng_room_13),
         .eng_valid        (eng_valid_13),
@@ -5758,7 +6547,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_13),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_13),
         .m_axis_tx_tlast  (m_axis_tx_tlast_13),
-        .sent             (ev_sent_13)
+        .sent             (ev_sent_13),
+        .marked           (ev_marked_13)
     );
 
     switch_out_n16_d512 outs_14 (
@@ -5770,96 +6560,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_14_q_pop_0),
         .q_go_0           (outs_14_q_go_0),
         .q_data_0         (rows_0_q_data_14),
+        .q_long_0         (rows_0_q_long_14),
         .q_valid_1        (rows_1_q_valid_14),
         .q_entry_1        (rows_1_q_entry_14),
         .q_red_1          (rows_1_q_red_14),
         .q_pop_1          (outs_14_q_pop_1),
         .q_go_1           (outs_14_q_go_1),
         .q_data_1         (rows_1_q_data_14),
+        .q_long_1         (rows_1_q_long_14),
         .q_valid_2        (rows_2_q_valid_14),
         .q_entry_2        (rows_2_q_entry_14),
         .q_red_2          (rows_2_q_red_14),
         .q_pop_2          (outs_14_q_pop_2),
         .q_go_2           (outs_14_q_go_2),
         .q_data_2         (rows_2_q_data_14),
+        .q_long_2         (rows_2_q_long_14),
         .q_valid_3        (rows_3_q_valid_14),
         .q_entry_3        (rows_3_q_entry_14),
         .q_red_3          (rows_3_q_red_14),
         .q_pop_3          (outs_14_q_pop_3),
         .q_go_3           (outs_14_q_go_3),
         .q_data_3         (rows_3_q_data_14),
+        .q_long_3         (rows_3_q_long_14),
         .q_valid_4        (rows_4_q_valid_14),
         .q_entry_4        (rows_4_q_entry_14),
         .q_red_4          (rows_4_q_red_14),
         .q_pop_4          (outs_14_q_pop_4),
         .q_go_4           (outs_14_q_go_4),
         .q_data_4         (rows_4_q_data_14),
+        .q_long_4         (rows_4_q_long_14),
         .q_valid_5        (rows_5_q_valid_14),
         .q_entry_5        (rows_5_q_entry_14),
         .q_red_5          (rows_5_q_red_14),
         .q_pop_5          (outs_14_q_pop_5),
         .q_go_5           (outs_14_q_go_5),
         .q_data_5         (rows_5_q_data_14),
+        .q_long_5         (rows_5_q_long_14),
         .q_valid_6        (rows_6_q_valid_14),
         .q_entry_6        (rows_6_q_entry_14),
         .q_red_6          (rows_6_q_red_14),
         .q_pop_6          (outs_14_q_pop_6),
         .q_go_6           (outs_14_q_go_6),
         .q_data_6         (rows_6_q_data_14),
+        .q_long_6         (rows_6_q_long_14),
         .q_valid_7        (rows_7_q_valid_14),
         .q_entry_7        (rows_7_q_entry_14),
         .q_red_7          (rows_7_q_red_14),
         .q_pop_7          (outs_14_q_pop_7),
         .q_go_7           (outs_14_q_go_7),
         .q_data_7         (rows_7_q_data_14),
+        .q_long_7         (rows_7_q_long_14),
         .q_valid_8        (rows_8_q_valid_14),
         .q_entry_8        (rows_8_q_entry_14),
         .q_red_8          (rows_8_q_red_14),
         .q_pop_8          (outs_14_q_pop_8),
         .q_go_8           (outs_14_q_go_8),
         .q_data_8         (rows_8_q_data_14),
+        .q_long_8         (rows_8_q_long_14),
         .q_valid_9        (rows_9_q_valid_14),
         .q_entry_9        (rows_9_q_entry_14),
         .q_red_9          (rows_9_q_red_14),
         .q_pop_9          (outs_14_q_pop_9),
         .q_go_9           (outs_14_q_go_9),
         .q_data_9         (rows_9_q_data_14),
+        .q_long_9         (rows_9_q_long_14),
         .q_valid_10       (rows_10_q_valid_14),
         .q_entry_10       (rows_10_q_entry_14),
         .q_red_10         (rows_10_q_red_14),
         .q_pop_10         (outs_14_q_pop_10),
         .q_go_10          (outs_14_q_go_10),
         .q_data_10        (rows_10_q_data_14),
+        .q_long_10        (rows_10_q_long_14),
         .q_valid_11       (rows_11_q_valid_14),
         .q_entry_11       (rows_11_q_entry_14),
         .q_red_11         (rows_11_q_red_14),
         .q_pop_11         (outs_14_q_pop_11),
         .q_go_11          (outs_14_q_go_11),
         .q_data_11        (rows_11_q_data_14),
+        .q_long_11        (rows_11_q_long_14),
         .q_valid_12       (rows_12_q_valid_14),
         .q_entry_12       (rows_12_q_entry_14),
         .q_red_12         (rows_12_q_red_14),
         .q_pop_12         (outs_14_q_pop_12),
         .q_go_12          (outs_14_q_go_12),
         .q_data_12        (rows_12_q_data_14),
+        .q_long_12        (rows_12_q_long_14),
         .q_valid_13       (rows_13_q_valid_14),
         .q_entry_13       (rows_13_q_entry_14),
         .q_red_13         (rows_13_q_red_14),
         .q_pop_13         (outs_14_q_pop_13),
         .q_go_13          (outs_14_q_go_13),
         .q_data_13        (rows_13_q_data_14),
+        .q_long_13        (rows_13_q_long_14),
         .q_valid_14       (rows_14_q_valid_14),
         .q_entry_14       (rows_14_q_entry_14),
         .q_red_14         (rows_14_q_red_14),
         .q_pop_14         (outs_14_q_pop_14),
         .q_go_14          (outs_14_q_go_14),
         .q_data_14        (rows_14_q_data_14),
+        .q_long_14        (rows_14_q_long_14),
         .q_valid_15       (rows_15_q_valid_14),
         .q_entry_15       (rows_15_q_entry_14),
         .q_red_15         (rows_15_q_red_14),
         .q_pop_15         (outs_14_q_pop_15),
         .q_go_15          (outs_14_q_go_15),
         .q_data_15        (rows_15_q_data_14),
+        .q_long_15        (rows_15_q_long_14),
         .own              (16'h4000),
         .eng_room         (eng_room_14),
         .eng_valid        (eng_valid_14),
@@ -5875,7 +6681,8 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_14),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_14),
         .m_axis_tx_tlast  (m_axis_tx_tlast_14),
-        .sent             (ev_sent_14)
+        .sent             (ev_sent_14),
+        .marked           (ev_marked_14)
     );
 
     switch_out_n16_d512 outs_15 (
@@ -5887,96 +6694,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_pop_0          (outs_15_q_pop_0),
         .q_go_0           (outs_15_q_go_0),
         .q_data_0         (rows_0_q_data_15),
+        .q_long_0         (rows_0_q_long_15),
         .q_valid_1        (rows_1_q_valid_15),
         .q_entry_1        (rows_1_q_entry_15),
         .q_red_1          (rows_1_q_red_15),
         .q_pop_1          (outs_15_q_pop_1),
         .q_go_1           (outs_15_q_go_1),
         .q_data_1         (rows_1_q_data_15),
+        .q_long_1         (rows_1_q_long_15),
         .q_valid_2        (rows_2_q_valid_15),
         .q_entry_2        (rows_2_q_entry_15),
         .q_red_2          (rows_2_q_red_15),
         .q_pop_2          (outs_15_q_pop_2),
         .q_go_2           (outs_15_q_go_2),
         .q_data_2         (rows_2_q_data_15),
+        .q_long_2         (rows_2_q_long_15),
         .q_valid_3        (rows_3_q_valid_15),
         .q_entry_3        (rows_3_q_entry_15),
         .q_red_3          (rows_3_q_red_15),
         .q_pop_3          (outs_15_q_pop_3),
         .q_go_3           (outs_15_q_go_3),
         .q_data_3         (rows_3_q_data_15),
+        .q_long_3         (rows_3_q_long_15),
         .q_valid_4        (rows_4_q_valid_15),
         .q_entry_4        (rows_4_q_entry_15),
         .q_red_4          (rows_4_q_red_15),
         .q_pop_4          (outs_15_q_pop_4),
         .q_go_4           (outs_15_q_go_4),
         .q_data_4         (rows_4_q_data_15),
+        .q_long_4         (rows_4_q_long_15),
         .q_valid_5        (rows_5_q_valid_15),
         .q_entry_5        (rows_5_q_entry_15),
         .q_red_5          (rows_5_q_red_15),
         .q_pop_5          (outs_15_q_pop_5),
         .q_go_5           (outs_15_q_go_5),
         .q_data_5         (rows_5_q_data_15),
+        .q_long_5         (rows_5_q_long_15),
         .q_valid_6        (rows_6_q_valid_15),
         .q_entry_6        (rows_6_q_entry_15),
         .q_red_6          (rows_6_q_red_15),
         .q_pop_6          (outs_15_q_pop_6),
         .q_go_6           (outs_15_q_go_6),
         .q_data_6         (rows_6_q_data_15),
+        .q_long_6         (rows_6_q_long_15),
         .q_valid_7        (rows_7_q_valid_15),
         .q_entry_7        (rows_7_q_entry_15),
         .q_red_7          (rows_7_q_red_15),
         .q_pop_7          (outs_15_q_pop_7),
         .q_go_7           (outs_15_q_go_7),
         .q_data_7         (rows_7_q_data_15),
+        .q_long_7         (rows_7_q_long_15),
         .q_valid_8        (rows_8_q_valid_15),
         .q_entry_8        (rows_8_q_entry_15),
         .q_red_8          (rows_8_q_red_15),
         .q_pop_8          (outs_15_q_pop_8),
         .q_go_8           (outs_15_q_go_8),
         .q_data_8         (rows_8_q_data_15),
+        .q_long_8         (rows_8_q_long_15),
         .q_valid_9        (rows_9_q_valid_15),
         .q_entry_9        (rows_9_q_entry_15),
         .q_red_9          (rows_9_q_red_15),
         .q_pop_9          (outs_15_q_pop_9),
         .q_go_9           (outs_15_q_go_9),
         .q_data_9         (rows_9_q_data_15),
+        .q_long_9         (rows_9_q_long_15),
         .q_valid_10       (rows_10_q_valid_15),
         .q_entry_10       (rows_10_q_entry_15),
         .q_red_10         (rows_10_q_red_15),
         .q_pop_10         (outs_15_q_pop_10),
         .q_go_10          (outs_15_q_go_10),
         .q_data_10        (rows_10_q_data_15),
+        .q_long_10        (rows_10_q_long_15),
         .q_valid_11       (rows_11_q_valid_15),
         .q_entry_11       (rows_11_q_entry_15),
         .q_red_11         (rows_11_q_red_15),
         .q_pop_11         (outs_15_q_pop_11),
         .q_go_11          (outs_15_q_go_11),
         .q_data_11        (rows_11_q_data_15),
+        .q_long_11        (rows_11_q_long_15),
         .q_valid_12       (rows_12_q_valid_15),
         .q_entry_12       (rows_12_q_entry_15),
         .q_red_12         (rows_12_q_red_15),
         .q_pop_12         (outs_15_q_pop_12),
         .q_go_12          (outs_15_q_go_12),
         .q_data_12        (rows_12_q_data_15),
+        .q_long_12        (rows_12_q_long_15),
         .q_valid_13       (rows_13_q_valid_15),
         .q_entry_13       (rows_13_q_entry_15),
         .q_red_13         (rows_13_q_red_15),
         .q_pop_13         (outs_15_q_pop_13),
         .q_go_13          (outs_15_q_go_13),
         .q_data_13        (rows_13_q_data_15),
+        .q_long_13        (rows_13_q_long_15),
         .q_valid_14       (rows_14_q_valid_15),
         .q_entry_14       (rows_14_q_entry_15),
         .q_red_14         (rows_14_q_red_15),
         .q_pop_14         (outs_15_q_pop_14),
         .q_go_14          (outs_15_q_go_14),
         .q_data_14        (rows_14_q_data_15),
+        .q_long_14        (rows_14_q_long_15),
         .q_valid_15       (rows_15_q_valid_15),
         .q_entry_15       (rows_15_q_entry_15),
         .q_red_15         (rows_15_q_red_15),
         .q_pop_15         (outs_15_q_pop_15),
         .q_go_15          (outs_15_q_go_15),
         .q_data_15        (rows_15_q_data_15),
+        .q_long_15        (rows_15_q_long_15),
         .own              (16'h8000),
         .eng_room         (eng_room_15),
         .eng_valid        (eng_valid_15),
@@ -5992,8 +6815,20 @@ module switch_core_n16_d512_u4096_t8192 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_15),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_15),
         .m_axis_tx_tlast  (m_axis_tx_tlast_15),
-        .sent             (ev_sent_15)
+        .sent             (ev_sent_15),
+        .marked           (ev_marked_15)
     );
+
+    // Clocked logic
+    initial begin
+        limit_reg = 9'd0;
+    end
+
+    always @(posedge clk) begin
+        limit_reg <= (!(|cfg_ecn_words) | ({9'd0, cfg_ecn_words[9]} != 10'd0))
+            ? ~ZERO
+            : cfg_ecn_words[8:0];
+    end
 
 endmodule
 

@@ -314,6 +314,7 @@ module switch_n16_d512_u4096_t8192 (
     wire [31:0] regs_cfg_address_13;     // Source address of the results of each port.
     wire [31:0] regs_cfg_address_14;     // Source address of the results of each port.
     wire [31:0] regs_cfg_address_15;     // Source address of the results of each port.
+    wire [9:0]  regs_cfg_ecn_words;      // Words of a queue above which frames that leave it are marked; 0: none are.
     wire        core_inst_ev_valid_0;    // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
     // disabled.
@@ -506,6 +507,22 @@ module switch_n16_d512_u4096_t8192 (
     wire [7:0]  core_inst_used_13;       // Descriptors in use in the engine of a port, a bit each.
     wire [7:0]  core_inst_used_14;       // Descriptors in use in the engine of a port, a bit each.
     wire [7:0]  core_inst_used_15;       // Descriptors in use in the engine of a port, a bit each.
+    wire        core_inst_ev_marked_0;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_1;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_2;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_3;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_4;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_5;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_6;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_7;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_8;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_9;   // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_10;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_11;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_12;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_13;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_14;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_15;  // A frame that leaves by this port has been marked.
     wire [31:0] counters_0_count;        // Count of the counter visited 2 clocks ago.
     wire [31:0] counters_1_count;        // Count of the counter visited 2 clocks ago.
     wire [31:0] counters_2_count;        // Count of the counter visited 2 clocks ago.
@@ -594,7 +611,8 @@ module switch_n16_d512_u4096_t8192 (
         .cfg_address_12 (regs_cfg_address_12),
         .cfg_address_13 (regs_cfg_address_13),
         .cfg_address_14 (regs_cfg_address_14),
-        .cfg_address_15 (regs_cfg_address_15)
+        .cfg_address_15 (regs_cfg_address_15),
+        .cfg_ecn_words  (regs_cfg_ecn_words)
     );
 
     red_switch_n16_q512_u4096_t8192 core_inst (
@@ -894,6 +912,22 @@ module switch_n16_d512_u4096_t8192 (
         .used_13             (core_inst_used_13),
         .used_14             (core_inst_used_14),
         .used_15             (core_inst_used_15),
+        .ev_marked_0         (core_inst_ev_marked_0),
+        .ev_marked_1         (core_inst_ev_marked_1),
+        .ev_marked_2         (core_inst_ev_marked_2),
+        .ev_marked_3         (core_inst_ev_marked_3),
+        .ev_marked_4         (core_inst_ev_marked_4),
+        .ev_marked_5         (core_inst_ev_marked_5),
+        .ev_marked_6         (core_inst_ev_marked_6),
+        .ev_marked_7         (core_inst_ev_marked_7),
+        .ev_marked_8         (core_inst_ev_marked_8),
+        .ev_marked_9         (core_inst_ev_marked_9),
+        .ev_marked_10        (core_inst_ev_marked_10),
+        .ev_marked_11        (core_inst_ev_marked_11),
+        .ev_marked_12        (core_inst_ev_marked_12),
+        .ev_marked_13        (core_inst_ev_marked_13),
+        .ev_marked_14        (core_inst_ev_marked_14),
+        .ev_marked_15        (core_inst_ev_marked_15),
         .cfg_enabled         (regs_cfg_enabled),
         .cfg_red             (1'b1),
         .cfg_engines         (regs_cfg_engines),
@@ -921,7 +955,8 @@ module switch_n16_d512_u4096_t8192 (
         .cfg_threshold_2     (regs_cfg_threshold1),
         .cfg_timeout_2       (regs_cfg_timeout2),
         .cfg_threshold_3     (regs_cfg_threshold2),
-        .cfg_timeout_3       (regs_cfg_timeout3)
+        .cfg_timeout_3       (regs_cfg_timeout3),
+        .cfg_ecn_words       (regs_cfg_ecn_words)
     );
 
     switch_counters_n16 counters_0 (
@@ -936,7 +971,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_0),
         .ev_full   (core_inst_ev_full_0),
         .ev_sent   (core_inst_ev_sent_0),
-        .ev_engine (core_inst_ev_engine_0)
+        .ev_engine (core_inst_ev_engine_0),
+        .ev_marked (core_inst_ev_marked_0)
     );
 
     switch_counters_n16 counters_1 (
@@ -951,7 +987,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_1),
         .ev_full   (core_inst_ev_full_1),
         .ev_sent   (core_inst_ev_sent_1),
-        .ev_engine (core_inst_ev_engine_1)
+        .ev_engine (core_inst_ev_engine_1),
+        .ev_marked (core_inst_ev_marked_1)
     );
 
     switch_counters_n16 counters_2 (
@@ -966,7 +1003,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_2),
         .ev_full   (core_inst_ev_full_2),
         .ev_sent   (core_inst_ev_sent_2),
-        .ev_engine (core_inst_ev_engine_2)
+        .ev_engine (core_inst_ev_engine_2),
+        .ev_marked (core_inst_ev_marked_2)
     );
 
     switch_counters_n16 counters_3 (
@@ -981,7 +1019,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_3),
         .ev_full   (core_inst_ev_full_3),
         .ev_sent   (core_inst_ev_sent_3),
-        .ev_engine (core_inst_ev_engine_3)
+        .ev_engine (core_inst_ev_engine_3),
+        .ev_marked (core_inst_ev_marked_3)
     );
 
     switch_counters_n16 counters_4 (
@@ -996,7 +1035,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_4),
         .ev_full   (core_inst_ev_full_4),
         .ev_sent   (core_inst_ev_sent_4),
-        .ev_engine (core_inst_ev_engine_4)
+        .ev_engine (core_inst_ev_engine_4),
+        .ev_marked (core_inst_ev_marked_4)
     );
 
     switch_counters_n16 counters_5 (
@@ -1011,7 +1051,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_5),
         .ev_full   (core_inst_ev_full_5),
         .ev_sent   (core_inst_ev_sent_5),
-        .ev_engine (core_inst_ev_engine_5)
+        .ev_engine (core_inst_ev_engine_5),
+        .ev_marked (core_inst_ev_marked_5)
     );
 
     switch_counters_n16 counters_6 (
@@ -1026,7 +1067,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_6),
         .ev_full   (core_inst_ev_full_6),
         .ev_sent   (core_inst_ev_sent_6),
-        .ev_engine (core_inst_ev_engine_6)
+        .ev_engine (core_inst_ev_engine_6),
+        .ev_marked (core_inst_ev_marked_6)
     );
 
     switch_counters_n16 counters_7 (
@@ -1041,7 +1083,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_7),
         .ev_full   (core_inst_ev_full_7),
         .ev_sent   (core_inst_ev_sent_7),
-        .ev_engine (core_inst_ev_engine_7)
+        .ev_engine (core_inst_ev_engine_7),
+        .ev_marked (core_inst_ev_marked_7)
     );
 
     switch_counters_n16 counters_8 (
@@ -1056,7 +1099,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_8),
         .ev_full   (core_inst_ev_full_8),
         .ev_sent   (core_inst_ev_sent_8),
-        .ev_engine (core_inst_ev_engine_8)
+        .ev_engine (core_inst_ev_engine_8),
+        .ev_marked (core_inst_ev_marked_8)
     );
 
     switch_counters_n16 counters_9 (
@@ -1071,7 +1115,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_9),
         .ev_full   (core_inst_ev_full_9),
         .ev_sent   (core_inst_ev_sent_9),
-        .ev_engine (core_inst_ev_engine_9)
+        .ev_engine (core_inst_ev_engine_9),
+        .ev_marked (core_inst_ev_marked_9)
     );
 
     switch_counters_n16 counters_10 (
@@ -1086,7 +1131,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_10),
         .ev_full   (core_inst_ev_full_10),
         .ev_sent   (core_inst_ev_sent_10),
-        .ev_engine (core_inst_ev_engine_10)
+        .ev_engine (core_inst_ev_engine_10),
+        .ev_marked (core_inst_ev_marked_10)
     );
 
     switch_counters_n16 counters_11 (
@@ -1101,7 +1147,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_11),
         .ev_full   (core_inst_ev_full_11),
         .ev_sent   (core_inst_ev_sent_11),
-        .ev_engine (core_inst_ev_engine_11)
+        .ev_engine (core_inst_ev_engine_11),
+        .ev_marked (core_inst_ev_marked_11)
     );
 
     switch_counters_n16 counters_12 (
@@ -1116,7 +1163,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_12),
         .ev_full   (core_inst_ev_full_12),
         .ev_sent   (core_inst_ev_sent_12),
-        .ev_engine (core_inst_ev_engine_12)
+        .ev_engine (core_inst_ev_engine_12),
+        .ev_marked (core_inst_ev_marked_12)
     );
 
     switch_counters_n16 counters_13 (
@@ -1131,7 +1179,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_13),
         .ev_full   (core_inst_ev_full_13),
         .ev_sent   (core_inst_ev_sent_13),
-        .ev_engine (core_inst_ev_engine_13)
+        .ev_engine (core_inst_ev_engine_13),
+        .ev_marked (core_inst_ev_marked_13)
     );
 
     switch_counters_n16 counters_14 (
@@ -1146,7 +1195,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_14),
         .ev_full   (core_inst_ev_full_14),
         .ev_sent   (core_inst_ev_sent_14),
-        .ev_engine (core_inst_ev_engine_14)
+        .ev_engine (core_inst_ev_engine_14),
+        .ev_marked (core_inst_ev_marked_14)
     );
 
     switch_counters_n16 counters_15 (
@@ -1161,7 +1211,8 @@ module switch_n16_d512_u4096_t8192 (
         .ev_off    (core_inst_ev_off_15),
         .ev_full   (core_inst_ev_full_15),
         .ev_sent   (core_inst_ev_sent_15),
-        .ev_engine (core_inst_ev_engine_15)
+        .ev_engine (core_inst_ev_engine_15),
+        .ev_marked (core_inst_ev_marked_15)
     );
 
     // Read by nothing; named here so that linters know it is meant

@@ -36,101 +36,117 @@ module switch_row_n16_d512_u4096_t8192 (
 
     input  wire [15:0] own,               // This port, one-hot.
     output wire        q_valid_0,         // For each output: a frame waits.
-    output wire [13:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_0,           // The entry is used up.
     input  wire        q_go_0,            // Move on to the next word.
     output wire [63:0] q_data_0,          // Word at the head.
+    output wire        q_long_0,          // The queue was long two clocks ago.
     output wire        q_valid_1,         // For each output: a frame waits.
-    output wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_1,           // The entry is used up.
     input  wire        q_go_1,            // Move on to the next word.
     output wire [63:0] q_data_1,          // Word at the head.
+    output wire        q_long_1,          // The queue was long two clocks ago.
     output wire        q_valid_2,         // For each output: a frame waits.
-    output wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_2,           // The entry is used up.
     input  wire        q_go_2,            // Move on to the next word.
     output wire [63:0] q_data_2,          // Word at the head.
+    output wire        q_long_2,          // The queue was long two clocks ago.
     output wire        q_valid_3,         // For each output: a frame waits.
-    output wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_3,           // The entry is used up.
     input  wire        q_go_3,            // Move on to the next word.
     output wire [63:0] q_data_3,          // Word at the head.
+    output wire        q_long_3,          // The queue was long two clocks ago.
     output wire        q_valid_4,         // For each output: a frame waits.
-    output wire [13:0] q_entry_4,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_4,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_4,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_4,           // The entry is used up.
     input  wire        q_go_4,            // Move on to the next word.
     output wire [63:0] q_data_4,          // Word at the head.
+    output wire        q_long_4,          // The queue was long two clocks ago.
     output wire        q_valid_5,         // For each output: a frame waits.
-    output wire [13:0] q_entry_5,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_5,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_5,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_5,           // The entry is used up.
     input  wire        q_go_5,            // Move on to the next word.
     output wire [63:0] q_data_5,          // Word at the head.
+    output wire        q_long_5,          // The queue was long two clocks ago.
     output wire        q_valid_6,         // For each output: a frame waits.
-    output wire [13:0] q_entry_6,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_6,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_6,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_6,           // The entry is used up.
     input  wire        q_go_6,            // Move on to the next word.
     output wire [63:0] q_data_6,          // Word at the head.
+    output wire        q_long_6,          // The queue was long two clocks ago.
     output wire        q_valid_7,         // For each output: a frame waits.
-    output wire [13:0] q_entry_7,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_7,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_7,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_7,           // The entry is used up.
     input  wire        q_go_7,            // Move on to the next word.
     output wire [63:0] q_data_7,          // Word at the head.
+    output wire        q_long_7,          // The queue was long two clocks ago.
     output wire        q_valid_8,         // For each output: a frame waits.
-    output wire [13:0] q_entry_8,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_8,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_8,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_8,           // The entry is used up.
     input  wire        q_go_8,            // Move on to the next word.
     output wire [63:0] q_data_8,          // Word at the head.
+    output wire        q_long_8,          // The queue was long two clocks ago.
     output wire        q_valid_9,         // For each output: a frame waits.
-    output wire [13:0] q_entry_9,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_9,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_9,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_9,           // The entry is used up.
     input  wire        q_go_9,            // Move on to the next word.
     output wire [63:0] q_data_9,          // Word at the head.
+    output wire        q_long_9,          // The queue was long two clocks ago.
     output wire        q_valid_10,        // For each output: a frame waits.
-    output wire [13:0] q_entry_10,        // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_10,        // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_10,          // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_10,          // The entry is used up.
     input  wire        q_go_10,           // Move on to the next word.
     output wire [63:0] q_data_10,         // Word at the head.
+    output wire        q_long_10,         // The queue was long two clocks ago.
     output wire        q_valid_11,        // For each output: a frame waits.
-    output wire [13:0] q_entry_11,        // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_11,        // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_11,          // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_11,          // The entry is used up.
     input  wire        q_go_11,           // Move on to the next word.
     output wire [63:0] q_data_11,         // Word at the head.
+    output wire        q_long_11,         // The queue was long two clocks ago.
     output wire        q_valid_12,        // For each output: a frame waits.
-    output wire [13:0] q_entry_12,        // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_12,        // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_12,          // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_12,          // The entry is used up.
     input  wire        q_go_12,           // Move on to the next word.
     output wire [63:0] q_data_12,         // Word at the head.
+    output wire        q_long_12,         // The queue was long two clocks ago.
     output wire        q_valid_13,        // For each output: a frame waits.
-    output wire [13:0] q_entry_13,        // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_13,        // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_13,          // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_13,          // The entry is used up.
     input  wire        q_go_13,           // Move on to the next word.
     output wire [63:0] q_data_13,         // Word at the head.
+    output wire        q_long_13,         // The queue was long two clocks ago.
     output wire        q_valid_14,        // For each output: a frame waits.
-    output wire [13:0] q_entry_14,        // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_14,        // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_14,          // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_14,          // The entry is used up.
     input  wire        q_go_14,           // Move on to the next word.
     output wire [63:0] q_data_14,         // Word at the head.
+    output wire        q_long_14,         // The queue was long two clocks ago.
     output wire        q_valid_15,        // For each output: a frame waits.
-    output wire [13:0] q_entry_15,        // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_15,        // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_15,          // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_15,          // The entry is used up.
     input  wire        q_go_15,           // Move on to the next word.
     output wire [63:0] q_data_15,         // Word at the head.
+    output wire        q_long_15,         // The queue was long two clocks ago.
     output wire [15:0] dropped,           // A bit per output: a frame was dropped because its queue is full.
 
     output wire        ev_valid,          // A frame has ended.
@@ -143,7 +159,8 @@ module switch_row_n16_d512_u4096_t8192 (
     input  wire        cfg_red,
     // A bit per port whose engine sees frames; those for the others pass it unchanged.
     input  wire [15:0] cfg_engines,
-    input  wire [15:0] cfg_ethertype      // Ethertype of reduction frames.
+    input  wire [15:0] cfg_ethertype,     // Ethertype of reduction frames.
+    input  wire [8:0]  cfg_ecn_limit      // Words of a queue above which it is long.
 );
 
     // Signals
@@ -153,7 +170,9 @@ module switch_row_n16_d512_u4096_t8192 (
     wire [63:0] rx_m_data;          // The word, one clock later.
     wire        rx_m_end;           // It is the frame's last.
     wire [15:0] rx_m_take;          // Ports whose queue keeps the frame; only with m_end.
-    wire [13:0] rx_m_entry;         // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
+    // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one, what a mark subtracts
+    // from the IPv4 checksum, 0 if a plain frame cannot be marked; with m_end.
+    wire [15:0] rx_m_entry;
     wire        queues_0_dropped;   // A frame was dropped for want of room.
     wire        queues_1_dropped;   // A frame was dropped for want of room.
     wire        queues_2_dropped;   // A frame was dropped for want of room.
@@ -204,307 +223,339 @@ module switch_row_n16_d512_u4096_t8192 (
     );
 
     switch_crosspoint_d512 queues_0 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[0]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_0),
-        .entry       (q_entry_0),
-        .entry_red   (q_red_0),
-        .entry_pop   (q_pop_0),
-        .rd_go       (q_go_0),
-        .rd_data     (q_data_0),
-        .dropped     (queues_0_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[0]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_0),
+        .entry         (q_entry_0),
+        .entry_red     (q_red_0),
+        .entry_pop     (q_pop_0),
+        .rd_go         (q_go_0),
+        .rd_data       (q_data_0),
+        .dropped       (queues_0_dropped),
+        .is_long       (q_long_0),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_1 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[1]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_1),
-        .entry       (q_entry_1),
-        .entry_red   (q_red_1),
-        .entry_pop   (q_pop_1),
-        .rd_go       (q_go_1),
-        .rd_data     (q_data_1),
-        .dropped     (queues_1_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[1]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_1),
+        .entry         (q_entry_1),
+        .entry_red     (q_red_1),
+        .entry_pop     (q_pop_1),
+        .rd_go         (q_go_1),
+        .rd_data       (q_data_1),
+        .dropped       (queues_1_dropped),
+        .is_long       (q_long_1),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_2 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[2]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_2),
-        .entry       (q_entry_2),
-        .entry_red   (q_red_2),
-        .entry_pop   (q_pop_2),
-        .rd_go       (q_go_2),
-        .rd_data     (q_data_2),
-        .dropped     (queues_2_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[2]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_2),
+        .entry         (q_entry_2),
+        .entry_red     (q_red_2),
+        .entry_pop     (q_pop_2),
+        .rd_go         (q_go_2),
+        .rd_data       (q_data_2),
+        .dropped       (queues_2_dropped),
+        .is_long       (q_long_2),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_3 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[3]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_3),
-        .entry       (q_entry_3),
-        .entry_red   (q_red_3),
-        .entry_pop   (q_pop_3),
-        .rd_go       (q_go_3),
-        .rd_data     (q_data_3),
-        .dropped     (queues_3_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[3]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_3),
+        .entry         (q_entry_3),
+        .entry_red     (q_red_3),
+        .entry_pop     (q_pop_3),
+        .rd_go         (q_go_3),
+        .rd_data       (q_data_3),
+        .dropped       (queues_3_dropped),
+        .is_long       (q_long_3),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_4 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[4]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_4),
-        .entry       (q_entry_4),
-        .entry_red   (q_red_4),
-        .entry_pop   (q_pop_4),
-        .rd_go       (q_go_4),
-        .rd_data     (q_data_4),
-        .dropped     (queues_4_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[4]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_4),
+        .entry         (q_entry_4),
+        .entry_red     (q_red_4),
+        .entry_pop     (q_pop_4),
+        .rd_go         (q_go_4),
+        .rd_data       (q_data_4),
+        .dropped       (queues_4_dropped),
+        .is_long       (q_long_4),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_5 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[5]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_5),
-        .entry       (q_entry_5),
-        .entry_red   (q_red_5),
-        .entry_pop   (q_pop_5),
-        .rd_go       (q_go_5),
-        .rd_data     (q_data_5),
-        .dropped     (queues_5_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[5]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_5),
+        .entry         (q_entry_5),
+        .entry_red     (q_red_5),
+        .entry_pop     (q_pop_5),
+        .rd_go         (q_go_5),
+        .rd_data       (q_data_5),
+        .dropped       (queues_5_dropped),
+        .is_long       (q_long_5),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_6 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[6]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_6),
-        .entry       (q_entry_6),
-        .entry_red   (q_red_6),
-        .entry_pop   (q_pop_6),
-        .rd_go       (q_go_6),
-        .rd_data     (q_data_6),
-        .dropped     (queues_6_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[6]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_6),
+        .entry         (q_entry_6),
+        .entry_red     (q_red_6),
+        .entry_pop     (q_pop_6),
+        .rd_go         (q_go_6),
+        .rd_data       (q_data_6),
+        .dropped       (queues_6_dropped),
+        .is_long       (q_long_6),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_7 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[7]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_7),
-        .entry       (q_entry_7),
-        .entry_red   (q_red_7),
-        .entry_pop   (q_pop_7),
-        .rd_go       (q_go_7),
-        .rd_data     (q_data_7),
-        .dropped     (queues_7_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[7]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_7),
+        .entry         (q_entry_7),
+        .entry_red     (q_red_7),
+        .entry_pop     (q_pop_7),
+        .rd_go         (q_go_7),
+        .rd_data       (q_data_7),
+        .dropped       (queues_7_dropped),
+        .is_long       (q_long_7),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_8 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[8]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_8),
-        .entry       (q_entry_8),
-        .entry_red   (q_red_8),
-        .entry_pop   (q_pop_8),
-        .rd_go       (q_go_8),
-        .rd_data     (q_data_8),
-        .dropped     (queues_8_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[8]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_8),
+        .entry         (q_entry_8),
+        .entry_red     (q_red_8),
+        .entry_pop     (q_pop_8),
+        .rd_go         (q_go_8),
+        .rd_data       (q_data_8),
+        .dropped       (queues_8_dropped),
+        .is_long       (q_long_8),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_9 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[9]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_9),
-        .entry       (q_entry_9),
-        .entry_red   (q_red_9),
-        .entry_pop   (q_pop_9),
-        .rd_go       (q_go_9),
-        .rd_data     (q_data_9),
-        .dropped     (queues_9_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[9]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_9),
+        .entry         (q_entry_9),
+        .entry_red     (q_red_9),
+        .entry_pop     (q_pop_9),
+        .rd_go         (q_go_9),
+        .rd_data       (q_data_9),
+        .dropped       (queues_9_dropped),
+        .is_long       (q_long_9),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_10 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[10]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_10),
-        .entry       (q_entry_10),
-        .entry_red   (q_red_10),
-        .entry_pop   (q_pop_10),
-        .rd_go       (q_go_10),
-        .rd_data     (q_data_10),
-        .dropped     (queues_10_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[10]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_10),
+        .entry         (q_entry_10),
+        .entry_red     (q_red_10),
+        .entry_pop     (q_pop_10),
+        .rd_go         (q_go_10),
+        .rd_data       (q_data_10),
+        .dropped       (queues_10_dropped),
+        .is_long       (q_long_10),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_11 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[11]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_11),
-        .entry       (q_entry_11),
-        .entry_red   (q_red_11),
-        .entry_pop   (q_pop_11),
-        .rd_go       (q_go_11),
-        .rd_data     (q_data_11),
-        .dropped     (queues_11_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[11]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_11),
+        .entry         (q_entry_11),
+        .entry_red     (q_red_11),
+        .entry_pop     (q_pop_11),
+        .rd_go         (q_go_11),
+        .rd_data       (q_data_11),
+        .dropped       (queues_11_dropped),
+        .is_long       (q_long_11),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_12 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[12]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_12),
-        .entry       (q_entry_12),
-        .entry_red   (q_red_12),
-        .entry_pop   (q_pop_12),
-        .rd_go       (q_go_12),
-        .rd_data     (q_data_12),
-        .dropped     (queues_12_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[12]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_12),
+        .entry         (q_entry_12),
+        .entry_red     (q_red_12),
+        .entry_pop     (q_pop_12),
+        .rd_go         (q_go_12),
+        .rd_data       (q_data_12),
+        .dropped       (queues_12_dropped),
+        .is_long       (q_long_12),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_13 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[13]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_13),
-        .entry       (q_entry_13),
-        .entry_red   (q_red_13),
-        .entry_pop   (q_pop_13),
-        .rd_go       (q_go_13),
-        .rd_data     (q_data_13),
-        .dropped     (queues_13_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[13]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_13),
+        .entry         (q_entry_13),
+        .entry_red     (q_red_13),
+        .entry_pop     (q_pop_13),
+        .rd_go         (q_go_13),
+        .rd_data       (q_data_13),
+        .dropped       (queues_13_dropped),
+        .is_long       (q_long_13),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_14 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[14]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_14),
-        .entry       (q_entry_14),
-        .entry_red   (q_red_14),
-        .entry_pop   (q_pop_14),
-        .rd_go       (q_go_14),
-        .rd_data     (q_data_14),
-        .dropped     (queues_14_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[14]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_14),
+        .entry         (q_entry_14),
+        .entry_red     (q_red_14),
+        .entry_pop     (q_pop_14),
+        .rd_go         (q_go_14),
+        .rd_data       (q_data_14),
+        .dropped       (queues_14_dropped),
+        .is_long       (q_long_14),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_15 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[15]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_15),
-        .entry       (q_entry_15),
-        .entry_red   (q_red_15),
-        .entry_pop   (q_pop_15),
-        .rd_go       (q_go_15),
-        .rd_data     (q_data_15),
-        .dropped     (queues_15_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[15]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_15),
+        .entry         (q_entry_15),
+        .entry_red     (q_red_15),
+        .entry_pop     (q_pop_15),
+        .rd_go         (q_go_15),
+        .rd_data       (q_data_15),
+        .dropped       (queues_15_dropped),
+        .is_long       (q_long_15),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     gather_n16 lost (

@@ -152,7 +152,7 @@ event_queue_w22_d64.v
 event_queue_w6_d16.v
 ../lib/rw_counts_d16.v
 rw_window_w256_r64.v
-../lib/mux_one_hot_w32_n10.v
+../lib/mux_one_hot_w32_n11.v
 ../lib/mux_one_hot_w32_n32.v
 ../lib/mux_one_hot_w32_n4.v
 switch_regs_n4_u1024_t512.v
@@ -163,7 +163,7 @@ switch_rx_n4_u1024_t512.v
 ../lib/switch_crosspoint_d512.v
 ../lib/gather_n4.v
 switch_row_n4_d512_u1024_t512.v
-../lib/mux_one_hot_w14_n4.v
+../lib/mux_one_hot_w16_n4.v
 ../lib/chosen_word_w64_n4.v
 ../lib/switch_tx.v
 ../lib/take_turns_n4.v
@@ -178,6 +178,6 @@ switch_core_n4_d512_u1024_t512.v
 ../lib/red_events.v
 red_switch_n4_q512_u1024_t512.v
 ../lib/ones_count_n4.v
-../lib/mux_one_hot_w6_n20.v
+../lib/mux_one_hot_w6_n21.v
 ../lib/switch_counters_n4.v
 switch_n4_d512_u1024_t512.v

@@ -146,6 +146,11 @@ module red_switch_n4_q512_u1024_t512 (
     output wire [7:0]  used_2,              // Descriptors in use in the engine of a port, a bit each.
     output wire [7:0]  used_3,              // Descriptors in use in the engine of a port, a bit each.
 
+    output wire        ev_marked_0,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_1,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_2,         // A frame that leaves by this port has been marked.
+    output wire        ev_marked_3,         // A frame that leaves by this port has been marked.
+
     // Configuration
     input  wire [3:0]  cfg_enabled,         // A bit per port that is enabled.
     input  wire        cfg_red,             // Reduction frames are parsed; otherwise they are plain multicast frames.
@@ -181,7 +186,11 @@ module red_switch_n4_q512_u1024_t512 (
 
     // Configuration
     input  wire [19:0] cfg_threshold_3,     // Wait count from which timeout 3 is chosen.
-    input  wire [23:0] cfg_timeout_3        // Timeout from threshold 3 on.
+    input  wire [23:0] cfg_timeout_3,       // Timeout from threshold 3 on.
+
+    // Configuration
+    // Words of a queue above which frames that leave it are marked; 0: none are.
+    input  wire [9:0]  cfg_ecn_words
 );
 
     // Registers
@@ -352,25 +361,30 @@ module red_switch_n4_q512_u1024_t512 (
         .ev_off_0           (ev_off_0),
         .ev_full_0          (ev_full_0),
         .ev_sent_0          (ev_sent_0),
+        .ev_marked_0        (ev_marked_0),
         .ev_valid_1         (ev_valid_1),
         .ev_reason_1        (ev_reason_1),
         .ev_off_1           (ev_off_1),
         .ev_full_1          (ev_full_1),
         .ev_sent_1          (ev_sent_1),
+        .ev_marked_1        (ev_marked_1),
         .ev_valid_2         (ev_valid_2),
         .ev_reason_2        (ev_reason_2),
         .ev_off_2           (ev_off_2),
         .ev_full_2          (ev_full_2),
         .ev_sent_2          (ev_sent_2),
+        .ev_marked_2        (ev_marked_2),
         .ev_valid_3         (ev_valid_3),
         .ev_reason_3        (ev_reason_3),
         .ev_off_3           (ev_off_3),
         .ev_full_3          (ev_full_3),
         .ev_sent_3          (ev_sent_3),
+        .ev_marked_3        (ev_marked_3),
         .cfg_enabled        (cfg_enabled),
         .cfg_red            (cfg_red),
         .cfg_engines        (cfg_engines),
-        .cfg_ethertype      (cfg_ethertype)
+        .cfg_ethertype      (cfg_ethertype),
+        .cfg_ecn_words      (cfg_ecn_words)
     );
 
     red_engine_t8 engines_0 (

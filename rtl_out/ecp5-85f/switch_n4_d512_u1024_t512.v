@@ -122,6 +122,7 @@ module switch_n4_d512_u1024_t512 (
     wire [31:0] regs_cfg_address_1;     // Source address of the results of each port.
     wire [31:0] regs_cfg_address_2;     // Source address of the results of each port.
     wire [31:0] regs_cfg_address_3;     // Source address of the results of each port.
+    wire [9:0]  regs_cfg_ecn_words;     // Words of a queue above which frames that leave it are marked; 0: none are.
     wire        core_inst_ev_valid_0;   // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
     // disabled.
@@ -170,6 +171,10 @@ module switch_n4_d512_u1024_t512 (
     wire [7:0]  core_inst_used_1;       // Descriptors in use in the engine of a port, a bit each.
     wire [7:0]  core_inst_used_2;       // Descriptors in use in the engine of a port, a bit each.
     wire [7:0]  core_inst_used_3;       // Descriptors in use in the engine of a port, a bit each.
+    wire        core_inst_ev_marked_0;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_1;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_2;  // A frame that leaves by this port has been marked.
+    wire        core_inst_ev_marked_3;  // A frame that leaves by this port has been marked.
     wire [31:0] counters_0_count;       // Count of the counter visited 2 clocks ago.
     wire [31:0] counters_1_count;       // Count of the counter visited 2 clocks ago.
     wire [31:0] counters_2_count;       // Count of the counter visited 2 clocks ago.
@@ -222,7 +227,8 @@ module switch_n4_d512_u1024_t512 (
         .cfg_address_0  (regs_cfg_address_0),
         .cfg_address_1  (regs_cfg_address_1),
         .cfg_address_2  (regs_cfg_address_2),
-        .cfg_address_3  (regs_cfg_address_3)
+        .cfg_address_3  (regs_cfg_address_3),
+        .cfg_ecn_words  (regs_cfg_ecn_words)
     );
 
     red_switch_n4_q512_u1024_t512 core_inst (
@@ -306,6 +312,10 @@ module switch_n4_d512_u1024_t512 (
         .used_1             (core_inst_used_1),
         .used_2             (core_inst_used_2),
         .used_3             (core_inst_used_3),
+        .ev_marked_0        (core_inst_ev_marked_0),
+        .ev_marked_1        (core_inst_ev_marked_1),
+        .ev_marked_2        (core_inst_ev_marked_2),
+        .ev_marked_3        (core_inst_ev_marked_3),
         .cfg_enabled        (regs_cfg_enabled),
         .cfg_red            (1'b1),
         .cfg_engines        (regs_cfg_engines),
@@ -321,7 +331,8 @@ module switch_n4_d512_u1024_t512 (
         .cfg_threshold_2    (regs_cfg_threshold1),
         .cfg_timeout_2      (regs_cfg_timeout2),
         .cfg_threshold_3    (regs_cfg_threshold2),
-        .cfg_timeout_3      (regs_cfg_timeout3)
+        .cfg_timeout_3      (regs_cfg_timeout3),
+        .cfg_ecn_words      (regs_cfg_ecn_words)
     );
 
     switch_counters_n4 counters_0 (
@@ -336,7 +347,8 @@ module switch_n4_d512_u1024_t512 (
         .ev_off    (core_inst_ev_off_0),
         .ev_full   (core_inst_ev_full_0),
         .ev_sent   (core_inst_ev_sent_0),
-        .ev_engine (core_inst_ev_engine_0)
+        .ev_engine (core_inst_ev_engine_0),
+        .ev_marked (core_inst_ev_marked_0)
     );
 
     switch_counters_n4 counters_1 (
@@ -351,7 +363,8 @@ module switch_n4_d512_u1024_t512 (
         .ev_off    (core_inst_ev_off_1),
         .ev_full   (core_inst_ev_full_1),
         .ev_sent   (core_inst_ev_sent_1),
-        .ev_engine (core_inst_ev_engine_1)
+        .ev_engine (core_inst_ev_engine_1),
+        .ev_marked (core_inst_ev_marked_1)
     );
 
     switch_counters_n4 counters_2 (
@@ -366,7 +379,8 @@ module switch_n4_d512_u1024_t512 (
         .ev_off    (core_inst_ev_off_2),
         .ev_full   (core_inst_ev_full_2),
         .ev_sent   (core_inst_ev_sent_2),
-        .ev_engine (core_inst_ev_engine_2)
+        .ev_engine (core_inst_ev_engine_2),
+        .ev_marked (core_inst_ev_marked_2)
     );
 
     switch_counters_n4 counters_3 (
@@ -381,7 +395,8 @@ module switch_n4_d512_u1024_t512 (
         .ev_off    (core_inst_ev_off_3),
         .ev_full   (core_inst_ev_full_3),
         .ev_sent   (core_inst_ev_sent_3),
-        .ev_engine (core_inst_ev_engine_3)
+        .ev_engine (core_inst_ev_engine_3),
+        .ev_marked (core_inst_ev_marked_3)
     );
 
     // Read by nothing; named here so that linters know it is meant

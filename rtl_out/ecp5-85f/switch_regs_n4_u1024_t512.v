@@ -89,16 +89,20 @@ module switch_regs_n4_u1024_t512 (
     output wire [31:0] cfg_address_2,   // Source address of the results of each port.
 
     // Configuration
-    output wire [31:0] cfg_address_3    // Source address of the results of each port.
+    output wire [31:0] cfg_address_3,   // Source address of the results of each port.
+
+    // Configuration
+    output wire [9:0]  cfg_ecn_words    // Words of a queue above which frames that leave it are marked; 0: none are.
 );
 
     // Constants
     localparam [31:0] N                     = 32'd4;
     localparam [3:0] PORT_ONE               = 4'd1;
     localparam [31:0] ONE                   = 32'd1;
-    localparam [31:0] KNOWN_WORDS           = 32'h70f3f737;
-    localparam [31:0] WRITABLE_WORDS        = 32'h10f3f730;
+    localparam [31:0] KNOWN_WORDS           = 32'h70f3f777;
+    localparam [31:0] WRITABLE_WORDS        = 32'h10f3f770;
     localparam [31:0] SPARE_MODE            = 32'hfffffffe;
+    localparam [31:0] SPARE_ECN_THRESHOLD   = 32'hfffffc00;
     localparam [31:0] SPARE_ETHERTYPE       = 32'hffff0000;
     localparam [31:0] SPARE_THRESHOLD       = 32'hfff00000;
     localparam [31:0] SPARE_TIMEOUT         = 32'hff000000;
@@ -109,7 +113,7 @@ module switch_regs_n4_u1024_t512 (
     localparam [31:0] SPARE_SELECT          = 32'hffffc000;
     localparam [31:0] SPARE_CONTROL         = 32'hfffffffc;
     localparam [31:0] ID                    = 32'h54525357;
-    localparam [31:0] VERSION               = 32'h20000;
+    localparam [31:0] VERSION               = 32'h20001;
     localparam [15:0] ETHERTYPE_RESET       = 16'h88b5;
     localparam [19:0] THRESHOLD0_RESET      = 20'd8;
     localparam [19:0] THRESHOLD1_RESET      = 20'd64;
@@ -152,6 +156,7 @@ module switch_regs_n4_u1024_t512 (
     reg  [31:0] address_3_reg;
     reg         ieee_nan_reg;
     reg  [15:0] ethertype_reg;
+    reg  [9:0]  ecn_words_reg;
     reg  [19:0] threshold0_reg;
     reg  [19:0] threshold1_reg;
     reg  [19:0] threshold2_reg;
@@ -210,6 +215,7 @@ module switch_regs_n4_u1024_t512 (
     reg  [3:0]  engines_next;
     reg         ieee_nan_next;
     reg  [15:0] ethertype_next;
+    reg  [9:0]  ecn_words_next;
     reg  [19:0] threshold0_next;
     reg  [19:0] threshold1_next;
     reg  [19:0] threshold2_next;
@@ -232,7 +238,7 @@ module switch_regs_n4_u1024_t512 (
     reg  [19:0] mc_index_next;
     reg         wiped_next;
     reg  [19:0] wipe_next;
-    wire [9:0]  spares_sel;           // A bit per word, at most one set.
+    wire [10:0] spares_sel;           // A bit per word, at most one set.
     wire [31:0] spares_m;             // The chosen one.
     wire [31:0] globals_s_2;          // Words.
     wire [31:0] globals_m;            // The chosen one.
@@ -240,21 +246,22 @@ module switch_regs_n4_u1024_t512 (
     wire [3:0]  counts_sel;           // A bit per word, at most one set.
     wire [31:0] counts_m;             // The chosen one.
 
-    mux_one_hot_w32_n10 spares (
-        .sel (spares_sel),
+    mux_one_hot_w32_n11 spares (
+        .sel  (spares_sel),
         // Bits that no field of it has; registers that are not named here have fields everywhere,
         // or cannot be written.
-        .s_0 (SPARE_MODE),
-        .s_1 (SPARE_ETHERTYPE),
-        .s_2 (SPARE_THRESHOLD),
-        .s_3 (SPARE_TIMEOUT),
-        .s_4 (SPARE_UNICAST),
-        .s_5 (SPARE_UNICAST_INDEX),
-        .s_6 (SPARE_MULTICAST),
-        .s_7 (SPARE_MULTICAST_INDEX),
-        .s_8 (SPARE_SELECT),
-        .s_9 (SPARE_CONTROL),
-        .m   (spares_m)
+        .s_0  (SPARE_MODE),
+        .s_1  (SPARE_ETHERTYPE),
+        .s_2  (SPARE_THRESHOLD),
+        .s_3  (SPARE_TIMEOUT),
+        .s_4  (SPARE_UNICAST),
+        .s_5  (SPARE_UNICAST_INDEX),
+        .s_6  (SPARE_MULTICAST),
+        .s_7  (SPARE_MULTICAST_INDEX),
+        .s_8  (SPARE_SELECT),
+        .s_9  (SPARE_CONTROL),
+        .s_10 (SPARE_ECN_THRESHOLD),
+        .m    (spares_m)
     );
 
     mux_one_hot_w32_n32 globals (
@@ -266,7 +273,7 @@ module switch_regs_n4_u1024_t512 (
         .s_3  (32'd0),
         .s_4  ({31'd0, ieee_nan_reg}),
         .s_5  ({16'd0, ethertype_reg}),
-        .s_6  (32'd0),
+        .s_6  ({22'd0, ecn_words_reg}),
         .s_7  (32'd0),
         .s_8  ({12'd0, threshold0_reg}),
         .s_9  ({12'd0, threshold1_reg}),
@@ -340,6 +347,7 @@ module switch_regs_n4_u1024_t512 (
         engines_next = engines_reg;
         ieee_nan_next = ieee_nan_reg;
         ethertype_next = ethertype_reg;
+        ecn_words_next = ecn_words_reg;
         threshold0_next = threshold0_reg;
         threshold1_next = threshold1_reg;
         threshold2_next = threshold2_reg;
@@ -405,6 +413,9 @@ module switch_regs_n4_u1024_t512 (
             end
             if (hit_reg[5]) begin
                 ethertype_next = fresh_reg[15:0];
+            end
+            if (hit_reg[6]) begin
+                ecn_words_next = fresh_reg[9:0];
             end
             if (hit_reg[8]) begin
                 threshold0_next = fresh_reg[19:0];
@@ -507,6 +518,7 @@ module switch_regs_n4_u1024_t512 (
     assign can_read = ar_full_reg & !r_valid_reg & wiped_reg;
     assign globals_s_2 = N | 32'd2048 | 32'ha0000 | 32'h9000000;
     assign spares_sel = {
+        hit_reg[6],
         (|port_reg) & hit_control_reg,
         hit_reg[28],
         hit_reg[23],
@@ -586,6 +598,7 @@ module switch_regs_n4_u1024_t512 (
     assign cfg_engines = engines_reg;
     assign cfg_ieee_nan = ieee_nan_reg;
     assign cfg_ethertype = ethertype_reg;
+    assign cfg_ecn_words = ecn_words_reg;
     assign cfg_threshold0 = threshold0_reg;
     assign cfg_threshold1 = threshold1_reg;
     assign cfg_threshold2 = threshold2_reg;
@@ -628,6 +641,7 @@ module switch_regs_n4_u1024_t512 (
         address_3_reg = 32'd0;
         ieee_nan_reg = 1'b0;
         ethertype_reg = 16'd0;
+        ecn_words_reg = 10'd0;
         threshold0_reg = 20'd0;
         threshold1_reg = 20'd0;
         threshold2_reg = 20'd0;
@@ -730,6 +744,7 @@ module switch_regs_n4_u1024_t512 (
         engines_reg <= engines_next;
         ieee_nan_reg <= ieee_nan_next;
         ethertype_reg <= ethertype_next;
+        ecn_words_reg <= ecn_words_next;
         threshold0_reg <= threshold0_next;
         threshold1_reg <= threshold1_next;
         threshold2_reg <= threshold2_next;
@@ -769,6 +784,7 @@ module switch_regs_n4_u1024_t512 (
             address_3_reg <= 32'd0;
             ieee_nan_reg <= 1'b0;
             ethertype_reg <= ETHERTYPE_RESET;
+            ecn_words_reg <= 10'd0;
             threshold0_reg <= THRESHOLD0_RESET;
             threshold1_reg <= THRESHOLD1_RESET;
             threshold2_reg <= THRESHOLD2_RESET;

@@ -36,29 +36,33 @@ module switch_row_n4_d512_u1024_t512 (
 
     input  wire [3:0]  own,               // This port, one-hot.
     output wire        q_valid_0,         // For each output: a frame waits.
-    output wire [13:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_0,           // The entry is used up.
     input  wire        q_go_0,            // Move on to the next word.
     output wire [63:0] q_data_0,          // Word at the head.
+    output wire        q_long_0,          // The queue was long two clocks ago.
     output wire        q_valid_1,         // For each output: a frame waits.
-    output wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_1,           // The entry is used up.
     input  wire        q_go_1,            // Move on to the next word.
     output wire [63:0] q_data_1,          // Word at the head.
+    output wire        q_long_1,          // The queue was long two clocks ago.
     output wire        q_valid_2,         // For each output: a frame waits.
-    output wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_2,           // The entry is used up.
     input  wire        q_go_2,            // Move on to the next word.
     output wire [63:0] q_data_2,          // Word at the head.
+    output wire        q_long_2,          // The queue was long two clocks ago.
     output wire        q_valid_3,         // For each output: a frame waits.
-    output wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
+    output wire [15:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
     output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
     input  wire        q_pop_3,           // The entry is used up.
     input  wire        q_go_3,            // Move on to the next word.
     output wire [63:0] q_data_3,          // Word at the head.
+    output wire        q_long_3,          // The queue was long two clocks ago.
     output wire [3:0]  dropped,           // A bit per output: a frame was dropped because its queue is full.
 
     output wire        ev_valid,          // A frame has ended.
@@ -71,7 +75,8 @@ module switch_row_n4_d512_u1024_t512 (
     input  wire        cfg_red,
     // A bit per port whose engine sees frames; those for the others pass it unchanged.
     input  wire [3:0]  cfg_engines,
-    input  wire [15:0] cfg_ethertype      // Ethertype of reduction frames.
+    input  wire [15:0] cfg_ethertype,     // Ethertype of reduction frames.
+    input  wire [8:0]  cfg_ecn_limit      // Words of a queue above which it is long.
 );
 
     // Signals
@@ -81,7 +86,9 @@ module switch_row_n4_d512_u1024_t512 (
     wire [63:0] rx_m_data;         // The word, one clock later.
     wire        rx_m_end;          // It is the frame's last.
     wire [3:0]  rx_m_take;         // Ports whose queue keeps the frame; only with m_end.
-    wire [13:0] rx_m_entry;        // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
+    // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one, what a mark subtracts
+    // from the IPv4 checksum, 0 if a plain frame cannot be marked; with m_end.
+    wire [15:0] rx_m_entry;
     wire        queues_0_dropped;  // A frame was dropped for want of room.
     wire        queues_1_dropped;  // A frame was dropped for want of room.
     wire        queues_2_dropped;  // A frame was dropped for want of room.
@@ -120,79 +127,87 @@ module switch_row_n4_d512_u1024_t512 (
     );
 
     switch_crosspoint_d512 queues_0 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[0]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_0),
-        .entry       (q_entry_0),
-        .entry_red   (q_red_0),
-        .entry_pop   (q_pop_0),
-        .rd_go       (q_go_0),
-        .rd_data     (q_data_0),
-        .dropped     (queues_0_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[0]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_0),
+        .entry         (q_entry_0),
+        .entry_red     (q_red_0),
+        .entry_pop     (q_pop_0),
+        .rd_go         (q_go_0),
+        .rd_data       (q_data_0),
+        .dropped       (queues_0_dropped),
+        .is_long       (q_long_0),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_1 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[1]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_1),
-        .entry       (q_entry_1),
-        .entry_red   (q_red_1),
-        .entry_pop   (q_pop_1),
-        .rd_go       (q_go_1),
-        .rd_data     (q_data_1),
-        .dropped     (queues_1_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[1]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_1),
+        .entry         (q_entry_1),
+        .entry_red     (q_red_1),
+        .entry_pop     (q_pop_1),
+        .rd_go         (q_go_1),
+        .rd_data       (q_data_1),
+        .dropped       (queues_1_dropped),
+        .is_long       (q_long_1),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_2 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[2]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_2),
-        .entry       (q_entry_2),
-        .entry_red   (q_red_2),
-        .entry_pop   (q_pop_2),
-        .rd_go       (q_go_2),
-        .rd_data     (q_data_2),
-        .dropped     (queues_2_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[2]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_2),
+        .entry         (q_entry_2),
+        .entry_red     (q_red_2),
+        .entry_pop     (q_pop_2),
+        .rd_go         (q_go_2),
+        .rd_data       (q_data_2),
+        .dropped       (queues_2_dropped),
+        .is_long       (q_long_2),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     switch_crosspoint_d512 queues_3 (
-        .clk         (clk),
-        .rst         (rst),
-        .w_beat      (rx_m_beat),
-        .w_valid     (rx_m_valid),
-        .w_offset    (rx_m_offset),
-        .w_data      (rx_m_data),
-        .w_end       (rx_m_end),
-        .w_take      (rx_m_take[3]),
-        .w_entry     (rx_m_entry),
-        .entry_valid (q_valid_3),
-        .entry       (q_entry_3),
-        .entry_red   (q_red_3),
-        .entry_pop   (q_pop_3),
-        .rd_go       (q_go_3),
-        .rd_data     (q_data_3),
-        .dropped     (queues_3_dropped)
+        .clk           (clk),
+        .rst           (rst),
+        .w_beat        (rx_m_beat),
+        .w_valid       (rx_m_valid),
+        .w_offset      (rx_m_offset),
+        .w_data        (rx_m_data),
+        .w_end         (rx_m_end),
+        .w_take        (rx_m_take[3]),
+        .w_entry       (rx_m_entry),
+        .entry_valid   (q_valid_3),
+        .entry         (q_entry_3),
+        .entry_red     (q_red_3),
+        .entry_pop     (q_pop_3),
+        .rd_go         (q_go_3),
+        .rd_data       (q_data_3),
+        .dropped       (queues_3_dropped),
+        .is_long       (q_long_3),
+        .cfg_ecn_limit (cfg_ecn_limit)
     );
 
     gather_n4 lost (

@@ -1,6 +1,6 @@
 // switch_counters_n4
 //
-// The 20 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of
+// The 21 counters of a port, 32 bits each, wrapping, in distributed memory. Indexes are those of
 // the statistics window; what is visited beyond the last one is 0. Every event counts, also when
 // all happen at once: events wait in small counters, and one counter a clock is visited (visit,
 // one-hot, going round) and raised by what waits for it.
@@ -30,14 +30,15 @@ module switch_counters_n4 (
     input  wire [3:0]  ev_off,     // With it, a bit per disabled port that would have got a copy.
     input  wire [3:0]  ev_full,    // A bit per output: the copy of a frame was dropped because its queue is full.
     input  wire        ev_sent,    // A frame has left.
-    input  wire [10:0] ev_engine   // Events of the engine: bit i is counter 8 + i.
+    input  wire [10:0] ev_engine,  // Events of the engine: bit i is counter 8 + i.
+    input  wire        ev_marked   // A frame that leaves has been marked.
 );
 
     // Constants
     localparam [6:0] ONE = 7'd1;
 
     // Registers
-    reg  [19:0] happened_reg;
+    reg  [20:0] happened_reg;
     reg  [5:0]  waiting_0_reg;     // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_1_reg;     // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_2_reg;     // Events that wait: by counter, and copies.
@@ -58,6 +59,7 @@ module switch_counters_n4 (
     reg  [5:0]  waiting_17_reg;    // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_18_reg;    // Events that wait: by counter, and copies.
     reg  [5:0]  waiting_19_reg;    // Events that wait: by counter, and copies.
+    reg  [5:0]  waiting_20_reg;    // Events that wait: by counter, and copies.
     reg  [10:0] waiting_full_reg;
     reg  [10:0] waiting_off_reg;
     reg  [10:0] amount_reg;        // Stage 2 of a visit.
@@ -85,8 +87,8 @@ module switch_counters_n4 (
         .m   (offs_m)
     );
 
-    mux_one_hot_w6_n20 chosen (
-        .sel  (visit[19:0]),
+    mux_one_hot_w6_n21 chosen (
+        .sel  (visit[20:0]),
         // Stage 1 of a visit: what waits is taken, what happens now waits for the next one.
         .s_0  (waiting_0_reg),
         .s_1  (waiting_1_reg),
@@ -108,6 +110,7 @@ module switch_counters_n4 (
         .s_17 (waiting_17_reg),
         .s_18 (waiting_18_reg),
         .s_19 (waiting_19_reg),
+        .s_20 (waiting_20_reg),
         .m    (chosen_m)
     );
 
@@ -122,7 +125,7 @@ module switch_counters_n4 (
 
     // Combinational logic
     // Received 0, sent 1, malformed 2 to hairpin 5, queue full 6, disabled 7, engine 8 to 18, bad
-    // frame 19.
+    // frame 19, marked 20.
     assign ended = ev_valid ? (ONE << ev_reason) : 7'd0;
     // Stage 2: the sum; stage 3: it is shown.
     assign sum = old_reg + {21'd0, amount_reg};
@@ -130,7 +133,7 @@ module switch_counters_n4 (
 
     // Clocked logic
     initial begin
-        happened_reg = 20'd0;
+        happened_reg = 21'd0;
         waiting_0_reg = 6'd0;
         waiting_1_reg = 6'd0;
         waiting_2_reg = 6'd0;
@@ -151,6 +154,7 @@ module switch_counters_n4 (
         waiting_17_reg = 6'd0;
         waiting_18_reg = 6'd0;
         waiting_19_reg = 6'd0;
+        waiting_20_reg = 6'd0;
         waiting_full_reg = 11'd0;
         waiting_off_reg = 11'd0;
         amount_reg = 11'd0;
@@ -161,6 +165,7 @@ module switch_counters_n4 (
 
     always @(posedge clk) begin
         happened_reg <= {
+            ev_marked,
             ended[1],
             ev_engine,
             ended[6],
@@ -370,6 +375,16 @@ module switch_counters_n4 (
             end
         end
 
+        if (happened_reg[20]) begin
+            waiting_20_reg <= waiting_20_reg + 6'd1;
+        end
+        if (visit[20]) begin
+            waiting_20_reg <= 6'd0;
+            if (happened_reg[20]) begin
+                waiting_20_reg <= 6'd1;
+            end
+        end
+
         waiting_full_reg <= visit[6]
             ? {4'd0, fulls_m}
             : (waiting_full_reg + {4'd0, fulls_m});
@@ -389,7 +404,7 @@ module switch_counters_n4 (
         total_reg <= sum;
 
         if (rst) begin
-            happened_reg <= 20'd0;
+            happened_reg <= 21'd0;
             waiting_0_reg <= 6'd0;
             waiting_1_reg <= 6'd0;
             waiting_2_reg <= 6'd0;
@@ -410,6 +425,7 @@ module switch_counters_n4 (
             waiting_17_reg <= 6'd0;
             waiting_18_reg <= 6'd0;
             waiting_19_reg <= 6'd0;
+            waiting_20_reg <= 6'd0;
             waiting_full_reg <= 11'd0;
             waiting_off_reg <= 11'd0;
             amount_reg <= 11'd0;
@@ -417,7 +433,7 @@ module switch_counters_n4 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, visit[31:20], ended[0]};
+    wire _unused = &{1'b0, visit[31:21], ended[0]};
 
 endmodule
 

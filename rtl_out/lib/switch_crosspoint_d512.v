@@ -16,6 +16,8 @@
 // before the register; the address stands in a register and moves on with them. As long as no
 // whole frame lies behind what is held, the address where the next one will begin is read
 // again and again.
+// Whether the queue is long is known two clocks late: is_long tells of the frames kept and the
+// words moved before that, whole frames only.
 // While nobody takes a word, the oldest entry, the word at the head and the one behind it are held.
 // What may change meanwhile: frames are kept or dropped behind them. A frame that is kept changes
 // how far ahead is read (near, final_word), never a word that is held: its words are stored short
@@ -30,34 +32,36 @@
 
 module switch_crosspoint_d512 (
     // Clock and reset
-    input  wire        clk,          // Clock.
-    input  wire        rst,          // Synchronous reset: empties the queue.
+    input  wire        clk,            // Clock.
+    input  wire        rst,            // Synchronous reset: empties the queue.
 
-    input  wire [8:0]  w_beat,       // Number, in its frame, of the word that comes in two clocks, if one does.
-    input  wire        w_valid,      // A word of a frame.
-    input  wire [8:0]  w_offset,     // Its place in the stored frame.
-    input  wire [63:0] w_data,       // The word, one clock later.
-    input  wire        w_end,        // It is the frame's last.
-    input  wire        w_take,       // Keep the frame; only with w_end.
+    input  wire [8:0]  w_beat,         // Number, in its frame, of the word that comes in two clocks, if one does.
+    input  wire        w_valid,        // A word of a frame.
+    input  wire [8:0]  w_offset,       // Its place in the stored frame.
+    input  wire [63:0] w_data,         // The word, one clock later.
+    input  wire        w_end,          // It is the frame's last.
+    input  wire        w_take,         // Keep the frame; only with w_end.
     // What to remember of the frame: words in the lowest bits, above them a bit for reduction
     // frames; with w_end.
-    input  wire [13:0] w_entry,
-    output wire        entry_valid,  // A frame waits.
+    input  wire [15:0] w_entry,
+    output wire        entry_valid,    // A frame waits.
     // What was remembered of the oldest one; one clock after entry_valid rose or entry_pop moved
     // on.
-    output wire [13:0] entry,
+    output wire [15:0] entry,
 
-    output wire        entry_red,    // It is a reduction frame; in the clock before.
-    input  wire        entry_pop,    // The oldest frame's entry is used up.
+    output wire        entry_red,      // It is a reduction frame; in the clock before.
+    input  wire        entry_pop,      // The oldest frame's entry is used up.
 
-    input  wire        rd_go,        // Move on to the next word.
-    output wire [63:0] rd_data,      // Word at the head.
+    input  wire        rd_go,          // Move on to the next word.
+    output wire [63:0] rd_data,        // Word at the head.
 
-    output wire        dropped       // A frame was dropped for want of room.
+    output wire        dropped,        // A frame was dropped for want of room.
+    output wire        is_long,        // More than cfg_ecn_limit words of whole frames lay in the queue two clocks ago.
+    input  wire [8:0]  cfg_ecn_limit   // How many words make it a long one.
 );
 
     // Registers
-    reg  [13:0] oldest_reg;      // What is remembered of the oldest frame.
+    reg  [15:0] oldest_reg;      // What is remembered of the oldest frame.
     reg  [4:0]  first_reg;       // Entry of the oldest frame, of the next one that is kept.
     reg  [4:0]  next_reg;
     reg         some_reg;        // There is an entry; there was only one in the clock before; there is room for one.
@@ -66,7 +70,8 @@ module switch_crosspoint_d512 (
     reg         kept_reg;        // A frame has been kept.
     reg  [8:0]  base_reg;        // Address of the first word of the frame that comes in.
     reg  [8:0]  head_reg;        // Address of the head.
-    reg  [8:0]  gap_reg;         // Words from base on to the head, modulo 2^A.
+    reg  [8:0]  used_reg;        // Words of whole frames: from the head on to base.
+    reg         long_reg;        // They are more than the limit.
     reg  [8:0]  space_reg;       // Words that can still be stored from base on, less those held back.
     reg         over_reg;        // A word of this frame did not fit; of the frame whose word comes in the next clock.
     reg         fit_reg;         // The word that comes in the next clock fits.
@@ -95,7 +100,7 @@ module switch_crosspoint_d512 (
     wire        emptied;          // It is moved past that.
     wire        words_array_en;   // Take the word at rd_addr.
     wire        words_rd_en;      // rd_data becomes the word taken last; only together with array_en.
-    wire [13:0] entries_rd_data;  // The word that was read.
+    wire [15:0] entries_rd_data;  // The word that was read.
 
     // The words.
     ram_reg_steps #(.W(64), .A(9)) words (
@@ -110,7 +115,7 @@ module switch_crosspoint_d512 (
     );
 
     // One entry per frame kept.
-    ram_async #(.W(14), .A(5)) entries (
+    ram_async #(.W(16), .A(5)) entries (
         .clk     (clk),
         .rd_addr (first_reg),
         .rd_data (entries_rd_data),
@@ -126,6 +131,7 @@ module switch_crosspoint_d512 (
     assign dropped = lost_reg;
     assign cut = w_valid ? ((over_reg | !fits_reg) & !w_end) : over_reg;
     assign base_next = base_reg + w_entry[8:0];
+    assign is_long = long_reg;
     assign entry = oldest_reg;
     assign entry_red = entries_rd_data[9];
     assign entry_valid = some_reg;
@@ -142,7 +148,7 @@ module switch_crosspoint_d512 (
 
     // Clocked logic
     initial begin
-        oldest_reg = 14'd0;
+        oldest_reg = 16'd0;
         first_reg = 5'd0;
         next_reg = 5'd0;
         some_reg = 1'b0;
@@ -151,7 +157,8 @@ module switch_crosspoint_d512 (
         kept_reg = 1'b0;
         base_reg = 9'd0;
         head_reg = 9'd0;
-        gap_reg = 9'd0;
+        used_reg = 9'd0;
+        long_reg = 1'b0;
         space_reg = 9'd0;
         over_reg = 1'b0;
         fit_reg = 1'b0;
@@ -182,8 +189,12 @@ module switch_crosspoint_d512 (
             base_reg <= base_next;
         end
 
-        gap_reg <= head_reg - base_reg;
-        space_reg <= gap_reg - 9'd16;
+        used_reg <= base_reg - head_reg;
+
+        // 2^A words less those used, and 16.
+        space_reg <= ~used_reg - 9'd15;
+
+        long_reg <= cfg_ecn_limit < used_reg;
         oldest_reg <= entries_rd_data;
         room_reg <= (next_reg + 5'd1) != first_reg;
         only_reg <= (first_reg + 5'd1) == next_reg;
@@ -226,7 +237,7 @@ module switch_crosspoint_d512 (
             kept_reg <= 1'b0;
             base_reg <= 9'd0;
             head_reg <= 9'd0;
-            gap_reg <= 9'd0;
+            used_reg <= 9'd0;
             space_reg <= 9'd0;
             over_reg <= 1'b0;
             lost_reg <= 1'b0;

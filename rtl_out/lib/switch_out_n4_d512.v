@@ -5,6 +5,12 @@
 // One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
 // Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4
 // queue of plain words; 5 its register; 6 m_axis_tx.
+// A plain frame that can be marked for congestion is, if its queue was long in the clock in which
+// it began at stage 2.
+// Its own words count, and the last one of the frame before it, if that came from the same queue
+// and ended in the clock before. q_long says so 2 clocks later, when its first word is at stage 3.
+// On their way from there to stage 4 both bits of ECN are set in its second word and the IPv4
+// checksum in its fourth is corrected.
 // While the MAC or the engine takes nothing, the frame chosen next is held, and a plain frame that
 // passes. What may change meanwhile: frames are kept behind them, which changes neither entry nor
 // word at the head of a queue; and whether there is room, which is looked at anew in each clock.
@@ -23,29 +29,41 @@ module switch_out_n4_d512 (
     input  wire        rst,               // Synchronous reset.
 
     input  wire        q_valid_0,         // For each input: a frame waits.
-    input  wire [13:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
+    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
+    // checksum (0: the frame cannot be marked).
+    input  wire [15:0] q_entry_0,
     input  wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_0,           // The entry is used up.
     output wire        q_go_0,            // Move on to the next word.
     input  wire [63:0] q_data_0,          // Word at the head.
+    input  wire        q_long_0,          // The queue was long two clocks ago.
     input  wire        q_valid_1,         // For each input: a frame waits.
-    input  wire [13:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
+    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
+    // checksum (0: the frame cannot be marked).
+    input  wire [15:0] q_entry_1,
     input  wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_1,           // The entry is used up.
     output wire        q_go_1,            // Move on to the next word.
     input  wire [63:0] q_data_1,          // Word at the head.
+    input  wire        q_long_1,          // The queue was long two clocks ago.
     input  wire        q_valid_2,         // For each input: a frame waits.
-    input  wire [13:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
+    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
+    // checksum (0: the frame cannot be marked).
+    input  wire [15:0] q_entry_2,
     input  wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_2,           // The entry is used up.
     output wire        q_go_2,            // Move on to the next word.
     input  wire [63:0] q_data_2,          // Word at the head.
+    input  wire        q_long_2,          // The queue was long two clocks ago.
     input  wire        q_valid_3,         // For each input: a frame waits.
-    input  wire [13:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
+    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
+    // checksum (0: the frame cannot be marked).
+    input  wire [15:0] q_entry_3,
     input  wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_3,           // The entry is used up.
     output wire        q_go_3,            // Move on to the next word.
     input  wire [63:0] q_data_3,          // Word at the head.
+    input  wire        q_long_3,          // The queue was long two clocks ago.
     input  wire [3:0]  own,               // The queue from this port itself, one-hot: its frames go down the tree.
 
     input  wire        eng_room,          // The engine can take a whole frame.
@@ -67,7 +85,8 @@ module switch_out_n4_d512 (
     output wire [7:0]  m_axis_tx_tkeep,   // Bytes present, from bit 0 on: all, but in the last word.
     output wire        m_axis_tx_tlast,   // It is the last word of the frame.
 
-    output wire        sent               // A frame has left the switch.
+    output wire        sent,              // A frame has left the switch.
+    output wire        marked             // A frame has been marked.
 );
 
     // Constants
@@ -93,6 +112,7 @@ module switch_out_n4_d512 (
     reg  [1:0] kind_reg;
     reg        is_red_reg;
     reg  [2:0] keep_reg;
+    reg  [1:0] step_reg;        // What a mark subtracts from its checksum.
     reg        plain_room_reg;  // Room in the plain queue for words that are on their way.
     reg        s2_valid_reg;    // Stage 2: a word is at the queue's output.
     reg        s2_first_reg;    // The word is the first of its frame.
@@ -107,6 +127,11 @@ module switch_out_n4_d512 (
     reg        s3_last_reg;     // It is the last.
     reg  [1:0] s3_kind_reg;     // What kind of word it is.
     reg  [2:0] s3_keep_reg;     // Bytes in the last word, less one.
+    reg        mark_reg;        // The frame at stage 3 is marked; the next word is its second, its third.
+    reg        is_1_reg;
+    reg        is_2_reg;
+    reg  [1:0] cut_reg;
+    reg        told_reg;        // A frame has been marked.
 
     // Signals
     wire [3:0]  plain_after;
@@ -125,15 +150,23 @@ module switch_out_n4_d512 (
     wire        moving;
     wire        ends;
     wire [3:0]  moves;
+    // The word is the second of a frame that is marked; what is subtracted from its first two
+    // bytes.
+    wire        ecn;
+    wire [15:0] checksum;
+    wire [15:0] low;
+    wire [63:0] word;
     wire [3:0]  valids_m;           // The vector.
-    wire [13:0] entries_m;          // The chosen one.
+    wire [15:0] entries_m;          // The chosen one.
     wire [3:0]  words_inst_sel;     // A bit per word, at most one set; a clock before the words.
     wire [63:0] words_inst_m;       // The chosen one.
     wire [67:0] plain_rd_data;      // The word that was read.
     wire        tx_plain_ready;     // It is taken.
     wire [3:0]  turns_choice;       // The one chosen, one-hot; zero if nobody asks.
     wire [3:0]  fit_m;              // The vector.
-    wire [13:0] keep_next_shifted;
+    wire [3:0]  longs_m;            // The vector.
+    wire [15:0] keep_next_shifted;
+    wire [15:0] step_next_shifted;
 
     gather_n4 valids (
         .s_0 (q_valid_0),
@@ -143,7 +176,7 @@ module switch_out_n4_d512 (
         .m   (valids_m)
     );
 
-    mux_one_hot_w14_n4 entries (
+    mux_one_hot_w16_n4 entries (
         .sel (shows_reg),
         .s_0 (q_entry_0),
         .s_1 (q_entry_1),
@@ -171,7 +204,7 @@ module switch_out_n4_d512 (
         // Stages 4 and 5.
         .wr_en   (s3_plain_reg),
         .wr_addr (plain_tail_reg),
-        .wr_data ({s3_keep_reg, s3_last_reg, words_inst_m})
+        .wr_data ({s3_keep_reg, s3_last_reg, word})
     );
 
     switch_tx tx (
@@ -208,8 +241,17 @@ module switch_out_n4_d512 (
         .m   (fit_m)
     );
 
+    gather_n4 longs (
+        .s_0 (q_long_0),
+        .s_1 (q_long_1),
+        .s_2 (q_long_2),
+        .s_3 (q_long_3),
+        .m   (longs_m)
+    );
+
     // Combinational logic
     assign keep_next_shifted = entries_m >> (A + 5'd2);
+    assign step_next_shifted = entries_m >> (A + 5'd5);
     assign plain_level = plain_tail_reg - plain_head_reg;
     assign plain_next = !plain_level[3];
     assign shown_kind = entries_m[10:9];
@@ -248,6 +290,13 @@ module switch_out_n4_d512 (
     assign eng_data = words_inst_m;
     assign eng_first = s3_first_reg;
     assign eng_kind = s3_kind_reg;
+    assign ecn = mark_reg & is_1_reg;
+    assign marked = told_reg;
+    assign checksum = {words_inst_m[7:0], words_inst_m[15:8]} - {14'd0, cut_reg};
+    assign low = {checksum[7:0], checksum[15:8]};
+    assign word = ecn
+        ? ({words_inst_m[63:16], low} | 64'h300000000000000)
+        : {words_inst_m[63:16], low};
     assign plain_pop = tx_plain_ready & plain_some_reg;
     assign plain_after = plain_head_reg + 4'd1;
 
@@ -272,6 +321,7 @@ module switch_out_n4_d512 (
         kind_reg = 2'd0;
         is_red_reg = 1'b0;
         keep_reg = 3'd0;
+        step_reg = 2'd0;
         plain_room_reg = 1'b0;
         s2_valid_reg = 1'b0;
         s2_first_reg = 1'b0;
@@ -286,6 +336,11 @@ module switch_out_n4_d512 (
         s3_last_reg = 1'b0;
         s3_kind_reg = 2'd0;
         s3_keep_reg = 3'd0;
+        mark_reg = 1'b0;
+        is_1_reg = 1'b0;
+        is_2_reg = 1'b0;
+        cut_reg = 2'd0;
+        told_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -306,6 +361,7 @@ module switch_out_n4_d512 (
             kind_reg <= pick_kind;
             is_red_reg <= |pick_kind;
             keep_reg <= keep_next_shifted[2:0];
+            step_reg <= step_next_shifted[1:0];
             left_reg <= entries_m[8:0];
             one_left_reg <= 1'b0;
         end
@@ -343,6 +399,21 @@ module switch_out_n4_d512 (
         s3_kind_reg <= s2_kind_reg;
         s3_keep_reg <= s2_keep_reg;
 
+        // Marks: what the fourth word needs is known with the third.
+        if (s3_plain_reg) begin
+            is_1_reg <= s3_first_reg;
+            is_2_reg <= is_1_reg;
+            cut_reg <= 2'd0;
+            if (mark_reg & is_2_reg) begin
+                cut_reg <= step_reg;
+            end
+            if (s3_first_reg) begin
+                mark_reg <= (|(longs_m & from_reg)) & (|step_reg);
+            end
+        end
+
+        told_reg <= s3_plain_reg & ecn;
+
         if (plain_pop) begin
             plain_head_reg <= plain_after;
         end
@@ -369,11 +440,15 @@ module switch_out_n4_d512 (
             pop_reg <= 4'd0;
             s3_plain_reg <= 1'b0;
             s3_red_reg <= 1'b0;
+            is_1_reg <= 1'b0;
+            is_2_reg <= 1'b0;
+            cut_reg <= 2'd0;
+            told_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, plain_level[2:0], keep_next_shifted[13:3]};
+    wire _unused = &{1'b0, plain_level[2:0], keep_next_shifted[15:3], step_next_shifted[15:2]};
 
 endmodule
 

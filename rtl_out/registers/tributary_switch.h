@@ -20,7 +20,7 @@
 
 /* Version of this register map; a driver needs the same major number. */
 #define TRIB_SWITCH_VERSION                              0x004u
-#define TRIB_SWITCH_VERSION_AFTER_RESET                  0x00020000u
+#define TRIB_SWITCH_VERSION_AFTER_RESET                  0x00020001u
 /* Raised by additions. */
 #define TRIB_SWITCH_VERSION_MINOR_SHIFT                  0u
 #define TRIB_SWITCH_VERSION_MINOR_WIDTH                  16u
@@ -64,6 +64,15 @@
 #define TRIB_SWITCH_ETHERTYPE_ETHERTYPE_SHIFT            0u
 #define TRIB_SWITCH_ETHERTYPE_ETHERTYPE_WIDTH            16u
 #define TRIB_SWITCH_ETHERTYPE_ETHERTYPE_MASK             0x0000ffffu
+
+/* When frames are marked for congestion (CL-4). */
+#define TRIB_SWITCH_ECN_THRESHOLD                        0x018u
+#define TRIB_SWITCH_ECN_THRESHOLD_AFTER_RESET            0x00000000u
+/* Length of the queue between an input and an output, in words, above which frames that leave it
+ * are marked; 0: none are. */
+#define TRIB_SWITCH_ECN_THRESHOLD_WORDS_SHIFT            0u
+#define TRIB_SWITCH_ECN_THRESHOLD_WORDS_WIDTH            10u
+#define TRIB_SWITCH_ECN_THRESHOLD_WORDS_MASK             0x000003ffu
 
 /* Wait count from which on the next timeout counts (RED-12). */
 #define TRIB_SWITCH_THRESHOLD0                           0x020u

@@ -214,7 +214,7 @@ bulk_card_q16_r32_f64_s16_w64.v
 ../lib/red_flt_round.v
 ../lib/red_flt_add.v
 ../lib/red_lane.v
-../lib/mux_one_hot_w32_n10.v
+../lib/mux_one_hot_w32_n11.v
 ../lib/mux_one_hot_w32_n32.v
 ../lib/mux_one_hot_w32_n4.v
 switch_regs_n4_u64_t64.v
@@ -225,7 +225,7 @@ switch_rx_n4_u64_t64.v
 ../lib/switch_crosspoint_d512.v
 ../lib/gather_n4.v
 switch_row_n4_d512_u64_t64.v
-../lib/mux_one_hot_w14_n4.v
+../lib/mux_one_hot_w16_n4.v
 ../lib/chosen_word_w64_n4.v
 ../lib/switch_tx.v
 ../lib/switch_out_n4_d512.v
@@ -239,7 +239,7 @@ switch_core_n4_d512_u64_t64.v
 ../lib/red_events.v
 red_switch_n4_q512_u64_t64.v
 ../lib/ones_count_n4.v
-../lib/mux_one_hot_w6_n20.v
+../lib/mux_one_hot_w6_n21.v
 ../lib/switch_counters_n4.v
 switch_n4_d512_u64_t64.v
 ../lib/two_slots_w76.v

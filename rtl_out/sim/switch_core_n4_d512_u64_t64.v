@@ -152,6 +152,7 @@ module switch_core_n4_d512_u64_t64 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [3:0]  ev_full_0,
     output wire        ev_sent_0,           // A frame has left by this port.
+    output wire        ev_marked_0,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_1,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -161,6 +162,7 @@ module switch_core_n4_d512_u64_t64 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [3:0]  ev_full_1,
     output wire        ev_sent_1,           // A frame has left by this port.
+    output wire        ev_marked_1,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_2,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -170,6 +172,7 @@ module switch_core_n4_d512_u64_t64 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [3:0]  ev_full_2,
     output wire        ev_sent_2,           // A frame has left by this port.
+    output wire        ev_marked_2,         // A frame that leaves by this port has been marked.
 
     output wire        ev_valid_3,          // Events of each port: a received frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -179,6 +182,7 @@ module switch_core_n4_d512_u64_t64 (
     // A bit per output: the copy of a frame was dropped because its queue is full.
     output wire [3:0]  ev_full_3,
     output wire        ev_sent_3,           // A frame has left by this port.
+    output wire        ev_marked_3,         // A frame that leaves by this port has been marked.
 
     // Configuration
     input  wire [3:0]  cfg_enabled,         // A bit per port that is enabled.
@@ -186,74 +190,98 @@ module switch_core_n4_d512_u64_t64 (
     input  wire        cfg_red,
     // A bit per port whose engine sees frames; those for the others pass it unchanged.
     input  wire [3:0]  cfg_engines,
-    input  wire [15:0] cfg_ethertype        // Ethertype of reduction frames.
+    input  wire [15:0] cfg_ethertype,       // Ethertype of reduction frames.
+    // Words of a queue above which frames that leave it are marked; 0: none are.
+    input  wire [9:0]  cfg_ecn_words
 );
+
+    // Constants
+    localparam [8:0] ZERO = 9'd0;
+
+    // Registers
+    reg  [8:0] limit_reg;  // The same for the queues: what is never exceeded, if none are.
 
     // Signals
     wire        rows_0_q_valid_0;  // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_0;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_0;   // Word at the head.
+    wire        rows_0_q_long_0;   // The queue was long two clocks ago.
     wire        rows_0_q_valid_1;  // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_1;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_1;   // Word at the head.
+    wire        rows_0_q_long_1;   // The queue was long two clocks ago.
     wire        rows_0_q_valid_2;  // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_2;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_2;   // Word at the head.
+    wire        rows_0_q_long_2;   // The queue was long two clocks ago.
     wire        rows_0_q_valid_3;  // For each output: a frame waits.
-    wire [13:0] rows_0_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_0_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_0_q_red_3;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_0_q_data_3;   // Word at the head.
+    wire        rows_0_q_long_3;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_0;  // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_0;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_0;   // Word at the head.
+    wire        rows_1_q_long_0;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_1;  // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_1;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_1;   // Word at the head.
+    wire        rows_1_q_long_1;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_2;  // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_2;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_2;   // Word at the head.
+    wire        rows_1_q_long_2;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_3;  // For each output: a frame waits.
-    wire [13:0] rows_1_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_1_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_1_q_red_3;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_1_q_data_3;   // Word at the head.
+    wire        rows_1_q_long_3;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_0;  // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_0;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_0;   // Word at the head.
+    wire        rows_2_q_long_0;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_1;  // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_1;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_1;   // Word at the head.
+    wire        rows_2_q_long_1;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_2;  // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_2;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_2;   // Word at the head.
+    wire        rows_2_q_long_2;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_3;  // For each output: a frame waits.
-    wire [13:0] rows_2_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_2_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_2_q_red_3;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_2_q_data_3;   // Word at the head.
+    wire        rows_2_q_long_3;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_0;  // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_0;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_0;   // Word at the head.
+    wire        rows_3_q_long_0;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_1;  // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_1;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_1;   // Word at the head.
+    wire        rows_3_q_long_1;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_2;  // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_2;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_2;   // Word at the head.
+    wire        rows_3_q_long_2;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_3;  // For each output: a frame waits.
-    wire [13:0] rows_3_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
+    wire [15:0] rows_3_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
     wire        rows_3_q_red_3;    // It is a reduction frame; one clock before q_entry.
     wire [63:0] rows_3_q_data_3;   // Word at the head.
+    wire        rows_3_q_long_3;   // The queue was long two clocks ago.
     wire        outs_0_q_pop_0;    // The entry is used up.
     wire        outs_0_q_go_0;     // Move on to the next word.
     wire        outs_0_q_pop_1;    // The entry is used up.
@@ -309,24 +337,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
+        .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_0_q_valid_1),
         .q_entry_1        (rows_0_q_entry_1),
         .q_red_1          (rows_0_q_red_1),
         .q_pop_1          (outs_1_q_pop_0),
         .q_go_1           (outs_1_q_go_0),
         .q_data_1         (rows_0_q_data_1),
+        .q_long_1         (rows_0_q_long_1),
         .q_valid_2        (rows_0_q_valid_2),
         .q_entry_2        (rows_0_q_entry_2),
         .q_red_2          (rows_0_q_red_2),
         .q_pop_2          (outs_2_q_pop_0),
         .q_go_2           (outs_2_q_go_0),
         .q_data_2         (rows_0_q_data_2),
+        .q_long_2         (rows_0_q_long_2),
         .q_valid_3        (rows_0_q_valid_3),
         .q_entry_3        (rows_0_q_entry_3),
         .q_red_3          (rows_0_q_red_3),
         .q_pop_3          (outs_3_q_pop_0),
         .q_go_3           (outs_3_q_go_0),
         .q_data_3         (rows_0_q_data_3),
+        .q_long_3         (rows_0_q_long_3),
         .dropped          (ev_full_0),
         .ev_valid         (ev_valid_0),
         .ev_reason        (ev_reason_0),
@@ -334,7 +366,8 @@ module switch_core_n4_d512_u64_t64 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n4_d512_u64_t64 rows_1 (
@@ -359,24 +392,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_0_q_pop_1),
         .q_go_0           (outs_0_q_go_1),
         .q_data_0         (rows_1_q_data_0),
+        .q_long_0         (rows_1_q_long_0),
         .q_valid_1        (rows_1_q_valid_1),
         .q_entry_1        (rows_1_q_entry_1),
         .q_red_1          (rows_1_q_red_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_1_q_valid_2),
         .q_entry_2        (rows_1_q_entry_2),
         .q_red_2          (rows_1_q_red_2),
         .q_pop_2          (outs_2_q_pop_1),
         .q_go_2           (outs_2_q_go_1),
         .q_data_2         (rows_1_q_data_2),
+        .q_long_2         (rows_1_q_long_2),
         .q_valid_3        (rows_1_q_valid_3),
         .q_entry_3        (rows_1_q_entry_3),
         .q_red_3          (rows_1_q_red_3),
         .q_pop_3          (outs_3_q_pop_1),
         .q_go_3           (outs_3_q_go_1),
         .q_data_3         (rows_1_q_data_3),
+        .q_long_3         (rows_1_q_long_3),
         .dropped          (ev_full_1),
         .ev_valid         (ev_valid_1),
         .ev_reason        (ev_reason_1),
@@ -384,7 +421,8 @@ module switch_core_n4_d512_u64_t64 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n4_d512_u64_t64 rows_2 (
@@ -409,24 +447,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_0_q_pop_2),
         .q_go_0           (outs_0_q_go_2),
         .q_data_0         (rows_2_q_data_0),
+        .q_long_0         (rows_2_q_long_0),
         .q_valid_1        (rows_2_q_valid_1),
         .q_entry_1        (rows_2_q_entry_1),
         .q_red_1          (rows_2_q_red_1),
         .q_pop_1          (outs_1_q_pop_2),
         .q_go_1           (outs_1_q_go_2),
         .q_data_1         (rows_2_q_data_1),
+        .q_long_1         (rows_2_q_long_1),
         .q_valid_2        (rows_2_q_valid_2),
         .q_entry_2        (rows_2_q_entry_2),
         .q_red_2          (rows_2_q_red_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_2_q_valid_3),
         .q_entry_3        (rows_2_q_entry_3),
         .q_red_3          (rows_2_q_red_3),
         .q_pop_3          (outs_3_q_pop_2),
         .q_go_3           (outs_3_q_go_2),
         .q_data_3         (rows_2_q_data_3),
+        .q_long_3         (rows_2_q_long_3),
         .dropped          (ev_full_2),
         .ev_valid         (ev_valid_2),
         .ev_reason        (ev_reason_2),
@@ -434,7 +476,8 @@ module switch_core_n4_d512_u64_t64 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_row_n4_d512_u64_t64 rows_3 (
@@ -459,24 +502,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_0_q_pop_3),
         .q_go_0           (outs_0_q_go_3),
         .q_data_0         (rows_3_q_data_0),
+        .q_long_0         (rows_3_q_long_0),
         .q_valid_1        (rows_3_q_valid_1),
         .q_entry_1        (rows_3_q_entry_1),
         .q_red_1          (rows_3_q_red_1),
         .q_pop_1          (outs_1_q_pop_3),
         .q_go_1           (outs_1_q_go_3),
         .q_data_1         (rows_3_q_data_1),
+        .q_long_1         (rows_3_q_long_1),
         .q_valid_2        (rows_3_q_valid_2),
         .q_entry_2        (rows_3_q_entry_2),
         .q_red_2          (rows_3_q_red_2),
         .q_pop_2          (outs_2_q_pop_3),
         .q_go_2           (outs_2_q_go_3),
         .q_data_2         (rows_3_q_data_2),
+        .q_long_2         (rows_3_q_long_2),
         .q_valid_3        (rows_3_q_valid_3),
         .q_entry_3        (rows_3_q_entry_3),
         .q_red_3          (rows_3_q_red_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
+        .q_long_3         (rows_3_q_long_3),
         .dropped          (ev_full_3),
         .ev_valid         (ev_valid_3),
         .ev_reason        (ev_reason_3),
@@ -484,7 +531,8 @@ module switch_core_n4_d512_u64_t64 (
         .cfg_enabled      (cfg_enabled),
         .cfg_red          (cfg_red),
         .cfg_engines      (cfg_engines),
-        .cfg_ethertype    (cfg_ethertype)
+        .cfg_ethertype    (cfg_ethertype),
+        .cfg_ecn_limit    (limit_reg)
     );
 
     switch_out_n4_d512 outs_0 (
@@ -496,24 +544,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
+        .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_1_q_valid_0),
         .q_entry_1        (rows_1_q_entry_0),
         .q_red_1          (rows_1_q_red_0),
         .q_pop_1          (outs_0_q_pop_1),
         .q_go_1           (outs_0_q_go_1),
         .q_data_1         (rows_1_q_data_0),
+        .q_long_1         (rows_1_q_long_0),
         .q_valid_2        (rows_2_q_valid_0),
         .q_entry_2        (rows_2_q_entry_0),
         .q_red_2          (rows_2_q_red_0),
         .q_pop_2          (outs_0_q_pop_2),
         .q_go_2           (outs_0_q_go_2),
         .q_data_2         (rows_2_q_data_0),
+        .q_long_2         (rows_2_q_long_0),
         .q_valid_3        (rows_3_q_valid_0),
         .q_entry_3        (rows_3_q_entry_0),
         .q_red_3          (rows_3_q_red_0),
         .q_pop_3          (outs_0_q_pop_3),
         .q_go_3           (outs_0_q_go_3),
         .q_data_3         (rows_3_q_data_0),
+        .q_long_3         (rows_3_q_long_0),
         .own              (4'd1),
         .eng_room         (eng_room_0),
         .eng_valid        (eng_valid_0),
@@ -529,7 +581,8 @@ module switch_core_n4_d512_u64_t64 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_0),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_0),
         .m_axis_tx_tlast  (m_axis_tx_tlast_0),
-        .sent             (ev_sent_0)
+        .sent             (ev_sent_0),
+        .marked           (ev_marked_0)
     );
 
     switch_out_n4_d512 outs_1 (
@@ -541,24 +594,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_1_q_pop_0),
         .q_go_0           (outs_1_q_go_0),
         .q_data_0         (rows_0_q_data_1),
+        .q_long_0         (rows_0_q_long_1),
         .q_valid_1        (rows_1_q_valid_1),
         .q_entry_1        (rows_1_q_entry_1),
         .q_red_1          (rows_1_q_red_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
+        .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_2_q_valid_1),
         .q_entry_2        (rows_2_q_entry_1),
         .q_red_2          (rows_2_q_red_1),
         .q_pop_2          (outs_1_q_pop_2),
         .q_go_2           (outs_1_q_go_2),
         .q_data_2         (rows_2_q_data_1),
+        .q_long_2         (rows_2_q_long_1),
         .q_valid_3        (rows_3_q_valid_1),
         .q_entry_3        (rows_3_q_entry_1),
         .q_red_3          (rows_3_q_red_1),
         .q_pop_3          (outs_1_q_pop_3),
         .q_go_3           (outs_1_q_go_3),
         .q_data_3         (rows_3_q_data_1),
+        .q_long_3         (rows_3_q_long_1),
         .own              (4'd2),
         .eng_room         (eng_room_1),
         .eng_valid        (eng_valid_1),
@@ -574,7 +631,8 @@ module switch_core_n4_d512_u64_t64 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_1),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_1),
         .m_axis_tx_tlast  (m_axis_tx_tlast_1),
-        .sent             (ev_sent_1)
+        .sent             (ev_sent_1),
+        .marked           (ev_marked_1)
     );
 
     switch_out_n4_d512 outs_2 (
@@ -586,24 +644,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_2_q_pop_0),
         .q_go_0           (outs_2_q_go_0),
         .q_data_0         (rows_0_q_data_2),
+        .q_long_0         (rows_0_q_long_2),
         .q_valid_1        (rows_1_q_valid_2),
         .q_entry_1        (rows_1_q_entry_2),
         .q_red_1          (rows_1_q_red_2),
         .q_pop_1          (outs_2_q_pop_1),
         .q_go_1           (outs_2_q_go_1),
         .q_data_1         (rows_1_q_data_2),
+        .q_long_1         (rows_1_q_long_2),
         .q_valid_2        (rows_2_q_valid_2),
         .q_entry_2        (rows_2_q_entry_2),
         .q_red_2          (rows_2_q_red_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
+        .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_3_q_valid_2),
         .q_entry_3        (rows_3_q_entry_2),
         .q_red_3          (rows_3_q_red_2),
         .q_pop_3          (outs_2_q_pop_3),
         .q_go_3           (outs_2_q_go_3),
         .q_data_3         (rows_3_q_data_2),
+        .q_long_3         (rows_3_q_long_2),
         .own              (4'd4),
         .eng_room         (eng_room_2),
         .eng_valid        (eng_valid_2),
@@ -619,7 +681,8 @@ module switch_core_n4_d512_u64_t64 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_2),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_2),
         .m_axis_tx_tlast  (m_axis_tx_tlast_2),
-        .sent             (ev_sent_2)
+        .sent             (ev_sent_2),
+        .marked           (ev_marked_2)
     );
 
     switch_out_n4_d512 outs_3 (
@@ -631,24 +694,28 @@ module switch_core_n4_d512_u64_t64 (
         .q_pop_0          (outs_3_q_pop_0),
         .q_go_0           (outs_3_q_go_0),
         .q_data_0         (rows_0_q_data_3),
+        .q_long_0         (rows_0_q_long_3),
         .q_valid_1        (rows_1_q_valid_3),
         .q_entry_1        (rows_1_q_entry_3),
         .q_red_1          (rows_1_q_red_3),
         .q_pop_1          (outs_3_q_pop_1),
         .q_go_1           (outs_3_q_go_1),
         .q_data_1         (rows_1_q_data_3),
+        .q_long_1         (rows_1_q_long_3),
         .q_valid_2        (rows_2_q_valid_3),
         .q_entry_2        (rows_2_q_entry_3),
         .q_red_2          (rows_2_q_red_3),
         .q_pop_2          (outs_3_q_pop_2),
         .q_go_2           (outs_3_q_go_2),
         .q_data_2         (rows_2_q_data_3),
+        .q_long_2         (rows_2_q_long_3),
         .q_valid_3        (rows_3_q_valid_3),
         .q_entry_3        (rows_3_q_entry_3),
         .q_red_3          (rows_3_q_red_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
+        .q_long_3         (rows_3_q_long_3),
         .own              (4'd8),
         .eng_room         (eng_room_3),
         .eng_valid        (eng_valid_3),
@@ -664,8 +731,20 @@ module switch_core_n4_d512_u64_t64 (
         .m_axis_tx_tdata  (m_axis_tx_tdata_3),
         .m_axis_tx_tkeep  (m_axis_tx_tkeep_3),
         .m_axis_tx_tlast  (m_axis_tx_tlast_3),
-        .sent             (ev_sent_3)
+        .sent             (ev_sent_3),
+        .marked           (ev_marked_3)
     );
+
+    // Clocked logic
+    initial begin
+        limit_reg = 9'd0;
+    end
+
+    always @(posedge clk) begin
+        limit_reg <= (!(|cfg_ecn_words) | ({9'd0, cfg_ecn_words[9]} != 10'd0))
+            ? ~ZERO
+            : cfg_ecn_words[8:0];
+    end
 
 endmodule
 

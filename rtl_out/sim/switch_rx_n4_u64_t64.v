@@ -6,7 +6,8 @@
 // Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its
 // way to all queues. Beside it, from the first word: 2 to 4 the tables, 5 their entry, 6
 // ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
-// the words with header fields: 3 to 8 their checks, 9 the sum of them.
+// the words with header fields: 3 to 8 their checks, 9 the sum of them. From the fourth word,
+// which has the IPv4 checksum: 2 its value, 3 what a mark for congestion subtracts from it.
 // A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
 // and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
 // carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
@@ -52,8 +53,9 @@ module switch_rx_n4_u64_t64 (
     output wire [63:0] m_data,            // The word, one clock later.
     output wire        m_end,             // It is the frame's last.
     output wire [3:0]  m_take,            // Ports whose queue keeps the frame; only with m_end.
-    // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
-    output wire [13:0] m_entry,
+    // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one, what a mark subtracts
+    // from the IPv4 checksum, 0 if a plain frame cannot be marked; with m_end.
+    output wire [15:0] m_entry,
 
     output wire        ev_valid,          // A frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -77,6 +79,8 @@ module switch_rx_n4_u64_t64 (
     localparam [15:0] MAC_GROUP = 16'd3;
     localparam [31:0] FIXED     = 32'hffe30007;  // Bits of a multicast address that are fixed.
     localparam [31:0] GROUP     = 32'hff800007;  // Their values.
+    // Bytes 4 to 6 of the second word of an IPv4 frame, the first one lowest.
+    localparam [23:0] IPV4      = 24'h450008;
     localparam [2:0] MALFORMED  = 3'd2;  // Counters.
     localparam [2:0] NO_ROUTE   = 3'd3;
     localparam [2:0] BAD_ENTRY  = 3'd4;
@@ -98,8 +102,10 @@ module switch_rx_n4_u64_t64 (
     reg  [3:0]  moved_reg;
     reg         runt_reg;         // The frame is a runt if that word is its last; it is too long.
     reg         long_reg;
-    reg         at_0_reg;         // Its number is 0, 2, 4, 6.
+    reg         at_0_reg;         // Its number is 0 to 4, 6.
+    reg         at_1_reg;
     reg         at_2_reg;
+    reg         at_3_reg;
     reg         at_4_reg;
     reg         at_6_reg;
     reg  [31:0] a_address_reg;    // Address of this frame.
@@ -137,13 +143,18 @@ module switch_rx_n4_u64_t64 (
     reg  [1:0]  d_kind_reg;
     reg         d_drop_reg;
     reg         d_malformed_reg;
+    // What a mark adds to the type of service: 2 and 1 for ECT(1) and ECT(0), 0 for other frames.
+    reg  [1:0]  ect_reg;
+    reg         sum_small_reg;    // The IPv4 checksum is 0 or 1; it is odd.
+    reg         sum_odd_reg;
+    reg  [1:0]  mark_reg;         // What a mark subtracts from the checksum.
     reg         w_valid_reg;      // Stage 2.
     reg  [8:0]  w_offset_reg;
     reg  [63:0] w_data_reg;
     reg  [63:0] x_data_reg;       // Stage 3.
     reg         w_end_reg;
     reg  [3:0]  w_take_reg;
-    reg  [13:0] w_entry_reg;
+    reg  [15:0] w_entry_reg;
     reg  [2:0]  w_reason_reg;
     reg  [3:0]  w_off_reg;
 
@@ -285,7 +296,9 @@ module switch_rx_n4_u64_t64 (
         runt_reg = 1'b0;
         long_reg = 1'b0;
         at_0_reg = 1'b0;
+        at_1_reg = 1'b0;
         at_2_reg = 1'b0;
+        at_3_reg = 1'b0;
         at_4_reg = 1'b0;
         at_6_reg = 1'b0;
         a_address_reg = 32'd0;
@@ -319,13 +332,17 @@ module switch_rx_n4_u64_t64 (
         d_kind_reg = 2'd0;
         d_drop_reg = 1'b0;
         d_malformed_reg = 1'b0;
+        ect_reg = 2'd0;
+        sum_small_reg = 1'b0;
+        sum_odd_reg = 1'b0;
+        mark_reg = 2'd0;
         w_valid_reg = 1'b0;
         w_offset_reg = 9'd0;
         w_data_reg = 64'd0;
         x_data_reg = 64'd0;
         w_end_reg = 1'b0;
         w_take_reg = 4'd0;
-        w_entry_reg = 14'd0;
+        w_entry_reg = 16'd0;
         w_reason_reg = 3'd0;
         w_off_reg = 4'd0;
     end
@@ -361,6 +378,8 @@ module switch_rx_n4_u64_t64 (
         end
 
         at_0_reg <= first;
+        at_1_reg <= second;
+        at_3_reg <= s_axis_rx_tvalid & place_reg[3];
         at_2_reg <= s_axis_rx_tvalid & place_reg[2];
         at_4_reg <= s_axis_rx_tvalid & place_reg[4];
         at_6_reg <= s_axis_rx_tvalid & place_reg[6];
@@ -421,6 +440,27 @@ module switch_rx_n4_u64_t64 (
         end
 
         t_disabled_reg <= !(|(cfg_enabled & own));
+
+        // A mark for congestion sets both bits of ECN. The checksum is a one's complement sum:
+        // below zero comes its carry round the end, so that one more is subtracted.
+        if (at_1_reg) begin
+            ect_reg <= 2'd0;
+            if (r_data_reg[55:32] == IPV4) begin
+                ect_reg <= {
+                    r_data_reg[56] & !r_data_reg[57],
+                    r_data_reg[57] & !r_data_reg[56]
+                };
+            end
+        end
+
+        if (at_3_reg) begin
+            sum_small_reg <= !(|r_data_reg[7:0]) & !(|r_data_reg[15:9]);
+            sum_odd_reg <= r_data_reg[8];
+        end
+
+        mark_reg <= ((|ect_reg) & sum_small_reg & (!sum_odd_reg | ect_reg[1]))
+            ? (ect_reg + 2'd1)
+            : ect_reg;
 
         // Stage 2: alignment.
         if (r_valid_reg) begin
@@ -488,7 +528,10 @@ module switch_rx_n4_u64_t64 (
             w_off_reg <= t_off_reg;
         end
 
-        w_entry_reg <= {3'd0, d_kind_reg, stored} | ({11'd0, r_bytes_reg} << (A + 5'd2));
+        w_entry_reg <= {5'd0, d_kind_reg, stored}
+            | ({13'd0, r_bytes_reg} << (A + 5'd2))
+            | ({14'd0, mark_reg} << (A + 5'd5));
+
         x_data_reg <= w_data_reg;
 
         if (rst) begin

@@ -78,6 +78,35 @@ fn toml_errors_name_the_line() {
 }
 
 #[test]
+fn cl_04_the_threshold_for_marks_is_that_of_the_file_and_no_more_than_a_register_holds() {
+    let leaf = "[[switch]]\nname = \"leaf1\"";
+    let with = |words: &str| TWO_SPINES.replace(leaf, &format!("{leaf}\necn_words = {words}"));
+    for words in [0, 1, 1023] {
+        let fabric = file::parse(&with(&words.to_string()), "x.toml").unwrap();
+        let found: Vec<_> = fabric.switches.iter().map(|s| s.ecn_words).collect();
+        let marking: Vec<_> = fabric.switches.iter().map(|s| s.name == "leaf1").collect();
+        let expected: Vec<_> = marking.iter().map(|m| words * u16::from(*m)).collect();
+        assert_eq!(found, expected);
+    }
+    for (words, why) in [
+        ("1024", "ecn_words = 1024; the most is 1023"),
+        ("65536", "invalid value"),
+        ("-1", "invalid value"),
+        ("\"many\"", "invalid type"),
+    ] {
+        // What has the wrong form is refused in its own line, what is too much in that of the switch.
+        let (switch, key) = if words == "1024" {
+            ("@", "")
+        } else {
+            ("", "@")
+        };
+        let text = format!("{switch}{leaf}\n{key}ecn_words = {words}");
+        let reason = refused(TWO_SPINES, leaf, &text);
+        assert!(reason.contains(why), "{reason}");
+    }
+}
+
+#[test]
 fn a_duplicate_name_is_refused() {
     let reason = refused(
         TWO_SPINES,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tributary_protocol::red::{Counter, Key, Op, Value};
+use tributary_protocol::red::{Counter, Key, Op, Value, regs};
 use tributary_sim::fabric::{
-    Contribution, Fabric, Fate, GroupConfig, Kind, LinkSpec, Options, Simulator, Treatment,
+    Contribution, Fabric, Fate, GroupConfig, Kind, LinkSpec, Options, Simulator, Treatment, file,
 };
 use tributary_sim::testbench::{Profile, profiles};
 
@@ -243,4 +243,74 @@ fn another_number_of_descriptors_is_refused_beside_rtl() {
     fabric.switches[1].engine.descriptors = 4;
     let error = Simulator::of_rtl(fabric, 1, false).unwrap_err();
     assert_eq!(format!("{error:#}"), "leaf1: 4 descriptors; the RTL has 8");
+}
+
+/// Three endpoints send to the fourth at once, 60 frames of 40 words each in bursts, and again with another threshold, written
+/// while the fabric runs. How many are marked at the receiver's cable is what the switch says, is 0 without a threshold, and is
+/// about the same on models and RTL: these look at a queue up to two frames earlier.
+#[test]
+fn cl_04_an_incast_is_marked_by_switches_of_both_kinds_as_the_file_and_the_register_say() {
+    let text = |words: &str| {
+        let switch =
+            format!("[link]\nlatency_clocks = 60\n[[switch]]\nname = \"s\"\nports = 4\n{words}\n");
+        let ends = (0..4).map(|e| {
+            format!("[[endpoint]]\nname = \"{e}\"\n[[cable]]\nends = [\"s.{e}\", \"{e}\"]\n")
+        });
+        switch + &ends.collect::<String>()
+    };
+    let marks = |words: &str, kind: Kind, written: u32| {
+        let fabric = file::parse(&text(words), "incast.toml").unwrap();
+        let mut sim = match kind {
+            Kind::Model => Simulator::new(fabric, 3).unwrap(),
+            Kind::Rtl => Simulator::of_rtl(fabric, 3, false).unwrap(),
+        };
+        sim.record();
+        let to = sim.fabric().endpoints[0].address().mac();
+        let mut found = vec![];
+        for round in 0..2 {
+            let before = sim.sightings().len();
+            let counted = sim.counted(Counter::EcnMarked);
+            let now = sim.now();
+            for at in 0..60 {
+                for from in 1..4 {
+                    let mut bytes = vec![at as u8; 320];
+                    bytes[..6].copy_from_slice(&to);
+                    bytes[12..16].copy_from_slice(&[0x08, 0x00, 0x45, 0x02]);
+                    // Bursts of 6, 240 words, and time for them to leave.
+                    sim.inject(from, &bytes, now + 100 + at / 6 * 1_000)
+                        .unwrap();
+                }
+            }
+            sim.run(now + 15_000).unwrap();
+            let seen = &sim.sightings()[before..];
+            let arrived = seen.iter().filter(|s| s.cable == 0 && s.bytes[15] & 3 != 0);
+            let marked = arrived.clone().filter(|s| s.bytes[15] & 3 == 3).count() as u64;
+            assert_eq!(arrived.count(), 180, "{kind} {words}");
+            assert_eq!(
+                sim.counted(Counter::EcnMarked) - counted,
+                marked,
+                "{kind} {words}"
+            );
+            found.push(marked);
+            let at = regs::ECN_THRESHOLD.offset;
+            if round == 0 {
+                sim.write_register(0, at, written).unwrap();
+                assert_eq!(sim.read_register(0, at).unwrap(), written);
+            }
+        }
+        found
+    };
+    let run = |words: &str, written| {
+        let both = [Kind::Model, Kind::Rtl].map(|kind| marks(words, kind, written));
+        println!("{words}, then {written}: {both:?}");
+        both
+    };
+    // 10 bursts of 3 queues.
+    let close = |[a, b]: [u64; 2]| a.abs_diff(b) <= 2 * 30;
+    let [model, rtl] = run("", 70);
+    assert_eq!((model[0], rtl[0]), (0, 0));
+    assert!(model[1] > 30 && rtl[1] > 30 && close([model[1], rtl[1]]));
+    let [model, rtl] = run("ecn_words = 110", 0);
+    assert!(model[0] > 30 && rtl[0] > 30 && close([model[0], rtl[0]]));
+    assert_eq!((model[1], rtl[1]), (0, 0));
 }

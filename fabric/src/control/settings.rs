@@ -5,9 +5,10 @@ use tributary_protocol::red::regs::{self, Register};
 use super::{ControlError, Registers, get, put};
 use crate::network::{Network, SwitchId};
 
-const GLOBAL: [&Register; 9] = [
+const GLOBAL: [&Register; 10] = [
     &regs::MODE,
     &regs::ETHERTYPE,
+    &regs::ECN_THRESHOLD,
     &regs::THRESHOLD0,
     &regs::THRESHOLD1,
     &regs::THRESHOLD2,
@@ -37,7 +38,11 @@ impl Settings {
         registers: &mut R,
     ) -> Result<Self, ControlError> {
         let mut settings = Self::default();
-        for register in GLOBAL {
+        let version = get(network, registers, switch, regs::VERSION.offset)?;
+        let older = regs::VERSION_MINOR.get(version) < 1;
+        // Switches from before marks have no threshold.
+        let there = |r: &&Register| !(older && r.offset == regs::ECN_THRESHOLD.offset);
+        for register in GLOBAL.into_iter().filter(there) {
             let value = get(network, registers, switch, register.offset)?;
             settings.rest.push((register.offset, value));
         }

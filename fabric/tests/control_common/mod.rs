@@ -15,6 +15,8 @@ pub struct Fabric {
     pub switches: Vec<Switch>,
     /// Switches whose registers do not answer.
     pub silent: BTreeSet<u32>,
+    /// A switch with the first version of the registers.
+    pub old: Option<u32>,
     /// Writes until none is answered any more.
     pub left: Option<usize>,
     /// Cables that carry nothing.
@@ -35,6 +37,13 @@ impl Registers for Fabric {
     fn read(&mut self, switch: u32, offset: u16) -> Result<u32, String> {
         if self.silent.contains(&switch) {
             return Err("it is off".to_owned());
+        }
+        if self.old == Some(switch) {
+            match offset {
+                0x004 => return Ok(0x0002_0000),
+                0x018 => return Err("no register".to_owned()),
+                _ => {}
+            }
         }
         let read = self.switches[switch as usize].read(offset);
         read.map_err(|error| error.to_string())
@@ -76,6 +85,7 @@ impl Fabric {
             plan,
             config,
             silent: BTreeSet::new(),
+            old: None,
             left: None,
             cut: BTreeSet::new(),
             peers,

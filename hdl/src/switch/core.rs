@@ -56,10 +56,18 @@ hdl_module! {
         pub ev_full: Bank<Signal<Out, Bits<N>>, N>,
         /// A frame has left by this port.
         pub ev_sent: Bank<Signal<Out, Bit>, N>,
+        /// A frame that leaves by this port has been marked.
+        pub ev_marked: Bank<Signal<Out, Bit>, N>,
+        /// Words of a queue above which frames that leave it are marked; 0: none are.
+        pub cfg_ecn_words: Signal<In, Bits<10>>,
         rows: Bank<SwitchRow<N, A, E, TU, TM, MW>, N>,
         outs: Bank<SwitchOut<N, A, E>, N>,
+        /// The same for the queues: what is never exceeded, if none are.
+        limit: DFF<Bits<A>>,
         /// No port.
         none: Param<0, N>,
+        zero: Param<0, A>,
+        a: Param<A, 4>,
     }
 }
 
@@ -74,6 +82,10 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
+        self.limit.d.next = bit_cast::<A, 10>(self.cfg_ecn_words.val());
+        if !self.cfg_ecn_words.val().any() | ((self.cfg_ecn_words.val() >> self.a.val()) != 0) {
+            self.limit.d.next = !self.zero.val();
+        }
         for i in 0..N {
             self.rows[i].s_axis_rx.tvalid.next = self.s_axis_rx[i].tvalid.val();
             self.s_axis_rx[i].tready.next = self.rows[i].s_axis_rx.tready.val();
@@ -92,6 +104,7 @@ impl<
             self.rows[i].cfg_red.next = self.cfg_red.val();
             self.rows[i].cfg_engines.next = self.cfg_engines.val();
             self.rows[i].cfg_ethertype.next = self.cfg_ethertype.val();
+            self.rows[i].cfg_ecn_limit.next = self.limit.q.val();
             self.ev_valid[i].next = self.rows[i].ev_valid.val();
             self.ev_reason[i].next = self.rows[i].ev_reason.val();
             self.ev_off[i].next = self.rows[i].ev_off.val();
@@ -112,6 +125,7 @@ impl<
             self.m_axis_tx[i].tkeep.next = self.outs[i].m_axis_tx.tkeep.val();
             self.m_axis_tx[i].tlast.next = self.outs[i].m_axis_tx.tlast.val();
             self.ev_sent[i].next = self.outs[i].sent.val();
+            self.ev_marked[i].next = self.outs[i].marked.val();
             for j in 0..N {
                 self.outs[j].q_valid[i].next = self.rows[i].q_valid[j].val();
                 self.outs[j].q_entry[i].next = self.rows[i].q_entry[j].val();
@@ -119,6 +133,7 @@ impl<
                 self.rows[i].q_pop[j].next = self.outs[j].q_pop[i].val();
                 self.rows[i].q_go[j].next = self.outs[j].q_go[i].val();
                 self.outs[j].q_data[i].next = self.rows[i].q_data[j].val();
+                self.outs[j].q_long[i].next = self.rows[i].q_long[j].val();
             }
         }
     }

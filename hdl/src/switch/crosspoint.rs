@@ -20,6 +20,8 @@ hdl_module! {
     /// before the register; the address stands in a register and moves on with them. As long as no
     /// whole frame lies behind what is held, the address where the next one will begin is read
     /// again and again.
+    /// Whether the queue is long is known two clocks late: is_long tells of the frames kept and the words moved before
+    /// that, whole frames only.
     /// While nobody takes a word, the oldest entry, the word at the head and the one behind it are held. What may change
     /// meanwhile: frames are kept or dropped behind them. A frame that is kept changes how far ahead is read (near,
     /// final_word), never a word that is held: its words are stored short of the head.
@@ -57,6 +59,10 @@ hdl_module! {
         pub rd_data: Signal<Out, Bits<64>>,
         /// A frame was dropped for want of room.
         pub dropped: Signal<Out, Bit>,
+        /// More than cfg_ecn_limit words of whole frames lay in the queue two clocks ago.
+        pub is_long: Signal<Out, Bit>,
+        /// How many words make it a long one.
+        pub cfg_ecn_limit: Signal<In, Bits<A>>,
         /// The words.
         words: RamRegSteps<64, A>,
         /// One entry per frame kept.
@@ -76,8 +82,10 @@ hdl_module! {
         #[reset] base: DFF<Bits<A>>,
         /// Address of the head.
         #[reset] head: DFF<Bits<A>>,
-        /// Words from base on to the head, modulo 2^A.
-        #[reset] gap: DFF<Bits<A>>,
+        /// Words of whole frames: from the head on to base.
+        #[reset] used: DFF<Bits<A>>,
+        /// They are more than the limit.
+        long: DFF<Bit>,
         /// Words that can still be stored from base on, less those held back.
         #[reset] space: DFF<Bits<A>>,
         /// A word of this frame did not fit; of the frame whose word comes in the next clock.
@@ -144,8 +152,11 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         if self.keep.val() {
             self.base.d.next = self.base_next.val();
         }
-        self.gap.d.next = self.head.q.val() - self.base.q.val();
-        self.space.d.next = self.gap.q.val() - 16;
+        self.used.d.next = self.base.q.val() - self.head.q.val();
+        // 2^A words less those used, and 16.
+        self.space.d.next = !self.used.q.val() - 15;
+        self.long.d.next = self.cfg_ecn_limit.val() < self.used.q.val();
+        self.is_long.next = self.long.q.val();
 
         // Entries come and go 8 clocks apart, so what depends on how many there are may take a clock.
         self.entries.wr.en.next = self.keep.val();

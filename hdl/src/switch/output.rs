@@ -25,6 +25,10 @@ hdl_module! {
     /// One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
     /// Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4 queue of plain
     /// words; 5 its register; 6 m_axis_tx.
+    /// A plain frame that can be marked for congestion is, if its queue was long in the clock in which it began at stage 2.
+    /// Its own words count, and the last one of the frame before it, if that came from the same queue and ended in the
+    /// clock before. q_long says so 2 clocks later, when its first word is at stage 3. On their way from there to stage 4
+    /// both bits of ECN are set in its second word and the IPv4 checksum in its fourth is corrected.
     /// While the MAC or the engine takes nothing, the frame chosen next is held, and a plain frame that passes. What may
     /// change meanwhile: frames are kept behind them, which changes neither entry nor word at the head of a queue; and
     /// whether there is room, which is looked at anew in each clock. The entry of a frame is used up when it begins.
@@ -36,7 +40,8 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// For each input: a frame waits.
         pub q_valid: Bank<Signal<In, Bit>, N>,
-        /// Its entry: words, kind, bytes of the last word less one.
+        /// Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4 checksum (0: the
+        /// frame cannot be marked).
         pub q_entry: Bank<Signal<In, Bits<E>>, N>,
         /// It is a reduction frame; one clock before q_entry.
         pub q_red: Bank<Signal<In, Bit>, N>,
@@ -46,6 +51,8 @@ hdl_module! {
         pub q_go: Bank<Signal<Out, Bit>, N>,
         /// Word at the head.
         pub q_data: Bank<Signal<In, Bits<64>>, N>,
+        /// The queue was long two clocks ago.
+        pub q_long: Bank<Signal<In, Bit>, N>,
         /// The queue from this port itself, one-hot: its frames go down the tree.
         pub own: Signal<In, Bits<N>>,
         /// The engine can take a whole frame.
@@ -64,6 +71,8 @@ hdl_module! {
         pub m_axis_tx: AxisOut<64, 8>,
         /// A frame has left the switch.
         pub sent: Signal<Out, Bit>,
+        /// A frame has been marked.
+        pub marked: Signal<Out, Bit>,
         valids: GatherBits<N>,
         entries: OneHotMux<E, N>,
         words: ChosenWord<64, N>,
@@ -107,6 +116,8 @@ hdl_module! {
         kind: DFF<Bits<2>>,
         is_red: DFF<Bit>,
         keep: DFF<Bits<3>>,
+        /// What a mark subtracts from its checksum.
+        step: DFF<Bits<2>>,
         /// Room in the plain queue for words that are on their way.
         #[reset] plain_room: DFF<Bit>,
         /// The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the last one moves.
@@ -126,6 +137,19 @@ hdl_module! {
         #[reset] s3_plain: DFF<Bit>,
         #[reset] s3_red: DFF<Bit>,
         s3: DFF<Stage>,
+        longs: GatherBits<N>,
+        /// The frame at stage 3 is marked; the next word is its second, its third.
+        mark: DFF<Bit>,
+        #[reset] is_1: DFF<Bit>,
+        #[reset] is_2: DFF<Bit>,
+        /// The word is the second of a frame that is marked; what is subtracted from its first two bytes.
+        ecn: Signal<Local, Bit>,
+        #[reset] cut: DFF<Bits<2>>,
+        checksum: Signal<Local, Bits<16>>,
+        low: Signal<Local, Bits<16>>,
+        word: Signal<Local, Bits<64>>,
+        /// A frame has been marked.
+        #[reset] told: DFF<Bit>,
         a: Param<A, 5>,
     }
 }
@@ -139,6 +163,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.valids.s[i].next = self.q_valid[i].val();
             self.entries.s[i].next = self.q_entry[i].val();
             self.words.s[i].next = self.q_data[i].val();
+            self.longs.s[i].next = self.q_long[i].val();
             self.fits[i].d.next = self.plain_next.val();
             if self.q_red[i].val() {
                 self.fits[i].d.next = self.eng_room.val();
@@ -176,6 +201,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.kind.d.next = self.pick_kind.val();
             self.is_red.d.next = self.pick_kind.val().any();
             self.keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
+            self.step.d.next = bit_cast::<2, E>(self.entries.m.val() >> (self.a.val() + 5));
             self.left.d.next = self.entries.m.val().get_bits::<A>(0);
             self.one_left.d.next = false;
         }
@@ -229,11 +255,40 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.eng_first.next = self.s3.q.val().first;
         self.eng_kind.next = self.s3.q.val().kind;
 
+        // Marks: what the fourth word needs is known with the third.
+        if self.s3_plain.q.val() {
+            self.is_1.d.next = self.s3.q.val().first;
+            self.is_2.d.next = self.is_1.q.val();
+            self.cut.d.next = 0.into();
+            if self.mark.q.val() & self.is_2.q.val() {
+                self.cut.d.next = self.step.q.val();
+            }
+            if self.s3.q.val().first {
+                self.mark.d.next =
+                    (self.longs.m.val() & self.from.q.val()).any() & self.step.q.val().any();
+            }
+        }
+        self.ecn.next = self.mark.q.val() & self.is_1.q.val();
+        self.told.d.next = self.s3_plain.q.val() & self.ecn.val();
+        self.marked.next = self.told.q.val();
+        self.checksum.next = ((bit_cast::<16, 8>(self.words.m.val().get_bits::<8>(0)) << 8)
+            | bit_cast::<16, 8>(self.words.m.val().get_bits::<8>(8)))
+            - bit_cast::<16, 2>(self.cut.q.val());
+        self.low.next = (bit_cast::<16, 8>(self.checksum.val().get_bits::<8>(0)) << 8)
+            | bit_cast::<16, 8>(self.checksum.val().get_bits::<8>(8));
+        self.word.next = (bit_cast::<64, 48>(self.words.m.val().get_bits::<48>(16)) << 16)
+            | bit_cast::<64, 16>(self.low.val());
+        if self.ecn.val() {
+            self.word.next = (bit_cast::<64, 48>(self.words.m.val().get_bits::<48>(16)) << 16)
+                | bit_cast::<64, 16>(self.low.val())
+                | (bits::<64>(3) << 56);
+        }
+
         // Stages 4 and 5.
         self.plain.wr.en.next = self.s3_plain.q.val();
         self.plain.wr.addr.next = self.plain_tail.q.val();
         self.plain.rd.addr.next = self.plain_head.q.val();
-        self.plain.wr.data.next = bit_cast::<68, 64>(self.words.m.val())
+        self.plain.wr.data.next = bit_cast::<68, 64>(self.word.val())
             | (bit_cast::<68, 1>(self.s3.q.val().last.into()) << 64)
             | (bit_cast::<68, 3>(self.s3.q.val().keep) << 65);
         self.tx.plain_valid.next = self.plain_some.q.val();

@@ -66,6 +66,10 @@ hdl_module! {
         pub ev_engine: Bank<Signal<Out, Bits<11>>, N>,
         /// Descriptors in use in the engine of a port, a bit each.
         pub used: Bank<Signal<Out, Bits<8>>, N>,
+        /// A frame that leaves by this port has been marked.
+        pub ev_marked: Bank<Signal<Out, Bit>, N>,
+        /// Words of a queue above which frames that leave it are marked; 0: none are.
+        pub cfg_ecn_words: Signal<In, Bits<10>>,
         core: SwitchCore<N, A, E, TU, TM, MW>,
         engines: Bank<RedEngine, N>,
         events: Bank<RedEvents, N>,
@@ -94,6 +98,7 @@ impl<
         self.core.cfg_red.next = self.cfg_red.val();
         self.core.cfg_engines.next = self.cfg_engines.val();
         self.core.cfg_ethertype.next = self.cfg_ethertype.val();
+        self.core.cfg_ecn_words.next = self.cfg_ecn_words.val();
         for i in 0..N {
             self.core.s_axis_rx[i].tvalid.next = self.s_axis_rx[i].tvalid.val();
             self.s_axis_rx[i].tready.next = self.core.s_axis_rx[i].tready.val();
@@ -111,6 +116,7 @@ impl<
             self.ev_off[i].next = self.core.ev_off[i].val();
             self.ev_full[i].next = self.core.ev_full[i].val();
             self.ev_sent[i].next = self.core.ev_sent[i].val();
+            self.ev_marked[i].next = self.core.ev_marked[i].val();
             self.engines[i].s_valid.next = self.core.eng_valid[i].val();
             self.engines[i].s_data.next = self.core.eng_data[i].val();
             self.engines[i].s_first.next = self.core.eng_first[i].val();

@@ -45,6 +45,8 @@ hdl_module! {
         pub q_go: Bank<Signal<In, Bit>, N>,
         /// Word at the head.
         pub q_data: Bank<Signal<Out, Bits<64>>, N>,
+        /// The queue was long two clocks ago.
+        pub q_long: Bank<Signal<Out, Bit>, N>,
         /// A bit per output: a frame was dropped because its queue is full.
         pub dropped: Signal<Out, Bits<N>>,
         /// A frame has ended.
@@ -53,6 +55,8 @@ hdl_module! {
         pub ev_reason: Signal<Out, Bits<3>>,
         /// A bit per disabled port that would have got a copy.
         pub ev_off: Signal<Out, Bits<N>>,
+        /// Words of a queue above which it is long.
+        pub cfg_ecn_limit: Signal<In, Bits<A>>,
         rx: SwitchRx<N, A, E, TU, TM, MW>,
         queues: Bank<Crosspoint<A, E>, N>,
         lost: GatherBits<N>,
@@ -95,6 +99,8 @@ impl<
             self.queues[i].entry_pop.next = self.q_pop[i].val();
             self.queues[i].rd_go.next = self.q_go[i].val();
             self.q_data[i].next = self.queues[i].rd_data.val();
+            self.q_long[i].next = self.queues[i].is_long.val();
+            self.queues[i].cfg_ecn_limit.next = self.cfg_ecn_limit.val();
             self.lost.s[i].next = self.queues[i].dropped.val();
         }
         self.dropped.next = self.lost.m.val();

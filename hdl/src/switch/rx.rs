@@ -5,6 +5,7 @@ use crate::blocks::RamRegForward;
 use crate::bus::{AxisRxIn, RamWriteIn};
 use crate::prelude::*;
 use tributary_protocol::red::{Counter, address};
+use tributary_protocol::roce;
 
 hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
@@ -13,7 +14,8 @@ hdl_module! {
     /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its
     /// way to all queues. Beside it, from the first word: 2 to 4 the tables, 5 their entry, 6
     /// ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
-    /// the words with header fields: 3 to 8 their checks, 9 the sum of them.
+    /// the words with header fields: 3 to 8 their checks, 9 the sum of them. From the fourth word,
+    /// which has the IPv4 checksum: 2 its value, 3 what a mark for congestion subtracts from it.
     /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
     /// and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
     /// carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
@@ -55,7 +57,8 @@ hdl_module! {
         pub m_end: Signal<Out, Bit>,
         /// Ports whose queue keeps the frame; only with m_end.
         pub m_take: Signal<Out, Bits<N>>,
-        /// Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one; with m_end.
+        /// Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one, what a mark subtracts from the IPv4
+        /// checksum, 0 if a plain frame cannot be marked; with m_end.
         pub m_entry: Signal<Out, Bits<E>>,
         /// A frame has ended.
         pub ev_valid: Signal<Out, Bit>,
@@ -89,9 +92,11 @@ hdl_module! {
         #[reset] long: DFF<Bit>,
         first: Signal<Local, Bit>,
         second: Signal<Local, Bit>,
-        /// Its number is 0, 2, 4, 6.
+        /// Its number is 0 to 4, 6.
         #[reset] at_0: DFF<Bit>,
+        at_1: DFF<Bit>,
         at_2: DFF<Bit>,
+        at_3: DFF<Bit>,
         at_4: DFF<Bit>,
         at_6: DFF<Bit>,
         /// Address in the first word, most significant byte first.
@@ -159,6 +164,13 @@ hdl_module! {
         d_drop: DFF<Bit>,
         d_malformed: DFF<Bit>,
         drop: Signal<Local, Bit>,
+        /// What a mark adds to the type of service: 2 and 1 for ECT(1) and ECT(0), 0 for other frames.
+        ect: DFF<Bits<2>>,
+        /// The IPv4 checksum is 0 or 1; it is odd.
+        sum_small: DFF<Bit>,
+        sum_odd: DFF<Bit>,
+        /// What a mark subtracts from the checksum.
+        mark: DFF<Bits<2>>,
         /// Stage 2.
         #[reset] w_valid: DFF<Bit>,
         w_offset: DFF<Bits<A>>,
@@ -181,6 +193,8 @@ hdl_module! {
         fixed: Param<{ address::MULTICAST_MASK as usize }, 32>,
         /// Their values.
         group: Param<{ address::MULTICAST as usize }, 32>,
+        /// Bytes 4 to 6 of the second word of an IPv4 frame, the first one lowest.
+        ipv4: Param<{ roce::ETHERTYPE.swap_bytes() as usize | (roce::IP_VERSION as usize) << 16 }, 24>,
         /// Counters.
         malformed: Param<{ Counter::Malformed as usize }, 3>,
         no_route: Param<{ Counter::NoRoute as usize }, 3>,
@@ -232,6 +246,8 @@ impl<
         self.first.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(0);
         self.second.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(1);
         self.at_0.d.next = self.first.val();
+        self.at_1.d.next = self.second.val();
+        self.at_3.d.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(3);
         self.at_2.d.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(2);
         self.at_4.d.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(4);
         self.at_6.d.next = self.s_axis_rx.tvalid.val() & self.place.q.val().get_bit(6);
@@ -355,6 +371,32 @@ impl<
         }
         self.t_disabled.d.next = !(self.cfg_enabled.val() & self.own.val()).any();
 
+        // A mark for congestion sets both bits of ECN. The checksum is a one's complement sum: below zero comes its carry
+        // round the end, so that one more is subtracted.
+        if self.at_1.q.val() {
+            self.ect.d.next = 0.into();
+            if self.r_data.q.val().get_bits::<24>(32) == self.ipv4.val() {
+                self.ect.d.next = (bit_cast::<2, 1>(
+                    (self.r_data.q.val().get_bit(56) & !self.r_data.q.val().get_bit(57)).into(),
+                ) << 1)
+                    | bit_cast::<2, 1>(
+                        (self.r_data.q.val().get_bit(57) & !self.r_data.q.val().get_bit(56)).into(),
+                    );
+            }
+        }
+        if self.at_3.q.val() {
+            self.sum_small.d.next = !(self.r_data.q.val().get_bits::<8>(0)).any()
+                & !(self.r_data.q.val().get_bits::<7>(9)).any();
+            self.sum_odd.d.next = self.r_data.q.val().get_bit(8);
+        }
+        self.mark.d.next = self.ect.q.val();
+        if self.ect.q.val().any()
+            & self.sum_small.q.val()
+            & (!self.sum_odd.q.val() | self.ect.q.val().get_bit(1))
+        {
+            self.mark.d.next = self.ect.q.val() + 1;
+        }
+
         // Stage 2: alignment.
         if self.r_valid.q.val() {
             self.carry.d.next = self.r_data.q.val().get_bits::<16>(48);
@@ -434,7 +476,8 @@ impl<
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.stored.val())
             | (bit_cast::<E, 2>(self.d_kind.q.val()) << self.a.val())
-            | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2));
+            | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2))
+            | (bit_cast::<E, 2>(self.mark.q.val()) << (self.a.val() + 5));
         self.m_beat.next = self.beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
         self.m_offset.next = self.w_offset.q.val();

@@ -46,6 +46,7 @@ impl<
         self.core.cfg_enabled.next = self.regs.cfg_enabled.val();
         self.core.cfg_engines.next = self.regs.cfg_engines.val();
         self.core.cfg_ethertype.next = self.regs.cfg_ethertype.val();
+        self.core.cfg_ecn_words.next = self.regs.cfg_ecn_words.val();
         self.core.cfg_red.next = true;
         self.core.cfg_ieee_nan.next = self.regs.cfg_ieee_nan.val();
         self.core.cfg_threshold_1.next = self.regs.cfg_threshold0.val();
@@ -78,6 +79,7 @@ impl<
             self.counters[i].ev_full.next = self.core.ev_full[i].val();
             self.counters[i].ev_sent.next = self.core.ev_sent[i].val();
             self.counters[i].ev_engine.next = self.core.ev_engine[i].val();
+            self.counters[i].ev_marked.next = self.core.ev_marked[i].val();
         }
     }
 }

@@ -60,6 +60,11 @@ fn frames_come_and_go(
     let (mut met, mut dropped, mut delivered) = (Meetings::default(), 0, 0);
     // Words of whole frames in each of the last clocks.
     let mut held: VecDeque<usize> = VecDeque::from([0; 5]);
+    // Words of whole frames as the queue's registers have them, of each of the last clocks; whether it was long.
+    let mut lengths: VecDeque<usize> = VecDeque::from([0; 5]);
+    let limit = [20, 8, 40, 1, 63, 30][seed as usize % 6];
+    let mut long = 0;
+    bench.uut.cfg_ecn_limit.next = (limit as u64).into();
     bench.uut.rst.next = true;
     bench.clock();
     bench.uut.rst.next = false;
@@ -107,6 +112,7 @@ fn frames_come_and_go(
         if let Some(frame) = writer.ended.take() {
             if bench.uut.dropped.val() {
                 dropped += 1;
+                lengths[4] -= frame.words.len();
                 assert!(
                     most + frame.words.len() + BACK > WORDS,
                     "clock {clock}: {} words dropped beside {most}",
@@ -129,6 +135,13 @@ fn frames_come_and_go(
             assert!(!bench.uut.dropped.val());
         }
         writer.ended = ended;
+        // Two clocks late, and a word or frame is in the registers a clock after it moved.
+        assert_eq!(
+            bench.uut.is_long.val(),
+            lengths[2] > limit,
+            "clock {clock}: {lengths:?}, limit {limit}"
+        );
+        long += u64::from(bench.uut.is_long.val());
 
         // The reader.
         let (mut go, mut pop) = (false, false);
@@ -188,6 +201,8 @@ fn frames_come_and_go(
         held.pop_front();
         let words = kept.iter().map(|frame| frame.words.len()).sum::<usize>();
         held.push_back(words - reader.taken + writer.ended.as_ref().map_or(0, |f| f.words.len()));
+        lengths.pop_front();
+        lengths.push_back(held[4]);
         bench.clock();
     }
     // At a stop of 300 clocks before each word, few frames go through.
@@ -198,6 +213,8 @@ fn frames_come_and_go(
     };
     assert!(delivered > least, "{delivered} frames, {profile}");
     assert!(dropped > 0 || stalls < 10, "no frame was dropped");
+    assert!(long > 0 || limit > 8, "never longer than {limit} words");
+    assert!(long < clocks);
     bench.replay_in_verilog();
     met
 }

@@ -8,6 +8,7 @@
 //! [[switch]]
 //! name = "s"
 //! ports = 3
+//! ecn_words = 128              # frames that leave a longer queue are marked; 0, as without it: none are
 //!
 //! [[endpoint]]
 //! name = "a"                   # nodes are numbered from 0 unless they say otherwise
@@ -121,6 +122,8 @@ struct SwitchTable {
     descriptors: Option<usize>,
     thresholds: Option<[u32; 3]>,
     timeouts: Option<[u32; 4]>,
+    #[serde(default)]
+    ecn_words: u16,
     kind: Option<Kind>,
 }
 
@@ -235,6 +238,7 @@ fn resolve(document: &Document) -> Result<Fabric, Wrong> {
             spare: mask(&table.spare, table.ports).map_err(|reason| (switch.span(), reason))?,
             engines: table.engines.unwrap_or(true),
             engine,
+            ecn_words: table.ecn_words,
             kind: table.kind,
             ..spec
         });

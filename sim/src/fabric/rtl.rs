@@ -74,6 +74,7 @@ impl RtlSwitch {
             let engines = rtl.model().port("cfg_engines")?;
             rtl.model().set(engines, 0);
         }
+        rtl.mark_above(spec.ecn_words)?;
         let mac = || Mac {
             link: LinkSpec::default(),
             incoming: VecDeque::new(),
@@ -119,6 +120,7 @@ fn registers(index: usize, spec: &SwitchSpec, bits: TableBits) -> Result<Switch>
         };
         file.set_port(port, settings)?;
     }
+    file.set_ecn_threshold(spec.ecn_words);
     Ok(file)
 }
 
@@ -201,7 +203,7 @@ impl SwitchNode for RtlSwitch {
     }
 
     /// `red_switch` stands without its register block here: the block's model takes the write, and what it commits goes to the
-    /// ports of the tables.
+    /// ports of the tables; the threshold for marks goes to its port.
     fn write(&mut self, offset: u16, value: u32) -> Result<()> {
         let before = self.file.read(offset)?;
         self.file.write(offset, value)?;
@@ -226,10 +228,15 @@ impl SwitchNode for RtlSwitch {
             let index = regs::MULTICAST_INDEX.get(value) as u16;
             return self.rtl.write_multicast(index, valid.then_some(tree));
         }
+        if offset == regs::ECN_THRESHOLD.offset {
+            return self
+                .rtl
+                .mark_above(regs::ECN_THRESHOLD_WORDS.get(value) as u16);
+        }
         let staged = (regs::UNICAST_ENTRY.offset..=regs::MULTICAST_ENTRY.offset).contains(&offset);
         ensure!(
             staged || self.file.read(offset)? == before,
-            "register {offset:#x}: settings of a Verilated switch of a fabric are fixed"
+            "register {offset:#x}: settings of the engines of a Verilated switch of a fabric are fixed"
         );
         Ok(())
     }
@@ -306,6 +313,7 @@ impl SwitchNode for RtlSwitch {
     fn count(&self, counter: Counter) -> u64 {
         match counter {
             Counter::QueueFull => self.rtl.queue_full,
+            Counter::EcnMarked => self.rtl.ecn_marked,
             _ => (counter as usize)
                 .checked_sub(FIRST_EVENT)
                 .and_then(|i| self.rtl.events.get(i).copied())

@@ -14,7 +14,7 @@ struct PortSet {
     rx_ready: Port,
     tx: [Port; 4],
     tx_ready: Port,
-    ev: [Port; 5],
+    ev: [Port; 6],
     eng: [Port; 4],
     eng_room: Port,
     red: [Port; 3],
@@ -32,6 +32,8 @@ pub struct Events {
     pub full: u64,
     /// A frame has left.
     pub sent: bool,
+    /// A frame that leaves has been marked.
+    pub marked: bool,
 }
 
 /// A word of a reduction frame towards the engine.
@@ -83,6 +85,7 @@ pub struct CoreRtl {
     red: Port,
     engines: Port,
     ethertype: Port,
+    ecn_words: Port,
     /// What goes in with the next clock, a port each.
     pub inputs: Vec<Input>,
     /// What came out with the last clock, a port each.
@@ -139,7 +142,7 @@ pub(super) fn multicast_words(entry: Option<Tree>) -> [u64; 2] {
 }
 
 impl CoreRtl {
-    /// A switch after reset: ports disabled, no reduction, ethertype 0x88b5, all MACs ready, engines with room.
+    /// A switch after reset: ports disabled, no reduction, no marks, ethertype 0x88b5, all MACs ready, engines with room.
     ///
     /// # Errors
     /// The library is no `switch_core`.
@@ -167,6 +170,7 @@ impl CoreRtl {
                         port("ev_off", i)?,
                         port("ev_full", i)?,
                         port("ev_sent", i)?,
+                        port("ev_marked", i)?,
                     ],
                     eng: [
                         port("eng_valid", i)?,
@@ -199,6 +203,7 @@ impl CoreRtl {
             red: table("cfg_red")?,
             engines: table("cfg_engines")?,
             ethertype: table("cfg_ethertype")?,
+            ecn_words: table("cfg_ecn_words")?,
             model,
             inputs: vec![
                 Input {
@@ -235,6 +240,11 @@ impl CoreRtl {
     pub fn reduce(&mut self, on: bool, engines: u64) {
         self.model.set(self.red, on.into());
         self.model.set(self.engines, engines);
+    }
+
+    /// Marks frames that leave a queue of more words; 0: none.
+    pub fn mark_above(&mut self, words: u16) {
+        self.model.set(self.ecn_words, words.into());
     }
 
     /// Writes an entry of the unicast table with the next clock.
@@ -302,6 +312,7 @@ impl CoreRtl {
                     off: m.get(set.ev[2]),
                     full: m.get(set.ev[3]),
                     sent: m.is_set(set.ev[4]),
+                    marked: m.is_set(set.ev[5]),
                 },
             };
         }

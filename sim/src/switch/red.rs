@@ -16,6 +16,7 @@ struct PortSet {
     tx: [Port; 4],
     tx_ready: Port,
     full: Port,
+    marked: Port,
     engine: Port,
     used: Port,
 }
@@ -36,6 +37,8 @@ pub struct RedRtl {
     pub shown: Vec<Option<Beat>>,
     /// Copies dropped because a queue was full.
     pub queue_full: u64,
+    /// Frames marked for congestion.
+    pub ecn_marked: u64,
     /// Events of all engines, in the order of the counters from `arm_upwards` on.
     pub events: [u64; 11],
     /// Arm frames that the engine of each port has obeyed.
@@ -75,6 +78,7 @@ impl RedRtl {
                     tx: [tx("tvalid")?, tx("tdata")?, tx("tkeep")?, tx("tlast")?],
                     tx_ready: tx("tready")?,
                     full: port("ev_full", i)?,
+                    marked: port("ev_marked", i)?,
                     engine: port("ev_engine", i)?,
                     used: port("used", i)?,
                 })
@@ -122,9 +126,20 @@ impl RedRtl {
             tx: vec![None; ports],
             shown: vec![None; ports],
             queue_full: 0,
+            ecn_marked: 0,
             events: [0; 11],
             armed: vec![0; ports],
         })
+    }
+
+    /// Marks frames that leave a queue of more words; 0, as after reset: none.
+    ///
+    /// # Errors
+    /// The library is no `red_switch`.
+    pub fn mark_above(&mut self, words: u16) -> Result<()> {
+        let port = self.model.port("cfg_ecn_words")?;
+        self.model.set(port, words.into());
+        Ok(())
     }
 
     /// The model, to record a waveform.
@@ -191,6 +206,7 @@ impl RedRtl {
                 user: false,
             });
             self.tx[i] = self.shown[i].filter(|_| self.tx_ready[i]);
+            self.ecn_marked += u64::from(m.is_set(set.marked));
             self.queue_full += u64::from(m.get(set.full).count_ones());
             let events = m.get(set.engine);
             self.armed[i] += events >> 5 & 1;

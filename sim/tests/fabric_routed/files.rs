@@ -30,6 +30,7 @@ fn a_fabric_is_what_its_file_says() {
     fabric.switches[2].engine.descriptors = 3;
     fabric.switches[3].engine.thresholds = [1, 2, 3];
     fabric.switches[4].engine.timeouts = [4, 3, 2, 1];
+    fabric.switches[0].ecn_words = 77;
     fabric.cables[7].link.loss = 1e-7;
     fabric.cables[8].link.latency_clocks = 1000;
     assert_eq!(file::parse(&file::write(&fabric), "x").unwrap(), fabric);

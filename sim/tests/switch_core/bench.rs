@@ -2,7 +2,7 @@
 //!
 //! Every frame goes to the model when it is queued; what the model sends must come out of the same ports, byte for byte
 //! and in order for each pair of input and output and each class of frames. Copies that are missing must be those reported as dropped for want
-//! of room.
+//! of room. A frame that its queue was long for comes out marked for congestion, and no other does.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::collections::VecDeque;
@@ -13,6 +13,8 @@ use tributary_sim::testbench::{PROFILES, Profile, Stalls};
 use tributary_sim::verilate::Verilated;
 
 use crate::engine::Echo;
+use crate::marks::Queues;
+use tributary_protocol::roce;
 
 /// Ethertype of plain frames.
 pub const PLAIN: [u8; 2] = [0x12, 0x34];
@@ -37,6 +39,7 @@ pub struct Counts {
     /// By output.
     pub full: Vec<u64>,
     pub sent: u64,
+    pub marked: u64,
 }
 
 pub struct Bench {
@@ -58,6 +61,10 @@ pub struct Bench {
     /// Frames on their way, by input and output.
     expected: Vec<Vec<VecDeque<Vec<u8>>>>,
     pub counts: Vec<Counts>,
+    /// How long queues are, and what was marked.
+    pub queues: Queues,
+    /// Frames as they come out, if they are kept.
+    pub log: Option<Vec<Vec<u8>>>,
     /// Bad frames queued, and frames queued, by input.
     bad: Vec<u64>,
     queued: Vec<u64>,
@@ -104,6 +111,8 @@ impl Bench {
                 };
                 ports
             ],
+            queues: Queues::new(ports),
+            log: None,
             bad: vec![0; ports],
             queued: vec![0; ports],
             missing: vec![vec![0; ports]; ports],
@@ -161,6 +170,14 @@ impl Bench {
         self.clock();
     }
 
+    /// Marks frames that leave a queue of more words; 0: none.
+    pub fn mark_above(&mut self, words: u16) {
+        self.rtl.mark_above(words);
+        self.queues.threshold = Some(words.into());
+        // Until all queues know.
+        (0..4).for_each(|_| self.clock());
+    }
+
     /// A frame of `length` bytes from `input` to a MAC, its content random but for the sender and a number.
     pub fn frame(&mut self, input: usize, to: [u8; 6], length: usize) -> Vec<u8> {
         let mut frame: Vec<u8> = (0..length).map(|_| self.rng.random()).collect();
@@ -185,9 +202,12 @@ impl Bench {
 
     /// Asks the model, with the tables as they are now.
     pub fn expect(&mut self, input: usize, frame: &[u8]) {
+        let mut outputs = vec![];
         for (out, bytes) in self.model.receive(input as u8, frame, 0) {
+            outputs.push(usize::from(out));
             self.expected[input][usize::from(out)].push_back(bytes);
         }
+        self.queues.queued(input, frame, outputs);
     }
 
     /// Queues a frame without asking the model.
@@ -249,6 +269,9 @@ impl Bench {
                 assert_eq!(output.shown, Some(before), "port {port}, {}", self.place());
             }
             self.shown[port] = output.shown.filter(|_| output.tx.is_none());
+            if output.shown.is_some() {
+                self.queues.word(port, output.tx.is_some(), self.clocks);
+            }
             if let Some(beat) = output.tx {
                 let frame = self.sinks[port]
                     .take(beat)
@@ -277,6 +300,13 @@ impl Bench {
             for (out, full) in counts.full.iter_mut().enumerate() {
                 *full += events.full >> out & 1;
             }
+            counts.marked += u64::from(events.marked);
+            for out in (0..self.ports()).filter(|out| events.full >> out & 1 == 1) {
+                self.queues.full(port, out);
+            }
+            if events.ended.is_some() {
+                self.queues.ended(port, self.clocks);
+            }
         }
     }
 
@@ -290,15 +320,30 @@ impl Bench {
         let Some(queue) = self.expected.get_mut(input).map(|e| &mut e[out]) else {
             panic!("port {out}: a frame of no one, {}", self.place());
         };
-        let Some(place) = queue.iter().position(|f| f == frame) else {
+        let marked = |f: &Vec<u8>| {
+            let mut f = f.clone();
+            roce::mark_congestion(&mut f) && f == frame
+        };
+        let Some(place) = queue.iter().position(|f| f == frame || marked(f)) else {
             panic!(
                 "port {out}: a frame from port {input} changed, twice or out of order, {}: {frame:02x?}",
                 self.place()
             );
         };
         // Reduction frames pass the engine, plain ones do not: each kind keeps its own order.
-        let class = |f: &[u8]| f[0] == 3 && f[12..14] != PLAIN;
+        let class = |f: &[u8]| {
+            f[0] == 3 && f[12..14] != PLAIN && f[12..14] != roce::ETHERTYPE.to_be_bytes()
+        };
         let ahead = queue.drain(..=place).collect::<Vec<_>>();
+        let before = &ahead[place];
+        let way = (input, out);
+        let verdict = self.queues.left(way, before, before != frame, self.clocks);
+        if let Err(why) = verdict {
+            panic!("{input} to {out}: {why}, {}", self.place());
+        }
+        if let Some(log) = self.log.as_mut().filter(|_| input == 0) {
+            log.push(frame.to_vec());
+        }
         let (others, missing): (Vec<_>, Vec<_>) = ahead
             .into_iter()
             .take(place)
@@ -378,6 +423,10 @@ impl Bench {
                 dropped += full;
             }
             let delivered: u64 = self.delivered.iter().map(|d| d[port]).sum();
+            assert_eq!(
+                counts.marked, self.queues.marked[port],
+                "port {port}: marked, {place}"
+            );
             assert_eq!(counts.sent, delivered, "port {port}: sent, {place}");
             assert_eq!(
                 delivered + dropped,

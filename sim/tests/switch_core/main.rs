@@ -10,6 +10,7 @@
 mod bench;
 mod engine;
 mod frames;
+mod marks;
 mod reduction;
 mod traffic;
 mod trees;

@@ -398,6 +398,51 @@ fn every_copy_that_a_full_queue_drops_is_counted() {
     }
 }
 
+/// Behind a shut port, frames that all can be marked: the register says from which on they are, and the port's counter how many.
+#[test]
+fn cl_04_the_register_says_what_is_marked_and_the_counter_how_many_were() {
+    let library = library();
+    let mut bench = Bench::new(&library, 1);
+    bench.enable();
+    bench.route(1, Some(1));
+    let mut sum = 0;
+    // 12 frames of 30 words; the first has begun when the second comes.
+    for (words, marks) in [
+        (0, 0),
+        (29, 12),
+        (31, 10),
+        (119, 8),
+        (121, 7),
+        (512, 0),
+        (1023, 0),
+    ] {
+        bench.set(&regs::ECN_THRESHOLD, words);
+        bench.read(regs::ECN_THRESHOLD.offset);
+        bench.rtl.ready[1] = false;
+        for at in 0..12 {
+            let mut frame = bench.frame(Address::unicast(1, 0).mac());
+            frame.resize(240, 7);
+            frame[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
+            frame[15] = 1 + at % 2;
+            bench.sources[0].push(&frame);
+        }
+        (0..400).for_each(|_| drop(bench.clock()));
+        bench.rtl.ready[1] = true;
+        (0..600).for_each(|_| drop(bench.clock()));
+        let out = std::mem::take(&mut bench.out[1]);
+        assert_eq!(out.len(), 12);
+        let marked: Vec<bool> = out.iter().map(|frame| frame[15] == 3).collect();
+        let count = marked.iter().filter(|m| **m).count();
+        assert_eq!(count, marks, "{words} words: {marked:?}");
+        sum += count as u32;
+        for port in 0..PORTS {
+            let expected = if port == 1 { sum } else { 0 };
+            let counter = Counter::EcnMarked as u32;
+            assert_eq!(bench.counter(port, counter), expected, "port {port}");
+        }
+    }
+}
+
 #[test]
 fn tables_written_while_frames_pass_send_each_frame_to_one_port() {
     let library = library();
