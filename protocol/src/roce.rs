@@ -211,6 +211,30 @@ fn ones_sum(header: &[u8]) -> u16 {
     ((sum & 0xFFFF) + (sum >> 16)) as u16
 }
 
+/// ECN field of IPv4, the lowest two bits of the byte of [`F_IP_DSCP`]: 0 cannot be marked, 1 and 2 can (ECT), 3 is (CE).
+pub const ECN_MASK: u8 = 3;
+
+/// Marks a frame for congestion (RFC 3168): its ECN field, if it says ECT(0) or ECT(1), becomes CE, and the IPv4 header checksum
+/// follows it as RFC 1624 has it, wrong as before if it was wrong. Whether it did; frames other than IPv4 with a header of five
+/// words, those that cannot be marked or are, and those too short for the header stay as they are. The ICRC does not cover what
+/// changes.
+pub fn mark_congestion(frame: &mut [u8]) -> bool {
+    let Some((head, _)) = frame.split_first_chunk_mut::<UDP_OFFSET>() else {
+        return false;
+    };
+    let ipv4 = head[12..14] == ETHERTYPE.to_be_bytes() && head[IP_OFFSET] == IP_VERSION;
+    let ecn = head[IP_OFFSET + 1] & ECN_MASK;
+    if !ipv4 || !matches!(ecn, 1 | 2) {
+        return false;
+    }
+    head[IP_OFFSET + 1] |= ECN_MASK;
+    let checksum = [head[24], head[25]].map(|byte| !byte);
+    let (sum, carry) = u16::from_be_bytes(checksum).overflowing_add((ECN_MASK - ecn).into());
+    let checksum = !(sum + u16::from(carry));
+    head[24..26].copy_from_slice(&checksum.to_be_bytes());
+    true
+}
+
 /// Builds a frame.
 ///
 /// # Errors
@@ -520,5 +544,95 @@ mod tests {
             ones_sum(&hex("45c2 003c 718c 4000 4011 9161 0a001101 0a001201")),
             0xFFFF
         );
+    }
+
+    /// A frame with that byte of DSCP and ECN, its checksum right.
+    fn with_tos(tos: u8) -> Vec<u8> {
+        let bth = Bth {
+            opcode: 4,
+            dest_qp: 1,
+            psn: 2,
+        };
+        let mut frame = encode(&Link::between(3, 7), &bth, &[5; 33]).unwrap();
+        frame[15] = tos;
+        frame[24..26].fill(0);
+        let checksum = !ones_sum(&frame[IP_OFFSET..UDP_OFFSET]);
+        frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+        frame
+    }
+
+    #[test]
+    fn cl_04_a_mark_changes_ecn_and_checksum_of_ect_frames_alone() {
+        for tos in 0..=u8::MAX {
+            let before = with_tos(tos);
+            let mut frame = before.clone();
+            let can = matches!(tos & 3, 1 | 2);
+            assert_eq!(mark_congestion(&mut frame), can, "{tos:#x}");
+            if can {
+                assert_eq!(frame[15], tos | 3);
+                let mut other = frame.clone();
+                other[15] = before[15];
+                other[24..26].copy_from_slice(&before[24..26]);
+                assert_eq!(other, before, "{tos:#x}");
+            } else {
+                assert_eq!(frame, before, "{tos:#x}");
+            }
+            // Header checksum and ICRC are right, so it is the frame that it was.
+            let sent = decode(&before).unwrap();
+            assert_eq!(decode(&frame).unwrap(), sent, "{tos:#x}");
+            assert!(!mark_congestion(&mut frame), "{tos:#x}: marked twice");
+        }
+    }
+
+    /// The identification moves the checksum over all values that a right one has; a wrong one stays wrong by as much.
+    #[test]
+    fn cl_04_the_checksum_is_right_after_a_mark_whatever_it_was() {
+        let mut seen = std::collections::BTreeSet::new();
+        for ecn in [1, 2] {
+            let mut frame = with_tos(ecn);
+            for id in 0..=u16::MAX {
+                frame[15] = ecn;
+                frame[18..20].copy_from_slice(&id.to_be_bytes());
+                frame[24..26].fill(0);
+                let checksum = !ones_sum(&frame[IP_OFFSET..UDP_OFFSET]);
+                frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+                seen.insert(checksum);
+                assert!(mark_congestion(&mut frame));
+                assert_eq!(ones_sum(&frame[IP_OFFSET..UDP_OFFSET]), 0xFFFF, "{id:#x}");
+            }
+        }
+        // A header that is not all zero never has the checksum 0xffff.
+        assert_eq!(seen.len(), 0xFFFF);
+        for (ecn, before, after) in [
+            (1, 0x0000, 0xFFFD_u16),
+            (2, 0x0000, 0xFFFE),
+            (1, 0x0001, 0xFFFE),
+            (2, 0x0001, 0x0000),
+            (1, 0x0002, 0x0000),
+            (1, 0xFFFF, 0xFFFD),
+            (2, 0xFFFF, 0xFFFE),
+        ] {
+            let mut frame = with_tos(ecn);
+            frame[24..26].copy_from_slice(&u16::to_be_bytes(before));
+            assert!(mark_congestion(&mut frame));
+            assert_eq!(frame[24..26], after.to_be_bytes(), "{before:#x}");
+        }
+    }
+
+    #[test]
+    fn cl_04_what_is_not_ipv4_or_too_short_is_not_marked() {
+        let whole = with_tos(2);
+        for length in 0..UDP_OFFSET {
+            let mut frame = whole[..length].to_vec();
+            assert!(!mark_congestion(&mut frame), "{length} bytes");
+            assert_eq!(frame, whole[..length]);
+        }
+        for bit in 0..24 {
+            let mut frame = whole.clone();
+            frame[12 + bit / 8] ^= 1 << (bit % 8);
+            let before = frame.clone();
+            assert!(!mark_congestion(&mut frame), "bit {bit}");
+            assert_eq!(frame, before);
+        }
     }
 }

@@ -5,9 +5,10 @@ use tributary_protocol::red::regs::{self, Register};
 use super::{ControlError, Registers, get, put};
 use crate::network::{Network, SwitchId};
 
-const GLOBAL: [&Register; 9] = [
+const GLOBAL: [&Register; 10] = [
     &regs::MODE,
     &regs::ETHERTYPE,
+    &regs::ECN_THRESHOLD,
     &regs::THRESHOLD0,
     &regs::THRESHOLD1,
     &regs::THRESHOLD2,

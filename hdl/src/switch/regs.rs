@@ -70,6 +70,8 @@ hdl_module! {
         pub cfg_timeout3: Signal<Out, Bits<24>>,
         /// Source address of the results of each port.
         pub cfg_address: Bank<Signal<Out, Bits<32>>, N>,
+        /// Words of a queue above which frames that leave it are marked; 0: none are.
+        pub cfg_ecn_words: Signal<Out, Bits<10>>,
         /// Counts start from 0.
         pub stat_clear: Signal<Out, Bit>,
         /// Counter that is visited.
@@ -115,7 +117,7 @@ hdl_module! {
         beyond: Signal<Local, Bit>,
         /// Bits that must be 0 in it.
         spare: DFF<Bits<32>>,
-        spares: OneHotMux<32, 10>,
+        spares: OneHotMux<32, 11>,
         fresh: DFF<Bits<32>>,
         good: DFF<Bit>,
         go: Signal<Local, Bit>,
@@ -128,6 +130,7 @@ hdl_module! {
         address: Bank<DFF<Bits<32>>, N>,
         #[reset] ieee_nan: DFF<Bit>,
         ethertype: DFF<Bits<16>>,
+        #[reset] ecn_words: DFF<Bits<10>>,
         threshold0: DFF<Bits<20>>,
         threshold1: DFF<Bits<20>>,
         threshold2: DFF<Bits<20>>,
@@ -166,6 +169,7 @@ hdl_module! {
         known_words: Param<{ KNOWN as usize }, 32>,
         writable_words: Param<{ WRITABLE as usize }, 32>,
         spare_mode: Param<{ regs::MODE.spare() as usize }, 32>,
+        spare_ecn_threshold: Param<{ regs::ECN_THRESHOLD.spare() as usize }, 32>,
         spare_ethertype: Param<{ regs::ETHERTYPE.spare() as usize }, 32>,
         spare_threshold: Param<{ regs::THRESHOLD0.spare() as usize }, 32>,
         spare_timeout: Param<{ regs::TIMEOUT0.spare() as usize }, 32>,
@@ -262,6 +266,7 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
             self.n.val() | (self.d.val() << 8) | (self.tu.val() << 16) | (self.tm.val() << 24);
         self.globals.s[4].next = bit_cast::<32, 1>(self.ieee_nan.q.val().into());
         self.globals.s[5].next = bit_cast::<32, 16>(self.ethertype.q.val());
+        self.globals.s[6].next = bit_cast::<32, 10>(self.ecn_words.q.val());
         self.globals.s[8].next = bit_cast::<32, 20>(self.threshold0.q.val());
         self.globals.s[9].next = bit_cast::<32, 20>(self.threshold1.q.val());
         self.globals.s[10].next = bit_cast::<32, 20>(self.threshold2.q.val());
@@ -308,27 +313,29 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
         self.spares.s[7].next = self.spare_multicast_index.val();
         self.spares.s[8].next = self.spare_select.val();
         self.spares.s[9].next = self.spare_control.val();
-        self.spares.sel.next = bit_cast::<10, 1>(self.hit.q.val().get_bit(4).into())
-            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(5).into()) << 1)
-            | (bit_cast::<10, 1>(
+        self.spares.s[10].next = self.spare_ecn_threshold.val();
+        self.spares.sel.next = bit_cast::<11, 1>(self.hit.q.val().get_bit(4).into())
+            | (bit_cast::<11, 1>(self.hit.q.val().get_bit(5).into()) << 1)
+            | (bit_cast::<11, 1>(
                 (self.hit.q.val().get_bit(8)
                     | self.hit.q.val().get_bit(9)
                     | self.hit.q.val().get_bit(10))
                 .into(),
             ) << 2)
-            | (bit_cast::<10, 1>(
+            | (bit_cast::<11, 1>(
                 (self.hit.q.val().get_bit(12)
                     | self.hit.q.val().get_bit(13)
                     | self.hit.q.val().get_bit(14)
                     | self.hit.q.val().get_bit(15))
                 .into(),
             ) << 3)
-            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(16).into()) << 4)
-            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(17).into()) << 5)
-            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(22).into()) << 6)
-            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(23).into()) << 7)
-            | (bit_cast::<10, 1>(self.hit.q.val().get_bit(28).into()) << 8)
-            | (bit_cast::<10, 1>((self.port.q.val().any() & self.hit_control.q.val()).into()) << 9);
+            | (bit_cast::<11, 1>(self.hit.q.val().get_bit(16).into()) << 4)
+            | (bit_cast::<11, 1>(self.hit.q.val().get_bit(17).into()) << 5)
+            | (bit_cast::<11, 1>(self.hit.q.val().get_bit(22).into()) << 6)
+            | (bit_cast::<11, 1>(self.hit.q.val().get_bit(23).into()) << 7)
+            | (bit_cast::<11, 1>(self.hit.q.val().get_bit(28).into()) << 8)
+            | (bit_cast::<11, 1>((self.port.q.val().any() & self.hit_control.q.val()).into()) << 9)
+            | (bit_cast::<11, 1>(self.hit.q.val().get_bit(6).into()) << 10);
         self.spare.d.next = self.spares.m.val();
 
         // Step 3: the word to write; whether an index lies in its table.
@@ -383,6 +390,9 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
             }
             if self.hit.q.val().get_bit(5) {
                 self.ethertype.d.next = self.fresh.q.val().get_bits::<16>(0);
+            }
+            if self.hit.q.val().get_bit(6) {
+                self.ecn_words.d.next = self.fresh.q.val().get_bits::<10>(0);
             }
             if self.hit.q.val().get_bit(8) {
                 self.threshold0.d.next = self.fresh.q.val().get_bits::<20>(0);
@@ -525,6 +535,7 @@ impl<const N: usize, const TU: usize, const TM: usize, const MW: usize, const D:
         self.cfg_engines.next = self.engines.q.val();
         self.cfg_ieee_nan.next = self.ieee_nan.q.val();
         self.cfg_ethertype.next = self.ethertype.q.val();
+        self.cfg_ecn_words.next = self.ecn_words.q.val();
         self.cfg_threshold0.next = self.threshold0.q.val();
         self.cfg_threshold1.next = self.threshold1.q.val();
         self.cfg_threshold2.next = self.threshold2.q.val();

@@ -78,6 +78,7 @@ impl<
             self.counters[i].ev_full.next = self.core.ev_full[i].val();
             self.counters[i].ev_sent.next = self.core.ev_sent[i].val();
             self.counters[i].ev_engine.next = self.core.ev_engine[i].val();
+            self.counters[i].ev_marked.next = false;
         }
     }
 }

@@ -62,6 +62,8 @@ counters! {
     /// Frames that the MAC marked bad, shorter than 57 bytes or longer than a queue, and those with holes in them; the
     /// models have none.
     BadFrame = 19 "bad_frame",
+    /// Frames marked for congestion (CL-4); counted at the output.
+    EcnMarked = 20 "ecn_marked",
 }
 
 impl std::fmt::Display for Counter {

@@ -14,7 +14,7 @@ registers! {
     ID @ 0x000 ReadOnly reset 0x5452_5357 "id" "`TRSW` in ASCII." {
         ID_VALUE "id" [0 +: 32] "0x54525357.",
     }
-    VERSION @ 0x004 ReadOnly reset 0x0002_0000 "version" "Version of this register map; a driver needs the same major number." {
+    VERSION @ 0x004 ReadOnly reset 0x0002_0001 "version" "Version of this register map; a driver needs the same major number." {
         VERSION_MINOR "minor" [0 +: 16] "Raised by additions.",
         VERSION_MAJOR "major" [16 +: 16] "Raised by changes.",
     }
@@ -29,6 +29,9 @@ registers! {
     }
     ETHERTYPE @ 0x014 ReadWrite reset 0x88b5 "ethertype" "Which frames are reductions." {
         ETHERTYPE_VALUE "ethertype" [0 +: 16] "Ethertype of reduction frames.",
+    }
+    ECN_THRESHOLD @ 0x018 ReadWrite reset 0 "ecn_threshold" "When frames are marked for congestion (CL-4)." {
+        ECN_THRESHOLD_WORDS "words" [0 +: 10] "Length of the queue between an input and an output, in words, above which frames that leave it are marked; 0: none are.",
     }
     THRESHOLD0 @ 0x020 ReadWrite reset 8 "threshold0" "Wait count from which on the next timeout counts (RED-12)." {
         THRESHOLD0_WAIT "wait" [0 +: 20] "Wait count.",

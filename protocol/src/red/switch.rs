@@ -2,6 +2,8 @@
 //!
 //! Checks come in this order, and the first that fails counts the frame: port enabled, an Ethernet header, route
 //! (`no_route`, `bad_entry`), form of a reduction frame (`malformed`), `hairpin`, output enabled; the engine comes last.
+//!
+//! Who keeps the queues tells [`Switch::leave`] how long they are: that is what marks for congestion depend on.
 
 mod registers;
 
@@ -14,6 +16,7 @@ use super::{
     engine::{Engine, EngineConfig, EngineConfigError, Up},
     wire::{COUNT_MAX, DEFAULT_ETHERTYPE, Frame},
 };
+use crate::roce;
 
 /// Most ports of a switch.
 pub const PORTS_MAX: u8 = 64;
@@ -109,6 +112,7 @@ pub type Sent = Vec<(u8, Vec<u8>)>;
 pub struct Switch {
     config: SwitchConfig,
     ethertype: u16,
+    ecn_threshold: u16,
     ports: Vec<Port>,
     unicast: Vec<Option<u8>>,
     multicast: Vec<Option<Tree>>,
@@ -132,6 +136,7 @@ impl Switch {
         Ok(Self {
             config,
             ethertype: DEFAULT_ETHERTYPE,
+            ecn_threshold: 0,
             ports: vec![port; config.ports.into()],
             unicast: vec![None; 1 << config.unicast_bits],
             multicast: vec![None; 1 << config.multicast_bits],
@@ -180,6 +185,27 @@ impl Switch {
     /// Changes the ethertype of reduction frames.
     pub const fn set_ethertype(&mut self, ethertype: u16) {
         self.ethertype = ethertype;
+    }
+
+    /// Changes the length of a queue, in words, above which frames that leave it are marked (CL-4); 0: none are.
+    pub const fn set_ecn_threshold(&mut self, words: u16) {
+        self.ecn_threshold = words;
+    }
+
+    /// Whether a queue of so many words is long: frames that leave it are marked, if they can be (CL-4).
+    #[must_use]
+    pub const fn is_long(&self, queued: u64) -> bool {
+        self.ecn_threshold != 0 && queued > self.ecn_threshold as u64
+    }
+
+    /// A plain frame begins to leave by a port; the queue that it leaves holds so many words, the frame's own among them. Marks
+    /// the frame and counts it if the queue is long and the frame can be marked (CL-4); whether it did.
+    pub fn leave(&mut self, port: u8, frame: &mut [u8], queued: u64) -> bool {
+        let marked = self.is_long(queued) && roce::mark_congestion(frame);
+        if marked && let Some(slot) = self.ports.get_mut(usize::from(port)) {
+            slot.counters.count(Counter::EcnMarked);
+        }
+        marked
     }
 
     /// Writes an entry of the unicast table; a port that does not exist makes frames `no_route`.

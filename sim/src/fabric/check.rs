@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 use tributary_protocol::red::{Engine, address::TREES, switch::PORTS_MAX};
 
-use super::describe::{Fabric, LinkSpec, Place, SWITCH_NODES};
+use super::describe::{ECN_WORDS_MAX, Fabric, LinkSpec, Place, SWITCH_NODES};
 
 /// Part of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +163,13 @@ fn numbers(fabric: &Fabric) -> Result<(), Problem> {
     for (i, switch) in fabric.switches.iter().enumerate() {
         if !(1..=PORTS_MAX).contains(&switch.ports) {
             let reason = format!("{} ports; a switch has 1 to {PORTS_MAX}", switch.ports);
+            return Err(Problem::new(Item::Switch(i), reason));
+        }
+        if switch.ecn_words > ECN_WORDS_MAX {
+            let reason = format!(
+                "ecn_words = {}; the most is {ECN_WORDS_MAX}",
+                switch.ecn_words
+            );
             return Err(Problem::new(Item::Switch(i), reason));
         }
         Engine::new(switch.engine).map_err(|e| Problem::new(Item::Switch(i), e.to_string()))?;

@@ -3,12 +3,15 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tributary_protocol::red::{Address, EngineConfig, Tree};
+use tributary_protocol::red::{Address, EngineConfig, Tree, regs};
 
 use super::timing::{GAP_BYTES, WORD_BYTES, words};
 
 /// Nodes from here on are switches: the ports' addresses begin here.
 pub const SWITCH_NODES: u32 = 1 << 19;
+
+/// The highest threshold of a switch for marks: its register has no more bits.
+pub const ECN_WORDS_MAX: u16 = regs::ECN_THRESHOLD.mask() as u16;
 
 /// What stands for a switch or a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +46,8 @@ pub struct SwitchSpec {
     pub engines: bool,
     /// Settings of the engines; the addresses are the fabric's.
     pub engine: EngineConfig,
+    /// Words of a queue above which frames that leave it are marked (CL-4), at most [`ECN_WORDS_MAX`]; 0: none are.
+    pub ecn_words: u16,
     /// What it is, whatever the others are.
     pub kind: Option<Kind>,
 }
@@ -57,6 +62,7 @@ impl SwitchSpec {
             spare: 0,
             engines: true,
             engine: EngineConfig::default(),
+            ecn_words: 0,
             kind: None,
         }
     }

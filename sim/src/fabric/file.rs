@@ -121,6 +121,8 @@ struct SwitchTable {
     descriptors: Option<usize>,
     thresholds: Option<[u32; 3]>,
     timeouts: Option<[u32; 4]>,
+    #[serde(default)]
+    ecn_words: u16,
     kind: Option<Kind>,
 }
 
@@ -235,6 +237,7 @@ fn resolve(document: &Document) -> Result<Fabric, Wrong> {
             spare: mask(&table.spare, table.ports).map_err(|reason| (switch.span(), reason))?,
             engines: table.engines.unwrap_or(true),
             engine,
+            ecn_words: table.ecn_words,
             kind: table.kind,
             ..spec
         });

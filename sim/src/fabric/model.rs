@@ -75,8 +75,8 @@ impl Output {
         Some(ready.max(self.free_at))
     }
 
-    /// The frame that leaves now; the inputs take turns.
-    fn pop(&mut self, now: u64) -> Option<Arc<[u8]>> {
+    /// The frame that leaves now, and if it is a plain one, the words that its queue holds; the inputs take turns.
+    fn pop(&mut self, now: u64) -> Option<(Arc<[u8]>, Option<u64>)> {
         if self.waiting == 0 || self.free_at > now {
             return None;
         }
@@ -87,22 +87,28 @@ impl Output {
         let frame = self.queues[queue].pop_front()?;
         self.turn = (queue + 1) % count;
         self.waiting -= 1;
+        let plain = queue < self.engine_queue.len();
+        let queued = plain.then(|| self.queued(queue, now));
         self.used[queue] -= words(frame.bytes.len());
         self.free_at = now
             + self
                 .link
                 .map_or(1, |link| link.occupancy(frame.bytes.len()));
-        Some(frame.bytes)
+        Some((frame.bytes, queued))
     }
 
-    /// Room in the queue between an input and this output, words.
-    fn room(&mut self, input: usize, now: u64) -> u64 {
+    /// Words in the queue between an input and this output.
+    fn queued(&mut self, input: usize, now: u64) -> u64 {
         let queue = &mut self.engine_queue[input];
         while queue.front().is_some_and(|left| *left <= now) {
             queue.pop_front();
         }
-        let used = self.used[input] + queue.len() as u64 * STORED_WORDS;
-        QUEUE_WORDS.saturating_sub(used)
+        self.used[input] + queue.len() as u64 * STORED_WORDS
+    }
+
+    /// Room in it.
+    fn room(&mut self, input: usize, now: u64) -> u64 {
+        QUEUE_WORDS.saturating_sub(self.queued(input, now))
     }
 
     /// Clock at which a frame that came in now begins at the engine.
@@ -153,6 +159,7 @@ impl ModelSwitch {
                 },
             )?;
         }
+        switch.set_ecn_threshold(spec.ecn_words);
         let ports = usize::from(spec.ports);
         Ok(Self {
             switch,
@@ -292,7 +299,14 @@ impl SwitchNode for ModelSwitch {
             }
         }
         for (port, output) in (0u8..).zip(&mut self.outputs) {
-            if let Some(bytes) = output.pop(now) {
+            if let Some((mut bytes, queued)) = output.pop(now) {
+                // Copies of a multicast frame share their bytes; only one that is marked is another frame.
+                if let Some(queued) = queued.filter(|q| self.switch.is_long(*q)) {
+                    let mut marked = bytes.to_vec();
+                    if self.switch.leave(port, &mut marked, queued) {
+                        bytes = marked.into();
+                    }
+                }
                 leave.push(Departure {
                     port,
                     start: now,

@@ -78,6 +78,7 @@ impl Switch {
             }
             (at, None) if at == regs::MODE.offset => engine.mode.ieee_nan.into(),
             (at, None) if at == regs::ETHERTYPE.offset => self.ethertype.into(),
+            (at, None) if at == regs::ECN_THRESHOLD.offset => self.ecn_threshold.into(),
             (at @ 0x20..=0x28, None) => engine.thresholds[usize::from(at - 0x20) / 4],
             (at @ 0x30..=0x3c, None) => engine.timeouts[usize::from(at - 0x30) / 4],
             (at, None) if at == regs::UNICAST_ENTRY.offset => staged.unicast,
@@ -136,6 +137,7 @@ impl Switch {
                 };
             }
             at if at == regs::ETHERTYPE.offset => self.ethertype = value as u16,
+            at if at == regs::ECN_THRESHOLD.offset => self.ecn_threshold = value as u16,
             at @ 0x20..=0x28 => engine.thresholds[usize::from(at - 0x20) / 4] = value,
             at @ 0x30..=0x3c => engine.timeouts[usize::from(at - 0x30) / 4] = value,
             at if at == regs::UNICAST_ENTRY.offset => self.staging.unicast = value,

@@ -69,6 +69,9 @@ fn one_switch(switch: &SwitchSpec, f: &mut String) -> fmt::Result {
     if engine.timeouts != plain.timeouts {
         writeln!(f, "timeouts = {:?}", engine.timeouts)?;
     }
+    if switch.ecn_words != 0 {
+        writeln!(f, "ecn_words = {}", switch.ecn_words)?;
+    }
     kind(switch.kind, f)
 }
 
