@@ -58,7 +58,7 @@ header! {
 header! {
     CONGESTED "congested" CONGESTED_LEN, "Body of what the receiver of a transfer says of it to its sender (CL-4; BTH opcode 0xca, destination queue pair: the slot, PSN 0): once as its window opens, if others are open, and when packets came marked. Never sent unless the register congestion says so; a card without it counts it in not_xud, and does nothing.";
     G_VERSION "version" [0 / 0 +: 4] "0.",
-    G_MARKED "marked" [0 / 4 +: 1] "Packets of the transfer came marked: it slows down. 0: its sender only learns share, to begin with.",
+    G_MARKED "marked" [0 / 4 +: 1] "Packets of the transfer came marked, or those of another while this one had more than its part: it slows down. 0: its sender only learns share, to begin with.",
     G_NODE "node" [2 / 0 +: 16] "Node that says it.",
     G_XID "xid" [4 / 0 +: 32] "Number of the transfer in its slot.",
     G_SHARE "share" [8 / 0 +: 16] "Windows open at the receiver, this one among them, at least 1: a fair part of its line is one in so many.",

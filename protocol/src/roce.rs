@@ -26,10 +26,8 @@ pub const IP_CARDS: u16 = (IP_NET as u16) << 8;
 pub const UDP_SOURCE: u16 = 0xC000;
 /// Bits of BTH byte 1 that are 0: all but the pad count.
 pub const BTH_ZERO: u8 = 0xCF;
-/// ECN: the frame may be marked, ECT(0).
-const ECN_CAPABLE: u64 = 2;
-/// ECN: it was marked, CE; and the bits of the field.
-const ECN_MARKED: u64 = 3;
+/// ECN field of a frame that may be marked, ECT(0).
+const ECN_CAPABLE: u8 = 2;
 /// BECN among the bits of [`F_BTH_ECN`].
 const BECN: u64 = 0x40;
 /// BTH partition key: the default one.
@@ -288,36 +286,25 @@ pub fn encode(link: &Link, bth: &Bth, body: &[u8]) -> Result<Vec<u8>, FrameError
     Ok(frame)
 }
 
-/// Says of a frame that switches may mark it (ECT(0)); nothing of one that is not IPv4.
+/// Says of a frame that switches may mark it, ECT(0); one that is not IPv4 stays as it is.
 pub fn allow_marks(frame: &mut [u8]) {
-    set_ecn(frame, ECN_CAPABLE);
+    let Some((head, _)) = frame.split_first_chunk_mut::<UDP_OFFSET>() else {
+        return;
+    };
+    if F_ETHERTYPE.get(head) == u64::from(ETHERTYPE) {
+        head[IP_OFFSET + 1] = head[IP_OFFSET + 1] & !ECN_MASK | ECN_CAPABLE;
+        F_IP_CHECKSUM.put(head, 0u16);
+        let checksum = !ones_sum(&head[IP_OFFSET..]);
+        F_IP_CHECKSUM.put(head, checksum);
+    }
 }
 
-/// Marks a frame as a switch with a long queue does (CE), if its sender allows it. Whether it did.
-pub fn mark(frame: &mut [u8]) -> bool {
-    let allowed = frame.len() >= UDP_OFFSET && F_IP_DSCP.get(frame) & ECN_MARKED != 0;
-    allowed && set_ecn(frame, ECN_MARKED)
-}
-
-/// Whether a frame was marked on its way.
+/// Whether a frame was marked on its way, CE.
 #[must_use]
 pub fn is_marked(frame: &[u8]) -> bool {
     frame.len() >= UDP_OFFSET
         && F_ETHERTYPE.get(frame) == u64::from(ETHERTYPE)
-        && F_IP_DSCP.get(frame) & ECN_MARKED == ECN_MARKED
-}
-
-/// Changes the ECN bits of an IPv4 header, and its checksum with them.
-fn set_ecn(frame: &mut [u8], ecn: u64) -> bool {
-    if frame.len() < UDP_OFFSET || F_ETHERTYPE.get(frame) != u64::from(ETHERTYPE) {
-        return false;
-    }
-    let class = F_IP_DSCP.get(frame) & !ECN_MARKED;
-    F_IP_DSCP.put(frame, class | ecn);
-    F_IP_CHECKSUM.put(frame, 0u16);
-    let checksum = !ones_sum(&frame[IP_OFFSET..UDP_OFFSET]);
-    F_IP_CHECKSUM.put(frame, checksum);
-    true
+        && frame[IP_OFFSET + 1] & ECN_MASK == ECN_MASK
 }
 
 /// Says in an acknowledgement that what it answers came marked (BECN).
@@ -511,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn cl_04_marks_keep_the_frame_whole() {
+    fn cl_04_a_frame_that_may_be_marked_is_the_same_frame() {
         let bth = Bth {
             opcode: 0xC0,
             dest_qp: 1,
@@ -519,22 +506,20 @@ mod tests {
         };
         let plain = encode(&Link::between(1, 2), &bth, &[7; 33]).unwrap();
         let mut frame = plain.clone();
-        // Who has not allowed it gets no marks.
-        assert!(!mark(&mut frame) && frame == plain && !is_marked(&frame));
         allow_marks(&mut frame);
         assert!(!is_marked(&frame) && frame != plain);
-        assert!(mark(&mut frame) && is_marked(&frame));
+        assert!(mark_congestion(&mut frame) && is_marked(&frame));
         tell_mark(&mut frame);
         assert!(tells_mark(&frame) && !tells_mark(&plain));
         assert_eq!(decode(&frame).unwrap(), decode(&plain).unwrap());
         // Short ones, and those of other protocols, stay as they are.
         let mut other = [0xFF; 60];
         allow_marks(&mut other);
-        assert!(other == [0xFF; 60] && !mark(&mut other) && !is_marked(&other));
+        assert!(other == [0xFF; 60] && !is_marked(&other));
         for length in 0..UDP_OFFSET {
             let mut short = plain[..length].to_vec();
             allow_marks(&mut short);
-            assert!(!mark(&mut short) && short == plain[..length]);
+            assert!(short == plain[..length] && !is_marked(&short));
         }
     }
 
