@@ -1,5 +1,6 @@
 //! `tributary bench`: measurements of protocols.
 
+pub mod incast;
 pub mod multicast;
 pub mod rdmc;
 pub mod reduction;
@@ -27,6 +28,8 @@ enum What {
     Multicast(multicast::Arguments),
     /// Block multicast of large objects beside its step bound and beside broadcasts as MPI libraries do them.
     Rdmc(rdmc::Arguments),
+    /// Bulk transfers of all hosts of a fabric to one at once, with marks of switches and without.
+    Incast(incast::Arguments),
 }
 
 /// Runs it.
@@ -36,5 +39,6 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         What::Reduction(arguments) => reduction::run(arguments),
         What::Multicast(arguments) => multicast::run(arguments),
         What::Rdmc(arguments) => rdmc::run(arguments),
+        What::Incast(arguments) => incast::run(arguments),
     }
 }

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tributary_protocol::card::command::{Arguments, Command, Status};
 use tributary_protocol::card::regs::{
     ARG0, BULK_ALLOWANCE, BULK_LINE, BULK_LINE_MBPS, BULK_ROUND_TRIP, BULK_SHARE, BULK_SIZES,
-    BULK_SIZES_SLOTS, BULK_TICK, BulkCounter, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL,
-    CONTROL_ENABLE, CONTROL_RESET, Counter, FEATURES, FEATURES_BULK, FEATURES_ONE_SIDED,
-    FEATURES_REDUCTIONS, FEATURES_RINGS, FEATURES_XUD, ID, MAGIC, MAP_VERSION, MTU, NODE, RESULT0,
-    RESULT1, RING_SIZES, RING_SIZES_GROUPS, ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS,
-    SIZES_REGIONS, SIZES_VECTORS, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS,
-    STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR, VERSION_MINOR,
-    WINDOWS,
+    BULK_SIZES_SLOTS, BULK_TICK, BulkCounter, COMMAND, COMMAND_CODE, COMMAND_INDEX,
+    CONGESTION_CONTROL, CONGESTION_ENABLE, CONGESTION_INTERVAL, CONGESTION_INTERVAL_TICKS, CONTROL,
+    CONTROL_ENABLE, CONTROL_RESET, CongestionCounter, Counter, FEATURES, FEATURES_BULK,
+    FEATURES_CONGESTION, FEATURES_ONE_SIDED, FEATURES_REDUCTIONS, FEATURES_RINGS, FEATURES_XUD, ID,
+    MAGIC, MAP_VERSION, MTU, NODE, RESULT0, RESULT1, RING_SIZES, RING_SIZES_GROUPS,
+    ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS,
+    STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE,
+    TIMEOUT_CLOCKS, TIMEOUT_UNIT, VERSION, VERSION_MAJOR, VERSION_MINOR, WINDOWS,
 };
 use tributary_protocol::registers::Register;
 
@@ -71,6 +72,8 @@ pub struct Sizes {
     pub reductions: bool,
     /// Groups of schedule rings (MB-16); 0 if it has none.
     pub groups: u32,
+    /// Whether its transfers slow down when switches mark their packets (CL-4).
+    pub congestion: bool,
 }
 
 /// What bulk transfers should know of the network (`docs/bulk.md`). Until told, a card has the times of its board.
@@ -276,6 +279,7 @@ impl Context {
             } else {
                 RING_SIZES_GROUPS.get(read(&RING_SIZES)?)
             },
+            congestion: FEATURES_CONGESTION.get(features) != 0,
         };
         let inner = Inner {
             device,
@@ -294,6 +298,9 @@ impl Context {
         inner.write(&MTU, options.mtu.into())?;
         if sizes.transfers > 0 {
             inner.write(&BULK_TICK, inner.tick_clocks()?)?;
+        }
+        if sizes.congestion {
+            inner.write(&CONGESTION_CONTROL, CONGESTION_ENABLE.put(1))?;
         }
         inner.write(&CONTROL, CONTROL_ENABLE.put(1))?;
         Ok(Self(Arc::new(inner)))
@@ -384,6 +391,14 @@ impl Context {
         self.statistic(counter.code())
     }
 
+    /// A counter of congestion; 0 if the card has none.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn congestion_counter(&self, counter: CongestionCounter) -> Result<u64, Error> {
+        self.statistic(counter.code())
+    }
+
     /// Length of the card's clock, ns: the unit of its counters of waiting.
     ///
     /// # Errors
@@ -409,6 +424,33 @@ impl Context {
         inner.write(&BULK_ROUND_TRIP, ticks)?;
         inner.write(&BULK_ALLOWANCE, tuning.overtaking.min(u16::MAX.into()))?;
         inner.write(&BULK_SHARE, tuning.share_of_256.min(256))
+    }
+
+    /// Whether the card looks at marks of switches and its transfers slow down (CL-4). An open card does, if it can; both ends
+    /// of a transfer have to.
+    ///
+    /// # Errors
+    /// The card cannot, or cannot be reached.
+    pub fn set_congestion(&self, on: bool) -> Result<(), Error> {
+        let inner = &self.0;
+        if !inner.sizes.congestion {
+            return Err(Error::Feature("marks of switches"));
+        }
+        inner.write(&CONGESTION_CONTROL, CONGESTION_ENABLE.put(on.into()))
+    }
+
+    /// Ticks at least between two messages about marks, two cuts of a transfer and two steps of its recovery: a round trip,
+    /// with the queues on its way. Until told, a card takes 48.
+    ///
+    /// # Errors
+    /// As [`Self::set_congestion`].
+    pub fn set_congestion_interval(&self, ticks: u16) -> Result<(), Error> {
+        let inner = &self.0;
+        if !inner.sizes.congestion {
+            return Err(Error::Feature("marks of switches"));
+        }
+        let ticks = CONGESTION_INTERVAL_TICKS.put(ticks.into());
+        inner.write(&CONGESTION_INTERVAL, ticks)
     }
 
     /// Runs a command with these arguments, as its declaration places them; its results.

@@ -60,6 +60,8 @@ pub use queue::{AddressHandle, Batch, QueuePair, QueuePairBuilder, SendRequest};
 pub use reduction::{ReductionGroup, ReductionPair};
 pub use tributary_protocol::card::command::State as QueuePairState;
 pub use tributary_protocol::card::descriptor::Of as WorkCompletionOpcode;
-pub use tributary_protocol::card::regs::{BulkCounter, Counter, ReductionCounter};
+pub use tributary_protocol::card::regs::{
+    BulkCounter, CongestionCounter, Counter, ReductionCounter,
+};
 pub use tributary_protocol::xud::{Outcome as WorkCompletionStatus, Window};
 pub use window::{Grant, OpenWindow, Remote};

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::roce::{self, Bth, FrameError, Link};
 use crate::rw::MTU_RANGE;
+use crate::rw::pace::Congestion;
 
 /// Bytes of [`TRANSFER`].
 pub const TRANSFER_LEN: usize = 24;
@@ -20,6 +21,10 @@ pub const READ_REFUSED_LEN: usize = 16;
 pub const OPCODE_READ_REQUEST: u8 = 0xC8;
 /// BTH opcode of [`ReadRefused`].
 pub const OPCODE_READ_REFUSED: u8 = 0xC9;
+/// Bytes of [`CONGESTED`].
+pub const CONGESTED_LEN: usize = 16;
+/// BTH opcode of [`Congested`]. Not one of [`OPCODES`]: only cards that look at marks know it.
+pub const OPCODE_CONGESTED: u8 = 0xCA;
 /// BTH opcodes of all frames of bulk transfers: messages of [`crate::rw`], and those two.
 pub const OPCODES: std::ops::RangeInclusive<u8> = 0xC0..=OPCODE_READ_REFUSED;
 
@@ -51,6 +56,15 @@ header! {
 }
 
 header! {
+    CONGESTED "congested" CONGESTED_LEN, "Body of what the receiver of a transfer says of it to its sender (CL-4; BTH opcode 0xca, destination queue pair: the slot, PSN 0): once as its window opens, if others are open, and when packets came marked. Never sent unless the register congestion says so; a card without it counts it in not_xud, and does nothing.";
+    G_VERSION "version" [0 / 0 +: 4] "0.",
+    G_MARKED "marked" [0 / 4 +: 1] "Packets of the transfer came marked, or those of another while this one had more than its part: it slows down. 0: its sender only learns share, to begin with.",
+    G_NODE "node" [2 / 0 +: 16] "Node that says it.",
+    G_XID "xid" [4 / 0 +: 32] "Number of the transfer in its slot.",
+    G_SHARE "share" [8 / 0 +: 16] "Windows open at the receiver, this one among them, at least 1: a fair part of its line is one in so many.",
+}
+
+header! {
     READ_REFUSED "read_refused" READ_REFUSED_LEN, "Body of the answer to a READ request that is not served (BTH opcode 0xc9, destination queue pair: the one that asked, PSN 0).";
     F_VERSION "version" [0 / 0 +: 4] "0.",
     F_REASON "reason" [1 / 0 +: 8] "Why: see refusals.",
@@ -79,8 +93,8 @@ pub enum BulkError {
     /// The frame around it.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Not one of the two opcodes.
-    #[error("opcode {0:#04x} is not read_request (0xc8) or read_refused (0xc9)")]
+    /// Not the opcode of such a message.
+    #[error("opcode {0:#04x} is not read_request (0xc8), read_refused (0xc9) or congested (0xca)")]
     Opcode(u8),
     /// Another length than the message has.
     #[error("{what} of {got} bytes, expected {expected}")]
@@ -183,6 +197,82 @@ pub enum ReadMessage {
     Request(ReadRequest),
     /// To the requester.
     Refused(ReadRefused),
+}
+
+/// What the receiver of a transfer says of it to its sender ([`CONGESTED`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Congested {
+    /// Node that says it.
+    pub node: u16,
+    /// Slot of the transfer at its sender.
+    pub slot: u16,
+    /// Its number there.
+    pub xid: u32,
+    /// What it says.
+    pub said: Congestion,
+}
+
+impl Congested {
+    /// BTH and body.
+    #[must_use]
+    pub fn encode(&self) -> (Bth, [u8; CONGESTED_LEN]) {
+        let mut out = [0; CONGESTED_LEN];
+        G_MARKED.put(&mut out, self.said.marked);
+        G_NODE.put(&mut out, self.node);
+        G_XID.put(&mut out, self.xid);
+        G_SHARE.put(&mut out, self.said.share);
+        let bth = Bth {
+            opcode: OPCODE_CONGESTED,
+            dest_qp: self.slot.into(),
+            psn: 0,
+        };
+        (bth, out)
+    }
+
+    /// Takes a message apart.
+    ///
+    /// # Errors
+    /// The first check that fails: opcode, PSN, slot, length, version, share, bits that must be 0.
+    pub fn decode(bth: &Bth, body: &[u8]) -> Result<Self, BulkError> {
+        if bth.opcode != OPCODE_CONGESTED {
+            return Err(BulkError::Opcode(bth.opcode));
+        }
+        let field = |field, value: u64, good, expected| match good {
+            true => Ok(()),
+            false => Err(BulkError::Field {
+                field,
+                value,
+                expected,
+            }),
+        };
+        field("PSN", bth.psn.into(), bth.psn == 0, "0")?;
+        let slot = u16::try_from(bth.dest_qp);
+        field("slot", bth.dest_qp.into(), slot.is_ok(), "16 bits")?;
+        length(CONGESTED.name, body.len(), CONGESTED_LEN)?;
+        version(G_VERSION.get(body))?;
+        let share = G_SHARE.get(body);
+        field("share", share, share > 0, "1 or more")?;
+        let message = Self {
+            node: G_NODE.get(body) as u16,
+            slot: slot.unwrap_or_default(),
+            xid: G_XID.get(body) as u32,
+            said: Congestion {
+                marked: G_MARKED.get(body) != 0,
+                share: share as u16,
+            },
+        };
+        exact(CONGESTED.name, body, &message.encode().1)?;
+        Ok(message)
+    }
+
+    /// Its frame.
+    ///
+    /// # Errors
+    /// None: every field fits.
+    pub fn encode_frame(&self, link: &Link) -> Result<Vec<u8>, FrameError> {
+        let (bth, body) = self.encode();
+        roce::encode(link, &bth, &body)
+    }
 }
 
 fn length(what: &'static str, got: usize, expected: usize) -> Result<(), BulkError> {

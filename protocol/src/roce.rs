@@ -26,6 +26,10 @@ pub const IP_CARDS: u16 = (IP_NET as u16) << 8;
 pub const UDP_SOURCE: u16 = 0xC000;
 /// Bits of BTH byte 1 that are 0: all but the pad count.
 pub const BTH_ZERO: u8 = 0xCF;
+/// ECN field of a frame that may be marked, ECT(0).
+const ECN_CAPABLE: u8 = 2;
+/// BECN among the bits of [`F_BTH_ECN`].
+const BECN: u64 = 0x40;
 /// BTH partition key: the default one.
 pub const PARTITION_KEY: u16 = 0xFFFF;
 /// UDP destination port of RoCEv2.
@@ -49,7 +53,7 @@ header! {
     F_SRC_MAC "src_mac" [6 / 0 +: 48] "Source MAC, likewise.",
     F_ETHERTYPE "ethertype" [12 / 0 +: 16] "0x0800.",
     F_IP_VERSION "ip_version" [14 / 0 +: 8] "IPv4 version and header length: 0x45.",
-    F_IP_DSCP "ip_dscp" [15 / 0 +: 8] "DSCP and ECN: any; not in the ICRC.",
+    F_IP_DSCP "ip_dscp" [15 / 0 +: 8] "DSCP and ECN: any; not in the ICRC. A card that looks at marks sends ECN, the lower two bits, as 2; a switch makes it 3.",
     F_IP_LENGTH "ip_length" [16 / 0 +: 16] "IPv4 total length: from here to the end of the ICRC.",
     F_IP_ID "ip_id" [18 / 0 +: 16] "Identification: any.",
     F_IP_FLAGS "ip_flags" [20 / 0 +: 16] "Flags and fragment offset: 0x4000, don't fragment.",
@@ -67,7 +71,7 @@ header! {
     F_BTH_PAD "bth_pad" [43 / 2 +: 2] "Pad bytes behind the body.",
     F_BTH_VERSION "bth_version" [43 / 4 +: 4] "0.",
     F_PARTITION "partition" [44 / 0 +: 16] "Partition key: 0xffff.",
-    F_BTH_ECN "bth_ecn" [46 / 0 +: 8] "FECN, BECN, reserved: any; not in the ICRC.",
+    F_BTH_ECN "bth_ecn" [46 / 0 +: 8] "FECN, BECN, reserved: any; not in the ICRC. A card that looks at marks sets BECN, bit 6, in the acknowledgement of a request that came marked.",
     F_DEST_QP "dest_qp" [47 / 0 +: 24] "Destination queue pair.",
     F_BTH_ACK "bth_ack" [50 / 0 +: 8] "Acknowledge request and reserved: 0.",
     F_PSN "psn" [51 / 0 +: 24] "Packet sequence number.",
@@ -282,6 +286,41 @@ pub fn encode(link: &Link, bth: &Bth, body: &[u8]) -> Result<Vec<u8>, FrameError
     Ok(frame)
 }
 
+/// Says of a frame that switches may mark it, ECT(0); one that is not IPv4 stays as it is.
+pub fn allow_marks(frame: &mut [u8]) {
+    let Some((head, _)) = frame.split_first_chunk_mut::<UDP_OFFSET>() else {
+        return;
+    };
+    if F_ETHERTYPE.get(head) == u64::from(ETHERTYPE) {
+        head[IP_OFFSET + 1] = head[IP_OFFSET + 1] & !ECN_MASK | ECN_CAPABLE;
+        F_IP_CHECKSUM.put(head, 0u16);
+        let checksum = !ones_sum(&head[IP_OFFSET..]);
+        F_IP_CHECKSUM.put(head, checksum);
+    }
+}
+
+/// Whether a frame was marked on its way, CE.
+#[must_use]
+pub fn is_marked(frame: &[u8]) -> bool {
+    frame.len() >= UDP_OFFSET
+        && F_ETHERTYPE.get(frame) == u64::from(ETHERTYPE)
+        && frame[IP_OFFSET + 1] & ECN_MASK == ECN_MASK
+}
+
+/// Says in an acknowledgement that what it answers came marked (BECN).
+pub fn tell_mark(frame: &mut [u8]) {
+    if frame.len() >= BODY_OFFSET {
+        let flags = F_BTH_ECN.get(frame);
+        F_BTH_ECN.put(frame, flags | BECN);
+    }
+}
+
+/// Whether an acknowledgement says so.
+#[must_use]
+pub fn tells_mark(frame: &[u8]) -> bool {
+    frame.len() >= BODY_OFFSET && F_BTH_ECN.get(frame) & BECN != 0
+}
+
 /// Takes a frame apart after checking its checksum, ICRC, lengths and fixed fields.
 ///
 /// # Errors
@@ -456,6 +495,32 @@ mod tests {
             icrc(&packet[..crc_at]).unwrap().to_le_bytes(),
             packet[crc_at..]
         );
+    }
+
+    #[test]
+    fn cl_04_a_frame_that_may_be_marked_is_the_same_frame() {
+        let bth = Bth {
+            opcode: 0xC0,
+            dest_qp: 1,
+            psn: 2,
+        };
+        let plain = encode(&Link::between(1, 2), &bth, &[7; 33]).unwrap();
+        let mut frame = plain.clone();
+        allow_marks(&mut frame);
+        assert!(!is_marked(&frame) && frame != plain);
+        assert!(mark_congestion(&mut frame) && is_marked(&frame));
+        tell_mark(&mut frame);
+        assert!(tells_mark(&frame) && !tells_mark(&plain));
+        assert_eq!(decode(&frame).unwrap(), decode(&plain).unwrap());
+        // Short ones, and those of other protocols, stay as they are.
+        let mut other = [0xFF; 60];
+        allow_marks(&mut other);
+        assert!(other == [0xFF; 60] && !is_marked(&other));
+        for length in 0..UDP_OFFSET {
+            let mut short = plain[..length].to_vec();
+            allow_marks(&mut short);
+            assert!(short == plain[..length] && !is_marked(&short));
+        }
     }
 
     #[test]

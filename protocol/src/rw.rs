@@ -50,6 +50,7 @@ pub use receiver::{
     Accepted, Completion, ConnectOut, FinishOut, Output, Peer, PeerState, Receiver, Transfer,
     Verdict, Window, WriteCmd,
 };
+pub use sender::pace;
 pub use sender::{
     Choice, Class, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError, Turns, Waits,
     Wants,

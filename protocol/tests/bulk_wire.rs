@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use tributary_protocol::bulk::*;
 use tributary_protocol::roce::{Bth, Link};
+use tributary_protocol::rw::pace::Congestion;
 use tributary_protocol::rw::wire::{self, WireError};
 use tributary_protocol::rw::{Connect, Message};
 
@@ -103,9 +104,68 @@ proptest! {
         }
         let bth = Bth { opcode, dest_qp: 7, psn };
         if let Ok(msg) = ReadMessage::decode(&bth, &bytes) {
-            prop_assert_eq!(msg.encode(), (bth, bytes));
+            prop_assert_eq!(msg.encode(), (bth, bytes.clone()));
+        }
+        if let Ok(msg) = Congested::decode(&bth, &bytes) {
+            let (again, body) = msg.encode();
+            prop_assert_eq!((again, body.to_vec()), (bth, bytes));
         }
     }
+
+    #[test]
+    fn cl_04_what_is_said_of_congestion_survives_the_wire(
+        node: u16, slot: u16, xid: u32, marked: bool, share in 1..=u16::MAX,
+    ) {
+        let said = Congestion { marked, share };
+        let msg = Congested { node, slot, xid, said };
+        let (bth, body) = msg.encode();
+        prop_assert_eq!(Congested::decode(&bth, &body), Ok(msg));
+        for length in 0..body.len() {
+            prop_assert!(Congested::decode(&bth, &body[..length]).is_err());
+        }
+    }
+}
+
+#[test]
+fn cl_04_each_wrong_bit_of_what_is_said_of_congestion_is_refused_or_another_field() {
+    let said = Congestion {
+        marked: true,
+        share: 15,
+    };
+    let msg = Congested {
+        node: 3,
+        slot: 5,
+        xid: 9,
+        said,
+    };
+    let (bth, good) = msg.encode();
+    let mut refused = 0;
+    for bit in 0..CONGESTED_LEN * 8 {
+        let mut bytes = good;
+        bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        match Congested::decode(&bth, &bytes) {
+            Ok(other) => assert_ne!(other, msg, "bit {bit}"),
+            Err(_) => refused += 1,
+        }
+    }
+    // All but marked, node, xid and share.
+    assert_eq!(refused, CONGESTED_LEN * 8 - (1 + 16 + 32 + 16));
+    for wrong in [
+        Bth { psn: 1, ..bth },
+        Bth {
+            dest_qp: 1 << 16,
+            ..bth
+        },
+        Bth {
+            opcode: OPCODE_READ_REFUSED,
+            ..bth
+        },
+    ] {
+        assert!(Congested::decode(&wrong, &good).is_err(), "{wrong:?}");
+    }
+    let said = Congestion { share: 0, ..said };
+    let nobody = Congested { said, ..msg }.encode().1;
+    assert!(Congested::decode(&bth, &nobody).is_err());
 }
 
 #[test]

@@ -24,6 +24,7 @@ const SIZES: BulkConfig = BulkConfig {
     peers: 1_024,
     line_mbps: 0x8765_4321,
     groups: 0,
+    congestion: false,
     mutations: NONE,
 };
 const NONE: tributary_protocol::card::model::BulkMutations =
@@ -35,6 +36,8 @@ const NONE: tributary_protocol::card::model::BulkMutations =
         early_notify: false,
         no_fence: false,
         same_numbers: false,
+        no_recovery: false,
+        slowed_by_strangers: false,
     };
 /// Clocks in which an event is in its count.
 const COUNTED: u64 = 44;

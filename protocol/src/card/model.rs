@@ -8,6 +8,7 @@
 mod bar;
 mod bulk;
 mod command;
+mod congestion;
 mod interrupt;
 pub mod line;
 mod memory;
@@ -28,6 +29,7 @@ use crate::xud::{Card, CardConfig, ConfigError, Drop, wire};
 use bar::Registers;
 use bulk::Bulk;
 pub use bulk::{BulkConfig, BulkMutations, times as bulk_times};
+use congestion::Marks;
 use interrupt::Interrupts;
 use line::{Line, Source};
 pub use memory::{HostMemory, Unanswered};
@@ -144,6 +146,7 @@ pub struct CardModel {
     bulk: Option<Box<Bulk>>,
     reductions: Option<Box<Reductions>>,
     rings: Option<Box<Rings>>,
+    marks: Option<Box<Marks>>,
 }
 
 impl CardModel {
@@ -168,9 +171,11 @@ impl CardModel {
             bulk: None,
             reductions: config.reductions.then(Box::default),
             rings: None,
+            marks: None,
         };
         if let Some(bulk) = config.bulk {
             card.bulk = Some(Box::new(Bulk::new(bulk, 0)?));
+            card.marks = bulk.congestion.then(Box::default);
             card.rings = (bulk.groups > 0).then(|| Box::new(Rings::new(bulk.groups)));
             card.registers.set_bulk(card.bulk.as_deref());
             card.set_bulk_times();
@@ -242,6 +247,13 @@ impl CardModel {
     #[must_use]
     pub fn bulk_counter(&self, counter: BulkCounter) -> u64 {
         self.bulk.as_ref().map_or(0, |bulk| bulk.counter(counter))
+    }
+
+    /// Gaps between the packets of the transfers that are sent, in parts of a tick, [`crate::rw::pace::LINE`] to one.
+    #[must_use]
+    pub fn bulk_gaps(&self) -> Vec<u32> {
+        let bulk = self.bulk.as_ref();
+        bulk.map_or_else(Vec::new, |bulk| bulk.gaps().collect())
     }
 
     /// Of bulk transfers: windows that are open, transfers that are sent, reads under way, packets that wait for memory.
@@ -340,11 +352,15 @@ impl CardModel {
             return self.take_reduction(frame);
         }
         let bulk = self.bulk.is_some() && roce::F_OPCODE.get(frame) >> 4 == 0xC;
+        let marked = roce::is_marked(frame);
         match bulk.then(|| roce::decode(frame)) {
-            Some(Ok(frame)) if crate::bulk::OPCODES.contains(&frame.bth.opcode) => {
-                self.with_bulk(|bulk, card| bulk.receive(card, &frame, now));
+            Some(Ok(frame))
+                if crate::bulk::OPCODES.contains(&frame.bth.opcode)
+                    || self.is_congested(frame.bth.opcode) =>
+            {
+                self.with_bulk(|bulk, card| bulk.receive(card, &frame, marked, now));
             }
-            _ => self.accept(frame, now),
+            _ => self.accept_marked(frame, now),
         }
     }
 
@@ -360,13 +376,14 @@ impl CardModel {
         let datagrams = self.engine.has_answer() || !self.out.is_empty();
         let bulk = self.bulk.as_ref().is_some_and(|bulk| bulk.has_frame());
         let source = self.line.next(datagrams, bulk)?;
-        let frame = match source {
+        let mut frame = match source {
             Source::Datagrams => self.next_datagram(now),
             Source::Bulk => self.bulk.as_mut().and_then(|bulk| bulk.next_frame()),
         }?;
         if bulk && datagrams {
             self.line.sent(source, frame.len());
         }
+        self.allow_marks(&mut frame);
         Some(frame)
     }
 
@@ -375,7 +392,8 @@ impl CardModel {
         while let Some(out) = self.engine.next_packet(now) {
             let link = Link::between(self.registers.node(), out.to);
             // All fields of a reply were decoded from a frame, so they fit into one.
-            if let Ok(frame) = wire::encode_frame(&link, &out.packet) {
+            if let Ok(mut frame) = wire::encode_frame(&link, &out.packet) {
+                self.tell_mark(out.to, &out.packet, &mut frame);
                 return Some(frame);
             }
         }

@@ -63,6 +63,7 @@ registers! {
         FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. Of cards in RTL, bulk_card has them.",
         FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far.",
         FEATURES_RINGS "rings" [4 +: 1] "Schedule rings (MB-16): the registers of schedule rings. Cards with it have bulk, too.",
+        FEATURES_CONGESTION "congestion" [5 +: 1] "Marks of switches (CL-4): the registers of congestion and their counters. Cards with it have bulk, too. 0 in the RTL so far.",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",
@@ -141,6 +142,16 @@ registers! {
     }
     BULK_INCARNATION @ 0x0dc ReadWrite reset 0 "bulk_incarnation" "How often this card was reset: peers tell transfers of before from those of after (BW-9)." {
         BULK_INCARNATION_NUMBER "number" [0 +: 16] "Modulo 2^16. A reset adds 1; a driver may write a newer one after power-up.",
+    }
+}
+
+registers! {
+    CONGESTION, "Registers of congestion (CL-4), by ascending offset; nothing is there without the feature congestion.";
+    CONGESTION_CONTROL @ 0x0e0 ReadWrite reset 0 "congestion" "What becomes of marks." {
+        CONGESTION_ENABLE "enable" [0 +: 1] "1: frames may be marked by switches (ECN), the card tells senders of marks, and its transfers slow down when they are told. 0: none of that; congested (BTH opcode 0xca) is a frame of an unknown kind.",
+    }
+    CONGESTION_INTERVAL @ 0x0e4 ReadWrite reset 48 "congestion_interval" "How often." {
+        CONGESTION_INTERVAL_TICKS "ticks" [0 +: 16] "Ticks (bulk_tick) at least between two messages about a window, between two cuts of a transfer, and between two steps of its recovery: a round trip, with the queues on its way. 1 to 4,096; others count as the nearest.",
     }
 }
 
@@ -463,6 +474,22 @@ codes! {
         InWaitWrite = 94 "bulk_in_wait_write",
         /// Clocks in which a transfer waited for a receive request.
         InWaitReceive = 95 "bulk_in_wait_receive",
+    }
+}
+
+codes! {
+    /// Counters of congestion, by the number that `statistics_select` takes; without the feature congestion they read as 0.
+    CongestionCounter {
+        /// Bulk DATA of open windows and requests that came marked.
+        MarkedReceived = 104 "ecn_marked_received",
+        /// What told senders of it: messages about windows, those at their beginning too, and acknowledgements.
+        Sent = 105 "congestion_sent",
+        /// The same that came, of transfers and requests of this card.
+        Heard = 106 "congestion_heard",
+        /// How often a transfer of this card became slower.
+        Slowed = 107 "congestion_slowed",
+        /// Clocks in which transfers were to be sent and none was allowed to yet.
+        WaitPace = 108 "congestion_wait_pace",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parameters of the two machines.
 
 use super::MTU_RANGE;
+use super::sender::pace::PaceConfig;
 
 /// Which protocol the two machines speak. All of them carry `gen` (RW-7).
 #[derive(
@@ -260,6 +261,8 @@ pub struct SenderConfig {
     pub echo: bool,
     /// `seq` of polls cycles through 1..=seq_limit.
     pub seq_limit: u16,
+    /// How transfers slow down when their receivers tell them to (CL-4); `None`: they do not.
+    pub pace: Option<PaceConfig>,
     /// Deliberate errors.
     pub mutations: Mutations,
 }
@@ -288,6 +291,7 @@ impl Default for SenderConfig {
             span: 2048,
             echo: true,
             seq_limit: u16::MAX,
+            pace: None,
             mutations: Mutations::default(),
         }
     }

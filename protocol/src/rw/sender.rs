@@ -6,6 +6,7 @@
 
 mod active;
 mod incoming;
+pub mod pace;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -87,6 +88,8 @@ pub enum Waits {
     Credit,
     /// The receiver has not answered CONNECT, or not said that it has everything.
     Peer,
+    /// Its next packet is not due: it was told to slow down (CL-4).
+    Pace,
 }
 
 /// Completion for the sender's user: exactly one per started transfer (P4).
@@ -290,7 +293,7 @@ impl Sender {
         if t.window.is_none() || t.next >= t.n && !t.has_resend() {
             Some(Waits::Peer)
         } else if t.has_resend() || t.has_fresh(&self.config) {
-            None
+            t.pace.is_held().then_some(Waits::Pace)
         } else {
             Some(Waits::Credit)
         }
@@ -328,6 +331,12 @@ impl Sender {
         self.get(slot).map(|t| (t.next, t.credit))
     }
 
+    /// Least time between two packets of the transfer in a slot, in parts of a tick, [`pace::LINE`] to one.
+    #[must_use]
+    pub fn gap(&self, slot: u16) -> Option<u32> {
+        self.get(slot).map(|t| t.pace.gap())
+    }
+
     /// True if the sender knows a window for the transfer in this slot.
     #[must_use]
     pub fn connected(&self, slot: u16) -> bool {
@@ -349,6 +358,7 @@ impl Sender {
             t.level_repairs();
             (t.owed, t.lossy, t.trusted) = (255, true, 0);
             (t.early_at, t.early_polls) = (0, 0);
+            t.pace = pace::Pace::new(0);
         }
     }
 

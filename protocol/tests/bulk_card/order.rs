@@ -10,7 +10,7 @@ use super::world::{DATA, DATA_KEY, GOOD, SLOT_NS, World, read, seed, write};
 pub const FENCE: u8 = flags::FENCE.mask() as u8;
 
 /// A datagram of so many bytes to queue pair 1 of host 1.
-fn datagram(world: &World, length: u32) -> WorkRequest {
+pub fn datagram(world: &World, length: u32) -> WorkRequest {
     WorkRequest {
         opcode: OPCODE_SEND,
         flags: 0,

@@ -339,6 +339,9 @@ pub struct World {
     frames: u64,
     /// Frames to a node that are lost, by what says so.
     pub filter: Option<fn(&[u8]) -> bool>,
+    /// Frames that a switch would mark, if they may be marked, and how many were.
+    pub marks: Option<fn(&[u8]) -> bool>,
+    pub marked: u64,
 }
 
 impl World {
@@ -357,6 +360,8 @@ impl World {
             flying: BTreeMap::new(),
             frames: 0,
             filter: None,
+            marks: None,
+            marked: 0,
         }
     }
 
@@ -376,7 +381,10 @@ impl World {
     }
 
     /// Puts a frame on the network.
-    pub fn send(&mut self, frame: Vec<u8>) {
+    pub fn send(&mut self, mut frame: Vec<u8>) {
+        if self.marks.is_some_and(|marks| marks(&frame)) {
+            self.marked += u64::from(roce::mark_congestion(&mut frame));
+        }
         let lost = self.rng.random_bool(self.faults.loss);
         let copies = 1 + usize::from(self.rng.random_bool(self.faults.doubling));
         for _ in 0..copies {

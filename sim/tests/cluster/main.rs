@@ -1,6 +1,7 @@
 //! Cards, switches and a manager in one fabric.
 
 mod collective;
+mod incast;
 mod manager;
 mod reduction;
 mod traffic;

@@ -16,7 +16,7 @@ use super::codes;
 const PRELUDE: &str = include_str!("prelude.h.in");
 
 /// All headers of packets.
-pub const HEADERS: [tributary_protocol::header::Header; 14] = [
+pub const HEADERS: [tributary_protocol::header::Header; 15] = [
     roce::FRAME,
     wire::XUDETH,
     wire::AETH,
@@ -31,6 +31,7 @@ pub const HEADERS: [tributary_protocol::header::Header; 14] = [
     bulk::TRANSFER,
     bulk::READ_REQUEST,
     bulk::READ_REFUSED,
+    bulk::CONGESTED,
 ];
 
 /// The header.
@@ -57,6 +58,12 @@ pub fn text() -> String {
         "trib_reduction_counter",
         "Counters of reductions, likewise",
         &codes!(regs::ReductionCounter),
+    );
+    c::codes(
+        &mut out,
+        "trib_congestion_counter",
+        "Counters of congestion, likewise",
+        &codes!(regs::CongestionCounter),
     );
     out.push('\n');
     c::header(
@@ -124,6 +131,12 @@ fn bar0(out: &mut String) {
         p,
         "Registers of bulk transfers: byte offsets; nothing is there without the feature bulk",
         regs::BULK,
+    );
+    c::registers(
+        out,
+        p,
+        "Registers of congestion: byte offsets; nothing is there without the feature congestion",
+        regs::CONGESTION,
     );
     c::registers(
         out,
@@ -346,6 +359,11 @@ fn frames(out: &mut String) {
             "",
             "bth_read_refused",
             hex(bulk::OPCODE_READ_REFUSED.into()),
+        ),
+        (
+            "BTH opcode of what the receiver of a transfer says of congestion.",
+            "bth_congested",
+            hex(bulk::OPCODE_CONGESTED.into()),
         ),
         (
             "Syndromes of acknowledgements: OK, no receive request, refused (plus a code of trib_nak).",

@@ -88,6 +88,11 @@ pub fn registers() -> String {
     );
     p::registers(
         &mut out,
+        "Registers of congestion, with the feature congestion",
+        regs::CONGESTION,
+    );
+    p::registers(
+        &mut out,
         "Registers of schedule rings, with the feature rings",
         regs::RINGS,
     );
@@ -101,6 +106,11 @@ pub fn registers() -> String {
         &mut out,
         "Counters of reductions",
         &codes!(regs::ReductionCounter),
+    );
+    p::codes(
+        &mut out,
+        "Counters of congestion",
+        &codes!(regs::CongestionCounter),
     );
     out
 }

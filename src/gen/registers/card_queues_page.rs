@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use tributary_protocol::bulk::{OPCODE_READ_REFUSED, OPCODE_READ_REQUEST, Refusal};
+use tributary_protocol::bulk::{
+    OPCODE_CONGESTED, OPCODE_READ_REFUSED, OPCODE_READ_REQUEST, Refusal,
+};
 use tributary_protocol::card::command::RING_LOG_MAX;
 use tributary_protocol::card::command::argument::create_qp::RING_ALIGN;
 use tributary_protocol::card::descriptor::{Of, Opcode, flags};
@@ -77,7 +79,7 @@ pub fn wire() -> String {
          are any, for the acknowledgement to repeat. Fragment header and stream number stand in front of the payload of requests with these flags, the one-sided \
          header of those with one_sided.\n\n\
          Bulk transfers have the BTH opcodes 0xc0 to 0xc7 of the receiver window, whose bodies `protocol/src/rw/wire.rs` declares, with the header transfer behind \
-         CONNECT; and {OPCODE_READ_REQUEST:#x} and {OPCODE_READ_REFUSED:#x}. `docs/bulk.md` says who sends what.\n\n\
+         CONNECT; {OPCODE_READ_REQUEST:#x} and {OPCODE_READ_REFUSED:#x}; and, of cards with the feature congestion, {OPCODE_CONGESTED:#x}. `docs/bulk.md` says who sends what.\n\n\
          The MAC address of node n is {:#06x} and the four bytes of its fabric address, 4,096 n (endpoint 0); its IPv4 address is {} and the three bytes of n.\n\n\
          The ICRC is Ethernet's CRC-32 (polynomial 0x04c11db7, reflected, begun with ones and inverted at the end) over 8 bytes of 0xff and all from the IPv4 \
          header to the last pad byte, with ones where the tables say \"not in the ICRC\". Cards make and check it. The shortest frame has {} bytes, so \

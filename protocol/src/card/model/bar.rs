@@ -7,12 +7,13 @@ use crate::card::regs::{
     BULK_INCARNATION_NUMBER, BULK_LINE, BULK_ROUND_TRIP, BULK_ROUND_TRIP_TICKS, BULK_SHARE,
     BULK_SHARE_OF_256, BULK_SIZES, BULK_SIZES_READS, BULK_SIZES_SLOTS, BULK_TICK, BULK_TICK_CLOCKS,
     BULK_WINDOWS, BULK_WINDOWS_COUNT, BULK_WINDOWS_PACKETS, BulkCounter, COMMAND, CONTROL,
-    CONTROL_ENABLE, CONTROL_RESET, Counter, DOORBELL_ARM, DOORBELL_COMPLETE, DOORBELL_RECEIVE,
-    DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, FEATURES_REDUCTIONS, FEATURES_RINGS, GLOBAL,
-    MSIX_ENTRY, MSIX_PENDING, MSIX_TABLE, MTU, MTU_BYTES, MTU_LEAST, NODE, NODE_NUMBER, PAGE,
-    RESULT0, RESULT1, ReductionCounter, SIZES, SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS,
-    SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS,
-    STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS, TIMEOUT_UNIT, TIMEOUT_UNIT_LEAST, bar0_bytes,
+    CONTROL_ENABLE, CONTROL_RESET, CongestionCounter, Counter, DOORBELL_ARM, DOORBELL_COMPLETE,
+    DOORBELL_RECEIVE, DOORBELL_SEND, DOORBELLS, FEATURES, FEATURES_BULK, FEATURES_CONGESTION,
+    FEATURES_REDUCTIONS, FEATURES_RINGS, GLOBAL, MSIX_ENTRY, MSIX_PENDING, MSIX_TABLE, MTU,
+    MTU_BYTES, MTU_LEAST, NODE, NODE_NUMBER, PAGE, RESULT0, RESULT1, ReductionCounter, SIZES,
+    SIZES_IN_FLIGHT, SIZES_QPS, SIZES_REGIONS, SIZES_VECTORS, STATISTICS_COUNTER, STATISTICS_HIGH,
+    STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, TIMEOUT_CLOCKS,
+    TIMEOUT_UNIT, TIMEOUT_UNIT_LEAST, bar0_bytes,
 };
 use crate::registers::{Access, Register};
 use crate::xud::wire::MAX_PAYLOAD;
@@ -136,6 +137,9 @@ impl CardModel {
         if let Some(place) = self.bulk_place(offset) {
             return registers.bulk[place];
         }
+        if let Some(value) = self.read_marks(offset) {
+            return value;
+        }
         if let Some(place) = self.ring_place(offset) {
             return self.read_ring(place);
         }
@@ -145,6 +149,7 @@ impl CardModel {
                 registers.get(register)
                     | FEATURES_BULK.put(self.bulk.is_some().into())
                     | FEATURES_RINGS.put(self.rings.is_some().into())
+                    | FEATURES_CONGESTION.put(self.marks.is_some().into())
                     | FEATURES_REDUCTIONS.put(self.reductions.is_some().into())
             }
             Some(register) if *register == SIZES => {
@@ -187,6 +192,9 @@ impl CardModel {
         if let Some(place) = self.bulk_place(offset) {
             return self.set_bulk(place, value);
         }
+        if self.write_marks(offset, value) {
+            return;
+        }
         if let Some(place) = self.ring_place(offset) {
             return self.write_ring(place, value);
         }
@@ -214,8 +222,12 @@ impl CardModel {
         self.registers.values[place] = value;
         if register == STATISTICS_SELECT {
             let code = STATISTICS_COUNTER.get(value) as u8;
-            let reductions =
-                || ReductionCounter::from_code(code).map_or(0, |c| self.reduction_counter(c));
+            let congestion =
+                || CongestionCounter::from_code(code).map_or(0, |c| self.congestion_counter(c));
+            let reductions = || {
+                ReductionCounter::from_code(code)
+                    .map_or_else(congestion, |c| self.reduction_counter(c))
+            };
             let bulk =
                 || BulkCounter::from_code(code).map_or_else(reductions, |c| self.bulk_counter(c));
             self.registers.copy = Counter::from_code(code).map_or_else(bulk, |c| self.counter(c));

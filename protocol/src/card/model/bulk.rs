@@ -1,8 +1,9 @@
 //! Bulk transfers (BW-1 to BW-12): the sender and the receiver of [`crate::rw`], joined to queue pairs, regions and host memory.
 //!
 //! Requests of this host are in `requests`, what comes from the line is in `incoming`, payload into host memory and notifications in
-//! `landing`, packets for the line in `outgoing`, and what ends a transfer from outside in `ends`.
+//! `landing`, packets for the line in `outgoing`, marks in `congestion`, and what ends a transfer from outside in `ends`.
 
+mod congestion;
 mod ends;
 mod incoming;
 mod landing;
@@ -15,7 +16,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::{CardModel, HostMemory};
 use crate::bulk::{Purpose, Transfer};
 use crate::card::descriptor::Completion;
-use crate::card::regs::BulkCounter;
+use crate::card::regs::{BulkCounter, CongestionCounter};
+use crate::rw::pace::PaceConfig;
 use crate::rw::{Receiver, ReceiverConfig, Sender, SenderConfig, WriteCmd};
 use crate::xud::{ConfigError, Outcome, Peer};
 pub(super) use requests::Begun;
@@ -48,6 +50,8 @@ pub struct BulkConfig {
     pub line_mbps: u32,
     /// Groups of schedule rings (MB-16), 0 to 64; 0: the card has no rings.
     pub groups: u16,
+    /// Whether it looks at marks of switches, and slows down (CL-4), once its driver wants it to.
+    pub congestion: bool,
     /// Deliberate errors.
     pub mutations: BulkMutations,
 }
@@ -69,10 +73,14 @@ pub struct BulkMutations {
     pub no_fence: bool,
     /// Transfers go on with the numbers of before a reset (against BW-9).
     pub same_numbers: bool,
+    /// Transfers that were slowed down stay so (against CL-4).
+    pub no_recovery: bool,
+    /// Anybody may slow down a transfer (against CL-4).
+    pub slowed_by_strangers: bool,
 }
 
 impl Default for BulkConfig {
-    /// 16 slots, 16 reads, 64 windows of 256 packets, 1,024 entries of peers, 100 Gb/s, rings of 16 groups.
+    /// 16 slots, 16 reads, 64 windows of 256 packets, 1,024 entries of peers, 100 Gb/s, rings of 16 groups, marks.
     fn default() -> Self {
         Self {
             slots: 16,
@@ -82,6 +90,7 @@ impl Default for BulkConfig {
             peers: 1_024,
             line_mbps: 100_000,
             groups: 16,
+            congestion: true,
             mutations: BulkMutations::default(),
         }
     }
@@ -134,6 +143,15 @@ struct Work {
     ends_as: Option<Outcome>,
 }
 
+/// What time goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// As bulk transfers count it.
+    Bulk(BulkCounter),
+    /// No transfer may send yet (CL-4).
+    Pace,
+}
+
 /// A window that is open: what it is for.
 #[derive(Clone, Copy, Debug)]
 struct Window {
@@ -143,6 +161,14 @@ struct Window {
     purpose: Purpose,
     /// Every byte is in memory since this tick, and nobody takes the notification.
     waits_since: Option<u64>,
+    /// When it was opened, ticks, and the number of windows that its sender was told last.
+    since: u64,
+    share: u16,
+    /// When its sender was last told of marks.
+    told_at: Option<u64>,
+    /// Packets since a tick, each counted as the ticks that it may take if all windows have the same part of the line.
+    load: u64,
+    load_since: u64,
 }
 
 /// The engines of a card.
@@ -168,8 +194,13 @@ pub(super) struct Bulk {
     /// Frames of the sending side.
     ready: VecDeque<Vec<u8>>,
     counters: [u64; BulkCounter::ALL.len()],
+    congestion: BTreeMap<CongestionCounter, u64>,
+    /// How transfers slow down, if they do.
+    pace: Option<PaceConfig>,
+    /// When DATA last came marked.
+    marked_at: Option<u64>,
     /// What time goes to, since when, ns.
-    waits: [Option<BulkCounter>; 2],
+    waits: [Option<Wait>; 2],
     since: u64,
     /// Something has come since the last step.
     arrived: bool,
@@ -217,6 +248,9 @@ impl Bulk {
             control: VecDeque::new(),
             ready: VecDeque::new(),
             counters: [0; BulkCounter::ALL.len()],
+            congestion: BTreeMap::new(),
+            pace: None,
+            marked_at: None,
             waits: [None; 2],
             since: 0,
             arrived: false,
@@ -251,6 +285,7 @@ impl Bulk {
         self.sender.reconfigure(SenderConfig {
             src: self.node,
             incarnation: self.incarnation,
+            pace: self.pace,
             ..times.sender()
         });
         self.receiver.reconfigure(&times.receiver());

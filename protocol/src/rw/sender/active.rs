@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Mode, Request, SenderConfig};
+use super::{Mode, Request, SenderConfig, pace::Pace};
 use crate::rw::{Tick, message::StatusReport};
 
 /// The window that CONNECT_RESP named.
@@ -79,6 +79,8 @@ pub(super) struct Active {
     pub poll_at: Tick,
     /// seq of the last poll.
     pub seq: u16,
+    /// How fast it may send.
+    pub pace: Pace,
 }
 
 /// `at` is now or was before.
@@ -119,6 +121,7 @@ impl Active {
             interval,
             poll_at: now,
             seq: 0,
+            pace: Pace::new(now),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Messages from the receiver.
 
+use super::pace::Congestion;
 use super::*;
 use crate::rw::{
     codes::{ConnectStatus, Status},
@@ -15,6 +16,15 @@ impl Sender {
         if !self.act(msg, now as Tick) {
             self.stats.ignored += 1;
         }
+    }
+
+    /// The receiver says how many share its line, or that packets came marked (CL-4); whether the transfer is slower for it.
+    pub fn on_congestion(&mut self, slot: u16, xid: u32, said: Congestion, now: u64) -> bool {
+        let Some(pace) = self.config.pace else {
+            return false;
+        };
+        self.named(slot, xid)
+            .is_some_and(|t| t.pace.heard(pace, said, now as Tick))
     }
 
     /// The transfer a message names, if it is the one in its slot.

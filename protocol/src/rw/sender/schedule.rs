@@ -27,6 +27,7 @@ impl Sender {
             .and_then(|slot| slot.active.as_mut())
         {
             t.trust(&self.config, now as Tick);
+            t.pace.advance(now as Tick);
         }
         self.wants(slot, now)
     }
@@ -39,11 +40,13 @@ impl Sender {
             return Wants::default();
         };
         let polls = !self.config.mutations.no_poll;
+        let held = t.pace.holds(now);
         Wants {
+            // A packet that only waits for its pace is nothing to poll about.
             due: t.poll_due(now) && self.query(slot, t).is_some(),
-            resend: t.has_resend(),
-            fresh: t.has_fresh(&self.config),
-            spare: polls && t.early_poll(&self.config, now),
+            resend: t.has_resend() && !held,
+            fresh: t.has_fresh(&self.config) && !held,
+            spare: polls && !(held && t.has_resend()) && t.early_poll(&self.config, now),
         }
     }
 
@@ -237,6 +240,9 @@ impl Sender {
         let window = t.window?;
         let again = t.note_sent(pidx, now);
         t.put_off(&config, now);
+        if let Some(pace) = config.pace {
+            t.pace.sent(pace, now);
+        }
         let data = Data {
             src,
             wptr: window.wptr,

@@ -15,11 +15,15 @@ use crate::rw::{
 use crate::xud::{Outcome, Peer};
 
 impl Bulk {
-    /// A frame with one of [`crate::bulk::OPCODES`].
-    pub fn receive(&mut self, card: &CardModel, frame: &Frame<'_>, now: u64) {
+    /// A frame with one of [`crate::bulk::OPCODES`], or [`crate::bulk::OPCODE_CONGESTED`].
+    /// `marked`: a switch has marked it.
+    pub fn receive(&mut self, card: &CardModel, frame: &Frame<'_>, marked: bool, now: u64) {
         let tick = self.times.tick(now);
         let [.., high, low] = frame.link.src_ip;
         let from = u16::from_be_bytes([high, low]);
+        if frame.bth.opcode == crate::bulk::OPCODE_CONGESTED {
+            return self.congested(from, frame, tick);
+        }
         if frame.bth.opcode >= crate::bulk::OPCODE_READ_REQUEST {
             match ReadMessage::decode(&frame.bth, frame.body) {
                 Ok(ReadMessage::Request(m)) if m.node == from => self.read_request(card, &m, tick),
@@ -43,7 +47,7 @@ impl Bulk {
             return self.count(BulkCounter::Stray);
         }
         match &message {
-            Message::Data(m) => self.data(m, payload, tick),
+            Message::Data(m) => self.data(m, payload, marked, tick),
             Message::Connect(m) => match Transfer::decode(payload) {
                 Ok(header) => self.connect(card, m, header, tick),
                 Err(_) => self.count(BulkCounter::BadMessage),
@@ -76,7 +80,7 @@ impl Bulk {
         self.take_ends();
     }
 
-    fn data(&mut self, data: &Data, payload: &[u8], tick: u64) {
+    fn data(&mut self, data: &Data, payload: &[u8], marked: bool, tick: u64) {
         if self.landing.len() >= LANDING {
             return self.count(BulkCounter::DataOverflow);
         }
@@ -84,6 +88,7 @@ impl Bulk {
             Ok(accepted) => {
                 self.arrived = true;
                 self.count(BulkCounter::DataAccepted);
+                self.watch(data.wptr, marked, tick);
                 self.landing.push_back((accepted.write, payload.to_vec()));
                 if accepted.credit_due
                     && let Some(Output::Send { dst, msg }) = self.receiver.credit_update(data.wptr)
@@ -91,13 +96,20 @@ impl Bulk {
                     self.send(dst, &msg);
                 }
             }
-            Err(reason) => self.count(match reason {
-                DropReason::Duplicate | DropReason::BelowWindow => BulkCounter::DataDuplicate,
-                DropReason::Closed | DropReason::StaleGen | DropReason::BadSource => {
-                    BulkCounter::DataStale
+            Err(reason) => {
+                let counter = match reason {
+                    DropReason::Duplicate | DropReason::BelowWindow => BulkCounter::DataDuplicate,
+                    DropReason::Closed | DropReason::StaleGen | DropReason::BadSource => {
+                        BulkCounter::DataStale
+                    }
+                    _ => BulkCounter::DataWrong,
+                };
+                // It has crossed the same queues as one that came first.
+                if counter == BulkCounter::DataDuplicate {
+                    self.watch(data.wptr, marked, tick);
                 }
-                _ => BulkCounter::DataWrong,
-            }),
+                self.count(counter);
+            }
         }
     }
 
@@ -130,6 +142,7 @@ impl Bulk {
             }
         }
         let open = self.receiver.free().next();
+        let mut new = None;
         let out = self.receiver.connect(c, tick as u16);
         if let Some(aborted) = out.aborted {
             self.window_ended(aborted.wptr, Outcome::Aborted);
@@ -140,7 +153,8 @@ impl Bulk {
                 ConnectStatus::Busy => self.count(BulkCounter::Busy),
                 ConnectStatus::Ok if !self.windows.contains_key(&m.wptr) => {
                     debug_assert!(out.aborted.is_some() || open == Some(m.wptr));
-                    self.opened(card, m.wptr, c, &header);
+                    self.opened(card, m.wptr, c, &header, tick);
+                    new = Some(m.wptr);
                 }
                 ConnectStatus::Ok => {}
                 _ => self.count(BulkCounter::BadLength),
@@ -149,6 +163,10 @@ impl Bulk {
         }
         if let Some(reply) = out.reply {
             self.send(c.src, &reply);
+        }
+        // Behind the answer, which the sender has to know first.
+        if let Some(wptr) = new {
+            self.tell_shares(wptr, tick);
         }
     }
 
@@ -204,7 +222,7 @@ impl Bulk {
         !read.answered && asked == (c.src, header.source, header.qpn, c.length, c.addr, c.rkey)
     }
 
-    fn opened(&mut self, card: &CardModel, wptr: u16, c: &Connect, header: &Transfer) {
+    fn opened(&mut self, card: &CardModel, wptr: u16, c: &Connect, header: &Transfer, tick: u64) {
         self.arrived = true;
         let from = Peer {
             node: c.src,
@@ -216,6 +234,11 @@ impl Bulk {
             from,
             purpose: header.purpose,
             waits_since: None,
+            since: tick,
+            share: 1,
+            told_at: None,
+            load: 0,
+            load_since: tick,
         };
         debug_assert!(card.queues.contains_key(&header.qpn));
         if let Purpose::Response(token) = header.purpose

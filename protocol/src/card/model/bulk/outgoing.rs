@@ -1,10 +1,10 @@
 //! Packets for the line, and where time goes.
 
-use super::{Bulk, CONTROL, READY, What, Work};
+use super::{Bulk, CONTROL, READY, Wait, What, Work};
 use crate::bulk::ReadMessage;
 use crate::card::model::regions::{Regions, Right};
 use crate::card::model::{CardModel, HostMemory};
-use crate::card::regs::{BulkCounter, Counter};
+use crate::card::regs::{BulkCounter, CongestionCounter, Counter};
 use crate::roce::Link;
 use crate::rw::{Message, Outgoing, Reason, Waits, wire};
 use crate::xud::Outcome;
@@ -38,7 +38,7 @@ impl Bulk {
         }
     }
 
-    fn queue(&mut self, frame: Vec<u8>) {
+    pub(super) fn queue(&mut self, frame: Vec<u8>) {
         if self.control.len() >= CONTROL {
             return self.count(BulkCounter::ControlOverflow);
         }
@@ -115,29 +115,39 @@ impl Bulk {
         let clocks = now.saturating_sub(self.since) / clock_ns;
         self.since += clocks * clock_ns;
         for waits in self.waits.into_iter().flatten() {
-            self.add(waits, clocks);
+            match waits {
+                Wait::Bulk(counter) => self.add(counter, clocks),
+                Wait::Pace => self.count_congestion(CongestionCounter::WaitPace, clocks),
+            }
         }
-        self.waits = [self.waits_to_send(bus_master), self.waits_to_receive()];
+        self.waits = [
+            self.waits_to_send(bus_master),
+            self.waits_to_receive().map(Wait::Bulk),
+        ];
         self.arrived = false;
     }
 
-    fn waits_to_send(&self, bus_master: bool) -> Option<BulkCounter> {
+    fn waits_to_send(&self, bus_master: bool) -> Option<Wait> {
         let asking = self.reads.iter().flatten().any(|read| !read.answered);
         if !self.ready.is_empty() {
-            return Some(BulkCounter::WaitLine);
+            return Some(Wait::Bulk(BulkCounter::WaitLine));
         }
         if self.works.is_empty() {
-            return asking.then_some(BulkCounter::WaitPeer);
+            return asking.then_some(Wait::Bulk(BulkCounter::WaitPeer));
         }
         if !bus_master {
-            return Some(BulkCounter::WaitRead);
+            return Some(Wait::Bulk(BulkCounter::WaitRead));
         }
-        let mut waits = self.works.keys().map(|slot| self.sender.waits_for(*slot));
-        let credit = waits.any(|waits| waits == Some(Waits::Credit));
-        Some(if credit {
-            BulkCounter::WaitCredit
+        let any = |what| {
+            let mut slots = self.works.keys();
+            slots.any(|slot| self.sender.waits_for(*slot) == Some(what))
+        };
+        Some(if any(Waits::Pace) {
+            Wait::Pace
+        } else if any(Waits::Credit) {
+            Wait::Bulk(BulkCounter::WaitCredit)
         } else {
-            BulkCounter::WaitPeer
+            Wait::Bulk(BulkCounter::WaitPeer)
         })
     }
 

@@ -1,0 +1,108 @@
+//! Many to one (CL-4): what is dropped, how much of the receiver's line is used, and that senders recover.
+
+use tributary_protocol::card::model::BulkMutations;
+use tributary_sim::card::{Incast, IncastReport, incast};
+use tributary_sim::fabric::{Fabric, LinkSpec};
+
+use super::sixteen;
+
+/// Threshold of the switches, words of a queue of 512, which takes seven packets of 512 bytes: three and a half.
+const WORDS: u16 = 256;
+const BYTES: usize = 512 << 10;
+/// Clocks after which a transfer whose companions have ended has 95 % of the line again: 0.5 ms.
+const RECOVERY: u64 = 62_500;
+
+fn one_switch() -> Fabric {
+    Fabric::regular(&[16], LinkSpec::default()).unwrap()
+}
+
+fn run(fabric: &Fabric, plan: &Incast) -> IncastReport {
+    let report = incast(fabric, plan, &mut |_| {}).unwrap();
+    let senders = plan.bytes.iter().skip(1).filter(|bytes| **bytes > 0);
+    let senders = senders.count();
+    assert_eq!((report.ok, report.right), (senders, senders));
+    report
+}
+
+/// The whole of CL-4: little is dropped, and the line is full.
+fn good(report: &IncastReport) -> bool {
+    report.loss() <= 0.01 && report.goodput() >= 0.9
+}
+
+fn figures(report: &IncastReport) -> String {
+    format!(
+        "dropped {:.4}, of use {:.4}, line {:.4}, shares {:.3}, {} sent again of {}",
+        report.loss(),
+        report.goodput(),
+        report.line_use(),
+        report.fairness(),
+        report.resent,
+        report.sent
+    )
+}
+
+#[test]
+fn cl_04_incast_of_15_on_one_switch_drops_little_and_fills_the_line() {
+    let fabric = one_switch();
+    let on = run(&fabric, &Incast::of_all(&fabric, BYTES, WORDS));
+    assert!(good(&on), "{}", figures(&on));
+    assert!(on.fairness() >= 0.8, "{}", figures(&on));
+    // What is sent again was dropped: the pace of a transfer takes no packet for lost.
+    assert!(on.resent <= 2 * on.dropped, "{}", figures(&on));
+    let off = run(&fabric, &Incast::of_all(&fabric, BYTES, 0));
+    assert!(!good(&off) && off.loss() > 0.2, "{}", figures(&off));
+    assert!(off.resent > 20 * on.resent.max(1), "{}", figures(&off));
+    assert_eq!((off.marked, off.told, off.slowed), (0, 0, 0));
+}
+
+#[test]
+fn cl_04_incast_of_15_on_five_switches_drops_little_and_fills_the_line() {
+    let fabric = sixteen();
+    let on = run(&fabric, &Incast::of_all(&fabric, BYTES, WORDS));
+    assert!(good(&on), "{}", figures(&on));
+    let off = run(&fabric, &Incast::of_all(&fabric, BYTES, 0));
+    assert!(!good(&off) && off.loss() > 0.2, "{}", figures(&off));
+}
+
+#[test]
+fn cl_04_a_transfer_alone_is_not_slower_with_marks() {
+    let fabric = sixteen();
+    let alone = |words| {
+        let mut plan = Incast::of_all(&fabric, 0, words);
+        plan.bytes[15] = 256 << 10;
+        run(&fabric, &plan)
+    };
+    let (on, off) = (alone(WORDS), alone(0));
+    assert!(on.clocks * 99 <= off.clocks * 100, "{}", figures(&on));
+    assert_eq!((on.dropped, on.resent, on.slowed), (0, 0, 0));
+}
+
+/// One host has four times as much to send as each of the others.
+fn longer(fabric: &Fabric, mutations: BulkMutations) -> IncastReport {
+    let mut plan = Incast {
+        mutations,
+        ..Incast::of_all(fabric, 128 << 10, WORDS)
+    };
+    plan.bytes[15] *= 8;
+    run(fabric, &plan)
+}
+
+#[test]
+fn cl_04_when_the_others_have_ended_one_has_the_line_again() {
+    let fabric = one_switch();
+    let report = longer(&fabric, BulkMutations::default());
+    let recovery = report.recovery(15, 0.95);
+    assert!(
+        recovery.is_some_and(|clocks| clocks <= RECOVERY),
+        "{recovery:?}"
+    );
+    let error = BulkMutations {
+        no_recovery: true,
+        ..BulkMutations::default()
+    };
+    let without = longer(&fabric, error).recovery(15, 0.95);
+    assert!(
+        without.is_none_or(|clocks| clocks > RECOVERY),
+        "{without:?} is not noticed"
+    );
+}
