@@ -283,7 +283,7 @@ fn cl_04_the_acknowledgement_of_a_marked_datagram_says_so() {
         world.marks = marks.then_some(|_: &[u8]| true);
         let before = count(&world, 0, CongestionCounter::Heard);
         world.hosts[1].post_receive(1, 5);
-        let message = datagram(&world, 100);
+        let message = datagram(&world, 64);
         assert_eq!(world.run(&message), Outcome::Ok);
         while world.hosts[1].poll(1).is_some() {}
         let heard = count(&world, 0, CongestionCounter::Heard) - before;
