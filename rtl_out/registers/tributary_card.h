@@ -171,6 +171,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_RINGS_SHIFT                   4u
 #define TRIB_CARD_FEATURES_RINGS_WIDTH                   1u
 #define TRIB_CARD_FEATURES_RINGS_MASK                    0x00000010u
+/* Marks of switches (CL-4): the registers of congestion and their counters. Cards with it have
+ * bulk, too. 0 in the RTL so far. */
+#define TRIB_CARD_FEATURES_CONGESTION_SHIFT              5u
+#define TRIB_CARD_FEATURES_CONGESTION_WIDTH              1u
+#define TRIB_CARD_FEATURES_CONGESTION_MASK               0x00000020u
 
 /* How large this card was built: log2 of each number. */
 #define TRIB_CARD_SIZES                                  0x00cu
@@ -385,6 +390,28 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_BULK_INCARNATION_NUMBER_SHIFT          0u
 #define TRIB_CARD_BULK_INCARNATION_NUMBER_WIDTH          16u
 #define TRIB_CARD_BULK_INCARNATION_NUMBER_MASK           0x0000ffffu
+
+/* ---- Registers of congestion: byte offsets; nothing is there without the feature congestion ---- */
+
+/* What becomes of marks. */
+#define TRIB_CARD_CONGESTION                             0x0e0u
+#define TRIB_CARD_CONGESTION_AFTER_RESET                 0x00000000u
+/* 1: frames may be marked by switches (ECN), the card tells senders of marks, and its transfers
+ * slow down when they are told. 0: none of that; congested (BTH opcode 0xca) is a frame of an
+ * unknown kind. */
+#define TRIB_CARD_CONGESTION_ENABLE_SHIFT                0u
+#define TRIB_CARD_CONGESTION_ENABLE_WIDTH                1u
+#define TRIB_CARD_CONGESTION_ENABLE_MASK                 0x00000001u
+
+/* How often. */
+#define TRIB_CARD_CONGESTION_INTERVAL                    0x0e4u
+#define TRIB_CARD_CONGESTION_INTERVAL_AFTER_RESET        0x00000030u
+/* Ticks (bulk_tick) at least between two messages about a window, between two cuts of a
+ * transfer, and between two steps of its recovery: a round trip, with the queues on its way. 1
+ * to 4,096; others count as the nearest. */
+#define TRIB_CARD_CONGESTION_INTERVAL_TICKS_SHIFT        0u
+#define TRIB_CARD_CONGESTION_INTERVAL_TICKS_WIDTH        16u
+#define TRIB_CARD_CONGESTION_INTERVAL_TICKS_MASK         0x0000ffffu
 
 /* ---- Registers of schedule rings: byte offsets; nothing is there without the feature rings ---- */
 
@@ -1379,7 +1406,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_FRAME_IP_VERSION_SHIFT                      0u
 #define TRIB_FRAME_IP_VERSION_WIDTH                      8u
 #define TRIB_FRAME_IP_VERSION_MASK                       0x000000ffu
-/* DSCP and ECN: any; not in the ICRC. */
+/* DSCP and ECN: any; not in the ICRC. A card that looks at marks sends ECN, the lower two bits,
+ * as 2; a switch makes it 3. */
 #define TRIB_FRAME_IP_DSCP_OFFSET                        15u
 #define TRIB_FRAME_IP_DSCP_BYTES                         1u
 #define TRIB_FRAME_IP_DSCP_SHIFT                         0u
@@ -1488,7 +1516,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_FRAME_PARTITION_SHIFT                       0u
 #define TRIB_FRAME_PARTITION_WIDTH                       16u
 #define TRIB_FRAME_PARTITION_MASK                        0x0000ffffu
-/* FECN, BECN, reserved: any; not in the ICRC. */
+/* FECN, BECN, reserved: any; not in the ICRC. A card that looks at marks sets BECN, bit 6, in
+ * the acknowledgement of a request that came marked. */
 #define TRIB_FRAME_BTH_ECN_OFFSET                        46u
 #define TRIB_FRAME_BTH_ECN_BYTES                         1u
 #define TRIB_FRAME_BTH_ECN_SHIFT                         0u
@@ -1951,6 +1980,42 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_READ_REFUSED_TOKEN_WIDTH                    64u
 #define TRIB_READ_REFUSED_TOKEN_MASK                     0xffffffffffffffffull
 
+/* ---- Body of what the receiver of a transfer says of it to its sender (CL-4; BTH opcode 0xca, destination queue pair: the slot, PSN 0): once as its window opens, if others are open, and when packets came marked. Never sent unless the register congestion says so; a card without it counts it in not_xud, and does nothing. ---- */
+
+#define TRIB_CONGESTED_BYTES                             16u
+/* 0. */
+#define TRIB_CONGESTED_VERSION_OFFSET                    0u
+#define TRIB_CONGESTED_VERSION_BYTES                     1u
+#define TRIB_CONGESTED_VERSION_SHIFT                     4u
+#define TRIB_CONGESTED_VERSION_WIDTH                     4u
+#define TRIB_CONGESTED_VERSION_MASK                      0x000000f0u
+/* Packets of the transfer came marked, or those of another while this one had more than its
+ * part: it slows down. 0: its sender only learns share, to begin with. */
+#define TRIB_CONGESTED_MARKED_OFFSET                     0u
+#define TRIB_CONGESTED_MARKED_BYTES                      1u
+#define TRIB_CONGESTED_MARKED_SHIFT                      3u
+#define TRIB_CONGESTED_MARKED_WIDTH                      1u
+#define TRIB_CONGESTED_MARKED_MASK                       0x00000008u
+/* Node that says it. */
+#define TRIB_CONGESTED_NODE_OFFSET                       2u
+#define TRIB_CONGESTED_NODE_BYTES                        2u
+#define TRIB_CONGESTED_NODE_SHIFT                        0u
+#define TRIB_CONGESTED_NODE_WIDTH                        16u
+#define TRIB_CONGESTED_NODE_MASK                         0x0000ffffu
+/* Number of the transfer in its slot. */
+#define TRIB_CONGESTED_XID_OFFSET                        4u
+#define TRIB_CONGESTED_XID_BYTES                         4u
+#define TRIB_CONGESTED_XID_SHIFT                         0u
+#define TRIB_CONGESTED_XID_WIDTH                         32u
+#define TRIB_CONGESTED_XID_MASK                          0xffffffffu
+/* Windows open at the receiver, this one among them, at least 1: a fair part of its line is one
+ * in so many. */
+#define TRIB_CONGESTED_SHARE_OFFSET                      8u
+#define TRIB_CONGESTED_SHARE_BYTES                       2u
+#define TRIB_CONGESTED_SHARE_SHIFT                       0u
+#define TRIB_CONGESTED_SHARE_WIDTH                       16u
+#define TRIB_CONGESTED_SHARE_MASK                        0x0000ffffu
+
 /* ---- Values in frames ---- */
 
 /* EtherType of IPv4. */
@@ -1969,6 +2034,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_BTH_WINDOW                                  0xc0u
 #define TRIB_BTH_READ_REQUEST                            0xc8u
 #define TRIB_BTH_READ_REFUSED                            0xc9u
+/* BTH opcode of what the receiver of a transfer says of congestion. */
+#define TRIB_BTH_CONGESTED                               0xcau
 /* Syndromes of acknowledgements: OK, no receive request, refused (plus a code of trib_nak). */
 #define TRIB_SYNDROME_OK                                 0x1fu
 #define TRIB_SYNDROME_RNR                                0x20u
@@ -2179,5 +2246,19 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_REDUCTION_COUNTER_REDUCTION_FOREIGN         99u
 /* Reduction frames dropped because the completion ring was full. */
 #define TRIB_REDUCTION_COUNTER_REDUCTION_NO_SLOT         100u
+
+/* ---- Counters of congestion, likewise ---- */
+
+/* Bulk DATA of open windows and requests that came marked. */
+#define TRIB_CONGESTION_COUNTER_ECN_MARKED_RECEIVED      104u
+/* What told senders of it: messages about windows, those at their beginning too, and
+ * acknowledgements. */
+#define TRIB_CONGESTION_COUNTER_CONGESTION_SENT          105u
+/* The same that came, of transfers and requests of this card. */
+#define TRIB_CONGESTION_COUNTER_CONGESTION_HEARD         106u
+/* How often a transfer of this card became slower. */
+#define TRIB_CONGESTION_COUNTER_CONGESTION_SLOWED        107u
+/* Clocks in which transfers were to be sent and none was allowed to yet. */
+#define TRIB_CONGESTION_COUNTER_CONGESTION_WAIT_PACE     108u
 
 #endif
