@@ -330,6 +330,34 @@ fn the_bench_compares_switches_with_bare_frames_and_with_doubling() {
 }
 
 #[test]
+fn cl_04_the_bench_of_incast_has_a_row_without_marks_and_one_for_each_threshold() {
+    let (code, sum) = json(&[
+        "bench", "incast", "--fabric", TWO_SPINES, "--bytes", "65536", "--words", "192,256",
+        "--json",
+    ]);
+    assert_eq!((code, &sum["bench"]), (0, &"incast".into()));
+    let rows = sum["rows"].as_array().unwrap();
+    let thresholds: Vec<u64> = rows
+        .iter()
+        .map(|row| row["ecn_words"].as_u64().unwrap())
+        .collect();
+    assert_eq!(thresholds, [0, 192, 256]);
+    let figure = |row: &Value, key: &str| row[key].as_f64().unwrap();
+    for row in &rows[1..] {
+        assert_eq!(row["good"], true, "{row}");
+        assert!(figure(row, "marked") > 0.0, "{row}");
+        assert!(
+            figure(row, "dropped") < figure(&rows[0], "dropped") / 5.0,
+            "{row}"
+        );
+    }
+    let (_, message) = failure(&["bench", "incast", "--words", "0"]);
+    assert!(message.contains("--words"), "{message}");
+    let (_, message) = failure(&["bench", "incast", "--fabric", PAIR, "--bytes", "4095"]);
+    assert!(message.contains("--bytes"), "{message}");
+}
+
+#[test]
 fn a_fabric_of_rtl_has_the_results_and_the_times_of_models() {
     let run = |engine: &str| json(&["sim", "--demo", "allreduce", "--json", "--engine", engine]);
     let ((model_code, model), (code, rtl)) = (run("model"), run("rtl"));

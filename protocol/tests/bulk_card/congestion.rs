@@ -294,16 +294,28 @@ fn cl_04_the_acknowledgement_of_a_marked_datagram_says_so() {
 }
 
 #[test]
-fn cl_04_under_marks_without_end_everything_ends() {
+fn cl_04_under_marks_without_end_datagrams_and_transfers_end() {
     let mut world = world(BulkMutations::default());
     world.marks = Some(|_| true);
     world.faults.loss = 0.01;
     let to = world.hosts[1].peer(1);
     let bytes = world.sample(200_000);
     world.hosts[0].fill(DATA, &bytes);
-    world.hosts[0].post(1, &write(to, DATA, DATA, 200_000));
+    world.hosts[0].connect(2);
+    // Datagrams land at the beginning of the memory there.
+    let there = DATA + 4_096;
+    world.hosts[0].post(1, &write(to, DATA, there, 200_000));
+    let message = datagram(&world, 64);
+    for _ in 0..30 {
+        world.hosts[1].post_receive(1, 5);
+        world.hosts[0].post(2, &message);
+        // A lost one ends with its timeout.
+        world.until(200_000, |world| world.hosts[0].poll(2).is_some());
+        while world.hosts[1].poll(1).is_some() {}
+    }
+    assert!(count(&world, 0, CongestionCounter::Heard) > 25);
     let ended = world.wait(0, 400_000);
     assert_eq!(ended.status, Outcome::Ok);
-    assert_eq!(world.hosts[1].data(DATA, bytes.len()), bytes);
+    assert_eq!(world.hosts[1].data(there, bytes.len()), bytes);
     world.settle();
 }
