@@ -287,8 +287,11 @@ mod tests {
         panic!("it never happened");
     }
 
-    /// A card that has just sent a datagram which is under way for so many slots, or lost.
-    fn sent(delay_slots: u32, loss: f64) -> Result<(SimDevice, ReliableEndpoint), Box<dyn Error>> {
+    /// A card that has just sent a datagram which is under way for so many slots, or lost, and who holds both cards.
+    fn sent(
+        delay_slots: u32,
+        loss: f64,
+    ) -> Result<(SimDevice, (ReliableEndpoint, Context)), Box<dyn Error>> {
         let link = LinkConfig {
             delay_slots,
             reorder_slots: 0,
@@ -308,7 +311,7 @@ mod tests {
             Context::open(Arc::new(cards[usize::from(node)].clone()), options)
         };
         // The other card answers that it has no such queue pair.
-        open(1)?;
+        let other = open(1)?;
         let domain = open(0)?.alloc_pd()?;
         let config = EndpointConfig {
             timeout: 8,
@@ -317,12 +320,12 @@ mod tests {
         let mut end = ReliableEndpoint::new(&domain, config)?;
         end.send_copy(AddressHandle::new(1, 77)?, b"to nobody")?;
         end.flush()?;
-        Ok((cards[0].clone(), end))
+        Ok((cards[0].clone(), (end, other)))
     }
 
     #[test]
     fn slots_in_which_cards_only_wait_for_a_timeout_pass_at_once() -> Result<(), Box<dyn Error>> {
-        let (card, _end) = sent(1, 1.0)?;
+        let (card, _held) = sent(1, 1.0)?;
         let begun = card.now_ns();
         let timeouts = |card: &SimDevice| card.counter(Counter::Timeouts) == Some(1);
         let (count, _) = turns(&card, timeouts);
@@ -334,7 +337,7 @@ mod tests {
 
     #[test]
     fn no_slot_is_left_out_while_a_frame_is_under_way() -> Result<(), Box<dyn Error>> {
-        let (card, _end) = sent(2_000, 0.0)?;
+        let (card, _held) = sent(2_000, 0.0)?;
         let begun = card.world().slot;
         let answered = |card: &SimDevice| card.in_flight() == Some(0);
         let (count, slot) = turns(&card, answered);
