@@ -46,7 +46,7 @@ pub struct SwitchSpec {
     pub engines: bool,
     /// Settings of the engines; the addresses are the fabric's.
     pub engine: EngineConfig,
-    /// Words of a queue above which frames that leave it are marked (CL-4), at most [`ECN_WORDS_MAX`]; 0: none are.
+    /// Words of a queue above which frames that leave it are marked (CL-4), at most 1,023; 0: none are.
     pub ecn_words: u16,
     /// What it is, whatever the others are.
     pub kind: Option<Kind>,
