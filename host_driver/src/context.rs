@@ -72,7 +72,7 @@ pub struct Sizes {
     pub reductions: bool,
     /// Groups of schedule rings (MB-16); 0 if it has none.
     pub groups: u32,
-    /// Whether its transfers slow down when switches mark their packets (CL-4).
+    /// Whether its transfers can slow down when switches mark their packets (CL-4): [`Context::set_congestion`].
     pub congestion: bool,
 }
 
@@ -299,9 +299,6 @@ impl Context {
         if sizes.transfers > 0 {
             inner.write(&BULK_TICK, inner.tick_clocks()?)?;
         }
-        if sizes.congestion {
-            inner.write(&CONGESTION_CONTROL, CONGESTION_ENABLE.put(1))?;
-        }
         inner.write(&CONTROL, CONTROL_ENABLE.put(1))?;
         Ok(Self(Arc::new(inner)))
     }
@@ -426,8 +423,8 @@ impl Context {
         inner.write(&BULK_SHARE, tuning.share_of_256.min(256))
     }
 
-    /// Whether the card looks at marks of switches and its transfers slow down (CL-4). An open card does, if it can; both ends
-    /// of a transfer have to.
+    /// Whether the card looks at marks of switches and its transfers slow down (CL-4): not until told, and both ends of a transfer
+    /// have to. Where no switch marks, it costs time: transfers to one receiver begin at their parts of its line.
     ///
     /// # Errors
     /// The card cannot, or cannot be reached.
