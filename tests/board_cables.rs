@@ -86,12 +86,12 @@ fn what_has_no_board_is_an_error_that_says_so() {
 /// What the host in Python prints when everything is as documented.
 const TOLD: &str = "\
 session: begun, settings acknowledged
-registers: 43 as after reset
+registers: 45 as after reset
 mtu: 7 values written and read back
 two words: 4 reads as single ones
 refused: 3 TLPs unsupported, 3 writes without effect, parts of a word read
 timeout: ring and payload read, completion and interrupt written
-new life: session begun, registers: 43 as after reset
+new life: session begun, registers: 45 as after reset
 ";
 
 /// A host's end that was written from the documents alone, over a good cable and one that loses and doubles frames.

@@ -406,12 +406,14 @@ class Steps:
         expect("SIZES", sum(value << self.header[f"CARD_SIZES_{name}_SHIFT"] for name, value in sizes.items()),
                self.register("SIZES"))
         expect("VERSION", self.header["CARD_MAP_VERSION"], self.register("VERSION"))
-        bulk = self.header["CARD_FEATURES_AFTER_RESET"] & self.header["CARD_FEATURES_BULK_MASK"]
+        features = {"TRIB_CARD_BULK_": "BULK", "TRIB_CARD_CONGESTION": "CONGESTION", "TRIB_CARD_RING": "RINGS"}
+        missing = tuple(prefix for prefix, name in features.items()
+                        if not self.header["CARD_FEATURES_AFTER_RESET"] & self.header[f"CARD_FEATURES_{name}_MASK"])
         bases = {"Doorbells": self.header["CARD_DOORBELLS"], "Entry of the MSI-X table": self.header["CARD_MSIX_TABLE"],
                  "MSI-X pending bits": self.header["CARD_MSIX_PENDING"]}
         for part, name in self.header.registers:
             # Registers of a feature that the card does not have are not there, and read as 0.
-            absent = name.startswith("TRIB_CARD_BULK_") and not bulk
+            absent = name.startswith(missing)
             expect(f"{name} after reset", 0 if absent else self.header.numbers[name + "_AFTER_RESET"],
                    self.host.read(bases.get(part, 0) + self.header.numbers[name]))
         return f"registers: {len(self.header.registers)} as after reset"
