@@ -26,7 +26,9 @@ pub const IP_CARDS: u16 = (IP_NET as u16) << 8;
 pub const UDP_SOURCE: u16 = 0xC000;
 /// Bits of BTH byte 1 that are 0: all but the pad count.
 pub const BTH_ZERO: u8 = 0xCF;
-/// ECN field of a frame that may be marked, ECT(0).
+/// ECN field of IPv4, the lowest two bits of the byte of [`F_IP_DSCP`]: 0 cannot be marked, 1 and 2 can (ECT), 3 is (CE).
+pub const ECN_MASK: u8 = 3;
+/// ECN field of a frame of a card that may be marked: ECT(0).
 const ECN_CAPABLE: u8 = 2;
 /// BECN among the bits of [`F_BTH_ECN`].
 const BECN: u64 = 0x40;
@@ -209,27 +211,32 @@ fn ones_sum(header: &[u8]) -> u16 {
     ((sum & 0xFFFF) + (sum >> 16)) as u16
 }
 
-/// ECN field of IPv4, the lowest two bits of the byte of [`F_IP_DSCP`]: 0 cannot be marked, 1 and 2 can (ECT), 3 is (CE).
-pub const ECN_MASK: u8 = 3;
+/// Headers of a frame up to UDP, if it is IPv4 with a header of five words.
+fn ipv4(frame: &mut [u8]) -> Option<&mut [u8; UDP_OFFSET]> {
+    let (head, _) = frame.split_first_chunk_mut()?;
+    is_ipv4(head).then_some(head)
+}
+
+fn is_ipv4(head: &[u8; UDP_OFFSET]) -> bool {
+    F_ETHERTYPE.get(head) == u64::from(ETHERTYPE) && F_IP_VERSION.get(head) == u64::from(IP_VERSION)
+}
 
 /// Marks a frame for congestion (RFC 3168): its ECN field, if it says ECT(0) or ECT(1), becomes CE, and the IPv4 header checksum
 /// follows it as RFC 1624 has it, wrong as before if it was wrong. Whether it did; frames other than IPv4 with a header of five
 /// words, those that cannot be marked or are, and those too short for the header stay as they are. The ICRC does not cover what
 /// changes.
 pub fn mark_congestion(frame: &mut [u8]) -> bool {
-    let Some((head, _)) = frame.split_first_chunk_mut::<UDP_OFFSET>() else {
+    let Some(head) = ipv4(frame) else {
         return false;
     };
-    let ipv4 = head[12..14] == ETHERTYPE.to_be_bytes() && head[IP_OFFSET] == IP_VERSION;
     let ecn = head[IP_OFFSET + 1] & ECN_MASK;
-    if !ipv4 || !matches!(ecn, 1 | 2) {
+    if !matches!(ecn, 1 | 2) {
         return false;
     }
     head[IP_OFFSET + 1] |= ECN_MASK;
-    let checksum = [head[24], head[25]].map(|byte| !byte);
-    let (sum, carry) = u16::from_be_bytes(checksum).overflowing_add((ECN_MASK - ecn).into());
-    let checksum = !(sum + u16::from(carry));
-    head[24..26].copy_from_slice(&checksum.to_be_bytes());
+    let sum = !(F_IP_CHECKSUM.get(head) as u16);
+    let (sum, carry) = sum.overflowing_add((ECN_MASK - ecn).into());
+    F_IP_CHECKSUM.put(head, !(sum + u16::from(carry)));
     true
 }
 
@@ -288,10 +295,7 @@ pub fn encode(link: &Link, bth: &Bth, body: &[u8]) -> Result<Vec<u8>, FrameError
 
 /// Says of a frame that switches may mark it, ECT(0); one that is not IPv4 stays as it is.
 pub fn allow_marks(frame: &mut [u8]) {
-    let Some((head, _)) = frame.split_first_chunk_mut::<UDP_OFFSET>() else {
-        return;
-    };
-    if F_ETHERTYPE.get(head) == u64::from(ETHERTYPE) {
+    if let Some(head) = ipv4(frame) {
         head[IP_OFFSET + 1] = head[IP_OFFSET + 1] & !ECN_MASK | ECN_CAPABLE;
         F_IP_CHECKSUM.put(head, 0u16);
         let checksum = !ones_sum(&head[IP_OFFSET..]);
@@ -302,9 +306,8 @@ pub fn allow_marks(frame: &mut [u8]) {
 /// Whether a frame was marked on its way, CE.
 #[must_use]
 pub fn is_marked(frame: &[u8]) -> bool {
-    frame.len() >= UDP_OFFSET
-        && F_ETHERTYPE.get(frame) == u64::from(ETHERTYPE)
-        && frame[IP_OFFSET + 1] & ECN_MASK == ECN_MASK
+    let head = frame.first_chunk();
+    head.is_some_and(|head| is_ipv4(head) && head[IP_OFFSET + 1] & ECN_MASK == ECN_MASK)
 }
 
 /// Says in an acknowledgement that what it answers came marked (BECN).
