@@ -346,8 +346,9 @@ impl World {
     pub fn work(&self) -> Work {
         let there = || self.places.iter().filter(|place| place.present);
         let quiet = || there().map(|place| place.node.quiet_until());
-        let busy = quiet().any(|until| until.is_some_and(|until| until < u64::MAX));
-        if busy || self.has_flying() || self.slot < self.active + LINGER {
+        let busy = || quiet().any(|until| until.is_some_and(|until| until < u64::MAX));
+        // Cards are asked last: to look for their next timeout takes long.
+        if self.slot < self.active + LINGER || self.has_flying() || busy() {
             Work::Some
         } else if self.fabric_is_quiet() && quiet().all(|until| until == Some(u64::MAX)) {
             Work::None
