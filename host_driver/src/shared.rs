@@ -1,5 +1,6 @@
 //! Memory and events that two processes share (Linux).
 
+mod clock;
 mod posted;
 
 use std::fs::File;
@@ -8,7 +9,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{NonNull, null_mut};
 use std::time::Duration;
 
-pub use posted::{POSTED_BYTES, POSTED_ENTRIES, POSTED_REGION, Posted, PostedWrites};
+pub(crate) use clock::Clock;
+pub use posted::{POSTED_BYTES, POSTED_ENTRIES, POSTED_REGION, Posted, PostedWrites, TOLD_EVERY};
 
 /// A part of a file in memory.
 #[derive(Debug)]

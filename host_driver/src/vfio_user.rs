@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tributary_protocol::card::regs::{DOORBELLS, ID, MAGIC};
 use vfio_user::{Client, Error as ClientError};
 
-use crate::shared::{Event, Mapping, POSTED_REGION, Posted, PostedWrites, memory_file};
+use crate::shared::{Clock, Event, Mapping, POSTED_REGION, Posted, PostedWrites, memory_file};
 use crate::{Device, DeviceError, DmaMemory};
 
 /// Region of BAR0, and the index of MSI-X, as VFIO numbers them.
@@ -30,7 +30,9 @@ const LOOKS: u32 = 256;
 /// A card in another process.
 pub struct VfioUserDevice {
     client: Mutex<Client>,
-    posted: Option<Mutex<PostedWrites>>,
+    posted: Option<PostedWrites>,
+    /// Whoever posts has it.
+    posting: Mutex<()>,
     memory: Mutex<HashMap<u64, Mapping>>,
     next: AtomicU64,
     vectors: Vec<Vector>,
@@ -40,6 +42,7 @@ pub struct VfioUserDevice {
     /// When it was last looked whether the other process lives, ms.
     looked: AtomicU64,
     start: Instant,
+    clock: Mutex<Clock>,
 }
 
 struct Vector {
@@ -78,7 +81,8 @@ impl VfioUserDevice {
             .and_then(|region| region.file_offset.as_ref());
         let ring = ring.map(|place| PostedWrites::open(place.file(), place.start()));
         Ok(Self {
-            posted: ring.transpose()?.flatten().map(Mutex::new),
+            posted: ring.transpose()?.flatten(),
+            posting: Mutex::default(),
             client: Mutex::new(client),
             memory: Mutex::default(),
             next: AtomicU64::new(FIRST),
@@ -87,6 +91,7 @@ impl VfioUserDevice {
             gone: AtomicBool::new(false),
             looked: AtomicU64::new(0),
             start: Instant::now(),
+            clock: Mutex::default(),
         })
     }
 
@@ -125,11 +130,12 @@ unsafe impl Device for VfioUserDevice {
             if self.gone.load(Ordering::Acquire) {
                 return Err(DeviceError::Gone);
             }
-            let ring = ring.lock().unwrap_or_else(PoisonError::into_inner);
-            match ring.post(offset, value) {
+            let posting = self.posting.lock().unwrap_or_else(PoisonError::into_inner);
+            let posted = ring.post(offset, value);
+            drop(posting);
+            match posted {
                 Posted::Seen => return Ok(()),
                 Posted::Asleep => {
-                    drop(ring);
                     let woken = self.client().region_write(POSTED_REGION, 0, &[0; 4]);
                     return woken.map_err(gone);
                 }
@@ -189,7 +195,11 @@ unsafe impl Device for VfioUserDevice {
     }
 
     fn now_ns(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
+        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        // Looked at under the lock: what another thread has seen is not older.
+        let told = self.posted.as_ref().and_then(PostedWrites::told_time);
+        let now = self.start.elapsed().as_nanos() as u64;
+        told.map_or(now, |told| clock.at(told.get(), now))
     }
 
     fn idle(&self) -> Result<(), DeviceError> {

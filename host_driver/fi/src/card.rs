@@ -29,7 +29,7 @@ const AWAY: Duration = Duration::from_millis(1);
 const LOOK: Duration = Duration::from_millis(20);
 /// Longest pause between two sendings of a packet: a peer whose processor others have taken is not dead before seconds, and a fabric
 /// that is simulated slowly is not filled with packets that are under way anyhow.
-const DEAF: Duration = Duration::from_secs(1);
+pub const DEAF: Duration = Duration::from_secs(1);
 /// What is under way gets so long when an endpoint is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 

@@ -22,6 +22,8 @@ use tributary_host_driver::collective::{
 };
 use tributary_host_driver::{AddressHandle, EndpointConfig, ProtectionDomain};
 
+use crate::card::DEAF;
+
 /// The thread looks this often.
 const LOOK: Duration = Duration::from_millis(2);
 /// Communicators end with all their members, or after so long.
@@ -194,17 +196,18 @@ impl Collectives {
             endpoint: EndpointConfig {
                 windows: 64,
                 attempts: 32,
-                longest_pause: Duration::from_millis(250),
+                longest_pause: DEAF,
                 ..EndpointConfig::default()
             },
             ..HostOptions::default()
         };
-        let host = Host::new(domain, options).map_err(|error| error.to_string())?;
         let trees = RemoteTrees::connect(folder).map_err(|error| error.to_string())?;
+        // From here on peers may talk to it, and the thread answers them.
+        let host = Host::new(domain, options).map_err(|error| error.to_string())?;
         let shared = Arc::new(Shared::default());
-        let works = Arc::clone(&shared);
+        let (works, answers) = (Arc::clone(&shared), host.clone());
         let thread = std::thread::Builder::new().name("collectives".to_owned());
-        let thread = thread.spawn(move || help(&works));
+        let thread = thread.spawn(move || help(&works, &answers));
         Ok(Self {
             host,
             trees: Arc::new(Mutex::new(trees)),
@@ -319,8 +322,10 @@ impl Shared {
     }
 }
 
-fn help(shared: &Shared) {
+fn help(shared: &Shared, host: &Host) {
     while !shared.stop.load(Ordering::Acquire) {
+        // A card that failed is seen by who waits.
+        let _ = host.work();
         shared.look();
         std::thread::sleep(LOOK);
     }

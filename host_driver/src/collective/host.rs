@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::messages::Message;
 use super::{CollectiveError, Why};
 use crate::{
-    AddressHandle, EndpointConfig, EndpointEvent, Error, PostError, ProtectionDomain,
+    AddressHandle, DeviceError, EndpointConfig, EndpointEvent, Error, PostError, ProtectionDomain,
     ReliableEndpoint, WorkCompletionStatus,
 };
 
@@ -53,6 +53,8 @@ pub struct Hub {
     lost: Vec<AddressHandle>,
     /// Messages that no member sends.
     pub malformed: u64,
+    /// What the card or driver failed with: every communicator hears it.
+    failed: Option<String>,
 }
 
 impl Host {
@@ -75,6 +77,7 @@ impl Host {
             closed: VecDeque::new(),
             lost: Vec::new(),
             malformed: 0,
+            failed: None,
         }))))
     }
 
@@ -88,6 +91,17 @@ impl Host {
     #[must_use]
     pub fn malformed(&self) -> u64 {
         self.hub().malformed
+    }
+
+    /// Takes what has come and sends what waits, whether or not a communicator is polled: peers get answers of a host whose members
+    /// are busy, or not made yet. What came for a communicator is kept for it.
+    ///
+    /// # Errors
+    /// The card cannot be reached or failed.
+    pub fn work(&self) -> Result<(), Error> {
+        let mut hub = self.hub();
+        hub.pull()?;
+        hub.push()
     }
 
     pub(super) fn hub(&self) -> MutexGuard<'_, Hub> {
@@ -131,6 +145,11 @@ impl Hub {
 
     /// Gives the endpoint what waits.
     pub fn push(&mut self) -> Result<(), Error> {
+        let pushed = self.try_push();
+        self.note(pushed)
+    }
+
+    fn try_push(&mut self) -> Result<(), Error> {
         while let Some((to, bytes)) = self.unsent.front() {
             match self.endpoint.send_copy(*to, bytes) {
                 Ok(_) => drop(self.unsent.pop_front()),
@@ -142,8 +161,23 @@ impl Hub {
         self.endpoint.flush()
     }
 
+    fn note(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        if let Err(error) = &done {
+            self.failed.get_or_insert_with(|| error.to_string());
+        }
+        done
+    }
+
     /// Takes what has come.
     pub fn pull(&mut self) -> Result<(), Error> {
+        if let Some(what) = &self.failed {
+            return Err(DeviceError::Io(std::io::Error::other(what.clone())).into());
+        }
+        let pulled = self.try_pull();
+        self.note(pulled)
+    }
+
+    fn try_pull(&mut self) -> Result<(), Error> {
         while let Some(event) = self.endpoint.poll()? {
             match event {
                 EndpointEvent::Completed { to, status, .. } => {

@@ -2,10 +2,14 @@
 //!
 //! One side posts, the other takes; a write that was posted before a message over the socket is done before it. Who takes may
 //! sleep: it says so, looks once more, and from then on whoever posts must wake it.
+//!
+//! Beside the ring, whoever takes tells the time: it stands still while the taker does.
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::time::Duration;
 
 use super::{Mapping, memory_file};
 
@@ -18,6 +22,8 @@ const VERSION: u32 = 0x5452_4201;
 const ENTRIES: u32 = 512;
 /// Writes that the ring has room for.
 pub const POSTED_ENTRIES: usize = ENTRIES as usize;
+/// Time goes on by no more than this between two tellings of it.
+pub const TOLD_EVERY: Duration = Duration::from_millis(4);
 
 /// Offsets in the region. Each side's words have a cache line of their own.
 mod at {
@@ -25,6 +31,7 @@ mod at {
     pub const ASLEEP: usize = 64;
     pub const POSTED: usize = 128;
     pub const TAKEN: usize = 192;
+    pub const TIME: usize = 256;
     pub const ENTRIES: usize = 4_096;
 }
 
@@ -51,6 +58,7 @@ impl PostedWrites {
     pub fn create() -> io::Result<(Self, File)> {
         let file = memory_file(POSTED_BYTES)?;
         let ring = Self(Mapping::new(&file, 0, POSTED_BYTES)?);
+        ring.tell_time(NonZeroU64::MIN);
         ring.word(at::VERSION).store(VERSION, Ordering::Release);
         Ok((ring, file))
     }
@@ -126,6 +134,17 @@ impl PostedWrites {
         fence(Ordering::SeqCst);
     }
 
+    /// Tells the time of the card's world, ns, at least every [`TOLD_EVERY`].
+    pub fn tell_time(&self, ns: NonZeroU64) {
+        self.long(at::TIME).store(ns.get(), Ordering::Relaxed);
+    }
+
+    /// The time that was told last; `None` from a taker that tells none.
+    #[must_use]
+    pub fn told_time(&self) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.long(at::TIME).load(Ordering::Relaxed))
+    }
+
     #[inline]
     fn word(&self, at: usize) -> &AtomicU32 {
         // SAFETY: an aligned word of the mapping, which both processes use as an atomic only.
@@ -134,7 +153,11 @@ impl PostedWrites {
 
     #[inline]
     fn entry(&self, number: u32) -> &AtomicU64 {
-        let at = at::ENTRIES + (number % ENTRIES) as usize * 8;
+        self.long(at::ENTRIES + (number % ENTRIES) as usize * 8)
+    }
+
+    #[inline]
+    fn long(&self, at: usize) -> &AtomicU64 {
         // SAFETY: as above.
         unsafe { self.0.pointer().add(at).cast().as_ref() }
     }

@@ -1,5 +1,6 @@
 //! A simulated card as the driver sees it.
 
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,9 @@ use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET};
 use super::HostStats;
 use super::world::{Captured, Place, Work, World, set_up_interrupts};
 use crate::link::LinkStats;
+
+/// Slots that pass before somebody looks whether there is anything new.
+const SLOTS: u64 = 16;
 
 /// One card of a simulated network. Copies are the same card.
 #[derive(Clone)]
@@ -160,18 +164,36 @@ impl SimDevice {
         }
     }
 
-    /// Lets up to so many slots pass, no longer than `turn`; what there is to do then.
-    pub(super) fn turn(&self, slots: u64, turn: Duration) -> Work {
+    /// Lets time pass until a driver can see something new, nothing is under way, or the turn is over or `wanted` by others; what
+    /// there is to do then.
+    pub(super) fn turn(&self, turn: Duration, wanted: impl Fn() -> bool) -> Work {
         let mut world = self.world();
-        let start = Instant::now();
-        for _ in 0..slots {
-            world.step();
-            if start.elapsed() > turn {
-                break;
+        let (start, seen) = (Instant::now(), world.written());
+        loop {
+            let mut over = false;
+            for _ in 0..SLOTS {
+                world.step();
+                over = start.elapsed() > turn;
+                if over {
+                    break;
+                }
+            }
+            world.skip();
+            let work = world.work();
+            if over || work != Work::Some || world.written() != seen || wanted() {
+                return work;
             }
         }
-        world.skip();
-        world.work()
+    }
+
+    /// Tells all drivers in other processes the time.
+    pub(super) fn tell_time(&self, ns: NonZeroU64) {
+        let world = self.world();
+        let rings = world
+            .places
+            .iter()
+            .filter_map(|place| place.posted.as_ref());
+        rings.for_each(|ring| ring.tell_time(ns));
     }
 
     /// Tells all drivers whether time stands still until they wake it; whether it may.
@@ -268,18 +290,19 @@ mod tests {
     use std::error::Error;
     use std::sync::Arc;
 
+    use tributary_host_driver::shared::TOLD_EVERY;
     use tributary_host_driver::{
-        AddressHandle, Context, EndpointConfig, Options, ReliableEndpoint,
+        AddressHandle, Context, EndpointConfig, Options, ReliableEndpoint, VfioUserDevice,
     };
 
     use super::*;
-    use crate::card::{NetworkConfig, network};
+    use crate::card::{NetworkConfig, network, serve};
     use crate::link::LinkConfig;
 
     /// Turns of 16 slots until something has happened, and the slot then.
     fn turns(card: &SimDevice, happened: impl Fn(&SimDevice) -> bool) -> (u64, u64) {
         for turns in 1..100_000 {
-            card.turn(16, Duration::from_secs(1));
+            card.turn(Duration::from_secs(1), || true);
             if happened(card) {
                 return (turns, card.world().slot);
             }
@@ -344,6 +367,44 @@ mod tests {
         // There and back.
         assert!(slot - begun >= 4_000, "{} slots", slot - begun);
         assert!(count >= 4_000 / 16, "{count} turns");
+        Ok(())
+    }
+
+    #[test]
+    fn a_turn_goes_on_until_a_driver_can_see_something() -> Result<(), Box<dyn Error>> {
+        let (card, _held) = sent(2_000, 0.0)?;
+        let begun = card.world().slot;
+        card.turn(Duration::from_secs(60), || false);
+        assert_eq!(card.in_flight(), Some(0));
+        let slots = card.world().slot - begun;
+        assert!((4_000..4_100).contains(&slots), "{slots} slots");
+        Ok(())
+    }
+
+    /// A driver whose card had no chance to answer, because the machine did other things, must not give it up.
+    #[test]
+    fn time_of_drivers_in_other_processes_stands_still_while_the_network_does()
+    -> Result<(), Box<dyn Error>> {
+        let cards = network(&NetworkConfig::default())?;
+        let name = format!("tributary-time-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _served = serve(vec![(cards[0].clone(), path.clone())])?;
+        let driver = VfioUserDevice::connect(&path)?;
+        let (begun, wall) = (driver.now_ns(), Instant::now());
+        while driver.now_ns() - begun < 20_000_000 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(wall.elapsed() >= Duration::from_millis(16));
+        let world = cards[0].world();
+        let before = driver.now_ns();
+        std::thread::sleep(Duration::from_millis(200));
+        let stood = Duration::from_nanos(driver.now_ns() - before);
+        drop(world);
+        assert!(stood <= TOLD_EVERY, "{stood:?}");
+        let before = driver.now_ns();
+        while driver.now_ns() - before < 20_000_000 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         Ok(())
     }
 }

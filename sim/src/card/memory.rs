@@ -30,6 +30,8 @@ pub(super) struct Memory {
     parts: BTreeMap<u64, Part>,
     next: u64,
     stats: HostStats,
+    /// Writes so far, interrupts among them.
+    pub written: u64,
     /// Interrupts so far, by vector.
     pub interrupts: Vec<u64>,
     /// Who is told of them in another process, by vector.
@@ -56,6 +58,7 @@ impl Memory {
             parts: BTreeMap::new(),
             next: FIRST,
             stats: HostStats::default(),
+            written: 0,
             interrupts: vec![0; vectors],
             events: (0..vectors).map(|_| None).collect(),
         }
@@ -194,6 +197,7 @@ impl HostMemory for Memory {
     }
 
     fn write(&mut self, iova: u64, from: &[u8]) -> Result<(), Unanswered> {
+        self.written += 1;
         if let (MSI, Ok(data)) = (iova, <[u8; 4]>::try_from(from)) {
             let vector = u32::from_le_bytes(data) as usize;
             let count = self.interrupts.get_mut(vector).ok_or(Unanswered)?;

@@ -2,17 +2,20 @@
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use tributary_host_driver::Device;
-use tributary_host_driver::shared::{Event, Mapping, POSTED_BYTES, POSTED_REGION, PostedWrites};
+use tributary_host_driver::shared::{
+    Event, Mapping, POSTED_BYTES, POSTED_REGION, PostedWrites, TOLD_EVERY,
+};
 use tributary_protocol::card::regs::{CONTROL, CONTROL_RESET};
 use vfio_user::{
     DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion, SparseArea,
@@ -37,8 +40,8 @@ const EVENT: u32 = 1;
 const CONFIG_LEN: usize = 256;
 /// Longest access to a register.
 const ACCESS_MAX: usize = 8;
-/// Slots that pass at a time, if they take no longer than a turn: registers must get theirs.
-const SLOTS: u64 = 16;
+/// Longest turn of the network while no driver sees anything new. Who gives the processor away gets it back late on a machine that
+/// does other things.
 const TURN: Duration = Duration::from_micros(100);
 /// A network that has nothing to do sleeps so long at most: what needs no driver happens with it.
 const NAP: Duration = Duration::from_millis(2);
@@ -143,12 +146,19 @@ pub fn serve(cards: Vec<(SimDevice, PathBuf)>) -> Result<Served, ServeError> {
     Ok(served)
 }
 
-/// Time of the network: as fast as the machine can while there is something to do.
+/// Time of the network: as fast as the machine can while there is something to do. Drivers are told how long it has been at work,
+/// which is time as it passes unless the machine does other things: then nobody gives a card up that had no chance to answer.
 fn pass_time(clock: &SimDevice, stop: &AtomicBool, calls: &Calls) {
+    let (mut time, mut looked) = (NonZeroU64::MIN, Instant::now());
     while !stop.load(Ordering::Acquire) {
-        match clock.turn(SLOTS, TURN) {
+        let passed = looked.elapsed();
+        looked += passed;
+        time = time.saturating_add(passed.min(TOLD_EVERY).as_nanos() as u64);
+        clock.tell_time(time);
+        let wanted = || calls.waiting.load(Ordering::Acquire) > 0;
+        match clock.turn(TURN, wanted) {
             // Who waits for the network must get it.
-            Work::Some if calls.waiting.load(Ordering::Acquire) == 0 => std::thread::yield_now(),
+            Work::Some if !wanted() => std::thread::yield_now(),
             Work::Some | Work::Unknown => std::thread::sleep(Duration::from_micros(1)),
             Work::None => {
                 let seen = calls.count();

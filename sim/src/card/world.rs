@@ -357,6 +357,11 @@ impl World {
         }
     }
 
+    /// How often cards have written to their hosts: what drivers can see.
+    pub fn written(&self) -> u64 {
+        self.places.iter().map(|place| place.memory.written).sum()
+    }
+
     /// Whether a frame is on a link.
     fn has_flying(&self) -> bool {
         let mut links = self.places.iter().flat_map(|place| &place.out);

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use rand::RngExt;
+use tributary_host_driver::Device;
 use tributary_host_driver::collective::{
-    CollectiveError, Communicator, Data, Operation, Options, Path, Ticket, Why,
+    CollectiveError, Communicator, Data, Host, Operation, Options, Path, Ticket, Why,
 };
 use tributary_protocol::red::Frame;
 use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
@@ -415,6 +416,43 @@ fn cl_08_a_member_that_calls_another_operation_is_named() {
                 ),
                 "{error}"
             );
+        }
+    }
+}
+
+/// Peers may begin while a member is not made yet, or its program is at something else: whoever works for the host answers.
+#[test]
+fn cl_08_a_host_without_communicators_answers_and_keeps_what_has_come() {
+    let mut rng = rng(1);
+    let world = sixteen_world(1);
+    for answers in [true, false] {
+        let hosts = world.hosts(&[2, 9], host_options(1, 1));
+        let members: Vec<_> = hosts.iter().map(Host::address).collect();
+        let create = |host| Communicator::create(host, 1, &members, None, quick()).unwrap();
+        let mut first = create(&hosts[0]);
+        // Twelve openings that nobody answers take 3 to 4 ms.
+        let begun = world.now();
+        while world.now() < begun + 6_000_000 {
+            first.poll().unwrap();
+            if answers {
+                hosts[1].work().unwrap();
+            }
+            world.cluster.devices()[0].idle().unwrap();
+        }
+        if answers {
+            let mut group = [first, create(&hosts[1])];
+            ranks_add_up(&mut group, &mut rng);
+        } else {
+            let failed = first.post_barrier().unwrap_err();
+            let unreachable = matches!(
+                failed,
+                CollectiveError::Failed {
+                    rank: 1,
+                    why: Why::Unreachable,
+                    ..
+                }
+            );
+            assert!(unreachable, "{failed}");
         }
     }
 }
