@@ -131,18 +131,54 @@ pub enum Family {
 }
 
 impl Family {
-    /// Its cells, and what its flow does behind reading them.
-    fn script(self) -> &'static str {
+    /// Its flow for this top module, with all of its cells.
+    fn script(self, top: &str) -> String {
         match self {
-            Self::Ecp5 => {
-                "read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v; hierarchy -check; synth_ecp5 -run coarse:"
-            }
-            Self::Xilinx => {
-                "read_verilog -lib -specify +/xilinx/cells_sim.v; read_verilog -lib +/xilinx/cells_xtra.v; hierarchy -check; \
-                 synth_xilinx -run prepare:"
-            }
+            Self::Ecp5 => format!("synth_ecp5 -top {top}"),
+            Self::Xilinx => format!("synth_xilinx -flatten -top {top}"),
         }
     }
+}
+
+/// A module with all of these designs inside, and their ports: to read the cells of a family and to begin the mapping takes
+/// longer than many a block.
+fn around(designs: &[Design], name: &str) -> String {
+    let mut ports = Vec::new();
+    let mut instances = String::new();
+    for (index, design) in designs.iter().enumerate() {
+        let top = design
+            .modules
+            .iter()
+            .find(|module| module.name == design.top);
+        let top = top.expect("a design has its top");
+        let begin = if top.has_parameters { ") (\n" } else { " (\n" };
+        let sizes = match (top.has_parameters, top.text.contains("parameter A =")) {
+            (true, true) => "#(.W(16), .A(5)) ",
+            (true, false) => "#(.W(16)) ",
+            (false, _) => "",
+        };
+        let head = top.text.split_once(begin).expect("a list of ports").1;
+        let head = head.split_once(");").expect("the end of the ports").0;
+        let mut joined = Vec::new();
+        for line in head.lines().filter_map(|line| line.split("//").next()) {
+            let line = line.trim().trim_end_matches(',');
+            let Some((kind, port)) = line.rsplit_once(' ') else {
+                continue;
+            };
+            let kind = kind
+                .replace(" reg", " wire")
+                .replace("[W-1", "[15")
+                .replace("[A-1", "[4");
+            ports.push(format!("    {kind} u{index}_{port}"));
+            joined.push(format!(".{port}(u{index}_{port})"));
+        }
+        let joined = joined.join(", ");
+        instances += &format!("    {} {sizes}u{index} ({joined});\n", top.name);
+    }
+    format!(
+        "module {name} (\n{}\n);\n{instances}endmodule\n",
+        ports.join(",\n")
+    )
 }
 
 /// Panics unless yosys maps the designs to these families.
@@ -153,13 +189,14 @@ pub fn assert_synthesise(designs: &[Design], families: &[Family], dir: &Path) {
         .collect();
     files.sort();
     files.dedup();
-    // All in one process, and each flow once: to start and to read its cells takes as long as many small blocks.
+    let top = "all_of_them";
+    let file = format!("{top}.v");
+    std::fs::write(dir.join(&file), around(designs, top)).expect("a writable target folder");
+    files.push(file);
     let mut script = format!("read_verilog {}; design -save read", files.join(" "));
     for family in families {
-        script.push_str(&format!(
-            "; design -load read; {}; check -assert",
-            family.script()
-        ));
+        let flow = family.script(top);
+        script.push_str(&format!("; design -load read; {flow}; check -assert"));
     }
     let (ok, said) = yosys(dir, &script);
     assert!(ok, "yosys: {said}");

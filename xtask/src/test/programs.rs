@@ -37,7 +37,7 @@ const LONG: [&str; 6] = [
     "sim/tests/card_rtl/",
     "sim/tests/rw_proofs.rs",
     "tests/mac_cocotb.rs",
-    "hdl/tests/rw_accept.rs",
+    "sim/tests/rw_accept.rs",
     "hdl/tests/emit_blocks.rs",
     "tests/gen.rs",
 ];

@@ -1,10 +1,11 @@
-//! The accept pipeline in rust-hdl's own simulation, in lock step with a set of numbers
-//! received per window.
+//! The accept pipeline, in Verilog, in lock step with a set of numbers received per window.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::collections::VecDeque;
-use tributary_hdl::prelude::*;
+use std::sync::OnceLock;
+use tributary_hdl::emit::emit_block;
 use tributary_hdl::rw::RwAccept;
+use tributary_sim::verilate::{BuildOptions, Model, Verilated};
 
 /// W = 64, R = 4: 32-bit words, two a window.
 type Small = RwAccept<2, 64, 6, 32, 5, 1, 3>;
@@ -12,16 +13,6 @@ type Small = RwAccept<2, 64, 6, 32, 5, 1, 3>;
 type Middle = RwAccept<2, 256, 8, 32, 5, 3, 5>;
 /// W = 1024, R = 4: 64-bit words, sixteen a window.
 type Large = RwAccept<2, 1024, 10, 64, 6, 4, 6>;
-
-fn settle<B: Block>(uut: &mut B) {
-    for _ in 0..200 {
-        uut.update_all();
-        if !uut.has_changed() {
-            return;
-        }
-    }
-    panic!("no fixpoint");
-}
 
 /// What one window has received.
 #[derive(Clone, Default)]
@@ -97,7 +88,7 @@ macro_rules! bench {
             const N: u64 = $n;
 
             struct Bench {
-                uut: $ty,
+                rtl: Model,
                 windows: Vec<Window>,
                 due: VecDeque<Due>,
                 /// Addresses of the decisions to come.
@@ -108,44 +99,44 @@ macro_rules! bench {
 
             impl Bench {
                 fn new() -> Self {
-                    let mut uut = <$ty>::default();
-                    uut.connect_all();
+                    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+                    let library = LIBRARY.get_or_init(|| {
+                        let design = emit_block(&mut <$ty>::default()).unwrap();
+                        let options = BuildOptions::new(&design.top, &design.files());
+                        Verilated::build(&options.with_checks()).unwrap()
+                    });
                     let mut bench = Self {
-                        uut,
+                        rtl: library.model().unwrap(),
                         windows: vec![Window::default(); 4],
                         due: VecDeque::new(),
                         addresses: VecDeque::new(),
                         cycle: 0,
                         seen: [0; 10],
                     };
-                    bench.uut.rst.next = true;
-                    bench.edge();
-                    bench.uut.rst.next = false;
+                    bench.rtl.reset(1).unwrap();
                     for wptr in 0..4 {
                         bench.open(wptr);
                     }
                     bench
                 }
 
-                fn edge(&mut self) {
-                    self.uut.clk.next = Clock { clk: false };
-                    settle(&mut self.uut);
-                    self.uut.clk.next = Clock { clk: true };
-                    settle(&mut self.uut);
+                fn set(&mut self, port: &str, value: u64) {
+                    let port = self.rtl.port(port).unwrap();
+                    self.rtl.set(port, value);
+                }
+
+                fn get(&self, port: &str) -> u64 {
+                    self.rtl.get(self.rtl.port(port).unwrap())
                 }
 
                 /// One clock; then the decision, if one is out.
                 fn clock(&mut self) {
-                    self.edge();
-                    if self.uut.m_valid.val() {
+                    self.rtl.clock().unwrap();
+                    if self.get("m_valid") == 1 {
                         let address = self.addresses.pop_front().expect("nothing on p_*");
                         let (at, pidx, reason) = self.due.pop_front().expect("no decision is due");
                         assert_eq!(self.cycle - at, 6, "latency");
-                        assert_eq!(
-                            self.uut.m_reason.val().to_u64(),
-                            reason,
-                            "packet {pidx} at {at}"
-                        );
+                        assert_eq!(self.get("m_reason"), reason, "packet {pidx} at {at}");
                         self.seen[reason as usize] += 1;
                         if reason == 0 {
                             assert_eq!(address, 0x1000 + pidx * 512);
@@ -153,38 +144,38 @@ macro_rules! bench {
                     } else if let Some(due) = self.due.front() {
                         assert!(self.cycle - due.0 < 6, "decision on {} is missing", due.1);
                     }
-                    if self.uut.p_valid.val() {
-                        self.addresses.push_back(self.uut.p_addr.val().to_u64());
+                    if self.get("p_valid") == 1 {
+                        self.addresses.push_back(self.get("p_addr"));
                     }
                     assert!(self.addresses.len() <= 2, "p_* two clocks before m_*");
-                    if self.uut.m_credit.val() {
-                        let wptr = self.uut.m_credit_wptr.val().to_u64();
+                    if self.get("m_credit") == 1 {
+                        let wptr = self.get("m_credit_wptr");
                         let window = &mut self.windows[wptr as usize];
                         assert!(!window.open || window.owed > 0, "a credit update too many");
                         window.owed = window.owed.saturating_sub(1);
                         window.fresh = false;
                     }
-                    if self.uut.slide_en.val() {
-                        let wptr = self.uut.slide_wptr.val().to_u64();
-                        let base = self.uut.slide_base.val().to_u64();
+                    if self.get("slide_en") == 1 {
+                        let wptr = self.get("slide_wptr");
+                        let base = self.get("slide_base");
                         self.windows[wptr as usize].slide(base, W);
                     }
                     self.cycle += 1;
-                    self.uut.s_valid.next = false;
-                    self.uut.s_init.next = false;
-                    self.uut.cw_en.next = false;
+                    self.set("s_valid", 0);
+                    self.set("s_init", 0);
+                    self.set("cw_en", 0);
                 }
 
                 fn connection(&mut self, wptr: usize, open: bool) {
-                    self.uut.cw_en.next = true;
-                    self.uut.cw_wptr.next = (wptr as u64).into();
-                    self.uut.cw_open.next = open;
-                    self.uut.cw_gen.next = 9.into();
-                    self.uut.cw_src.next = 3.into();
-                    self.uut.cw_last.next = (N - 1).into();
-                    self.uut.cw_mtu.next = 1.into();
-                    self.uut.cw_last_len.next = 77.into();
-                    self.uut.cw_addr.next = 0x1000.into();
+                    self.set("cw_en", 1);
+                    self.set("cw_wptr", wptr as u64);
+                    self.set("cw_open", open.into());
+                    self.set("cw_gen", 9);
+                    self.set("cw_src", 3);
+                    self.set("cw_last", N - 1);
+                    self.set("cw_mtu", 1);
+                    self.set("cw_last_len", 77);
+                    self.set("cw_addr", 0x1000);
                 }
 
                 /// Closes the window, clears its words and opens it again. DATA for it in between
@@ -200,10 +191,10 @@ macro_rules! bench {
                         self.clock();
                     }
                     for word in 0..$words {
-                        self.uut.s_valid.next = true;
-                        self.uut.s_init.next = true;
-                        self.uut.s_wptr.next = (wptr as u64).into();
-                        self.uut.s_pidx.next = (word * (W / $words)).into();
+                        self.set("s_valid", 1);
+                        self.set("s_init", 1);
+                        self.set("s_wptr", wptr as u64);
+                        self.set("s_pidx", word * (W / $words));
                         self.clock();
                         self.data(wptr, word * 3);
                     }
@@ -225,13 +216,13 @@ macro_rules! bench {
 
                 fn data(&mut self, wptr: usize, pidx: u64) {
                     let pidx = pidx.min(N - 1);
-                    self.uut.s_valid.next = true;
-                    self.uut.s_wptr.next = (wptr as u64).into();
-                    self.uut.s_gen.next = 9.into();
-                    self.uut.s_src.next = 3.into();
-                    self.uut.s_pidx.next = pidx.into();
-                    self.uut.s_tail.next = pidx == N - 1;
-                    self.uut.s_len.next = if pidx == N - 1 { 77 } else { 512 }.into();
+                    self.set("s_valid", 1);
+                    self.set("s_wptr", wptr as u64);
+                    self.set("s_gen", 9);
+                    self.set("s_src", 3);
+                    self.set("s_pidx", pidx);
+                    self.set("s_tail", (pidx == N - 1).into());
+                    self.set("s_len", if pidx == N - 1 { 77 } else { 512 });
                     let reason = self.windows[wptr].data(pidx, W);
                     self.due.push_back((self.cycle, pidx, reason));
                     self.clock();
