@@ -33,11 +33,10 @@ const ALONE: [&str; 12] = [
 ];
 
 /// Of the others, those that take minutes, the longest first: begun last, one would run by itself while a processor waits.
-const LONG: [&str; 6] = [
+const LONG: [&str; 5] = [
     "sim/tests/card_rtl/",
-    "sim/tests/rw_proofs.rs",
     "tests/mac_cocotb.rs",
-    "sim/tests/rw_accept.rs",
+    "tests/fabric.rs",
     "hdl/tests/emit_blocks.rs",
     "tests/gen.rs",
 ];
