@@ -63,6 +63,10 @@ const VERILATOR_FLAGS: [&str; 13] = [
 
 /// Builds the library, or finds it in the cache. Returns its path.
 pub(super) fn library(options: &BuildOptions) -> Result<PathBuf, VerilateError> {
+    optimized(options, OFTEN)
+}
+
+fn optimized(options: &BuildOptions, often: &'static str) -> Result<PathBuf, VerilateError> {
     options.check()?;
     let replaced = replace::applied(options)?;
     let options = replaced.as_ref().unwrap_or(options);
@@ -70,12 +74,8 @@ pub(super) fn library(options: &BuildOptions) -> Result<PathBuf, VerilateError> 
     let compiler = Compiler::find()?;
     let flags = verilator_flags(options);
 
-    let mut key = ContentKey::new();
-    for part in [VERILATOR_VERSION, &compiler.version, shim::TEMPLATE, OFTEN] {
-        key.add(part);
-    }
-    key.add([u8::from(options.trace)]);
-    key.add(shim::ABI.to_le_bytes());
+    let mut key = key(&compiler, often, options.trace);
+    key.add(shim::TEMPLATE);
     key.add(&options.clock);
     for flag in &flags {
         key.add(flag);
@@ -94,12 +94,24 @@ pub(super) fn library(options: &BuildOptions) -> Result<PathBuf, VerilateError> 
             options,
             tools: &tools,
             compiler: &compiler,
+            often,
             dir: &dir,
             folder,
         };
         build.run(&flags)
     })?;
     Ok(folder.join(LIBRARY))
+}
+
+/// What a model and the runtime that it is linked to are both made with: neither may meet one of other tools or flags.
+fn key(compiler: &Compiler, often: &str, trace: bool) -> ContentKey {
+    let mut key = ContentKey::new();
+    for part in [VERILATOR_VERSION, &compiler.version, ONCE, often] {
+        key.add(part);
+    }
+    key.add([u8::from(trace)]);
+    key.add(shim::ABI.to_le_bytes());
+    key
 }
 
 fn verilator_flags(options: &BuildOptions) -> Vec<String> {
@@ -131,6 +143,8 @@ struct Build<'a> {
     options: &'a BuildOptions,
     tools: &'a Tools,
     compiler: &'a Compiler,
+    /// Optimisation of code that runs often.
+    often: &'static str,
     /// The cache.
     dir: &'a Path,
     /// The temporary folder of this build.
@@ -156,8 +170,8 @@ impl Build<'_> {
 
         let include = self.tools.verilator_root()?.join("include");
         let runtime = self.runtime(&include)?;
-        let mut jobs = pieces(&cpp)?;
-        jobs.push(job("trib_shim", OFTEN));
+        let mut jobs = pieces(&cpp, self.often)?;
+        jobs.push(job("trib_shim", self.often));
         let mut objects: Vec<String> = jobs.iter().map(|job| job.object.clone()).collect();
         let commands = jobs
             .iter()
@@ -170,7 +184,7 @@ impl Build<'_> {
             .collect();
         cxx::run_all(&self.options.top, commands)?;
 
-        for object in runtime_jobs(self.options.trace).map(|job| job.object) {
+        for object in runtime_jobs(self.options.trace, self.often).map(|job| job.object) {
             objects.push(runtime.join(object).to_string_lossy().into_owned());
         }
         let library = format!("../{LIBRARY}");
@@ -207,21 +221,17 @@ impl Build<'_> {
 
     /// Verilator's own runtime and the header of all files, compiled once for all models.
     fn runtime(&self, include: &Path) -> Result<PathBuf, VerilateError> {
-        let mut key = ContentKey::new();
-        key.add(VERILATOR_VERSION);
-        key.add(&self.compiler.version);
-        key.add([u8::from(self.options.trace)]);
-        key.add(shim::ABI.to_le_bytes());
+        let mut key = key(self.compiler, self.often, self.options.trace);
         key.add(HEADER);
         let name = format!("runtime-{}", key.name());
         cache::folder(self.dir, &name, |folder| {
-            let runtime = runtime_jobs(self.options.trace).map(|mut job| {
+            let runtime = runtime_jobs(self.options.trace, self.often).map(|mut job| {
                 job.source = include.join(&job.source).to_string_lossy().into_owned();
                 job
             });
             let mut jobs: Vec<Job> = runtime.collect();
             if self.compiler.precompiles() {
-                for optimize in [ONCE, OFTEN] {
+                for optimize in [ONCE, self.often] {
                     let source = common_header(optimize);
                     write(&folder.join(&source), HEADER)?;
                     let object = format!("{source}.gch");
@@ -239,11 +249,11 @@ impl Build<'_> {
     }
 }
 
-fn runtime_jobs(trace: bool) -> impl Iterator<Item = Job> {
+fn runtime_jobs(trace: bool, often: &'static str) -> impl Iterator<Item = Job> {
     ["verilated", "verilated_threads"]
         .into_iter()
         .chain(trace.then_some("verilated_vcd_c"))
-        .map(|stem| job(stem, OFTEN))
+        .map(move |stem| job(stem, often))
 }
 
 /// Name of the header of all files, of which there is one for each optimisation: a compiler takes back only what it has made with
@@ -262,7 +272,7 @@ fn job(stem: &str, optimize: &'static str) -> Job {
 
 /// Gathers Verilator's many files into few that include them, or into one. Start-up code (`Slow` in its
 /// name) is compiled without optimisation: it runs once and can be long.
-fn pieces(cpp: &Path) -> Result<Vec<Job>, VerilateError> {
+fn pieces(cpp: &Path, often: &'static str) -> Result<Vec<Job>, VerilateError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(cpp).map_err(VerilateError::io("cannot list", cpp))? {
         let entry = entry.map_err(VerilateError::io("cannot list", cpp))?;
@@ -276,7 +286,7 @@ fn pieces(cpp: &Path) -> Result<Vec<Job>, VerilateError> {
     let small = files.iter().map(|file| file.1).sum::<u64>() < SMALL_BYTES;
 
     let mut jobs = Vec::new();
-    for (kind, optimize) in [("slow", ONCE), ("fast", OFTEN)] {
+    for (kind, optimize) in [("slow", ONCE), ("fast", often)] {
         let mut text = String::new();
         let mut bytes = 0;
         let mut count = 0;
@@ -309,4 +319,26 @@ fn pieces(cpp: &Path) -> Result<Vec<Job>, VerilateError> {
 
 fn write(path: &Path, text: &str) -> Result<(), VerilateError> {
     fs::write(path, text).map_err(VerilateError::io("cannot write", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As after `cargo run --release` and then the tests.
+    #[test]
+    fn models_of_both_profiles_share_a_cache_and_nothing_in_it() {
+        let dir = tools::target_dir().join("test-scratch/both-profiles");
+        let _ = fs::remove_dir_all(&dir);
+        let text = "module wire_only(input wire a, output wire b);\n  assign b = a;\nendmodule\n";
+        let mut options = BuildOptions::new("wire_only", &[("wire_only.v", text)]);
+        options.cache_dir = Some(dir.clone());
+        let fast = optimized(&options, "-O2").unwrap();
+        let soon = optimized(&options, "-O1").unwrap();
+        assert_ne!(fast, soon);
+        assert_eq!(optimized(&options, "-O2").unwrap(), fast);
+        let entries = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap());
+        let folders = entries.filter(|entry| entry.path().is_dir()).count();
+        assert_eq!(folders, 4, "a model and a runtime for each");
+    }
 }
