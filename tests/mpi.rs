@@ -24,10 +24,17 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn serve(sockets: &Path, cards: usize, faults: &[&str]) -> Started {
+    let number = cards.to_string();
+    let options = [&["--cards", &number][..], faults].concat();
+    serve_with(sockets, cards, &options)
+}
+
+/// With these options it has so many cards.
+fn serve_with(sockets: &Path, cards: usize, options: &[&str]) -> Started {
     let child = Command::new(TRIBUTARY)
-        .args(["serve", "--cards", &cards.to_string(), "--sockets"])
+        .args(["serve", "--sockets"])
         .arg(sockets)
-        .args(faults)
+        .args(options)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
@@ -85,6 +92,91 @@ fn cl_9_fi_pingpong_checks_messages_of_all_sizes_with_and_without_faults() {
     }
 }
 
+/// A program of `tests/data` that is linked to libfabric.
+fn compiled(folder: &Path, name: &str) -> PathBuf {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let program = folder.join(name);
+    let compiled = Command::new("cc")
+        .args(["-Wall", "-Werror", "-o"])
+        .arg(&program)
+        .arg(data.join(name).with_extension("c"))
+        .arg("-lfabric")
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{compiled:?}");
+    program
+}
+
+/// Runs `tests/data/collectives.c` on so many ranks of a server; calls of all that went to the switches, and by messages.
+fn collectives(name: &str, ranks: usize, cards: (usize, &[&str]), more: &[&str]) -> [u64; 2] {
+    let folder = folder(name);
+    let program = compiled(&folder, "collectives");
+    let (files, figures) = (folder.join("files"), folder.join("figures"));
+    std::fs::create_dir_all(&files).unwrap();
+    std::fs::create_dir_all(&figures).unwrap();
+    let server = serve_with(&folder.join("cards"), cards.0, cards.1);
+    let start = |rank: usize| {
+        let child = Command::new(&program)
+            .args([rank.to_string(), ranks.to_string()])
+            .arg(&files)
+            .args(more)
+            .env("FI_PROVIDER_PATH", &folder)
+            .env("TRIBUTARY_SOCKETS", folder.join("cards"))
+            .env("TRIBUTARY_STATISTICS", &figures)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        Started(child.unwrap())
+    };
+    let started: Vec<Started> = (0..ranks).map(start).collect();
+    for output in started.into_iter().map(end) {
+        assert!(output.status.success(), "{output:?}");
+    }
+    drop(server);
+    let mut sums = [0; 2];
+    for file in figures.read_dir().unwrap().map(|file| file.unwrap()) {
+        if file
+            .file_name()
+            .to_string_lossy()
+            .starts_with("reductions-")
+        {
+            let text = std::fs::read_to_string(file.path()).unwrap();
+            let numbers = text
+                .split(' ')
+                .map(|word| word.trim().parse::<u64>().unwrap());
+            (sums.iter_mut().zip(numbers)).for_each(|(sum, number)| *sum += number);
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+    sums
+}
+
+#[test]
+fn cl_9_collective_operations_of_libfabric_by_messages_and_a_rank_that_dies() {
+    if !Path::new("/usr/include/rdma/fabric.h").exists() || !is_installed("cc") {
+        println!("skipped: no libfabric-dev");
+        return;
+    }
+    let [in_switches, by_messages] =
+        collectives("groups", 3, (3, &["--cards", "3"]), &["one dies"]);
+    assert_eq!(in_switches, 0, "there is no switch");
+    assert!(by_messages >= 2 * 87, "{by_messages}");
+}
+
+#[test]
+fn cl_9_cl_05_collective_operations_of_libfabric_in_the_switches() {
+    if !Path::new("/usr/include/rdma/fabric.h").exists() || !is_installed("cc") {
+        println!("skipped: no libfabric-dev");
+        return;
+    }
+    let fabric = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/eight.toml");
+    let [in_switches, by_messages] =
+        collectives("groups-in-switches", 5, (8, &["--fabric", fabric]), &[]);
+    // Broadcasts of 1,000 bytes are for messages.
+    assert!(in_switches > 5 * 90, "{in_switches}");
+    assert!(by_messages <= 5 * 8, "{by_messages}");
+}
+
 #[test]
 fn cl_9_memory_of_peers_atomic_operations_counters_and_queues_through_libfabric() {
     if !Path::new("/usr/include/rdma/fabric.h").exists() || !is_installed("cc") {
@@ -92,15 +184,7 @@ fn cl_9_memory_of_peers_atomic_operations_counters_and_queues_through_libfabric(
         return;
     }
     let folder = folder("provider");
-    let program = folder.join("provider");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/provider.c");
-    let compiled = Command::new("cc")
-        .args(["-Wall", "-Werror", "-o"])
-        .arg(&program)
-        .args([source, "-lfabric"])
-        .output()
-        .unwrap();
-    assert!(compiled.status.success(), "{compiled:?}");
+    let program = compiled(&folder, "provider");
     let server = serve(&folder.join("cards"), 2, &[]);
     let child = Command::new(&program)
         .env("FI_PROVIDER_PATH", &folder)

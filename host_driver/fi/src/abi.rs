@@ -26,7 +26,9 @@ pub const EHOSTUNREACH: c_int = 113;
 pub const ECANCELED: c_int = 125;
 pub const EOTHER: c_int = 256;
 pub const ETOOSMALL: c_int = 257;
+pub const EOPBADSTATE: c_int = 258;
 pub const EAVAIL: c_int = 259;
+pub const ENOEQ: c_int = 261;
 pub const ETRUNC: c_int = 265;
 pub const ENOKEY: c_int = 266;
 
@@ -34,6 +36,7 @@ pub const MSG: u64 = 1 << 1;
 pub const RMA: u64 = 1 << 2;
 pub const ATOMIC: u64 = 1 << 4;
 pub const TAGGED: u64 = 1 << 3;
+pub const COLLECTIVE: u64 = 1 << 6;
 pub const READ: u64 = 1 << 8;
 pub const WRITE: u64 = 1 << 9;
 pub const RECV: u64 = 1 << 10;
@@ -85,6 +88,13 @@ pub const CLASS_EQ: usize = 13;
 pub const CLASS_CQ: usize = 14;
 pub const CLASS_CNTR: usize = 15;
 pub const CLASS_POLL: usize = 17;
+pub const CLASS_MC: usize = 19;
+pub const CLASS_AV_SET: usize = 21;
+
+/// Of an event queue.
+pub const JOIN_COMPLETE: u32 = 6;
+/// Of a set of addresses: all that the vector has.
+pub const UNIVERSE: u64 = 1 << 57;
 
 pub const OPT_ENDPOINT: c_int = 0;
 pub const OPT_MIN_MULTI_RECV: c_int = 0;
@@ -255,7 +265,7 @@ mod types {
             stx_ctx: unsafe extern "C" fn() -> c_int,
             srx_ctx: unsafe extern "C" fn() -> c_int,
             query_atomic: unsafe extern "C" fn(*mut fid_domain, u32, u32, *mut fi_atomic_attr, u64) -> c_int,
-            query_collective: Missing,
+            query_collective: unsafe extern "C" fn(*mut fid_domain, u32, *mut fi_collective_attr, u64) -> c_int,
             endpoint2: Missing,
         }
         fid_av { fid: fid, ops: *const fi_ops_av }
@@ -267,7 +277,37 @@ mod types {
             remove: unsafe extern "C" fn(*mut fid_av, *mut u64, usize, u64) -> c_int,
             lookup: unsafe extern "C" fn(*mut fid_av, u64, *mut c_void, *mut usize) -> c_int,
             straddr: unsafe extern "C" fn(*mut fid_av, *const c_void, *mut c_char, *mut usize) -> *const c_char,
-            av_set: Missing,
+            av_set: unsafe extern "C" fn(*mut fid_av, *const fi_av_set_attr, *mut *mut fid_av_set, *mut c_void) -> c_int,
+        }
+        fi_av_set_attr {
+            count: usize, start_addr: u64, end_addr: u64, stride: u64, comm_key_size: usize, comm_key: *const u8, flags: u64,
+        }
+        fid_av_set { fid: fid, ops: *const fi_ops_av_set }
+        fi_ops_av_set {
+            size: usize,
+            set_union: unsafe extern "C" fn(*mut fid_av_set, *const fid_av_set) -> c_int,
+            intersect: unsafe extern "C" fn(*mut fid_av_set, *const fid_av_set) -> c_int,
+            diff: unsafe extern "C" fn(*mut fid_av_set, *const fid_av_set) -> c_int,
+            insert: unsafe extern "C" fn(*mut fid_av_set, u64) -> c_int,
+            remove: unsafe extern "C" fn(*mut fid_av_set, u64) -> c_int,
+            addr: unsafe extern "C" fn(*mut fid_av_set, *mut u64) -> c_int,
+        }
+        fid_mc { fid: fid, fi_addr: u64 }
+        fi_collective_addr { set: *const fid_av_set, coll_addr: u64 }
+        fi_collective_attr { op: u32, datatype: u32, datatype_attr: fi_atomic_attr, max_members: usize, mode: u64 }
+        fi_ops_collective {
+            size: usize,
+            barrier: unsafe extern "C" fn(*mut fid_ep, u64, *mut c_void) -> isize,
+            broadcast: unsafe extern "C" fn(*mut fid_ep, *mut c_void, usize, *mut c_void, u64, u64, u32, u64, *mut c_void) -> isize,
+            alltoall: unsafe extern "C" fn() -> isize,
+            allreduce: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u32, u32, u64, *mut c_void) -> isize,
+            allgather: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u32, u64, *mut c_void) -> isize,
+            reduce_scatter: unsafe extern "C" fn() -> isize,
+            reduce: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u64, u32, u32, u64, *mut c_void) -> isize,
+            scatter: unsafe extern "C" fn() -> isize,
+            gather: unsafe extern "C" fn() -> isize,
+            msg: unsafe extern "C" fn() -> isize,
+            barrier2: unsafe extern "C" fn(*mut fid_ep, u64, u64, *mut c_void) -> isize,
         }
         fi_cq_attr {
             size: usize, flags: u64, format: c_int, wait_obj: c_int, signaling_vector: c_int, wait_cond: c_int,
@@ -279,11 +319,15 @@ mod types {
             err: c_int, prov_errno: c_int, err_data: *mut c_void, err_data_size: usize,
         }
         fi_eq_attr { size: usize, flags: u64, wait_obj: c_int, signaling_vector: c_int, wait_set: *mut c_void }
+        fi_eq_entry { fid: Fid, context: *mut c_void, data: u64 }
+        fi_eq_err_entry {
+            fid: Fid, context: *mut c_void, data: u64, err: c_int, prov_errno: c_int, err_data: *mut c_void, err_data_size: usize,
+        }
         fid_eq { fid: fid, ops: *const fi_ops_eq }
         fi_ops_eq {
             size: usize,
             read: unsafe extern "C" fn(*mut fid_eq, *mut u32, *mut c_void, usize, u64) -> isize,
-            readerr: unsafe extern "C" fn(*mut fid_eq, *mut c_void, u64) -> isize,
+            readerr: unsafe extern "C" fn(*mut fid_eq, *mut fi_eq_err_entry, u64) -> isize,
             write: unsafe extern "C" fn(*mut fid_eq, u32, *const c_void, usize, u64) -> isize,
             sread: unsafe extern "C" fn(*mut fid_eq, *mut u32, *mut c_void, usize, c_int, u64) -> isize,
             strerror: unsafe extern "C" fn(*mut fid_eq, c_int, *const c_void, *mut c_char, usize) -> *const c_char,
@@ -321,7 +365,8 @@ mod types {
         }
         fid_ep {
             fid: fid, ops: *const fi_ops_ep, cm: *const fi_ops_cm, msg: *const fi_ops_msg, rma: *const fi_ops_rma,
-            tagged: *const fi_ops_tagged, atomic: *const fi_ops_atomic, collective: Missing,
+            tagged: *const fi_ops_tagged, atomic: *const fi_ops_atomic,
+            collective: *const fi_ops_collective,
         }
         fi_ops_ep {
             size: usize,
@@ -343,7 +388,7 @@ mod types {
             accept: unsafe extern "C" fn() -> c_int,
             reject: unsafe extern "C" fn() -> c_int,
             shutdown: unsafe extern "C" fn() -> c_int,
-            join: unsafe extern "C" fn() -> c_int,
+            join: unsafe extern "C" fn(*mut fid_ep, *const c_void, u64, *mut *mut fid_mc, *mut c_void) -> c_int,
         }
         fi_msg {
             msg_iov: *const libc::iovec, desc: *mut *mut c_void, iov_count: usize, addr: u64, context: *mut c_void, data: u64,

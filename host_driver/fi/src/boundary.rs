@@ -9,6 +9,7 @@ mod info;
 mod memory;
 mod poll;
 mod queue;
+mod set;
 mod wait;
 
 use std::ffi::{c_char, c_int, c_void};

@@ -1,5 +1,5 @@
-//! Collectives of this process through the switches: what the library that is preloaded before MPI calls. `docs/mpi.md` is the
-//! contract.
+//! Collectives of this process through the switches: what the library that is preloaded before MPI calls, and libfabric's of an
+//! endpoint. `docs/mpi.md` is the contract.
 //!
 //! A process has one card, that of the provider's domain. Beside the provider's endpoint there is a host of
 //! `tributary_host_driver::collective` on it, and a thread that works for its communicators while the program does something else.
@@ -8,7 +8,6 @@ mod boundary;
 pub mod elements;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -168,7 +167,7 @@ impl Pending {
 /// The collectives of a process.
 pub struct Collectives {
     host: Host,
-    trees: SharedTrees,
+    trees: Option<SharedTrees>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     card: Arc<dyn Send + Sync>,
@@ -183,14 +182,15 @@ struct Shared {
 }
 
 impl Collectives {
-    /// Makes a host on a card. `folder` has the socket of the manager, if there is one; `card` is kept.
+    /// Makes a host on a card, which is kept. Without trees all goes by messages. The thread does what `also` says, too.
     ///
     /// # Errors
     /// The card has no more of something, or there is no thread.
     pub fn new(
         domain: &ProtectionDomain,
-        folder: &Path,
+        trees: Option<RemoteTrees>,
         card: Arc<dyn Send + Sync>,
+        also: impl Fn() + Send + 'static,
     ) -> Result<Self, String> {
         let options = HostOptions {
             endpoint: EndpointConfig {
@@ -201,16 +201,15 @@ impl Collectives {
             },
             ..HostOptions::default()
         };
-        let trees = RemoteTrees::connect(folder).map_err(|error| error.to_string())?;
         // From here on peers may talk to it, and the thread answers them.
         let host = Host::new(domain, options).map_err(|error| error.to_string())?;
         let shared = Arc::new(Shared::default());
         let (works, answers) = (Arc::clone(&shared), host.clone());
         let thread = std::thread::Builder::new().name("collectives".to_owned());
-        let thread = thread.spawn(move || help(&works, &answers));
+        let thread = thread.spawn(move || help(&works, &answers, &also));
         Ok(Self {
             host,
-            trees: Arc::new(Mutex::new(trees)),
+            trees: trees.map(|trees| Arc::new(Mutex::new(trees)) as SharedTrees),
             shared,
             thread: Some(thread.map_err(|error| error.to_string())?),
             card,
@@ -232,7 +231,7 @@ impl Collectives {
         name: u64,
         members: &[AddressHandle],
     ) -> Result<Arc<Member>, CollectiveError> {
-        let trees = Some(Arc::clone(&self.trees));
+        let trees = self.trees.clone();
         let communicator = Communicator::create(&self.host, name, members, trees, OPTIONS)?;
         let member = Arc::new(Member {
             state: Mutex::new(State {
@@ -322,11 +321,12 @@ impl Shared {
     }
 }
 
-fn help(shared: &Shared, host: &Host) {
+fn help(shared: &Shared, host: &Host, also: &impl Fn()) {
     while !shared.stop.load(Ordering::Acquire) {
         // A card that failed is seen by who waits.
         let _ = host.work();
         shared.look();
+        also();
         std::thread::sleep(LOOK);
     }
 }

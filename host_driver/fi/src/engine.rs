@@ -5,6 +5,7 @@
 //! so that a receiver that computes never runs out of receive requests.
 
 mod atomic;
+mod joining;
 mod many;
 mod matching;
 mod pump;
@@ -14,6 +15,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::header::{HEADER, Header, Kind};
 pub use atomic::{Atomic, MOST as MOST_ATOMIC, Operation, Type};
+pub use joining::Notice;
 use many::{Filling, Pool};
 pub use remote::{Place, Reached, Region, Regions};
 
@@ -249,6 +251,7 @@ pub struct Engine<O, M> {
     pools: HashMap<u32, Pool<O>>,
     next: u32,
     done: VecDeque<Done<O>>,
+    notices: VecDeque<Notice>,
     counts: Counts,
 }
 
@@ -278,6 +281,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             pools: HashMap::new(),
             next: 0,
             done: VecDeque::new(),
+            notices: VecDeque::new(),
             counts: Counts::default(),
         }
     }
@@ -464,6 +468,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Kind::Read => self.asked_to_read(from, header, length),
             Kind::Ack => self.acknowledged(from, header.id, header.tag, payload),
             Kind::Atomic => self.asked_for_atomic(from, header, payload, length),
+            Kind::Join => self.joins(from, header, payload),
         }
     }
 
@@ -581,6 +586,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
 
     /// What is under way with a peer has failed.
     fn abandon(&mut self, at: Address) {
+        self.notices.push_back(Notice::Lost(at));
         let peer = self.peer(at);
         peer.queue.clear();
         peer.answers.clear();

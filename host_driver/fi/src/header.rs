@@ -5,7 +5,7 @@ use crate::numbered::numbered;
 /// Bytes of a header.
 pub const HEADER: usize = 40;
 /// Version of this layout; messages of another are refused.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Incarnations in a header: of who sends it at these bytes, of whom it means at those, if the flag says that it is known.
 const FROM: std::ops::Range<usize> = 6..8;
@@ -33,6 +33,8 @@ numbered! {
         Ack = 8,
         /// An atomic operation on memory of the receiver.
         Atomic = 9,
+        /// Members of a group that is being made tell the first of them where they are, and that tells the others.
+        Join = 10,
     }
 }
 
@@ -51,10 +53,11 @@ pub struct Header {
     pub from: u16,
     /// Which of those that have had the receiver's address it is for, if the sender has heard of it.
     pub to: Option<u16>,
-    /// Of `Request`, `Clear`, `Write`, `Read`, `Atomic` and `Ack` the number of who began, of `Part` that of who gets the bytes.
+    /// Of `Request`, `Clear`, `Write`, `Read`, `Atomic` and `Ack` the number of who began, of `Part` that of who gets the bytes, of `Join`
+    /// 1 if it is from the first member.
     pub id: u32,
     /// Tag; of `Clear` the number of the receiver, of `Part` the offset, of `Write`, `Read` and `Atomic` the key, of `Ack` 0, or 1 for a
-    /// refusal.
+    /// refusal, of `Join` what the list of members is known by.
     pub tag: u64,
     /// The program's; of `Write`, `Read` and `Atomic` the offset. Data of a `Write` stand in front of its bytes.
     pub data: u64,

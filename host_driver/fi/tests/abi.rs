@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tributary_fi::abi::{self, LAYOUTS};
+use tributary_fi::collective::elements::Collective;
 use tributary_fi::engine::{Operation, Type};
 
 #[test]
@@ -14,7 +15,7 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
         return;
     }
     let mut source = String::from(
-        "#include <stddef.h>\n#include <rdma/fabric.h>\n#include <rdma/fi_domain.h>\n#include <rdma/fi_endpoint.h>\n#include <rdma/fi_tagged.h>\n#include <rdma/fi_rma.h>\n#include <rdma/fi_atomic.h>\n#include <rdma/fi_cm.h>\n#include <rdma/fi_eq.h>\n#include <rdma/providers/fi_prov.h>\n",
+        "#include <stddef.h>\n#include <rdma/fabric.h>\n#include <rdma/fi_domain.h>\n#include <rdma/fi_endpoint.h>\n#include <rdma/fi_tagged.h>\n#include <rdma/fi_rma.h>\n#include <rdma/fi_atomic.h>\n#include <rdma/fi_cm.h>\n#include <rdma/fi_collective.h>\n#include <rdma/fi_eq.h>\n#include <rdma/providers/fi_prov.h>\n",
     );
     for (name, bytes, fields) in LAYOUTS {
         // Structures that end earlier in older versions may be longer here.
@@ -44,6 +45,16 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
         ("FI_CLASS_CNTR", abi::CLASS_CNTR as u32),
         ("FI_CLASS_POLL", abi::CLASS_POLL as u32),
         ("FI_GETWAIT", abi::COMMAND_GETWAIT as u32),
+        ("FI_CLASS_MC", abi::CLASS_MC as u32),
+        ("FI_CLASS_AV_SET", abi::CLASS_AV_SET as u32),
+        ("FI_JOIN_COMPLETE", abi::JOIN_COMPLETE),
+        ("FI_EOPBADSTATE", abi::EOPBADSTATE as u32),
+        ("FI_ENOEQ", abi::ENOEQ as u32),
+        ("FI_BARRIER", Collective::Barrier as u32),
+        ("FI_BROADCAST", Collective::Broadcast as u32),
+        ("FI_ALLREDUCE", Collective::AllReduce as u32),
+        ("FI_ALLGATHER", Collective::AllGather as u32),
+        ("FI_REDUCE", Collective::Reduce as u32),
         ("FI_MR_SCALABLE", abi::MR_SCALABLE as u32),
         ("FI_MR_BASIC", abi::MR_BASIC as u32),
     ];
@@ -51,6 +62,8 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
         source += &format!("_Static_assert({name} == {number}, \"{name}\");\n");
     }
     let orders = [
+        ("FI_COLLECTIVE", abi::COLLECTIVE),
+        ("FI_UNIVERSE", abi::UNIVERSE),
         ("FI_ORDER_SAS", abi::ORDER_SAS),
         (
             "(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)",

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tributary_fi::engine::{
     Atomic, EAGER, Failure, Memory, Operation, Place, Reached, Region, Regions, Type, What,
 };
+use tributary_fi::header::{HEADER, Header, Kind};
 
 const LENGTH: usize = 4_096;
 
@@ -321,10 +322,9 @@ fn cl_9_atomic_requests_that_make_no_sense_change_nothing() {
     ends[0].pump(&mut lines[0]);
     lines[0].queue.clear();
     for id in 0..1_000u32 {
-        let mut answer = vec![2, 8, 0, 0, 0, 0, 1, 0];
-        answer.extend(id.to_le_bytes());
-        answer.resize(40 + EAGER, 0xAB);
-        answer[12..40].fill(0);
+        let mut answer = Header::new(Kind::Ack, id, 0, 0, 0).encode().to_vec();
+        Header::stamp(&mut answer, 0, 1, None);
+        answer.resize(HEADER + EAGER, 0xAB);
         ends[0].arrived(2, &answer);
     }
     let ended: Vec<_> = std::iter::from_fn(|| ends[0].take())

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use common::{Bytes, CREDITS, End, PACKET, pair, pair_with, settle};
 use proptest::prelude::*;
-use tributary_fi::engine::{EAGER, Failure, Label, Place, Reached, Region, Regions, Want, What};
+use tributary_fi::engine::{
+    EAGER, Failure, Label, Notice, Place, Reached, Region, Regions, Want, What,
+};
+use tributary_fi::header::{Header, Kind};
 
 fn content(number: usize, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 31 + number * 7) as u8).collect()
@@ -490,10 +493,10 @@ fn cl_9_nothing_but_the_peer_that_has_its_bytes_ends_a_write() {
     let own = Bytes::new(content(1, 50_000));
     assert_eq!(ends[0].write(place, own, None, 4), Ok(()));
     // Clearances for nothing, and ends from somebody else, of every number that it can have.
-    for number in 0..4u8 {
-        for (kind, from) in [(3, 2), (8, 3)] {
-            let mut bytes = vec![0; 40];
-            (bytes[0], bytes[1], bytes[8]) = (1, kind, number);
+    for number in 0..4 {
+        for (kind, from) in [(Kind::Clear, 2), (Kind::Ack, 3)] {
+            let mut bytes = Header::new(kind, number, 0, 0, 0).encode();
+            Header::stamp(&mut bytes, 0, 1, None);
             ends[0].arrived(from, &bytes);
         }
     }
@@ -576,4 +579,39 @@ fn cl_9_another_process_at_an_address_begins_from_nothing() {
         assert_eq!(std::iter::from_fn(|| end.take()).count(), 100);
         assert!(end.is_drained());
     }
+}
+
+#[test]
+fn cl_9_members_of_groups_hear_each_other_in_order_and_of_peers_that_are_gone() {
+    let (mut ends, mut lines) = pair();
+    let many: Vec<u64> = (0..1_000).collect();
+    ends[0].join(2, 77, false, &[5, 6]);
+    ends[0].join(2, 77, false, &[]);
+    ends[1].join(1, 78, true, &many);
+    // A length that is not that of its words.
+    let mut bytes = Header::new(Kind::Join, 0, 77, 0, 8).encode().to_vec();
+    Header::stamp(&mut bytes, 0, 1, None);
+    bytes.extend([0; 7]);
+    ends[1].arrived(1, &bytes);
+    settle(&mut ends, &mut lines);
+    let said = |from, key, first, words: &[u64]| {
+        Some(Notice::Member {
+            from,
+            key,
+            first,
+            words: words.to_vec(),
+        })
+    };
+    assert_eq!(ends[1].notice(), said(1, 77, false, &[5, 6]));
+    assert_eq!(ends[1].notice(), said(1, 77, false, &[]));
+    assert_eq!(ends[1].notice(), None);
+    assert_eq!(ends[0].notice(), said(2, 78, true, &many));
+    assert_eq!(ends[0].notice(), None);
+    // Who speaks to a peer that is gone is told at once.
+    ends[0].lost(2);
+    assert_eq!(ends[0].notice(), Some(Notice::Lost(2)));
+    ends[0].join(2, 77, false, &[7]);
+    assert_eq!(ends[0].notice(), Some(Notice::Lost(2)));
+    settle(&mut ends, &mut lines);
+    assert_eq!(ends[1].notice(), None);
 }

@@ -48,6 +48,13 @@ impl Table {
         *self.lock().all.get(usize::try_from(place).ok()?)?
     }
 
+    /// Places from the first to the last that have addresses, so many apart.
+    pub fn places(&self, first: u64, last: u64, stride: usize) -> Vec<u64> {
+        let count = self.lock().all.len() as u64;
+        let all = (first..=last.min(count.saturating_sub(1))).step_by(stride.max(1));
+        all.filter(|place| self.address(*place).is_some()).collect()
+    }
+
     pub fn place(&self, address: Address) -> u64 {
         self.lock().of.get(&address).copied().unwrap_or(ADDR_UNSPEC)
     }
@@ -62,7 +69,7 @@ static OPS: Shared<fi_ops_av> = Shared(fi_ops_av {
     remove,
     lookup,
     straddr,
-    av_set: std::ptr::null(),
+    av_set: super::set::open,
 });
 
 pub unsafe extern "C" fn open(

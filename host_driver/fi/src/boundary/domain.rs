@@ -91,7 +91,7 @@ static OPS: Shared<fi_ops_domain> = Shared(fi_ops_domain {
     stx_ctx: none,
     srx_ctx: none,
     query_atomic: super::endpoint::query_atomic,
-    query_collective: std::ptr::null(),
+    query_collective: super::endpoint::query_collective,
     endpoint2: std::ptr::null(),
 });
 

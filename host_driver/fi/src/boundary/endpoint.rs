@@ -1,24 +1,31 @@
 //! Endpoints: made, bound, enabled and closed; what a send and a receive do.
 
 mod atomic;
+mod collective;
+mod groups;
 mod messages;
 mod rma;
 mod target;
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::address::{Av, Table, put};
 use super::counter::{Cntr, Count};
 use super::domain::{Domain, Inner, Watchers, complain};
+use super::event::{Eq, Events};
 use super::queue::{Cq, Entry, Queue};
 use super::*;
 use crate::card::{Core, Port};
-use crate::engine::{Done, EAGER, Failure, Label, Reached, Want, What};
+use crate::collective::Totals;
+use crate::engine::{Done, EAGER, Failure, Label, Notice, Reached, Want, What};
+use groups::Groups;
 
 pub use atomic::query as query_atomic;
+pub use collective::query as query_collective;
 
 /// Names a folder in which every endpoint leaves a file when it is closed: messages sent, bytes, of these long messages, packets
-/// that were sent again.
+/// that were sent again; and if it was in groups another one, as the library of reductions does for MPI.
 const STATISTICS: &str = "TRIBUTARY_STATISTICS";
 
 /// What an operation is to the program.
@@ -38,6 +45,7 @@ struct Op {
 pub struct EndpointPort {
     port: Arc<Port<Op, UserMemory>>,
     queues: Arc<Queues>,
+    groups: Groups,
 }
 
 /// Where the program is told of ends.
@@ -48,8 +56,12 @@ struct Queues {
     /// Of each direction in `DIRECTIONS`.
     counts: [OnceLock<Arc<Count>>; 6],
     table: OnceLock<Arc<Table>>,
+    /// Where it is told of groups.
+    events: OnceLock<Arc<Events>>,
     /// Counters of regions.
     watchers: Watchers,
+    /// What groups have not looked at.
+    notices: Mutex<VecDeque<Notice>>,
     /// The card has failed, and what was under way has ended.
     failed: Mutex<bool>,
 }
@@ -80,6 +92,9 @@ impl Queues {
         }
         while let Some(reached) = core.engine.reached() {
             self.reached(reached);
+        }
+        while let Some(notice) = core.engine.notice() {
+            self.notice(notice);
         }
     }
 
@@ -169,6 +184,8 @@ impl EndpointPort {
         let mut core = self.port.enter();
         core.progress();
         self.queues.tell(&mut core);
+        drop(core);
+        self.look();
     }
 
     /// The program is about to sleep.
@@ -230,8 +247,9 @@ static CM: Shared<fi_ops_cm> = Shared(fi_ops_cm {
     accept: none,
     reject: none,
     shutdown: none,
-    join: none,
+    join: collective::join,
 });
+
 pub unsafe extern "C" fn open(
     domain: *mut fid_domain,
     info: *mut fi_info,
@@ -260,7 +278,11 @@ pub unsafe extern "C" fn open(
                 return -ENODEV;
             }
         };
-        let end = Arc::new(EndpointPort { port, queues });
+        let end = Arc::new(EndpointPort {
+            port,
+            queues,
+            groups: Groups::default(),
+        });
         let ep = Ep {
             fid: fid_ep {
                 fid: fid {
@@ -274,7 +296,7 @@ pub unsafe extern "C" fn open(
                 rma: &rma::RMA.0,
                 tagged: &messages::TAGGED_MESSAGES.0,
                 atomic: &atomic::ATOMIC.0,
-                collective: std::ptr::null(),
+                collective: &collective::CALLS.0,
             },
             domain: Arc::clone(domain),
             end,
@@ -311,8 +333,10 @@ unsafe extern "C" fn bind(of: *mut fid, other: *mut fid, flags: u64) -> c_int {
                     let mut bound = DIRECTIONS.iter().zip(&queues.counts);
                     bound.all(|(of, place)| flags & of == 0 || place.set(Arc::clone(count)).is_ok())
                 }
-                // Nothing ever happens there.
-                CLASS_EQ => true,
+                CLASS_EQ => {
+                    let events = &(*other.cast::<Eq>()).events;
+                    queues.events.set(Arc::clone(events)).is_ok()
+                }
                 _ => return -ENOSYS,
             };
             if bound { SUCCESS } else { -EINVAL }
@@ -359,19 +383,35 @@ unsafe extern "C" fn close(of: *mut fid) -> c_int {
     call(|| {
         // SAFETY: made by `open`, closed once.
         let ep = unsafe { Box::from_raw(of.cast::<Ep>()) };
+        let groups = ep.end.end_groups();
         let (counts, resent) = ep.end.port.close();
         ep.domain.remove(&ep.end);
-        if let Some(folder) = std::env::var_os(STATISTICS) {
-            let name = format!("{}-{}", std::process::id(), ep.end.port.own());
-            let text = format!(
-                "{} {} {} {resent}\n",
-                counts.sent, counts.bytes, counts.long
+        let name = format!("{}-{}", std::process::id(), ep.end.port.own());
+        if let Some(totals) = groups {
+            let Totals {
+                in_switches,
+                by_messages,
+                completed_by_root,
+                again,
+            } = totals;
+            leave_figures(
+                &format!("reductions-{name}"),
+                &[in_switches, by_messages, 0, completed_by_root, again],
             );
-            // Whoever wants figures of a program does without those that cannot be written.
-            let _ = std::fs::write(std::path::Path::new(&folder).join(name), text);
         }
+        leave_figures(&name, &[counts.sent, counts.bytes, counts.long, resent]);
         SUCCESS
     })
+}
+
+/// Leaves figures for whoever wants them.
+fn leave_figures(name: &str, figures: &[u64]) {
+    if let Some(folder) = std::env::var_os(STATISTICS) {
+        let figures: Vec<String> = figures.iter().map(u64::to_string).collect();
+        let text = figures.join(" ") + "\n";
+        // Whoever wants them does without those that cannot be written.
+        let _ = std::fs::write(std::path::Path::new(&folder).join(name), text);
+    }
 }
 
 unsafe extern "C" fn getname(of: *mut fid, to: *mut c_void, length: *mut usize) -> c_int {

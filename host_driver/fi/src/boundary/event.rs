@@ -1,7 +1,7 @@
-//! Event queues. Nothing that this provider does ends there; programs open them, and write to them.
+//! Event queues: what programs write to them, and groups that have been joined.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::wait::Descriptor;
@@ -13,7 +13,12 @@ const SIZE: usize = 256;
 #[repr(C)]
 pub struct Eq {
     fid: fid_eq,
-    events: Mutex<VecDeque<Event>>,
+    pub events: Arc<Events>,
+}
+
+/// What has happened.
+pub struct Events {
+    list: Mutex<VecDeque<Event>>,
     came: Condvar,
     /// Events that it may hold.
     size: usize,
@@ -21,10 +26,11 @@ pub struct Eq {
     descriptor: Descriptor,
 }
 
-/// What a program has written.
 struct Event {
     number: u32,
     bytes: Vec<u8>,
+    /// Number of the error, if it is one.
+    error: Option<c_int>,
 }
 
 static FID: Shared<fi_ops> = Shared(fi_ops {
@@ -62,10 +68,12 @@ pub unsafe extern "C" fn open(
                 },
                 ops: &OPS.0,
             },
-            events: Mutex::default(),
-            came: Condvar::new(),
-            size: if size == 0 { SIZE } else { size },
-            descriptor,
+            events: Arc::new(Events {
+                list: Mutex::default(),
+                came: Condvar::new(),
+                size: if size == 0 { SIZE } else { size },
+                descriptor,
+            }),
         };
         // SAFETY: the caller gives a place.
         unsafe { out.write(Box::into_raw(Box::new(queue)).cast()) };
@@ -73,21 +81,37 @@ pub unsafe extern "C" fn open(
     })
 }
 
-impl Eq {
+impl Events {
     /// # Safety
     /// A queue of this provider.
     unsafe fn of<'a>(queue: *mut fid_eq) -> &'a Self {
         // SAFETY: as the caller says.
-        unsafe { &*queue.cast::<Self>() }
+        unsafe { &(*queue.cast::<Eq>()).events }
     }
 
     fn events(&self) -> MutexGuard<'_, VecDeque<Event>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         self.events().is_empty()
+    }
+
+    /// A group has been joined, or not for this reason.
+    pub fn joined(&self, (fid, context): (usize, usize), error: Option<c_int>) {
+        let words = [fid as u64, context as u64, 0];
+        self.put(Event {
+            number: JOIN_COMPLETE,
+            bytes: words.iter().flat_map(|word| word.to_ne_bytes()).collect(),
+            error,
+        });
+    }
+
+    fn put(&self, event: Event) {
+        self.events().push_back(event);
+        self.descriptor.raise();
+        self.came.notify_all();
     }
 
     /// Gives the oldest event to the program, if it has room for it.
@@ -104,6 +128,9 @@ impl Eq {
         let Some(first) = events.front() else {
             return -(EAGAIN as isize);
         };
+        if first.error.is_some() {
+            return -(EAVAIL as isize);
+        }
         let count = first.bytes.len();
         if length < count {
             return -(ETOOSMALL as isize);
@@ -133,7 +160,7 @@ unsafe extern "C" fn read(
 ) -> isize {
     size(|| {
         // SAFETY: as libfabric's contract says; of all calls that follow, too.
-        let queue = unsafe { Eq::of(queue) };
+        let queue = unsafe { Events::of(queue) };
         // SAFETY: as above.
         unsafe { queue.give(&mut queue.events(), event, (buffer, length), flags) }
     })
@@ -149,7 +176,7 @@ unsafe extern "C" fn sread(
 ) -> isize {
     size(|| {
         // SAFETY: as above.
-        let queue = unsafe { Eq::of(queue) };
+        let queue = unsafe { Events::of(queue) };
         let most = u64::try_from(timeout).ok().map(Duration::from_millis);
         let start = Instant::now();
         let mut events = queue.events();
@@ -179,29 +206,47 @@ unsafe extern "C" fn write(
 ) -> isize {
     size(|| {
         // SAFETY: as above.
-        let queue = unsafe { Eq::of(queue) };
+        let queue = unsafe { Events::of(queue) };
         if buffer.is_null() {
             return -(EINVAL as isize);
         }
         // SAFETY: so many bytes are there.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) };
-        let mut events = queue.events();
-        if events.len() >= queue.size {
+        if queue.events().len() >= queue.size {
             return -(EAGAIN as isize);
         }
-        events.push_back(Event {
+        queue.put(Event {
             number: event,
             bytes: bytes.to_vec(),
+            error: None,
         });
-        queue.descriptor.raise();
-        queue.came.notify_all();
         length as isize
     })
 }
 
-/// No errors end there.
-unsafe extern "C" fn readerr(_: *mut fid_eq, _: *mut c_void, _: u64) -> isize {
-    -(EAGAIN as isize)
+/// Bytes of an error entry without what is said of it, for which nobody asked.
+const ERROR_BYTES: usize = std::mem::offset_of!(fi_eq_err_entry, err_data);
+
+unsafe extern "C" fn readerr(queue: *mut fid_eq, to: *mut fi_eq_err_entry, _: u64) -> isize {
+    size(|| {
+        // SAFETY: as above.
+        let queue = unsafe { Events::of(queue) };
+        let mut events = queue.events();
+        let Some(event) = events.pop_front_if(|event| event.error.is_some()) else {
+            return -(EAGAIN as isize);
+        };
+        if events.is_empty() {
+            queue.descriptor.lower();
+        }
+        // SAFETY: room for an entry, whose front part is that of a good one.
+        unsafe {
+            let bytes = to.cast::<u8>();
+            bytes.copy_from_nonoverlapping(event.bytes.as_ptr(), event.bytes.len());
+            (&raw mut (*to).err).write(event.error.unwrap_or(0));
+            (&raw mut (*to).prov_errno).write(0);
+        }
+        ERROR_BYTES as isize
+    })
 }
 
 unsafe extern "C" fn strerror(
@@ -217,7 +262,7 @@ unsafe extern "C" fn strerror(
 unsafe extern "C" fn control(of: *mut fid, command: c_int, argument: *mut c_void) -> c_int {
     call(|| {
         // SAFETY: a queue of this provider.
-        let queue = unsafe { Eq::of(of.cast()) };
+        let queue = unsafe { Events::of(of.cast()) };
         // SAFETY: as libfabric's contract says.
         unsafe { queue.descriptor.control(command, argument) }
     })

@@ -8,6 +8,7 @@ const CAPS: u64 = MSG
     | TAGGED
     | RMA
     | ATOMIC
+    | COLLECTIVE
     | READ
     | WRITE
     | RECV
@@ -23,7 +24,7 @@ const CAPS: u64 = MSG
 /// Order that is kept; of memory up to the size that is told.
 const ORDERS: u64 = ORDER_SAS | ORDER_MEMORY;
 /// Capabilities of a sender.
-const TX_CAPS: u64 = MSG | TAGGED | RMA | ATOMIC | SEND | READ | WRITE;
+const TX_CAPS: u64 = MSG | TAGGED | RMA | ATOMIC | COLLECTIVE | SEND | READ | WRITE;
 /// Of a domain.
 const DOMAIN_CAPS: u64 = LOCAL_COMM | REMOTE_COMM;
 /// Entries of a list of memory.

@@ -64,7 +64,7 @@ pub unsafe extern "C" fn trywait(_: *mut fid_fabric, fids: *mut *mut fid, count:
             let quiet = unsafe {
                 let one = fids.add(at).read();
                 match (*one).fclass {
-                    CLASS_EQ => (*one.cast::<Eq>()).is_empty(),
+                    CLASS_EQ => (*one.cast::<Eq>()).events.is_empty(),
                     CLASS_CQ => (*one.cast::<Cq>()).rest(),
                     CLASS_CNTR => (*one.cast::<Cntr>()).rest(),
                     _ => return -ENOSYS,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tributary_host_driver::AddressHandle;
 use tributary_host_driver::collective::Path;
+use tributary_host_driver::collective::remote::RemoteTrees;
 
 use super::elements::{Elements, Op};
 use super::{Collectives, Member, Pending, Totals};
@@ -85,8 +86,11 @@ pub unsafe extern "C" fn tributary_coll_open(version: u32, place: *mut u64) -> c
             let (Some(card), Some(folder)) = (of_process(), folder()) else {
                 return fail("this process has no card: the provider is not in use");
             };
-            let made = Collectives::new(card.card.domain(), &folder, card.clone());
-            match made {
+            let trees = match RemoteTrees::connect(&folder) {
+                Ok(trees) => Some(trees),
+                Err(error) => return fail(error),
+            };
+            match Collectives::new(card.card.domain(), trees, card.clone(), || ()) {
                 Ok(made) => *process = Some(made),
                 Err(error) => return fail(error),
             }

@@ -2,6 +2,59 @@
 
 use tributary_host_driver::collective::{Data, Extremes, Operation};
 
+use crate::engine::{Operation as Atomic, Type};
+use crate::numbered::numbered;
+
+numbered! {
+    /// Collective operations that endpoints have, as libfabric numbers them.
+    Collective {
+        /// Ends when all have begun it.
+        Barrier = 0,
+        /// One gives elements to all.
+        Broadcast = 1,
+        /// Elements are combined for all.
+        AllReduce = 3,
+        /// All give elements to all.
+        AllGather = 4,
+        /// Elements are combined for one.
+        Reduce = 6,
+    }
+}
+
+/// Bytes of libfabric's types, by their numbers; complex and long ones too, which can only be copied.
+const BYTES: [usize; 16] = [1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8, 16, 16, 32, 16, 16];
+
+/// Bytes of a type of libfabric that is not void.
+#[must_use]
+pub fn bytes_of(datatype: u32) -> Option<usize> {
+    BYTES.get(usize::try_from(datatype).ok()?).copied()
+}
+
+/// What libfabric's numbers of a type and an operation mean, if elements can be combined so.
+#[must_use]
+pub fn combined(datatype: u32, operation: u32) -> Option<(Elements, Op)> {
+    let of = Type::of(datatype)?;
+    let size = of.bytes() as u8;
+    let elements = match of {
+        Type::F32 | Type::F64 => Elements::Real(size),
+        Type::I8 | Type::I16 | Type::I32 | Type::I64 => Elements::Signed(size),
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Elements::Unsigned(size),
+    };
+    let op = match Atomic::of(operation)? {
+        Atomic::Min => Op::Min,
+        Atomic::Max => Op::Max,
+        Atomic::Sum => Op::Sum,
+        Atomic::Lor => Op::Or,
+        Atomic::Land => Op::And,
+        Atomic::Bor => Op::BitOr,
+        Atomic::Band => Op::BitAnd,
+        Atomic::Lxor => Op::Xor,
+        Atomic::Bxor => Op::BitXor,
+        _ => return None,
+    };
+    elements.prepare(op, false, &[]).map(|_| (elements, op))
+}
+
 /// Elements of a program: a kind and the bytes of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
