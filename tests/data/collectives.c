@@ -143,6 +143,26 @@ static void copies(fi_addr_t group, const int *of, int members, size_t count) {
     done(all);
     for (size_t at = 0; at < count * members; at++)
         MUST(all[at] == (unsigned char)(at % count * 5 + of[at / count]));
+    /* Shares of one for each, and everyone's for one. */
+    for (int root = 0; root < members; root++) {
+        for (size_t at = 0; at < count * members; at++)
+            all[at] = of[root] == rank ? (unsigned char)(at * 3 + root) : 0xEE;
+        const void *from = of[root] == rank ? all : NULL;
+        MUST(!fi_scatter(ep, from, count, NULL, bytes, NULL, group, place[of[root]], FI_UINT8, 0, bytes));
+        done(bytes);
+        for (size_t at = 0; at < count; at++) {
+            size_t place_of = 0;
+            while (of[place_of] != rank)
+                place_of++;
+            MUST(bytes[at] == (unsigned char)((place_of * count + at) * 3 + root));
+            bytes[at] = (unsigned char)(at * 5 + rank);
+        }
+        void *to = of[root] == rank ? all : NULL;
+        MUST(!fi_gather(ep, bytes, count, NULL, to, NULL, group, place[of[root]], FI_UINT8, 0, &all));
+        done(&all);
+        for (size_t at = 0; at < count * members && to; at++)
+            MUST(all[at] == (unsigned char)(at % count * 5 + of[at / count]));
+    }
     free(bytes), free(all);
 }
 
@@ -178,7 +198,9 @@ static void refused(fi_addr_t group, struct fid_domain *domain) {
     MUST(!fi_query_collective(domain, FI_ALLREDUCE, &attr, 0));
     MUST(attr.datatype_attr.size == 2 && attr.datatype_attr.count == 1 << 19 && attr.max_members == 64);
     MUST(!fi_query_collective(domain, FI_REDUCE, &attr, 0) && !fi_query_collective(domain, FI_BROADCAST, &attr, 0));
-    MUST(fi_query_collective(domain, FI_SCATTER, &attr, 0) == -FI_EOPNOTSUPP);
+    MUST(!fi_query_collective(domain, FI_SCATTER, &attr, 0) && !fi_query_collective(domain, FI_GATHER, &attr, 0));
+    MUST(fi_query_collective(domain, FI_ALLTOALL, &attr, 0) == -FI_EOPNOTSUPP);
+    MUST(fi_query_collective(domain, FI_REDUCE_SCATTER, &attr, 0) == -FI_EOPNOTSUPP);
     attr.op = FI_PROD;
     MUST(fi_query_collective(domain, FI_ALLREDUCE, &attr, 0) == -FI_EOPNOTSUPP);
     attr.op = FI_NOOP, attr.datatype = FI_VOID;
@@ -190,7 +212,8 @@ static void refused(fi_addr_t group, struct fid_domain *domain) {
     MUST(fi_allreduce(ep, &own, 1 << 18, NULL, &got, NULL, group, FI_UINT64, FI_SUM, 0, NULL) == -FI_EMSGSIZE);
     MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group + 99, FI_UINT64, FI_SUM, 0, NULL) == -FI_EINVAL);
     MUST(fi_broadcast(ep, &own, 1, NULL, group, 63, FI_UINT64, 0, NULL) == -FI_EINVAL);
-    MUST(fi_scatter(ep, &own, 1, NULL, &got, NULL, group, place[0], FI_UINT64, 0, NULL) == -FI_ENOSYS);
+    MUST(fi_gather(ep, &own, 1 << 17, NULL, &got, NULL, group, place[0], FI_UINT64, 0, NULL) == -FI_EMSGSIZE);
+    MUST(fi_alltoall(ep, &own, 1, NULL, &got, NULL, group, FI_UINT64, 0, NULL) == -FI_ENOSYS);
 }
 
 int main(int count, char **arguments) {
@@ -274,8 +297,8 @@ int main(int count, char **arguments) {
         copies(fi_mc_addr(world), everyone, ranks, counts_of[at]);
     }
     many(fi_mc_addr(world));
-    /* 15 reductions for all, as many as there are members for one, 5 times all bytes, 24 at once. */
-    MUST(fi_cntr_read(reads) == 15 + 5 * (uint64_t)ranks + 5 + 24);
+    /* 15 reductions for all, as many as there are members for one, 5 times all bytes, shares and gathering, 24 at once. */
+    MUST(fi_cntr_read(reads) == 15 + 5 * (uint64_t)ranks + 5 + 10 * (uint64_t)ranks + 24);
 
     /* Parts, another order with another first member, two of the same list at once. */
     half = begin(part, &half);

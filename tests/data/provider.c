@@ -1,5 +1,6 @@
 /* Two endpoints on two cards of one process: memory for many messages, counters, reads and writes of a peer's memory, atomic
-   operations on it, event queues, descriptors to wait for, poll sets, an endpoint that takes the address of an earlier one. */
+   operations on it, event queues, descriptors to wait for, poll sets, an endpoint that takes the address of an earlier one, names of
+   endpoints. */
 #include <poll.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fabric.h>
@@ -306,6 +307,49 @@ static void waits(struct end *a, struct end *b, struct fid_fabric *fabric) {
     MUST(!fi_cq_signal(b->cq) && fi_cq_sread(b->cq, &entry, 1, NULL, -1) == -FI_EAGAIN);
 }
 
+/* An endpoint of a service, bound to the queue and the vector of another one. */
+static struct fid_ep *offered(struct end *end, const char *service, struct fi_info *hints, char name[8]) {
+    struct fi_info *info;
+    struct fid_ep *ep;
+    size_t length = 8;
+    MUST(!fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", service, FI_SOURCE, hints, &info));
+    MUST(info->src_addrlen == 8 && !fi_endpoint(end->domain, info, &ep, NULL));
+    MUST(!fi_ep_bind(ep, &end->cq->fid, FI_SEND | FI_RECV) && !fi_ep_bind(ep, &end->av->fid, 0) && !fi_enable(ep));
+    MUST(!fi_getname(&ep->fid, name, &length) && memcmp(name, info->src_addr, 8));
+    fi_freeinfo(info);
+    return ep;
+}
+
+/* The endpoint that is found at a place of the vector. */
+static int found(struct end *end, fi_addr_t place, const char name[8]) {
+    char there[8];
+    size_t length = sizeof there;
+    MUST(!fi_av_lookup(end->av, place, there, &length) && length == sizeof there);
+    return !memcmp(there, name, sizeof there);
+}
+
+/* Endpoints are found by services of this machine: the first that offers one has it until it ends. */
+static void services(struct end *end, struct fi_info *hints) {
+    struct fi_info *info;
+    char first[8], second[8], text[64];
+    fi_addr_t place;
+    size_t length = sizeof text;
+    MUST(fi_getinfo(FI_VERSION(1, 17), "192.0.2.1", "47700", 0, hints, &info) == -FI_ENODATA);
+    MUST(fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", NULL, 0, hints, &info) == -FI_ENODATA);
+    MUST(fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", "47700x", 0, hints, &info) == -FI_ENODATA);
+    struct fid_ep *ep = offered(end, "47700", hints, first), *later = offered(end, "47700", hints, second);
+    MUST(!fi_getinfo(FI_VERSION(1, 17), "localhost", "47700", 0, hints, &info) && info->dest_addrlen == 8);
+    MUST(!strcmp(fi_av_straddr(end->av, info->dest_addr, text, &length), "tributary://service/47700"));
+    MUST(fi_av_insert(end->av, info->dest_addr, 1, &place, 0, NULL) == 1 && found(end, place, first));
+    MUST(fi_av_insertsvc(end->av, "127.0.0.1", "47700", &place, 0, NULL) == 1 && found(end, place, first));
+    MUST(fi_av_insertsvc(end->av, "192.0.2.1", "47700", &place, 0, NULL) == 0 && place == FI_ADDR_NOTAVAIL);
+    MUST(!fi_close(&ep->fid) && !fi_close(&later->fid));
+    ep = offered(end, "47700", hints, second);
+    MUST(fi_av_insert(end->av, info->dest_addr, 1, &place, 0, NULL) == 1 && found(end, place, second));
+    MUST(!fi_close(&ep->fid));
+    fi_freeinfo(info);
+}
+
 static void many(struct end *end, void *context, size_t bytes, uint64_t flags, ssize_t wanted) {
     struct iovec list[2] = {{in, bytes}, {in, bytes}};
     struct fi_msg message = {
@@ -393,6 +437,7 @@ int main(void) {
     events(fabric);
     waits(&a, &b, fabric);
     again(&a, &b, fabric, info);
+    services(&b, hints);
 
     end(&a);
     end(&b);

@@ -272,7 +272,7 @@ mod types {
         fi_ops_av {
             size: usize,
             insert: unsafe extern "C" fn(*mut fid_av, *const c_void, usize, *mut u64, u64, *mut c_void) -> c_int,
-            insertsvc: unsafe extern "C" fn() -> c_int,
+            insertsvc: unsafe extern "C" fn(*mut fid_av, *const c_char, *const c_char, *mut u64, u64, *mut c_void) -> c_int,
             insertsym: unsafe extern "C" fn() -> c_int,
             remove: unsafe extern "C" fn(*mut fid_av, *mut u64, usize, u64) -> c_int,
             lookup: unsafe extern "C" fn(*mut fid_av, u64, *mut c_void, *mut usize) -> c_int,
@@ -304,8 +304,8 @@ mod types {
             allgather: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u32, u64, *mut c_void) -> isize,
             reduce_scatter: unsafe extern "C" fn() -> isize,
             reduce: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u64, u32, u32, u64, *mut c_void) -> isize,
-            scatter: unsafe extern "C" fn() -> isize,
-            gather: unsafe extern "C" fn() -> isize,
+            scatter: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u64, u32, u64, *mut c_void) -> isize,
+            gather: unsafe extern "C" fn(*mut fid_ep, *const c_void, usize, *mut c_void, *mut c_void, *mut c_void, u64, u64, u32, u64, *mut c_void) -> isize,
             msg: unsafe extern "C" fn() -> isize,
             barrier2: unsafe extern "C" fn(*mut fid_ep, u64, u64, *mut c_void) -> isize,
         }

@@ -7,6 +7,7 @@ mod endpoint;
 mod event;
 mod info;
 mod memory;
+mod name;
 mod poll;
 mod queue;
 mod set;

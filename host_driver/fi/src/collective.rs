@@ -256,6 +256,12 @@ impl Collectives {
         }
     }
 
+    /// Leaves a group of which operations are under way that will not be waited for: the others are told.
+    pub fn leave(&self, member: &Member) {
+        let (since, ticket) = (Instant::now(), None);
+        member.lock().closing = Some(Closing { since, ticket });
+    }
+
     /// Closes all groups, for a bounded time; what they have done.
     #[must_use]
     pub fn end(mut self) -> Totals {

@@ -55,6 +55,8 @@ fn cl_9_layouts_are_those_of_the_installed_headers() {
         ("FI_ALLREDUCE", Collective::AllReduce as u32),
         ("FI_ALLGATHER", Collective::AllGather as u32),
         ("FI_REDUCE", Collective::Reduce as u32),
+        ("FI_SCATTER", Collective::Scatter as u32),
+        ("FI_GATHER", Collective::Gather as u32),
         ("FI_MR_SCALABLE", abi::MR_SCALABLE as u32),
         ("FI_MR_BASIC", abi::MR_BASIC as u32),
     ];

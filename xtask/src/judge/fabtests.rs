@@ -1,4 +1,4 @@
-//! libfabric's own tests of providers: pairs of programs, each with a card, and programs that need one card.
+//! libfabric's own tests of providers: pairs of programs and several of one, each with a card, and programs that need one card.
 //!
 //! They are built from libfabric's source (`fabtests/autogen.sh`, `configure --prefix`, `make install`), of a version that is not
 //! newer than the libfabric that runs them.
@@ -20,7 +20,7 @@ const LISTENS: Duration = Duration::from_millis(500);
 const CARDS: &str = "8";
 
 /// Programs for two processes, of functions that the provider has.
-const PAIRS: [&str; 53] = [
+const PAIRS: [&str; 55] = [
     "fi_av_xfer -e rdm",
     "fi_bw -e rdm -v -T 1",
     "fi_bw -e rdm -v -T 1 -U",
@@ -33,6 +33,8 @@ const PAIRS: [&str; 53] = [
     "fi_multi_mr -e rdm -V",
     "fi_multi_recv -e rdm",
     "fi_multi_recv -e rdm -c fd",
+    "fi_poll -t counter",
+    "fi_poll -t queue",
     "fi_rdm",
     "fi_rdm -U",
     "fi_rdm_atomic -o all -I 1000",
@@ -75,13 +77,22 @@ const PAIRS: [&str; 53] = [
     "fi_unexpected_msg -e rdm -I 10 -S 65536",
     "fi_unmap_mem",
 ];
+/// Programs for several.
+const MANY: [&str; 3] = [
+    "fi_multinode -C msg -I 5",
+    "fi_multinode -C rma -I 5",
+    "fi_multinode_coll",
+];
+/// How many.
+const PROCESSES: usize = 4;
 /// Programs for one.
-const ALONE: [&str; 6] = [
+const ALONE: [&str; 7] = [
     "fi_cntr_test",
     "fi_cq_test",
     "fi_dom_test -n 2",
     "fi_eq_test",
     "fi_getinfo_test",
+    "fi_loopback",
     "fi_mr_test",
 ];
 
@@ -127,6 +138,9 @@ pub fn run(options: Options) -> Result<()> {
     let mut score = Score::default();
     for line in PAIRS.iter().copied().filter(wanted) {
         score.program(line, |over| judge.pair(over, line))?;
+    }
+    for line in MANY.iter().copied().filter(wanted) {
+        score.program(line, |over| judge.many(over, line))?;
     }
     for line in ALONE.iter().copied().filter(wanted) {
         score.program(line, |over| judge.alone(over, line))?;
@@ -231,18 +245,26 @@ impl Judge {
         })
     }
 
-    /// Two processes. Over this provider they exchange their addresses by a socket of their own; over TCP the second looks for the
-    /// first by its name, since both on one machine would take the same port.
+    /// Two processes, of which the second looks for the first by its name.
     fn pair(&self, over: Over, line: &str) -> Result<End> {
         self.verdict(over, &["first.log", "second.log"], |children| {
-            let more: &[&str] = match over {
-                Over::Tributary => &["-E"],
-                Over::Tcp => &[],
-            };
-            children.push(self.start(over, line, more, "first.log")?);
+            children.push(self.start(over, line, &[], "first.log")?);
             sleep(LISTENS);
-            let more = [more, &["127.0.0.1"]].concat();
-            children.push(self.start(over, line, &more, "second.log")?);
+            children.push(self.start(over, line, &["127.0.0.1"], "second.log")?);
+            Ok(())
+        })
+    }
+
+    /// Several processes, of which the first gathers the addresses of all.
+    fn many(&self, over: Over, line: &str) -> Result<End> {
+        let count = PROCESSES.to_string();
+        let more = ["-n", &count, "-s", "127.0.0.1"];
+        self.verdict(over, &["first.log", "second.log"], |children| {
+            children.push(self.start(over, line, &more, "first.log")?);
+            sleep(LISTENS);
+            for _ in 1..PROCESSES {
+                children.push(self.start(over, line, &more, "second.log")?);
+            }
             Ok(())
         })
     }

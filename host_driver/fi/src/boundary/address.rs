@@ -40,6 +40,12 @@ impl Places {
 }
 
 impl Table {
+    /// The place of an address, or of the endpoint that has the name that it stands for.
+    fn insert(&self, of: Address) -> Option<u64> {
+        let address = name::resolve(of)?;
+        self.lock().insert(address)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Places> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,7 +70,7 @@ static FID: Shared<fi_ops> = Shared(fid_ops(close));
 static OPS: Shared<fi_ops_av> = Shared(fi_ops_av {
     size: size_of::<fi_ops_av>(),
     insert,
-    insertsvc: none,
+    insertsvc,
     insertsym: none,
     remove,
     lookup,
@@ -111,7 +117,6 @@ unsafe extern "C" fn insert(
             let bytes: &[[u8; BYTES]] = std::slice::from_raw_parts(addresses.cast(), count);
             (table, bytes)
         };
-        let mut table = table.lock();
         let mut taken = 0;
         for (at, bytes) in addresses.iter().enumerate() {
             let place = table.insert(u64::from_ne_bytes(*bytes));
@@ -122,6 +127,29 @@ unsafe extern "C" fn insert(
             }
         }
         taken
+    })
+}
+
+unsafe extern "C" fn insertsvc(
+    av: *mut fid_av,
+    node: *const c_char,
+    service: *const c_char,
+    to: *mut u64,
+    _: u64,
+    _: *mut c_void,
+) -> c_int {
+    call(|| {
+        // SAFETY: an address vector of this provider, texts of C, and room for a place or none.
+        unsafe {
+            let table = &(*av.cast::<Av>()).table;
+            let address = name::of_service(text(service));
+            let address = address.filter(|_| name::is_here(text(node)));
+            let place = address.and_then(|address| table.insert(address));
+            if !to.is_null() {
+                to.write(place.unwrap_or(ADDR_UNSPEC));
+            }
+            c_int::from(place.is_some())
+        }
     })
 }
 
@@ -191,7 +219,10 @@ unsafe extern "C" fn straddr(
             .as_mut_ptr()
             .copy_from_nonoverlapping(address.cast(), BYTES);
         let address = u64::from_ne_bytes(bytes);
-        let text = format!("tributary://{}/{}\0", address >> 32, address as u32);
+        let text = match name::service(address) {
+            Some(service) => format!("tributary://service/{service}\0"),
+            None => format!("tributary://{}/{}\0", address >> 32, address as u32),
+        };
         let room = (*length).min(text.len());
         if room > 0 {
             to.cast::<u8>()

@@ -14,6 +14,7 @@ use super::address::{Av, Table, put};
 use super::counter::{Cntr, Count};
 use super::domain::{Domain, Inner, Watchers, complain};
 use super::event::{Eq, Events};
+use super::name::Name;
 use super::queue::{Cq, Entry, Queue};
 use super::*;
 use crate::card::{Core, Port};
@@ -213,6 +214,8 @@ struct Ep {
     rx_flags: u64,
     /// With less room than this, memory for many messages is released.
     least_room: usize,
+    /// By which others find it.
+    _name: Option<Name>,
 }
 
 /// Of programs that do not say it.
@@ -258,11 +261,15 @@ pub unsafe extern "C" fn open(
 ) -> c_int {
     call(|| {
         // SAFETY: a domain of this provider and an `fi_info` of libfabric.
-        let (domain, caps, tx_flags, rx_flags) = unsafe {
+        let (domain, caps, tx_flags, rx_flags, source) = unsafe {
             let info = &*info;
             let tx = info.tx_attr.as_ref().map_or(0, |attr| attr.op_flags);
             let rx = info.rx_attr.as_ref().map_or(0, |attr| attr.op_flags);
-            (&(*domain.cast::<Domain>()).inner, info.caps, tx, rx)
+            let source = info.src_addr.cast::<u64>();
+            let has_source = !source.is_null() && info.src_addrlen == size_of::<u64>();
+            let source = has_source.then(|| source.read_unaligned());
+            let inner = &(*domain.cast::<Domain>()).inner;
+            (inner, info.caps, tx, rx, source)
         };
         let queues = Arc::new(Queues {
             watchers: Arc::clone(&domain.watchers),
@@ -278,6 +285,7 @@ pub unsafe extern "C" fn open(
                 return -ENODEV;
             }
         };
+        let name = source.and_then(|name| Name::take(name, port.own()));
         let end = Arc::new(EndpointPort {
             port,
             queues,
@@ -304,6 +312,7 @@ pub unsafe extern "C" fn open(
             tx_flags,
             rx_flags,
             least_room: LEAST_ROOM,
+            _name: name,
         };
         // SAFETY: the caller gives a place.
         unsafe { out.write(Box::into_raw(Box::new(ep)).cast()) };

@@ -117,7 +117,7 @@ impl Events {
     /// Gives the oldest event to the program, if it has room for it.
     ///
     /// # Safety
-    /// Room for a number, and so many bytes.
+    /// Room for a number, and so many bytes or no memory.
     unsafe fn give(
         &self,
         events: &mut VecDeque<Event>,
@@ -131,15 +131,21 @@ impl Events {
         if first.error.is_some() {
             return -(EAVAIL as isize);
         }
-        let count = first.bytes.len();
+        // Who gives no memory wants the number alone.
+        let count = match buffer.is_null() {
+            true => 0,
+            false => first.bytes.len(),
+        };
         if length < count {
             return -(ETOOSMALL as isize);
         }
         // SAFETY: as the caller says.
         unsafe {
             event.write(first.number);
-            let bytes = buffer.cast::<u8>();
-            bytes.copy_from_nonoverlapping(first.bytes.as_ptr(), count);
+            if count > 0 {
+                let bytes = buffer.cast::<u8>();
+                bytes.copy_from_nonoverlapping(first.bytes.as_ptr(), count);
+            }
         }
         if flags & PEEK == 0 {
             events.pop_front();

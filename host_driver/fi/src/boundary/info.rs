@@ -31,7 +31,7 @@ const DOMAIN_CAPS: u64 = LOCAL_COMM | REMOTE_COMM;
 pub const IOV: usize = 16;
 /// Bytes of a structure that libfabric may know longer than this provider does.
 const SLACK: usize = 512;
-/// Address of who has none yet.
+/// Address of who has none yet: it comes with the endpoint. Nobody can have this one.
 const UNKNOWN: u64 = u64::MAX;
 /// Longest message.
 const LONGEST: usize = 1 << 40;
@@ -93,6 +93,39 @@ unsafe fn fits(hints: *const fi_info) -> bool {
     }
 }
 
+/// Addresses of this end and of the other one, as the program names them; nothing if there is none of such a name.
+///
+/// # Safety
+/// Texts of C or nothing, and hints as for [`fits`].
+unsafe fn named(
+    node: *const c_char,
+    service: *const c_char,
+    is_own: bool,
+    hints: *const fi_info,
+) -> Option<(u64, Option<u64>)> {
+    // SAFETY: as the caller says.
+    unsafe {
+        let hints = hints.as_ref();
+        let hinted = |address: *mut c_void, length: usize| {
+            let there = !address.is_null() && length == size_of::<u64>();
+            there.then(|| address.cast::<u64>().read_unaligned())
+        };
+        let own = hints.and_then(|hints| hinted(hints.src_addr, hints.src_addrlen));
+        let peer = hints.and_then(|hints| hinted(hints.dest_addr, hints.dest_addrlen));
+        if !node.is_null() && !name::is_here(text(node)) {
+            return None;
+        }
+        let by_name = name::of_service(text(service));
+        match (node.is_null() && service.is_null(), is_own) {
+            (true, _) => Some((own.unwrap_or(UNKNOWN), peer)),
+            // A service without a number names nothing, and one of one's own need not.
+            (_, true) => Some((by_name.or(own).unwrap_or(UNKNOWN), peer)),
+            (_, false) if node.is_null() => None,
+            (_, false) => Some((own.unwrap_or(UNKNOWN), Some(by_name?))),
+        }
+    }
+}
+
 pub unsafe extern "C" fn get(
     version: u32,
     node: *const c_char,
@@ -104,11 +137,11 @@ pub unsafe extern "C" fn get(
     call(|| {
         // SAFETY: libfabric's own structures.
         let offered = unsafe { fits(hints) } && folder().is_some();
-        // A service of one's own says nothing here: a domain takes the first free card. No other names are known.
-        let peer = !node.is_null() || (!service.is_null() && flags & SOURCE == 0);
-        if !offered || peer {
+        // SAFETY: as above.
+        let named = unsafe { named(node, service, flags & SOURCE != 0, hints) };
+        let Some((own, peer)) = named.filter(|_| offered) else {
             return -ENODATA;
-        }
+        };
         // SAFETY: new memory, filled before anybody sees it; hints as above.
         unsafe {
             let info: *mut fi_info = zeroed();
@@ -203,23 +236,27 @@ pub unsafe extern "C" fn get(
             (*fabric).api_version = version;
             (*info).caps = caps;
             (*info).addr_format = PROV_SPECIFIC | 1;
-            // An address of one's own comes with the endpoint; this is none that anybody can have.
-            (*info).src_addr = libc::malloc(size_of::<u64>());
-            if (*info).src_addr.is_null() {
-                return -ENOMEM;
-            }
-            (*info).src_addr.cast::<u64>().write(UNKNOWN);
-            (*info).src_addrlen = size_of::<u64>();
-            if let Some(hints) = asked.filter(|hints| !hints.dest_addr.is_null()) {
-                (*info).dest_addr = libc::malloc(hints.dest_addrlen.max(1));
-                if (*info).dest_addr.is_null() {
+            let places = [
+                (
+                    &raw mut (*info).src_addr,
+                    &raw mut (*info).src_addrlen,
+                    Some(own),
+                ),
+                (
+                    &raw mut (*info).dest_addr,
+                    &raw mut (*info).dest_addrlen,
+                    peer,
+                ),
+            ];
+            for (place, length, address) in places {
+                let Some(address) = address else { continue };
+                let bytes: *mut u64 = libc::malloc(size_of::<u64>()).cast();
+                if bytes.is_null() {
                     return -ENOMEM;
                 }
-                (*info)
-                    .dest_addr
-                    .cast::<u8>()
-                    .copy_from_nonoverlapping(hints.dest_addr.cast(), hints.dest_addrlen);
-                (*info).dest_addrlen = hints.dest_addrlen;
+                bytes.write(address);
+                place.write(bytes.cast());
+                length.write(size_of::<u64>());
             }
             ((*info).tx_attr, (*info).rx_attr, (*info).ep_attr) = (tx, rx, ep);
             ((*info).domain_attr, (*info).fabric_attr) = (domain, fabric);

@@ -18,6 +18,10 @@ numbered! {
         AllGather = 4,
         /// Elements are combined for one.
         Reduce = 6,
+        /// One gives each its share.
+        Scatter = 7,
+        /// All give elements to one.
+        Gather = 8,
     }
 }
 

@@ -1,4 +1,5 @@
-//! The calls of collective operations: barrier, broadcast, reductions for all and for one, and gathering for all.
+//! The calls of collective operations. A broadcast is a scatter of which each keeps all, and gathering for one is gathering for all of
+//! which one keeps something: in the switches that costs no more.
 
 use tributary_host_driver::collective::{Communicator, Data};
 
@@ -21,8 +22,8 @@ pub static CALLS: Shared<fi_ops_collective> = Shared(fi_ops_collective {
     allgather,
     reduce_scatter: none_size,
     reduce,
-    scatter: none_size,
-    gather: none_size,
+    scatter,
+    gather,
     msg: none_size,
     barrier2,
 });
@@ -47,7 +48,12 @@ pub unsafe extern "C" fn query(
         let size = match Collective::of(what) {
             _ if flags != 0 => None,
             Some(Collective::Barrier) => Some(0),
-            Some(Collective::Broadcast | Collective::AllGather) => bytes_of(attr.datatype),
+            Some(
+                Collective::Broadcast
+                | Collective::AllGather
+                | Collective::Scatter
+                | Collective::Gather,
+            ) => bytes_of(attr.datatype),
             Some(Collective::AllReduce | Collective::Reduce) => {
                 combined(attr.datatype, attr.op).map(|(elements, _)| elements.size())
             }
@@ -109,6 +115,8 @@ struct Call {
     /// Elements of this member, and where what comes goes.
     bytes: (*const c_void, usize),
     result: (*mut c_void, usize),
+    /// Where its part of what comes begins.
+    from: usize,
     flags: u64,
     context: *mut c_void,
     direction: u64,
@@ -129,6 +137,7 @@ impl Call {
         Out {
             context: self.context as usize,
             result: (self.result.0 as usize, self.result.1),
+            from: self.from,
             told: !selective || (self.flags | ep.tx_flags) & COMPLETION != 0,
             direction: self.direction,
         }
@@ -174,6 +183,7 @@ unsafe extern "C" fn barrier2(
         group,
         bytes: (std::ptr::null(), 0),
         result: (std::ptr::null_mut(), 0),
+        from: 0,
         flags,
         context,
         direction: WRITE,
@@ -208,20 +218,63 @@ unsafe extern "C" fn broadcast(
                 group,
                 bytes: (buffer, bytes),
                 result: (buffer, if own { 0 } else { bytes }),
+                from: 0,
                 flags,
                 context,
                 direction: WRITE,
             };
-            // Of the others only the length counts, and their memory need not have been written.
-            let data = if own {
-                call.elements().to_vec()
-            } else {
-                vec![0; bytes]
-            };
-            let post = |all: &mut Communicator| all.post_broadcast(root, data);
-            ep.end.begin(call.group, call.out(ep), None, post)
+            from_root(ep, &call, root, own)
         })
     }
+}
+
+unsafe extern "C" fn scatter(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    count: usize,
+    _: *mut c_void,
+    result: *mut c_void,
+    _: *mut c_void,
+    group: u64,
+    root: u64,
+    datatype: u32,
+    flags: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: as above.
+    unsafe {
+        on(ep, |ep| {
+            let members = ep.end.members_of(group)?;
+            let all = length(count.saturating_mul(members), bytes_of(datatype))?;
+            let root = ep.rank_of(group, root)?;
+            let own = ep.end.rank_in(group, Some(ep.end.port.own()))?;
+            let call = Call {
+                group,
+                bytes: (buffer, all),
+                result: (result, all / members),
+                from: all / members * own,
+                flags,
+                context,
+                direction: READ,
+            };
+            from_root(ep, &call, root, own == root)
+        })
+    }
+}
+
+/// Bytes of one for all.
+///
+/// # Safety
+/// The root's elements are there.
+unsafe fn from_root(ep: &Ep, call: &Call, root: usize, is_root: bool) -> Result<(), c_int> {
+    // Of the others only the length counts, and their memory need not have been written, or be there.
+    let data = match is_root {
+        // SAFETY: as the caller says.
+        true => unsafe { call.elements() }.to_vec(),
+        false => vec![0; call.bytes.1],
+    };
+    let post = |all: &mut Communicator| all.post_broadcast(root, data);
+    ep.end.begin(call.group, call.out(ep), None, post)
 }
 
 unsafe extern "C" fn allreduce(
@@ -303,6 +356,7 @@ unsafe fn reduced(
                 group,
                 bytes: (buffer, bytes),
                 result: (result, if wanted { bytes } else { 0 }),
+                from: 0,
                 flags,
                 context,
                 direction: READ,
@@ -345,13 +399,60 @@ unsafe extern "C" fn allgather(
 ) -> isize {
     // SAFETY: as above.
     unsafe {
+        gathered(
+            ep,
+            (buffer, count),
+            result,
+            (group, None),
+            datatype,
+            (flags, context),
+        )
+    }
+}
+
+unsafe extern "C" fn gather(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    count: usize,
+    _: *mut c_void,
+    result: *mut c_void,
+    _: *mut c_void,
+    group: u64,
+    root: u64,
+    datatype: u32,
+    flags: u64,
+    context: *mut c_void,
+) -> isize {
+    let to = (group, Some(root));
+    // SAFETY: as above.
+    unsafe { gathered(ep, (buffer, count), result, to, datatype, (flags, context)) }
+}
+
+/// Everyone's elements, for all or for one.
+///
+/// # Safety
+/// As [`reduced`].
+unsafe fn gathered(
+    ep: *mut fid_ep,
+    (buffer, count): (*const c_void, usize),
+    result: *mut c_void,
+    (group, root): (u64, Option<u64>),
+    datatype: u32,
+    (flags, context): (u64, *mut c_void),
+) -> isize {
+    // SAFETY: as the caller says.
+    unsafe {
         on(ep, |ep| {
-            let bytes = length(count, bytes_of(datatype))?;
             let members = ep.end.members_of(group)?;
+            let all = length(count.saturating_mul(members), bytes_of(datatype))?;
+            let root = root.map(|root| ep.rank_of(group, root)).transpose()?;
+            let own = ep.end.rank_in(group, Some(ep.end.port.own()))?;
+            let wanted = root.is_none_or(|root| root == own);
             let call = Call {
                 group,
-                bytes: (buffer, bytes),
-                result: (result, bytes * members),
+                bytes: (buffer, all / members),
+                result: (result, if wanted { all } else { 0 }),
+                from: 0,
                 flags,
                 context,
                 direction: READ,

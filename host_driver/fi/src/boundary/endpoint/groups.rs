@@ -77,6 +77,8 @@ pub struct Out {
     pub context: usize,
     /// Where its result goes: memory of the program, which it keeps until it is told of the end.
     pub result: (usize, usize),
+    /// Where its part of what comes begins.
+    pub from: usize,
     pub told: bool,
     /// What counts it.
     pub direction: u64,
@@ -248,11 +250,14 @@ impl EndpointPort {
         let Some(group) = state.groups.remove(&number) else {
             return;
         };
+        if let Some(host) = &state.host {
+            match group.under_way.is_empty() {
+                true => host.close(&group.member),
+                false => host.leave(&group.member),
+            }
+        }
         for operation in group.under_way {
             self.queues.group_done(&operation.out, 0, Some(ECANCELED));
-        }
-        if let Some(host) = &state.host {
-            host.close(&group.member);
         }
     }
 
@@ -439,6 +444,7 @@ impl EndpointPort {
                 match tested {
                     Ok(bytes) => {
                         let bytes = bytes.unwrap_or_default();
+                        let bytes = bytes.get(out.from..).unwrap_or_default();
                         let length = bytes.len().min(out.result.1);
                         // SAFETY: memory that the program gave for the result, of so many bytes, until it is told of the end.
                         unsafe {
