@@ -213,6 +213,8 @@ static void refused(fi_addr_t group, struct fid_domain *domain) {
     MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group + 99, FI_UINT64, FI_SUM, 0, NULL) == -FI_EINVAL);
     MUST(fi_broadcast(ep, &own, 1, NULL, group, 63, FI_UINT64, 0, NULL) == -FI_EINVAL);
     MUST(fi_gather(ep, &own, 1 << 17, NULL, &got, NULL, group, place[0], FI_UINT64, 0, NULL) == -FI_EMSGSIZE);
+    MUST(fi_reduce(ep, NULL, 1, NULL, &got, NULL, group, place[0], FI_UINT64, FI_SUM, 0, NULL) == -FI_EINVAL);
+    MUST(fi_allgather(ep, &own, 1, NULL, NULL, NULL, group, FI_UINT64, 0, NULL) == -FI_EINVAL);
     MUST(fi_alltoall(ep, &own, 1, NULL, &got, NULL, group, FI_UINT64, 0, NULL) == -FI_ENOSYS);
 }
 

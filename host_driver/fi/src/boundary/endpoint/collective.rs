@@ -125,22 +125,35 @@ struct Call {
 impl Call {
     /// This member's elements.
     ///
+    /// # Errors
+    /// There is no memory.
+    ///
     /// # Safety
-    /// They are there.
-    unsafe fn elements(&self) -> &[u8] {
+    /// They are there, if there is memory.
+    unsafe fn elements(&self) -> Result<&[u8], c_int> {
+        if self.bytes.0.is_null() {
+            return Err(-EINVAL);
+        }
         // SAFETY: as the caller says.
-        unsafe { std::slice::from_raw_parts(self.bytes.0.cast(), self.bytes.1) }
+        Ok(unsafe { std::slice::from_raw_parts(self.bytes.0.cast(), self.bytes.1) })
     }
 
-    fn out(&self, ep: &Ep) -> Out {
+    /// What is to be done at its end.
+    ///
+    /// # Errors
+    /// There is no memory for its result.
+    fn out(&self, ep: &Ep) -> Result<Out, c_int> {
+        if self.result.1 > 0 && self.result.0.is_null() {
+            return Err(-EINVAL);
+        }
         let selective = (ep.end.queues.send.get()).is_some_and(|(_, selective)| *selective);
-        Out {
+        Ok(Out {
             context: self.context as usize,
             result: (self.result.0 as usize, self.result.1),
             from: self.from,
             told: !selective || (self.flags | ep.tx_flags) & COMPLETION != 0,
             direction: self.direction,
-        }
+        })
     }
 }
 
@@ -192,7 +205,7 @@ unsafe extern "C" fn barrier2(
     unsafe {
         on(ep, |ep| {
             let post = |all: &mut Communicator| all.post_barrier();
-            ep.end.begin(call.group, call.out(ep), None, post)
+            ep.end.begin(call.group, call.out(ep)?, None, post)
         })
     }
 }
@@ -270,11 +283,11 @@ unsafe fn from_root(ep: &Ep, call: &Call, root: usize, is_root: bool) -> Result<
     // Of the others only the length counts, and their memory need not have been written, or be there.
     let data = match is_root {
         // SAFETY: as the caller says.
-        true => unsafe { call.elements() }.to_vec(),
+        true => unsafe { call.elements() }?.to_vec(),
         false => vec![0; call.bytes.1],
     };
     let post = |all: &mut Communicator| all.post_broadcast(root, data);
-    ep.end.begin(call.group, call.out(ep), None, post)
+    ep.end.begin(call.group, call.out(ep)?, None, post)
 }
 
 unsafe extern "C" fn allreduce(
@@ -375,14 +388,15 @@ unsafe fn start(
     root: Option<usize>,
 ) -> Result<(), c_int> {
     // SAFETY: as the caller says.
-    let bytes = unsafe { call.elements() };
+    let bytes = unsafe { call.elements() }?;
     let prepared = elements.prepare(op, reproducible(), bytes);
     let (operation, data) = prepared.ok_or(-EOPNOTSUPP)?;
     let post = |all: &mut Communicator| match root {
         None => all.post_all_reduce(operation, &data),
         Some(root) => all.post_reduce(root, operation, &data),
     };
-    ep.end.begin(call.group, call.out(ep), Some(elements), post)
+    ep.end
+        .begin(call.group, call.out(ep)?, Some(elements), post)
 }
 
 unsafe extern "C" fn allgather(
@@ -457,9 +471,9 @@ unsafe fn gathered(
                 context,
                 direction: READ,
             };
-            let data = Data::Bytes(call.elements().to_vec());
+            let data = Data::Bytes(call.elements()?.to_vec());
             let post = |all: &mut Communicator| all.post_all_gather(&data);
-            ep.end.begin(call.group, call.out(ep), None, post)
+            ep.end.begin(call.group, call.out(ep)?, None, post)
         })
     }
 }

@@ -20,8 +20,9 @@ use crate::collective::elements::Elements;
 use crate::collective::{Collectives, Member, Pending};
 use crate::engine::Address;
 
-/// Notices that are kept until they are looked at.
-const NOTICES: usize = 4_096;
+/// Notices that are kept until they are looked at, and words of members of groups that this end has not joined yet. No peer fills
+/// the memory; what is dropped is as a member that does not join.
+const KEPT: usize = 4_096;
 /// Who waits for a member speaks to it this often.
 const SPEAK: Duration = Duration::from_secs(2);
 /// Numbers of groups begin here: elsewhere than places in an address vector.
@@ -130,8 +131,7 @@ impl Queues {
     /// Keeps what is for groups.
     pub(super) fn notice(&self, notice: Notice) {
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        // No peer fills the memory; what is dropped is as a member that does not join.
-        if notices.len() < NOTICES {
+        if notices.len() < KEPT {
             notices.push_back(notice);
         }
     }
@@ -322,6 +322,11 @@ impl EndpointPort {
         for notice in notices {
             self.hear(&mut state, notice);
         }
+        if !state.joins.is_empty() && self.port.enter().failed.is_some() {
+            for join in std::mem::take(&mut state.joins) {
+                state.joined(join, &[], EIO);
+            }
+        }
         self.gather(&mut state);
         self.run(&mut state);
     }
@@ -335,9 +340,8 @@ impl EndpointPort {
                 words,
             } => {
                 // Without words it has only been spoken to.
-                state
-                    .told
-                    .extend(words.first().map(|host| (key, from, *host)));
+                let told = words.first().map(|host| (key, from, *host));
+                state.told.extend(told.filter(|_| state.told.len() < KEPT));
             }
             Notice::Member {
                 from, key, words, ..
