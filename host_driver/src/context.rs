@@ -396,6 +396,18 @@ impl Context {
         self.statistic(counter.code())
     }
 
+    /// A counter of any kind by its number in the register map, 0 if the card has none of it; nothing if there is none of that number.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn counter_numbered(&self, code: u8) -> Result<Option<u64>, Error> {
+        let known = Counter::from_code(code).is_some()
+            || BulkCounter::from_code(code).is_some()
+            || CongestionCounter::from_code(code).is_some()
+            || ReductionCounter::from_code(code).is_some();
+        known.then(|| self.statistic(code)).transpose()
+    }
+
     /// Length of the card's clock, ns: the unit of its counters of waiting.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod programs;
 
 use std::env;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 
@@ -22,16 +23,24 @@ const OF_ALL: [&str; 5] = [
 /// Installs the tools if need be and runs all tests, two test programs at a time: many of them end with one long test, or wait
 /// for one process of a tool. With any other argument `cargo test` has them all, and runs one program after the other.
 pub fn run(arguments: &[String]) -> Result<()> {
-    tools::install(false)?;
     let (of_cargo, of_tests) = match arguments.iter().position(|word| word == "--") {
         Some(at) => (&arguments[..at], &arguments[at + 1..]),
         None => (arguments, &[][..]),
     };
     if !of_cargo.iter().all(|word| OF_ALL.contains(&word.as_str())) {
+        tools::install(false)?;
         return run_loudly(cargo("test").args(arguments));
     }
     let goes_on = of_cargo.iter().any(|word| word == "--no-fail-fast");
-    let built = programs::of(&build(of_cargo)?)?;
+    // What is missing for the tools is told before the build, which takes minutes; they come while it goes on.
+    tools::check_host()?;
+    let (installed, said) = thread::scope(|scope| {
+        let installing = scope.spawn(|| tools::install(false));
+        let said = build(of_cargo);
+        (installing.join().expect("no panic"), said)
+    });
+    installed?;
+    let built = programs::of(&said?)?;
     let failed = programs::run(built, of_tests, goes_on)?;
     if !failed.is_empty() && !goes_on {
         bail!("{} failed", failed.join(", "));

@@ -30,6 +30,12 @@ const REQUIREMENTS: &str = include_str!("../requirements.txt");
 /// Raised when the wrappers or the layout change, so that old installations are renewed.
 const LAYOUT: u32 = 1;
 
+/// Fails unless the machine has what the tools are installed with.
+pub fn check_host() -> Result<()> {
+    host::python()?;
+    host::check_cxx()
+}
+
 /// Installs the tools unless they are there already. Quick and offline in the latter case.
 pub fn install(force: bool) -> Result<()> {
     let dir = workspace::tools_dir();

@@ -13,7 +13,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::fmt::Display;
 use std::sync::Arc;
 
-use tributary_host_driver::{Context, Counter, Options};
+use tributary_host_driver::{BulkTuning, Context, Options};
 use tributary_sim::card::{NetworkConfig, SimDevice, network};
 use tributary_sim::link::LinkConfig;
 
@@ -171,12 +171,52 @@ pub unsafe extern "C" fn tributary_counter(
     let (Some(card), false) = (unsafe { card.as_ref() }, value.is_null()) else {
         return fail(&NULL);
     };
-    let Some(counter) = Counter::from_code(counter) else {
-        return fail(&format!("no counter {counter}"));
-    };
-    done(card.0.counter(counter), |count| {
+    done(card.0.counter_numbered(counter), |found| {
+        let Some(count) = found else {
+            return fail(&format!("no counter {counter}"));
+        };
         // SAFETY: there is room for a number.
         unsafe { value.write(count) };
         0
     })
+}
+
+/// Tells the card's bulk transfers about the network.
+///
+/// # Safety
+/// `card` is valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tributary_tune_bulk(
+    card: *const Card,
+    round_trip_ns: u64,
+    overtaking: u32,
+    share_of_256: u32,
+) -> c_int {
+    // SAFETY: null or valid, as the header says.
+    let Some(card) = (unsafe { card.as_ref() }) else {
+        return fail(&NULL);
+    };
+    let tuning = BulkTuning {
+        round_trip_ns,
+        overtaking,
+        share_of_256,
+    };
+    done(card.0.tune_bulk(&tuning), |()| 0)
+}
+
+/// Whether the card looks at marks of switches; if `interval` is not 0, how often it does something about them.
+///
+/// # Safety
+/// `card` is valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tributary_congestion(card: *const Card, on: bool, interval: u16) -> c_int {
+    // SAFETY: null or valid, as the header says.
+    let Some(card) = (unsafe { card.as_ref() }) else {
+        return fail(&NULL);
+    };
+    let told = match interval {
+        0 => Ok(()),
+        ticks => card.0.set_congestion_interval(ticks),
+    };
+    done(told.and_then(|()| card.0.set_congestion(on)), |()| 0)
 }

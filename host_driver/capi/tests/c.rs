@@ -137,7 +137,7 @@ fn the_header_declares_every_function_and_no_other() {
         .collect();
     let expected = functions(&exported);
     assert_eq!(functions(&declared), expected);
-    assert_eq!(expected.len(), 66);
+    assert_eq!(expected.len(), 68);
 }
 
 #[test]
@@ -260,6 +260,8 @@ fn null_and_nonsense_are_errors_with_a_text() {
         );
         assert_eq!(tributary_c::tributary_mr_load(null(), 0, null_mut()), -1);
         assert_eq!(tributary_c::tributary_mr_remote(null()), nowhere);
+        assert_eq!(tributary_c::tributary_tune_bulk(null(), 1, 1, 1), -1);
+        assert_eq!(tributary_c::tributary_congestion(null(), true, 0), -1);
         tributary_c::tributary_dereg_mr(null_mut());
         tributary_c::tributary_window_close(null_mut());
         tributary_c::tributary_wc_free(null_mut());
@@ -300,5 +302,48 @@ fn null_and_nonsense_are_errors_with_a_text() {
             .to_str()
             .unwrap();
         assert_eq!(text, "loss = 2 is not a probability (0 to 1)");
+    }
+}
+
+#[test]
+fn bw_06_cl_04_programs_in_c_tell_a_card_about_the_network_and_read_every_counter() {
+    use std::ffi::CStr;
+    use std::ptr::null_mut;
+    use tributary_protocol::card::regs::{
+        BulkCounter, CongestionCounter, Counter, ReductionCounter,
+    };
+    let config = SimConfig {
+        seed: 1,
+        loss: 0.0,
+        duplication: 0.0,
+        delay: 1,
+        reorder: 0,
+    };
+    // SAFETY: handles that these functions made, and room for what they give.
+    unsafe {
+        let mut devices = [null_mut(); 1];
+        let mut card = null_mut();
+        let made = tributary_c::tributary_sim_network(&raw const config, 1, devices.as_mut_ptr());
+        assert_eq!(made, 0);
+        let opened = tributary_c::tributary_open(devices[0], 0, 1_024, &raw mut card);
+        assert_eq!(opened, 0);
+        assert_eq!(tributary_c::tributary_tune_bulk(card, 2_000, 64, 192), 0);
+        assert_eq!(tributary_c::tributary_congestion(card, true, 100), 0);
+        assert_eq!(tributary_c::tributary_congestion(card, false, 0), 0);
+        let known: Vec<u8> = (Counter::ALL.iter().map(|one| one.code()))
+            .chain(BulkCounter::ALL.iter().map(|one| one.code()))
+            .chain(CongestionCounter::ALL.iter().map(|one| one.code()))
+            .chain(ReductionCounter::ALL.iter().map(|one| one.code()))
+            .collect();
+        for code in 0..=u8::MAX {
+            let mut value = u64::MAX;
+            let read = tributary_c::tributary_counter(card, code, &raw mut value);
+            assert_eq!(read == 0, known.contains(&code), "{code}");
+            assert_eq!(value, if read == 0 { 0 } else { u64::MAX }, "{code}");
+        }
+        let why = CStr::from_ptr(tributary_c::tributary_error());
+        assert_eq!(why.to_str().unwrap(), "no counter 255");
+        tributary_c::tributary_close(card);
+        tributary_c::tributary_device_free(devices[0]);
     }
 }
