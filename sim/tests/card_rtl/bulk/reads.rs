@@ -2,7 +2,7 @@
 
 use tributary_protocol::card::command::Command;
 use tributary_protocol::card::descriptor::{Completion, OPCODE_BULK_READ, WorkRequest, flags};
-use tributary_protocol::card::regs::{BulkCounter, CONTROL, CONTROL_RESET};
+use tributary_protocol::card::regs::{BULK_TICK, BulkCounter, CONTROL, CONTROL_RESET};
 use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, Request};
 use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
 use tributary_protocol::xud::{Outcome, Peer};
@@ -514,7 +514,11 @@ fn bw_09_bw_11_a_card_that_is_reset_forgets_its_reads_and_the_other_ends_them() 
         if at == 0 {
             queue = first.clone();
         } else {
+            // Nothing is under way but the silence of the peer, which ends after thousands of ticks.
+            let tick = pair.read(0, &BULK_TICK);
+            pair.write(0, &BULK_TICK, tick / 6);
             let ended = wait(&mut pair, &queue, 8);
+            pair.write(0, &BULK_TICK, tick);
             let mut ids: Vec<_> = ended.iter().map(|ended| ended.wr_id).collect();
             ids.sort_unstable();
             let how: Vec<_> = ended.iter().map(|ended| ended.status).collect();
