@@ -209,7 +209,7 @@ pub unsafe extern "C" fn tributary_tune_bulk(
 /// # Safety
 /// `card` is valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tributary_congestion(card: *const Card, on: bool, interval: u16) -> c_int {
+pub unsafe extern "C" fn tributary_congestion(card: *const Card, on: u8, interval: u16) -> c_int {
     // SAFETY: null or valid, as the header says.
     let Some(card) = (unsafe { card.as_ref() }) else {
         return fail(&NULL);
@@ -218,5 +218,5 @@ pub unsafe extern "C" fn tributary_congestion(card: *const Card, on: bool, inter
         0 => Ok(()),
         ticks => card.0.set_congestion_interval(ticks),
     };
-    done(told.and_then(|()| card.0.set_congestion(on)), |()| 0)
+    done(told.and_then(|()| card.0.set_congestion(on != 0)), |()| 0)
 }

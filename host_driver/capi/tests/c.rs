@@ -261,7 +261,7 @@ fn null_and_nonsense_are_errors_with_a_text() {
         assert_eq!(tributary_c::tributary_mr_load(null(), 0, null_mut()), -1);
         assert_eq!(tributary_c::tributary_mr_remote(null()), nowhere);
         assert_eq!(tributary_c::tributary_tune_bulk(null(), 1, 1, 1), -1);
-        assert_eq!(tributary_c::tributary_congestion(null(), true, 0), -1);
+        assert_eq!(tributary_c::tributary_congestion(null(), 1, 0), -1);
         tributary_c::tributary_dereg_mr(null_mut());
         tributary_c::tributary_window_close(null_mut());
         tributary_c::tributary_wc_free(null_mut());
@@ -306,12 +306,10 @@ fn null_and_nonsense_are_errors_with_a_text() {
 }
 
 #[test]
-fn bw_06_cl_04_programs_in_c_tell_a_card_about_the_network_and_read_every_counter() {
+fn cl_04_programs_in_c_tell_a_card_about_the_network_and_read_every_counter() {
     use std::ffi::CStr;
     use std::ptr::null_mut;
-    use tributary_protocol::card::regs::{
-        BulkCounter, CongestionCounter, Counter, ReductionCounter,
-    };
+    use tributary_host_driver::{BulkCounter, CongestionCounter, Counter, ReductionCounter};
     let config = SimConfig {
         seed: 1,
         loss: 0.0,
@@ -328,8 +326,8 @@ fn bw_06_cl_04_programs_in_c_tell_a_card_about_the_network_and_read_every_counte
         let opened = tributary_c::tributary_open(devices[0], 0, 1_024, &raw mut card);
         assert_eq!(opened, 0);
         assert_eq!(tributary_c::tributary_tune_bulk(card, 2_000, 64, 192), 0);
-        assert_eq!(tributary_c::tributary_congestion(card, true, 100), 0);
-        assert_eq!(tributary_c::tributary_congestion(card, false, 0), 0);
+        assert_eq!(tributary_c::tributary_congestion(card, 1, 100), 0);
+        assert_eq!(tributary_c::tributary_congestion(card, 0, 0), 0);
         let known: Vec<u8> = (Counter::ALL.iter().map(|one| one.code()))
             .chain(BulkCounter::ALL.iter().map(|one| one.code()))
             .chain(CongestionCounter::ALL.iter().map(|one| one.code()))
