@@ -75,7 +75,7 @@ const PAIRS: [&str; 55] = [
     "fi_rma_bw -e rdm -o writedata -v",
     "fi_unexpected_msg -e rdm -I 10",
     "fi_unexpected_msg -e rdm -I 10 -S 65536",
-    "fi_unmap_mem",
+    "fi_unmap_mem -E",
 ];
 /// Programs for several.
 const MANY: [&str; 3] = [
