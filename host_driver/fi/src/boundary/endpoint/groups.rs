@@ -3,7 +3,8 @@
 //! All members of a list join it, and each knows the endpoints of the others from its own set. A group needs another address of each
 //! member, that of its host of collectives on the card: all tell theirs the first of the list, which answers with a name for the
 //! group and all addresses. Messages of an endpoint arrive in order, so the n-th that a member says of a list belongs to the n-th
-//! time that the first joins it. Whoever waits speaks now and then, so that a peer that is gone is found out.
+//! time that the first joins it, and so does the n-th answer: each is answered once, also where the first has given up meanwhile.
+//! Whoever waits speaks now and then, so that a peer that is gone is found out.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +44,8 @@ struct State {
     host: Option<Collectives>,
     /// What members have told the first of their list: what that is known by, who, and the address of its host.
     told: Vec<(u64, Address, u64)>,
+    /// As the first of these lists: who will be told that there is no group as soon as it joins.
+    refused: Vec<(u64, Address)>,
     joins: Vec<Join>,
     groups: HashMap<u64, Group>,
     next: u64,
@@ -59,6 +62,8 @@ struct Join {
     /// At the first of the list: hosts of the members, as far as they are known.
     heard: Vec<Option<u64>>,
     spoke: Instant,
+    /// The program does not want it any more; its answer is to come.
+    given_up: bool,
 }
 
 struct Group {
@@ -230,6 +235,7 @@ impl EndpointPort {
             list,
             heard,
             spoke: Instant::now(),
+            given_up: false,
         });
         Ok(group.cast())
     }
@@ -246,7 +252,14 @@ impl EndpointPort {
     /// The program holds a group no longer.
     fn leave_group(&self, number: u64) {
         let mut state = self.groups();
-        state.joins.retain(|join| join.number != number);
+        if let Some(at) = state.joins.iter().position(|join| join.number == number) {
+            if state.joins[at].list[0] == self.port.own() {
+                let join = state.joins.remove(at);
+                self.refuse(&mut state, &join, None);
+            } else {
+                state.joins[at].given_up = true;
+            }
+        }
         let Some(group) = state.groups.remove(&number) else {
             return;
         };
@@ -340,8 +353,14 @@ impl EndpointPort {
                 words,
             } => {
                 // Without words it has only been spoken to.
-                let told = words.first().map(|host| (key, from, *host));
-                state.told.extend(told.filter(|_| state.told.len() < KEPT));
+                let Some(host) = words.first() else { return };
+                let refused = state.refused.iter().position(|of| *of == (key, from));
+                if let Some(at) = refused {
+                    state.refused.remove(at);
+                    self.speak(&[from], key, true, &[]);
+                } else if state.told.len() < KEPT {
+                    state.told.push((key, from, *host));
+                }
             }
             Notice::Member {
                 from, key, words, ..
@@ -360,25 +379,31 @@ impl EndpointPort {
             }
             Notice::Lost(at) => {
                 state.told.retain(|told| told.1 != at);
+                state.refused.retain(|refused| refused.1 != at);
                 while let Some(which) = state.joins.iter().position(|join| {
                     join.list.contains(&at)
                         && (join.list[0] == at || join.list[0] == self.port.own())
                 }) {
                     let join = state.joins.remove(which);
-                    self.refuse(&join, at);
+                    self.refuse(state, &join, Some(at));
                     state.joined(join, &[], EHOSTUNREACH);
                 }
             }
         }
     }
 
-    /// Tells the others that there will be no group.
-    fn refuse(&self, join: &Join, but: Address) {
-        let own = self.port.own();
-        if join.list[0] == own {
-            let others = join.list[1..].iter().copied();
-            let others: Vec<Address> = others.filter(|other| *other != but).collect();
-            self.speak(&others, join.key, true, &[]);
+    /// As the first of a list: tells the others that there will be no group, those that have not joined as soon as they do.
+    fn refuse(&self, state: &mut State, join: &Join, gone: Option<Address>) {
+        if join.list[0] != self.port.own() {
+            return;
+        }
+        let others = join.list.iter().zip(&join.heard).skip(1);
+        for (member, heard) in others.filter(|(member, _)| Some(**member) != gone) {
+            if heard.is_some() || state.take_told(join.key, *member).is_some() {
+                self.speak(&[*member], join.key, true, &[]);
+            } else if state.refused.len() < KEPT {
+                state.refused.push((join.key, *member));
+            }
         }
     }
 
@@ -387,17 +412,15 @@ impl EndpointPort {
         let own = self.port.own();
         let mut at = 0;
         while at < state.joins.len() {
-            let State { told, joins, .. } = &mut *state;
-            let join = &mut joins[at];
-            let is_first = join.list[0] == own;
-            for (member, heard) in join.list.iter().zip(&mut join.heard) {
-                if is_first && heard.is_none() {
-                    let said = told
-                        .iter()
-                        .position(|of| (of.0, of.1) == (join.key, *member));
-                    *heard = said.map(|said| told.remove(said).2);
+            let is_first = state.joins[at].list[0] == own;
+            for member in 0..state.joins[at].list.len() {
+                let join = &state.joins[at];
+                if is_first && join.heard[member].is_none() {
+                    let heard = state.take_told(join.key, join.list[member]);
+                    state.joins[at].heard[member] = heard;
                 }
             }
+            let join = &mut state.joins[at];
             let heard: Option<Vec<u64>> = join.heard.iter().copied().collect();
             let Some(hosts) = heard.filter(|_| is_first) else {
                 self.speak_again(join, is_first);
@@ -406,7 +429,7 @@ impl EndpointPort {
             };
             let join = state.joins.remove(at);
             if hosts.contains(&0) {
-                self.refuse(&join, own);
+                self.refuse(state, &join, None);
                 state.joined(join, &[], EIO);
                 continue;
             }
@@ -468,6 +491,12 @@ impl EndpointPort {
 }
 
 impl State {
+    /// What a member has told of a list: the oldest that nobody has taken.
+    fn take_told(&mut self, key: u64, member: Address) -> Option<u64> {
+        let at = (self.told.iter()).position(|told| (told.0, told.1) == (key, member));
+        at.map(|at| self.told.remove(at).2)
+    }
+
     /// A group that has been joined.
     fn group(&self, number: u64) -> Result<&Group, c_int> {
         if self.joins.iter().any(|join| join.number == number) {
@@ -482,6 +511,12 @@ impl State {
             Some((name, hosts)) if hosts.len() == join.list.len() => self.make(*name, hosts),
             _ => None,
         };
+        if join.given_up {
+            if let (Some(host), Some(member)) = (&self.host, made) {
+                host.leave(&member);
+            }
+            return;
+        }
         let error = made.is_none().then_some(otherwise);
         if let Some(member) = made {
             let group = Group {
