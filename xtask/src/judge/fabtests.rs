@@ -194,8 +194,10 @@ impl Judge {
     /// Starts a program of a line, with more words; what it prints goes to a file of this name.
     fn start(&self, over: Over, line: &str, more: &[&str], log: &str) -> Result<Child> {
         let mut words = line.split(' ');
-        let name = self.options.bin.join(words.next().unwrap_or_default());
+        let name = std::path::absolute(&self.options.bin)?.join(words.next().unwrap_or_default());
         let mut command = Command::new(&name);
+        // Some leave files when they fail.
+        command.current_dir(&self.folder);
         let provider = match over {
             Over::Tributary => "tributary",
             Over::Tcp => "tcp;ofi_rxm",
