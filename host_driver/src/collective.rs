@@ -30,7 +30,7 @@ pub mod remote;
 mod software;
 mod switch;
 
-pub use communicator::{Communicator, Counters, Finished, Options, Outcome, Path, Ticket};
+pub use communicator::{Communicator, Counters, Finished, Options, Outcome, Path, Ticket, name};
 pub use data::{Data, Extremes, Operation};
 pub use error::{CollectiveError, Why};
 pub use host::{Host, HostOptions};

@@ -15,6 +15,8 @@ use super::switch::{Grant, SharedTrees, Switch, Times};
 use super::{CollectiveError, Data, Host, Why};
 use crate::AddressHandle;
 
+pub use post::name;
+
 /// Most members.
 const MAX_MEMBERS: usize = 1 << 16;
 

@@ -101,15 +101,16 @@ impl Events {
     /// A group has been joined, or not for this reason.
     pub fn joined(&self, (fid, context): (usize, usize), error: Option<c_int>) {
         let words = [fid as u64, context as u64, 0];
-        self.put(Event {
+        let event = Event {
             number: JOIN_COMPLETE,
             bytes: words.iter().flat_map(|word| word.to_ne_bytes()).collect(),
             error,
-        });
+        };
+        self.put(&mut self.events(), event);
     }
 
-    fn put(&self, event: Event) {
-        self.events().push_back(event);
+    fn put(&self, events: &mut VecDeque<Event>, event: Event) {
+        events.push_back(event);
         self.descriptor.raise();
         self.came.notify_all();
     }
@@ -218,14 +219,16 @@ unsafe extern "C" fn write(
         }
         // SAFETY: so many bytes are there.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) };
-        if queue.events().len() >= queue.size {
+        let mut events = queue.events();
+        if events.len() >= queue.size {
             return -(EAGAIN as isize);
         }
-        queue.put(Event {
+        let event = Event {
             number: event,
             bytes: bytes.to_vec(),
             error: None,
-        });
+        };
+        queue.put(&mut events, event);
         length as isize
     })
 }

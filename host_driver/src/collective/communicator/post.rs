@@ -289,8 +289,9 @@ fn barrier() -> Input {
     })
 }
 
-/// A name made of the parent's and what distinguishes its children, so that others have it only by accident: FNV-1a.
-fn name(of: &[u64]) -> u64 {
+/// A name made of words, such as the parent's and what distinguishes its children, so that others have it only by accident: FNV-1a.
+#[must_use]
+pub fn name(of: &[u64]) -> u64 {
     let bytes = of.iter().flat_map(|word| word.to_le_bytes());
     bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)

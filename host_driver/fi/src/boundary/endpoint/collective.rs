@@ -1,12 +1,12 @@
 //! The calls of collective operations. A broadcast is a scatter of which each keeps all, and gathering for one is gathering for all of
 //! which one keeps something: in the switches that costs no more.
 
-use tributary_host_driver::collective::{Communicator, Data};
+use tributary_host_driver::collective::{CollectiveError, Communicator, Data, Ticket};
 
 use super::groups::Out;
 use super::*;
 use crate::boundary::set::Set;
-use crate::collective::elements::{Collective, Elements, Op as Operation, bytes_of, combined};
+use crate::collective::elements::{Collective, Elements, bytes_of, combined};
 
 /// Most bytes of an operation, at each member.
 const MOST: usize = 1 << 20;
@@ -109,51 +109,92 @@ pub unsafe extern "C" fn join(
     })
 }
 
-/// An operation as every call describes it.
+/// What a program gives in a call.
 struct Call {
     group: u64,
-    /// Elements of this member, and where what comes goes.
-    bytes: (*const c_void, usize),
-    result: (*mut c_void, usize),
-    /// Where its part of what comes begins.
-    from: usize,
+    /// Place of the one that gives or gets, if there is one.
+    root: Option<u64>,
+    /// This member's elements.
+    elements: *const c_void,
+    count: usize,
+    datatype: u32,
+    /// Where what comes goes.
+    result: *mut c_void,
     flags: u64,
     context: *mut c_void,
-    direction: u64,
 }
 
-impl Call {
-    /// This member's elements.
+/// What a call means to this member.
+struct Part<'a> {
+    ep: &'a Ep,
+    call: &'a Call,
+    members: usize,
+    rank: usize,
+    root: Option<usize>,
+}
+
+impl<'a> Part<'a> {
+    /// # Errors
+    /// There is no such group or root.
+    fn of(ep: &'a Ep, call: &'a Call) -> Result<Self, c_int> {
+        let root = call.root.map(|root| ep.rank_of(call.group, root));
+        Ok(Self {
+            ep,
+            call,
+            members: ep.end.members_of(call.group)?,
+            rank: ep.end.rank_in(call.group, Some(ep.end.port.own()))?,
+            root: root.transpose()?,
+        })
+    }
+
+    fn is_root(&self) -> bool {
+        self.root == Some(self.rank)
+    }
+
+    /// Whether this member gets the result.
+    fn wants(&self) -> bool {
+        self.root.is_none_or(|root| root == self.rank)
+    }
+
+    /// This member's elements, of so many bytes.
     ///
     /// # Errors
     /// There is no memory.
     ///
     /// # Safety
     /// They are there, if there is memory.
-    unsafe fn elements(&self) -> Result<&[u8], c_int> {
-        if self.bytes.0.is_null() {
+    unsafe fn elements(&self, bytes: usize) -> Result<&[u8], c_int> {
+        if self.call.elements.is_null() {
             return Err(-EINVAL);
         }
         // SAFETY: as the caller says.
-        Ok(unsafe { std::slice::from_raw_parts(self.bytes.0.cast(), self.bytes.1) })
+        Ok(unsafe { std::slice::from_raw_parts(self.call.elements.cast(), bytes) })
     }
 
-    /// What is to be done at its end.
+    /// Begins: of what comes, so many bytes behind the first go to the program.
     ///
     /// # Errors
-    /// There is no memory for its result.
-    fn out(&self, ep: &Ep) -> Result<Out, c_int> {
-        if self.result.1 > 0 && self.result.0.is_null() {
+    /// There is no memory for them, or the operation is refused.
+    fn begin(
+        &self,
+        direction: u64,
+        (from, bytes): (usize, usize),
+        elements: Option<Elements>,
+        post: impl FnOnce(&mut Communicator) -> Result<Ticket, CollectiveError>,
+    ) -> Result<(), c_int> {
+        let (ep, call) = (self.ep, self.call);
+        if bytes > 0 && call.result.is_null() {
             return Err(-EINVAL);
         }
         let selective = (ep.end.queues.send.get()).is_some_and(|(_, selective)| *selective);
-        Ok(Out {
-            context: self.context as usize,
-            result: (self.result.0 as usize, self.result.1),
-            from: self.from,
-            told: !selective || (self.flags | ep.tx_flags) & COMPLETION != 0,
-            direction: self.direction,
-        })
+        let out = Out {
+            context: call.context as usize,
+            result: (call.result as usize, bytes),
+            from,
+            told: !selective || (call.flags | ep.tx_flags) & COMPLETION != 0,
+            direction,
+        };
+        ep.end.begin(call.group, out, elements, post)
     }
 }
 
@@ -171,12 +212,21 @@ fn length(count: usize, size: Option<usize>) -> Result<usize, c_int> {
 ///
 /// # Safety
 /// An endpoint of this provider.
-unsafe fn on(ep: *mut fid_ep, act: impl FnOnce(&Ep) -> Result<(), c_int>) -> isize {
+unsafe fn on(
+    ep: *mut fid_ep,
+    call: &Call,
+    act: impl FnOnce(&Part<'_>) -> Result<(), c_int>,
+) -> isize {
     size(|| {
         // SAFETY: as the caller says.
         let ep = unsafe { &*ep.cast::<Ep>() };
         let failed = ep.end.port.enter().failed.is_some();
-        let done = if failed { Err(-EIO) } else { act(ep) };
+        let part = if failed {
+            Err(-EIO)
+        } else {
+            Part::of(ep, call)
+        };
+        let done = part.and_then(|part| act(&part));
         done.map_or_else(|error| error as isize, |()| 0)
     })
 }
@@ -194,18 +244,18 @@ unsafe extern "C" fn barrier2(
 ) -> isize {
     let call = Call {
         group,
-        bytes: (std::ptr::null(), 0),
-        result: (std::ptr::null_mut(), 0),
-        from: 0,
+        root: None,
+        elements: std::ptr::null(),
+        count: 0,
+        datatype: 0,
+        result: std::ptr::null_mut(),
         flags,
         context,
-        direction: WRITE,
     };
     // SAFETY: as above.
     unsafe {
-        on(ep, |ep| {
-            let post = |all: &mut Communicator| all.post_barrier();
-            ep.end.begin(call.group, call.out(ep)?, None, post)
+        on(ep, &call, |part| {
+            part.begin(WRITE, (0, 0), None, |all| all.post_barrier())
         })
     }
 }
@@ -221,29 +271,29 @@ unsafe extern "C" fn broadcast(
     flags: u64,
     context: *mut c_void,
 ) -> isize {
+    let call = Call {
+        group,
+        root: Some(root),
+        elements: buffer,
+        count,
+        datatype,
+        result: buffer,
+        flags,
+        context,
+    };
     // SAFETY: as above.
     unsafe {
-        on(ep, |ep| {
-            let bytes = length(count, bytes_of(datatype))?;
-            let root = ep.rank_of(group, root)?;
-            let own = ep.end.rank_in(group, Some(ep.end.port.own()))? == root;
-            let call = Call {
-                group,
-                bytes: (buffer, bytes),
-                result: (buffer, if own { 0 } else { bytes }),
-                from: 0,
-                flags,
-                context,
-                direction: WRITE,
-            };
-            from_root(ep, &call, root, own)
+        on(ep, &call, |part| {
+            let all = length(count, bytes_of(datatype))?;
+            let wanted = if part.is_root() { 0 } else { all };
+            from_root(part, all, WRITE, (0, wanted))
         })
     }
 }
 
 unsafe extern "C" fn scatter(
     ep: *mut fid_ep,
-    buffer: *const c_void,
+    elements: *const c_void,
     count: usize,
     _: *mut c_void,
     result: *mut c_void,
@@ -254,45 +304,49 @@ unsafe extern "C" fn scatter(
     flags: u64,
     context: *mut c_void,
 ) -> isize {
+    let call = Call {
+        group,
+        root: Some(root),
+        elements,
+        count,
+        datatype,
+        result,
+        flags,
+        context,
+    };
     // SAFETY: as above.
     unsafe {
-        on(ep, |ep| {
-            let members = ep.end.members_of(group)?;
-            let all = length(count.saturating_mul(members), bytes_of(datatype))?;
-            let root = ep.rank_of(group, root)?;
-            let own = ep.end.rank_in(group, Some(ep.end.port.own()))?;
-            let call = Call {
-                group,
-                bytes: (buffer, all),
-                result: (result, all / members),
-                from: all / members * own,
-                flags,
-                context,
-                direction: READ,
-            };
-            from_root(ep, &call, root, own == root)
+        on(ep, &call, |part| {
+            let all = length(count.saturating_mul(part.members), bytes_of(datatype))?;
+            let share = all / part.members;
+            from_root(part, all, READ, (share * part.rank, share))
         })
     }
 }
 
-/// Bytes of one for all.
+/// Bytes of one for all, of which this member keeps some.
 ///
 /// # Safety
 /// The root's elements are there.
-unsafe fn from_root(ep: &Ep, call: &Call, root: usize, is_root: bool) -> Result<(), c_int> {
+unsafe fn from_root(
+    part: &Part<'_>,
+    all: usize,
+    direction: u64,
+    keep: (usize, usize),
+) -> Result<(), c_int> {
+    let root = part.root.ok_or(-EINVAL)?;
     // Of the others only the length counts, and their memory need not have been written, or be there.
-    let data = match is_root {
+    let data = match part.is_root() {
         // SAFETY: as the caller says.
-        true => unsafe { call.elements() }?.to_vec(),
-        false => vec![0; call.bytes.1],
+        true => unsafe { part.elements(all) }?.to_vec(),
+        false => vec![0; all],
     };
-    let post = |all: &mut Communicator| all.post_broadcast(root, data);
-    ep.end.begin(call.group, call.out(ep)?, None, post)
+    part.begin(direction, keep, None, |all| all.post_broadcast(root, data))
 }
 
 unsafe extern "C" fn allreduce(
     ep: *mut fid_ep,
-    buffer: *const c_void,
+    elements: *const c_void,
     count: usize,
     _: *mut c_void,
     result: *mut c_void,
@@ -303,23 +357,23 @@ unsafe extern "C" fn allreduce(
     flags: u64,
     context: *mut c_void,
 ) -> isize {
-    let kind = (datatype, operation);
+    let call = Call {
+        group,
+        root: None,
+        elements,
+        count,
+        datatype,
+        result,
+        flags,
+        context,
+    };
     // SAFETY: as above.
-    unsafe {
-        reduced(
-            ep,
-            (buffer, count),
-            result,
-            (group, None),
-            kind,
-            (flags, context),
-        )
-    }
+    unsafe { on(ep, &call, |part| reduced(part, operation)) }
 }
 
 unsafe extern "C" fn reduce(
     ep: *mut fid_ep,
-    buffer: *const c_void,
+    elements: *const c_void,
     count: usize,
     _: *mut c_void,
     result: *mut c_void,
@@ -331,77 +385,42 @@ unsafe extern "C" fn reduce(
     flags: u64,
     context: *mut c_void,
 ) -> isize {
-    let kind = (datatype, operation);
+    let call = Call {
+        group,
+        root: Some(root),
+        elements,
+        count,
+        datatype,
+        result,
+        flags,
+        context,
+    };
     // SAFETY: as above.
-    unsafe {
-        reduced(
-            ep,
-            (buffer, count),
-            result,
-            (group, Some(root)),
-            kind,
-            (flags, context),
-        )
-    }
+    unsafe { on(ep, &call, |part| reduced(part, operation)) }
 }
 
 /// A reduction, for all or for one.
 ///
 /// # Safety
-/// An endpoint of this provider; the elements are there, and room for as many at whoever gets the result.
-unsafe fn reduced(
-    ep: *mut fid_ep,
-    (buffer, count): (*const c_void, usize),
-    result: *mut c_void,
-    (group, root): (u64, Option<u64>),
-    (datatype, operation): (u32, u32),
-    (flags, context): (u64, *mut c_void),
-) -> isize {
+/// The elements are there, and room for as many at whoever gets the result.
+unsafe fn reduced(part: &Part<'_>, operation: u32) -> Result<(), c_int> {
+    let combined = combined(part.call.datatype, operation);
+    let (elements, op) = combined.ok_or(-EOPNOTSUPP)?;
+    let bytes = length(part.call.count, Some(elements.size()))?;
     // SAFETY: as the caller says.
-    unsafe {
-        on(ep, |ep| {
-            let (elements, op) = combined(datatype, operation).ok_or(-EOPNOTSUPP)?;
-            let bytes = length(count, Some(elements.size()))?;
-            let root = root.map(|root| ep.rank_of(group, root)).transpose()?;
-            let own = ep.end.rank_in(group, Some(ep.end.port.own()))?;
-            let wanted = root.is_none_or(|root| root == own);
-            let call = Call {
-                group,
-                bytes: (buffer, bytes),
-                result: (result, if wanted { bytes } else { 0 }),
-                from: 0,
-                flags,
-                context,
-                direction: READ,
-            };
-            start(ep, &call, (elements, op), root)
-        })
-    }
-}
-
-/// # Safety
-/// As [`reduced`].
-unsafe fn start(
-    ep: &Ep,
-    call: &Call,
-    (elements, op): (Elements, Operation),
-    root: Option<usize>,
-) -> Result<(), c_int> {
-    // SAFETY: as the caller says.
-    let bytes = unsafe { call.elements() }?;
-    let prepared = elements.prepare(op, reproducible(), bytes);
+    let own = unsafe { part.elements(bytes) }?;
+    let prepared = elements.prepare(op, reproducible(), own);
     let (operation, data) = prepared.ok_or(-EOPNOTSUPP)?;
-    let post = |all: &mut Communicator| match root {
+    let wanted = if part.wants() { bytes } else { 0 };
+    part.begin(READ, (0, wanted), Some(elements), |all| match part.root {
         None => all.post_all_reduce(operation, &data),
         Some(root) => all.post_reduce(root, operation, &data),
-    };
-    ep.end
-        .begin(call.group, call.out(ep)?, Some(elements), post)
+    })
 }
 
 unsafe extern "C" fn allgather(
     ep: *mut fid_ep,
-    buffer: *const c_void,
+    elements: *const c_void,
     count: usize,
     _: *mut c_void,
     result: *mut c_void,
@@ -411,22 +430,23 @@ unsafe extern "C" fn allgather(
     flags: u64,
     context: *mut c_void,
 ) -> isize {
+    let call = Call {
+        group,
+        root: None,
+        elements,
+        count,
+        datatype,
+        result,
+        flags,
+        context,
+    };
     // SAFETY: as above.
-    unsafe {
-        gathered(
-            ep,
-            (buffer, count),
-            result,
-            (group, None),
-            datatype,
-            (flags, context),
-        )
-    }
+    unsafe { on(ep, &call, |part| gathered(part)) }
 }
 
 unsafe extern "C" fn gather(
     ep: *mut fid_ep,
-    buffer: *const c_void,
+    elements: *const c_void,
     count: usize,
     _: *mut c_void,
     result: *mut c_void,
@@ -437,45 +457,32 @@ unsafe extern "C" fn gather(
     flags: u64,
     context: *mut c_void,
 ) -> isize {
-    let to = (group, Some(root));
+    let call = Call {
+        group,
+        root: Some(root),
+        elements,
+        count,
+        datatype,
+        result,
+        flags,
+        context,
+    };
     // SAFETY: as above.
-    unsafe { gathered(ep, (buffer, count), result, to, datatype, (flags, context)) }
+    unsafe { on(ep, &call, |part| gathered(part)) }
 }
 
 /// Everyone's elements, for all or for one.
 ///
 /// # Safety
 /// As [`reduced`].
-unsafe fn gathered(
-    ep: *mut fid_ep,
-    (buffer, count): (*const c_void, usize),
-    result: *mut c_void,
-    (group, root): (u64, Option<u64>),
-    datatype: u32,
-    (flags, context): (u64, *mut c_void),
-) -> isize {
+unsafe fn gathered(part: &Part<'_>) -> Result<(), c_int> {
+    let count = part.call.count.saturating_mul(part.members);
+    let all = length(count, bytes_of(part.call.datatype))?;
     // SAFETY: as the caller says.
-    unsafe {
-        on(ep, |ep| {
-            let members = ep.end.members_of(group)?;
-            let all = length(count.saturating_mul(members), bytes_of(datatype))?;
-            let root = root.map(|root| ep.rank_of(group, root)).transpose()?;
-            let own = ep.end.rank_in(group, Some(ep.end.port.own()))?;
-            let wanted = root.is_none_or(|root| root == own);
-            let call = Call {
-                group,
-                bytes: (buffer, all / members),
-                result: (result, if wanted { all } else { 0 }),
-                from: 0,
-                flags,
-                context,
-                direction: READ,
-            };
-            let data = Data::Bytes(call.elements()?.to_vec());
-            let post = |all: &mut Communicator| all.post_all_gather(&data);
-            ep.end.begin(call.group, call.out(ep)?, None, post)
-        })
-    }
+    let own = unsafe { part.elements(all / part.members) }?;
+    let data = Data::Bytes(own.to_vec());
+    let wanted = if part.wants() { all } else { 0 };
+    part.begin(READ, (0, wanted), None, |all| all.post_all_gather(&data))
 }
 
 impl Ep {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tributary_host_driver::AddressHandle;
 use tributary_host_driver::collective::remote::{RemoteTrees, TREES_SOCKET};
-use tributary_host_driver::collective::{CollectiveError, Communicator, Ticket};
+use tributary_host_driver::collective::{CollectiveError, Communicator, Ticket, name};
 
 use super::*;
 use crate::card::{address, handle};
@@ -105,14 +105,6 @@ unsafe extern "C" fn close(fid: *mut fid) -> c_int {
         let group = unsafe { Box::from_raw(fid.cast::<Mc>()) };
         group.end.leave_group(group.fid.fi_addr);
         SUCCESS
-    })
-}
-
-/// What a list is known by on the way: FNV-1a.
-fn key(list: &[Address]) -> u64 {
-    let bytes = list.iter().flat_map(|address| address.to_le_bytes());
-    bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
     })
 }
 
@@ -221,7 +213,8 @@ impl EndpointPort {
             },
             end: Arc::clone(self),
         }));
-        let key = key(&list);
+        // What the list is known by on the way.
+        let key = name(&list);
         let mut heard = vec![None; list.len()];
         heard[0] = Some(host);
         if list[0] != own {
