@@ -5,9 +5,9 @@
 // operation at a time.
 // An operation loads the state of its transfer (3 clocks), acts, moves the trust on by a packet,
 // says what the transfer wants now and stores the state: 30 clocks, 35 for a fresh packet, 41 for
-// one sent again, 30 to 42 for a message, about 60 and one for each packet of the bitmap that was
-// sent for a STATUS, 4 of them behind the last operation. Every kind of operation has its turn;
-// timers are looked at when nothing else waits, and after 255 clocks.
+// one sent again, 30 to 42 for a message (35 for a CONNECT_RESP), about 60 and one for each packet
+// of the bitmap that was sent for a STATUS, 4 of them behind the last operation. Every kind of
+// operation has its turn; timers are looked at when nothing else waits, and after 255 clocks.
 // Reset clears the states, a transfer a clock, and ends all transfers without completion.
 // While m_pkt is not taken messages are served, but nothing is sent or cancelled; while m_end is
 // not taken, timers are looked at and transfers started, in the slot of that end too; while
@@ -244,6 +244,8 @@ module bulk_engine_s16_d512_b64 (
     reg  [15:0] t_interval_reg;           // Poll interval.
     reg  [15:0] t_poll_at_reg;            // Time of the next poll.
     reg  [15:0] t_seq_reg;                // Number of the last poll.
+    // Ticks that an answer takes beyond cfg_retry, since queues are long on the way.
+    reg  [10:0] t_late_reg;
     reg  [21:0] n_reg;
     reg  [3:0]  mtu_reg;
     reg  [12:0] last_len_reg;
@@ -275,6 +277,25 @@ module bulk_engine_s16_d512_b64 (
     reg         sent_short_reg;
     reg  [10:0] old_reg;
     reg  [15:0] polled_at_reg;            // Time of the poll that a STATUS answers, less the allowance.
+    reg         opening_reg;              // The window is there; a STATUS moves base.
+    reg         moved_reg;
+    reg  [8:0]  newest_place_reg;         // The packet below base of a STATUS.
+    // Time that the CONNECT or POLL took that is answered; that the answer took to what is taken
+    // for its cause.
+    reg  [15:0] answer_age_reg;
+    reg  [15:0] took_reg;
+    // It tells how long queues are; they are longer than configured, by so much, with the
+    // allowance, and what is kept of it.
+    reg         certain_reg;
+    reg         over_reg;
+    reg  [15:0] beyond_reg;
+    reg         is_late_reg;
+    reg  [16:0] excess_reg;
+    reg  [10:0] late_reg;
+    // Ages from which a packet is lost, may have been asked for, and may be of a range, with that.
+    reg  [15:0] retry_late_reg;
+    reg  [15:0] settled_late_reg;
+    reg  [15:0] range_late_reg;
     reg  [4:0]  poll_place_reg;
     reg  [21:0] first_reg;                // The first packet that a STATUS shows to be lost.
     reg         first_valid_reg;
@@ -390,7 +411,7 @@ module bulk_engine_s16_d512_b64 (
     reg          rewind;
     reg          ask;
     reg          owe;
-    wire [8:0]   ring_place;
+    reg  [8:0]   ring_place;
     reg          ring_write;
     reg  [8:0]   ring_write_place;
     reg  [17:0]  ring_data;
@@ -438,9 +459,12 @@ module bulk_engine_s16_d512_b64 (
     reg  [15:0]  t_interval_next;     // Poll interval.
     reg  [15:0]  t_poll_at_next;      // Time of the next poll.
     reg  [15:0]  t_seq_next;          // Number of the last poll.
+    reg  [10:0]  t_late_next;         // Ticks that an answer takes beyond cfg_retry, since queues are long on the way.
     reg  [21:0]  n_next;
     reg  [3:0]   mtu_next;
     reg  [12:0]  last_len_next;
+    reg          opening_next;        // The window is there; a STATUS moves base.
+    reg          moved_next;
     reg  [21:0]  first_next;          // The first packet that a STATUS shows to be lost.
     reg          first_valid_next;
     reg  [21:0]  probe_next;
@@ -491,10 +515,10 @@ module bulk_engine_s16_d512_b64 (
     reg  [1:0]   a_error_next;
     reg  [3:0]   a_slot_next;
     reg  [31:0]  a_xid_next;
-    wire [312:0] states_rd_data;      // The word that was read.
+    wire [323:0] states_rd_data;      // The word that was read.
     reg          states_wr_en;        // The word is written.
     reg  [4:0]   states_wr_addr;      // Write address.
-    reg  [312:0] states_wr_data;      // The word to write.
+    reg  [323:0] states_wr_data;      // The word to write.
     wire [182:0] fixed_rd_data;       // The word that was read.
     reg          fixed_wr_en;         // The word is written.
     wire [17:0]  ring_rd_data;        // The word that was read.
@@ -531,7 +555,7 @@ module bulk_engine_s16_d512_b64 (
     wire [3:0]   asks_word_3;
 
     // State of each transfer.
-    ram_reg #(.W(313), .A(5)) states (
+    ram_reg #(.W(324), .A(5)) states (
         .clk     (clk),
         // Tables.
         .rd_addr ({1'b0, slot_reg}),
@@ -592,9 +616,11 @@ module bulk_engine_s16_d512_b64 (
         .sent        (sent_here_reg),
         .below_next  (below_next_reg),
         .old         (old_reg),
+        .highest     (bitmap_highest),
         .answers     (answers_reg),
         .polled      (polled_at_reg),
         .room        (room),
+        .retry       (retry_late_reg),
         .word_addr   (bitmap_addr),
         .word        (bitmap_word),
         .read_place  (scan_read_place),
@@ -605,8 +631,7 @@ module bulk_engine_s16_d512_b64 (
         .lost        (scan_lost),
         .ask         (scan_ask),
         .pidx        (scan_pidx),
-        .done        (scan_done),
-        .cfg_retry   (cfg_retry)
+        .done        (scan_done)
     );
 
     bulk_wants_d512 wants (
@@ -677,8 +702,19 @@ module bulk_engine_s16_d512_b64 (
     assign room = !t_rcount_reg[5];
     assign repair_place = t_rhead_reg + t_rcount_reg[4:0];
     assign wants_repairs = t_echo_valid_reg | (|t_rcount_reg);
-    // Memories of packets.
-    assign ring_place = (state_reg == STATE_SCAN) ? scan_read_place : probe_reg[8:0];
+
+    always @(*) begin
+        // Memories of packets.
+        ring_place = probe_reg[8:0];
+        if (state_reg == STATE_SCAN) begin
+            ring_place = scan_read_place;
+        end
+        if ((state_reg == STATE_CHECK)
+                | (state_reg == STATE_ACT)
+                | (state_reg == STATE_POLLED)) begin
+            ring_place = newest_place_reg;
+        end
+    end
 
     always @(*) begin
         ring_write_place = probe_reg[8:0];
@@ -693,7 +729,9 @@ module bulk_engine_s16_d512_b64 (
         end
     end
 
-    assign polled_wr_en = (state_reg == STATE_EMIT) & (kind_reg == POLL_STATUS);
+    // Before the first poll the time of CONNECT stands in the place of number 0.
+    assign polled_wr_en = (state_reg == STATE_EMIT)
+        & ((kind_reg == POLL_STATUS) | (kind_reg == CONNECT));
     assign number_before = cfg_xid_before;
     assign flags = {t_echo_valid_reg, t_lossy_reg, t_connecting_reg, t_heard_reg, t_open_reg};
     // Outputs.
@@ -756,9 +794,12 @@ module bulk_engine_s16_d512_b64 (
         t_interval_next = t_interval_reg;
         t_poll_at_next = t_poll_at_reg;
         t_seq_next = t_seq_reg;
+        t_late_next = t_late_reg;
         n_next = n_reg;
         mtu_next = mtu_reg;
         last_len_next = last_len_reg;
+        opening_next = opening_reg;
+        moved_next = moved_reg;
         first_next = first_reg;
         first_valid_next = first_valid_reg;
         probe_next = probe_reg;
@@ -799,6 +840,7 @@ module bulk_engine_s16_d512_b64 (
         states_wr_en = state_reg == STATE_STORE;
         states_wr_addr = {1'b0, slot_reg};
         states_wr_data = {
+            t_late_reg,
             t_seq_reg,
             t_poll_at_reg,
             t_interval_reg,
@@ -856,7 +898,7 @@ module bulk_engine_s16_d512_b64 (
                 clear_count_next = clear_count_reg + 4'd1;
                 states_wr_en = 1'b1;
                 states_wr_addr = {1'b0, clear_count_reg};
-                states_wr_data = {281'd0, number_before};
+                states_wr_data = {292'd0, number_before};
                 up_next = &clear_count_reg;
                 if (&clear_count_reg) begin
                     timer_next = 3'd0;
@@ -934,6 +976,7 @@ module bulk_engine_s16_d512_b64 (
                     t_interval_next = states_rd_data[280:265];
                     t_poll_at_next = states_rd_data[296:281];
                     t_seq_next = states_rd_data[312:297];
+                    t_late_next = states_rd_data[323:313];
                     mtu_next = fixed_rd_data[147:144];
                     n_next = fixed_rd_data[169:148];
                     last_len_next = fixed_rd_data[182:170];
@@ -985,6 +1028,7 @@ module bulk_engine_s16_d512_b64 (
                     t_early_polls_next = 5'd0;
                     t_gen_next = 16'd0;
                     t_seq_next = 16'd0;
+                    t_late_next = 11'd0;
                     // The first CONNECT is due at once.
                     progress_next = 1'b1;
                     put_off_next = 1'b1;
@@ -1009,6 +1053,8 @@ module bulk_engine_s16_d512_b64 (
                     probe_next = s_msg_pidx;
                     outcome_next = 4'd1;
                 end
+                opening_next = granted_reg;
+                moved_next = base_above_reg;
                 if (found_reg) begin
                     t_heard_next = 1'b1;
                 end
@@ -1040,6 +1086,7 @@ module bulk_engine_s16_d512_b64 (
                     if (credit_beyond_reg) begin
                         t_credit_next = n_reg;
                     end
+                    state_next = STATE_POLLED;
                     progress_next = 1'b1;
                     put_off_next = 1'b1;
                 end
@@ -1191,9 +1238,17 @@ module bulk_engine_s16_d512_b64 (
                 endcase
             end
             STATE_POLLED: begin
-                // The poll that a STATUS answers.
+                // What an answer says of queues: its time in 1, what it takes beyond in 2, with the
+                // allowance in 3, as it is kept in 4.
                 if (timer_reg == 3'd4) begin
+                    if (certain_reg) begin
+                        t_late_next = late_reg;
+                    end
+                    timer_next = 3'd0;
                     state_next = STATE_SCAN_START;
+                    if (opening_reg) begin
+                        state_next = STATE_LIFT;
+                    end
                 end
             end
             STATE_SCAN_START: begin
@@ -1393,7 +1448,7 @@ module bulk_engine_s16_d512_b64 (
                         end
                     end
                     AIM_TOP: begin
-                        rewind = sent_reg & (old_enough_reg | (answers_reg & !gap_reg[15]));
+                        rewind = sent_reg & answers_reg & !gap_reg[15];
                     end
                     AIM_BACK: begin
                         rewind = sent_reg & old_enough_reg & t_open_reg & (|cfg_overrun);
@@ -1546,6 +1601,7 @@ module bulk_engine_s16_d512_b64 (
         t_interval_reg = 16'd0;
         t_poll_at_reg = 16'd0;
         t_seq_reg = 16'd0;
+        t_late_reg = 11'd0;
         n_reg = 22'd0;
         mtu_reg = 4'd0;
         last_len_reg = 13'd0;
@@ -1577,6 +1633,20 @@ module bulk_engine_s16_d512_b64 (
         sent_short_reg = 1'b0;
         old_reg = 11'd0;
         polled_at_reg = 16'd0;
+        opening_reg = 1'b0;
+        moved_reg = 1'b0;
+        newest_place_reg = 9'd0;
+        answer_age_reg = 16'd0;
+        took_reg = 16'd0;
+        certain_reg = 1'b0;
+        over_reg = 1'b0;
+        beyond_reg = 16'd0;
+        is_late_reg = 1'b0;
+        excess_reg = 17'd0;
+        late_reg = 11'd0;
+        retry_late_reg = 16'd0;
+        settled_late_reg = 16'd0;
+        range_late_reg = 16'd0;
         poll_place_reg = 5'd0;
         first_reg = 22'd0;
         first_valid_reg = 1'b0;
@@ -1759,9 +1829,9 @@ module bulk_engine_s16_d512_b64 (
         age_reg <= start_reg - stamp_reg;
         gap_reg <= polled_at_reg - stamp_reg;
 
-        least_reg <= cfg_settled;
-        if ((aim_reg == AIM_RANGE) | (aim_reg == AIM_TOP)) begin
-            least_reg <= cfg_retry;
+        least_reg <= settled_late_reg;
+        if (aim_reg == AIM_RANGE) begin
+            least_reg <= range_late_reg;
         end
         if ((aim_reg == AIM_BACK) | ((aim_reg == AIM_TRUST) & again_reg)) begin
             least_reg <= cfg_overtaken;
@@ -1787,8 +1857,38 @@ module bulk_engine_s16_d512_b64 (
         few_early_reg <= t_early_polls_reg < 5'd20;
 
         early_gap_reg <= cfg_echo & t_open_reg & t_lossy_reg & few_early_reg;
-        poll_place_reg <= s_msg_seq[4:0];
+        poll_place_reg <= (s_msg_type == CONNECT_RESP) ? 5'd0 : s_msg_seq[4:0];
         polled_at_reg <= polled_rd_data - cfg_allowance;
+
+        // How long queues are: what the answer to a CONNECT or POLL took, or the news of a packet
+        // that was sent once.
+        newest_place_reg <= s_msg_pidx[8:0] - 9'd1;
+
+        answer_age_reg <= start_reg - polled_rd_data;
+
+        took_reg <= age_reg;
+        certain_reg <= moved_reg & !again_reg & !(|bitmap_highest);
+        if (opening_reg | answers_reg) begin
+            took_reg <= answer_age_reg;
+            certain_reg <= 1'b1;
+        end
+
+        over_reg <= took_reg > cfg_retry;
+        beyond_reg <= took_reg - cfg_retry;
+        is_late_reg <= over_reg;
+        excess_reg <= {1'b0, beyond_reg} + {1'b0, cfg_allowance};
+
+        late_reg <= excess_reg[10:0];
+        if (|{11'd0, excess_reg[16:11]}) begin
+            late_reg <= 11'h7ff;
+        end
+        if (!is_late_reg) begin
+            late_reg <= 11'd0;
+        end
+
+        retry_late_reg <= cfg_retry + {5'd0, t_late_reg};
+        settled_late_reg <= cfg_settled + {5'd0, t_late_reg};
+        range_late_reg <= cfg_retry + {4'd0, t_late_reg, 1'b0};
         target_reg <= probe_reg;
         target_lower_reg <= probe_below_trusted_reg;
         owing_reg <= owe;
@@ -1834,9 +1934,12 @@ module bulk_engine_s16_d512_b64 (
         t_interval_reg <= t_interval_next;
         t_poll_at_reg <= t_poll_at_next;
         t_seq_reg <= t_seq_next;
+        t_late_reg <= t_late_next;
         n_reg <= n_next;
         mtu_reg <= mtu_next;
         last_len_reg <= last_len_next;
+        opening_reg <= opening_next;
+        moved_reg <= moved_next;
         first_reg <= first_next;
         first_valid_reg <= first_valid_next;
         probe_reg <= probe_next;

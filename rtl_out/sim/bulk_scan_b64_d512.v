@@ -2,8 +2,9 @@
 //
 // Goes through the bitmap of a STATUS, one packet a clock from base on: one that has arrived waits
 // for nothing any more, one that is lost is asked for (RW-10, RW-11, RW-12). Lost is what is
-// missing and left cfg_retry ago, or the allowance before the poll that the STATUS answers, or lies
-// so far below the highest that arrived that it would be there, if it was sent once only.
+// missing and left the allowance before the poll that the STATUS answers, or lies below the highest
+// that arrived and left retry ago, or so far below that it would be there, if it was sent once
+// only.
 // Latency: a clock for each packet, and 8.
 //
 // Sizes: b = 64, d = 512.
@@ -24,9 +25,11 @@ module bulk_scan_b64_d512 (
     input  wire [10:0] sent,         // Packets of the bitmap that have been sent.
     input  wire [10:0] below_next,   // Packets below the send pointer.
     input  wire [10:0] old,          // Packets so far below the highest that arrived that they should have.
+    input  wire [10:0] highest,      // Packets up to the highest that arrived.
     input  wire        answers,      // The STATUS answers a poll.
     input  wire [15:0] polled,       // When that left, less the allowance.
     input  wire        room,         // There is room for one that is asked for.
+    input  wire [15:0] retry,        // What is missing so long after it left is lost.
     output wire [3:0]  word_addr,    // Word of the bitmap, two clocks later.
     input  wire [63:0] word,         // That word.
 
@@ -43,8 +46,7 @@ module bulk_scan_b64_d512 (
     output wire        lost,         // A packet is lost, asked for or not.
     output wire        ask,          // It is asked for now.
     output wire [21:0] pidx,         // Which.
-    output wire        done,         // All have been looked at.
-    input  wire [15:0] cfg_retry     // Round trip and allowance both ways.
+    output wire        done          // All have been looked at.
 );
 
     // Registers
@@ -63,6 +65,7 @@ module bulk_scan_b64_d512 (
     reg  [15:0] s4_age_reg;
     reg  [15:0] s4_gap_reg;
     reg         s4_old_reg;
+    reg         s4_passed_reg;
     reg         s4_below_reg;
     reg  [17:0] s4_data_reg;
     reg         s5_valid_reg;
@@ -112,6 +115,7 @@ module bulk_scan_b64_d512 (
         s4_age_reg = 16'd0;
         s4_gap_reg = 16'd0;
         s4_old_reg = 1'b0;
+        s4_passed_reg = 1'b0;
         s4_below_reg = 1'b0;
         s4_data_reg = 18'd0;
         s5_valid_reg = 1'b0;
@@ -149,6 +153,7 @@ module bulk_scan_b64_d512 (
         s4_age_reg <= now - read_data[15:0];
         s4_gap_reg <= polled - read_data[15:0];
         s4_old_reg <= (s3_at_reg < old) & !read_data[16];
+        s4_passed_reg <= s3_at_reg < highest;
         s4_below_reg <= s3_at_reg < below_next;
         s4_data_reg <= read_data;
         s5_valid_reg <= s4_valid_reg;
@@ -156,7 +161,7 @@ module bulk_scan_b64_d512 (
 
         s5_lost_reg <= !s4_arrived_reg
             & s4_below_reg
-            & ((s4_age_reg >= cfg_retry) | (answers & !s4_gap_reg[15]) | s4_old_reg);
+            & ((s4_passed_reg & (s4_age_reg >= retry)) | (answers & !s4_gap_reg[15]) | s4_old_reg);
 
         s5_data_reg <= s4_data_reg;
         s5_pidx_reg <= base + {11'd0, s4_at_reg};

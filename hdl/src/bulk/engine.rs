@@ -66,7 +66,7 @@ hdl_module! {
     /// transfers, sends what the scheduler chooses and looks at the timers of all transfers, one operation at a time.
     /// An operation loads the state of its transfer (3 clocks), acts, moves the trust on by a packet, says what the
     /// transfer wants now and stores the state: 30 clocks, 35 for a fresh packet, 41 for one sent again, 30 to 42 for a
-    /// message, about 60 and one for each packet of the bitmap that was sent for a STATUS, 4 of them behind the last
+    /// message (35 for a CONNECT_RESP), about 60 and one for each packet of the bitmap that was sent for a STATUS, 4 of them behind the last
     /// operation. Every kind of operation has its turn; timers are looked at when nothing else waits, and after 255 clocks.
     /// Reset clears the states, a transfer a clock, and ends all transfers without completion.
     /// While m_pkt is not taken messages are served, but nothing is sent or cancelled; while m_end is not taken,
@@ -148,7 +148,7 @@ hdl_module! {
         pub mon_wants: Signal<Out, Bits<4>>,
 
         /// State of each transfer.
-        states: RamReg<313, SA>,
+        states: RamReg<324, SA>,
         /// What each transfer copies: node, address, key, bytes, log2 of the packet size, packets, bytes of the last one.
         fixed: RamReg<183, SA>,
         /// Of each packet between the first one not known to have arrived and the last one sent: when it left last,
@@ -244,6 +244,8 @@ hdl_module! {
         t_poll_at: DFF<Bits<16>>,
         /// Number of the last poll.
         t_seq: DFF<Bits<16>>,
+        /// Ticks that an answer takes beyond cfg_retry, since queues are long on the way.
+        t_late: DFF<Bits<11>>,
         flags: Signal<Local, Bits<5>>,
         n: DFF<Bits<22>>,
         mtu: DFF<Bits<4>>,
@@ -285,6 +287,25 @@ hdl_module! {
         old: DFF<Bits<11>>,
         /// Time of the poll that a STATUS answers, less the allowance.
         polled_at: DFF<Bits<16>>,
+        /// The window is there; a STATUS moves base.
+        opening: DFF<Bit>,
+        moved: DFF<Bit>,
+        /// The packet below base of a STATUS.
+        newest_place: DFF<Bits<LD>>,
+        /// Time that the CONNECT or POLL took that is answered; that the answer took to what is taken for its cause.
+        answer_age: DFF<Bits<16>>,
+        took: DFF<Bits<16>>,
+        /// It tells how long queues are; they are longer than configured, by so much, with the allowance, and what is kept of it.
+        certain: DFF<Bit>,
+        over: DFF<Bit>,
+        beyond: DFF<Bits<16>>,
+        is_late: DFF<Bit>,
+        excess: DFF<Bits<17>>,
+        late: DFF<Bits<11>>,
+        /// Ages from which a packet is lost, may have been asked for, and may be of a range, with that.
+        retry_late: DFF<Bits<16>>,
+        settled_late: DFF<Bits<16>>,
+        range_late: DFF<Bits<16>>,
         poll_place: DFF<Bits<5>>,
         /// The first packet that a STATUS shows to be lost.
         first: DFF<Bits<22>>,
@@ -552,9 +573,9 @@ impl<
         self.asked.d.next = self.ring.rd.data.val().get_bit(17);
         self.age.d.next = self.start.q.val() - self.stamp.q.val();
         self.gap.d.next = self.polled_at.q.val() - self.stamp.q.val();
-        self.least.d.next = self.cfg.settled.val();
-        if (self.aim.q.val() == Aim::Range) | (self.aim.q.val() == Aim::Top) {
-            self.least.d.next = self.cfg.retry.val();
+        self.least.d.next = self.settled_late.q.val();
+        if self.aim.q.val() == Aim::Range {
+            self.least.d.next = self.range_late.q.val();
         }
         if (self.aim.q.val() == Aim::Back) | ((self.aim.q.val() == Aim::Trust) & self.again.q.val())
         {
@@ -612,10 +633,11 @@ impl<
         self.scan.sent.next = self.sent_here.q.val();
         self.scan.below_next.next = self.below_next.q.val();
         self.scan.old.next = self.old.q.val();
+        self.scan.highest.next = self.bitmap_highest.val();
         self.scan.answers.next = self.answers.q.val();
         self.scan.polled.next = self.polled_at.q.val();
         self.scan.room.next = self.room.val();
-        self.scan.cfg_retry.next = self.cfg.retry.val();
+        self.scan.retry.next = self.retry_late.q.val();
         self.bitmap_addr.next = self.scan.word_addr.val();
         self.scan.word.next = self.bitmap_word.val();
         self.scan.read_data.next = self.ring.rd.data.val();
@@ -624,6 +646,12 @@ impl<
         self.ring_place.next = bit_cast::<LD, 22>(self.probe.q.val());
         if self.state.q.val() == State::Scan {
             self.ring_place.next = self.scan.read_place.val();
+        }
+        if (self.state.q.val() == State::Check)
+            | (self.state.q.val() == State::Act)
+            | (self.state.q.val() == State::Polled)
+        {
+            self.ring_place.next = self.newest_place.q.val();
         }
         self.ring.rd.addr.next = (bit_cast::<RA, LS>(self.slot.q.val()) << self.ld.val())
             | bit_cast::<RA, LD>(self.ring_place.val());
@@ -645,14 +673,48 @@ impl<
         self.repairs.wr.addr.next = (bit_cast::<QA, LS>(self.slot.q.val()) << 5)
             | bit_cast::<QA, 5>(self.repair_place.val());
         self.poll_place.d.next = bit_cast::<5, 16>(self.s_msg.seq.val());
+        if self.s_msg.r#type.val() == self.connect_resp.val() {
+            self.poll_place.d.next = 0.into();
+        }
         self.polled.rd.addr.next = (bit_cast::<QA, LS>(self.slot.q.val()) << 5)
             | bit_cast::<QA, 5>(self.poll_place.q.val());
         self.polled.wr.addr.next = (bit_cast::<QA, LS>(self.slot.q.val()) << 5)
             | bit_cast::<QA, 5>(bit_cast::<5, 16>(self.t_seq.q.val()));
-        self.polled.wr.en.next =
-            (self.state.q.val() == State::Emit) & (self.kind.q.val() == self.poll_status.val());
+        // Before the first poll the time of CONNECT stands in the place of number 0.
+        self.polled.wr.en.next = (self.state.q.val() == State::Emit)
+            & ((self.kind.q.val() == self.poll_status.val())
+                | (self.kind.q.val() == self.connect.val()));
         self.polled.wr.data.next = self.start.q.val();
         self.polled_at.d.next = self.polled.rd.data.val() - self.cfg.allowance.val();
+
+        // How long queues are: what the answer to a CONNECT or POLL took, or the news of a packet that was sent once.
+        self.newest_place.d.next = bit_cast::<LD, 22>(self.s_msg.pidx.val() - 1);
+        self.answer_age.d.next = self.start.q.val() - self.polled.rd.data.val();
+        self.took.d.next = self.age.q.val();
+        self.certain.d.next =
+            self.moved.q.val() & !self.again.q.val() & !self.bitmap_highest.val().any();
+        if self.opening.q.val() | self.answers.q.val() {
+            self.took.d.next = self.answer_age.q.val();
+            self.certain.d.next = true;
+        }
+        self.over.d.next = self.took.q.val() > self.cfg.retry.val();
+        self.beyond.d.next = self.took.q.val() - self.cfg.retry.val();
+        self.is_late.d.next = self.over.q.val();
+        self.excess.d.next = bit_cast::<17, 16>(self.beyond.q.val())
+            + bit_cast::<17, 16>(self.cfg.allowance.val());
+        self.late.d.next = bit_cast::<11, 17>(self.excess.q.val());
+        if (self.excess.q.val() >> 11).any() {
+            self.late.d.next = 2047.into();
+        }
+        if !self.is_late.q.val() {
+            self.late.d.next = 0.into();
+        }
+        self.retry_late.d.next =
+            self.cfg.retry.val() + bit_cast::<16, 11>(self.t_late.q.val());
+        self.settled_late.d.next =
+            self.cfg.settled.val() + bit_cast::<16, 11>(self.t_late.q.val());
+        self.range_late.d.next =
+            self.cfg.retry.val() + (bit_cast::<16, 11>(self.t_late.q.val()) << 1);
 
         self.number_before.next = self.cfg.xid_before.val();
         self.states.wr.en.next = self.state.q.val() == State::Store;
@@ -663,26 +725,27 @@ impl<
             .replace_bit(2, self.t_connecting.q.val())
             .replace_bit(3, self.t_lossy.q.val())
             .replace_bit(4, self.t_echo_valid.q.val());
-        self.states.wr.data.next = bit_cast::<313, 32>(self.t_xid.q.val())
-            | (bit_cast::<313, 5>(self.flags.val()) << 32)
-            | (bit_cast::<313, 16>(self.t_wptr.q.val()) << 37)
-            | (bit_cast::<313, 16>(self.t_gen.q.val()) << 53)
-            | (bit_cast::<313, 16>(self.t_w.q.val()) << 69)
-            | (bit_cast::<313, 22>(self.t_credit.q.val()) << 85)
-            | (bit_cast::<313, 22>(self.t_base.q.val()) << 107)
-            | (bit_cast::<313, 22>(self.t_next.q.val()) << 129)
-            | (bit_cast::<313, 22>(self.t_upto.q.val()) << 151)
-            | (bit_cast::<313, 22>(self.t_trusted.q.val()) << 173)
-            | (bit_cast::<313, 22>(self.t_echo.q.val()) << 195)
-            | (bit_cast::<313, 5>(self.t_rhead.q.val()) << 217)
-            | (bit_cast::<313, 6>(self.t_rcount.q.val()) << 222)
-            | (bit_cast::<313, 8>(self.t_owed.q.val()) << 228)
-            | (bit_cast::<313, 5>(self.t_early_polls.q.val()) << 236)
-            | (bit_cast::<313, 16>(self.t_early_at.q.val()) << 241)
-            | (bit_cast::<313, 8>(self.t_polls.q.val()) << 257)
-            | (bit_cast::<313, 16>(self.t_interval.q.val()) << 265)
-            | (bit_cast::<313, 16>(self.t_poll_at.q.val()) << 281)
-            | (bit_cast::<313, 16>(self.t_seq.q.val()) << 297);
+        self.states.wr.data.next = bit_cast::<324, 32>(self.t_xid.q.val())
+            | (bit_cast::<324, 5>(self.flags.val()) << 32)
+            | (bit_cast::<324, 16>(self.t_wptr.q.val()) << 37)
+            | (bit_cast::<324, 16>(self.t_gen.q.val()) << 53)
+            | (bit_cast::<324, 16>(self.t_w.q.val()) << 69)
+            | (bit_cast::<324, 22>(self.t_credit.q.val()) << 85)
+            | (bit_cast::<324, 22>(self.t_base.q.val()) << 107)
+            | (bit_cast::<324, 22>(self.t_next.q.val()) << 129)
+            | (bit_cast::<324, 22>(self.t_upto.q.val()) << 151)
+            | (bit_cast::<324, 22>(self.t_trusted.q.val()) << 173)
+            | (bit_cast::<324, 22>(self.t_echo.q.val()) << 195)
+            | (bit_cast::<324, 5>(self.t_rhead.q.val()) << 217)
+            | (bit_cast::<324, 6>(self.t_rcount.q.val()) << 222)
+            | (bit_cast::<324, 8>(self.t_owed.q.val()) << 228)
+            | (bit_cast::<324, 5>(self.t_early_polls.q.val()) << 236)
+            | (bit_cast::<324, 16>(self.t_early_at.q.val()) << 241)
+            | (bit_cast::<324, 8>(self.t_polls.q.val()) << 257)
+            | (bit_cast::<324, 16>(self.t_interval.q.val()) << 265)
+            | (bit_cast::<324, 16>(self.t_poll_at.q.val()) << 281)
+            | (bit_cast::<324, 16>(self.t_seq.q.val()) << 297)
+            | (bit_cast::<324, 11>(self.t_late.q.val()) << 313);
         self.fixed.wr.en.next = false;
         self.fixed.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
         self.fixed.wr.data.next = bit_cast::<183, 16>(self.s.dst.val())
@@ -823,7 +886,7 @@ impl<
                 self.clear_count.d.next = self.clear_count.q.val() + 1;
                 self.states.wr.en.next = true;
                 self.states.wr.addr.next = bit_cast::<SA, LS>(self.clear_count.q.val());
-                self.states.wr.data.next = bit_cast::<313, 32>(self.number_before.val());
+                self.states.wr.data.next = bit_cast::<324, 32>(self.number_before.val());
                 self.up.d.next = self.clear_count.q.val().all();
                 if self.clear_count.q.val().all() {
                     self.timer.d.next = 0.into();
@@ -905,6 +968,7 @@ impl<
                     self.t_interval.d.next = self.states.rd.data.val().get_bits::<16>(265);
                     self.t_poll_at.d.next = self.states.rd.data.val().get_bits::<16>(281);
                     self.t_seq.d.next = self.states.rd.data.val().get_bits::<16>(297);
+                    self.t_late.d.next = self.states.rd.data.val().get_bits::<11>(313);
                     self.mtu.d.next = self.fixed.rd.data.val().get_bits::<4>(144);
                     self.n.d.next = self.fixed.rd.data.val().get_bits::<22>(148);
                     self.last_len.d.next = self.fixed.rd.data.val().get_bits::<13>(170);
@@ -957,6 +1021,7 @@ impl<
                     self.t_early_polls.d.next = 0.into();
                     self.t_gen.d.next = 0.into();
                     self.t_seq.d.next = 0.into();
+                    self.t_late.d.next = 0.into();
                     // The first CONNECT is due at once.
                     self.progress.d.next = true;
                     self.put_off.d.next = true;
@@ -981,6 +1046,8 @@ impl<
                     self.probe.d.next = self.s_msg.pidx.val();
                     self.outcome.d.next = 1.into();
                 }
+                self.opening.d.next = self.granted.q.val();
+                self.moved.d.next = self.base_above.q.val();
                 if self.found.q.val() {
                     self.t_heard.d.next = true;
                 }
@@ -1013,6 +1080,7 @@ impl<
                     if self.credit_beyond.q.val() {
                         self.t_credit.d.next = self.n.q.val();
                     }
+                    self.state.d.next = State::Polled;
                     self.progress.d.next = true;
                     self.put_off.d.next = true;
                 }
@@ -1140,8 +1208,8 @@ impl<
                     }
                     Aim::Top => {
                         self.rewind.next = self.sent.q.val()
-                            & (self.old_enough.q.val()
-                                | (self.answers.q.val() & !self.gap.q.val().get_bit(15)));
+                            & self.answers.q.val()
+                            & !self.gap.q.val().get_bit(15);
                         if self.first_valid.q.val() {
                             self.aim.d.next = Aim::Back;
                             self.probe.d.next =
@@ -1179,10 +1247,17 @@ impl<
                     }
                 }
             }
-            // The poll that a STATUS answers.
+            // What an answer says of queues: its time in 1, what it takes beyond in 2, with the allowance in 3, as it is kept in 4.
             State::Polled => {
                 if self.timer.q.val() == 4 {
+                    if self.certain.q.val() {
+                        self.t_late.d.next = self.late.q.val();
+                    }
+                    self.timer.d.next = 0.into();
                     self.state.d.next = State::ScanStart;
+                    if self.opening.q.val() {
+                        self.state.d.next = State::Lift;
+                    }
                 }
             }
             State::ScanStart => {

@@ -4,9 +4,9 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Goes through the bitmap of a STATUS, one packet a clock from base on: one that has arrived waits for nothing any
-    /// more, one that is lost is asked for (RW-10, RW-11, RW-12). Lost is what is missing and left cfg_retry ago, or
-    /// the allowance before the poll that the STATUS answers, or lies so far below the highest that arrived that it
-    /// would be there, if it was sent once only.
+    /// more, one that is lost is asked for (RW-10, RW-11, RW-12). Lost is what is missing and left the allowance
+    /// before the poll that the STATUS answers, or lies below the highest that arrived and left retry ago, or so far below
+    /// that it would be there, if it was sent once only.
     /// Latency: a clock for each packet, and 8.
     #[module("bulk_scan_b{W}_d{}", 1usize << LD)]
     pub struct BulkScan<const W: usize, const LW: usize, const A: usize, const LD: usize> {
@@ -26,14 +26,16 @@ hdl_module! {
         pub below_next: Signal<In, Bits<11>>,
         /// Packets so far below the highest that arrived that they should have.
         pub old: Signal<In, Bits<11>>,
+        /// Packets up to the highest that arrived.
+        pub highest: Signal<In, Bits<11>>,
         /// The STATUS answers a poll.
         pub answers: Signal<In, Bit>,
         /// When that left, less the allowance.
         pub polled: Signal<In, Bits<16>>,
         /// There is room for one that is asked for.
         pub room: Signal<In, Bit>,
-        /// Round trip and allowance both ways.
-        pub cfg_retry: Signal<In, Bits<16>>,
+        /// What is missing so long after it left is lost.
+        pub retry: Signal<In, Bits<16>>,
         /// Word of the bitmap, two clocks later.
         pub word_addr: Signal<Out, Bits<A>>,
         /// That word.
@@ -74,6 +76,7 @@ hdl_module! {
         s4_age: DFF<Bits<16>>,
         s4_gap: DFF<Bits<16>>,
         s4_old: DFF<Bit>,
+        s4_passed: DFF<Bit>,
         s4_below: DFF<Bit>,
         s4_data: DFF<Bits<18>>,
         #[reset] s5_valid: DFF<Bit>,
@@ -125,6 +128,7 @@ impl<const W: usize, const LW: usize, const A: usize, const LD: usize> Logic
         self.s4_gap.d.next = self.polled.val() - bit_cast::<16, 18>(self.read_data.val());
         self.s4_old.d.next =
             (self.s3_at.q.val() < self.old.val()) & !self.read_data.val().get_bit(16);
+        self.s4_passed.d.next = self.s3_at.q.val() < self.highest.val();
         self.s4_below.d.next = self.s3_at.q.val() < self.below_next.val();
         self.s4_data.d.next = self.read_data.val();
 
@@ -132,7 +136,7 @@ impl<const W: usize, const LW: usize, const A: usize, const LD: usize> Logic
         self.s5_arrived.d.next = self.s4_arrived.q.val();
         self.s5_lost.d.next = !self.s4_arrived.q.val()
             & self.s4_below.q.val()
-            & ((self.s4_age.q.val() >= self.cfg_retry.val())
+            & ((self.s4_passed.q.val() & (self.s4_age.q.val() >= self.retry.val()))
                 | (self.answers.val() & !self.s4_gap.q.val().get_bit(15))
                 | self.s4_old.q.val());
         self.s5_data.d.next = self.s4_data.q.val();

@@ -353,7 +353,8 @@ impl Sender {
             .filter_map(|slot| slot.active.as_mut())
         {
             t.heard = false;
-            t.seq = 0;
+            // The answer to any poll is one to the last.
+            (t.seq, t.late) = (1, 0);
             t.polled = [0; active::POLLS_KEPT];
             t.level_repairs();
             (t.owed, t.lossy, t.trusted) = (255, true, 0);

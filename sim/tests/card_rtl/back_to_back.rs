@@ -2,9 +2,11 @@
 
 use tributary_protocol::card::command::{self, Command, State};
 use tributary_protocol::card::descriptor::{
-    COMPLETION_LEN, Completion, OPCODE_SEND, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
+    COMPLETION_LEN, Completion, OPCODE_BULK_WRITE, OPCODE_SEND, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
 };
 use tributary_protocol::card::regs::{self, doorbell};
+use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, Request};
+use tributary_protocol::xud::wire::ONE_SIDED_FRAME;
 use tributary_protocol::xud::{Peer, Window};
 use tributary_sim::card::{Node, RtlNode};
 use tributary_sim::pcie::{Access, Config, HostMemory};
@@ -75,7 +77,7 @@ impl Host {
             args.extend(low_high(base));
         }
         host.command(Command::CreateQp, QPN, &args);
-        let mut args = vec![command::REGION_LOCAL_WRITE.put(1), 7];
+        let mut args = vec![command::REGION_LOCAL_WRITE.put(1) | command::REGION_REMOTE_WRITE.put(1), 7];
         args.extend(low_high(DATA));
         args.extend(low_high(DATA_BYTES));
         host.command(Command::SetRegion, 1, &args);
@@ -85,7 +87,7 @@ impl Host {
         host
     }
 
-    fn set(&mut self, register: &tributary_protocol::registers::Register, value: u32) {
+    pub fn set(&mut self, register: &tributary_protocol::registers::Register, value: u32) {
         self.card.write32(register.offset.into(), value);
     }
 
@@ -171,6 +173,34 @@ impl Host {
             let at = SEND + u64::from(number) * WORK_LEN as u64;
             self.memory.write(at, &request.encode());
         }
+    }
+
+    /// Posts one bulk WRITE of so many bytes, from the first half of the memory here to the second half there; the doorbell is
+    /// still to come.
+    pub fn bulk_write(&mut self, number: u16, flags: u8, length: u32) {
+        let header = Request {
+            address: DATA + DATA_BYTES / 2,
+            rkey: command::key(1, 0),
+            asked: Asked::Write(&[]),
+        };
+        let request = WorkRequest {
+            opcode: OPCODE_BULK_WRITE,
+            flags,
+            head_len: HEADER_LEN as u8,
+            length,
+            wr_id: number.into(),
+            address: DATA,
+            lkey: command::key(1, 0),
+            version_flags: ONE_SIDED_FRAME,
+            to: Peer {
+                node: self.peer,
+                qpn: QPN,
+            },
+            window: Window::default(),
+            head: header.header(),
+        };
+        let at = SEND + u64::from(number) * WORK_LEN as u64;
+        self.memory.write(at, &request.encode());
     }
 
     pub fn ring(&mut self, count: u16) {

@@ -3,6 +3,7 @@
 mod beside;
 mod ends;
 mod faults;
+mod latency;
 mod notify;
 mod order;
 mod random;

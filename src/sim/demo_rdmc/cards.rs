@@ -10,6 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use tributary_host_driver::multicast::{End, EndCode, OffloadOptions, OffloadedGroup, Ticket};
 use tributary_host_driver::{self as driver, Context, Device};
+use tributary_protocol::card::regs::BulkCounter;
 use tributary_protocol::multicast::Schedule;
 use tributary_sim::card::{CLOCK_NS, CardSizes, SLOT_NS, SimDevice};
 
@@ -47,6 +48,10 @@ struct Summary {
     time_ns: u64,
     time_over_bound: f64,
     goodput_gbps: f64,
+    /// Packets with payload that all cards have sent, and how many of them again.
+    packets_sent: u64,
+    packets_sent_again: u64,
+    packets_per_useful: f64,
     /// Of all hosts, for the message: each posts once, and rings the card's schedule ring once.
     posts: usize,
     completions: usize,
@@ -102,9 +107,11 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
     let blocks = wanted.bytes.div_ceil(wanted.block_bytes).max(1);
     let schedule = Schedule::new(wanted.algorithm, wanted.members.into(), blocks).map_err(usage)?;
 
-    let mut groups = Vec::new();
+    let (mut contexts, mut groups) = (Vec::new(), Vec::new());
     for (node, device) in (0..).zip(&devices) {
-        let domain = open(node, device, &network, engine)?.alloc_pd()?;
+        let context = open(node, device, &network, engine)?;
+        let domain = context.alloc_pd()?;
+        contexts.push(context);
         let options = OffloadOptions {
             algorithm: wanted.algorithm,
             block_bytes: wanted.block_bytes,
@@ -151,6 +158,14 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
         right &= got == bytes;
     }
 
+    let sum = |counter| -> Result<u64> {
+        let of_each = contexts.iter().map(|card| card.bulk_counter(counter));
+        Ok(of_each.sum::<std::result::Result<u64, _>>()?)
+    };
+    let packets_sent = sum(BulkCounter::DataSent)?;
+    let packets_sent_again = sum(BulkCounter::DataResent)?;
+    let useful = sum(BulkCounter::DataAccepted)?;
+
     let packets = f64::from(wanted.block_bytes) / f64::from(MTU);
     let block_ns = packets * packet_ns(MTU, engine);
     let bound = schedule.total_steps() as f64 * block_ns;
@@ -173,6 +188,9 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
         time_ns,
         time_over_bound: time_ns as f64 / bound,
         goodput_gbps: f64::from(wanted.bytes) * 8.0 / time_ns as f64,
+        packets_sent,
+        packets_sent_again,
+        packets_per_useful: (packets_sent + packets_sent_again) as f64 / useful.max(1) as f64,
         posts,
         completions: ends.len(),
         every_byte_right: right,
@@ -208,6 +226,11 @@ impl Summary {
             out,
             "hosts       {} posts, {} completions, nothing in between",
             self.posts, self.completions
+        )?;
+        writeln!(
+            out,
+            "packets     {} sent, {} of them again, {:.4} per useful one",
+            self.packets_sent, self.packets_sent_again, self.packets_per_useful
         )?;
         let bytes = if self.every_byte_right {
             "right"

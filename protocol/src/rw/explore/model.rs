@@ -508,11 +508,8 @@ impl State {
 
 /// Adds a message to what a step sends. Fields that have no effect while the clock stands still are levelled.
 fn put(sent: &mut Vec<InFlight>, mut flying: InFlight) {
-    match &mut flying.msg {
-        Message::Data(m) => m.round = 0,
-        Message::Poll(m) => m.seq = 0,
-        Message::Status(m) => m.seq = 0,
-        _ => {}
+    if let Message::Data(m) = &mut flying.msg {
+        m.round = 0;
     }
     sent.push(flying);
 }

@@ -30,6 +30,8 @@ const EARLY_POLLS: u8 = 20;
 pub(super) const REPAIRS: usize = 32;
 /// Polls whose time is kept.
 pub(super) const POLLS_KEPT: usize = 32;
+/// Most of [`Active::late`].
+const LATE_MOST: u32 = (1 << 11) - 1;
 /// So many copies fewer than requests at the end.
 const HELD_BACK: u8 = 4;
 
@@ -79,6 +81,8 @@ pub(super) struct Active {
     pub poll_at: Tick,
     /// seq of the last poll.
     pub seq: u16,
+    /// Ticks that an answer takes beyond what is configured, since queues are long on the way: see [`Active::sample`].
+    pub late: u16,
     /// How fast it may send.
     pub pace: Pace,
 }
@@ -121,6 +125,7 @@ impl Active {
             interval,
             poll_at: now,
             seq: 0,
+            late: 0,
             pace: Pace::new(now),
         }
     }
@@ -201,11 +206,28 @@ impl Active {
         let time = if sent.again {
             config.allowance_ticks / 2
         } else {
-            config.rtt_ticks + config.allowance_ticks
+            self.settled(config)
         };
         if self.trusted < self.next && !sent.asked && self.older(self.trusted, time, now) {
             self.trusted += 1;
         }
+    }
+
+    /// An answer came to what left at `at`, and the network holds nothing longer than that, but for what is overtaken. Where
+    /// queues make it longer than `retry_ticks`, packets count as lost as much later: they stand in these queues, and
+    /// sending them again would make the queues longer (RW-12).
+    pub fn sample(&mut self, at: Tick, config: &SenderConfig, now: Tick) {
+        let took = u32::from(now.wrapping_sub(at));
+        self.late = if took > config.retry_ticks && config.mode == Mode::Rw {
+            (took - config.retry_ticks + config.allowance_ticks).min(LATE_MOST) as u16
+        } else {
+            0
+        };
+    }
+
+    /// Ticks in which a request for a packet that did not arrive would be here.
+    fn settled(&self, config: &SenderConfig) -> u32 {
+        config.rtt_ticks + config.allowance_ticks + u32::from(self.late)
     }
 
     pub fn has_fresh(&self, config: &SenderConfig) -> bool {
@@ -358,6 +380,20 @@ impl Active {
         self.seq
     }
 
+    /// CONNECT leaves: an answer to it tells of the queues before the first packet does.
+    pub fn note_connect(&mut self, now: Tick) {
+        self.connecting = true;
+        self.polled[0] = now;
+    }
+
+    /// The window is there.
+    pub fn open(&mut self, granted: Granted, credit: u32, config: &SenderConfig, now: Tick) {
+        self.window = Some(granted);
+        self.credit = credit.min(self.n);
+        self.sample(self.polled[0], config, now);
+        self.progress(config, now);
+    }
+
     /// When the poll with this number left, if that is still known.
     fn polled_at(&self, seq: u16) -> Option<Tick> {
         let since = usize::from(self.seq.checked_sub(seq)?);
@@ -373,20 +409,20 @@ impl Active {
     }
 
     /// A request for `pidx` makes sense: it was sent, so long ago that the receiver could miss it (a round trip and the
-    /// reorder allowance), and is not known to have arrived. A NAK of
+    /// reorder allowance, and what queues add), and is not known to have arrived. A NAK of
     /// go-back-n needs no age: it is never sent twice for one gap within a round trip.
     pub fn plausible(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
         if config.mode == Mode::GoBackN {
             return self.entry(pidx).is_some();
         }
-        self.older(pidx, config.rtt_ticks + config.allowance_ticks, now)
+        self.older(pidx, self.settled(config), now)
     }
 
     /// As [`Active::plausible`], for a range: the receiver asks for it after silence, whatever may be on its way, so the packet
-    /// must be old enough to have arrived before the request left.
+    /// must be old enough to have arrived before the request left. Queues may have grown twice as long since they were measured.
     pub fn plausible_range(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
         if config.mode == Mode::Rw {
-            self.older(pidx, config.retry_ticks, now)
+            self.older(pidx, config.retry_ticks + 2 * u32::from(self.late), now)
         } else {
             self.plausible(pidx, config, now)
         }
@@ -404,15 +440,28 @@ impl Active {
         true
     }
 
-    /// A packet that STATUS does not show is lost if it left long enough before STATUS was made: a round trip and the
-    /// reorder allowance before now, or the allowance before the poll that STATUS answers.
-    fn lost(&self, pidx: u32, polled_at: Option<Tick>, config: &SenderConfig, now: Tick) -> bool {
-        self.older(pidx, config.retry_ticks, now)
-            || polled_at.is_some_and(|polled| {
-                self.entry(pidx).is_some_and(|sent| {
-                    reached(sent.at.wrapping_add(ticks(config.allowance_ticks)), polled)
-                })
+    /// A packet that STATUS does not show is lost if it left the allowance before the poll that STATUS answers: queues keep what
+    /// goes through them in order, however long they are.
+    fn overtaken(&self, pidx: u32, polled_at: Option<Tick>, config: &SenderConfig) -> bool {
+        polled_at.is_some_and(|polled| {
+            self.entry(pidx).is_some_and(|sent| {
+                reached(sent.at.wrapping_add(ticks(config.allowance_ticks)), polled)
             })
+        })
+    }
+
+    /// Or it left long enough before STATUS was made, a round trip and the reorder allowance before now and what queues add.
+    fn lost(&self, pidx: u32, polled_at: Option<Tick>, config: &SenderConfig, now: Tick) -> bool {
+        self.older(pidx, config.retry_ticks + u32::from(self.late), now)
+            || self.overtaken(pidx, polled_at, config)
+    }
+
+    /// When the packet left whose arrival made the receiver send this STATUS, if that is certain: it moved wbase, nothing beyond
+    /// has arrived, and it was sent once.
+    fn newest(&self, status: &StatusReport) -> Option<Tick> {
+        let moved = status.wbase > self.base && status.bitmap.not_any();
+        let sent = self.entry(status.wbase.checked_sub(1)?)?;
+        (moved && !sent.again).then_some(sent.at)
     }
 
     /// STATUS: takes over what has arrived and the credit, and marks what is lost for resending (RW-10, RW-11, RW-19).
@@ -425,10 +474,14 @@ impl Active {
         if status.wbase < self.base {
             return false;
         }
+        let polled_at = self.polled_at(status.seq);
+        let came = polled_at.or_else(|| self.newest(status));
         if self.arrived_below(status.wbase) {
             self.progress(config, now);
         }
-        let polled_at = self.polled_at(status.seq);
+        if let Some(at) = came {
+            self.sample(at, config, now);
+        }
         match config.mode {
             Mode::Counter => {}
             Mode::GoBackN => {
@@ -450,24 +503,24 @@ impl Active {
     ) {
         let top = status.wbase.saturating_add(status.bitmap.len() as u32);
         // As at the receiver: what is so far below the highest that arrived would be there by now, if it was sent once only.
-        let old = status.bitmap.last_one().map_or(0, |last| {
-            (status.wbase + last as u32 + 1).saturating_sub(config.allowance_ticks)
-        });
+        let highest = (status.bitmap.last_one()).map_or(0, |last| status.wbase + last as u32 + 1);
+        let old = highest.saturating_sub(config.allowance_ticks);
         let mut first = None;
         for pidx in self.base..self.sent_upto().min(top) {
             let place = (pidx - self.base) as usize;
+            // Nothing that left later than what is above the highest has arrived: age alone says nothing of it.
+            let lost = self.overtaken(pidx, polled_at, config)
+                || (pidx < highest && self.lost(pidx, None, config, now))
+                || (pidx < old && !self.sent[place].again);
             if status.bitmap.get(place).as_deref() == Some(&true) {
                 self.sent[place].asked = false;
-            } else if pidx < self.next
-                && (self.lost(pidx, polled_at, config, now)
-                    || (pidx < old && !self.sent[place].again))
-            {
+            } else if pidx < self.next && lost {
                 self.ask(pidx);
                 first = first.or(Some(pidx));
             }
         }
         // Above the window nothing was kept: what was sent there before this report goes again, in order.
-        if self.lost(top, polled_at, config, now) {
+        if self.overtaken(top, polled_at, config) {
             self.rewind(top);
         }
         if let Some(first) = first {

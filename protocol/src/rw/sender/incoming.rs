@@ -106,13 +106,12 @@ impl Sender {
         };
         match m.status {
             ConnectStatus::Ok => {
-                t.window = Some(active::Granted {
+                let granted = active::Granted {
                     wptr: m.wptr,
                     r#gen: m.r#gen,
                     w: u32::from(m.w),
-                });
-                t.credit = m.credit.min(t.n);
-                t.progress(config, now);
+                };
+                t.open(granted, m.credit, config, now);
             }
             ConnectStatus::Busy if !t.connecting => return false,
             ConnectStatus::Busy => {

@@ -179,7 +179,7 @@ impl Sender {
         let config = self.config.clone();
         let t = self.get_mut(slot)?;
         t.back_off(&config, now);
-        t.connecting = true;
+        t.note_connect(now);
         let Request {
             dst,
             addr,
