@@ -417,3 +417,55 @@ fn rw_07_a_range_request_delayed_past_completion_does_not_reach_the_next_transfe
     }
     assert_eq!(tx.stats().ignored, 1);
 }
+
+/// Packets that a sender puts on the line for 2,000 useful ones, nothing lost, through a port that others have the most of: it
+/// takes a packet of this transfer every `others + 1` ticks, and stands still for `burst` ticks now and then. The sender is told
+/// of a round trip of 20 ticks.
+fn sent_through_a_queue(others: u64, burst: u64) -> u64 {
+    let mut free = 0;
+    let fate = move |msg: &Message, now: u64| {
+        if !msg.to_receiver() {
+            return vec![0];
+        }
+        if burst > 0 && now % 700 < burst {
+            free = free.max(now - now % 700 + burst);
+        }
+        let leaves = now.max(free);
+        free = leaves + others + 1;
+        vec![leaves - now]
+    };
+    let tx = SenderConfig {
+        rtt_ticks: 20,
+        allowance_ticks: 2,
+        retry_ticks: 28,
+        poll_ticks: 44,
+        stall_poll_ticks: 2,
+        ..Default::default()
+    };
+    let rx = ReceiverConfig {
+        w: 64,
+        allowance: 2,
+        allowance_ticks: 2,
+        retry_ticks: 28,
+        // Longer than the pause between two packets.
+        tail_ticks: 4 + 2 * others as u16,
+        ..Default::default()
+    };
+    let mut net = Net::new(tx, rx, 10, fate);
+    net.tx.start(request(2_000), 0).unwrap();
+    assert!(net.run(100_000, |net| !net.ended.is_empty()));
+    assert_eq!(net.ended[0].1.outcome, Outcome::Ok);
+    net.tx.stats().data()
+}
+
+#[test]
+fn rw_12_what_stands_in_queues_is_not_sent_again() {
+    for others in [1, 3, 15] {
+        assert_eq!(sent_through_a_queue(others, 0), 2_000, "beside {others}");
+    }
+    // While nothing comes the receiver asks for a range, and how long the pause is nobody can know before it ends.
+    for burst in [40, 100] {
+        let sent = sent_through_a_queue(1, burst);
+        assert!(sent <= 2_200, "pauses of {burst}: {sent}");
+    }
+}

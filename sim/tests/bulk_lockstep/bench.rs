@@ -36,6 +36,8 @@ pub struct Plan {
     /// Clocks of flight, and by how many more at most.
     pub flight: u64,
     pub spread: u64,
+    /// Clocks that queues on the way add at most, as they fill and empty; nobody is told.
+    pub queue: u64,
     /// Packets of a transfer at most.
     pub packets: u32,
     pub max_busy: u32,
@@ -215,6 +217,15 @@ fn offers(stalls: &mut Stalls, port: usize, wanted: bool, last: bool) -> bool {
     wanted && stalls.ready(port)
 }
 
+/// What queues add now: half a clock more in each, until they are full, then as fast less.
+fn queued(plan: &Plan, clock: u64) -> u64 {
+    if plan.queue == 0 {
+        return 0;
+    }
+    let phase = clock / 2 % (2 * plan.queue);
+    phase.min(2 * plan.queue - phase)
+}
+
 /// A network with loss, doubles and overtaking.
 struct Net<T> {
     flying: BTreeMap<(u64, u64), T>,
@@ -235,7 +246,8 @@ impl<T: Clone> Net<T> {
         }
         let copies = 1 + u32::from(rng.random_range(0..1000) < plan.double);
         for _ in 0..copies {
-            let arrives = clock + plan.flight + rng.random_range(0..=plan.spread);
+            let flight = plan.flight + queued(plan, clock);
+            let arrives = clock + flight + rng.random_range(0..=plan.spread);
             self.flying.insert((arrives, self.count), packet.clone());
             self.count += 1;
         }

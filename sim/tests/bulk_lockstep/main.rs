@@ -30,6 +30,7 @@ fn plan(seed: u64) -> Plan {
         cancel: [0, 20, 100][(seed / 2 % 3) as usize],
         flight: [400, 2000][(seed / 3 % 2) as usize],
         spread: [200, 1000, 0][(seed / 5 % 3) as usize],
+        queue: [0, 6_000, 20_000][(seed / 4 % 3) as usize],
         packets: [300, 40, 1000][(seed / 2 % 3) as usize],
         max_busy: 4,
         echo: seed % 5 != 4,

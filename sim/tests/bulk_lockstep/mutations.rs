@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 
 /// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
 /// `cfg_max_busy`; with any other the engine is right.
-const WRONG: [(&str, &str, &str); 28] = [
+const WRONG: [(&str, &str, &str); 36] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
     // RW-7: a slot that is not there is the one of its lower bits.
@@ -78,6 +78,23 @@ const WRONG: [(&str, &str, &str); 28] = [
     ("bulk_plan", "length_1_reg <= ", "length"),
     // BW-4: a transfer without credit is forgotten: what it trusts does not move on.
     ("bulk_engine", "trusted_passed_reg <= ", "1'b0"),
+    // RW-12: nothing is learnt of queues; or from a second copy of a STATUS.
+    ("bulk_engine", "over_reg <= ", "1'b0"),
+    ("bulk_engine", "moved_reg <= ", "1'b1"),
+    // RW-12: queues that are short again count as long.
+    ("bulk_engine", "is_late_reg <= ", "1'b1"),
+    // RW-12: a request for a packet, a range, a STATUS as if there were no queues.
+    ("bulk_engine", "settled_late_reg <= ", "cfg_settled"),
+    ("bulk_engine", "range_late_reg <= ", "cfg_retry"),
+    ("bulk_engine", "retry_late_reg <= ", "cfg_retry"),
+    // RW-12: age alone says that packets above the highest are lost.
+    ("bulk_scan", "s4_passed_reg <= ", "1'b1"),
+    // The time of a CONNECT is not kept.
+    (
+        "bulk_engine",
+        "polled_wr_en = ",
+        "(state_reg == STATE_EMIT) & (kind_reg != CONNECT)",
+    ),
 ];
 
 /// The right engine, with the wrong ones in it.
@@ -128,6 +145,7 @@ pub fn runs(max_busy: u32) -> Result<u64, String> {
                 cancel: [0, 20, 20, 100][kind],
                 flight: [400, 1000, 2000, 300][kind],
                 spread: [200, 600, 1000, 100][kind],
+                queue: if seed % 3 == 0 { 0 } else { 8_000 },
                 packets: [300, 40, 1000, 100][kind],
                 max_busy: if max_busy == 0 { 100 } else { max_busy },
                 echo: true,

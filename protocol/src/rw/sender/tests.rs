@@ -545,3 +545,72 @@ fn p_04_exactly_one_completion_whatever_comes_later() {
     );
     assert_eq!(tx.take_completion(), None);
 }
+
+/// A credit update that shows everything below `wbase`, and nothing above.
+fn credit_update(slot: u16, xid: u32, wbase: u32, seq: u16) -> Message {
+    Message::Status(StatusReport {
+        slot,
+        xid,
+        seq,
+        wbase,
+        credit: wbase,
+        w_tail: false,
+        bitmap: bitvec::bitvec![u64, bitvec::order::Lsb0; 0; 256],
+    })
+}
+
+/// Queues on the way are ten times as long as the round trip: what stands in them is not sent again.
+#[test]
+fn rw_12_age_alone_does_not_make_a_packet_lost() {
+    let mut tx = connected(config(), 20, 256);
+    let mut now = 0;
+    assert_eq!(numbers(&mut tx, &mut now, 8), (0..8).collect::<Vec<_>>());
+    // Packet 3 took 100 ticks to its news; 4 to 7 left behind it.
+    for copy in 0..2 {
+        tx.on_message(&credit_update(0, 1, 4, 0), 103 + 5 * copy);
+    }
+    let mut now = 110;
+    assert_eq!(numbers(&mut tx, &mut now, 2), [8, 9]);
+    // Of a range they are so only when queues may not have grown that much: retry_ticks and twice what 100 is more, with the
+    // allowance. Packet 8 left at 110.
+    let patience = 14 + 2 * (100 - 14 + 2);
+    tx.on_message(&range(8), 110 + patience - 1);
+    assert_eq!(tx.stats().stale_requests, 1);
+    tx.on_message(&range(8), 110 + patience);
+    assert_eq!(tx.stats().stale_requests, 1);
+    let mut now = 300;
+    assert_eq!(numbers(&mut tx, &mut now, 2), [8, 9]);
+    assert_eq!(tx.stats().resent, 2);
+}
+
+/// The answer to CONNECT and to polls tells of queues, too, and that they are short again.
+#[test]
+fn rw_12_an_answer_to_connect_or_a_poll_tells_how_long_queues_are() {
+    let mut tx = Sender::new(config()).unwrap();
+    tx.start(request(4), 0).unwrap();
+    assert!(tx.next_packet(0).is_some());
+    tx.on_message(&resp(0, 1, 256), 74);
+    let mut now = 74;
+    assert_eq!(numbers(&mut tx, &mut now, 4), [0, 1, 2, 3]);
+    // A round trip and the allowance, and 74 less retry_ticks with the allowance.
+    let settled = 10 + 2 + (74 - 14 + 2);
+    tx.on_message(&one(0), 74 + settled - 1);
+    assert_eq!(tx.stats().stale_requests, 1);
+    tx.on_message(&one(0), 74 + settled);
+    assert_eq!(tx.stats().stale_requests, 1);
+    let mut now = 200;
+    assert_eq!(numbers(&mut tx, &mut now, 1), [0]);
+    // A poll that is answered within a round trip.
+    let poll = (now..).find_map(|at| match tx.next_packet(at).map(|out| out.msg) {
+        Some(Message::Poll(poll)) => Some((at, poll.seq)),
+        _ => None,
+    });
+    let (at, seq) = poll.unwrap();
+    assert_eq!(seq, 1);
+    tx.on_message(&credit_update(0, 1, 1, seq), at + 10);
+    // All that left before that poll and has not come is lost.
+    let mut now = at + 10;
+    assert_eq!(numbers(&mut tx, &mut now, 3), [1, 2, 3]);
+    tx.on_message(&one(1), now + 12);
+    assert_eq!(tx.stats().stale_requests, 1);
+}
