@@ -280,22 +280,14 @@ module bulk_engine_s16_d512_b64 (
     reg         opening_reg;              // The window is there; a STATUS moves base.
     reg         moved_reg;
     reg  [8:0]  newest_place_reg;         // The packet below base of a STATUS.
-    // Time that the CONNECT or POLL took that is answered; that the answer took to what is taken
-    // for its cause.
-    reg  [15:0] answer_age_reg;
+    // When what is taken for the cause of an answer left, and what it took to that.
+    reg  [15:0] caused_at_reg;
     reg  [15:0] took_reg;
-    // It tells how long queues are; they are longer than configured, by so much, with the
-    // allowance, and what is kept of it.
+    // It tells how long queues are; how much longer than configured, and what is kept of it.
     reg         certain_reg;
-    reg         over_reg;
-    reg  [15:0] beyond_reg;
-    reg         is_late_reg;
-    reg  [16:0] excess_reg;
+    reg  [16:0] beyond_reg;
     reg  [10:0] late_reg;
-    // Ages from which a packet is lost, may have been asked for, and may be of a range, with that.
-    reg  [15:0] retry_late_reg;
-    reg  [15:0] settled_late_reg;
-    reg  [15:0] range_late_reg;
+    reg  [15:0] retry_late_reg;           // Age from which a packet is lost, with that.
     reg  [4:0]  poll_place_reg;
     reg  [21:0] first_reg;                // The first packet that a STATUS shows to be lost.
     reg         first_valid_reg;
@@ -406,6 +398,8 @@ module bulk_engine_s16_d512_b64 (
     reg  [31:0]  named_xid;
     wire [31:0]  number_before;       // Number that the slots have after reset.
     reg  [15:0]  named_slot;
+    reg  [15:0]  usual;
+    reg  [15:0]  queues;
     wire         room;
     reg          good;
     reg          rewind;
@@ -699,20 +693,27 @@ module bulk_engine_s16_d512_b64 (
         end
     end
 
+    always @(*) begin
+        usual = cfg_settled;
+        queues = {5'd0, t_late_reg};
+        if (aim_reg == AIM_RANGE) begin
+            usual = cfg_retry;
+            queues = {3'd0, t_late_reg, 2'd0};
+        end
+    end
+
     assign room = !t_rcount_reg[5];
     assign repair_place = t_rhead_reg + t_rcount_reg[4:0];
     assign wants_repairs = t_echo_valid_reg | (|t_rcount_reg);
 
     always @(*) begin
         // Memories of packets.
-        ring_place = probe_reg[8:0];
+        ring_place = newest_place_reg;
+        if (state_reg == STATE_PROBE) begin
+            ring_place = probe_reg[8:0];
+        end
         if (state_reg == STATE_SCAN) begin
             ring_place = scan_read_place;
-        end
-        if ((state_reg == STATE_CHECK)
-                | (state_reg == STATE_ACT)
-                | (state_reg == STATE_POLLED)) begin
-            ring_place = newest_place_reg;
         end
     end
 
@@ -1238,8 +1239,8 @@ module bulk_engine_s16_d512_b64 (
                 endcase
             end
             STATE_POLLED: begin
-                // What an answer says of queues: its time in 1, what it takes beyond in 2, with the
-                // allowance in 3, as it is kept in 4.
+                // What an answer says of queues: its cause in 1, its time in 2, what that is beyond
+                // in 3, as it is kept in 4.
                 if (timer_reg == 3'd4) begin
                     if (certain_reg) begin
                         t_late_next = late_reg;
@@ -1636,17 +1637,12 @@ module bulk_engine_s16_d512_b64 (
         opening_reg = 1'b0;
         moved_reg = 1'b0;
         newest_place_reg = 9'd0;
-        answer_age_reg = 16'd0;
+        caused_at_reg = 16'd0;
         took_reg = 16'd0;
         certain_reg = 1'b0;
-        over_reg = 1'b0;
-        beyond_reg = 16'd0;
-        is_late_reg = 1'b0;
-        excess_reg = 17'd0;
+        beyond_reg = 17'd0;
         late_reg = 11'd0;
         retry_late_reg = 16'd0;
-        settled_late_reg = 16'd0;
-        range_late_reg = 16'd0;
         poll_place_reg = 5'd0;
         first_reg = 22'd0;
         first_valid_reg = 1'b0;
@@ -1829,13 +1825,9 @@ module bulk_engine_s16_d512_b64 (
         age_reg <= start_reg - stamp_reg;
         gap_reg <= polled_at_reg - stamp_reg;
 
-        least_reg <= settled_late_reg;
-        if (aim_reg == AIM_RANGE) begin
-            least_reg <= range_late_reg;
-        end
-        if ((aim_reg == AIM_BACK) | ((aim_reg == AIM_TRUST) & again_reg)) begin
-            least_reg <= cfg_overtaken;
-        end
+        least_reg <= ((aim_reg == AIM_BACK) | ((aim_reg == AIM_TRUST) & again_reg))
+            ? cfg_overtaken
+            : (usual + queues);
 
         old_enough_reg <= age_reg >= least_reg;
         probe_below_next_reg <= probe_reg < t_next_reg;
@@ -1864,31 +1856,25 @@ module bulk_engine_s16_d512_b64 (
         // that was sent once.
         newest_place_reg <= s_msg_pidx[8:0] - 9'd1;
 
-        answer_age_reg <= start_reg - polled_rd_data;
-
-        took_reg <= age_reg;
+        caused_at_reg <= stamp_reg;
         certain_reg <= moved_reg & !again_reg & !(|bitmap_highest);
         if (opening_reg | answers_reg) begin
-            took_reg <= answer_age_reg;
+            caused_at_reg <= polled_rd_data;
             certain_reg <= 1'b1;
         end
 
-        over_reg <= took_reg > cfg_retry;
-        beyond_reg <= took_reg - cfg_retry;
-        is_late_reg <= over_reg;
-        excess_reg <= {1'b0, beyond_reg} + {1'b0, cfg_allowance};
+        took_reg <= start_reg - caused_at_reg;
+        beyond_reg <= {1'b0, took_reg} - {1'b0, cfg_retry};
 
-        late_reg <= excess_reg[10:0];
-        if (|{11'd0, excess_reg[16:11]}) begin
+        late_reg <= beyond_reg[10:0];
+        if (|{11'd0, beyond_reg[16:11]}) begin
             late_reg <= 11'h7ff;
         end
-        if (!is_late_reg) begin
+        if (beyond_reg[16]) begin
             late_reg <= 11'd0;
         end
 
         retry_late_reg <= cfg_retry + {5'd0, t_late_reg};
-        settled_late_reg <= cfg_settled + {5'd0, t_late_reg};
-        range_late_reg <= cfg_retry + {4'd0, t_late_reg, 1'b0};
         target_reg <= probe_reg;
         target_lower_reg <= probe_below_trusted_reg;
         owing_reg <= owe;

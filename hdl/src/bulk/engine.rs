@@ -292,20 +292,15 @@ hdl_module! {
         moved: DFF<Bit>,
         /// The packet below base of a STATUS.
         newest_place: DFF<Bits<LD>>,
-        /// Time that the CONNECT or POLL took that is answered; that the answer took to what is taken for its cause.
-        answer_age: DFF<Bits<16>>,
+        /// When what is taken for the cause of an answer left, and what it took to that.
+        caused_at: DFF<Bits<16>>,
         took: DFF<Bits<16>>,
-        /// It tells how long queues are; they are longer than configured, by so much, with the allowance, and what is kept of it.
+        /// It tells how long queues are; how much longer than configured, and what is kept of it.
         certain: DFF<Bit>,
-        over: DFF<Bit>,
-        beyond: DFF<Bits<16>>,
-        is_late: DFF<Bit>,
-        excess: DFF<Bits<17>>,
+        beyond: DFF<Bits<17>>,
         late: DFF<Bits<11>>,
-        /// Ages from which a packet is lost, may have been asked for, and may be of a range, with that.
+        /// Age from which a packet is lost, with that.
         retry_late: DFF<Bits<16>>,
-        settled_late: DFF<Bits<16>>,
-        range_late: DFF<Bits<16>>,
         poll_place: DFF<Bits<5>>,
         /// The first packet that a STATUS shows to be lost.
         first: DFF<Bits<22>>,
@@ -321,6 +316,8 @@ hdl_module! {
         again: DFF<Bit>,
         asked: DFF<Bit>,
         stamp: DFF<Bits<16>>,
+        usual: Signal<Local, Bits<16>>,
+        queues: Signal<Local, Bits<16>>,
         least: DFF<Bits<16>>,
         old_enough: DFF<Bit>,
         probe_below_next: DFF<Bit>,
@@ -573,10 +570,13 @@ impl<
         self.asked.d.next = self.ring.rd.data.val().get_bit(17);
         self.age.d.next = self.start.q.val() - self.stamp.q.val();
         self.gap.d.next = self.polled_at.q.val() - self.stamp.q.val();
-        self.least.d.next = self.settled_late.q.val();
+        self.usual.next = self.cfg.settled.val();
+        self.queues.next = bit_cast::<16, 11>(self.t_late.q.val());
         if self.aim.q.val() == Aim::Range {
-            self.least.d.next = self.range_late.q.val();
+            self.usual.next = self.cfg.retry.val();
+            self.queues.next = bit_cast::<16, 11>(self.t_late.q.val()) << 2;
         }
+        self.least.d.next = self.usual.val() + self.queues.val();
         if (self.aim.q.val() == Aim::Back) | ((self.aim.q.val() == Aim::Trust) & self.again.q.val())
         {
             self.least.d.next = self.cfg.overtaken.val();
@@ -643,15 +643,12 @@ impl<
         self.scan.read_data.next = self.ring.rd.data.val();
 
         // Memories of packets.
-        self.ring_place.next = bit_cast::<LD, 22>(self.probe.q.val());
+        self.ring_place.next = self.newest_place.q.val();
+        if self.state.q.val() == State::Probe {
+            self.ring_place.next = bit_cast::<LD, 22>(self.probe.q.val());
+        }
         if self.state.q.val() == State::Scan {
             self.ring_place.next = self.scan.read_place.val();
-        }
-        if (self.state.q.val() == State::Check)
-            | (self.state.q.val() == State::Act)
-            | (self.state.q.val() == State::Polled)
-        {
-            self.ring_place.next = self.newest_place.q.val();
         }
         self.ring.rd.addr.next = (bit_cast::<RA, LS>(self.slot.q.val()) << self.ld.val())
             | bit_cast::<RA, LD>(self.ring_place.val());
@@ -689,33 +686,25 @@ impl<
 
         // How long queues are: what the answer to a CONNECT or POLL took, or the news of a packet that was sent once.
         self.newest_place.d.next = bit_cast::<LD, 22>(self.s_msg.pidx.val() - 1);
-        self.answer_age.d.next = self.start.q.val() - self.polled.rd.data.val();
-        self.took.d.next = self.age.q.val();
+        self.caused_at.d.next = self.stamp.q.val();
         self.certain.d.next =
             self.moved.q.val() & !self.again.q.val() & !self.bitmap_highest.val().any();
         if self.opening.q.val() | self.answers.q.val() {
-            self.took.d.next = self.answer_age.q.val();
+            self.caused_at.d.next = self.polled.rd.data.val();
             self.certain.d.next = true;
         }
-        self.over.d.next = self.took.q.val() > self.cfg.retry.val();
-        self.beyond.d.next = self.took.q.val() - self.cfg.retry.val();
-        self.is_late.d.next = self.over.q.val();
-        self.excess.d.next = bit_cast::<17, 16>(self.beyond.q.val())
-            + bit_cast::<17, 16>(self.cfg.allowance.val());
-        self.late.d.next = bit_cast::<11, 17>(self.excess.q.val());
-        if (self.excess.q.val() >> 11).any() {
+        self.took.d.next = self.start.q.val() - self.caused_at.q.val();
+        self.beyond.d.next =
+            bit_cast::<17, 16>(self.took.q.val()) - bit_cast::<17, 16>(self.cfg.retry.val());
+        self.late.d.next = bit_cast::<11, 17>(self.beyond.q.val());
+        if (self.beyond.q.val() >> 11).any() {
             self.late.d.next = 2047.into();
         }
-        if !self.is_late.q.val() {
+        if self.beyond.q.val().get_bit(16) {
             self.late.d.next = 0.into();
         }
         self.retry_late.d.next =
             self.cfg.retry.val() + bit_cast::<16, 11>(self.t_late.q.val());
-        self.settled_late.d.next =
-            self.cfg.settled.val() + bit_cast::<16, 11>(self.t_late.q.val());
-        self.range_late.d.next =
-            self.cfg.retry.val() + (bit_cast::<16, 11>(self.t_late.q.val()) << 1);
-
         self.number_before.next = self.cfg.xid_before.val();
         self.states.wr.en.next = self.state.q.val() == State::Store;
         self.states.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
@@ -1247,7 +1236,7 @@ impl<
                     }
                 }
             }
-            // What an answer says of queues: its time in 1, what it takes beyond in 2, with the allowance in 3, as it is kept in 4.
+            // What an answer says of queues: its cause in 1, its time in 2, what that is beyond in 3, as it is kept in 4.
             State::Polled => {
                 if self.timer.q.val() == 4 {
                     if self.certain.q.val() {

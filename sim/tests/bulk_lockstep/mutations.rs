@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 
 /// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
 /// `cfg_max_busy`; with any other the engine is right.
-const WRONG: [(&str, &str, &str); 36] = [
+const WRONG: [(&str, &str, &str); 35] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
     // RW-7: a slot that is not there is the one of its lower bits.
@@ -79,13 +79,20 @@ const WRONG: [(&str, &str, &str); 36] = [
     // BW-4: a transfer without credit is forgotten: what it trusts does not move on.
     ("bulk_engine", "trusted_passed_reg <= ", "1'b0"),
     // RW-12: nothing is learnt of queues; or from a second copy of a STATUS.
-    ("bulk_engine", "over_reg <= ", "1'b0"),
+    ("bulk_engine", "beyond_reg <= ", "17'd0"),
     ("bulk_engine", "moved_reg <= ", "1'b1"),
     // RW-12: queues that are short again count as long.
-    ("bulk_engine", "is_late_reg <= ", "1'b1"),
-    // RW-12: a request for a packet, a range, a STATUS as if there were no queues.
-    ("bulk_engine", "settled_late_reg <= ", "cfg_settled"),
-    ("bulk_engine", "range_late_reg <= ", "cfg_retry"),
+    (
+        "bulk_engine",
+        "beyond_reg <= ",
+        "(took_reg < cfg_retry) ? {6'd0, t_late_reg} : ({1'b0, took_reg} - {1'b0, cfg_retry})",
+    ),
+    // RW-12: a request for a packet or a range, a STATUS as if there were no queues.
+    (
+        "bulk_engine",
+        "least_reg <= ",
+        "((aim_reg == AIM_BACK) | ((aim_reg == AIM_TRUST) & again_reg)) ? cfg_overtaken : usual",
+    ),
     ("bulk_engine", "retry_late_reg <= ", "cfg_retry"),
     // RW-12: age alone says that packets above the highest are lost.
     ("bulk_scan", "s4_passed_reg <= ", "1'b1"),

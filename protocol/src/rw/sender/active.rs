@@ -219,7 +219,7 @@ impl Active {
     pub fn sample(&mut self, at: Tick, config: &SenderConfig, now: Tick) {
         let took = u32::from(now.wrapping_sub(at));
         self.late = if took > config.retry_ticks && config.mode == Mode::Rw {
-            (took - config.retry_ticks + config.allowance_ticks).min(LATE_MOST) as u16
+            (took - config.retry_ticks).min(LATE_MOST) as u16
         } else {
             0
         };
@@ -419,10 +419,10 @@ impl Active {
     }
 
     /// As [`Active::plausible`], for a range: the receiver asks for it after silence, whatever may be on its way, so the packet
-    /// must be old enough to have arrived before the request left. Queues may have grown twice as long since they were measured.
+    /// must be old enough to have arrived before the request left. Queues may have grown since they were measured.
     pub fn plausible_range(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
         if config.mode == Mode::Rw {
-            self.older(pidx, config.retry_ticks + 2 * u32::from(self.late), now)
+            self.older(pidx, config.retry_ticks + 4 * u32::from(self.late), now)
         } else {
             self.plausible(pidx, config, now)
         }

@@ -571,9 +571,9 @@ fn rw_12_age_alone_does_not_make_a_packet_lost() {
     }
     let mut now = 110;
     assert_eq!(numbers(&mut tx, &mut now, 2), [8, 9]);
-    // Of a range they are so only when queues may not have grown that much: retry_ticks and twice what 100 is more, with the
-    // allowance. Packet 8 left at 110.
-    let patience = 14 + 2 * (100 - 14 + 2);
+    // Of a range they are so only when queues may not have grown that much: retry_ticks and four times what 100 is more.
+    // Packet 8 left at 110.
+    let patience = 14 + 4 * (100 - 14);
     tx.on_message(&range(8), 110 + patience - 1);
     assert_eq!(tx.stats().stale_requests, 1);
     tx.on_message(&range(8), 110 + patience);
@@ -592,8 +592,8 @@ fn rw_12_an_answer_to_connect_or_a_poll_tells_how_long_queues_are() {
     tx.on_message(&resp(0, 1, 256), 74);
     let mut now = 74;
     assert_eq!(numbers(&mut tx, &mut now, 4), [0, 1, 2, 3]);
-    // A round trip and the allowance, and 74 less retry_ticks with the allowance.
-    let settled = 10 + 2 + (74 - 14 + 2);
+    // A round trip and the allowance, and 74 less retry_ticks.
+    let settled = 10 + 2 + (74 - 14);
     tx.on_message(&one(0), 74 + settled - 1);
     assert_eq!(tx.stats().stale_requests, 1);
     tx.on_message(&one(0), 74 + settled);
