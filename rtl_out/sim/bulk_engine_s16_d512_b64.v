@@ -220,6 +220,9 @@ module bulk_engine_s16_d512_b64 (
     reg  [3:0]  served_reg;               // The kind of operation that was done last, one-hot.
     reg  [3:0]  visit_reg;                // Transfer whose timers are looked at next; clocks since they were.
     reg  [7:0]  since_visit_reg;
+    reg         here_reg;                 // A clock later: there is one, its slot, its time has come.
+    reg  [3:0]  here_slot_reg;
+    reg         overdue_reg;
     reg  [31:0] t_xid_reg;                // Number of the transfer.
     reg         t_open_reg;               // Its window is known.
     reg         t_heard_reg;              // Anything was heard of it.
@@ -938,13 +941,13 @@ module bulk_engine_s16_d512_b64 (
                             slot_next = pick_slot;
                         end else begin
                             op_next = OP_VISIT;
-                            slot_next = visit_reg;
+                            slot_next = here_slot_reg;
                         end
-                    end else if (visit_here) begin
+                    end else if (here_reg) begin
                         timer_next = 3'd0;
                         state_next = STATE_LOAD;
                         op_next = OP_VISIT;
-                        slot_next = visit_reg;
+                        slot_next = here_slot_reg;
                         serves_next = 1'b0;
                         cancels_next = 1'b0;
                         starts_next = 1'b0;
@@ -1498,7 +1501,7 @@ module bulk_engine_s16_d512_b64 (
     assign can_end = !e_valid_reg;
     assign can_send = !k_valid_reg & !e_valid_reg;
     assign visit_here = |((active_reg >> visit_reg) & 16'd1);
-    assign asks = {visit_here & (&since_visit_reg), asks_word_3[2:0]};
+    assign asks = {overdue_reg, asks_word_3[2:0]};
     // Defaults.
     assign leaving = (state_reg == STATE_STORE) | (state_reg == STATE_LEAVE);
     assign s_msg_ready = leaving & serves_reg;
@@ -1578,6 +1581,9 @@ module bulk_engine_s16_d512_b64 (
         served_reg = 4'd0;
         visit_reg = 4'd0;
         since_visit_reg = 8'd0;
+        here_reg = 1'b0;
+        here_slot_reg = 4'd0;
+        overdue_reg = 1'b0;
         t_xid_reg = 32'd0;
         t_open_reg = 1'b0;
         t_heard_reg = 1'b0;
@@ -1875,6 +1881,9 @@ module bulk_engine_s16_d512_b64 (
         end
 
         retry_late_reg <= cfg_retry + {5'd0, t_late_reg};
+        here_reg <= visit_here;
+        here_slot_reg <= visit_reg;
+        overdue_reg <= visit_here & (&since_visit_reg);
         target_reg <= probe_reg;
         target_lower_reg <= probe_below_trusted_reg;
         owing_reg <= owe;
@@ -1982,6 +1991,8 @@ module bulk_engine_s16_d512_b64 (
             served_reg <= 4'd0;
             visit_reg <= 4'd0;
             since_visit_reg <= 8'd0;
+            here_reg <= 1'b0;
+            overdue_reg <= 1'b0;
             owing_reg <= 1'b0;
             back_reg <= 1'b0;
             lower_reg <= 1'b0;

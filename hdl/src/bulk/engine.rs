@@ -192,6 +192,10 @@ hdl_module! {
         #[reset] visit: DFF<Bits<LS>>,
         visit_here: Signal<Local, Bit>,
         #[reset] since_visit: DFF<Bits<8>>,
+        /// A clock later: there is one, its slot, its time has come.
+        #[reset] here: DFF<Bit>,
+        here_slot: DFF<Bits<LS>>,
+        #[reset] overdue: DFF<Bit>,
         can_end: Signal<Local, Bit>,
         can_send: Signal<Local, Bit>,
 
@@ -791,6 +795,9 @@ impl<
         if !self.since_visit.q.val().all() {
             self.since_visit.d.next = self.since_visit.q.val() + 1;
         }
+        self.here.d.next = self.visit_here.val();
+        self.here_slot.d.next = self.visit.q.val();
+        self.overdue.d.next = self.visit_here.val() & self.since_visit.q.val().all();
         self.asks.next = bits::<4>(0)
             .replace_bit(0, self.s_msg.valid.val() & self.can_end.val())
             .replace_bit(
@@ -799,7 +806,7 @@ impl<
                     | (self.s.valid.val() & self.free.q.val() & !self.a_valid.q.val()),
             )
             .replace_bit(2, self.pick_valid.val() & self.can_send.val())
-            .replace_bit(3, self.visit_here.val() & self.since_visit.q.val().all());
+            .replace_bit(3, self.overdue.q.val());
         self.turns.req.next = self.asks.val();
         self.turns.last.next = self.served.q.val();
 
@@ -917,13 +924,13 @@ impl<
                             self.slot.d.next = self.pick_slot.val();
                         } else {
                             self.op.d.next = Op::Visit;
-                            self.slot.d.next = self.visit.q.val();
+                            self.slot.d.next = self.here_slot.q.val();
                         }
-                    } else if self.visit_here.val() {
+                    } else if self.here.q.val() {
                         self.timer.d.next = 0.into();
                         self.state.d.next = State::Load;
                         self.op.d.next = Op::Visit;
-                        self.slot.d.next = self.visit.q.val();
+                        self.slot.d.next = self.here_slot.q.val();
                         self.serves.d.next = false;
                         self.cancels.d.next = false;
                         self.starts.d.next = false;
