@@ -193,10 +193,11 @@ module bulk_engine_s16_d512_b64 (
     localparam [2:0] OP_VISIT         = 3'd4;
     localparam [2:0] AIM_ONE          = 3'd0;
     localparam [2:0] AIM_RANGE        = 3'd1;
-    localparam [2:0] AIM_TOP          = 3'd2;
-    localparam [2:0] AIM_BACK         = 3'd3;
-    localparam [2:0] AIM_POP          = 3'd4;
-    localparam [2:0] AIM_TRUST        = 3'd5;
+    localparam [2:0] AIM_HOLE         = 3'd2;
+    localparam [2:0] AIM_TOP          = 3'd3;
+    localparam [2:0] AIM_BACK         = 3'd4;
+    localparam [2:0] AIM_POP          = 3'd5;
+    localparam [2:0] AIM_TRUST        = 3'd6;
 
     // Registers
     (* fsm_encoding = "auto" *)
@@ -290,7 +291,6 @@ module bulk_engine_s16_d512_b64 (
     reg         certain_reg;
     reg  [16:0] beyond_reg;
     reg  [10:0] late_reg;
-    reg  [15:0] retry_late_reg;           // Age from which a packet is lost, with that.
     reg  [4:0]  poll_place_reg;
     reg  [21:0] first_reg;                // The first packet that a STATUS shows to be lost.
     reg         first_valid_reg;
@@ -401,8 +401,8 @@ module bulk_engine_s16_d512_b64 (
     reg  [31:0]  named_xid;
     wire [31:0]  number_before;       // Number that the slots have after reset.
     reg  [15:0]  named_slot;
-    reg  [15:0]  usual;
-    reg  [15:0]  queues;
+    wire [15:0]  usual;
+    wire [15:0]  queues;
     wire         room;
     reg          good;
     reg          rewind;
@@ -617,7 +617,7 @@ module bulk_engine_s16_d512_b64 (
         .answers     (answers_reg),
         .polled      (polled_at_reg),
         .room        (room),
-        .retry       (retry_late_reg),
+        .retry       (least_reg),
         .word_addr   (bitmap_addr),
         .word        (bitmap_word),
         .read_place  (scan_read_place),
@@ -696,15 +696,8 @@ module bulk_engine_s16_d512_b64 (
         end
     end
 
-    always @(*) begin
-        usual = cfg_settled;
-        queues = {5'd0, t_late_reg};
-        if (aim_reg == AIM_RANGE) begin
-            usual = cfg_retry;
-            queues = {3'd0, t_late_reg, 2'd0};
-        end
-    end
-
+    assign usual = ((aim_reg == AIM_RANGE) | (aim_reg == AIM_HOLE)) ? cfg_retry : cfg_settled;
+    assign queues = (aim_reg == AIM_RANGE) ? {3'd0, t_late_reg, 2'd0} : {5'd0, t_late_reg};
     assign room = !t_rcount_reg[5];
     assign repair_place = t_rhead_reg + t_rcount_reg[4:0];
     assign wants_repairs = t_echo_valid_reg | (|t_rcount_reg);
@@ -1122,6 +1115,7 @@ module bulk_engine_s16_d512_b64 (
                 end
                 if (newest_reg) begin
                     told_next = 4'd0;
+                    aim_next = AIM_HOLE;
                     state_next = STATE_POLLED;
                     jump_base_next = 1'b1;
                     jump_next = next_passed_reg;
@@ -1648,7 +1642,6 @@ module bulk_engine_s16_d512_b64 (
         certain_reg = 1'b0;
         beyond_reg = 17'd0;
         late_reg = 11'd0;
-        retry_late_reg = 16'd0;
         poll_place_reg = 5'd0;
         first_reg = 22'd0;
         first_valid_reg = 1'b0;
@@ -1880,7 +1873,6 @@ module bulk_engine_s16_d512_b64 (
             late_reg <= 11'd0;
         end
 
-        retry_late_reg <= cfg_retry + {5'd0, t_late_reg};
         here_reg <= visit_here;
         here_slot_reg <= visit_reg;
         overdue_reg <= visit_here & (&since_visit_reg);

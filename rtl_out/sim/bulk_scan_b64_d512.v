@@ -153,7 +153,14 @@ module bulk_scan_b64_d512 (
         s4_age_reg <= now - read_data[15:0];
         s4_gap_reg <= polled - read_data[15:0];
         s4_old_reg <= (s3_at_reg < old) & !read_data[16];
-        s4_passed_reg <= s3_at_reg < highest;
+
+        if (s3_valid_reg & (s3_at_reg == highest)) begin
+            s4_passed_reg <= 1'b0;
+        end
+        if (start) begin
+            s4_passed_reg <= 1'b1;
+        end
+
         s4_below_reg <= s3_at_reg < below_next;
         s4_data_reg <= read_data;
         s5_valid_reg <= s4_valid_reg;

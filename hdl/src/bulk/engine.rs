@@ -51,6 +51,8 @@ pub enum Aim {
     One,
     /// It and all after it are asked for.
     Range,
+    /// It is one of a bitmap, below the highest that has arrived.
+    Hole,
     /// It is the first one above the bitmap.
     Top,
     /// It is the first one above the window that a packet keeps shut.
@@ -303,8 +305,6 @@ hdl_module! {
         certain: DFF<Bit>,
         beyond: DFF<Bits<17>>,
         late: DFF<Bits<11>>,
-        /// Age from which a packet is lost, with that.
-        retry_late: DFF<Bits<16>>,
         poll_place: DFF<Bits<5>>,
         /// The first packet that a STATUS shows to be lost.
         first: DFF<Bits<22>>,
@@ -576,8 +576,10 @@ impl<
         self.gap.d.next = self.polled_at.q.val() - self.stamp.q.val();
         self.usual.next = self.cfg.settled.val();
         self.queues.next = bit_cast::<16, 11>(self.t_late.q.val());
-        if self.aim.q.val() == Aim::Range {
+        if (self.aim.q.val() == Aim::Range) | (self.aim.q.val() == Aim::Hole) {
             self.usual.next = self.cfg.retry.val();
+        }
+        if self.aim.q.val() == Aim::Range {
             self.queues.next = bit_cast::<16, 11>(self.t_late.q.val()) << 2;
         }
         self.least.d.next = self.usual.val() + self.queues.val();
@@ -641,7 +643,7 @@ impl<
         self.scan.answers.next = self.answers.q.val();
         self.scan.polled.next = self.polled_at.q.val();
         self.scan.room.next = self.room.val();
-        self.scan.retry.next = self.retry_late.q.val();
+        self.scan.retry.next = self.least.q.val();
         self.bitmap_addr.next = self.scan.word_addr.val();
         self.scan.word.next = self.bitmap_word.val();
         self.scan.read_data.next = self.ring.rd.data.val();
@@ -707,8 +709,6 @@ impl<
         if self.beyond.q.val().get_bit(16) {
             self.late.d.next = 0.into();
         }
-        self.retry_late.d.next =
-            self.cfg.retry.val() + bit_cast::<16, 11>(self.t_late.q.val());
         self.number_before.next = self.cfg.xid_before.val();
         self.states.wr.en.next = self.state.q.val() == State::Store;
         self.states.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
@@ -1108,6 +1108,7 @@ impl<
                 }
                 if self.newest.q.val() {
                     self.told.d.next = 0.into();
+                    self.aim.d.next = Aim::Hole;
                     self.state.d.next = State::Polled;
                     self.jump_base.d.next = true;
                     self.jump.d.next = self.next_passed.q.val();
@@ -1202,6 +1203,8 @@ impl<
                             self.told.d.next = 7.into();
                         }
                     }
+                    // The scan looks these up.
+                    Aim::Hole => {}
                     Aim::Top => {
                         self.rewind.next = self.sent.q.val()
                             & self.answers.q.val()

@@ -128,7 +128,12 @@ impl<const W: usize, const LW: usize, const A: usize, const LD: usize> Logic
         self.s4_gap.d.next = self.polled.val() - bit_cast::<16, 18>(self.read_data.val());
         self.s4_old.d.next =
             (self.s3_at.q.val() < self.old.val()) & !self.read_data.val().get_bit(16);
-        self.s4_passed.d.next = self.s3_at.q.val() < self.highest.val();
+        if self.s3_valid.q.val() & (self.s3_at.q.val() == self.highest.val()) {
+            self.s4_passed.d.next = false;
+        }
+        if self.start.val() {
+            self.s4_passed.d.next = true;
+        }
         self.s4_below.d.next = self.s3_at.q.val() < self.below_next.val();
         self.s4_data.d.next = self.read_data.val();
 

@@ -2,7 +2,8 @@
 
 use tributary_protocol::card::command::{self, Command, State};
 use tributary_protocol::card::descriptor::{
-    COMPLETION_LEN, Completion, OPCODE_BULK_WRITE, OPCODE_SEND, RECEIVE_LEN, ReceiveRequest, WORK_LEN, WorkRequest,
+    COMPLETION_LEN, Completion, OPCODE_BULK_WRITE, OPCODE_SEND, RECEIVE_LEN, ReceiveRequest,
+    WORK_LEN, WorkRequest,
 };
 use tributary_protocol::card::regs::{self, doorbell};
 use tributary_protocol::xud::onesided::{Asked, HEADER_LEN, Request};
@@ -77,7 +78,10 @@ impl Host {
             args.extend(low_high(base));
         }
         host.command(Command::CreateQp, QPN, &args);
-        let mut args = vec![command::REGION_LOCAL_WRITE.put(1) | command::REGION_REMOTE_WRITE.put(1), 7];
+        let mut args = vec![
+            command::REGION_LOCAL_WRITE.put(1) | command::REGION_REMOTE_WRITE.put(1),
+            7,
+        ];
         args.extend(low_high(DATA));
         args.extend(low_high(DATA_BYTES));
         host.command(Command::SetRegion, 1, &args);

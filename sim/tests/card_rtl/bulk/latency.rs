@@ -85,7 +85,9 @@ fn bw_06_from_the_doorbell_to_the_payload_and_to_both_completions() {
         // Two reads, a work request of 8 words and one of payload; the words of CONNECT and of its answer.
         let waits = 2 * u64::from(LATENCY) + 8 + 1 + 15 + 11;
         let (first, done) = (data - waits, times.completions[0].unwrap());
-        println!("{first} clocks to the payload without {waits} of reads and frames; {done} in all");
+        println!(
+            "{first} clocks to the payload without {waits} of reads and frames; {done} in all"
+        );
         if number == 1 {
             assert!(first <= 470 && done <= 1_100, "{times:?}");
         }
