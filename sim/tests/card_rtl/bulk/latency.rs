@@ -33,12 +33,12 @@ fn times(pair: &mut Pair, number: u16, length: u32) -> Times {
         pair.clock();
         let now = pair.hosts[0].card.clocks() - from;
         assert!(now < 5_000, "{times:?}");
-        for at in 0..2 {
-            let before = std::mem::replace(&mut sending[at], pair.hosts[at].card.is_sending());
+        for (at, host) in pair.hosts.iter_mut().enumerate() {
+            let before = std::mem::replace(&mut sending[at], host.card.is_sending());
             if sending[at] && !before {
                 times.frames[at].push(now);
             }
-            for completion in pair.hosts[at].poll() {
+            for completion in host.poll() {
                 assert_eq!(completion.status, Outcome::Ok);
                 times.completions[at] = Some(now);
             }
