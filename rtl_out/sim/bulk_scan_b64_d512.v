@@ -61,7 +61,7 @@ module bulk_scan_b64_d512 (
     reg  [10:0] s3_at_reg;
     reg         s4_valid_reg;
     reg  [10:0] s4_at_reg;
-    reg  [7:0]  s4_part_reg;     // Eight packets of the word, its own among them.
+    reg         s4_arrived_reg;
     reg  [15:0] s4_age_reg;
     reg  [15:0] s4_gap_reg;
     reg         s4_old_reg;
@@ -77,23 +77,17 @@ module bulk_scan_b64_d512 (
     reg         finished_reg;
 
     // Signals
-    wire        last;
-    wire [5:0]  place;
-    wire [2:0]  place_in_part;
-    wire        arrived;
-    wire        asking;
-    wire        clearing;
-    wire [63:0] s4_part_next_shifted;
+    wire       last;
+    wire [5:0] place;
+    wire       asking;
+    wire       clearing;
 
     // Combinational logic
-    assign s4_part_next_shifted = word >> place;
     assign last = at_reg == sent;
     assign word_addr = s1_at_reg[9:6];
     assign read_place = s1_place_reg;
     // Both memories have answered.
-    assign place = {s3_at_reg[5:3], 3'd0};
-    assign place_in_part = s4_at_reg[2:0];
-    assign arrived = s4_part_reg[place_in_part];
+    assign place = s3_at_reg[5:0];
     assign lost = s5_valid_reg & s5_lost_reg;
     assign asking = s5_valid_reg & s5_lost_reg & !s5_data_reg[17] & room;
     assign clearing = s5_valid_reg & s5_arrived_reg;
@@ -117,7 +111,7 @@ module bulk_scan_b64_d512 (
         s3_at_reg = 11'd0;
         s4_valid_reg = 1'b0;
         s4_at_reg = 11'd0;
-        s4_part_reg = 8'd0;
+        s4_arrived_reg = 1'b0;
         s4_age_reg = 16'd0;
         s4_gap_reg = 16'd0;
         s4_old_reg = 1'b0;
@@ -155,7 +149,7 @@ module bulk_scan_b64_d512 (
         s3_at_reg <= s2_at_reg;
         s4_valid_reg <= s3_valid_reg;
         s4_at_reg <= s3_at_reg;
-        s4_part_reg <= s4_part_next_shifted[7:0];
+        s4_arrived_reg <= word[place];
         s4_age_reg <= now - read_data[15:0];
         s4_gap_reg <= polled - read_data[15:0];
         s4_old_reg <= (s3_at_reg < old) & !read_data[16];
@@ -170,9 +164,9 @@ module bulk_scan_b64_d512 (
         s4_below_reg <= s3_at_reg < below_next;
         s4_data_reg <= read_data;
         s5_valid_reg <= s4_valid_reg;
-        s5_arrived_reg <= arrived;
+        s5_arrived_reg <= s4_arrived_reg;
 
-        s5_lost_reg <= !arrived
+        s5_lost_reg <= !s4_arrived_reg
             & s4_below_reg
             & ((s4_passed_reg & (s4_age_reg >= retry)) | (answers & !s4_gap_reg[15]) | s4_old_reg);
 
@@ -200,7 +194,7 @@ module bulk_scan_b64_d512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s4_gap_reg[14:0], s4_part_next_shifted[63:8]};
+    wire _unused = &{1'b0, s4_gap_reg[14:0]};
 
 endmodule
 

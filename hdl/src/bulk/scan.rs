@@ -72,8 +72,7 @@ hdl_module! {
         s3_at: DFF<Bits<11>>,
         #[reset] s4_valid: DFF<Bit>,
         s4_at: DFF<Bits<11>>,
-        /// Eight packets of the word, its own among them.
-        s4_part: DFF<Bits<8>>,
+        s4_arrived: DFF<Bit>,
         s4_age: DFF<Bits<16>>,
         s4_gap: DFF<Bits<16>>,
         s4_old: DFF<Bit>,
@@ -88,8 +87,6 @@ hdl_module! {
         s5_pidx: DFF<Bits<22>>,
         #[reset] finished: DFF<Bit>,
         place: Signal<Local, Bits<LW>>,
-        place_in_part: Signal<Local, Bits<3>>,
-        arrived: Signal<Local, Bit>,
         asking: Signal<Local, Bit>,
         clearing: Signal<Local, Bit>,
     }
@@ -123,10 +120,10 @@ impl<const W: usize, const LW: usize, const A: usize, const LD: usize> Logic
         self.s3_at.d.next = self.s2_at.q.val();
 
         // Both memories have answered.
-        self.place.next = bit_cast::<LW, 11>((self.s3_at.q.val() >> 3) << 3);
+        self.place.next = bit_cast::<LW, 11>(self.s3_at.q.val());
         self.s4_valid.d.next = self.s3_valid.q.val();
         self.s4_at.d.next = self.s3_at.q.val();
-        self.s4_part.d.next = bit_cast::<8, W>(self.word.val() >> self.place.val());
+        self.s4_arrived.d.next = self.word.val().get_bit(self.place.val().index());
         self.s4_age.d.next = self.now.val() - bit_cast::<16, 18>(self.read_data.val());
         self.s4_gap.d.next = self.polled.val() - bit_cast::<16, 18>(self.read_data.val());
         self.s4_old.d.next =
@@ -140,15 +137,9 @@ impl<const W: usize, const LW: usize, const A: usize, const LD: usize> Logic
         self.s4_below.d.next = self.s3_at.q.val() < self.below_next.val();
         self.s4_data.d.next = self.read_data.val();
 
-        self.place_in_part.next = bit_cast::<3, 11>(self.s4_at.q.val());
-        self.arrived.next = self
-            .s4_part
-            .q
-            .val()
-            .get_bit(self.place_in_part.val().index());
         self.s5_valid.d.next = self.s4_valid.q.val();
-        self.s5_arrived.d.next = self.arrived.val();
-        self.s5_lost.d.next = !self.arrived.val()
+        self.s5_arrived.d.next = self.s4_arrived.q.val();
+        self.s5_lost.d.next = !self.s4_arrived.q.val()
             & self.s4_below.q.val()
             & ((self.s4_passed.q.val() & (self.s4_age.q.val() >= self.retry.val()))
                 | (self.answers.val() & !self.s4_gap.q.val().get_bit(15))

@@ -97,7 +97,7 @@ const WRONG: [(&str, &str, &str); 34] = [
     (
         "bulk_scan",
         "s5_lost_reg <= ",
-        "!arrived & s4_below_reg & ((s4_age_reg >= retry) | (answers & !s4_gap_reg[15]) | s4_old_reg)",
+        "!s4_arrived_reg & s4_below_reg & ((s4_age_reg >= retry) | (answers & !s4_gap_reg[15]) | s4_old_reg)",
     ),
     // The time of a CONNECT is not kept.
     (
