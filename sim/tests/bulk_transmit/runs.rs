@@ -63,6 +63,7 @@ fn run(library: &Verilated, plan: Plan) -> Coverage {
 #[test]
 fn bw_01_bw_08_bw_11_transfers_over_a_good_network_are_at_their_receivers_byte_by_byte() {
     let plan = Plan {
+        clocks: 200_000,
         stall: Profile::Free,
         faults: NO_FAULTS,
         unread: 0,
