@@ -6,8 +6,9 @@
 // An operation loads the state of its transfer (3 clocks), acts, moves the trust on by a packet,
 // says what the transfer wants now and stores the state: 30 clocks, 35 for a fresh packet, 41 for
 // one sent again, 30 to 42 for a message (35 for a CONNECT_RESP), about 60 and one for each packet
-// of the bitmap that was sent for a STATUS, 4 of them behind the last operation. Every kind of
-// operation has its turn; timers are looked at when nothing else waits, and after 255 clocks.
+// of the bitmap that was sent for a STATUS, 4 of them behind the last operation. A STATUS and a
+// CONNECT_RESP tell how long queues are on the way. Every kind of operation has its turn; timers
+// are looked at when nothing else waits, and after 255 clocks.
 // Reset clears the states, a transfer a clock, and ends all transfers without completion.
 // While m_pkt is not taken messages are served, but nothing is sent or cancelled; while m_end is
 // not taken, timers are looked at and transfers started, in the slot of that end too; while
@@ -594,7 +595,7 @@ module bulk_engine_s16_d512_b64 (
         .wr_data (repairs_wr_data)
     );
 
-    // When the last polls left.
+    // When the last polls left; before the first one, the CONNECT.
     ram_reg #(.W(16), .A(9)) polled (
         .clk     (clk),
         .rd_addr ({slot_reg, poll_place_reg}),

@@ -68,8 +68,8 @@ hdl_module! {
     /// transfers, sends what the scheduler chooses and looks at the timers of all transfers, one operation at a time.
     /// An operation loads the state of its transfer (3 clocks), acts, moves the trust on by a packet, says what the
     /// transfer wants now and stores the state: 30 clocks, 35 for a fresh packet, 41 for one sent again, 30 to 42 for a
-    /// message (35 for a CONNECT_RESP), about 60 and one for each packet of the bitmap that was sent for a STATUS, 4 of them behind the last
-    /// operation. Every kind of operation has its turn; timers are looked at when nothing else waits, and after 255 clocks.
+    /// message (35 for a CONNECT_RESP), about 60 and one for each packet of the bitmap that was sent for a STATUS, 4 of
+    /// them behind the last operation. A STATUS and a CONNECT_RESP tell how long queues are on the way. Every kind of operation has its turn; timers are looked at when nothing else waits, and after 255 clocks.
     /// Reset clears the states, a transfer a clock, and ends all transfers without completion.
     /// While m_pkt is not taken messages are served, but nothing is sent or cancelled; while m_end is not taken,
     /// timers are looked at and transfers started, in the slot of that end too; while m_started is not taken, nothing is started.
@@ -158,7 +158,7 @@ hdl_module! {
         ring: RamReg<18, RA>,
         /// Packets to be sent again, in the order in which they were asked for.
         repairs: RamReg<22, QA>,
-        /// When the last polls left.
+        /// When the last polls left; before the first one, the CONNECT.
         polled: RamReg<16, QA>,
         scan: BulkScan<W, LW, A, LD>,
         wants: BulkWants<LD>,
@@ -709,6 +709,7 @@ impl<
         if self.beyond.q.val().get_bit(16) {
             self.late.d.next = 0.into();
         }
+
         self.number_before.next = self.cfg.xid_before.val();
         self.states.wr.en.next = self.state.q.val() == State::Store;
         self.states.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());

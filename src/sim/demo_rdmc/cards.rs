@@ -162,8 +162,8 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
         let of_each = contexts.iter().map(|card| card.bulk_counter(counter));
         Ok(of_each.sum::<std::result::Result<u64, _>>()?)
     };
-    let packets_sent = sum(BulkCounter::DataSent)?;
     let packets_sent_again = sum(BulkCounter::DataResent)?;
+    let packets_sent = sum(BulkCounter::DataSent)? + packets_sent_again;
     let useful = sum(BulkCounter::DataAccepted)?;
 
     let packets = f64::from(wanted.block_bytes) / f64::from(MTU);
@@ -190,7 +190,7 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
         goodput_gbps: f64::from(wanted.bytes) * 8.0 / time_ns as f64,
         packets_sent,
         packets_sent_again,
-        packets_per_useful: (packets_sent + packets_sent_again) as f64 / useful.max(1) as f64,
+        packets_per_useful: packets_sent as f64 / useful.max(1) as f64,
         posts,
         completions: ends.len(),
         every_byte_right: right,

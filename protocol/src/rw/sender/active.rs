@@ -450,10 +450,9 @@ impl Active {
         })
     }
 
-    /// Or it left long enough before STATUS was made, a round trip and the reorder allowance before now and what queues add.
-    fn lost(&self, pidx: u32, polled_at: Option<Tick>, config: &SenderConfig, now: Tick) -> bool {
+    /// It left long enough before STATUS was made: a round trip and the reorder allowance before now, and what queues add.
+    fn aged(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
         self.older(pidx, config.retry_ticks + u32::from(self.late), now)
-            || self.overtaken(pidx, polled_at, config)
     }
 
     /// When the packet left whose arrival made the receiver send this STATUS, if that is certain: it moved wbase, nothing beyond
@@ -485,7 +484,8 @@ impl Active {
         match config.mode {
             Mode::Counter => {}
             Mode::GoBackN => {
-                if self.lost(self.base, polled_at, config, now) {
+                if self.aged(self.base, config, now) || self.overtaken(self.base, polled_at, config)
+                {
                     self.rewind(self.base);
                 }
             }
@@ -510,7 +510,7 @@ impl Active {
             let place = (pidx - self.base) as usize;
             // Nothing that left later than what is above the highest has arrived: age alone says nothing of it.
             let lost = self.overtaken(pidx, polled_at, config)
-                || (pidx < highest && self.lost(pidx, None, config, now))
+                || (pidx < highest && self.aged(pidx, config, now))
                 || (pidx < old && !self.sent[place].again);
             if status.bitmap.get(place).as_deref() == Some(&true) {
                 self.sent[place].asked = false;
