@@ -240,6 +240,21 @@ fn mb_16_whole_cards_carry_the_demo_out() {
     }
 }
 
+/// Two members send to one port at once, so packets stand in queues that nobody was told of; nothing is lost.
+#[test]
+fn mb_16_rw_12_members_that_share_a_port_send_hardly_a_packet_in_vain() {
+    let words = "sim --demo rdmc --engine rtl --members 4 --bytes 524288 --block-size 65536 --json";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let (code, value) = json(&words);
+    assert_eq!(code, 0, "{value}");
+    assert!(
+        value["packets_sent"].as_u64().unwrap() >= 3 * 512,
+        "{value}"
+    );
+    let per_useful = value["packets_per_useful"].as_f64().unwrap();
+    assert!((1.0..1.05).contains(&per_useful), "{value}");
+}
+
 #[test]
 fn mb_16_what_whole_cards_cannot_is_a_wrong_call() {
     let wrong = |words: &str| {
