@@ -240,19 +240,31 @@ fn mb_16_whole_cards_carry_the_demo_out() {
     }
 }
 
-/// Two members send to one port at once, so packets stand in queues that nobody was told of; nothing is lost.
+/// Several members send to one port at once, so packets stand in queues that nobody was told of; nothing is lost. Of the last
+/// run half of the packets were sent again, and a longer message failed, while silence of a shared line counted as loss.
 #[test]
 fn mb_16_rw_12_members_that_share_a_port_send_hardly_a_packet_in_vain() {
-    let words = "sim --demo rdmc --engine rtl --members 4 --bytes 524288 --block-size 65536 --json";
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let (code, value) = json(&words);
-    assert_eq!(code, 0, "{value}");
-    assert!(
-        value["packets_sent"].as_u64().unwrap() >= 3 * 512,
-        "{value}"
-    );
-    let per_useful = value["packets_per_useful"].as_f64().unwrap();
-    assert!((1.0..1.05).contains(&per_useful), "{value}");
+    for (words, useful, most) in [
+        (
+            "--bytes 524288 --block-size 65536 --credits 2",
+            3 * 512,
+            1.05,
+        ),
+        ("--bytes 524288 --block-size 65536", 3 * 512, 1.05),
+        (
+            "--bytes 1048576 --block-size 131072 --credits 4 --lanes 2",
+            3 * 1024,
+            1.1,
+        ),
+    ] {
+        let words = format!("sim --demo rdmc --engine rtl --members 4 {words} --json");
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let (code, value) = json(&words);
+        assert_eq!(code, 0, "{value}");
+        assert!(value["packets_sent"].as_u64().unwrap() >= useful, "{value}");
+        let per_useful = value["packets_per_useful"].as_f64().unwrap();
+        assert!((1.0..most).contains(&per_useful), "{value}");
+    }
 }
 
 #[test]

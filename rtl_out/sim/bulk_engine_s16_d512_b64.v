@@ -307,6 +307,7 @@ module bulk_engine_s16_d512_b64 (
     reg  [15:0] least_reg;
     reg         old_enough_reg;
     reg         probe_below_next_reg;
+    reg         granted_left_reg;         // Fresh packets may leave that the receiver has granted.
     reg         probe_below_trusted_reg;
     reg         probe_below_upto_reg;
     reg         probe_last_reg;
@@ -1201,7 +1202,7 @@ module bulk_engine_s16_d512_b64 (
                         end
                     end
                     AIM_RANGE: begin
-                        if (sent_reg & old_enough_reg) begin
+                        if (sent_reg & old_enough_reg & !granted_left_reg) begin
                             told_next = 4'd0;
                             owe = probe_below_next_reg;
                         end else begin
@@ -1442,7 +1443,7 @@ module bulk_engine_s16_d512_b64 (
                         good = sent_reg & old_enough_reg & probe_below_next_reg;
                     end
                     AIM_RANGE: begin
-                        if (sent_reg & old_enough_reg) begin
+                        if (sent_reg & old_enough_reg & !granted_left_reg) begin
                             rewind = 1'b1;
                         end
                     end
@@ -1658,6 +1659,7 @@ module bulk_engine_s16_d512_b64 (
         least_reg = 16'd0;
         old_enough_reg = 1'b0;
         probe_below_next_reg = 1'b0;
+        granted_left_reg = 1'b0;
         probe_below_trusted_reg = 1'b0;
         probe_below_upto_reg = 1'b0;
         probe_last_reg = 1'b0;
@@ -1831,6 +1833,7 @@ module bulk_engine_s16_d512_b64 (
 
         old_enough_reg <= age_reg >= least_reg;
         probe_below_next_reg <= probe_reg < t_next_reg;
+        granted_left_reg <= t_next_reg < t_credit_reg;
         probe_below_trusted_reg <= probe_reg < t_trusted_reg;
         probe_below_upto_reg <= probe_reg < t_upto_reg;
         probe_last_reg <= probe_reg == last_reg;

@@ -325,6 +325,8 @@ hdl_module! {
         least: DFF<Bits<16>>,
         old_enough: DFF<Bit>,
         probe_below_next: DFF<Bit>,
+        /// Fresh packets may leave that the receiver has granted.
+        granted_left: DFF<Bit>,
         probe_below_trusted: DFF<Bit>,
         probe_below_upto: DFF<Bit>,
         probe_last: DFF<Bit>,
@@ -589,6 +591,7 @@ impl<
         }
         self.old_enough.d.next = self.age.q.val() >= self.least.q.val();
         self.probe_below_next.d.next = self.probe.q.val() < self.t_next.q.val();
+        self.granted_left.d.next = self.t_next.q.val() < self.t_credit.q.val();
         self.probe_below_trusted.d.next = self.probe.q.val() < self.t_trusted.q.val();
         self.probe_below_upto.d.next = self.probe.q.val() < self.t_upto.q.val();
         self.probe_last.d.next = self.probe.q.val() == self.last.q.val();
@@ -1196,7 +1199,8 @@ impl<
                         }
                     }
                     Aim::Range => {
-                        if self.sent.q.val() & self.old_enough.q.val() {
+                        if self.sent.q.val() & self.old_enough.q.val() & !self.granted_left.q.val()
+                        {
                             self.told.d.next = 0.into();
                             self.rewind.next = true;
                             self.owe.next = self.probe_below_next.q.val();

@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 
 /// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
 /// `cfg_max_busy`; with any other the engine is right.
-const WRONG: [(&str, &str, &str); 34] = [
+const WRONG: [(&str, &str, &str); 36] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
     // RW-7: a slot that is not there is the one of its lower bits.
@@ -98,6 +98,13 @@ const WRONG: [(&str, &str, &str); 34] = [
         "bulk_scan",
         "s5_lost_reg <= ",
         "!s4_arrived_reg & s4_below_reg & ((s4_age_reg >= retry) | (answers & !s4_gap_reg[15]) | s4_old_reg)",
+    ),
+    // RW-12: a range is served while packets leave that were granted; or only when one more than these has left.
+    ("bulk_engine", "granted_left_reg <= ", "1'b0"),
+    (
+        "bulk_engine",
+        "granted_left_reg <= ",
+        "t_next_reg <= t_credit_reg",
     ),
     // The time of a CONNECT is not kept.
     (

@@ -177,9 +177,9 @@ fn mb_16_cards_carry_schedules_of_any_shape_over_a_bad_network() {
 #[test]
 fn mb_16_when_a_card_dies_the_others_end_without_their_hosts() {
     for silent in 0..4 {
-        for before in [5, 100, 400] {
+        for (credits, before) in [(2, 5), (2, 100), (2, 400), (4, 5), (4, 100), (4, 200)] {
             let (devices, domains) = cards(4, NetworkConfig::default().link);
-            let mut groups = groups(&domains, |options| options);
+            let mut groups = groups(&domains, |options| OffloadOptions { credits, ..options });
             death(&devices, &mut groups, silent, [before, 100_000]);
         }
     }
@@ -239,8 +239,13 @@ fn mb_16_groups_share_cards_and_one_that_waits_stops_no_other() {
 #[test]
 fn mb_16_what_does_not_fit_is_refused_with_what_would() {
     let (_, domains) = cards(2, NetworkConfig::default().link);
+    let plain = |rank| OffloadOptions {
+        credits: 2,
+        lanes: 1,
+        ..options(2, rank)
+    };
     let refused = |change: &dyn Fn(&mut OffloadOptions)| {
-        let mut options = options(2, 1);
+        let mut options = plain(1);
         change(&mut options);
         let group = OffloadedGroup::new(&domains[1], options);
         group.err().expect("refused").to_string()
@@ -251,7 +256,7 @@ fn mb_16_what_does_not_fit_is_refused_with_what_would() {
         refused(&|o| o.most_blocks = 9_000),
         "9002 requests to or from rank 0, a queue pair holds 8192: blocks of 6000 bytes or more would do"
     );
-    let new = |rank| OffloadedGroup::new(&domains[rank as usize], options(2, rank)).unwrap();
+    let new = |rank| OffloadedGroup::new(&domains[rank as usize], plain(rank)).unwrap();
     let [mut root, mut other] = [new(0), new(1)];
     let error = root.post(1).unwrap_err().to_string();
     assert_eq!(error, "the group is not connected");

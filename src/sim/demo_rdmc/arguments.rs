@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use tributary_host_driver::multicast::OffloadOptions;
 use tributary_protocol::multicast::Algorithm;
 use tributary_protocol::multicast::group::GroupConfig;
 use tributary_sim::card::SLOT_NS;
@@ -35,9 +36,9 @@ pub struct Options {
     /// Members of each rack, for `--algorithm hybrid`.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     racks: Vec<u32>,
-    /// Blocks that may be on their way to a member at once; 1 shows why it takes two.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    credits: u32,
+    /// Blocks that may be on their way to a member at once; 1 shows why it takes two [default: 2, with --engine 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    credits: Option<u32>,
     /// Rate of the ports, Gb/s.
     #[arg(long, value_name = "GBPS", default_value_t = 100.0)]
     rate: f64,
@@ -53,9 +54,9 @@ pub struct Options {
         conflicts_with_all = ["rate", "host_clocks", "detection", "kill", "pause", "slow_link", "slow_member", "svg", "racks"]
     )]
     engine: Option<Engine>,
-    /// With --engine: queue pairs for each peer and direction, whose transfers overlap.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "engine", value_parser = clap::value_parser!(u8).range(1..=31))]
-    lanes: u8,
+    /// With --engine: queue pairs for each peer and direction, whose transfers overlap [default: 1, of two members 2]
+    #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u8).range(1..=31))]
+    lanes: Option<u8>,
     /// What a host's software takes for each block that it receives and for each that it sends, clocks of 6.4 ns.
     #[arg(long, value_name = "CLOCKS", default_value_t = 0)]
     host_clocks: u32,
@@ -118,14 +119,15 @@ impl Options {
         if self.latency > MOST_LATENCY {
             return Err(usage("--latency: up to 50us with --engine"));
         }
+        let usual = OffloadOptions::new(members, 0);
         Ok(Some(OnCards {
             engine,
             members: members as u16,
             bytes: self.bytes,
             block_bytes: self.block_size,
             algorithm: self.algorithm.algorithm(),
-            credits: self.credits,
-            lanes: self.lanes,
+            credits: self.credits.unwrap_or(usual.credits),
+            lanes: self.lanes.unwrap_or(usual.lanes),
             latency: self.latency,
         }))
     }
@@ -145,11 +147,12 @@ impl Options {
         config.algorithm = self.algorithm.algorithm();
         config.racks = self.racks.clone();
         config.offload = self.offload;
-        match self.credits {
+        let credits = self.credits.unwrap_or(2);
+        match credits {
             1 => config.mutations.one_credit = true,
             credits => config.credits = credits,
         }
-        if self.offload && self.credits == 1 {
+        if self.offload && credits == 1 {
             return Err(usage("--credits 1 is for hosts: a card has two or more"));
         }
         let byte_time = (8e6 / self.rate).round() as Time;

@@ -420,9 +420,12 @@ impl Active {
 
     /// As [`Active::plausible`], for a range: the receiver asks for it after silence, whatever may be on its way, so the packet
     /// must be old enough to have arrived before the request left. Queues may have grown since they were measured.
+    /// While packets leave that it has granted, silence says that others share the line, and what arrives of those shows what
+    /// was lost.
     pub fn plausible_range(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
         if config.mode == Mode::Rw {
-            self.older(pidx, config.retry_ticks + 4 * u32::from(self.late), now)
+            self.next >= self.credit
+                && self.older(pidx, config.retry_ticks + 4 * u32::from(self.late), now)
         } else {
             self.plausible(pidx, config, now)
         }

@@ -203,7 +203,7 @@ fn rw_11_rw_12_the_second_copy_of_a_request_asks_for_nothing_more() {
                     ..config()
                 },
                 40,
-                40,
+                30,
             );
             let mut now = 0;
             numbers(&mut tx, &mut now, 30);
@@ -251,23 +251,44 @@ fn rw_12_a_request_within_a_round_trip_of_the_packet_is_an_old_one() {
 
 #[test]
 fn rw_14_serving_a_request_never_skips_fresh_packets() {
-    let mut tx = connected(config(), 60, 60);
+    let mut tx = connected(config(), 60, 21);
     let mut now = 0;
     assert_eq!(numbers(&mut tx, &mut now, 20).len(), 20);
     tx.on_message(&one(3), 20);
     assert_eq!(
         tx.pointers(0),
-        Some((20, 60)),
+        Some((20, 21)),
         "a single leaves the pointer alone"
     );
     assert_eq!(numbers(&mut tx, &mut now, 2), [3, 20]);
     tx.on_message(&range(8), 22);
-    assert_eq!(tx.pointers(0), Some((8, 60)), "a range moves it back");
+    assert_eq!(tx.pointers(0), Some((8, 21)), "a range moves it back");
     tx.on_message(&range(12), 22);
     tx.on_message(&range(40), 22);
-    assert_eq!(tx.pointers(0), Some((8, 60)), "and never forward");
+    assert_eq!(tx.pointers(0), Some((8, 21)), "and never forward");
+    tx.on_message(&status(0, 0, 60, &[]), 22);
     let sent = numbers(&mut tx, &mut now, 100);
     assert_eq!(sent, (8..60).collect::<Vec<_>>());
+}
+
+/// What a transfer still sends shows whether anything was lost: silence is only that of a line that others share.
+#[test]
+fn rw_12_a_range_is_not_served_while_packets_leave_that_were_granted() {
+    let mut tx = connected(config(), 60, 25);
+    let mut now = 0;
+    numbers(&mut tx, &mut now, 20);
+    for (at, stale) in [(30, 1), (90, 2)] {
+        tx.on_message(&range(8), at);
+        assert_eq!(tx.pointers(0), Some((20, 25)), "{at}");
+        assert_eq!(tx.stats().stale_requests, stale);
+    }
+    now = 90;
+    assert_eq!(numbers(&mut tx, &mut now, 4), [20, 21, 22, 23]);
+    tx.on_message(&range(8), 94);
+    assert_eq!(tx.pointers(0), Some((24, 25)), "one is left");
+    assert_eq!(numbers(&mut tx, &mut now, 1), [24]);
+    tx.on_message(&range(8), 95);
+    assert_eq!(tx.pointers(0), Some((8, 25)), "all have left");
 }
 
 #[test]
@@ -562,7 +583,7 @@ fn credit_update(slot: u16, xid: u32, wbase: u32, seq: u16) -> Message {
 /// Queues on the way are ten times as long as the round trip: what stands in them is not sent again.
 #[test]
 fn rw_12_age_alone_does_not_make_a_packet_lost() {
-    let mut tx = connected(config(), 20, 256);
+    let mut tx = connected(config(), 10, 256);
     let mut now = 0;
     assert_eq!(numbers(&mut tx, &mut now, 8), (0..8).collect::<Vec<_>>());
     // Packet 3 took 100 ticks to its news; 4 to 7 left behind it.
