@@ -307,7 +307,8 @@ module bulk_engine_s16_d512_b64 (
     reg  [15:0] least_reg;
     reg         old_enough_reg;
     reg         probe_below_next_reg;
-    reg         granted_left_reg;         // Fresh packets may leave that the receiver has granted.
+    // Fresh packets may leave that the receiver has granted and the ring has places for.
+    reg         granted_left_reg;
     reg         probe_below_trusted_reg;
     reg         probe_below_upto_reg;
     reg         probe_last_reg;
@@ -1833,7 +1834,7 @@ module bulk_engine_s16_d512_b64 (
 
         old_enough_reg <= age_reg >= least_reg;
         probe_below_next_reg <= probe_reg < t_next_reg;
-        granted_left_reg <= t_next_reg < t_credit_reg;
+        granted_left_reg <= (t_next_reg < t_credit_reg) & !(|{9'd0, below_next_reg[10:9]});
         probe_below_trusted_reg <= probe_reg < t_trusted_reg;
         probe_below_upto_reg <= probe_reg < t_upto_reg;
         probe_last_reg <= probe_reg == last_reg;

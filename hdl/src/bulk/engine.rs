@@ -325,7 +325,7 @@ hdl_module! {
         least: DFF<Bits<16>>,
         old_enough: DFF<Bit>,
         probe_below_next: DFF<Bit>,
-        /// Fresh packets may leave that the receiver has granted.
+        /// Fresh packets may leave that the receiver has granted and the ring has places for.
         granted_left: DFF<Bit>,
         probe_below_trusted: DFF<Bit>,
         probe_below_upto: DFF<Bit>,
@@ -591,7 +591,8 @@ impl<
         }
         self.old_enough.d.next = self.age.q.val() >= self.least.q.val();
         self.probe_below_next.d.next = self.probe.q.val() < self.t_next.q.val();
-        self.granted_left.d.next = self.t_next.q.val() < self.t_credit.q.val();
+        self.granted_left.d.next = (self.t_next.q.val() < self.t_credit.q.val())
+            & !(self.below_next.q.val() >> self.ld.val()).any();
         self.probe_below_trusted.d.next = self.probe.q.val() < self.t_trusted.q.val();
         self.probe_below_upto.d.next = self.probe.q.val() < self.t_upto.q.val();
         self.probe_last.d.next = self.probe.q.val() == self.last.q.val();

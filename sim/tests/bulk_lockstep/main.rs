@@ -9,7 +9,9 @@ mod mutations;
 mod window;
 
 use bench::{Bench, Coverage, Plan};
-use tributary_protocol::rw::{ConnectResp, ConnectStatus, Message, Request};
+use tributary_protocol::rw::{
+    ConnectResp, ConnectStatus, Message, MessageType, Request, RetxRange,
+};
 use tributary_sim::rw::{rtl, rtl_sender};
 use tributary_sim::testbench::{PROFILES, Profile, profiles, seeds};
 use window::Window;
@@ -152,4 +154,72 @@ fn bw_01_rw_09_a_peer_is_busy_65536_times_before_its_transfer_ends() {
         let outcome = end.map(|(_, _, outcome)| outcome);
         assert_eq!((answers, outcome), (max_busy + 1, Some(3)));
     }
+}
+
+const DATA: u8 = MessageType::Data as u8;
+const CONNECT: u8 = MessageType::Connect as u8;
+
+/// A window of more packets than the sending side keeps times of: when these are used up a range is served, though the receiver
+/// has granted more.
+#[test]
+fn rw_12_rw_14_a_range_is_served_when_no_more_times_can_be_kept() {
+    let library = rtl_sender::build(16).unwrap();
+    let config = bench::config(&plan(0));
+    let mut rtl = rtl_sender::RtlSender::new(&library, &config).unwrap();
+    let mut inputs = rtl_sender::Inputs {
+        request: Some(Request {
+            dst: 1,
+            addr: 0,
+            rkey: 0,
+            length: 2_000 << 8,
+            mtu: 8,
+        }),
+        pkt_ready: true,
+        end_ready: true,
+        started_ready: true,
+        ..Default::default()
+    };
+    let (mut numbers, mut asked) = (Vec::new(), false);
+    for clock in 0u64..40_000 {
+        inputs.now = (clock / 8) as u16;
+        let s = rtl.clock(&inputs).unwrap();
+        if s.request_taken {
+            inputs.request = None;
+        }
+        if s.message_taken {
+            inputs.message = None;
+        }
+        let Some(packet) = s.packet else { continue };
+        match packet.kind {
+            CONNECT => {
+                inputs.message = Some(Message::ConnectResp(ConnectResp {
+                    slot: packet.slot,
+                    xid: packet.xid,
+                    status: ConnectStatus::Ok,
+                    wptr: 0,
+                    r#gen: 1,
+                    w: 1_024,
+                    credit: 1_024,
+                    retry: 0,
+                }));
+            }
+            DATA => numbers.push(packet.pidx),
+            // It has nothing to send.
+            _ if !asked => {
+                asked = true;
+                inputs.message = Some(Message::RetxRange(RetxRange {
+                    slot: packet.slot,
+                    xid: packet.xid,
+                    round: 0,
+                    pidx: 8,
+                }));
+            }
+            _ => {}
+        }
+        if numbers.len() == 600 {
+            break;
+        }
+    }
+    let expected: Vec<u32> = (0..512).chain(8..96).collect();
+    assert_eq!(numbers, expected);
 }

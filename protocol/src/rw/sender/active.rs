@@ -424,7 +424,8 @@ impl Active {
     /// was lost.
     pub fn plausible_range(&self, pidx: u32, config: &SenderConfig, now: Tick) -> bool {
         if config.mode == Mode::Rw {
-            self.next >= self.credit
+            let granted = self.credit.min(self.base.saturating_add(config.span));
+            self.next >= granted
                 && self.older(pidx, config.retry_ticks + 4 * u32::from(self.late), now)
         } else {
             self.plausible(pidx, config, now)

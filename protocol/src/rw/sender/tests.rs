@@ -289,6 +289,17 @@ fn rw_12_a_range_is_not_served_while_packets_leave_that_were_granted() {
     assert_eq!(numbers(&mut tx, &mut now, 1), [24]);
     tx.on_message(&range(8), 95);
     assert_eq!(tx.pointers(0), Some((8, 25)), "all have left");
+
+    // Or all of whose times are kept.
+    let short = SenderConfig {
+        span: 20,
+        ..config()
+    };
+    let mut tx = connected(short, 60, 25);
+    now = 0;
+    assert_eq!(numbers(&mut tx, &mut now, 20).len(), 20);
+    tx.on_message(&range(8), 40);
+    assert_eq!(tx.pointers(0), Some((8, 25)));
 }
 
 #[test]
