@@ -50,6 +50,8 @@ pub struct Plan {
 #[derive(Debug, Default, Clone)]
 pub struct Coverage {
     pub packets: u64,
+    /// Highest number of a packet.
+    pub highest: u32,
     /// By name of the operation.
     pub acts: BTreeMap<String, u64>,
     pub ends: BTreeMap<String, u64>,
@@ -60,6 +62,7 @@ pub struct Coverage {
 impl Coverage {
     pub fn merge(&mut self, other: &Self) {
         self.packets += other.packets;
+        self.highest = self.highest.max(other.highest);
         for (sum, more) in [
             (&mut self.acts, &other.acts),
             (&mut self.ends, &other.ends),
@@ -555,6 +558,7 @@ impl Bench {
             if seen != wanted {
                 return Err(format!("packet {seen:?}, model {wanted:?}"));
             }
+            self.coverage.highest = self.coverage.highest.max(seen.pidx);
             self.seen_packets.pop_front();
             self.packets.pop_front();
             self.coverage.packets += 1;

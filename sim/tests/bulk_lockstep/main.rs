@@ -72,6 +72,44 @@ fn bw_08_bw_04_lock_step_of_other_sizes() {
     }
 }
 
+/// Packets that the lock step of long transfers compares at least.
+fn long_run() -> u64 {
+    let frames = std::env::var("TRIBUTARY_FRAMES").ok();
+    let frames = frames.map(|frames| frames.parse().expect("TRIBUTARY_FRAMES: a number"));
+    frames.unwrap_or(130_000)
+}
+
+/// High bits of packet numbers: in `base`, credit and limit, and against each other.
+#[test]
+fn rw_14_rw_19_lock_step_of_transfers_of_many_packets() {
+    let library = rtl_sender::build(16).unwrap();
+    let (mut packets, mut highest) = (0, 0);
+    for seed in seeds(2) {
+        let plan = Plan {
+            clocks: 64 * long_run(),
+            w: [256, 1024][(seed % 2) as usize],
+            r: 64,
+            stall: Profile::Free,
+            loss: 2,
+            double: 2,
+            forge: 0,
+            cancel: 0,
+            flight: 400,
+            spread: 200,
+            queue: 0,
+            packets: 1 << 20,
+            gap: u32::try_from(21 * long_run()).unwrap(),
+            ..plan(seed)
+        };
+        let mut bench = Bench::new(&library, plan);
+        bench.run().unwrap_or_else(|what| panic!("{what}"));
+        packets += bench.coverage.packets;
+        highest = highest.max(bench.coverage.highest);
+    }
+    println!("{packets} packets, numbers up to {highest}");
+    assert!(packets >= long_run() && u64::from(highest) > long_run() / 2);
+}
+
 #[test]
 fn bw_08_p_03_p_04_transfers_between_bulk_send_and_rw_window() {
     let sender = rtl_sender::build(16).unwrap();
