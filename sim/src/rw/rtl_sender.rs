@@ -96,6 +96,8 @@ ports!(
     stat_data,
     stat_time_addr,
     stat_time_data,
+    m_starved,
+    m_nothing,
     ready,
     mon_act,
     mon_op,
@@ -182,6 +184,8 @@ pub struct Sample {
     pub started: Option<(u8, u16, u32)>,
     /// What stands at an output: packet, completion record, answer.
     pub waits: [bool; 3],
+    /// No transfer may send for want of credit; none has anything to send.
+    pub idle_for: [bool; 2],
     /// An operation ends.
     pub act: Option<Act>,
 }
@@ -358,6 +362,7 @@ impl RtlSender {
             message_taken: inputs.message.is_some() && m.is_set(p.s_msg_ready),
             bitmap_taken: inputs.bitmap.is_some() && m.is_set(p.s_bitmap_ready),
             waits: [p.m_pkt_valid, p.m_end_valid, p.m_started_valid].map(|valid| m.is_set(valid)),
+            idle_for: [p.m_starved, p.m_nothing].map(|idle| m.is_set(idle)),
             ..Sample::default()
         };
         if s.waits[0] && inputs.pkt_ready {

@@ -12,6 +12,8 @@ use tributary_sim::rw::rtl_sender::{Act, Inputs, RawPacket, RtlSender};
 use tributary_sim::testbench::{Profile, Stalls};
 use tributary_sim::verilate::Verilated;
 
+/// Clocks behind an operation after which it is seen why nothing is sent.
+const SETTLED: u32 = 8;
 /// Packets that the RTL keeps track of.
 pub const SPAN: u32 = 512;
 
@@ -57,12 +59,17 @@ pub struct Coverage {
     pub ends: BTreeMap<String, u64>,
     pub messages: BTreeMap<String, u64>,
     pub refused: [u64; 4],
+    /// Times that nothing was sent for want of credit, and because there was nothing.
+    pub idle: [u64; 2],
 }
 
 impl Coverage {
     pub fn merge(&mut self, other: &Self) {
         self.packets += other.packets;
         self.highest = self.highest.max(other.highest);
+        for (sum, more) in self.idle.iter_mut().zip(other.idle) {
+            *sum += more;
+        }
         for (sum, more) in [
             (&mut self.acts, &other.acts),
             (&mut self.ends, &other.ends),
@@ -277,6 +284,8 @@ pub struct Bench {
     far: SmallRng,
     turns: Turns,
     wants: Vec<Wants>,
+    /// Clocks since an operation ended or a packet waited for the line.
+    settled: u32,
     mtu: Vec<u8>,
     packets: VecDeque<RawPacket>,
     ends: VecDeque<(u16, u32, u8)>,
@@ -305,6 +314,7 @@ impl Bench {
             far: SmallRng::seed_from_u64(!plan.seed),
             turns: Turns::new(),
             wants: vec![Wants::default(); slots],
+            settled: 0,
             mtu: vec![0; slots],
             packets: VecDeque::new(),
             ends: VecDeque::new(),
@@ -552,6 +562,30 @@ impl Bench {
         Ok(())
     }
 
+    /// Compares why nothing is sent.
+    fn idle_for(&mut self, [starved, nothing]: [bool; 2]) -> Result<(), String> {
+        let busy = self.wants.iter().any(|wants| *wants != Wants::default());
+        let starves = |slot: u16| {
+            let left = |request: &Request| {
+                let (next, _) = self.tx.pointers(slot).unwrap_or_default();
+                next < packets(request.length, request.mtu)
+            };
+            self.tx.connected(slot) && self.tx.request(slot).is_some_and(left)
+        };
+        let lacks = !busy && (0..self.plan.slots).any(starves);
+        let wanted = [lacks, !busy && !lacks];
+        for (count, idle) in self.coverage.idle.iter_mut().zip(wanted) {
+            *count += u64::from(idle);
+        }
+        if [starved, nothing] == wanted {
+            Ok(())
+        } else {
+            Err(format!(
+                "starved {starved}, nothing to send {nothing}, model {wanted:?}"
+            ))
+        }
+    }
+
     /// Compares what left with what the model let leave.
     fn compare(&mut self) -> Result<(), String> {
         while let (Some(seen), Some(wanted)) = (self.seen_packets.front(), self.packets.front()) {
@@ -696,8 +730,15 @@ impl Bench {
                 bitmap.pop_front();
                 inputs.bitmap = None;
             }
+            self.settled += 1;
+            if sample.act.is_some() || sample.waits[0] {
+                self.settled = 0;
+            }
             if let Some(act) = sample.act {
                 self.act(act)?;
+            }
+            if self.settled == SETTLED {
+                self.idle_for(sample.idle_for)?;
             }
             if sample.request_taken {
                 inputs.request = None;

@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 
 /// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
 /// `cfg_max_busy`; with any other the engine is right.
-const WRONG: [(&str, &str, &str); 36] = [
+const WRONG: [(&str, &str, &str); 37] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
     // RW-7: a slot that is not there is the one of its lower bits.
@@ -106,6 +106,8 @@ const WRONG: [(&str, &str, &str); 36] = [
         "granted_left_reg <= ",
         "t_next_reg <= t_credit_reg",
     ),
+    // What waits for credit does not count as such.
+    ("bulk_wants", "starved_now_reg <= ", "1'b0"),
     // The time of a CONNECT is not kept.
     (
         "bulk_engine",
