@@ -238,11 +238,12 @@ fn rw_11_status_does_not_resend_what_may_still_be_on_its_way() {
 
 #[test]
 fn rw_12_a_request_within_a_round_trip_of_the_packet_is_an_old_one() {
-    let mut tx = connected(config(), 100, 64);
+    let mut tx = connected(config(), 100, 20);
     let mut now = 0;
     numbers(&mut tx, &mut now, 20);
     tx.on_message(&one(15), 20);
     tx.on_message(&range(15), 20);
+    tx.on_message(&status(0, 0, 64, &[]), 20);
     assert_eq!(
         (numbers(&mut tx, &mut now, 2), tx.stats().stale_requests),
         (vec![20, 21], 2)
