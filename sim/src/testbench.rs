@@ -28,7 +28,7 @@ pub fn profiles(what: &str, mut run: impl FnMut(u64) -> u64) -> u64 {
     if let Some(seed) = number("TRIBUTARY_SEED") {
         return run(seed);
     }
-    let wanted = number("TRIBUTARY_FRAMES").unwrap_or(0);
+    let wanted = frames_at_least(0);
     let round = PROFILES.len() as u64;
     let (mut seed, mut frames) = (0, 0);
     while seed < round || frames < wanted {
@@ -38,6 +38,15 @@ pub fn profiles(what: &str, mut run: impl FnMut(u64) -> u64) -> u64 {
     }
     println!("{what}: {frames} in {seed} runs, none wrong");
     frames
+}
+
+/// Frames that a test compares at least: those of `TRIBUTARY_FRAMES`, if they are more than `usual`.
+///
+/// # Panics
+/// `TRIBUTARY_FRAMES` holds no number.
+#[must_use]
+pub fn frames_at_least(usual: u64) -> u64 {
+    number("TRIBUTARY_FRAMES").map_or(usual, |wanted| wanted.max(usual))
 }
 
 /// The seeds that a test runs: 0 to `count` - 1, or the one of `TRIBUTARY_SEED`.

@@ -1,7 +1,7 @@
 //! `bulk_send` in Verilator against the executable model of the sender.
 //!
 //! - `TRIBUTARY_SEED`: run this seed alone, to see a failure again;
-//! - `TRIBUTARY_FRAMES`: packets that the test with every profile of stalls compares at least.
+//! - `TRIBUTARY_FRAMES`: packets that the test with every profile of stalls, and that of long transfers, compare at least.
 
 mod bench;
 mod hear;
@@ -13,7 +13,7 @@ use tributary_protocol::rw::{
     ConnectResp, ConnectStatus, Message, MessageType, Request, RetxRange,
 };
 use tributary_sim::rw::{rtl, rtl_sender};
-use tributary_sim::testbench::{PROFILES, Profile, profiles, seeds};
+use tributary_sim::testbench::{PROFILES, Profile, frames_at_least, profiles, seeds};
 use window::Window;
 
 fn plan(seed: u64) -> Plan {
@@ -72,21 +72,15 @@ fn bw_08_bw_04_lock_step_of_other_sizes() {
     }
 }
 
-/// Packets that the lock step of long transfers compares at least.
-fn long_run() -> u64 {
-    let frames = std::env::var("TRIBUTARY_FRAMES").ok();
-    let frames = frames.map(|frames| frames.parse().expect("TRIBUTARY_FRAMES: a number"));
-    frames.unwrap_or(130_000)
-}
-
 /// High bits of packet numbers: in `base`, credit and limit, and against each other.
 #[test]
 fn rw_14_rw_19_lock_step_of_transfers_of_many_packets() {
     let library = rtl_sender::build(16).unwrap();
+    let least = frames_at_least(130_000);
     let (mut packets, mut highest) = (0, 0);
     for seed in seeds(2) {
         let plan = Plan {
-            clocks: 64 * long_run(),
+            clocks: 64 * least,
             w: [256, 1024][(seed % 2) as usize],
             r: 64,
             stall: Profile::Free,
@@ -98,7 +92,7 @@ fn rw_14_rw_19_lock_step_of_transfers_of_many_packets() {
             spread: 200,
             queue: 0,
             packets: 1 << 20,
-            gap: u32::try_from(21 * long_run()).unwrap(),
+            gap: u32::try_from(21 * least).unwrap(),
             ..plan(seed)
         };
         let mut bench = Bench::new(&library, plan);
@@ -107,7 +101,7 @@ fn rw_14_rw_19_lock_step_of_transfers_of_many_packets() {
         highest = highest.max(bench.coverage.highest);
     }
     println!("{packets} packets, numbers up to {highest}");
-    assert!(packets >= long_run() && u64::from(highest) > long_run() / 2);
+    assert!(packets >= least && u64::from(highest) > least / 2);
 }
 
 #[test]
@@ -135,6 +129,45 @@ fn bw_08_p_03_p_04_transfers_between_bulk_send_and_rw_window() {
     }
 }
 
+const DATA: u8 = MessageType::Data as u8;
+const CONNECT: u8 = MessageType::Connect as u8;
+
+/// A transfer of so many bytes is on offer, and all that leaves is taken.
+fn one_transfer(length: u32, mtu: u8) -> rtl_sender::Inputs {
+    rtl_sender::Inputs {
+        request: Some(Request {
+            dst: 1,
+            addr: 0,
+            rkey: 0,
+            length,
+            mtu,
+        }),
+        pkt_ready: true,
+        end_ready: true,
+        started_ready: true,
+        ..Default::default()
+    }
+}
+
+/// The answer to a CONNECT.
+fn answer(
+    packet: &rtl_sender::RawPacket,
+    status: ConnectStatus,
+    packets: u16,
+    retry: u16,
+) -> Message {
+    Message::ConnectResp(ConnectResp {
+        slot: packet.slot,
+        xid: packet.xid,
+        status,
+        wptr: 0,
+        r#gen: 0,
+        w: packets,
+        credit: packets.into(),
+        retry,
+    })
+}
+
 /// A peer that is busy for ever is given up after as many answers as the setting says, every bit of it counted: the transfer
 /// ends as busy, and only then (BW-1).
 #[test]
@@ -146,19 +179,7 @@ fn bw_01_rw_09_a_peer_is_busy_65536_times_before_its_transfer_ends() {
             ..bench::config(&plan(0))
         };
         let mut rtl = rtl_sender::RtlSender::new(&library, &config).unwrap();
-        let mut inputs = rtl_sender::Inputs {
-            request: Some(Request {
-                dst: 1,
-                addr: 0,
-                rkey: 0,
-                length: 4_096,
-                mtu: 12,
-            }),
-            pkt_ready: true,
-            end_ready: true,
-            started_ready: true,
-            ..Default::default()
-        };
+        let mut inputs = one_transfer(4_096, 12);
         let (mut answers, mut end) = (0u32, None);
         for clock in 0u64..20_000_000 {
             inputs.now = clock as u16;
@@ -171,18 +192,9 @@ fn bw_01_rw_09_a_peer_is_busy_65536_times_before_its_transfer_ends() {
                 answers += 1;
             }
             if let Some(packet) = s.packet
-                && packet.kind == 4
+                && packet.kind == CONNECT
             {
-                inputs.message = Some(Message::ConnectResp(ConnectResp {
-                    slot: packet.slot,
-                    xid: packet.xid,
-                    status: ConnectStatus::Busy,
-                    wptr: 0,
-                    r#gen: 0,
-                    w: 0,
-                    credit: 0,
-                    retry: 1,
-                }));
+                inputs.message = Some(answer(&packet, ConnectStatus::Busy, 0, 1));
             }
             end = s.end;
             if end.is_some() {
@@ -194,9 +206,6 @@ fn bw_01_rw_09_a_peer_is_busy_65536_times_before_its_transfer_ends() {
     }
 }
 
-const DATA: u8 = MessageType::Data as u8;
-const CONNECT: u8 = MessageType::Connect as u8;
-
 /// A window of more packets than the sending side keeps times of: when these are used up a range is served, though the receiver
 /// has granted more.
 #[test]
@@ -204,19 +213,7 @@ fn rw_12_rw_14_a_range_is_served_when_no_more_times_can_be_kept() {
     let library = rtl_sender::build(16).unwrap();
     let config = bench::config(&plan(0));
     let mut rtl = rtl_sender::RtlSender::new(&library, &config).unwrap();
-    let mut inputs = rtl_sender::Inputs {
-        request: Some(Request {
-            dst: 1,
-            addr: 0,
-            rkey: 0,
-            length: 2_000 << 8,
-            mtu: 8,
-        }),
-        pkt_ready: true,
-        end_ready: true,
-        started_ready: true,
-        ..Default::default()
-    };
+    let mut inputs = one_transfer(2_000 << 8, 8);
     let (mut numbers, mut asked) = (Vec::new(), false);
     for clock in 0u64..40_000 {
         inputs.now = (clock / 8) as u16;
@@ -229,18 +226,7 @@ fn rw_12_rw_14_a_range_is_served_when_no_more_times_can_be_kept() {
         }
         let Some(packet) = s.packet else { continue };
         match packet.kind {
-            CONNECT => {
-                inputs.message = Some(Message::ConnectResp(ConnectResp {
-                    slot: packet.slot,
-                    xid: packet.xid,
-                    status: ConnectStatus::Ok,
-                    wptr: 0,
-                    r#gen: 1,
-                    w: 1_024,
-                    credit: 1_024,
-                    retry: 0,
-                }));
-            }
+            CONNECT => inputs.message = Some(answer(&packet, ConnectStatus::Ok, 1_024, 0)),
             DATA => numbers.push(packet.pidx),
             // It has nothing to send.
             _ if !asked => {
