@@ -240,8 +240,8 @@ fn mb_16_whole_cards_carry_the_demo_out() {
     }
 }
 
-/// Several members send to one port at once, so packets stand in queues that nobody was told of; nothing is lost. Of the last
-/// run half of the packets were sent again, and a longer message failed, while silence of a shared line counted as loss.
+/// Several members send to one port at once, so packets stand in queues that nobody was told of; nothing is lost. While
+/// silence of a shared line counted as loss, the last run sent half as many packets again, and a longer message failed.
 #[test]
 fn mb_16_rw_12_members_that_share_a_port_send_hardly_a_packet_in_vain() {
     for (words, useful, most) in [

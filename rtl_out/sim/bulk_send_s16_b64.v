@@ -180,7 +180,7 @@ module bulk_send_s16_b64 (
     wire        engine_sent_en;       // A DATA packet leaves.
     wire        engine_sent_resend;   // It was asked for.
     // Something is counted: 1 fresh and 2 further DATA, 3 POLL, 4 CONNECT, 5 ABORT, 6 message
-    // ignored, 7 request for a packet that has just left, or has arrived.
+    // ignored, 7 request that came too early or too late.
     wire [3:0]  engine_counted;
     // What this clock goes to: 0 the line does not take a packet, 1 no transfer may send for want
     // of credit, 2 no transfer has anything to send, 3 something else.

@@ -129,7 +129,7 @@ hdl_module! {
         /// Times and limits.
         pub cfg: BulkSettingsIn,
         /// Something is counted: 1 fresh and 2 further DATA, 3 POLL, 4 CONNECT, 5 ABORT, 6 message ignored,
-        /// 7 request for a packet that has just left, or has arrived.
+        /// 7 request that came too early or too late.
         pub counted: Signal<Out, Bits<4>>,
         /// What this clock goes to: 0 the line does not take a packet, 1 no transfer may send for want of credit,
         /// 2 no transfer has anything to send, 3 something else.
