@@ -31,6 +31,7 @@ pub struct TransferRequest {
     there: Remote,
     immediate: Option<u32>,
     fence: bool,
+    oldest_first: bool,
 }
 
 impl TransferRequest {
@@ -45,6 +46,7 @@ impl TransferRequest {
             there,
             immediate: None,
             fence: false,
+            oldest_first: false,
         }
     }
 
@@ -60,6 +62,14 @@ impl TransferRequest {
     #[must_use]
     pub fn fence(mut self) -> Self {
         self.fence = true;
+        self
+    }
+
+    /// Of a write: its packets leave when no transfer of this card that asked for the same and began earlier has any to send.
+    /// So a row of blocks arrives one by one; otherwise transfers take turns packet by packet, and all arrive late.
+    #[must_use]
+    pub fn oldest_first(mut self) -> Self {
+        self.oldest_first = true;
         self
     }
 }
@@ -132,7 +142,7 @@ impl Batch<'_> {
         self.transfer(OPCODE_BULK_READ, request)
     }
 
-    /// Writes a part of exposed memory, and notifies; `fence` as [`TransferRequest::fence`]. Whoever posts it keeps the memory until the completion.
+    /// Writes a part of exposed memory, and notifies, with these flags besides. Whoever posts it keeps the memory until the completion.
     pub(crate) fn write_exposed(
         &mut self,
         wr_id: u64,
@@ -140,15 +150,14 @@ impl Batch<'_> {
         from: &Exposed,
         (at, bytes): (usize, u32),
         there: Remote,
-        (fence, immediate): (bool, u32),
+        (bits, immediate): (u32, u32),
     ) -> Result<(), PostError> {
         fits(self.domain.context(), bytes as usize)?;
         if !from.buffer().is_in(self.domain) {
             return Err(PostError::Domain);
         }
         self.rings.takes_send()?;
-        let fence = if fence { flags::FENCE.mask() } else { 0 };
-        let options = ((flags::NOTIFY.mask() | fence) as u8, immediate);
+        let options = ((flags::NOTIFY.mask() | bits) as u8, immediate);
         let whole = work(OPCODE_BULK_WRITE, wr_id, to, from.buffer(), there, options);
         let part = WorkRequest {
             address: whole.address + at as u64,
@@ -170,6 +179,9 @@ impl Batch<'_> {
         }
         if request.fence {
             bits |= flags::FENCE.mask() as u8;
+        }
+        if request.oldest_first {
+            bits |= flags::OLDEST_FIRST.mask() as u8;
         }
         let options = (bits, request.immediate.unwrap_or(0));
         let TransferRequest {
@@ -201,6 +213,9 @@ fn check(
         }
         if request.immediate.is_some() {
             return Err(PostError::ReadNotifies);
+        }
+        if request.oldest_first {
+            return Err(PostError::ReadOldestFirst);
         }
     }
     Ok(())

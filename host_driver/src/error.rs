@@ -140,6 +140,9 @@ pub enum PostError {
     /// An option that this kind of request does not have.
     #[error("a read cannot notify the other side")]
     ReadNotifies,
+    /// The order in which packets leave is the target's matter.
+    #[error("oldest first is of writes: the packets of a read leave the target")]
+    ReadOldestFirst,
     /// The way to the card.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -14,7 +14,7 @@
 //!
 //! let mut tx = Sender::new(SenderConfig::default()).unwrap();
 //! let mut rx = Receiver::new(ReceiverConfig::default()).unwrap();
-//! tx.start(Request { dst: 1, addr: 0x1000, rkey: 7, length: 2000, mtu: 9 }, 0).unwrap();
+//! tx.start(Request { dst: 1, addr: 0x1000, rkey: 7, length: 2000, mtu: 9, oldest_first: false }, 0).unwrap();
 //! let mut outputs = Vec::new();
 //! for now in 0..20 {
 //!     if let Some(out) = tx.next_packet(now) {

@@ -85,6 +85,7 @@ fn run(mode: Mode, w: u32, copies: u8, loss: [f64; 2], seed: u64) -> Option<Figu
             rkey: 0,
             length: n * 512,
             mtu: 9,
+            oldest_first: false,
         },
         0,
     )

@@ -101,6 +101,7 @@ fn request(packets: u32) -> Request {
         rkey: 0,
         length: packets * 256,
         mtu: 8,
+        oldest_first: false,
     }
 }
 
@@ -279,6 +280,7 @@ fn p_02_p_05_p_06_every_byte_is_written_exactly_once_over_a_bad_network() {
                         rkey: 0,
                         length: 30_001 * slot,
                         mtu: 9,
+                        oldest_first: false,
                     },
                     0,
                 )

@@ -20,106 +20,107 @@
 
 module bulk_begin (
     // Clock and reset
-    input  wire        clk,               // Clock.
-    input  wire        rst,               // Synchronous reset.
+    input  wire        clk,                   // Clock.
+    input  wire        rst,                   // Synchronous reset.
 
     // s: Work requests.
-    input  wire        s_valid,           // A work request is offered.
-    output wire        s_ready,           // It has begun, or ended, or is dropped.
-    input  wire [7:0]  s_opcode,          // What it asks for.
-    input  wire [7:0]  s_flags,           // Fence and notify.
-    input  wire [7:0]  s_head_len,        // Bytes of the head.
-    input  wire [31:0] s_length,          // Bytes of the transfer.
-    input  wire [63:0] s_wr_id,           // The user's name for it.
-    input  wire [63:0] s_address,         // Address of byte 0 here.
-    input  wire [31:0] s_lkey,            // Key of the region it lies in.
-    input  wire [7:0]  s_vf,              // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,            // Node of the destination.
-    input  wire [31:0] s_peer,            // Queue pair of the destination: 24 bits if it is one.
-    input  wire [31:0] s_msn,             // Number in the window.
-    input  wire [15:0] s_win_id,          // Window.
-    input  wire [15:0] s_epoch,           // Epoch of the window.
-    input  wire [63:0] s_head_low,        // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    input  wire [63:0] s_head_high,       // Head, bytes 8 to 15.
-    input  wire [23:0] s_psn,             // Packet sequence number.
-    input  wire [15:0] s_request,         // Its number in the ring.
-    input  wire [23:0] s_qpn,             // Queue pair here.
-    input  wire [15:0] s_pd,              // Its protection domain.
-    input  wire [31:0] s_q_key,           // Its Q_Key.
+    input  wire        s_valid,               // A work request is offered.
+    output wire        s_ready,               // It has begun, or ended, or is dropped.
+    input  wire [7:0]  s_opcode,              // What it asks for.
+    input  wire [7:0]  s_flags,               // Fence and notify.
+    input  wire [7:0]  s_head_len,            // Bytes of the head.
+    input  wire [31:0] s_length,              // Bytes of the transfer.
+    input  wire [63:0] s_wr_id,               // The user's name for it.
+    input  wire [63:0] s_address,             // Address of byte 0 here.
+    input  wire [31:0] s_lkey,                // Key of the region it lies in.
+    input  wire [7:0]  s_vf,                  // Version and flags of the XUDETH.
+    input  wire [15:0] s_node,                // Node of the destination.
+    input  wire [31:0] s_peer,                // Queue pair of the destination: 24 bits if it is one.
+    input  wire [31:0] s_msn,                 // Number in the window.
+    input  wire [15:0] s_win_id,              // Window.
+    input  wire [15:0] s_epoch,               // Epoch of the window.
+    input  wire [63:0] s_head_low,            // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    input  wire [63:0] s_head_high,           // Head, bytes 8 to 15.
+    input  wire [23:0] s_psn,                 // Packet sequence number.
+    input  wire [15:0] s_request,             // Its number in the ring.
+    input  wire [23:0] s_qpn,                 // Queue pair here.
+    input  wire [15:0] s_pd,                  // Its protection domain.
+    input  wire [31:0] s_q_key,               // Its Q_Key.
 
-    input  wire        hold,              // Nothing new may begin.
-    output wire        m_idle,            // None is under way, but one may wait for a slot.
-    input  wire        free,              // A slot is free.
-    input  wire        stay,              // Another transfer is being started, or waits for that.
-    output wire        m_starts,          // One of these is.
-    input  wire        read_free,         // A place for a READ is free.
+    input  wire        hold,                  // Nothing new may begin.
+    output wire        m_idle,                // None is under way, but one may wait for a slot.
+    input  wire        free,                  // A slot is free.
+    input  wire        stay,                  // Another transfer is being started, or waits for that.
+    output wire        m_starts,              // One of these is.
+    input  wire        read_free,             // A place for a READ is free.
 
     // m_read: READs.
-    output wire        m_read_valid,      // It is offered.
-    input  wire        m_read_ready,      // It has begun.
-    output wire [3:0]  m_read_mtu,        // log2 of the packet size.
-    output wire [63:0] m_read_there,      // Address of byte 0 there.
-    output wire [31:0] m_read_rkey,       // Key of its region.
-    output wire [7:0]  m_read_opcode,     // What it asks for.
-    output wire [7:0]  m_read_flags,      // Fence and notify.
-    output wire [7:0]  m_read_head_len,   // Bytes of the head.
-    output wire [31:0] m_read_length,     // Bytes of the transfer.
-    output wire [63:0] m_read_wr_id,      // The user's name for it.
-    output wire [63:0] m_read_address,    // Address of byte 0 here.
-    output wire [31:0] m_read_lkey,       // Key of the region it lies in.
-    output wire [7:0]  m_read_vf,         // Version and flags of the XUDETH.
-    output wire [15:0] m_read_node,       // Node of the destination.
-    output wire [31:0] m_read_peer,       // Queue pair of the destination: 24 bits if it is one.
-    output wire [31:0] m_read_msn,        // Number in the window.
-    output wire [15:0] m_read_win_id,     // Window.
-    output wire [15:0] m_read_epoch,      // Epoch of the window.
-    output wire [63:0] m_read_head_low,   // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    output wire [63:0] m_read_head_high,  // Head, bytes 8 to 15.
-    output wire [23:0] m_read_psn,        // Packet sequence number.
-    output wire [15:0] m_read_request,    // Its number in the ring.
-    output wire [23:0] m_read_qpn,        // Queue pair here.
-    output wire [15:0] m_read_pd,         // Its protection domain.
-    output wire [31:0] m_read_q_key,      // Its Q_Key.
+    output wire        m_read_valid,          // It is offered.
+    input  wire        m_read_ready,          // It has begun.
+    output wire [3:0]  m_read_mtu,            // log2 of the packet size.
+    output wire [63:0] m_read_there,          // Address of byte 0 there.
+    output wire [31:0] m_read_rkey,           // Key of its region.
+    output wire [7:0]  m_read_opcode,         // What it asks for.
+    output wire [7:0]  m_read_flags,          // Fence and notify.
+    output wire [7:0]  m_read_head_len,       // Bytes of the head.
+    output wire [31:0] m_read_length,         // Bytes of the transfer.
+    output wire [63:0] m_read_wr_id,          // The user's name for it.
+    output wire [63:0] m_read_address,        // Address of byte 0 here.
+    output wire [31:0] m_read_lkey,           // Key of the region it lies in.
+    output wire [7:0]  m_read_vf,             // Version and flags of the XUDETH.
+    output wire [15:0] m_read_node,           // Node of the destination.
+    output wire [31:0] m_read_peer,           // Queue pair of the destination: 24 bits if it is one.
+    output wire [31:0] m_read_msn,            // Number in the window.
+    output wire [15:0] m_read_win_id,         // Window.
+    output wire [15:0] m_read_epoch,          // Epoch of the window.
+    output wire [63:0] m_read_head_low,       // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    output wire [63:0] m_read_head_high,      // Head, bytes 8 to 15.
+    output wire [23:0] m_read_psn,            // Packet sequence number.
+    output wire [15:0] m_read_request,        // Its number in the ring.
+    output wire [23:0] m_read_qpn,            // Queue pair here.
+    output wire [15:0] m_read_pd,             // Its protection domain.
+    output wire [31:0] m_read_q_key,          // Its Q_Key.
 
     // m_look: A region is looked up.
-    output wire        m_look_valid,      // A region is looked up.
-    output wire [31:0] m_look_key,        // Its key.
-    output wire [15:0] m_look_pd,         // Protection domain of the queue pair.
-    output wire [63:0] m_look_addr,       // First byte of the access.
-    output wire [12:0] m_look_len,        // Bytes of the access.
-    output wire [3:0]  m_look_need,       // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    output wire        m_look_valid,          // A region is looked up.
+    output wire [31:0] m_look_key,            // Its key.
+    output wire [15:0] m_look_pd,             // Protection domain of the queue pair.
+    output wire [63:0] m_look_addr,           // First byte of the access.
+    output wire [12:0] m_look_len,            // Bytes of the access.
+    output wire [3:0]  m_look_need,           // Rights that the access needs, a bit each, as `card_regions` keeps them.
 
     // s_look: What was found.
-    input  wire        s_look_valid,      // The answer to a lookup.
-    input  wire        s_look_ok,         // The access is allowed.
+    input  wire        s_look_valid,          // The answer to a lookup.
+    input  wire        s_look_ok,             // The access is allowed.
 
     // m_start: Transfers to start.
-    output wire        m_start_valid,     // A transfer is offered.
-    input  wire        m_start_ready,     // It is taken.
-    output wire [15:0] m_start_dst,       // Node that receives it.
-    output wire [63:0] m_start_addr,      // Address of byte 0 there.
-    output wire [31:0] m_start_rkey,      // Key of the region it lies in.
-    output wire [31:0] m_start_length,    // Bytes.
-    output wire [3:0]  m_start_mtu,       // log2 of the packet size, 8 to 12.
+    output wire        m_start_valid,         // A transfer is offered.
+    input  wire        m_start_ready,         // It is taken.
+    output wire [15:0] m_start_dst,           // Node that receives it.
+    output wire [63:0] m_start_addr,          // Address of byte 0 there.
+    output wire [31:0] m_start_rkey,          // Key of the region it lies in.
+    output wire [31:0] m_start_length,        // Bytes.
+    output wire [3:0]  m_start_mtu,           // log2 of the packet size, 8 to 12.
+    output wire        m_start_oldest_first,  // Fresh packets of it leave when no older transfer of this kind has any.
 
     // s_started: What became of them.
-    input  wire        s_started_valid,   // An answer is offered.
-    output wire        s_started_ready,   // It is taken.
+    input  wire        s_started_valid,       // An answer is offered.
+    output wire        s_started_ready,       // It is taken.
     // 0: started; 1: not a packet size; 2: too many packets; 3: the last byte has no address.
     input  wire [1:0]  s_started_error,
-    input  wire [15:0] s_started_slot,    // Its slot.
-    input  wire [31:0] s_started_xid,     // Its number in that slot.
+    input  wire [15:0] s_started_slot,        // Its slot.
+    input  wire [31:0] s_started_xid,         // Its number in that slot.
 
     // The end of a transfer waits to be taken: bulk_send may have given its slot away again.
     input  wire        ends,
-    output wire        started,           // The transfer of s is under way in the slot of s_started: pulse.
+    output wire        started,               // The transfer of s is under way in the slot of s_started: pulse.
 
-    output wire        m_refused_valid,   // The work request of s is refused.
-    input  wire        m_refused_ready,   // That is taken.
-    output wire [7:0]  m_refused_status,  // How it ends.
+    output wire        m_refused_valid,       // The work request of s is refused.
+    input  wire        m_refused_ready,       // That is taken.
+    output wire [7:0]  m_refused_status,      // How it ends.
 
-    input  wire        s_end_taken,       // A queue pair has ended, with hold: its work request is dropped; pulse.
-    input  wire [23:0] s_end_index,       // Its number.
+    input  wire        s_end_taken,           // A queue pair has ended, with hold: its work request is dropped; pulse.
+    input  wire [23:0] s_end_index,           // Its number.
 
     // Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to
     // 4,096.
@@ -132,6 +133,7 @@ module bulk_begin (
     localparam [7:0] ONE_SIDED          = 8'd24;
     localparam [7:0] FENCE              = 8'd1;
     localparam [7:0] NOTIFY             = 8'd2;
+    localparam [7:0] OLDEST_FIRST       = 8'd8;
     localparam [7:0] HEADER             = 8'd16;
     localparam [6:0] WRITE              = 7'd1;
     localparam [6:0] READ               = 7'd2;
@@ -223,6 +225,7 @@ module bulk_begin (
     assign m_start_rkey = head_rkey;
     assign m_start_length = s_length;
     assign m_start_mtu = log_reg;
+    assign m_start_oldest_first = |(s_flags & OLDEST_FIRST);
     assign s_started_ready = (begin_reg == BEGIN_STARTED) & !ends;
     assign started = s_started_valid & s_started_ready;
     assign m_starts = (begin_reg == BEGIN_START) | (begin_reg == BEGIN_STARTED);
@@ -287,8 +290,8 @@ module bulk_begin (
         far_reg <= |s_peer[31:24];
 
         bad_code_reg <= (!reads & (s_opcode != BULK_WRITE))
-            | (|(s_flags & ~FENCE & ~NOTIFY))
-            | (reads & (|(s_flags & NOTIFY)))
+            | (|(s_flags & ~FENCE & ~NOTIFY & ~OLDEST_FIRST))
+            | (reads & (|(s_flags & (NOTIFY | OLDEST_FIRST))))
             | (s_vf != ONE_SIDED);
 
         bad_head_reg <= (s_head_len != HEADER)

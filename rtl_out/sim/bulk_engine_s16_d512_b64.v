@@ -34,6 +34,7 @@ module bulk_engine_s16_d512_b64 (
     input  wire [31:0] s_rkey,           // Key of the region it lies in.
     input  wire [31:0] s_length,         // Bytes.
     input  wire [3:0]  s_mtu,            // log2 of the packet size, 8 to 12.
+    input  wire        s_oldest_first,   // Fresh packets of it leave when no older transfer of this kind has any.
 
     // m_started: What became of them.
     output wire        m_started_valid,  // An answer is offered.
@@ -76,11 +77,14 @@ module bulk_engine_s16_d512_b64 (
     input  wire [1:0]  pick_class,       // What: 0 due, 1 resend, 2 fresh, 3 spare.
 
     output wire        set_en,           // A transfer says what it wants.
-    output wire [3:0]  set_slot,         // Which.
+    output wire [3:0]  set_slot,         // Which; begin and end are about it too.
     output wire        set_due,          // CONNECT, POLL or its end.
     output wire        set_resend,       // Packets to send again.
     output wire        set_fresh,        // A fresh packet.
     output wire        set_spare,        // A poll of an idle line.
+
+    output wire        begin_en,         // That transfer begins, and sends oldest first.
+    output wire        end_en,           // It ends.
 
     output wire        sent_en,          // A DATA packet leaves.
     output wire        sent_resend,      // It was asked for.
@@ -1510,6 +1514,8 @@ module bulk_engine_s16_d512_b64 (
     assign set_resend = wants_resend & (state_reg == STATE_STORE);
     assign set_fresh = wants_fresh & (state_reg == STATE_STORE);
     assign set_spare = wants_spare & (state_reg == STATE_STORE);
+    assign begin_en = (state_reg == STATE_ACT) & begins_reg & s_oldest_first;
+    assign end_en = state_reg == STATE_END;
     assign sent_en = (state_reg == STATE_EMIT) & (kind_reg == DATA);
     assign sent_resend = purpose_reg == 2'd1;
     assign counted = leaving ? told_reg : 4'd0;

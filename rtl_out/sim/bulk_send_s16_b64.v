@@ -32,6 +32,7 @@ module bulk_send_s16_b64 (
     input  wire [31:0] s_rkey,           // Key of the region it lies in.
     input  wire [31:0] s_length,         // Bytes.
     input  wire [3:0]  s_mtu,            // log2 of the packet size, 8 to 12.
+    input  wire        s_oldest_first,   // Fresh packets of it leave when no older transfer of this kind has any.
 
     // m_started: What became of them.
     output wire        m_started_valid,  // An answer is offered.
@@ -172,11 +173,13 @@ module bulk_send_s16_b64 (
     wire        engine_s_msg_ready;   // It is taken.
     wire [3:0]  engine_bitmap_addr;   // STATUS: word of the bitmap, two clocks later.
     wire        engine_set_en;        // A transfer says what it wants.
-    wire [3:0]  engine_set_slot;      // Which.
+    wire [3:0]  engine_set_slot;      // Which; begin and end are about it too.
     wire        engine_set_due;       // CONNECT, POLL or its end.
     wire        engine_set_resend;    // Packets to send again.
     wire        engine_set_fresh;     // A fresh packet.
     wire        engine_set_spare;     // A poll of an idle line.
+    wire        engine_begin_en;      // That transfer begins, and sends oldest first.
+    wire        engine_end_en;        // It ends.
     wire        engine_sent_en;       // A DATA packet leaves.
     wire        engine_sent_resend;   // It was asked for.
     // Something is counted: 1 fresh and 2 further DATA, 3 POLL, 4 CONNECT, 5 ABORT, 6 message
@@ -242,6 +245,7 @@ module bulk_send_s16_b64 (
         .s_rkey          (s_rkey),
         .s_length        (s_length),
         .s_mtu           (s_mtu),
+        .s_oldest_first  (s_oldest_first),
         .m_started_valid (m_started_valid),
         .m_started_ready (m_started_ready),
         .m_started_error (m_started_error),
@@ -278,6 +282,8 @@ module bulk_send_s16_b64 (
         .set_resend      (engine_set_resend),
         .set_fresh       (engine_set_fresh),
         .set_spare       (engine_set_spare),
+        .begin_en        (engine_begin_en),
+        .end_en          (engine_end_en),
         .sent_en         (engine_sent_en),
         .sent_resend     (engine_sent_resend),
         .m_pkt_valid     (m_pkt_valid),
@@ -339,6 +345,8 @@ module bulk_send_s16_b64 (
         .set_resend      (engine_set_resend),
         .set_fresh       (engine_set_fresh),
         .set_spare       (engine_set_spare),
+        .begin_en        (engine_begin_en),
+        .end_en          (engine_end_en),
         .sent_en         (engine_sent_en),
         .sent_slot       (engine_set_slot),
         .sent_resend     (engine_sent_resend),

@@ -4,8 +4,10 @@
 // only what it wants, so that another one can take its place.
 // What is due goes before packets, packets to send again before fresh ones but one fresh packet in
 // cfg_fresh_every, and polls of an idle line last; each in turn from the transfer behind the last
-// DATA packet.
-// Latency: 3 clocks from set or sent to the choice; one set or sent a clock.
+// DATA packet. Of those that send oldest first only the oldest that has a fresh packet takes a turn
+// with it (bulk_queue).
+// Latency: 4 clocks from begin, set, sent or end to the choice; one of each a clock, of one
+// transfer.
 //
 // Sizes: s = 16.
 //
@@ -20,11 +22,14 @@ module bulk_turns_s16 (
     input  wire       rst,              // Synchronous reset: nobody wants anything.
 
     input  wire       set_en,           // A transfer says what it wants now.
-    input  wire [3:0] set_slot,         // Which.
+    input  wire [3:0] set_slot,         // Which; begin and end are about it too.
     input  wire       set_due,          // Its CONNECT, POLL or end is due.
     input  wire       set_resend,       // It has packets to send again.
     input  wire       set_fresh,        // It has a fresh packet that may leave.
     input  wire       set_spare,        // It has a poll for an idle line.
+
+    input  wire       begin_en,         // That transfer begins, and sends oldest first.
+    input  wire       end_en,           // It ends.
 
     input  wire       sent_en,          // A DATA packet leaves.
     input  wire [3:0] sent_slot,        // Its transfer.
@@ -53,15 +58,18 @@ module bulk_turns_s16 (
     reg  [1:0]  why_reg;
 
     // Signals
-    wire [15:0] mask;          // The transfer set, one-hot.
+    wire [15:0] may;             // Fresh packets that may leave.
+    wire [15:0] mask;            // The transfer set, one-hot.
     wire        any_due;
     wire        any_resend;
     wire        any_fresh;
-    wire [15:0] behind_req;    // Vector to search; bit 0 has the highest priority.
-    wire [3:0]  behind_index;  // Index of the lowest set bit.
-    wire        behind_none;   // No bit is set.
-    wire [3:0]  lowest_index;  // Index of the lowest set bit.
-    wire        lowest_none;   // No bit is set.
+    wire [15:0] behind_req;      // Vector to search; bit 0 has the highest priority.
+    wire [3:0]  behind_index;    // Index of the lowest set bit.
+    wire        behind_none;     // No bit is set.
+    wire [3:0]  lowest_index;    // Index of the lowest set bit.
+    wire        lowest_none;     // No bit is set.
+    wire [15:0] queue_m_queued;  // Transfers in the queue.
+    wire [15:0] queue_m_oldest;  // The oldest of them that has a fresh packet, one-hot; zero if none has.
 
     // The lowest of those from the turn on, and of all.
     priority_encoder_w16 behind (
@@ -76,11 +84,24 @@ module bulk_turns_s16 (
         .none  (lowest_none)
     );
 
+    bulk_queue_s16 queue (
+        .clk      (clk),
+        .rst      (rst),
+        .s_slot   (set_slot),
+        .s_begin  (begin_en),
+        .s_set    (set_en),
+        .s_fresh  (set_fresh),
+        .s_end    (end_en),
+        .m_queued (queue_m_queued),
+        .m_oldest (queue_m_oldest)
+    );
+
     // Combinational logic
     assign mask = 16'd1 << set_slot;
+    assign may = (fresh_reg & ~queue_m_queued) | queue_m_oldest;
     assign any_due = |due_reg;
     assign any_resend = |resend_reg;
-    assign any_fresh = |fresh_reg;
+    assign any_fresh = |may;
     assign behind_req = chosen_reg & from_reg;
     assign valid = some_reg;
     assign slot = who_reg;
@@ -150,7 +171,7 @@ module bulk_turns_s16 (
             chosen_reg <= resend_reg;
             chosen_class_reg <= 2'd1;
         end else if (any_fresh) begin
-            chosen_reg <= fresh_reg;
+            chosen_reg <= may;
             chosen_class_reg <= 2'd2;
         end
 

@@ -28,190 +28,192 @@
 
 module bulk_works_s16_q16 (
     // Clock and reset
-    input  wire        clk,                 // Clock.
-    input  wire        rst,                 // Synchronous reset: no transfer is under way.
+    input  wire        clk,                   // Clock.
+    input  wire        rst,                   // Synchronous reset: no transfer is under way.
 
     // s: Work requests.
-    input  wire        s_valid,             // A work request is offered.
-    output wire        s_ready,             // It has begun, or ended, or is dropped.
-    input  wire [7:0]  s_opcode,            // What it asks for.
-    input  wire [7:0]  s_flags,             // Fence and notify.
-    input  wire [7:0]  s_head_len,          // Bytes of the head.
-    input  wire [31:0] s_length,            // Bytes of the transfer.
-    input  wire [63:0] s_wr_id,             // The user's name for it.
-    input  wire [63:0] s_address,           // Address of byte 0 here.
-    input  wire [31:0] s_lkey,              // Key of the region it lies in.
-    input  wire [7:0]  s_vf,                // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,              // Node of the destination.
-    input  wire [31:0] s_peer,              // Queue pair of the destination: 24 bits if it is one.
-    input  wire [31:0] s_msn,               // Number in the window.
-    input  wire [15:0] s_win_id,            // Window.
-    input  wire [15:0] s_epoch,             // Epoch of the window.
-    input  wire [63:0] s_head_low,          // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    input  wire [63:0] s_head_high,         // Head, bytes 8 to 15.
-    input  wire [23:0] s_psn,               // Packet sequence number.
-    input  wire [15:0] s_request,           // Its number in the ring.
-    input  wire [23:0] s_qpn,               // Queue pair here.
-    input  wire [15:0] s_pd,                // Its protection domain.
-    input  wire [31:0] s_q_key,             // Its Q_Key.
+    input  wire        s_valid,               // A work request is offered.
+    output wire        s_ready,               // It has begun, or ended, or is dropped.
+    input  wire [7:0]  s_opcode,              // What it asks for.
+    input  wire [7:0]  s_flags,               // Fence and notify.
+    input  wire [7:0]  s_head_len,            // Bytes of the head.
+    input  wire [31:0] s_length,              // Bytes of the transfer.
+    input  wire [63:0] s_wr_id,               // The user's name for it.
+    input  wire [63:0] s_address,             // Address of byte 0 here.
+    input  wire [31:0] s_lkey,                // Key of the region it lies in.
+    input  wire [7:0]  s_vf,                  // Version and flags of the XUDETH.
+    input  wire [15:0] s_node,                // Node of the destination.
+    input  wire [31:0] s_peer,                // Queue pair of the destination: 24 bits if it is one.
+    input  wire [31:0] s_msn,                 // Number in the window.
+    input  wire [15:0] s_win_id,              // Window.
+    input  wire [15:0] s_epoch,               // Epoch of the window.
+    input  wire [63:0] s_head_low,            // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    input  wire [63:0] s_head_high,           // Head, bytes 8 to 15.
+    input  wire [23:0] s_psn,                 // Packet sequence number.
+    input  wire [15:0] s_request,             // Its number in the ring.
+    input  wire [23:0] s_qpn,                 // Queue pair here.
+    input  wire [15:0] s_pd,                  // Its protection domain.
+    input  wire [31:0] s_q_key,               // Its Q_Key.
 
     // m_read: READs of this host.
-    output wire        m_read_valid,        // It is offered.
-    input  wire        m_read_ready,        // It has begun.
-    output wire [3:0]  m_read_mtu,          // log2 of the packet size.
-    output wire [63:0] m_read_there,        // Address of byte 0 there.
-    output wire [31:0] m_read_rkey,         // Key of its region.
-    output wire [7:0]  m_read_opcode,       // What it asks for.
-    output wire [7:0]  m_read_flags,        // Fence and notify.
-    output wire [7:0]  m_read_head_len,     // Bytes of the head.
-    output wire [31:0] m_read_length,       // Bytes of the transfer.
-    output wire [63:0] m_read_wr_id,        // The user's name for it.
-    output wire [63:0] m_read_address,      // Address of byte 0 here.
-    output wire [31:0] m_read_lkey,         // Key of the region it lies in.
-    output wire [7:0]  m_read_vf,           // Version and flags of the XUDETH.
-    output wire [15:0] m_read_node,         // Node of the destination.
-    output wire [31:0] m_read_peer,         // Queue pair of the destination: 24 bits if it is one.
-    output wire [31:0] m_read_msn,          // Number in the window.
-    output wire [15:0] m_read_win_id,       // Window.
-    output wire [15:0] m_read_epoch,        // Epoch of the window.
-    output wire [63:0] m_read_head_low,     // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    output wire [63:0] m_read_head_high,    // Head, bytes 8 to 15.
-    output wire [23:0] m_read_psn,          // Packet sequence number.
-    output wire [15:0] m_read_request,      // Its number in the ring.
-    output wire [23:0] m_read_qpn,          // Queue pair here.
-    output wire [15:0] m_read_pd,           // Its protection domain.
-    output wire [31:0] m_read_q_key,        // Its Q_Key.
+    output wire        m_read_valid,          // It is offered.
+    input  wire        m_read_ready,          // It has begun.
+    output wire [3:0]  m_read_mtu,            // log2 of the packet size.
+    output wire [63:0] m_read_there,          // Address of byte 0 there.
+    output wire [31:0] m_read_rkey,           // Key of its region.
+    output wire [7:0]  m_read_opcode,         // What it asks for.
+    output wire [7:0]  m_read_flags,          // Fence and notify.
+    output wire [7:0]  m_read_head_len,       // Bytes of the head.
+    output wire [31:0] m_read_length,         // Bytes of the transfer.
+    output wire [63:0] m_read_wr_id,          // The user's name for it.
+    output wire [63:0] m_read_address,        // Address of byte 0 here.
+    output wire [31:0] m_read_lkey,           // Key of the region it lies in.
+    output wire [7:0]  m_read_vf,             // Version and flags of the XUDETH.
+    output wire [15:0] m_read_node,           // Node of the destination.
+    output wire [31:0] m_read_peer,           // Queue pair of the destination: 24 bits if it is one.
+    output wire [31:0] m_read_msn,            // Number in the window.
+    output wire [15:0] m_read_win_id,         // Window.
+    output wire [15:0] m_read_epoch,          // Epoch of the window.
+    output wire [63:0] m_read_head_low,       // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    output wire [63:0] m_read_head_high,      // Head, bytes 8 to 15.
+    output wire [23:0] m_read_psn,            // Packet sequence number.
+    output wire [15:0] m_read_request,        // Its number in the ring.
+    output wire [23:0] m_read_qpn,            // Queue pair here.
+    output wire [15:0] m_read_pd,             // Its protection domain.
+    output wire [31:0] m_read_q_key,          // Its Q_Key.
 
-    input  wire        read_free,           // A place for one is free.
+    input  wire        read_free,             // A place for one is free.
 
     // s_serve: READ requests of others.
-    input  wire        s_serve_valid,       // It is offered.
-    output wire        s_serve_ready,       // It is under way, or busy: pulse.
-    output wire        s_serve_busy,        // With ready: no slot was free, and nothing is under way.
-    output wire [3:0]  s_serve_slot,        // With ready: its slot.
-    input  wire [15:0] s_serve_node,        // Node that has asked.
-    input  wire [23:0] s_serve_peer,        // Queue pair that has asked.
-    input  wire [23:0] s_serve_qpn,         // Queue pair here.
-    input  wire [31:0] s_serve_q_key,       // Q_Key of both.
-    input  wire [15:0] s_serve_pd,          // Protection domain of the queue pair here.
-    input  wire [63:0] s_serve_address,     // Address of byte 0 here.
-    input  wire [31:0] s_serve_key,         // Key of the region it lies in.
-    input  wire [63:0] s_serve_there,       // Address of byte 0 there.
-    input  wire [31:0] s_serve_rkey,        // Key of its region.
-    input  wire [31:0] s_serve_length,      // Bytes.
-    input  wire [3:0]  s_serve_mtu,         // log2 of the packet size.
-    input  wire [63:0] s_serve_token,       // The request.
+    input  wire        s_serve_valid,         // It is offered.
+    output wire        s_serve_ready,         // It is under way, or busy: pulse.
+    output wire        s_serve_busy,          // With ready: no slot was free, and nothing is under way.
+    output wire [3:0]  s_serve_slot,          // With ready: its slot.
+    input  wire [15:0] s_serve_node,          // Node that has asked.
+    input  wire [23:0] s_serve_peer,          // Queue pair that has asked.
+    input  wire [23:0] s_serve_qpn,           // Queue pair here.
+    input  wire [31:0] s_serve_q_key,         // Q_Key of both.
+    input  wire [15:0] s_serve_pd,            // Protection domain of the queue pair here.
+    input  wire [63:0] s_serve_address,       // Address of byte 0 here.
+    input  wire [31:0] s_serve_key,           // Key of the region it lies in.
+    input  wire [63:0] s_serve_there,         // Address of byte 0 there.
+    input  wire [31:0] s_serve_rkey,          // Key of its region.
+    input  wire [31:0] s_serve_length,        // Bytes.
+    input  wire [3:0]  s_serve_mtu,           // log2 of the packet size.
+    input  wire [63:0] s_serve_token,         // The request.
 
-    output wire        m_over_valid,        // A transfer is over: pulse.
-    output wire [3:0]  m_over_slot,         // Its slot.
+    output wire        m_over_valid,          // A transfer is over: pulse.
+    output wire [3:0]  m_over_slot,           // Its slot.
 
-    input  wire        hold,                // Nothing new may begin.
+    input  wire        hold,                  // Nothing new may begin.
 
     // m: stream out
-    output wire        m_idle,              // With hold: nothing is under way.
-    output wire        m_active,            // A transfer is under way.
+    output wire        m_idle,                // With hold: nothing is under way.
+    output wire        m_active,              // A transfer is under way.
 
     // m_look: A region is looked up.
-    output wire        m_look_valid,        // A region is looked up.
-    output wire [31:0] m_look_key,          // Its key.
-    output wire [15:0] m_look_pd,           // Protection domain of the queue pair.
-    output wire [63:0] m_look_addr,         // First byte of the access.
-    output wire [12:0] m_look_len,          // Bytes of the access.
-    output wire [3:0]  m_look_need,         // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    output wire        m_look_valid,          // A region is looked up.
+    output wire [31:0] m_look_key,            // Its key.
+    output wire [15:0] m_look_pd,             // Protection domain of the queue pair.
+    output wire [63:0] m_look_addr,           // First byte of the access.
+    output wire [12:0] m_look_len,            // Bytes of the access.
+    output wire [3:0]  m_look_need,           // Rights that the access needs, a bit each, as `card_regions` keeps them.
 
     // s_look: What was found.
-    input  wire        s_look_valid,        // The answer to a lookup.
-    input  wire        s_look_ok,           // The access is allowed.
+    input  wire        s_look_valid,          // The answer to a lookup.
+    input  wire        s_look_ok,             // The access is allowed.
 
     // m_start: Transfers to start.
-    output reg         m_start_valid,       // A transfer is offered.
-    input  wire        m_start_ready,       // It is taken.
-    output reg  [15:0] m_start_dst,         // Node that receives it.
-    output reg  [63:0] m_start_addr,        // Address of byte 0 there.
-    output reg  [31:0] m_start_rkey,        // Key of the region it lies in.
-    output reg  [31:0] m_start_length,      // Bytes.
-    output reg  [3:0]  m_start_mtu,         // log2 of the packet size, 8 to 12.
+    output reg         m_start_valid,         // A transfer is offered.
+    input  wire        m_start_ready,         // It is taken.
+    output reg  [15:0] m_start_dst,           // Node that receives it.
+    output reg  [63:0] m_start_addr,          // Address of byte 0 there.
+    output reg  [31:0] m_start_rkey,          // Key of the region it lies in.
+    output reg  [31:0] m_start_length,        // Bytes.
+    output reg  [3:0]  m_start_mtu,           // log2 of the packet size, 8 to 12.
+    output reg         m_start_oldest_first,  // Fresh packets of it leave when no older transfer of this kind has any.
 
     // s_started: What became of them.
-    input  wire        s_started_valid,     // An answer is offered.
-    output wire        s_started_ready,     // It is taken.
+    input  wire        s_started_valid,       // An answer is offered.
+    output wire        s_started_ready,       // It is taken.
     // 0: started; 1: not a packet size; 2: too many packets; 3: the last byte has no address.
     input  wire [1:0]  s_started_error,
-    input  wire [15:0] s_started_slot,      // Its slot.
-    input  wire [31:0] s_started_xid,       // Its number in that slot.
+    input  wire [15:0] s_started_slot,        // Its slot.
+    input  wire [31:0] s_started_xid,         // Its number in that slot.
 
     // m_cancel: Transfers to cancel.
-    output wire        m_cancel_valid,      // A transfer is named.
-    input  wire        m_cancel_ready,      // That is taken; a transfer that is not under way is not looked for.
-    output wire [15:0] m_cancel_slot,       // Its slot.
-    output wire [31:0] m_cancel_xid,        // Its number in that slot.
-    output wire [3:0]  m_cancel_reason,     // What its receiver is told.
+    output wire        m_cancel_valid,        // A transfer is named.
+    input  wire        m_cancel_ready,        // That is taken; a transfer that is not under way is not looked for.
+    output wire [15:0] m_cancel_slot,         // Its slot.
+    output wire [31:0] m_cancel_xid,          // Its number in that slot.
+    output wire [3:0]  m_cancel_reason,       // What its receiver is told.
 
     // s_ended: Transfers that have ended.
-    input  wire        s_ended_valid,       // A transfer has ended.
-    output wire        s_ended_ready,       // That is taken.
-    input  wire [15:0] s_ended_slot,        // Its slot, free again.
-    input  wire [31:0] s_ended_xid,         // Its number in that slot.
+    input  wire        s_ended_valid,         // A transfer has ended.
+    output wire        s_ended_ready,         // That is taken.
+    input  wire [15:0] s_ended_slot,          // Its slot, free again.
+    input  wire [31:0] s_ended_xid,           // Its number in that slot.
     // How: 0 ok, 1 aborted, 2 refused, 3 busy, 4 unreachable, 5 unresponsive, 6 cancelled, 7
     // access, 8 no such queue pair, 9 not ready.
     input  wire [3:0]  s_ended_outcome,
 
     // m_cpl: Completions.
-    output wire        m_cpl_valid,         // A completion is offered.
-    input  wire        m_cpl_ready,         // It is taken.
-    output reg  [3:0]  m_cpl_qpn,           // Queue pair.
-    output reg  [63:0] m_cpl_wr_id,         // The user's name for the request.
-    output reg  [7:0]  m_cpl_status,        // How the request ended.
-    output reg  [7:0]  m_cpl_vf,            // Version and flags of the XUDETH.
-    output wire [31:0] m_cpl_len,           // Bytes received; of a notification, of its transfer.
-    output reg  [15:0] m_cpl_node,          // Node of the peer.
-    output reg  [23:0] m_cpl_peer,          // Queue pair of the peer.
-    output reg  [15:0] m_cpl_win_id,        // Window.
-    output reg  [15:0] m_cpl_epoch,         // Epoch of the window.
-    output reg  [31:0] m_cpl_msn,           // Number in the window.
-    output wire [31:0] m_cpl_q_key,         // Q_Key of the packet.
-    output reg  [23:0] m_cpl_psn,           // Packet sequence number.
-    output reg  [15:0] m_cpl_request,       // Number of the request in its ring.
-    output wire        m_cpl_notified,      // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    output wire        m_cpl_valid,           // A completion is offered.
+    input  wire        m_cpl_ready,           // It is taken.
+    output reg  [3:0]  m_cpl_qpn,             // Queue pair.
+    output reg  [63:0] m_cpl_wr_id,           // The user's name for the request.
+    output reg  [7:0]  m_cpl_status,          // How the request ended.
+    output reg  [7:0]  m_cpl_vf,              // Version and flags of the XUDETH.
+    output wire [31:0] m_cpl_len,             // Bytes received; of a notification, of its transfer.
+    output reg  [15:0] m_cpl_node,            // Node of the peer.
+    output reg  [23:0] m_cpl_peer,            // Queue pair of the peer.
+    output reg  [15:0] m_cpl_win_id,          // Window.
+    output reg  [15:0] m_cpl_epoch,           // Epoch of the window.
+    output reg  [31:0] m_cpl_msn,             // Number in the window.
+    output wire [31:0] m_cpl_q_key,           // Q_Key of the packet.
+    output reg  [23:0] m_cpl_psn,             // Packet sequence number.
+    output reg  [15:0] m_cpl_request,         // Number of the request in its ring.
+    output wire        m_cpl_notified,        // The notification of a bulk transfer has taken it (BW-3), not a packet.
 
     // s_unread: A packet cannot be read.
-    input  wire        s_unread_valid,      // A transfer is named.
-    output wire        s_unread_ready,      // It will end, if it is still under way.
-    input  wire [15:0] s_unread_slot,       // Its slot.
-    input  wire [31:0] s_unread_xid,        // Its number in that slot.
-    input  wire        s_unread_memory,     // Host memory failed; otherwise its key does not hold the packet any more.
+    input  wire        s_unread_valid,        // A transfer is named.
+    output wire        s_unread_ready,        // It will end, if it is still under way.
+    input  wire [15:0] s_unread_slot,         // Its slot.
+    input  wire [31:0] s_unread_xid,          // Its number in that slot.
+    // Host memory failed; otherwise its key does not hold the packet any more.
+    input  wire        s_unread_memory,
 
-    input  wire        s_end_valid,         // A queue pair ends, while m_idle; stays until it is taken.
-    output wire        s_end_ready,         // Nothing of it is read or completed from now on: pulse.
-    input  wire [23:0] s_end_index,         // Its number.
+    input  wire        s_end_valid,           // A queue pair ends, while m_idle; stays until it is taken.
+    output wire        s_end_ready,           // Nothing of it is read or completed from now on: pulse.
+    input  wire [23:0] s_end_index,           // Its number.
 
     // s_source: Slots that packets are read for.
-    input  wire [15:0] s_source_slot,       // Which.
+    input  wire [15:0] s_source_slot,         // Which.
     // Two clocks later: its transfer is under way, and nothing has ended it here.
     output wire        s_source_live,
-    output wire [31:0] s_source_xid,        // Number of the transfer.
-    output wire [63:0] s_source_address,    // Address of byte 0 here.
-    output wire [31:0] s_source_key,        // Key of the region it lies in.
-    output wire [15:0] s_source_pd,         // Protection domain of the queue pair here.
-    output wire [23:0] s_source_peer,       // Queue pair there.
-    output wire [23:0] s_source_qpn,        // Queue pair here.
-    output wire [31:0] s_source_q_key,      // Q_Key of both.
-    output wire        s_source_notify,     // The host there is to be told of the end.
-    output wire [31:0] s_source_immediate,  // What it is told.
-    output wire        s_source_response,   // It answers a READ request.
-    output wire [63:0] s_source_token,      // Of that request.
+    output wire [31:0] s_source_xid,          // Number of the transfer.
+    output wire [63:0] s_source_address,      // Address of byte 0 here.
+    output wire [31:0] s_source_key,          // Key of the region it lies in.
+    output wire [15:0] s_source_pd,           // Protection domain of the queue pair here.
+    output wire [23:0] s_source_peer,         // Queue pair there.
+    output wire [23:0] s_source_qpn,          // Queue pair here.
+    output wire [31:0] s_source_q_key,        // Q_Key of both.
+    output wire        s_source_notify,       // The host there is to be told of the end.
+    output wire [31:0] s_source_immediate,    // What it is told.
+    output wire        s_source_response,     // It answers a READ request.
+    output wire [63:0] s_source_token,        // Of that request.
 
     // s: stream in
-    input  wire [3:0]  s_slot,              // A slot that a message names.
+    input  wire [3:0]  s_slot,                // A slot that a message names.
 
-    output wire        m_slot_active,       // A transfer of it is under way; two clocks later, as the next two.
-    output wire [31:0] m_slot_xid,          // Its number.
-    output wire [15:0] m_slot_node,         // Node that it goes to.
+    output wire        m_slot_active,         // A transfer of it is under way; two clocks later, as the next two.
+    output wire [31:0] m_slot_xid,            // Its number.
+    output wire [15:0] m_slot_node,           // Node that it goes to.
 
-    output wire        ev_refused,          // A work request was refused here; pulse, as all below.
-    output reg         ev_served,           // A READ request was served to the end.
-    output reg         ev_completed,        // A transfer has ended well.
-    output reg         ev_failed,           // One has ended otherwise, with a completion.
+    output wire        ev_refused,            // A work request was refused here; pulse, as all below.
+    output reg         ev_served,             // A READ request was served to the end.
+    output reg         ev_completed,          // A transfer has ended well.
+    output reg         ev_failed,             // One has ended otherwise, with a completion.
 
     // Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to
     // 4,096.
@@ -263,26 +265,26 @@ module bulk_works_s16_q16 (
     reg        gone_memory_reg;
 
     // Signals
-    wire [23:0]  end_in_peer;                 // Queue pair of the destination.
-    wire [15:0]  peer_in_node;                // Node of the destination.
-    reg  [63:0]  source_in_address;           // Address of byte 0 here.
-    reg  [31:0]  source_in_key;               // Key of the region it lies in.
-    reg  [15:0]  source_in_pd;                // Protection domain of the queue pair here.
-    reg  [23:0]  source_in_peer;              // Queue pair there.
-    reg  [23:0]  source_in_qpn;               // Queue pair here.
-    reg  [31:0]  source_in_q_key;             // Q_Key of both.
-    reg          source_in_notify;            // The host there is to be told of the end.
+    wire [23:0]  end_in_peer;                     // Queue pair of the destination.
+    wire [15:0]  peer_in_node;                    // Node of the destination.
+    reg  [63:0]  source_in_address;               // Address of byte 0 here.
+    reg  [31:0]  source_in_key;                   // Key of the region it lies in.
+    reg  [15:0]  source_in_pd;                    // Protection domain of the queue pair here.
+    reg  [23:0]  source_in_peer;                  // Queue pair there.
+    reg  [23:0]  source_in_qpn;                   // Queue pair here.
+    reg  [31:0]  source_in_q_key;                 // Q_Key of both.
+    reg          source_in_notify;                // The host there is to be told of the end.
     wire [15:0]  over;
-    wire [63:0]  end_wr_id;                   // The user's name for the work request.
-    wire [15:0]  end_request;                 // Number of the work request in its ring.
-    wire [23:0]  end_psn;                     // Packet sequence number.
-    wire [15:0]  end_node;                    // Node of the destination.
-    wire [23:0]  end_peer;                    // Queue pair of the destination.
-    wire [31:0]  end_msn;                     // Number in the window.
-    wire [23:0]  end_qpn;                     // Queue pair here.
-    wire         end_response;                // It answers a READ request of others: it has no completion.
-    wire [31:0]  peer_xid;                    // Its number in its slot.
-    wire [15:0]  peer_node;                   // Node of the destination.
+    wire [63:0]  end_wr_id;                       // The user's name for the work request.
+    wire [15:0]  end_request;                     // Number of the work request in its ring.
+    wire [23:0]  end_psn;                         // Packet sequence number.
+    wire [15:0]  end_node;                        // Node of the destination.
+    wire [23:0]  end_peer;                        // Queue pair of the destination.
+    wire [31:0]  end_msn;                         // Number in the window.
+    wire [23:0]  end_qpn;                         // Queue pair here.
+    wire         end_response;                    // It answers a READ request of others: it has no completion.
+    wire [31:0]  peer_xid;                        // Its number in its slot.
+    wire [15:0]  peer_node;                       // Node of the destination.
     wire         serve_begins;
     wire         served;
     wire         starts;
@@ -292,119 +294,122 @@ module bulk_works_s16_q16 (
     reg  [1:0]   finish_next;
     reg  [1:0]   finish_timer_next;
     reg  [7:0]   outcome_next;
-    wire         begin_sig_m_idle;            // None is under way, but one may wait for a slot.
-    wire         begin_sig_free;              // A slot is free.
-    wire         begin_sig_m_starts;          // One of these is.
-    wire         begin_sig_m_start_valid;     // A transfer is offered.
-    wire         begin_sig_m_start_ready;     // It is taken.
-    wire [15:0]  begin_sig_m_start_dst;       // Node that receives it.
-    wire [63:0]  begin_sig_m_start_addr;      // Address of byte 0 there.
-    wire [31:0]  begin_sig_m_start_rkey;      // Key of the region it lies in.
-    wire [31:0]  begin_sig_m_start_length;    // Bytes.
-    wire [3:0]   begin_sig_m_start_mtu;       // log2 of the packet size, 8 to 12.
-    wire         begin_sig_s_started_ready;   // It is taken.
-    wire         begin_sig_started;           // The transfer of s is under way in the slot of s_started: pulse.
-    wire         begin_sig_m_refused_valid;   // The work request of s is refused.
-    wire         begin_sig_m_refused_ready;   // That is taken.
-    wire [7:0]   begin_sig_m_refused_status;  // How it ends.
-    wire [23:0]  marks_s_start_qpn;           // Queue pair here.
-    wire         marks_s_end_ready;           // Its transfers are marked: pulse.
-    wire         marks_m_idle;                // Nothing is looked for.
-    wire [15:0]  marks_m_active;              // Slots with a transfer under way.
-    wire [15:0]  marks_m_no_key;              // Those whose key has failed.
-    wire [15:0]  marks_m_no_memory;           // Those whose memory has failed.
-    wire [15:0]  marks_m_flushed;             // Those whose queue pair has ended.
-    wire [200:0] ends_rd_data;                // The word that was read.
-    wire [47:0]  peers_rd_data;               // The word that was read.
-    wire [321:0] sources_rd_data;             // The word that was read.
+    wire         begin_sig_m_idle;                // None is under way, but one may wait for a slot.
+    wire         begin_sig_free;                  // A slot is free.
+    wire         begin_sig_m_starts;              // One of these is.
+    wire         begin_sig_m_start_valid;         // A transfer is offered.
+    wire         begin_sig_m_start_ready;         // It is taken.
+    wire [15:0]  begin_sig_m_start_dst;           // Node that receives it.
+    wire [63:0]  begin_sig_m_start_addr;          // Address of byte 0 there.
+    wire [31:0]  begin_sig_m_start_rkey;          // Key of the region it lies in.
+    wire [31:0]  begin_sig_m_start_length;        // Bytes.
+    wire [3:0]   begin_sig_m_start_mtu;           // log2 of the packet size, 8 to 12.
+    // Fresh packets of it leave when no older transfer of this kind has any.
+    wire         begin_sig_m_start_oldest_first;
+    wire         begin_sig_s_started_ready;       // It is taken.
+    wire         begin_sig_started;               // The transfer of s is under way in the slot of s_started: pulse.
+    wire         begin_sig_m_refused_valid;       // The work request of s is refused.
+    wire         begin_sig_m_refused_ready;       // That is taken.
+    wire [7:0]   begin_sig_m_refused_status;      // How it ends.
+    wire [23:0]  marks_s_start_qpn;               // Queue pair here.
+    wire         marks_s_end_ready;               // Its transfers are marked: pulse.
+    wire         marks_m_idle;                    // Nothing is looked for.
+    wire [15:0]  marks_m_active;                  // Slots with a transfer under way.
+    wire [15:0]  marks_m_no_key;                  // Those whose key has failed.
+    wire [15:0]  marks_m_no_memory;               // Those whose memory has failed.
+    wire [15:0]  marks_m_flushed;                 // Those whose queue pair has ended.
+    wire [200:0] ends_rd_data;                    // The word that was read.
+    wire [47:0]  peers_rd_data;                   // The word that was read.
+    wire [321:0] sources_rd_data;                 // The word that was read.
     wire [15:0]  source_live_next_shifted;
     wire [15:0]  slot_active_next_shifted;
 
     bulk_begin begin_sig (
-        .clk              (clk),
-        .rst              (rst),
+        .clk                  (clk),
+        .rst                  (rst),
         // Work requests.
-        .s_valid          (s_valid),
-        .s_ready          (s_ready),
-        .s_opcode         (s_opcode),
-        .s_flags          (s_flags),
-        .s_head_len       (s_head_len),
-        .s_length         (s_length),
-        .s_wr_id          (s_wr_id),
-        .s_address        (s_address),
-        .s_lkey           (s_lkey),
-        .s_vf             (s_vf),
-        .s_node           (s_node),
-        .s_peer           (s_peer),
-        .s_msn            (s_msn),
-        .s_win_id         (s_win_id),
-        .s_epoch          (s_epoch),
-        .s_head_low       (s_head_low),
-        .s_head_high      (s_head_high),
-        .s_psn            (s_psn),
-        .s_request        (s_request),
-        .s_qpn            (s_qpn),
-        .s_pd             (s_pd),
-        .s_q_key          (s_q_key),
-        .hold             (hold),
-        .m_idle           (begin_sig_m_idle),
-        .free             (begin_sig_free),
-        .stay             (s_serve_valid),
-        .m_starts         (begin_sig_m_starts),
-        .read_free        (read_free),
-        .m_read_valid     (m_read_valid),
-        .m_read_ready     (m_read_ready),
-        .m_read_mtu       (m_read_mtu),
-        .m_read_there     (m_read_there),
-        .m_read_rkey      (m_read_rkey),
-        .m_read_opcode    (m_read_opcode),
-        .m_read_flags     (m_read_flags),
-        .m_read_head_len  (m_read_head_len),
-        .m_read_length    (m_read_length),
-        .m_read_wr_id     (m_read_wr_id),
-        .m_read_address   (m_read_address),
-        .m_read_lkey      (m_read_lkey),
-        .m_read_vf        (m_read_vf),
-        .m_read_node      (m_read_node),
-        .m_read_peer      (m_read_peer),
-        .m_read_msn       (m_read_msn),
-        .m_read_win_id    (m_read_win_id),
-        .m_read_epoch     (m_read_epoch),
-        .m_read_head_low  (m_read_head_low),
-        .m_read_head_high (m_read_head_high),
-        .m_read_psn       (m_read_psn),
-        .m_read_request   (m_read_request),
-        .m_read_qpn       (m_read_qpn),
-        .m_read_pd        (m_read_pd),
-        .m_read_q_key     (m_read_q_key),
-        .m_look_valid     (m_look_valid),
-        .m_look_key       (m_look_key),
-        .m_look_pd        (m_look_pd),
-        .m_look_addr      (m_look_addr),
-        .m_look_len       (m_look_len),
-        .m_look_need      (m_look_need),
-        .s_look_valid     (s_look_valid),
-        .s_look_ok        (s_look_ok),
-        .m_start_valid    (begin_sig_m_start_valid),
-        .m_start_ready    (begin_sig_m_start_ready),
-        .m_start_dst      (begin_sig_m_start_dst),
-        .m_start_addr     (begin_sig_m_start_addr),
-        .m_start_rkey     (begin_sig_m_start_rkey),
-        .m_start_length   (begin_sig_m_start_length),
-        .m_start_mtu      (begin_sig_m_start_mtu),
-        .s_started_valid  (s_started_valid),
-        .s_started_ready  (begin_sig_s_started_ready),
-        .s_started_error  (s_started_error),
-        .s_started_slot   (s_started_slot),
-        .s_started_xid    (s_started_xid),
-        .ends             (s_ended_valid),
-        .started          (begin_sig_started),
-        .m_refused_valid  (begin_sig_m_refused_valid),
-        .m_refused_ready  (begin_sig_m_refused_ready),
-        .m_refused_status (begin_sig_m_refused_status),
-        .s_end_taken      (marks_s_end_ready),
-        .s_end_index      (s_end_index),
-        .cfg_mtu          (cfg_mtu)
+        .s_valid              (s_valid),
+        .s_ready              (s_ready),
+        .s_opcode             (s_opcode),
+        .s_flags              (s_flags),
+        .s_head_len           (s_head_len),
+        .s_length             (s_length),
+        .s_wr_id              (s_wr_id),
+        .s_address            (s_address),
+        .s_lkey               (s_lkey),
+        .s_vf                 (s_vf),
+        .s_node               (s_node),
+        .s_peer               (s_peer),
+        .s_msn                (s_msn),
+        .s_win_id             (s_win_id),
+        .s_epoch              (s_epoch),
+        .s_head_low           (s_head_low),
+        .s_head_high          (s_head_high),
+        .s_psn                (s_psn),
+        .s_request            (s_request),
+        .s_qpn                (s_qpn),
+        .s_pd                 (s_pd),
+        .s_q_key              (s_q_key),
+        .hold                 (hold),
+        .m_idle               (begin_sig_m_idle),
+        .free                 (begin_sig_free),
+        .stay                 (s_serve_valid),
+        .m_starts             (begin_sig_m_starts),
+        .read_free            (read_free),
+        .m_read_valid         (m_read_valid),
+        .m_read_ready         (m_read_ready),
+        .m_read_mtu           (m_read_mtu),
+        .m_read_there         (m_read_there),
+        .m_read_rkey          (m_read_rkey),
+        .m_read_opcode        (m_read_opcode),
+        .m_read_flags         (m_read_flags),
+        .m_read_head_len      (m_read_head_len),
+        .m_read_length        (m_read_length),
+        .m_read_wr_id         (m_read_wr_id),
+        .m_read_address       (m_read_address),
+        .m_read_lkey          (m_read_lkey),
+        .m_read_vf            (m_read_vf),
+        .m_read_node          (m_read_node),
+        .m_read_peer          (m_read_peer),
+        .m_read_msn           (m_read_msn),
+        .m_read_win_id        (m_read_win_id),
+        .m_read_epoch         (m_read_epoch),
+        .m_read_head_low      (m_read_head_low),
+        .m_read_head_high     (m_read_head_high),
+        .m_read_psn           (m_read_psn),
+        .m_read_request       (m_read_request),
+        .m_read_qpn           (m_read_qpn),
+        .m_read_pd            (m_read_pd),
+        .m_read_q_key         (m_read_q_key),
+        .m_look_valid         (m_look_valid),
+        .m_look_key           (m_look_key),
+        .m_look_pd            (m_look_pd),
+        .m_look_addr          (m_look_addr),
+        .m_look_len           (m_look_len),
+        .m_look_need          (m_look_need),
+        .s_look_valid         (s_look_valid),
+        .s_look_ok            (s_look_ok),
+        .m_start_valid        (begin_sig_m_start_valid),
+        .m_start_ready        (begin_sig_m_start_ready),
+        .m_start_dst          (begin_sig_m_start_dst),
+        .m_start_addr         (begin_sig_m_start_addr),
+        .m_start_rkey         (begin_sig_m_start_rkey),
+        .m_start_length       (begin_sig_m_start_length),
+        .m_start_mtu          (begin_sig_m_start_mtu),
+        .m_start_oldest_first (begin_sig_m_start_oldest_first),
+        .s_started_valid      (s_started_valid),
+        .s_started_ready      (begin_sig_s_started_ready),
+        .s_started_error      (s_started_error),
+        .s_started_slot       (s_started_slot),
+        .s_started_xid        (s_started_xid),
+        .ends                 (s_ended_valid),
+        .started              (begin_sig_started),
+        .m_refused_valid      (begin_sig_m_refused_valid),
+        .m_refused_ready      (begin_sig_m_refused_ready),
+        .m_refused_status     (begin_sig_m_refused_status),
+        .s_end_taken          (marks_s_end_ready),
+        .s_end_index          (s_end_index),
+        .cfg_mtu              (cfg_mtu)
     );
 
     bulk_marks_s16 marks (
@@ -479,6 +484,7 @@ module bulk_works_s16_q16 (
         m_start_rkey = begin_sig_m_start_rkey;
         m_start_length = begin_sig_m_start_length;
         m_start_mtu = begin_sig_m_start_mtu;
+        m_start_oldest_first = begin_sig_m_start_oldest_first;
         if (serve_reg == SERVE_START) begin
             m_start_valid = 1'b1;
             m_start_dst = s_serve_node;
@@ -486,6 +492,7 @@ module bulk_works_s16_q16 (
             m_start_rkey = s_serve_rkey;
             m_start_length = s_serve_length;
             m_start_mtu = s_serve_mtu;
+            m_start_oldest_first = 1'b0;
         end
     end
 

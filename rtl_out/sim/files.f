@@ -175,6 +175,9 @@ bulk_wants_d512.v
 bulk_plan.v
 ../lib/take_turns_n4.v
 bulk_engine_s16_d512_b64.v
+../lib/gather_n8.v
+mux_one_hot_w4_n8.v
+bulk_queue_s16.v
 bulk_turns_s16.v
 stat_counters_d16.v
 stat_counters_d4.v
@@ -230,7 +233,6 @@ switch_row_n4_d512_u64_t64.v
 ../lib/switch_tx.v
 ../lib/switch_out_n4_d512.v
 switch_core_n4_d512_u64_t64.v
-../lib/gather_n8.v
 ../lib/red_match_d8.v
 ../lib/red_accumulate_d8.v
 ../lib/mux_one_hot_w32_n9.v

@@ -113,6 +113,7 @@ hdl_module! {
         one_sided: Param<{ ONE_SIDED_FRAME as usize }, 8>,
         fence: Param<{ flags::FENCE.mask() as usize }, 8>,
         notify: Param<{ flags::NOTIFY.mask() as usize }, 8>,
+        oldest_first: Param<{ flags::OLDEST_FIRST.mask() as usize }, 8>,
         header: Param<HEADER_LEN, 8>,
         write: Param<{ Operation::Write as usize }, 7>,
         read: Param<{ Operation::Read as usize }, 7>,
@@ -148,8 +149,13 @@ impl Logic for BulkBegin {
         self.reads.next = self.s.of.val().opcode == self.bulk_read.val();
         self.bad_code.d.next = (!self.reads.val()
             & (self.s.of.val().opcode != self.bulk_write.val()))
-            | (self.s.of.val().flags & !self.fence.val() & !self.notify.val()).any()
-            | (self.reads.val() & (self.s.of.val().flags & self.notify.val()).any())
+            | (self.s.of.val().flags
+                & !self.fence.val()
+                & !self.notify.val()
+                & !self.oldest_first.val())
+            .any()
+            | (self.reads.val()
+                & (self.s.of.val().flags & (self.notify.val() | self.oldest_first.val())).any())
             | (self.s.of.val().vf != self.one_sided.val());
         self.bad_head.d.next = (self.s.of.val().head_len != self.header.val())
             | (!self.reads.val() & (self.head.val().operation != self.write.val()))
@@ -189,6 +195,8 @@ impl Logic for BulkBegin {
         self.m_start.rkey.next = self.head.val().rkey;
         self.m_start.length.next = self.s.of.val().length;
         self.m_start.mtu.next = self.log.q.val();
+        self.m_start.oldest_first.next =
+            (self.s.of.val().flags & self.oldest_first.val()).any();
         self.s_started.ready.next = (self.begin.q.val() == Begin::Started) & !self.ends.val();
         self.started.next = self.s_started.valid.val() & self.s_started.ready.val();
 

@@ -106,7 +106,7 @@ hdl_module! {
         pub pick_class: Signal<In, Bits<2>>,
         /// A transfer says what it wants.
         pub set_en: Signal<Out, Bit>,
-        /// Which.
+        /// Which; begin and end are about it too.
         pub set_slot: Signal<Out, Bits<LS>>,
         /// CONNECT, POLL or its end.
         pub set_due: Signal<Out, Bit>,
@@ -116,6 +116,10 @@ hdl_module! {
         pub set_fresh: Signal<Out, Bit>,
         /// A poll of an idle line.
         pub set_spare: Signal<Out, Bit>,
+        /// That transfer begins, and sends oldest first.
+        pub begin_en: Signal<Out, Bit>,
+        /// It ends.
+        pub end_en: Signal<Out, Bit>,
         /// A DATA packet leaves.
         pub sent_en: Signal<Out, Bit>,
         /// It was asked for.
@@ -827,6 +831,10 @@ impl<
         self.set_resend.next = self.wants.resend.val() & (self.state.q.val() == State::Store);
         self.set_fresh.next = self.wants.fresh.val() & (self.state.q.val() == State::Store);
         self.set_spare.next = self.wants.spare.val() & (self.state.q.val() == State::Store);
+        self.begin_en.next = (self.state.q.val() == State::Act)
+            & self.begins.q.val()
+            & self.s.oldest_first.val();
+        self.end_en.next = self.state.q.val() == State::End;
         self.sent_en.next =
             (self.state.q.val() == State::Emit) & (self.kind.q.val() == self.data.val());
         self.sent_resend.next = self.purpose.q.val() == 1;

@@ -117,6 +117,8 @@ impl<
         self.turns.set_resend.next = self.engine.set_resend.val();
         self.turns.set_fresh.next = self.engine.set_fresh.val();
         self.turns.set_spare.next = self.engine.set_spare.val();
+        self.turns.begin_en.next = self.engine.begin_en.val();
+        self.turns.end_en.next = self.engine.end_en.val();
         self.turns.sent_en.next = self.engine.sent_en.val();
         self.turns.sent_slot.next = self.engine.set_slot.val();
         self.turns.sent_resend.next = self.engine.sent_resend.val();

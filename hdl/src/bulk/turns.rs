@@ -1,5 +1,6 @@
 //! Who sends next.
 
+use super::BulkQueue;
 use crate::blocks::PriorityEncoder;
 use crate::prelude::*;
 
@@ -7,8 +8,9 @@ hdl_module! {
     /// Scheduler of the sending side: takes turns over S transfers, packet by packet. It knows of each only what it
     /// wants, so that another one can take its place.
     /// What is due goes before packets, packets to send again before fresh ones but one fresh packet in
-    /// cfg_fresh_every, and polls of an idle line last; each in turn from the transfer behind the last DATA packet.
-    /// Latency: 3 clocks from set or sent to the choice; one set or sent a clock.
+    /// cfg_fresh_every, and polls of an idle line last; each in turn from the transfer behind the last DATA packet. Of
+    /// those that send oldest first only the oldest that has a fresh packet takes a turn with it (bulk_queue).
+    /// Latency: 4 clocks from begin, set, sent or end to the choice; one of each a clock, of one transfer.
     #[module("bulk_turns_s{S}")]
     pub struct BulkTurns<const S: usize, const LS: usize> {
         /// Clock.
@@ -17,7 +19,7 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// A transfer says what it wants now.
         pub set_en: Signal<In, Bit>,
-        /// Which.
+        /// Which; begin and end are about it too.
         pub set_slot: Signal<In, Bits<LS>>,
         /// Its CONNECT, POLL or end is due.
         pub set_due: Signal<In, Bit>,
@@ -27,6 +29,10 @@ hdl_module! {
         pub set_fresh: Signal<In, Bit>,
         /// It has a poll for an idle line.
         pub set_spare: Signal<In, Bit>,
+        /// That transfer begins, and sends oldest first.
+        pub begin_en: Signal<In, Bit>,
+        /// It ends.
+        pub end_en: Signal<In, Bit>,
         /// A DATA packet leaves.
         pub sent_en: Signal<In, Bit>,
         /// Its transfer.
@@ -49,6 +55,9 @@ hdl_module! {
         #[reset] resend: DFF<Bits<S>>,
         #[reset] fresh: DFF<Bits<S>>,
         #[reset] spare: DFF<Bits<S>>,
+        queue: BulkQueue<S, LS>,
+        /// Fresh packets that may leave.
+        may: Signal<Local, Bits<S>>,
         /// The transfer set, one-hot.
         mask: Signal<Local, Bits<S>>,
         /// Those from the turn on.
@@ -112,9 +121,16 @@ impl<const S: usize, const LS: usize> Logic for BulkTurns<S, LS> {
         }
         self.fresh_first.d.next = self.resends.q.val() >= (self.cfg_fresh_every.val() - 1);
 
+        self.queue.s_slot.next = self.set_slot.val();
+        self.queue.s_begin.next = self.begin_en.val();
+        self.queue.s_set.next = self.set_en.val();
+        self.queue.s_fresh.next = self.set_fresh.val();
+        self.queue.s_end.next = self.end_en.val();
+        self.may.next =
+            (self.fresh.q.val() & !self.queue.m_queued.val()) | self.queue.m_oldest.val();
         self.any_due.next = self.due.q.val().any();
         self.any_resend.next = self.resend.q.val().any();
-        self.any_fresh.next = self.fresh.q.val().any();
+        self.any_fresh.next = self.may.val().any();
         self.chosen.d.next = self.spare.q.val();
         self.chosen_class.d.next = 3.into();
         if self.any_due.val() {
@@ -124,7 +140,7 @@ impl<const S: usize, const LS: usize> Logic for BulkTurns<S, LS> {
             self.chosen.d.next = self.resend.q.val();
             self.chosen_class.d.next = 1.into();
         } else if self.any_fresh.val() {
-            self.chosen.d.next = self.fresh.q.val();
+            self.chosen.d.next = self.may.val();
             self.chosen_class.d.next = 2.into();
         }
 

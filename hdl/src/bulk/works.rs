@@ -226,6 +226,7 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
         self.m_start.rkey.next = self.begin.m_start.rkey.val();
         self.m_start.length.next = self.begin.m_start.length.val();
         self.m_start.mtu.next = self.begin.m_start.mtu.val();
+        self.m_start.oldest_first.next = self.begin.m_start.oldest_first.val();
         if self.serve.q.val() == Serve::Start {
             self.m_start.valid.next = true;
             self.m_start.dst.next = self.s_serve.of.val().node;
@@ -233,6 +234,7 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
             self.m_start.rkey.next = self.s_serve.of.val().rkey;
             self.m_start.length.next = self.s_serve.of.val().length;
             self.m_start.mtu.next = self.s_serve.of.val().mtu;
+            self.m_start.oldest_first.next = false;
         }
         self.begin.s_started.valid.next = self.s_started.valid.val();
         self.begin.s_started.error.next = self.s_started.error.val();

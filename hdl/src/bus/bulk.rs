@@ -19,6 +19,8 @@ hdl_bus! {
         length: Bits<32>,
         /// log2 of the packet size, 8 to 12.
         mtu: Bits<4>,
+        /// Fresh packets of it leave when no older transfer of this kind has any.
+        oldest_first: Bit,
     }
 }
 

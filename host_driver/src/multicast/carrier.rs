@@ -131,7 +131,7 @@ impl Carrier {
                 &block.memory,
                 block.part,
                 there,
-                (false, place.tag),
+                (0, place.tag),
             ) {
                 Ok(()) => {}
                 Err(PostError::Full(_)) => break,

@@ -56,6 +56,13 @@ pub mod flags {
         width: 1,
         doc: "Of bulk_write alone: the target's queue pair gets one completion, with the immediate data, when every byte is in its memory (BW-3).",
     };
+    /// It has the line before younger ones of its kind.
+    pub const OLDEST_FIRST: Field = Field {
+        name: "oldest_first",
+        lsb: 3,
+        width: 1,
+        doc: "Of bulk_write alone: its packets, but for those that are sent again on request, leave when no transfer with this flag that began earlier has any to send; together these take turns with all others (RW-15).",
+    };
     /// A completion follows though all went well.
     pub const SIGNAL: Field = Field {
         name: "signal",
@@ -64,7 +71,7 @@ pub mod flags {
         doc: "Of reduce alone: a completion follows when the frame was made. Without it one follows only if the work request is bad (CL-5).",
     };
     /// Every flag, by ascending bit.
-    pub const FLAGS: &[Field] = &[FENCE, NOTIFY, SIGNAL];
+    pub const FLAGS: &[Field] = &[FENCE, NOTIFY, SIGNAL, OLDEST_FIRST];
 }
 
 /// Opcode of a work request: send.

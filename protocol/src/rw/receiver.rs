@@ -202,6 +202,8 @@ pub struct Receiver {
     free: VecDeque<u16>,
     peers: BTreeMap<(u16, u16), Peer>,
     finished: Finished,
+    /// Tick of the last DATA that counts for the `last_rx` of any window, or of the last window that was opened.
+    heard: Tick,
     stats: ReceiverStats,
 }
 
@@ -240,6 +242,7 @@ impl PartialEq for Receiver {
         self.windows == other.windows
             && self.free == other.free
             && self.peers == other.peers
+            && self.heard == other.heard
             && self.config == other.config
     }
 }
@@ -251,6 +254,7 @@ impl std::hash::Hash for Receiver {
         self.windows.hash(state);
         self.free.hash(state);
         self.peers.hash(state);
+        self.heard.hash(state);
     }
 }
 
@@ -276,6 +280,7 @@ impl Receiver {
             free,
             peers: BTreeMap::new(),
             finished: Finished::default(),
+            heard: 0,
             stats: ReceiverStats::default(),
         })
     }

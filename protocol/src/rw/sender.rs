@@ -38,6 +38,8 @@ pub struct Request {
     pub length: u32,
     /// log2 of the packet size, 8 to 12.
     pub mtu: u8,
+    /// Fresh packets of it leave when no older transfer of this kind has any (RW-15).
+    pub oldest_first: bool,
 }
 
 /// A packet for the line.
@@ -257,6 +259,7 @@ impl Sender {
         let xid = slot.next_xid;
         slot.next_xid = xid.wrapping_add(1);
         slot.active = Some(Active::new(request, xid, n, interval, now as Tick));
+        self.turns.started(index, request.oldest_first);
         Ok((index as u16, xid))
     }
 
@@ -374,6 +377,7 @@ impl Sender {
     /// Frees a slot and leaves the one completion of its transfer.
     fn end(&mut self, slot: u16, outcome: Outcome) -> Option<Active> {
         let t = self.slots.get_mut(usize::from(slot))?.active.take()?;
+        self.turns.ended(slot.into());
         self.completions.push_back(SenderCompletion {
             slot,
             xid: t.xid,

@@ -98,6 +98,13 @@ fn bw_01_bad_work_requests_end_locally_and_send_nothing() {
             },
             opcode,
         ),
+        (
+            WorkRequest {
+                flags: flags::OLDEST_FIRST.mask() as u8,
+                ..asks
+            },
+            opcode,
+        ),
         (WorkRequest { opcode: 7, ..good }, Outcome::LocalLength),
         (head(|head| H_OPERATION.put(head, 2u8)), opcode),
         (head(|head| H_LENGTH.put(head, 1u8)), opcode),

@@ -75,6 +75,9 @@ fn run(seed: u64, rounds: u64, faults: Faults, longest: u32) -> u64 {
                     wanted[1 - at] += 1;
                     world.hosts[1 - at].post_receive(1, 100);
                 }
+                if request.opcode == write(to, 0, 0, 0).opcode && world.rng.random_bool(0.4) {
+                    request.flags |= flags::OLDEST_FIRST.mask() as u8;
+                }
                 if world.rng.random_bool(0.2) {
                     request.flags |= flags::FENCE.mask() as u8;
                 }

@@ -26,6 +26,7 @@ ports!(
     s_rkey,
     s_length,
     s_mtu,
+    s_oldest_first,
     m_started_valid,
     m_started_ready,
     m_started_error,
@@ -335,6 +336,7 @@ impl RtlSender {
             m.set(p.s_rkey, request.rkey.into());
             m.set(p.s_length, request.length.into());
             m.set(p.s_mtu, request.mtu.min(15).into());
+            m.set(p.s_oldest_first, request.oldest_first.into());
         }
         m.set(p.s_cancel_valid, inputs.cancel.is_some().into());
         if let Some((slot, xid, reason)) = inputs.cancel {

@@ -186,6 +186,7 @@ impl Transfer {
                 rkey: RKEY,
                 length: plan.bytes,
                 mtu: plan.mtu,
+                oldest_first: false,
             },
             0,
         )?;

@@ -44,6 +44,8 @@ pub struct Plan {
     pub packets: u32,
     pub max_busy: u32,
     pub echo: bool,
+    /// Chances in 8 that a transfer sends oldest first.
+    pub oldest_first: u32,
     /// Clocks between two requests.
     pub gap: u32,
 }
@@ -361,6 +363,7 @@ impl Bench {
             rkey: self.rng.random(),
             length,
             mtu,
+            oldest_first: self.rng.random_range(0..8) < self.plan.oldest_first,
         }
     }
 
@@ -468,6 +471,7 @@ impl Bench {
                             return Err(format!("started in slot {slot}, model {at}"));
                         }
                         self.mtu[usize::from(slot)] = request.mtu;
+                        self.turns.started(slot.into(), request.oldest_first);
                         (0, at, xid)
                     }
                     Err(StartError::Mtu(_)) => (1, 0, 0),
@@ -545,6 +549,7 @@ impl Bench {
             if outcome == 0 {
                 self.done.push((done.slot, done.xid));
             }
+            self.turns.ended(done.slot.into());
             self.ends.push_back((done.slot, done.xid, outcome));
         }
         let wants = self.tx.visit(slot, now);

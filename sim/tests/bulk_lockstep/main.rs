@@ -36,6 +36,7 @@ fn plan(seed: u64) -> Plan {
         packets: [300, 40, 1000][(seed / 2 % 3) as usize],
         max_busy: 4,
         echo: seed % 5 != 4,
+        oldest_first: [0, 4, 8, 2, 7][(seed % 5) as usize],
         gap: [200, 200, 200, 20_000][(seed % 4) as usize],
     }
 }
@@ -141,6 +142,7 @@ fn one_transfer(length: u32, mtu: u8) -> rtl_sender::Inputs {
             rkey: 0,
             length,
             mtu,
+            oldest_first: false,
         }),
         pkt_ready: true,
         end_ready: true,

@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 
 /// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
 /// `cfg_max_busy`; with any other the engine is right.
-const WRONG: [(&str, &str, &str); 37] = [
+const WRONG: [(&str, &str, &str); 42] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
     // RW-7: a slot that is not there is the one of its lower bits.
@@ -108,6 +108,17 @@ const WRONG: [(&str, &str, &str); 37] = [
     ),
     // What waits for credit does not count as such.
     ("bulk_wants", "starved_now_reg <= ", "1'b0"),
+    // RW-15: those that send oldest first take turns; not the oldest of them goes; one that leaves the queue stays in it; one
+    // that finds it full waits for ever; one that leaves leaves a hole.
+    ("bulk_queue", "m_queued = ", "16'd0"),
+    (
+        "bulk_queue",
+        "first_sel = ",
+        "asks & ~(asks >> 1) & ~(asks >> 2) & ~(asks >> 3)",
+    ),
+    ("bulk_queue", "here = ", "8'd0"),
+    ("bulk_queue", "enters = ", "s_begin"),
+    ("bulk_queue", "moves = ", "free"),
     // The time of a CONNECT is not kept.
     (
         "bulk_engine",
@@ -168,6 +179,7 @@ pub fn runs(max_busy: u32) -> Result<u64, String> {
                 packets: [300, 40, 1000, 100][kind],
                 max_busy: if max_busy == 0 { 100 } else { max_busy },
                 echo: true,
+                oldest_first: [4, 8, 6, 2, 0][(seed % 5) as usize],
                 gap: if seed % 8 == 7 { 10_000 } else { 200 },
             },
         );

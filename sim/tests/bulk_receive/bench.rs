@@ -343,6 +343,7 @@ impl Bench {
             rkey: region.key(),
             length: packets << mtu,
             mtu,
+            oldest_first: false,
         };
         let pair = self.pairs[0];
         let flow = Flow {

@@ -439,7 +439,7 @@ fn bw_01_bw_05_bw_09_bw_11_work_requests_have_one_completion_each_and_reads_of_o
     );
 }
 
-const WRONG: [Wrong; 22] = [
+const WRONG: [Wrong; 23] = [
     // BW-1: too long, beyond the address space, an impossible queue pair, nonsense.
     ("bulk_limits", "too_many_reg <= ", "1'b0"),
     ("bulk_limits", "too_long_reg <= ", "too_many_reg"),
@@ -464,13 +464,15 @@ const WRONG: [Wrong; 22] = [
     (
         "bulk_begin",
         "bad_code_reg <= ",
-        "(!reads & (s_opcode != BULK_WRITE)) | (|(s_flags & ~FENCE & ~NOTIFY)) | (s_vf != ONE_SIDED)",
+        "(!reads & (s_opcode != BULK_WRITE)) | (|(s_flags & ~FENCE & ~NOTIFY & ~OLDEST_FIRST)) | (s_vf != ONE_SIDED)",
     ),
     (
         "bulk_begin",
         "m_read_valid = ",
         "(begin_reg == BEGIN_READ) | (reads & (begin_reg == BEGIN_WAIT))",
     ),
+    // RW-15: no transfer sends oldest first.
+    ("bulk_begin", "m_start_oldest_first = ", "1'b0"),
     // BW-11: a READ request of others is told busy while a slot is free, or not told; it has a completion; it ends with another
     // queue pair; messages for it come from another node.
     ("bulk_works", "s_serve_ready = ", "served | serve_begins"),

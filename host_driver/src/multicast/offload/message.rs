@@ -1,5 +1,6 @@
 //! A message: all its work requests, then its entries, then one doorbell.
 
+use tributary_protocol::card::descriptor::flags;
 use tributary_protocol::multicast::ring::{ALL, Entry, EntryKind};
 
 use super::peers::ROLES;
@@ -116,6 +117,11 @@ impl OffloadedGroup {
             return Ok(());
         };
         let block = u64::from(self.options.block_bytes);
+        // Blocks that leave one by one are passed on while the next ones leave.
+        let bits = match way {
+            Role::Sends => flags::FENCE.mask() | flags::OLDEST_FIRST.mask(),
+            Role::Receives => flags::FENCE.mask(),
+        };
         let mut batch = pair.batch();
         for entry in entries {
             if role(entry) != Some(way) || usize::from(entry.to) != slot {
@@ -127,7 +133,7 @@ impl OffloadedGroup {
                 Role::Receives => (0, 0, entry.credit),
             };
             let part = (at as usize, bytes);
-            batch.write_exposed(0, to, &self.area, part, there.at(at), (true, immediate))?;
+            batch.write_exposed(0, to, &self.area, part, there.at(at), (bits, immediate))?;
         }
         batch.ring().map_err(|rejected| rejected.error)?;
         Ok(())

@@ -121,6 +121,7 @@ impl State {
                 rkey: 0,
                 length: n << MTU,
                 mtu: MTU,
+                oldest_first: false,
             };
             if self.tx.start(request, 0).is_ok() {
                 self.started += 1;

@@ -44,6 +44,7 @@ impl Receiver {
         }
         d.shape(t)?;
         t.last_rx = now;
+        self.heard = now;
         let credit_due = match config.mode {
             Mode::Rw | Mode::RwTimer => t.take_in_window(d, config, now, seen)?,
             Mode::GoBackN => t.take_in_order(d, config)?,

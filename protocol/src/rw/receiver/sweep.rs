@@ -24,7 +24,7 @@ impl Receiver {
             return self.abort_idle(wptr);
         }
         let requests = match config.mode {
-            Mode::Rw => t.requests(config, now),
+            Mode::Rw => t.requests(config, now, self.heard),
             Mode::RwTimer => t.requests_on_timer(config, now),
             Mode::GoBackN => t.nak(config, now),
             Mode::Counter => t.next_round(config, now),
@@ -71,7 +71,7 @@ impl Receiver {
 
 impl Transfer {
     /// Steps 2 to 6 of the contract.
-    fn requests(&mut self, config: &ReceiverConfig, now: Tick) -> Requests {
+    fn requests(&mut self, config: &ReceiverConfig, now: Tick, heard: Tick) -> Requests {
         let idle = now.wrapping_sub(self.last_rx);
         let limit = if idle >= config.allowance_ticks {
             self.highest
@@ -89,7 +89,8 @@ impl Transfer {
             self.mark = self.req_upto;
             self.mark_tick = now;
         }
-        let silent = idle >= config.tail_ticks && self.highest < self.n;
+        // While others' packets come, those of this window may stand behind them.
+        let silent = now.wrapping_sub(heard) >= config.tail_ticks && self.highest < self.n;
         let range =
             (silent && now.wrapping_sub(self.range_tick) >= config.retry_ticks).then(|| {
                 self.range_tick = now;

@@ -186,6 +186,7 @@ impl Sender {
             rkey,
             length,
             mtu,
+            oldest_first: _,
         } = t.request;
         let xid = t.xid;
         let connect = Connect {

@@ -24,6 +24,7 @@ fn request(packets: u32) -> Request {
         rkey: 0,
         length: packets * 256,
         mtu: 8,
+        oldest_first: false,
     }
 }
 
@@ -336,6 +337,85 @@ fn rw_15_transfers_take_turns() {
         .map(|out| out.slot)
         .collect();
     assert_eq!(slots, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+}
+
+/// Slots of the next packets of transfers of five packets each, of which these send oldest first.
+fn slots_of(oldest_first: &[bool], count: u64) -> Vec<u16> {
+    let mut tx = Sender::new(config()).unwrap();
+    for &oldest_first in oldest_first {
+        let request = Request {
+            oldest_first,
+            ..request(5)
+        };
+        let (slot, xid) = tx.start(request, 0).unwrap();
+        tx.next_packet(0);
+        tx.on_message(&resp(slot, xid, 5), 0);
+    }
+    let packets = (0..count).filter_map(|now| tx.next_packet(now));
+    packets.map(|out| out.slot).collect()
+}
+
+#[test]
+fn rw_15_the_oldest_of_those_that_send_oldest_first_takes_turns_with_the_others() {
+    assert_eq!(
+        slots_of(&[true, true, true], 12),
+        [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]
+    );
+    assert_eq!(
+        slots_of(&[true, false, true], 12),
+        [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2, 2]
+    );
+}
+
+#[test]
+fn rw_15_the_oldest_that_lacks_credit_lets_younger_ones_go() {
+    let mut tx = Sender::new(config()).unwrap();
+    let request = Request {
+        oldest_first: true,
+        ..request(5)
+    };
+    for credit in [2, 5] {
+        let (slot, xid) = tx.start(request, 0).unwrap();
+        tx.next_packet(0);
+        tx.on_message(&resp(slot, xid, credit), 0);
+    }
+    let slots: Vec<_> = (0..4)
+        .filter_map(|now| tx.next_packet(now))
+        .map(|out| out.slot)
+        .collect();
+    assert_eq!(slots, [0, 0, 1, 1]);
+    // More credit: it goes before the younger one again.
+    tx.on_message(&status(0, 2, 4, &[]), 4);
+    let slots: Vec<_> = (4..9)
+        .filter_map(|now| tx.next_packet(now))
+        .map(|out| out.slot)
+        .collect();
+    assert_eq!(slots[..4], [0, 0, 1, 1]);
+}
+
+#[test]
+fn rw_15_one_that_finds_the_queue_full_takes_turns() {
+    let mut wants = [Wants::default(); 10];
+    let mut turns = Turns::new();
+    for (slot, wants) in wants.iter_mut().enumerate() {
+        turns.started(slot, true);
+        wants.fresh = true;
+    }
+    let mut picked = Vec::new();
+    for _ in 0..6 {
+        let (slot, class) = turns.pick(&wants, 8).unwrap();
+        assert_eq!(class, Class::Fresh);
+        turns.sent(slot, 10, false, 8);
+        picked.push(slot);
+    }
+    assert_eq!(picked, [0, 8, 9, 0, 8, 9]);
+    // Who ends makes room for the next that begins, not for those.
+    turns.ended(0);
+    turns.started(0, true);
+    turns.sent(9, 10, false, 8);
+    assert_eq!(turns.pick(&wants, 8), Some((1, Class::Fresh)));
+    (1..8).for_each(|slot| wants[slot].fresh = false);
+    assert_eq!(turns.pick(&wants, 8), Some((0, Class::Fresh)));
 }
 
 #[test]

@@ -23,9 +23,14 @@ pub enum Class {
     Spare,
 }
 
+/// Transfers that can have their fresh packets leave in the order of their beginnings; later ones take turns like others.
+pub const QUEUED_MOST: usize = 8;
+
 /// Takes turns over the transfers, packet by packet (RW-15).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Turns {
+    /// Transfers of which only the oldest that has fresh packets takes its turn, by age.
+    queued: Vec<usize>,
     /// Transfer that is looked at first.
     turn: usize,
     /// Resends since the last fresh packet.
@@ -37,30 +42,46 @@ impl Turns {
     #[must_use]
     pub const fn new() -> Self {
         Self {
+            queued: Vec::new(),
             turn: 0,
             since_fresh: 0,
         }
     }
 
+    /// A transfer begins in a slot.
+    pub fn started(&mut self, slot: usize, oldest_first: bool) {
+        if oldest_first && self.queued.len() < QUEUED_MOST {
+            self.queued.push(slot);
+        }
+    }
+
+    /// The transfer in a slot has ended.
+    pub fn ended(&mut self, slot: usize) {
+        self.queued.retain(|&queued| queued != slot);
+    }
+
     /// The transfer whose turn it is, and what for: what is due before packets, resends before fresh packets but one fresh
     /// packet in `fresh_every`, and what may fill an idle line last; each in turn from the one behind the last DATA packet.
+    /// Of those that send oldest first only the oldest that has a fresh packet takes a turn with it.
     #[must_use]
     pub fn pick(&self, wants: &[Wants], fresh_every: u32) -> Option<(usize, Class)> {
-        let first = |wanted: fn(&Wants) -> bool| {
-            let (before, from) = wants.split_at(self.turn.min(wants.len()));
-            let behind = from.iter().position(wanted).map(|place| place + self.turn);
-            behind.or_else(|| before.iter().position(wanted))
+        let first = |wanted: &dyn Fn(usize, &Wants) -> bool| {
+            let slots = (self.turn..wants.len()).chain(0..self.turn.min(wants.len()));
+            slots.into_iter().find(|&slot| wanted(slot, &wants[slot]))
         };
-        let due = first(|w| w.due).map(|slot| (slot, Class::Due));
-        let resend = first(|w| w.resend).map(|slot| (slot, Class::Resend));
-        let fresh = first(|w| w.fresh).map(|slot| (slot, Class::Fresh));
+        let has_fresh = |slot: usize| wants.get(slot).is_some_and(|w| w.fresh);
+        let oldest = self.queued.iter().copied().find(|&slot| has_fresh(slot));
+        let waits = |slot| oldest != Some(slot) && self.queued.contains(&slot);
+        let due = first(&|_, w| w.due).map(|slot| (slot, Class::Due));
+        let resend = first(&|_, w| w.resend).map(|slot| (slot, Class::Resend));
+        let fresh = first(&|slot, w| w.fresh && !waits(slot)).map(|slot| (slot, Class::Fresh));
         let packet = if self.since_fresh + 1 >= fresh_every {
             fresh.or(resend)
         } else {
             resend.or(fresh)
         };
         due.or(packet)
-            .or_else(|| first(|w| w.spare).map(|slot| (slot, Class::Spare)))
+            .or_else(|| first(&|_, w| w.spare).map(|slot| (slot, Class::Spare)))
     }
 
     /// A DATA packet of `slot`, one of `slots`, has left: sent again for a request, or at the send pointer.

@@ -217,6 +217,7 @@ impl Bench {
             rkey: key,
             length,
             mtu,
+            oldest_first: false,
         };
         let mut header = Transfer {
             qpn: pair.qpn,

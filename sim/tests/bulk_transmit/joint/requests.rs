@@ -54,6 +54,8 @@ impl Bench {
         // A fence has been waited for already.
         let mut bits = u64::from(id.is_multiple_of(3)) * u64::from(flags::FENCE.mask());
         bits |= u64::from(flow.notifies) * u64::from(flags::NOTIFY.mask());
+        bits |= u64::from(!reads && rng.random_range(0..3) == 0)
+            * u64::from(flags::OLDEST_FIRST.mask());
         let opcode = [OPCODE_BULK_WRITE, OPCODE_BULK_READ][usize::from(reads)].into();
         let mut fields = BTreeMap::from([("opcode", opcode), ("flags", bits)]);
         if wrong {
@@ -61,7 +63,7 @@ impl Bench {
                 0 => (flow.wanted, flow.node) = (Outcome::Unreachable, 77),
                 1 if !reads => (flow.wanted, flow.rkey) = (Outcome::RemoteAccess, flow.rkey | 1),
                 2 => {
-                    fields.insert("flags", bits | 4 << rng.random_range(0..2));
+                    fields.insert("flags", bits | [4, 16, 128][rng.random_range(0..3)]);
                     flow.wanted = Outcome::LocalOpcode;
                 }
                 3 if length > 0 => {
@@ -71,9 +73,10 @@ impl Bench {
                     (flow.wanted, flow.there) =
                         (Outcome::LocalLength, u64::MAX - u64::from(length) + 2)
                 }
-                // A READ tells nobody, and needs a region that it may write to.
+                // A READ tells nobody, is sent by the other side, and needs a region that it may write to.
                 5 if reads => {
-                    fields.insert("flags", bits | u64::from(flags::NOTIFY.mask()));
+                    let bit = [flags::NOTIFY, flags::OLDEST_FIRST][rng.random_range(0..2)];
+                    fields.insert("flags", bits | u64::from(bit.mask()));
                     flow.wanted = Outcome::LocalOpcode;
                 }
                 6 if reads && length > 0 => {

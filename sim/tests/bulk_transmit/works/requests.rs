@@ -34,9 +34,11 @@ impl Bench {
             ),
             (
                 "flags",
-                // A READ must not have it.
+                // A READ must have none of these.
                 u64::from(rng.random_range(0..[2, 8][usize::from(reads)]) == 0)
-                    * u64::from(flags::NOTIFY.mask()),
+                    * u64::from(flags::NOTIFY.mask())
+                    | u64::from(rng.random_range(0..[2, 8][usize::from(reads)]) == 0)
+                        * u64::from(flags::OLDEST_FIRST.mask()),
             ),
             ("head_len", 16),
             ("length", length),
@@ -94,10 +96,13 @@ impl Bench {
         if work.is("peer") >= 1 << 24 {
             return Outcome::LocalAddress;
         }
-        let (reads, notify) = (work.reads(), flags::NOTIFY.mask());
+        let (reads, of_writes) = (
+            work.reads(),
+            flags::NOTIFY.mask() | flags::OLDEST_FIRST.mask(),
+        );
         let (operation, allowed) = match reads {
             true => (Operation::Read, flags::FENCE.mask()),
-            false => (Operation::Write, flags::FENCE.mask() | notify),
+            false => (Operation::Write, flags::FENCE.mask() | of_writes),
         };
         let known = (reads || work.is("opcode") == u64::from(OPCODE_BULK_WRITE))
             && work.is("flags") & !u64::from(allowed) == 0

@@ -37,10 +37,11 @@ impl Bench {
 
     /// A transfer is started: whether it answers a READ request of others.
     pub(super) fn starts(&self) -> Result<bool> {
-        let names = ["dst", "addr", "rkey", "length", "mtu"];
+        let names = ["dst", "addr", "rkey", "length", "mtu", "oldest_first"];
         let told = names.map(|name| self.get(&format!("m_start_{name}")));
         if let Some(serving) = &self.serving
-            && told == ["node", "there", "rkey", "length", "mtu"].map(|name| serving[name])
+            && told[..5] == ["node", "there", "rkey", "length", "mtu"].map(|name| serving[name])
+            && told[5] == 0
         {
             return Ok(true);
         }
@@ -52,6 +53,7 @@ impl Bench {
             H_RKEY.get(&work.head),
             work.is("length"),
             self.log().into(),
+            flags::OLDEST_FIRST.get(work.is("flags") as u32).into(),
         ];
         if told != wanted || work.reads() {
             return Err(format!("{told:x?} is started, wanted {wanted:x?}"));

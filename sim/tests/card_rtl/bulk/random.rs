@@ -106,6 +106,9 @@ fn run(seed: u64, wanted: u64) -> u64 {
                     };
                     told[1 - at] += 1;
                 }
+                if !reads && dice.chance(40) {
+                    request.flags |= flags::OLDEST_FIRST.mask() as u8;
+                }
                 if dice.chance(20) {
                     request.flags |= flags::FENCE.mask() as u8;
                 }

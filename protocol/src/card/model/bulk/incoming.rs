@@ -283,6 +283,7 @@ impl Bulk {
             rkey: m.to_key,
             length: m.length,
             mtu: m.mtu,
+            oldest_first: false,
         };
         let Ok((slot, _)) = self.sender.start(request, tick) else {
             return self.refuse(m, BulkCounter::Busy, Refusal::Busy);

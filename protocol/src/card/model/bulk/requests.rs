@@ -72,7 +72,8 @@ pub(in crate::card::model) fn check(
     } else {
         (Operation::Write, Right::LocalRead)
     };
-    let allowed = flags::FENCE.mask() | if reads { 0 } else { flags::NOTIFY.mask() };
+    let of_writes = flags::NOTIFY.mask() | flags::OLDEST_FIRST.mask();
+    let allowed = flags::FENCE.mask() | if reads { 0 } else { of_writes };
     let known = usize::from(work.head_len) == HEADER_LEN
         && work.version_flags == wire::ONE_SIDED_FRAME
         && u32::from(work.flags) & !allowed == 0
@@ -136,6 +137,7 @@ impl Bulk {
             rkey: H_RKEY.get(&work.head) as u32,
             length: work.length,
             mtu: packet_log(mtu),
+            oldest_first: flags::OLDEST_FIRST.get(work.flags.into()) != 0,
         };
         // What else could be wrong was checked.
         let Ok((slot, _)) = self.sender.start(request, tick) else {
