@@ -388,6 +388,7 @@ module rw_window_w1024_r512 (
         .q_highest           (accept_q_highest),
         .q_tail              (accept_q_tail),
         .q_last_rx           (accept_q_last_rx),
+        .s_heard             (is_data),
         .q_bits              (accept_q_bits),
         .m_msg_valid         (m_msg_valid),
         .m_msg_ready         (m_msg_ready),

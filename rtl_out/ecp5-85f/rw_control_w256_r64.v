@@ -105,6 +105,7 @@ module rw_control_w256_r64 (
     input  wire [11:0] q_highest,            // Highest packet received, plus one, modulo 4,096.
     input  wire        q_tail,               // The last packet has arrived.
     input  wire [15:0] q_last_rx,            // Time of the last DATA.
+    input  wire        s_heard,              // DATA comes in, for any window.
     input  wire [31:0] q_bits,               // The word.
 
     // m_msg: Messages for senders.
@@ -335,6 +336,8 @@ module rw_control_w256_r64 (
     reg  [21:0] highest_reg;           // Its highest packet received, plus one.
     reg         tail_reg;              // Its last packet had arrived.
     reg  [15:0] last_rx_reg;           // Time of its last DATA.
+    reg  [15:0] heard_reg;             // Time of the last DATA for any window, now and when the operation began.
+    reg  [15:0] heard_last_reg;
     reg  [15:0] start_reg;             // Time of the operation.
     reg  [15:0] generation_reg;        // Incarnation of the window, or the one that it gets.
     reg  [22:0] limit_credit_reg;      // wbase + W.
@@ -370,6 +373,7 @@ module rw_control_w256_r64 (
     // All words of the bitmap are in its memory, or the last one leaves; one clock late.
     reg         last_word_reg;
     reg  [15:0] idle_reg;              // Ticks since the last DATA.
+    reg  [15:0] silence_reg;
     reg  [15:0] since_mark_reg;        // Ticks since the mark was set.
     reg  [15:0] since_range_reg;       // Ticks since the rest was asked for.
     reg  [22:0] old_reg;               // highest less the allowance; negative in the last bit.
@@ -457,6 +461,7 @@ module rw_control_w256_r64 (
     reg  [11:0]  reach_next;         // How far that is below its highest packet received, plus one: by W at most.
     reg          tail_next;          // Its last packet had arrived.
     reg  [15:0]  last_rx_next;       // Time of its last DATA.
+    reg  [15:0]  heard_last_next;
     reg  [15:0]  start_next;         // Time of the operation.
     reg  [2:0]   msg_type_next;      // TYPE of the message to be sent.
     reg  [3:0]   msg_status_next;    // Its status or reason.
@@ -795,6 +800,7 @@ module rw_control_w256_r64 (
         reach_next = reach_reg;
         tail_next = tail_reg;
         last_rx_next = last_rx_reg;
+        heard_last_next = heard_last_reg;
         start_next = start_reg;
         msg_type_next = msg_type_reg;
         msg_status_next = msg_status_reg;
@@ -888,6 +894,7 @@ module rw_control_w256_r64 (
                 reach_next = q_highest - q_wbase[11:0];
                 tail_next = q_tail;
                 last_rx_next = q_last_rx;
+                heard_last_next = heard_reg;
                 start_next = now;
                 msg_dst_next = win_src;
                 msg_slot_next = {8'd0, win_slot};
@@ -1485,6 +1492,8 @@ module rw_control_w256_r64 (
         highest_reg = 22'd0;
         tail_reg = 1'b0;
         last_rx_reg = 16'd0;
+        heard_reg = 16'd0;
+        heard_last_reg = 16'd0;
         start_reg = 16'd0;
         generation_reg = 16'd0;
         limit_credit_reg = 23'd0;
@@ -1516,6 +1525,7 @@ module rw_control_w256_r64 (
         hint_reg = 16'd0;
         last_word_reg = 1'b0;
         idle_reg = 16'd0;
+        silence_reg = 16'd0;
         since_mark_reg = 16'd0;
         since_range_reg = 16'd0;
         old_reg = 23'd0;
@@ -1677,6 +1687,12 @@ module rw_control_w256_r64 (
 
         highest_reg <= wbase_reg + {10'd0, reach_reg};
         idle_reg <= start_reg - last_rx_reg;
+
+        if (s_heard) begin
+            heard_reg <= now;
+        end
+
+        silence_reg <= start_reg - heard_last_reg;
         since_mark_reg <= start_reg - req_mark_tick;
         since_range_reg <= start_reg - req_range_tick;
         old_reg <= {1'b0, highest_reg} - {1'b0, cfg_allowance};
@@ -1686,7 +1702,7 @@ module rw_control_w256_r64 (
 
         all_old_reg <= idle_reg >= cfg_allowance_ticks;
         restart_reg <= since_mark_reg >= cfg_retry_ticks;
-        tail_quiet_reg <= idle_reg >= cfg_tail_ticks;
+        tail_quiet_reg <= silence_reg >= cfg_tail_ticks;
         range_old_reg <= since_range_reg >= cfg_retry_ticks;
         incomplete_reg <= remaining_reg != {10'd0, reach_reg};
         tail_lost_reg <= tail_quiet_reg & range_old_reg & incomplete_reg;
@@ -1777,6 +1793,7 @@ module rw_control_w256_r64 (
         reach_reg <= reach_next;
         tail_reg <= tail_next;
         last_rx_reg <= last_rx_next;
+        heard_last_reg <= heard_last_next;
         start_reg <= start_next;
         msg_type_reg <= msg_type_next;
         msg_status_reg <= msg_status_next;
@@ -1814,6 +1831,7 @@ module rw_control_w256_r64 (
             decided_reg <= 1'b0;
             full_reg <= 1'b0;
             dropped_reg <= 1'b0;
+            heard_reg <= 16'd0;
             shown_reg <= 1'b0;
         end
     end

@@ -195,8 +195,7 @@ impl Logic for BulkBegin {
         self.m_start.rkey.next = self.head.val().rkey;
         self.m_start.length.next = self.s.of.val().length;
         self.m_start.mtu.next = self.log.q.val();
-        self.m_start.oldest_first.next =
-            (self.s.of.val().flags & self.oldest_first.val()).any();
+        self.m_start.oldest_first.next = (self.s.of.val().flags & self.oldest_first.val()).any();
         self.s_started.ready.next = (self.begin.q.val() == Begin::Started) & !self.ends.val();
         self.started.next = self.s_started.valid.val() & self.s_started.ready.val();
 

@@ -831,9 +831,8 @@ impl<
         self.set_resend.next = self.wants.resend.val() & (self.state.q.val() == State::Store);
         self.set_fresh.next = self.wants.fresh.val() & (self.state.q.val() == State::Store);
         self.set_spare.next = self.wants.spare.val() & (self.state.q.val() == State::Store);
-        self.begin_en.next = (self.state.q.val() == State::Act)
-            & self.begins.q.val()
-            & self.s.oldest_first.val();
+        self.begin_en.next =
+            (self.state.q.val() == State::Act) & self.begins.q.val() & self.s.oldest_first.val();
         self.end_en.next = self.state.q.val() == State::End;
         self.sent_en.next =
             (self.state.q.val() == State::Emit) & (self.kind.q.val() == self.data.val());

@@ -213,6 +213,8 @@ hdl_module! {
         pub q_tail: Signal<In, Bit>,
         /// Time of the last DATA.
         pub q_last_rx: Signal<In, Bits<16>>,
+        /// DATA comes in, for any window.
+        pub s_heard: Signal<In, Bit>,
         /// The word.
         pub q_bits: Signal<In, Bits<B>>,
         /// Messages for senders.
@@ -450,6 +452,9 @@ hdl_module! {
         tail: DFF<Bit>,
         /// Time of its last DATA.
         last_rx: DFF<Bits<16>>,
+        /// Time of the last DATA for any window, now and when the operation began.
+        #[reset] heard: DFF<Bits<16>>,
+        heard_last: DFF<Bits<16>>,
         /// Time of the operation.
         start: DFF<Bits<16>>,
         /// Incarnation of the window, or the one that it gets.
@@ -535,6 +540,7 @@ hdl_module! {
         req_range_tick: Signal<Local, Bits<16>>,
         /// Ticks since the last DATA.
         idle: DFF<Bits<16>>,
+        silence: DFF<Bits<16>>,
         /// Ticks since the mark was set.
         since_mark: DFF<Bits<16>>,
         /// Ticks since the rest was asked for.
@@ -795,6 +801,10 @@ impl<
         }
         self.highest.d.next = self.wbase.q.val() + bit_cast::<22, 12>(self.reach.q.val());
         self.idle.d.next = self.start.q.val() - self.last_rx.q.val();
+        if self.s_heard.val() {
+            self.heard.d.next = self.now.val();
+        }
+        self.silence.d.next = self.start.q.val() - self.heard_last.q.val();
         self.since_mark.d.next = self.start.q.val() - self.req_mark_tick.val();
         self.since_range.d.next = self.start.q.val() - self.req_range_tick.val();
         self.old.d.next =
@@ -804,7 +814,7 @@ impl<
         self.give_up.d.next = self.idle.q.val() >= self.cfg_idle_ticks.val();
         self.all_old.d.next = self.idle.q.val() >= self.cfg_allowance_ticks.val();
         self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
-        self.tail_quiet.d.next = self.idle.q.val() >= self.cfg_tail_ticks.val();
+        self.tail_quiet.d.next = self.silence.q.val() >= self.cfg_tail_ticks.val();
         self.range_old.d.next = self.since_range.q.val() >= self.cfg_retry_ticks.val();
         self.incomplete.d.next = self.remaining.q.val() != bit_cast::<22, 12>(self.reach.q.val());
         self.tail_lost.d.next =
@@ -1107,6 +1117,7 @@ impl<
                 self.reach.d.next = self.q_highest.val() - bit_cast::<12, 22>(self.q_wbase.val());
                 self.tail.d.next = self.q_tail.val();
                 self.last_rx.d.next = self.q_last_rx.val();
+                self.heard_last.d.next = self.heard.q.val();
                 self.start.d.next = self.now.val();
                 self.msg_dst.d.next = self.win_src.val();
                 self.msg_slot.d.next = bit_cast::<16, 8>(self.win_slot.val());

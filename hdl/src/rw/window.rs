@@ -393,6 +393,7 @@ impl<
         self.control.q_highest.next = self.accept.q_highest.val();
         self.control.q_tail.next = self.accept.q_tail.val();
         self.control.q_last_rx.next = self.accept.q_last_rx.val();
+        self.control.s_heard.next = self.is_data.val();
         self.control.q_bits.next = self.accept.q_bits.val();
         WindowMessageOut::link(&mut self.m_msg, &mut self.control.m_msg);
         FramesOut::<B>::link(&mut self.m_bitmap, &mut self.control.m_bitmap);

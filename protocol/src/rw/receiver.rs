@@ -202,7 +202,7 @@ pub struct Receiver {
     free: VecDeque<u16>,
     peers: BTreeMap<(u16, u16), Peer>,
     finished: Finished,
-    /// Tick of the last DATA that counts for the `last_rx` of any window, or of the last window that was opened.
+    /// Tick of the last DATA, whatever became of it.
     heard: Tick,
     stats: ReceiverStats,
 }

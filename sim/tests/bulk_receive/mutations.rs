@@ -76,7 +76,7 @@ fn library() -> &'static Verilated {
 
 /// Runs until something is noticed; what.
 fn runs(busy_hint: u16) -> Result<(), String> {
-    for seed in 0..6 {
+    for seed in 0..8 {
         let plan = Plan {
             clocks: 60_000,
             stall: [Profile::Free, Profile::Independent(64)][(seed % 2) as usize],

@@ -36,6 +36,9 @@ pub struct Coverage {
     pub back_to_back: u64,
     /// Sweeps of a window in the very clock in which DATA for it enters the tables.
     pub sweeps_with_data: u64,
+    /// Ranges asked for while transfers came and went, and sweeps of silent windows while DATA for others came.
+    pub ranges: u64,
+    pub silent: u64,
     /// CONNECT_RESP with incarnation 0.
     pub wrapped: u64,
 }
@@ -48,6 +51,8 @@ impl Coverage {
         self.retx_one += other.retx_one;
         self.back_to_back += other.back_to_back;
         self.sweeps_with_data += other.sweeps_with_data;
+        self.ranges += other.ranges;
+        self.silent += other.silent;
         self.wrapped += other.wrapped;
         self.kept += other.kept;
         let pairs = (self.reasons.iter_mut().zip(&other.reasons))
@@ -119,6 +124,8 @@ impl Coverage {
             "sweeps in the clock of a record".into(),
             self.sweeps_with_data,
         );
+        need("ranges between records".into(), self.ranges);
+        need("silent windows beside others".into(), self.silent);
         gaps
     }
 }
@@ -181,6 +188,8 @@ pub struct Bench {
     ticks: Vec<u16>,
     tick: u16,
     log: VecDeque<Pending>,
+    /// Clocks in which DATA came in, from the last one on that the control engine knew of.
+    heard: VecDeque<u64>,
     /// wbase of each window now, and slides that the model has not been told of, each with its clock.
     bases: BTreeMap<u16, u32>,
     slides: VecDeque<(u64, u16, u32)>,
@@ -267,6 +276,8 @@ fn slide_limit(r: u32) -> u64 {
 
 /// Clocks that the operations under way at the end of a run may take.
 const SETTLE: u32 = 200_000;
+/// Clocks before a sweep acts by which DATA must have come in to count for it.
+const HEARD: u64 = 8;
 
 type Outcome<T> = Result<T, String>;
 
@@ -288,6 +299,7 @@ impl Bench {
             ticks: vec![],
             tick: 65_000,
             log: VecDeque::new(),
+            heard: VecDeque::new(),
             bases: BTreeMap::new(),
             slides: VecDeque::new(),
             due: BTreeMap::new(),
@@ -365,13 +377,19 @@ impl Bench {
         SLOTS[self.rng.random_range(0..SLOTS.len())]
     }
 
+    /// Nothing is offered for twice the silence behind which ranges are asked for, now and then.
+    fn pauses(&self, t: u64) -> bool {
+        let silence = 16 * u64::from(self.plan.ticks[2]);
+        t % (12 * silence) >= 10 * silence
+    }
+
     fn step(&mut self, busy: bool) -> Outcome<()> {
         let t = self.now;
         if !self.opening && t.is_multiple_of(16) {
             self.tick = self.tick.wrapping_add(1);
         }
         self.ticks.push(self.tick);
-        if self.offered.is_none() && busy && !self.chance(self.plan.idle) {
+        if self.offered.is_none() && busy && !self.chance(self.plan.idle) && !self.pauses(t) {
             let error = self.chance(2);
             let message = self.stimulus();
             let verdict = match self.rng.random_range(0..24) {
@@ -446,6 +464,7 @@ impl Bench {
                     {
                         self.coverage.back_to_back += 1;
                     }
+                    self.heard.push_back(t);
                     self.log.push_back(Pending {
                         t,
                         d,
@@ -599,6 +618,16 @@ impl Bench {
             }
             *self.coverage.slides.entry(base - before).or_default() += 1;
         }
+    }
+
+    /// Tells the model of the last DATA that had come in by clock `upto`, in whichever order it has been told of the packets.
+    fn hear(&mut self, upto: u64) {
+        while self.heard.get(1).is_some_and(|&next| next <= upto) {
+            self.heard.pop_front();
+        }
+        let last = self.heard.front().filter(|&&last| last <= upto);
+        self.model
+            .hear(last.map_or(0, |&last| self.ticks[last as usize]));
     }
 
     /// No slide waits for ever.
@@ -793,6 +822,14 @@ impl Bench {
                 let with = self.log.iter().any(|p| p.d.wptr == wptr && p.t == sampled);
                 self.coverage.sweeps_with_data += u64::from(with);
                 self.flush(wptr, sampled, a.saturating_sub(6));
+                self.hear(a.saturating_sub(HEARD));
+                let tail = self.plan.ticks[2];
+                let waits = self.model.transfer(wptr).is_some_and(|t| {
+                    now.wrapping_sub(t.last_rx) >= tail
+                        && t.highest < t.n
+                        && now.wrapping_sub(t.range_tick) >= self.plan.ticks[1]
+                });
+                self.coverage.silent += u64::from(waits);
                 for out in self.model.sweep(wptr, now) {
                     match out {
                         Output::Send {
@@ -803,6 +840,9 @@ impl Bench {
                             self.holes.push_back((m.pidx, vec![]));
                         }
                         Output::Send { dst, msg } => {
+                            let range = matches!(msg, Message::RetxRange(_));
+                            self.coverage.ranges += u64::from(range);
+                            self.coverage.silent -= u64::from(range);
                             self.expected_dst = dst;
                             self.expected.push_back(msg);
                         }

@@ -108,6 +108,8 @@ enum Mutation {
     CompletionOnTailAlone,
     WritesNotCounted,
     RangeFromWbase,
+    OwnSilence,
+    NoSilence,
     PollXidUnchecked,
     AbortXidUnchecked,
     RecordOvertakesWrites,
@@ -234,6 +236,15 @@ fn places() -> Vec<(&'static str, Place)> {
             CONTROL,
             Within("msg_pidx_next = ", "highest_reg"),
             &[(RangeFromWbase, "wbase_reg")],
+        ),
+        // A range is asked for whatever comes for other windows; never.
+        place(
+            CONTROL,
+            Statement("tail_quiet_reg <="),
+            &[
+                (OwnSilence, "idle_reg >= cfg_tail_ticks"),
+                (NoSilence, "1'b0"),
+            ],
         ),
         place(
             CONTROL,
@@ -374,6 +385,16 @@ fn rw_16_mutation_writes_not_counted_is_caught_by_lock_step() {
 #[test]
 fn rw_13_mutation_range_from_wbase_is_caught_by_lock_step() {
     caught(Mutation::RangeFromWbase);
+}
+
+#[test]
+fn rw_12_mutation_range_while_others_send_is_caught_by_lock_step() {
+    caught(Mutation::OwnSilence);
+}
+
+#[test]
+fn rw_13_mutation_no_range_is_caught_by_lock_step() {
+    caught(Mutation::NoSilence);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub struct OffloadOptions {
 }
 
 impl OffloadOptions {
-    /// A binomial pipeline, up to 64 blocks of 64 KiB, four credits, a watchdog of a second; two lanes if the group has two
+    /// A binomial pipeline, up to 64 blocks of 64 KiB, two credits, a watchdog of a second; two lanes if the group has two
     /// members, so that a block's handshake does not wait for the one before, otherwise one.
     #[must_use]
     pub fn new(members: u32, rank: u32) -> Self {
@@ -48,7 +48,7 @@ impl OffloadOptions {
             rank,
             block_bytes: 1 << 16,
             most_blocks: 64,
-            credits: 4,
+            credits: 2,
             lanes: if members == 2 { 2 } else { 1 },
             watchdog: Duration::from_secs(1),
             q_key: 0,

@@ -87,7 +87,6 @@ impl Receiver {
         let Some(window) = self.windows.get_mut(usize::from(wptr)) else {
             return;
         };
-        self.heard = now;
         window.r#gen = (window.r#gen + 1) & mask;
         window.open = Some(Transfer {
             src: c.src,

@@ -20,7 +20,13 @@ impl Receiver {
         self.decide(d, now, Some(seen))
     }
 
+    /// DATA has come in, whatever becomes of it: while some does, no window asks for a range. Part of [`Receiver::data`].
+    pub fn hear(&mut self, now: Tick) {
+        self.heard = now;
+    }
+
     fn decide(&mut self, d: &Data, now: Tick, seen: Option<u32>) -> Result<Accepted, DropReason> {
+        self.hear(now);
         let result = self.accept(d, now, seen);
         match result {
             Ok(_) => self.stats.accepted += 1,
@@ -44,7 +50,6 @@ impl Receiver {
         }
         d.shape(t)?;
         t.last_rx = now;
-        self.heard = now;
         let credit_due = match config.mode {
             Mode::Rw | Mode::RwTimer => t.take_in_window(d, config, now, seen)?,
             Mode::GoBackN => t.take_in_order(d, config)?,
