@@ -11,7 +11,7 @@ use super::{
     End, GroupOptions, MulticastError, OffloadError, OffloadOptions, OffloadedGroup, Ticket,
     TicketPairs,
 };
-use crate::{AddressHandle, PostError, ProtectionDomain};
+use crate::{AddressHandle, Error, PostError, ProtectionDomain};
 
 /// Bytes that are copied at once.
 const PART: usize = 1 << 16;
@@ -272,7 +272,8 @@ impl Cards {
             }
         }
         match self.group.post(length) {
-            Ok(()) => {
+            // A ring that takes nothing has ended, and its end says why.
+            Ok(()) | Err(OffloadError::Driver(Error::RingRefused { .. })) => {
                 self.waiting.pop_front();
                 self.taken = self.taken.wrapping_add(1);
                 self.under_way = Some(length);

@@ -80,7 +80,7 @@ pub fn send_all(groups: &mut [Group], messages: &[Vec<u8>], what: &str) {
 fn random_messages(seed: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let block = BLOCK as usize;
-    for count in 2..=9 {
+    for count in 1..=9 {
         let (_, domains) = cards(count, BAD);
         let (seats, members) = seats(&domains);
         let most_blocks = random.random_range(21..64);

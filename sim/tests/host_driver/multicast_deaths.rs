@@ -161,6 +161,15 @@ fn random_death(seed: u64, by_cards: bool) -> bool {
         .all(|v| matches!(v, Verdict::Failure { .. }));
     if resumable && failed && count > 2 {
         resume(seed, run, &messages, victim);
+    } else {
+        drop(run);
+    }
+    for (rank, domain) in domains.iter().enumerate() {
+        let context = domain.context();
+        if rank != victim {
+            let left = (context.in_use(), context.open_groups());
+            assert_eq!(left, ((0, 0), 0), "seed {seed}, rank {rank}");
+        }
     }
     !failed
 }
