@@ -62,7 +62,7 @@ fn random_death(seed: u64, by_cards: bool) -> bool {
         false => Carried::ByHosts,
         true => Carried::ByCards(ByCards {
             lanes: random.random_range(1..=2),
-            watchdog: Duration::from_millis(random.random_range(0..2) * 5),
+            watchdog: Duration::from_micros(random.random_range(0..2) * 1_000),
             ..ByCards::default()
         }),
     };
