@@ -8,7 +8,7 @@ use tributary_host_driver::multicast::{
     Algorithm, ByCards, Carried, Group, GroupOptions, MulticastError, Seat, Verdict, Why,
 };
 use tributary_host_driver::{
-    AddressHandle, EndpointConfig, EndpointEvent, ProtectionDomain, ReliableEndpoint,
+    AddressHandle, BulkCounter, EndpointConfig, EndpointEvent, ProtectionDomain, ReliableEndpoint,
 };
 use tributary_protocol::card::model::{BulkConfig, ModelConfig};
 use tributary_protocol::multicast::group::wire::{Body, Datagram, Ticket};
@@ -324,6 +324,43 @@ fn mb_10_mb_16_a_message_waits_for_memory_and_the_watchdog_does_not_wait_for_eve
         run(&mut groups, &mut got, |_, got| one(got));
         assert!(got[1..].iter().all(|g| g[0].to_vec() == [2; 30_000]));
     }
+}
+
+#[test]
+fn mb_12_mb_16_when_a_member_has_failed_no_card_begins_another_block() {
+    let (devices, domains) = cards(4, NetworkConfig::default().link);
+    let blocks = 1_000;
+    // The root sends all of it to rank 1 first, and its card has nothing to do with rank 3.
+    let options = GroupOptions {
+        algorithm: Algorithm::Sequential,
+        silence: Duration::from_micros(200),
+        memory: 4 << 20,
+        ..with(|cards| cards.most_blocks = blocks)
+    };
+    let mut groups = groups(&domains, &options);
+    let mut got = vec![Vec::new(); 4];
+    let sent = |card: usize| {
+        let context = domains[card].context();
+        context.bulk_counter(BulkCounter::Completed).unwrap()
+    };
+    groups[0].send(&vec![3; 3_000_000]).unwrap();
+    run(&mut groups, &mut got, |_, _| sent(0) > 10);
+    devices[3].remove();
+    drop(groups.pop());
+    got.pop();
+    run(&mut groups, &mut got, |groups, _| {
+        groups.iter().all(|g| g.verdict().is_some())
+    });
+    for group in &mut groups {
+        let error = group.poll().unwrap_err().to_string();
+        assert!(error.ends_with("(rank 3): it does not answer"), "{error}");
+    }
+    // What was under way ends.
+    devices[0].run(20_000);
+    let before = sent(0);
+    assert!(before < u64::from(blocks), "{before}");
+    devices[0].run(200_000);
+    assert_eq!(sent(0), before);
 }
 
 fn with_groups(groups: u16) -> (Vec<SimDevice>, ProtectionDomain) {
