@@ -267,7 +267,7 @@ void tributary_group_message_free(tributary_group_message *message);
  * called again. `watermarks` may be NULL, or has room for each rank: messages that it has, -1 if it is gone. */
 int tributary_group_close(tributary_group *group, uint64_t timeout_ns, tributary_group_verdict *verdict, int64_t *watermarks);
 /* All survivors of a failure, after its verdict: a group without those that are gone, in which what some have in part becomes
- * whole at all. Takes the old group, also when it fails. */
+ * whole at all. Its hosts carry the blocks; of what cards carried, messages count that were delivered. Takes the old group, also when it fails. */
 int tributary_group_resume(tributary_group *group, tributary_group **resumed);
 
 /* Collectives: operations that all members of a communicator do together, through the switches where there is a tree for them, by

@@ -30,6 +30,9 @@
 //!
 //! Credit and Carried are of groups that hosts carry out, Ticket and Length of those that cards carry out.
 //!
+//! Algorithms count from 0 in the order of [`Algorithm::ALL`]. Why is 0 gone, 1 other parameters, 2 a message that is too long,
+//! 3 a card that is stuck, 4 a ticket that does not fit ([`Why`]).
+//!
 //! The place of a block is: tag 4, queue pair 4, key 4, address 8. A set of blocks is: its size 4, then a bit for each, the
 //! first one lowest in its byte, in whole bytes.
 
