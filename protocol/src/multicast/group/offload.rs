@@ -60,9 +60,8 @@ impl Member {
             // The group has failed meanwhile: what it reported stays true.
             Status::Done if self.error().is_err() => {}
             Status::Done => self.counters.strange += 1,
-            // One that nothing is wanted of any more may leave: it knows the verdict, or the group has failed already.
-            Status::Failed { peer } if self.error().is_err() || !self.watched().contains(&peer) => {
-            }
+            // Nothing is missing here, or the group has failed already: who leaves then is no suspect.
+            Status::Failed { .. } if self.said_done || self.error().is_err() => {}
             Status::Failed { peer } => self.peer_failed(peer, out),
             Status::TooLong => self.fail(self.rank, Why::Length, None, out),
             Status::Watchdog => self.fail(self.rank, Why::Stuck, None, out),
