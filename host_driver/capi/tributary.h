@@ -208,18 +208,24 @@ typedef struct tributary_group tributary_group;
 #define TRIBUTARY_PARAMETERS 2 /* it made the group with another list or other options */
 #define TRIBUTARY_LENGTH 3     /* a message is longer than its memory */
 #define TRIBUTARY_STUCK 4      /* its card waits for what does not come */
+#define TRIBUTARY_TICKET 5     /* its queue pairs do not fit the group, or are not known */
 
-/* memory, silence_ns, join_ns, credits and resumable are a member's own; all else is the same at all. */
+/* memory, silence_ns, join_ns, watchdog_ns, credits and resumable are a member's own; all else is the same at all. watchdog_ns,
+ * most_blocks and lanes are of groups whose cards carry the blocks. */
 typedef struct tributary_group_options {
     uint64_t memory;      /* bytes for messages; with `resumable` it holds all of the group */
     uint64_t silence_ns;  /* a member that is silent for so long is gone */
     uint64_t join_ns;     /* the same until all have created the group */
+    uint64_t watchdog_ns; /* a message that has begun and does not get on for so long ends the group; 0: never */
     uint32_t root;        /* place of the root in the list of members */
     uint32_t block_bytes; /* the last block of a message may be shorter */
     uint32_t credits;     /* blocks that may be on their way to this member, at least 2 */
     uint32_t epoch;       /* any number */
+    uint32_t most_blocks; /* of a message; the card has memory for one beside `memory` */
     uint8_t algorithm;
     uint8_t resumable;    /* 1: messages are kept, so that survivors of a failure can go on */
+    uint8_t offload;      /* 1: the cards carry the blocks, which must have schedule rings; 0: the hosts */
+    uint8_t lanes;        /* queue pairs for each peer and direction */
 } tributary_group_options;
 
 typedef struct tributary_group_message {
@@ -261,7 +267,7 @@ void tributary_group_message_free(tributary_group_message *message);
  * called again. `watermarks` may be NULL, or has room for each rank: messages that it has, -1 if it is gone. */
 int tributary_group_close(tributary_group *group, uint64_t timeout_ns, tributary_group_verdict *verdict, int64_t *watermarks);
 /* All survivors of a failure, after its verdict: a group without those that are gone, in which what some have in part becomes
- * whole at all. Takes the old group, also when it fails. */
+ * whole at all. Its hosts carry the blocks; of what cards carried, messages count that were delivered. Takes the old group, also when it fails. */
 int tributary_group_resume(tributary_group *group, tributary_group **resumed);
 
 /* Collectives: operations that all members of a communicator do together, through the switches where there is a tree for them, by

@@ -21,10 +21,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`OffloadedGroup`] is the same with a card that carries a message out by itself (MB-16), without the messages of a group.
+//! With [`Carried::ByCards`] the cards pass the blocks on by themselves (MB-16). [`OffloadedGroup`] is a card's part of that alone,
+//! without the messages of a group.
 //!
 //! [`ReliableEndpoint`]: crate::ReliableEndpoint
 
+mod cards;
 mod carrier;
 mod error;
 mod group;
@@ -39,7 +41,7 @@ pub use error::MulticastError;
 pub use group::{Group, GroupCounters};
 pub use memory::Message;
 pub use offload::{End, OffloadError, OffloadOptions, OffloadedGroup, Ticket, TicketPairs};
-pub use options::GroupOptions;
+pub use options::{ByCards, Carried, GroupOptions};
 pub use seat::Seat;
 pub use tributary_protocol::multicast::Algorithm;
 pub use tributary_protocol::multicast::group::{Verdict, Why};

@@ -3,7 +3,7 @@
 use bitvec::vec::BitVec;
 use proptest::prelude::*;
 use tributary_protocol::multicast::Algorithm;
-use tributary_protocol::multicast::group::wire::{Body, Datagram, Place, WireError};
+use tributary_protocol::multicast::group::wire::{Body, Datagram, Place, Ticket, WireError};
 use tributary_protocol::multicast::group::{
     Control, Expected, GroupConfig, Holdings, Parameters, Partial, Repairs, Verdict, Why,
 };
@@ -13,7 +13,8 @@ fn why() -> impl Strategy<Value = Why> {
         Just(Why::Gone),
         Just(Why::Parameters),
         Just(Why::Length),
-        Just(Why::Stuck)
+        Just(Why::Stuck),
+        Just(Why::Ticket)
     ]
 }
 
@@ -84,6 +85,14 @@ fn body() -> impl Strategy<Value = Body> {
         rkey,
         address,
     });
+    let pairs = || prop::collection::vec(any::<u32>(), 0..5);
+    let ticket = (any::<u64>(), any::<u32>(), pairs(), pairs());
+    let ticket = ticket.prop_map(|(address, rkey, sends, receives)| Ticket {
+        address,
+        rkey,
+        sends,
+        receives,
+    });
     let expected = (any::<u32>(), any::<Option<u32>>());
     let expected = expected.prop_map(|(message, block)| Expected { message, block });
     prop_oneof![
@@ -98,6 +107,11 @@ fn body() -> impl Strategy<Value = Body> {
         }),
         1 => Just(Body::Ping),
         1 => Just(Body::Pong),
+        1 => ticket.prop_map(Body::Ticket),
+        1 => (any::<u32>(), any::<u64>()).prop_map(|(message, length)| Body::Length {
+            message,
+            length,
+        }),
     ]
 }
 
@@ -131,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn mb_08_any_bytes_are_read_without_harm(kind in 0u8..17, rest: Vec<u8>) {
+    fn mb_08_any_bytes_are_read_without_harm(kind in 0u8..19, rest: Vec<u8>) {
         let bytes = [&[0xB1, kind, 0, 0, 0, 0, 0, 1], &rest[..]].concat();
         for bytes in [&rest[..], &bytes[..]] {
             if let Ok(datagram) = Datagram::decode(bytes) {

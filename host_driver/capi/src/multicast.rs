@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tributary_host_driver::AddressHandle;
 use tributary_host_driver::multicast::{
-    Algorithm, Group, GroupOptions, MulticastError, Seat, Verdict, Why,
+    Algorithm, ByCards, Carried, Group, GroupOptions, MulticastError, Seat, Verdict, Why,
 };
 
 use crate::endpoint::make;
@@ -29,6 +29,8 @@ pub struct GroupSettings {
     pub silence_ns: u64,
     /// The same until the group opens.
     pub join_ns: u64,
+    /// Of cards that carry the blocks: a message that does not get on for so long ends the group, ns; 0: never.
+    pub watchdog_ns: u64,
     /// Place of the root in the list of members.
     pub root: u32,
     /// Bytes of a block.
@@ -37,10 +39,16 @@ pub struct GroupSettings {
     pub credits: u32,
     /// Higher for a later group of the same seats.
     pub epoch: u32,
+    /// Of cards that carry the blocks: most blocks of a message.
+    pub most_blocks: u32,
     /// Shape of the schedules: `TRIBUTARY_SEQUENTIAL` and so on.
     pub algorithm: u8,
     /// 1: messages are kept.
     pub resumable: u8,
+    /// 1: the cards carry the blocks.
+    pub offload: u8,
+    /// Of cards that carry the blocks: queue pairs for each peer and direction.
+    pub lanes: u8,
 }
 
 /// Shapes of schedules, by their numbers.
@@ -85,6 +93,7 @@ pub fn why_code(why: Why) -> u8 {
         Why::Parameters => 2,
         Why::Length => 3,
         Why::Stuck => 4,
+        Why::Ticket => 5,
     }
 }
 
@@ -137,7 +146,7 @@ pub unsafe extern "C" fn tributary_seat_address(seat: *const GroupSeat) -> Addre
 /// `options` is null or has room for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tributary_group_defaults(options: *mut GroupSettings) {
-    let usual = GroupOptions::default();
+    let (usual, cards) = (GroupOptions::default(), ByCards::default());
     let nanos = |time: Duration| time.as_nanos() as u64;
     let shape = SHAPES.iter().position(|&shape| shape == usual.algorithm);
     if !options.is_null() {
@@ -147,12 +156,16 @@ pub unsafe extern "C" fn tributary_group_defaults(options: *mut GroupSettings) {
                 memory: usual.memory as u64,
                 silence_ns: nanos(usual.silence),
                 join_ns: nanos(usual.join),
+                watchdog_ns: nanos(cards.watchdog),
                 root: 0,
                 block_bytes: usual.block_bytes,
                 credits: usual.credits,
                 epoch: usual.epoch,
+                most_blocks: cards.most_blocks,
                 algorithm: shape.unwrap_or(0) as u8,
                 resumable: usual.resumable.into(),
+                offload: (usual.carried != Carried::ByHosts).into(),
+                lanes: cards.lanes,
             });
         }
     }
@@ -172,11 +185,21 @@ fn create(
     })?;
     let algorithm = SHAPES.get(usize::from(options.algorithm));
     let algorithm = algorithm.ok_or_else(|| format!("no algorithm {}", options.algorithm))?;
+    let carried = match options.offload {
+        0 => Carried::ByHosts,
+        1 => Carried::ByCards(ByCards {
+            most_blocks: options.most_blocks,
+            lanes: options.lanes,
+            watchdog: Duration::from_nanos(options.watchdog_ns),
+        }),
+        other => return Err(format!("offload = {other}: 0 or 1").into()),
+    };
     let options = GroupOptions {
         root: Some(*root),
         block_bytes: options.block_bytes,
         algorithm: *algorithm,
         racks: Vec::new(),
+        carried,
         credits: options.credits,
         memory: usize::try_from(options.memory)?,
         resumable: options.resumable != 0,

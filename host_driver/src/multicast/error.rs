@@ -3,6 +3,7 @@
 use thiserror::Error;
 use tributary_protocol::multicast::group::{GroupError, Why};
 
+use super::OffloadError;
 use super::options::MAX_MEMBERS;
 use crate::{AddressHandle, Error, PostError};
 
@@ -64,6 +65,9 @@ pub enum MulticastError {
     /// The time is over, and the group goes on.
     #[error("the group has not ended in time")]
     TimedOut,
+    /// The card carries out no group, not this one, or not any more.
+    #[error(transparent)]
+    Card(#[from] OffloadError),
     /// Only a group that has failed is resumed.
     #[error("the group has not ended with a failure: nothing is to be resumed")]
     NothingToResume,

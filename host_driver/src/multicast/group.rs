@@ -1,5 +1,6 @@
 //! A member of a group, as its user sees it.
 
+mod cards;
 mod work;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,12 +11,13 @@ use tributary_protocol::multicast::group::{
     Expected, GroupConfig, GroupError, Holdings, Member, Verdict,
 };
 
+use super::cards::Cards;
 use super::carrier::Carrier;
 use super::incoming::Incoming;
 use super::liveness::Liveness;
 use super::memory::{Memory, Message};
 use super::options::by_rank;
-use super::{Algorithm, GroupOptions, MulticastError, Seat};
+use super::{Algorithm, Carried, GroupOptions, MulticastError, Seat};
 use crate::AddressHandle;
 
 /// What was dropped, without any other effect.
@@ -41,6 +43,12 @@ struct Peer {
     credits: VecDeque<(Expected, Place)>,
 }
 
+/// Who carries the blocks.
+enum Carrying {
+    Hosts(Carrier),
+    Cards(Box<Cards>),
+}
+
 /// A member of a group.
 pub struct Group {
     seat: Seat,
@@ -50,7 +58,7 @@ pub struct Group {
     ranks: Vec<AddressHandle>,
     rank_of: BTreeMap<AddressHandle, u32>,
     // Before the memory: when it goes, the card lets go of that.
-    carrier: Carrier,
+    carrying: Carrying,
     memory: Memory,
     incoming: Incoming,
     liveness: Liveness,
@@ -72,7 +80,7 @@ impl Group {
     ///
     /// # Errors
     /// A list that has a member twice, or has not this one or the root; sizes that make no group; a card without bulk
-    /// transfers, or with nothing left of what a group takes.
+    /// transfers, or without schedule rings if cards shall carry the blocks, or with nothing left of what a group takes.
     pub fn create(
         seat: Seat,
         members: &[AddressHandle],
@@ -108,7 +116,16 @@ impl Group {
             None => Member::new(config.clone(), rank, options.epoch),
         };
         let (q_key, vector) = (seat.config.q_key, seat.config.vector);
-        let carrier = Carrier::new(&seat.domain, q_key, vector, config.credits)?;
+        let carrying = match options.carried {
+            Carried::ByHosts => {
+                Carrying::Hosts(Carrier::new(&seat.domain, q_key, vector, config.credits)?)
+            }
+            Carried::ByCards(cards) => {
+                let (place, keys) = ((rank, &ranks[..]), (q_key, vector));
+                let cards = Cards::new(&seat.domain, &options, cards, place, keys)?;
+                Carrying::Cards(Box::new(cards))
+            }
+        };
         let early = seat.take_early(options.epoch);
         let mut group = Self {
             member: member.map_err(MulticastError::Group)?,
@@ -117,7 +134,7 @@ impl Group {
             config,
             options,
             ranks,
-            carrier,
+            carrying,
             memory,
             incoming: Incoming::default(),
             liveness: Liveness::default(),
@@ -129,6 +146,7 @@ impl Group {
             broken: None,
             counters: GroupCounters::default(),
         };
+        group.say_tickets();
         let mut out = Vec::new();
         group.member.join(&mut out);
         group.carry_out(out);
@@ -195,7 +213,7 @@ impl Group {
         if self.is_resuming {
             return Err(MulticastError::NotOpen);
         }
-        self.config.blocks(length).map_err(MulticastError::Group)?;
+        self.check_length(length)?;
         let number = self.sent;
         let memory = self.memory.make(number, length);
         let memory = memory.ok_or(MulticastError::NoMemory {
@@ -299,7 +317,8 @@ impl Group {
 
     /// A group of those that survived a failure: messages that some of them have in part become whole at all, by blocks that
     /// they lack and no others (MB-14). All survivors call it once they have the verdict. The lowest old rank is the root.
-    /// A message of which no survivor has some block is lost, with those behind it.
+    /// A message of which no survivor has some block is lost, with those behind it. Hosts carry the blocks of the new group; of
+    /// what cards carried counts what was delivered.
     ///
     /// # Errors
     /// A group that has not failed or did not keep its messages; one survivor alone; as [`Self::create`].
@@ -317,12 +336,13 @@ impl Group {
         let mut options = self.options;
         options.root = None;
         options.epoch = options.epoch.wrapping_add(1);
+        options.carried = Carried::ByHosts;
         if options.algorithm == Algorithm::Hybrid {
             options.algorithm = Algorithm::BinomialPipeline;
             options.racks.clear();
         }
         // Nothing of the old group lands any more.
-        drop(self.carrier);
+        drop(self.carrying);
         let mut memory = self.memory;
         memory.resumed();
         let mut group = Self::build(self.seat, ranks, options, memory, Some(holdings))?;

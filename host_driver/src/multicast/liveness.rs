@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub struct Liveness {
     heard: BTreeMap<u32, u64>,
-    next_look: u64,
+    looked: Option<u64>,
 }
 
 impl Liveness {
@@ -17,11 +17,13 @@ impl Liveness {
         }
     }
 
-    /// Whether it is time to look after the members again: four times in each time of silence.
+    /// Whether it is time to look after the members again: four times in each time of silence, which may change.
     pub fn is_due(&mut self, now: u64, silence: u64) -> bool {
-        let due = now >= self.next_look;
+        let due = self
+            .looked
+            .is_none_or(|looked| now.saturating_sub(looked) >= silence / 4);
         if due {
-            self.next_look = now + silence / 4;
+            self.looked = Some(now);
         }
         due
     }

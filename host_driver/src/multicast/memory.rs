@@ -143,11 +143,25 @@ impl Memory {
             self.unstage(number);
             return Begun::Here;
         }
-        if self.keep || length > self.region.length() as u64 {
+        if self.is_too_long(length) {
             return Begun::Never;
         }
         self.waiting.push_back((number, length));
         Begun::Later
+    }
+
+    /// A message is to begin, of which nothing is here. Later means: to be asked again.
+    pub fn reserve(&mut self, number: u32, length: u64) -> Begun {
+        match self.make(number, length) {
+            Some(_) => Begun::Here,
+            None if self.is_too_long(length) => Begun::Never,
+            None => Begun::Later,
+        }
+    }
+
+    /// Whether a message that has no memory will never have any.
+    fn is_too_long(&self, length: u64) -> bool {
+        self.keep || length > self.region.length() as u64
     }
 
     /// The next message that waited and has memory now.

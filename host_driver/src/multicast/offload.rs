@@ -1,8 +1,7 @@
 //! Groups that the card carries out (MB-16): a host posts a message and hears when it is done.
 //!
 //! All blocks and grants of a message are bulk WRITEs that are written into rings beforehand; the card starts each when it may.
-//! The members tell each other their [`Ticket`]s; how is the program's matter, and so is that all are
-//! [connected](OffloadedGroup::connect) before any of them posts.
+//! The members tell each other their [`Ticket`]s; how is the program's matter. [`Group`](super::Group) does it by messages.
 //!
 //! ```no_run
 //! # use std::time::Duration;
@@ -65,6 +64,7 @@ pub struct End {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
+    /// The card listens, and the other members are not known.
     New,
     /// It waits for a message.
     Ready,
@@ -95,7 +95,8 @@ pub struct OffloadedGroup {
 }
 
 impl OffloadedGroup {
-    /// Makes a member: a queue pair for each peer and direction, memory for one message, and a ring in the card.
+    /// Makes a member: a queue pair for each peer and direction, memory for one message, and a ring in the card, which counts
+    /// grants of others from now on.
     ///
     /// # Errors
     /// A card without schedule rings, options out of range, or what the driver says.
@@ -104,7 +105,7 @@ impl OffloadedGroup {
         let context = domain.context();
         crate::bulk::fits(context, options.block_bytes as usize)?;
         let needs = Needs::of(&options)?;
-        let ring = ScheduleRing::new(context, needs.entries)?;
+        let mut ring = ScheduleRing::new(context, needs.entries)?;
         let writer = EntryWriter::new(options.rank, options.credits, ORIGIN, needs.ranks());
         let slots = needs.peers.len() * usize::from(options.lanes);
         let writer = writer.filter(|_| slots <= PEERS.into());
@@ -129,6 +130,17 @@ impl OffloadedGroup {
             .iter()
             .map(|(rank, need)| Peer::new(domain, &blocks, &options, *rank, need));
         let peers = peers.collect::<Result<Vec<_>, _>>()?;
+        let settings = Settings {
+            watchdog: options.watchdog_ticks(context)?,
+            timed: options.rank == 0,
+            origin: ORIGIN,
+        };
+        for (place, peer) in (0..).zip(&peers) {
+            peer.bind(&ring, place * options.lanes)?;
+            peer.fill()?;
+        }
+        await_ends(&ends_pair)?;
+        ring.open(&ends_pair, settings)?;
         Ok(Self {
             peers,
             options,
@@ -174,32 +186,19 @@ impl OffloadedGroup {
         }
     }
 
-    /// Joins the other members, of which each has a ticket; the own one may be among them. From then on grants and blocks of
-    /// others may come: nobody posts before all are connected.
+    /// Joins its peers in the schedules, of which each has a ticket; others may be among them. Who is connected may post: its
+    /// peers have made the group, or there were no tickets of them.
     ///
     /// # Errors
-    /// A ticket that is missing, comes twice or does not fit; or what the driver says.
+    /// It is connected already; a ticket that is missing, comes twice or does not fit.
     pub fn connect(&mut self, tickets: &[Ticket]) -> Result<(), OffloadError> {
         if self.state != State::New {
             return Err(OffloadError::State("connected already"));
         }
-        let watchdog = self.options.watchdog_ticks(self.domain.context())?;
-        let lanes = self.options.lanes;
-        for (place, peer) in (0..).zip(&mut self.peers) {
+        for peer in &mut self.peers {
             let ticket = ticket::of(tickets, peer.rank, &self.options)?;
             peer.connect(ticket, self.options.rank)?;
-            peer.bind(&self.ring, place * lanes)?;
-            peer.fill()?;
         }
-        let settings = Settings {
-            watchdog,
-            timed: self.options.rank == 0,
-            origin: ORIGIN,
-        };
-        let mut batch = self.ends_pair.batch();
-        while batch.recv_notice(0) {}
-        batch.ring().map_err(|rejected| rejected.error)?;
-        self.ring.open(&self.ends_pair, settings)?;
         self.state = State::Ready;
         Ok(())
     }
@@ -235,9 +234,7 @@ impl OffloadedGroup {
             && completion.peer.qp_num() == self.ring.group();
         let told = end_of_word(completion.byte_len).filter(|_| notice);
         let (code, slot) = told.ok_or(OffloadError::Strange)?;
-        let mut batch = self.ends_pair.batch();
-        while batch.recv_notice(0) {}
-        batch.ring().map_err(|rejected| rejected.error)?;
+        await_ends(&self.ends_pair)?;
         self.state = match code {
             EndCode::Done if self.state == State::Stopped => State::Stopped,
             EndCode::Done => State::Ready,
@@ -285,6 +282,10 @@ impl OffloadedGroup {
             State::Stopped => return Err(OffloadError::State("stopped already")),
             State::Ended => return Err(OffloadError::State("ended")),
         }
+        self.halt()
+    }
+
+    pub(super) fn halt(&mut self) -> Result<(), OffloadError> {
         match self.ring.stop() {
             // It has ended otherwise, and its end is to be polled.
             Ok(()) | Err(Error::RingRefused { .. }) => self.state = State::Stopped,
@@ -301,7 +302,47 @@ impl OffloadedGroup {
         if !matches!(self.state, State::New | State::Ended) {
             return Err(OffloadError::State("not ended: stop it first"));
         }
+        self.finish()?;
         Ok(self.ring.close()?)
+    }
+
+    /// Stops it unless it has ended, and waits for its end.
+    fn finish(&mut self) -> Result<(), OffloadError> {
+        if self.is_running() {
+            self.halt()?;
+        }
+        let now = |group: &Self| group.domain.context().device().now_ns();
+        let start = now(self);
+        while self.state == State::Stopped {
+            self.poll()?;
+            if now(self).saturating_sub(start) > DROP_NS {
+                break;
+            }
+        }
+        match self.state {
+            State::Ended => Ok(()),
+            _ => Err(OffloadError::State("not ended in time")),
+        }
+    }
+
+    /// It was neither stopped nor has it ended.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.state, State::New | State::Ready | State::Busy)
+    }
+
+    /// It is connected and has no message.
+    pub(super) fn is_ready(&self) -> bool {
+        self.state == State::Ready
+    }
+
+    /// Bytes of the longest message.
+    pub(super) fn most_bytes(&self) -> u64 {
+        self.area.length() as u64
+    }
+
+    /// Ranks of its peers.
+    pub(super) fn peers(&self) -> impl Iterator<Item = u32> {
+        self.peers.iter().map(|peer| peer.rank)
     }
 
     /// Copies bytes of the message into its place; of the root, before it posts.
@@ -326,17 +367,17 @@ impl OffloadedGroup {
 
 impl Drop for OffloadedGroup {
     fn drop(&mut self) {
-        if matches!(self.state, State::Ready | State::Busy) && self.stop().is_err() {
-            return;
-        }
-        let start = self.domain.context().device().now_ns();
-        while self.state == State::Stopped {
-            let now = self.domain.context().device().now_ns();
-            if self.poll().is_err() || now.saturating_sub(start) > DROP_NS {
-                return;
-            }
-        }
         // A group that is not closed keeps its ring and its place.
-        let _ = self.ring.close();
+        if self.finish().is_ok() {
+            let _ = self.ring.close();
+        }
     }
+}
+
+/// Posts receive requests for ends, as many as fit.
+fn await_ends(pair: &QueuePair) -> Result<(), OffloadError> {
+    let mut batch = pair.batch();
+    while batch.recv_notice(0) {}
+    batch.ring().map_err(|rejected| rejected.error)?;
+    Ok(())
 }

@@ -12,7 +12,41 @@ use crate::AddressHandle;
 /// Most members of a group: what its control messages have room for.
 pub const MAX_MEMBERS: usize = 4_096;
 
-/// What a group is made with. Algorithm, racks, bytes of a block, root and epoch must be the same at all members (MB-8).
+/// Who carries the blocks of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carried {
+    /// The hosts pass them on, as they are polled.
+    #[default]
+    ByHosts,
+    /// The cards, which must have schedule rings: hosts do nothing between the beginning of a message and its end (MB-16).
+    ByCards(ByCards),
+}
+
+/// How cards carry the blocks of a group. All but `watchdog` must be the same at all members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByCards {
+    /// Most blocks of a message. A card has memory for one message of so many beside [`GroupOptions::memory`].
+    pub most_blocks: u32,
+    /// Queue pairs for each peer and direction, which its blocks take in turns. Of two members 2 are faster than 1.
+    pub lanes: u8,
+    /// A message that has begun and does not get on for so long ends the group, also if a member has no memory for it yet; zero:
+    /// never. Members that go are found without.
+    pub watchdog: Duration,
+}
+
+impl Default for ByCards {
+    /// Up to 64 blocks, one lane, no watchdog.
+    fn default() -> Self {
+        Self {
+            most_blocks: 64,
+            lanes: 1,
+            watchdog: Duration::ZERO,
+        }
+    }
+}
+
+/// What a group is made with. Algorithm, racks, bytes of a block, root, epoch and who carries the blocks must be the same at all
+/// members (MB-8).
 #[derive(Clone, Debug)]
 pub struct GroupOptions {
     /// Who sends; the first member unless told.
@@ -23,6 +57,8 @@ pub struct GroupOptions {
     pub algorithm: Algorithm,
     /// Members of each rack, for [`Algorithm::Hybrid`]; else empty.
     pub racks: Vec<u32>,
+    /// Who carries the blocks.
+    pub carried: Carried,
     /// Blocks that this member allows to be on their way to it at once, at least 2 (MB-9).
     pub credits: u32,
     /// Bytes of this member's memory for messages: those that it gets, passes on, or has not given back. A message that is
@@ -40,13 +76,14 @@ pub struct GroupOptions {
 }
 
 impl Default for GroupOptions {
-    /// A binomial pipeline, blocks of 1 MiB, two credits, 64 MiB of memory, 5 s of silence, 30 s to join.
+    /// A binomial pipeline, blocks of 1 MiB that hosts carry, two credits, 64 MiB of memory, 5 s of silence, 30 s to join.
     fn default() -> Self {
         Self {
             root: None,
             block_bytes: 1 << 20,
             algorithm: Algorithm::BinomialPipeline,
             racks: Vec::new(),
+            carried: Carried::ByHosts,
             credits: 2,
             memory: 64 << 20,
             resumable: false,
@@ -90,19 +127,31 @@ impl GroupOptions {
             algorithm: self.algorithm,
             racks: self.racks.clone(),
             credits: self.credits,
-            identity: identity(ranks),
+            identity: identity(ranks, self.carried),
+            offload: self.carried != Carried::ByHosts,
             ..GroupConfig::new(ranks.len() as u32, self.block_bytes)
         }
     }
 }
 
-/// A number made of the list of members, so that two lists are taken for one only by accident: FNV-1a over node and queue pair.
-fn identity(ranks: &[AddressHandle]) -> u64 {
+/// A number made of what else must be equal, so that two groups are taken for one only by accident: FNV-1a over node and queue
+/// pair of each member; if cards carry the blocks, over most blocks and lanes behind them.
+fn identity(ranks: &[AddressHandle], carried: Carried) -> u64 {
     let bytes = ranks.iter().flat_map(|member| {
         let (node, number) = (member.node().to_be_bytes(), member.qp_num().to_be_bytes());
         node.into_iter().chain(number)
     });
-    bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
-    })
+    let cards = match carried {
+        Carried::ByHosts => None,
+        Carried::ByCards(cards) => Some(cards),
+    };
+    let cards = cards.into_iter().flat_map(|cards| {
+        let blocks = cards.most_blocks.to_be_bytes();
+        blocks.into_iter().chain([cards.lanes])
+    });
+    bytes
+        .chain(cards)
+        .fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+        })
 }

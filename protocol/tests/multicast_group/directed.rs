@@ -10,9 +10,9 @@ use tributary_protocol::multicast::group::{
 const EPOCH: u32 = 3;
 
 /// Members over a network that delivers at once, in order; blocks that are on their way stay where they are.
-struct Group {
-    members: Vec<Member>,
-    outputs: Vec<Vec<Output>>,
+pub struct Group {
+    pub members: Vec<Member>,
+    pub outputs: Vec<Vec<Output>>,
     blocks: Vec<(u32, u32, u32, u32, u64)>,
 }
 
@@ -34,11 +34,15 @@ impl Group {
         group
     }
 
-    fn equal(config: &GroupConfig) -> Self {
+    pub fn equal(config: &GroupConfig) -> Self {
         Self::new(vec![config.clone(); config.members as usize])
     }
 
-    fn call<T>(&mut self, rank: u32, what: impl FnOnce(&mut Member, &mut Vec<Output>) -> T) -> T {
+    pub fn call<T>(
+        &mut self,
+        rank: u32,
+        what: impl FnOnce(&mut Member, &mut Vec<Output>) -> T,
+    ) -> T {
         let mut out = Vec::new();
         let result = what(&mut self.members[rank as usize], &mut out);
         let mut queue: VecDeque<(u32, Output)> = out.into_iter().map(|o| (rank, o)).collect();

@@ -2,6 +2,7 @@
 
 mod directed;
 mod explore;
+mod offload;
 mod random;
 mod resume;
 mod world;

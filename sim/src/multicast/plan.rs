@@ -1,6 +1,7 @@
 //! What is to be run.
 
 use thiserror::Error;
+use tributary_protocol::multicast::Algorithm;
 use tributary_protocol::multicast::group::{GroupConfig, GroupError};
 
 use super::Time;
@@ -101,6 +102,14 @@ pub enum PlanError {
         group: usize,
         /// Why.
         error: GroupError,
+    },
+    /// The simulated cards make their schedules themselves.
+    #[error("group {group}: {algorithm} cannot be offloaded; binomial-pipeline can")]
+    Offload {
+        /// Which.
+        group: usize,
+        /// Shape of its schedules.
+        algorithm: Algorithm,
     },
     /// The list of nodes does not fit the configuration.
     #[error("group {group}: {members} members, but {nodes} nodes are named")]
@@ -214,6 +223,10 @@ impl Plan {
     fn check_group(&self, group: usize, plan: &GroupPlan) -> Result<(), PlanError> {
         let error = |error| PlanError::Group { group, error };
         plan.config.check().map_err(error)?;
+        let algorithm = plan.config.algorithm;
+        if plan.config.offload && algorithm != Algorithm::BinomialPipeline {
+            return Err(PlanError::Offload { group, algorithm });
+        }
         let (members, nodes) = (plan.config.members, plan.nodes.len());
         if members as usize != nodes {
             return Err(PlanError::Members {

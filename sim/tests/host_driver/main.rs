@@ -6,6 +6,8 @@ mod commands;
 mod endpoints;
 mod life;
 mod multicast;
+mod multicast_cards;
+mod multicast_cards_rtl;
 mod multicast_deaths;
 mod offload;
 mod offload_rtl;

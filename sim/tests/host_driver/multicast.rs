@@ -44,7 +44,7 @@ pub fn cards(count: u16, link: LinkConfig) -> (Vec<SimDevice>, Vec<ProtectionDom
     (devices, domains)
 }
 
-fn settings() -> EndpointConfig {
+pub fn settings() -> EndpointConfig {
     EndpointConfig {
         copy_bytes: 1 << 17,
         ..endpoint()
@@ -71,7 +71,7 @@ pub fn bytes_of(random: &mut ChaCha8Rng, length: usize) -> Vec<u8> {
 }
 
 /// Polls all until `done` says so of the messages that each has got; what went wrong at each.
-fn run(
+pub fn run(
     groups: &mut [Group],
     got: &mut [Vec<Message>],
     mut done: impl FnMut(&[Group], &[Vec<Message>]) -> bool,
@@ -447,7 +447,7 @@ fn mb_09_a_member_that_grants_what_is_not_its_turn_is_suspected() {
     let mut joined = Vec::new();
     // Its word that it made the group is that of a real member.
     let config = tributary_protocol::multicast::group::GroupConfig {
-        identity: identity(&members),
+        identity: identity(&members, &[]),
         ..tributary_protocol::multicast::group::GroupConfig::new(2, BLOCK)
     };
     joined.push(Body::Control(Control::Join(config.parameters())));
@@ -484,14 +484,17 @@ fn mb_09_a_member_that_grants_what_is_not_its_turn_is_suspected() {
     panic!("it was believed");
 }
 
-/// FNV-1a over node and queue pair number of the members, as the documentation has it.
-fn identity(members: &[AddressHandle]) -> u64 {
+/// FNV-1a over node and queue pair number of the members and what follows them, as the documentation has it.
+pub fn identity(members: &[AddressHandle], more: &[u8]) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325u64;
+    let mut bytes = Vec::new();
     for member in members {
-        let node = member.node().to_be_bytes();
-        for byte in node.into_iter().chain(member.qp_num().to_be_bytes()) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3);
-        }
+        bytes.extend(member.node().to_be_bytes());
+        bytes.extend(member.qp_num().to_be_bytes());
+    }
+    bytes.extend(more);
+    for byte in bytes {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3);
     }
     hash
 }

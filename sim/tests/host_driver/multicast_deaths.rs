@@ -1,8 +1,12 @@
 //! Members of groups that die, and what becomes of the others. `MULTICAST_DEATHS=n` makes n random runs.
 
+use std::time::Duration;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tributary_host_driver::multicast::{Group, GroupOptions, MulticastError, Verdict};
+use tributary_host_driver::multicast::{
+    ByCards, Carried, Group, GroupOptions, MulticastError, Verdict,
+};
 
 use super::BAD;
 use super::multicast::{bytes_of, cards, groups, options};
@@ -48,14 +52,23 @@ impl Run {
     }
 }
 
-/// One run: a member dies at a random moment, by its process or by its card.
-fn random_death(seed: u64) {
+/// One run: a member dies at a random moment, by its process or by its card. Returns whether all ended well.
+fn random_death(seed: u64, by_cards: bool) -> bool {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let count = random.random_range(2..=9);
     let (devices, domains) = cards(count, BAD);
     let resumable = random.random();
+    let carried = match by_cards {
+        false => Carried::ByHosts,
+        true => Carried::ByCards(ByCards {
+            lanes: random.random_range(1..=2),
+            watchdog: Duration::from_micros(random.random_range(0..2) * 1_000),
+            ..ByCards::default()
+        }),
+    };
     let options = GroupOptions {
         resumable,
+        carried,
         ..options()
     };
     let mut run = Run {
@@ -148,7 +161,17 @@ fn random_death(seed: u64) {
         .all(|v| matches!(v, Verdict::Failure { .. }));
     if resumable && failed && count > 2 {
         resume(seed, run, &messages, victim);
+    } else {
+        drop(run);
     }
+    for (rank, domain) in domains.iter().enumerate() {
+        let context = domain.context();
+        if rank != victim {
+            let left = (context.in_use(), context.open_groups());
+            assert_eq!(left, ((0, 0), 0), "seed {seed}, rank {rank}");
+        }
+    }
+    !failed
 }
 
 /// Survivors go on: what some have, all have then; and the new root sends.
@@ -208,8 +231,25 @@ fn mb_12_mb_13_mb_14_random_deaths_end_every_call_with_a_true_verdict_and_surviv
     let first = number("MULTICAST_SEED").unwrap_or(0);
     for seed in first..first + runs {
         println!("MULTICAST_SEED={seed} MULTICAST_DEATHS=1 replays this run");
-        random_death(seed);
+        random_death(seed, false);
     }
+}
+
+#[test]
+fn mb_12_mb_13_mb_14_mb_16_random_deaths_of_members_whose_cards_carry_the_blocks() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    if let Some(seed) = number("TRIBUTARY_SEED") {
+        random_death(seed, true);
+        return;
+    }
+    let runs = number("MULTICAST_DEATHS").unwrap_or(60);
+    let mut well = 0;
+    for seed in 0..runs {
+        println!("TRIBUTARY_SEED={seed} replays this run");
+        well += u64::from(random_death(seed, true));
+    }
+    println!("{well} of {runs} runs ended before the death");
+    assert!(runs < 40 || (1..runs / 2).contains(&well));
 }
 
 #[test]

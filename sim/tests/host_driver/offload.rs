@@ -284,7 +284,7 @@ fn mb_16_what_does_not_fit_is_refused_with_what_would() {
     root.connect(&tickets).unwrap();
     other.connect(&tickets).unwrap();
     let error = root.post(72_001).unwrap_err().to_string();
-    assert_eq!(error, "a message of 72001 bytes: 1 to 72000");
+    assert_eq!(error, "a message of 72001 bytes: up to 72000");
     root.post(5).unwrap();
     let error = root.write(0, &[1]).unwrap_err().to_string();
     assert_eq!(error, "the group is busy with a message");

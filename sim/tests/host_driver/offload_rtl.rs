@@ -12,7 +12,7 @@ use tributary_sim::pcie::Config;
 use super::offload::{death, ends, groups, hosts_do_nothing, messages, stop};
 use super::{BAD, config};
 
-fn cards(count: u16, link: LinkConfig) -> (Vec<SimDevice>, Vec<ProtectionDomain>) {
+pub fn cards(count: u16, link: LinkConfig) -> (Vec<SimDevice>, Vec<ProtectionDomain>) {
     let network = config(count, link);
     let root = Config {
         seed: network.seed,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tributary_host_driver::Device;
-use tributary_host_driver::multicast::{Group, GroupOptions, Seat, Verdict};
+use tributary_host_driver::multicast::{ByCards, Carried, Group, GroupOptions, Seat, Verdict};
 use tributary_host_driver::{
     Access, Context, EndpointConfig, EndpointEvent, Error, Options, ReliableEndpoint, SendRequest,
     VfioUserDevice, WorkCompletionStatus,
@@ -185,7 +185,16 @@ fn a_killed_process_is_an_error_of_every_call_and_no_hang() {
 
 #[test]
 fn mb_11_mb_12_mb_13_groups_over_sockets_deliver_and_a_member_that_goes_is_named() {
-    let mut other = Other::start("group");
+    groups_over_sockets("group", Carried::ByHosts);
+}
+
+#[test]
+fn mb_11_mb_12_mb_13_mb_16_groups_over_sockets_whose_cards_carry_the_blocks() {
+    groups_over_sockets("group-by-cards", Carried::ByCards(ByCards::default()));
+}
+
+fn groups_over_sockets(name: &str, carried: Carried) {
+    let mut other = Other::start(name);
     let config = EndpointConfig {
         timeout: 6,
         attempts: 32,
@@ -193,6 +202,7 @@ fn mb_11_mb_12_mb_13_groups_over_sockets_deliver_and_a_member_that_goes_is_named
     };
     let options = GroupOptions {
         block_bytes: 10_000,
+        carried,
         memory: 1 << 20,
         ..GroupOptions::default()
     };

@@ -11,7 +11,7 @@ use super::super::carrier::{Block, Moved};
 use super::super::incoming::Leads;
 use super::super::memory::Begun;
 use super::super::seat::is_older;
-use super::{Group, nanos};
+use super::{Carrying, Group, nanos};
 use crate::{AddressHandle, EndpointEvent, PostError, WorkCompletionStatus};
 
 /// Events of the endpoint that are looked at in one go.
@@ -39,8 +39,13 @@ impl Group {
                 Err(_) => self.counters.malformed += 1,
             }
         }
-        for moved in self.carrier.run()? {
-            self.moved(moved);
+        match &mut self.carrying {
+            Carrying::Hosts(carrier) => {
+                for moved in carrier.run()? {
+                    self.moved(moved);
+                }
+            }
+            Carrying::Cards(_) => self.run_cards()?,
         }
         while let Some(number) = self.memory.next_begun() {
             self.with(|member, out| member.buffer(number, out));
@@ -49,7 +54,7 @@ impl Group {
         self.flush()
     }
 
-    fn with(&mut self, what: impl FnOnce(&mut Member, &mut Vec<Output>)) {
+    pub(super) fn with(&mut self, what: impl FnOnce(&mut Member, &mut Vec<Output>)) {
         let mut out = Vec::new();
         what(&mut self.member, &mut out);
         self.carry_out(out);
@@ -102,6 +107,10 @@ impl Group {
                 self.with(|member, out| member.control(rank, epoch, control, out));
             }
             Body::Control(_) => self.counters.strange += 1,
+            Body::Ticket(ticket) => self.ticket(rank, ticket),
+            Body::Length { message, length } => self.length(rank, message, length),
+            // Cards grant blocks themselves.
+            Body::Credit { .. } if self.config.offload => self.counters.strange += 1,
             Body::Credit {
                 granted,
                 expected,
@@ -212,8 +221,9 @@ impl Group {
                     self.sent = messages;
                     self.is_resuming = false;
                 }
-                // The state of the machine says it; cards of this driver carry out no schedule.
-                Output::Failed { .. } | Output::Closed(_) | Output::Post(_) => {}
+                Output::Post(job) => self.post(job),
+                // The state of the machine says it to the host.
+                Output::Failed { .. } | Output::Closed(_) => self.stop_card(),
             }
             todo.extend(more.drain(..));
         }
@@ -221,6 +231,9 @@ impl Group {
 
     /// Lets a member send a block, and says where it shall land.
     fn grant(&mut self, to: u32, granted: u32, expected: Expected) {
+        let Carrying::Hosts(carrier) = &self.carrying else {
+            return;
+        };
         let there = match expected.block {
             None => Some(self.memory.first_place()),
             Some(block) => {
@@ -232,7 +245,7 @@ impl Group {
         let Some(there) = there else { return };
         let place = Place {
             tag: self.incoming.grant(to, expected),
-            qp_num: self.carrier.qp_num(),
+            qp_num: carrier.qp_num(),
             rkey: there.rkey,
             address: there.address,
         };
@@ -255,7 +268,10 @@ impl Group {
             self.counters.strange += 1;
             return false;
         };
-        self.carrier.send(Block {
+        let Carrying::Hosts(carrier) = &mut self.carrying else {
+            return false;
+        };
+        carrier.send(Block {
             to,
             message,
             node: self.ranks[to as usize].node(),
@@ -279,7 +295,7 @@ impl Group {
         true
     }
 
-    fn say(&mut self, to: u32, body: Body) {
+    pub(super) fn say(&mut self, to: u32, body: Body) {
         let epoch = self.options.epoch;
         // Only a credit without a place has no bytes, and those are made above.
         if let Ok(bytes) = (Datagram { epoch, body }).encode() {

@@ -77,6 +77,14 @@ pub enum OffloadError {
         /// Its tickets.
         count: usize,
     },
+    /// A ticket with what is no number of a queue pair.
+    #[error("the ticket of rank {rank} does not fit: queue pair {number}, numbers have 24 bits")]
+    Number {
+        /// The rank.
+        rank: u32,
+        /// What is none.
+        number: u32,
+    },
     /// A ticket of another group.
     #[error("the ticket of rank {rank} does not fit: {what} {found}, here {expected}")]
     Ticket {
@@ -89,8 +97,8 @@ pub enum OffloadError {
         /// What this member has.
         expected: u64,
     },
-    /// A message of no bytes, or longer than the memory.
-    #[error("a message of {length} bytes: 1 to {most}")]
+    /// A message longer than the memory.
+    #[error("a message of {length} bytes: up to {most}")]
     Length {
         /// Its bytes.
         length: u64,

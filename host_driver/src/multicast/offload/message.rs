@@ -53,11 +53,13 @@ impl OffloadedGroup {
         }
         let block = u64::from(self.options.block_bytes);
         let most = self.options.area_bytes() as u64;
-        if !(1..=most).contains(&length) {
+        if length > most {
             return Err(OffloadError::Length { length, most });
         }
-        // Not above `most_blocks`, which has 32 bits.
-        let schedule = self.options.schedule(length.div_ceil(block) as u32)?;
+        // Not above `most_blocks`, which has 32 bits. An empty message is one empty block.
+        let schedule = self
+            .options
+            .schedule(length.div_ceil(block).max(1) as u32)?;
         let mut writer = self.writer.clone();
         let entries = writer.message(&schedule, 0);
         let entries = entries.ok_or(OffloadError::State("without a peer of its schedule"))?;

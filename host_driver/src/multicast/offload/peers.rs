@@ -183,10 +183,12 @@ impl Peer {
                     expected: own.len() as u64,
                 });
             }
-            *other = numbers
-                .iter()
-                .map(|&number| AddressHandle::new(ticket.node, number))
-                .collect::<Result<_, _>>()?;
+            let rank = self.rank;
+            let address = |&number: &u32| {
+                AddressHandle::new(ticket.node, number)
+                    .map_err(|_| OffloadError::Number { rank, number })
+            };
+            *other = numbers.iter().map(address).collect::<Result<_, _>>()?;
         }
         self.area = Remote {
             address: ticket.address,

@@ -86,9 +86,6 @@ pub enum GroupError {
         /// Most bytes of a message.
         most: u64,
     },
-    /// Cards carry out binomial pipelines only.
-    #[error("{0} cannot be offloaded; binomial-pipeline can")]
-    Offload(Algorithm),
     /// Cards do not repair.
     #[error("a group is resumed by its hosts: offload must be off")]
     ResumeOffload,
@@ -134,9 +131,6 @@ impl GroupConfig {
         }
         if self.credits < 2 {
             return Err(GroupError::Credits(self.credits));
-        }
-        if self.offload && self.algorithm != Algorithm::BinomialPipeline {
-            return Err(GroupError::Offload(self.algorithm));
         }
         let racks: u64 = self.racks.iter().map(|&size| u64::from(size)).sum();
         if self.algorithm == Algorithm::Hybrid && racks != u64::from(self.members) {

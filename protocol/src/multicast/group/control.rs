@@ -33,6 +33,8 @@ pub enum Why {
     Length,
     /// Its card waits for what does not come.
     Stuck,
+    /// What it said of its queue pairs does not fit the group, or it said nothing.
+    Ticket,
 }
 
 impl fmt::Display for Why {
@@ -42,6 +44,7 @@ impl fmt::Display for Why {
             Self::Parameters => "it made the group with other parameters than the root",
             Self::Length => "a message is longer than its buffer",
             Self::Stuck => "its card waits for what does not come",
+            Self::Ticket => "its queue pairs do not fit the group, or are not known",
         })
     }
 }

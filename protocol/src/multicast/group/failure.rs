@@ -21,6 +21,15 @@ impl Member {
         self.gather(out);
     }
 
+    /// What a member said of its card's queue pairs does not fit, or nothing came of it.
+    pub fn peer_misfits(&mut self, peer: u32, out: &mut Vec<Output>) {
+        if peer >= self.config.members || peer == self.rank {
+            self.counters.strange += 1;
+            return;
+        }
+        self.fail(peer, Why::Ticket, None, out);
+    }
+
     /// Nothing new is started, and everyone is told; `from` knows (MB-12).
     pub(super) fn fail(
         &mut self,

@@ -100,7 +100,7 @@ pub struct Member {
     done: BTreeSet<u32>,
     /// Messages of the group, once the root has closed it.
     closing: Option<u32>,
-    said_done: bool,
+    pub(super) said_done: bool,
     /// Root: messages that were sent.
     pub(super) sent: u32,
     /// Messages that this member still passes on, in order.

@@ -51,6 +51,7 @@ impl Member {
                 self.offloaded.done += 1;
                 if self.rank != 0 {
                     self.receiving.delivered += 1;
+                    self.lengths.insert(message, length);
                     out.push(Output::Delivered { message, length });
                 }
                 out.push(Output::Released { message });
@@ -59,6 +60,8 @@ impl Member {
             // The group has failed meanwhile: what it reported stays true.
             Status::Done if self.error().is_err() => {}
             Status::Done => self.counters.strange += 1,
+            // Nothing is missing here, or the group has failed already: who leaves then is no suspect.
+            Status::Failed { .. } if self.said_done || self.error().is_err() => {}
             Status::Failed { peer } => self.peer_failed(peer, out),
             Status::TooLong => self.fail(self.rank, Why::Length, None, out),
             Status::Watchdog => self.fail(self.rank, Why::Stuck, None, out),

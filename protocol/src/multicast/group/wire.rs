@@ -25,6 +25,13 @@
 //! | 11 | Verdict | success 1; then messages 4, or suspect 4, why 1, members 4, of each: it is there 1, watermark 4 |
 //! | 12 | Carried | tag 4, message 4, block 4, length of the message 8 |
 //! | 13, 14 | Ping, Pong | |
+//! | 15 | Ticket | address 8, key 4, queue pairs that blocks leave by 2, that blocks come to 2, the number of each 4 |
+//! | 16 | Length | message 4, length 8 |
+//!
+//! Credit and Carried are of groups that hosts carry out, Ticket and Length of those that cards carry out.
+//!
+//! Algorithms count from 0 in the order of [`Algorithm::ALL`]. Why is 0 gone, 1 other parameters, 2 a message that is too long,
+//! 3 a card that is stuck, 4 a ticket that does not fit ([`Why`]).
 //!
 //! The place of a block is: tag 4, queue pair 4, key 4, address 8. A set of blocks is: its size 4, then a bit for each, the
 //! first one lowest in its byte, in whole bytes.
@@ -49,6 +56,19 @@ pub struct Place {
     pub rkey: u32,
     /// Address in it.
     pub address: u64,
+}
+
+/// What one member's card must know of another's, of a group that cards carry out: see `host_driver::multicast`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    /// Where the sender's memory for a message begins.
+    pub address: u64,
+    /// Key of this memory.
+    pub rkey: u32,
+    /// The sender's queue pairs that blocks for the receiver leave by and its grants come to, a lane each; 65,535 at most.
+    pub sends: Vec<u32>,
+    /// Those that blocks of the receiver come to and its grants leave by.
+    pub receives: Vec<u32>,
 }
 
 /// A datagram of a group.
@@ -89,6 +109,15 @@ pub enum Body {
     Ping,
     /// It is.
     Pong,
+    /// To a peer of the schedule: how its card reaches the sender's.
+    Ticket(Ticket),
+    /// From the root to all, once for each message and in their order: its card may now take it.
+    Length {
+        /// Number of the message.
+        message: u32,
+        /// Its bytes.
+        length: u64,
+    },
 }
 
 /// Why bytes are no datagram of a group, or something has no bytes.
@@ -156,6 +185,7 @@ impl Writer {
             Why::Parameters => 1,
             Why::Length => 2,
             Why::Stuck => 3,
+            Why::Ticket => 4,
         })
     }
 }
@@ -241,6 +271,7 @@ impl Reader<'_> {
             1 => Why::Parameters,
             2 => Why::Length,
             3 => Why::Stuck,
+            4 => Why::Ticket,
             other => return Err(bad("why", other.into())),
         })
     }
@@ -286,6 +317,10 @@ impl Datagram {
                 w.u32(*tag).u32(*message).u32(*block).u64(*length);
             }
             Body::Ping | Body::Pong => {}
+            Body::Ticket(ticket) => write_ticket(&mut w, ticket),
+            Body::Length { message, length } => {
+                w.u32(*message).u64(*length);
+            }
         }
         Ok(w.0)
     }
@@ -309,6 +344,8 @@ impl Datagram {
             Body::Carried { .. } => 12,
             Body::Ping => 13,
             Body::Pong => 14,
+            Body::Ticket(_) => 15,
+            Body::Length { .. } => 16,
         }
     }
 
@@ -335,6 +372,11 @@ impl Datagram {
             },
             13 => Body::Ping,
             14 => Body::Pong,
+            15 => Body::Ticket(read_ticket(&mut r)?),
+            16 => Body::Length {
+                message: r.u32()?,
+                length: r.u64()?,
+            },
             _ => Body::Control(read_control(&mut r, kind)?),
         };
         match bytes.len() - r.at {
@@ -405,6 +447,27 @@ fn write_control(w: &mut Writer, control: &Control) -> Result<(), WireError> {
         }
     }
     Ok(())
+}
+
+fn write_ticket(w: &mut Writer, ticket: &Ticket) {
+    w.u64(ticket.address).u32(ticket.rkey);
+    let (sends, receives) = (&ticket.sends, &ticket.receives);
+    w.u16(sends.len() as u16).u16(receives.len() as u16);
+    for &number in sends.iter().chain(receives) {
+        w.u32(number);
+    }
+}
+
+fn read_ticket(r: &mut Reader<'_>) -> Result<Ticket, WireError> {
+    let (address, rkey) = (r.u64()?, r.u32()?);
+    let (sends, receives) = (r.u16()?, r.u16()?);
+    let mut numbers = |count| (0..count).map(|_| r.u32()).collect::<Result<_, _>>();
+    Ok(Ticket {
+        address,
+        rkey,
+        sends: numbers(sends)?,
+        receives: numbers(receives)?,
+    })
 }
 
 fn read_credit(r: &mut Reader<'_>) -> Result<Body, WireError> {
