@@ -54,6 +54,8 @@ pub struct Plan {
     /// Transfers in 1,000 that are to be refused.
     pub wrong: u32,
     pub busy_hint: u16,
+    /// Ticks that a transfer waits for a receive request.
+    pub patience: u16,
     pub twice: bool,
 }
 
@@ -222,7 +224,7 @@ impl Bench {
             ("cfg_retry_ticks", 100),
             ("cfg_tail_ticks", 40),
             ("cfg_idle_ticks", 20_000),
-            ("cfg_patience", 1_024),
+            ("cfg_patience", plan.patience.into()),
             ("cfg_busy_hint", plan.busy_hint.into()),
             ("cfg_twice", plan.twice.into()),
         ] {

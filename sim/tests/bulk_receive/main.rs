@@ -55,6 +55,7 @@ fn plan(seed: u64) -> Plan {
         cancel_every: [0, 4_000][(seed % 2) as usize],
         wrong: 150,
         busy_hint: 100,
+        patience: 1_024,
         twice: seed % 4 != 3,
     }
 }

@@ -82,9 +82,10 @@ fn runs(busy_hint: u16) -> Result<(), String> {
             stall: [Profile::Free, Profile::Independent(64)][(seed % 2) as usize],
             forge: 6,
             end_every: [3_000, 0][(seed % 2) as usize],
-            cancel_every: [0, 1_000][(seed % 2) as usize],
+            cancel_every: [0, 1_000, 0, 0][(seed % 4) as usize],
             wrong: 300,
             busy_hint,
+            patience: [1_024, 200][(seed % 2) as usize],
             ..plan(seed)
         };
         let run = || Bench::new(library(), plan).run();

@@ -330,7 +330,7 @@ const PEERS: &str = "rw_peers_";
 
 /// Seeds, and clocks with each of them, within which a wrong engine shows.
 const SEEDS: u64 = 4;
-const CLOCKS: u64 = 20_000;
+const CLOCKS: u64 = 30_000;
 
 #[test]
 fn rw_01_the_right_engine_among_the_mutations_passes_lock_step() {

@@ -162,6 +162,7 @@ const GROUPS: [Group; 23] = [
             "bulk_engine",
             "bulk_inbox",
             "bulk_plan",
+            "bulk_queue",
             "bulk_scan",
             "bulk_send",
             "bulk_turns",
