@@ -26,11 +26,12 @@ module bulk_queue_s16 (
 
     // m: stream out
     output wire [15:0] m_queued,  // Transfers in the queue.
-    output wire [15:0] m_oldest   // The oldest of them that has a fresh packet, one-hot; zero if none has.
+    output wire        m_any,     // One of them has a fresh packet.
+    output wire [3:0]  m_oldest   // The oldest that has.
 );
 
     // Registers
-    reg  [7:0]  taken_reg;    // Place by place: a transfer is there, its slot, it has a fresh packet.
+    reg  [7:0]  taken_reg;    // Place by place: a transfer is there, its slot, it is there and has a fresh packet.
     reg  [3:0]  slots_0_reg;
     reg  [3:0]  slots_1_reg;
     reg  [3:0]  slots_2_reg;
@@ -41,16 +42,18 @@ module bulk_queue_s16 (
     reg  [3:0]  slots_7_reg;
     reg  [7:0]  fresh_reg;
     reg  [15:0] queued_reg;
-    reg  [15:0] oldest_reg;
+    reg         any_reg;
+    reg  [3:0]  oldest_reg;
 
     // Signals
     wire [7:0]  here;
     wire [7:0]  stays;            // After what it says, before places move.
     reg  [7:0]  wants;
+    wire [7:0]  has;
     wire [7:0]  free;             // Places that take over from above: those from the lowest free one on.
     wire [7:0]  moves;
     wire        enters;
-    wire [7:0]  asks;             // The lowest place with a fresh packet.
+    wire [2:0]  place;
     wire [15:0] mask;
     wire        same_s_0;         // Bit i.
     wire        same_s_1;         // Bit i.
@@ -61,8 +64,7 @@ module bulk_queue_s16 (
     wire        same_s_6;         // Bit i.
     wire        same_s_7;         // Bit i.
     wire [7:0]  same_m;           // The vector.
-    wire [7:0]  first_sel;        // A bit per word, at most one set.
-    wire [3:0]  first_m;          // The chosen one.
+    wire        first_inst_none;  // No bit is set.
     wire [7:0]  taken_next_word;
 
     // Places of the transfer named.
@@ -78,17 +80,11 @@ module bulk_queue_s16 (
         .m   (same_m)
     );
 
-    mux_one_hot_w4_n8 first (
-        .sel (first_sel),
-        .s_0 (slots_0_reg),
-        .s_1 (slots_1_reg),
-        .s_2 (slots_2_reg),
-        .s_3 (slots_3_reg),
-        .s_4 (slots_4_reg),
-        .s_5 (slots_5_reg),
-        .s_6 (slots_6_reg),
-        .s_7 (slots_7_reg),
-        .m   (first_m)
+    // The lowest place with a fresh packet.
+    priority_encoder_w8 first_inst (
+        .req   (fresh_reg),
+        .index (place),
+        .none  (first_inst_none)
     );
 
     // Combinational logic
@@ -117,10 +113,10 @@ module bulk_queue_s16 (
     assign free = ~taken_reg;
     assign moves = free | (8'd0 - free);
     assign enters = s_begin & moves[7];
-    assign asks = taken_reg & fresh_reg;
-    assign first_sel = asks & (8'd0 - asks);
+    assign has = wants & stays;
     assign mask = 16'd1 << s_slot;
     assign m_queued = queued_reg;
+    assign m_any = any_reg;
     assign m_oldest = oldest_reg;
 
     // Clocked logic
@@ -136,12 +132,13 @@ module bulk_queue_s16 (
         slots_7_reg = 4'd0;
         fresh_reg = 8'd0;
         queued_reg = 16'd0;
-        oldest_reg = 16'd0;
+        any_reg = 1'b0;
+        oldest_reg = 4'd0;
     end
 
     always @(posedge clk) begin
         taken_reg <= (stays & ~moves) | {enters, taken_next_word[6:0]};
-        fresh_reg <= (wants & ~moves) | ({1'b0, wants[7:1]} & moves);
+        fresh_reg <= (has & ~moves) | ({1'b0, has[7:1]} & moves);
 
         if (moves[0]) begin
             slots_0_reg <= slots_1_reg;
@@ -175,7 +172,30 @@ module bulk_queue_s16 (
             slots_7_reg <= s_slot;
         end
 
-        oldest_reg <= (|asks) ? (16'd1 << first_m) : 16'd0;
+        any_reg <= !first_inst_none;
+
+        oldest_reg <= slots_0_reg;
+        if (place == 3'd1) begin
+            oldest_reg <= slots_1_reg;
+        end
+        if (place == 3'd2) begin
+            oldest_reg <= slots_2_reg;
+        end
+        if (place == 3'd3) begin
+            oldest_reg <= slots_3_reg;
+        end
+        if (place == 3'd4) begin
+            oldest_reg <= slots_4_reg;
+        end
+        if (place == 3'd5) begin
+            oldest_reg <= slots_5_reg;
+        end
+        if (place == 3'd6) begin
+            oldest_reg <= slots_6_reg;
+        end
+        if (place == 3'd7) begin
+            oldest_reg <= slots_7_reg;
+        end
 
         if (enters) begin
             queued_reg <= queued_reg | mask;
@@ -188,7 +208,7 @@ module bulk_queue_s16 (
             taken_reg <= 8'd0;
             fresh_reg <= 8'd0;
             queued_reg <= 16'd0;
-            oldest_reg <= 16'd0;
+            any_reg <= 1'b0;
         end
     end
 

@@ -58,7 +58,9 @@ module bulk_turns_s16 (
     reg  [1:0]  why_reg;
 
     // Signals
-    wire [15:0] may;             // Fresh packets that may leave.
+    wire [15:0] others;          // Those with fresh packets that are not in the queue, the oldest there, both.
+    wire [15:0] oldest;
+    wire [15:0] may;
     wire [15:0] mask;            // The transfer set, one-hot.
     wire        any_due;
     wire        any_resend;
@@ -69,7 +71,8 @@ module bulk_turns_s16 (
     wire [3:0]  lowest_index;    // Index of the lowest set bit.
     wire        lowest_none;     // No bit is set.
     wire [15:0] queue_m_queued;  // Transfers in the queue.
-    wire [15:0] queue_m_oldest;  // The oldest of them that has a fresh packet, one-hot; zero if none has.
+    wire        queue_m_any;     // One of them has a fresh packet.
+    wire [3:0]  queue_m_oldest;  // The oldest that has.
 
     // The lowest of those from the turn on, and of all.
     priority_encoder_w16 behind (
@@ -93,15 +96,18 @@ module bulk_turns_s16 (
         .s_fresh  (set_fresh),
         .s_end    (end_en),
         .m_queued (queue_m_queued),
+        .m_any    (queue_m_any),
         .m_oldest (queue_m_oldest)
     );
 
     // Combinational logic
     assign mask = 16'd1 << set_slot;
-    assign may = (fresh_reg & ~queue_m_queued) | queue_m_oldest;
+    assign others = fresh_reg & ~queue_m_queued;
+    assign oldest = 16'd1 << queue_m_oldest;
+    assign may = queue_m_any ? (others | oldest) : others;
     assign any_due = |due_reg;
     assign any_resend = |resend_reg;
-    assign any_fresh = |may;
+    assign any_fresh = (|others) | queue_m_any;
     assign behind_req = chosen_reg & from_reg;
     assign valid = some_reg;
     assign slot = who_reg;

@@ -176,7 +176,6 @@ bulk_plan.v
 ../lib/take_turns_n4.v
 bulk_engine_s16_d512_b64.v
 ../lib/gather_n8.v
-mux_one_hot_w4_n8.v
 bulk_queue_s16.v
 bulk_turns_s16.v
 stat_counters_d16.v

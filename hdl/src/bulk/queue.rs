@@ -1,6 +1,6 @@
 //! Transfers whose fresh packets leave in the order in which they began.
 
-use crate::blocks::{GatherBits, OneHotMux};
+use crate::blocks::{GatherBits, PriorityEncoder};
 use crate::prelude::*;
 
 hdl_module! {
@@ -26,10 +26,12 @@ hdl_module! {
         pub s_end: Signal<In, Bit>,
         /// Transfers in the queue.
         pub m_queued: Signal<Out, Bits<S>>,
-        /// The oldest of them that has a fresh packet, one-hot; zero if none has.
-        pub m_oldest: Signal<Out, Bits<S>>,
+        /// One of them has a fresh packet.
+        pub m_any: Signal<Out, Bit>,
+        /// The oldest that has.
+        pub m_oldest: Signal<Out, Bits<LS>>,
 
-        /// Place by place: a transfer is there, its slot, it has a fresh packet.
+        /// Place by place: a transfer is there, its slot, it is there and has a fresh packet.
         #[reset] taken: DFF<Bits<8>>,
         slots: Bank<DFF<Bits<LS>>, 8>,
         #[reset] fresh: DFF<Bits<8>>,
@@ -39,16 +41,18 @@ hdl_module! {
         /// After what it says, before places move.
         stays: Signal<Local, Bits<8>>,
         wants: Signal<Local, Bits<8>>,
+        has: Signal<Local, Bits<8>>,
         /// Places that take over from above: those from the lowest free one on.
         free: Signal<Local, Bits<8>>,
         moves: Signal<Local, Bits<8>>,
         enters: Signal<Local, Bit>,
         /// The lowest place with a fresh packet.
-        asks: Signal<Local, Bits<8>>,
-        first: OneHotMux<LS, 8>,
+        first: PriorityEncoder<8, 3>,
+        place: Signal<Local, Bits<3>>,
         mask: Signal<Local, Bits<S>>,
         #[reset] queued: DFF<Bits<S>>,
-        #[reset] oldest: DFF<Bits<S>>,
+        #[reset] any: DFF<Bit>,
+        oldest: DFF<Bits<LS>>,
     }
 }
 
@@ -76,8 +80,9 @@ impl<const S: usize, const LS: usize> Logic for BulkQueue<S, LS> {
         self.enters.next = self.s_begin.val() & self.moves.val().get_bit(7);
         self.taken.d.next = (self.stays.val() & !self.moves.val())
             | ((self.stays.val() >> 1) & self.moves.val()).replace_bit(7, self.enters.val());
+        self.has.next = self.wants.val() & self.stays.val();
         self.fresh.d.next =
-            (self.wants.val() & !self.moves.val()) | ((self.wants.val() >> 1) & self.moves.val());
+            (self.has.val() & !self.moves.val()) | ((self.has.val() >> 1) & self.moves.val());
         for i in 0..8 {
             self.slots[i].d.next = self.slots[i].q.val();
         }
@@ -106,14 +111,30 @@ impl<const S: usize, const LS: usize> Logic for BulkQueue<S, LS> {
             self.slots[7].d.next = self.s_slot.val();
         }
 
-        self.asks.next = self.taken.q.val() & self.fresh.q.val();
-        self.first.sel.next = self.asks.val() & (bits::<8>(0) - self.asks.val());
-        for i in 0..8 {
-            self.first.s[i].next = self.slots[i].q.val();
+        self.first.req.next = self.fresh.q.val();
+        self.any.d.next = !self.first.none.val();
+        self.place.next = self.first.index.val();
+        self.oldest.d.next = self.slots[0].q.val();
+        if self.place.val() == 1 {
+            self.oldest.d.next = self.slots[1].q.val();
         }
-        self.oldest.d.next = 0.into();
-        if self.asks.val().any() {
-            self.oldest.d.next = bits::<S>(1) << self.first.m.val();
+        if self.place.val() == 2 {
+            self.oldest.d.next = self.slots[2].q.val();
+        }
+        if self.place.val() == 3 {
+            self.oldest.d.next = self.slots[3].q.val();
+        }
+        if self.place.val() == 4 {
+            self.oldest.d.next = self.slots[4].q.val();
+        }
+        if self.place.val() == 5 {
+            self.oldest.d.next = self.slots[5].q.val();
+        }
+        if self.place.val() == 6 {
+            self.oldest.d.next = self.slots[6].q.val();
+        }
+        if self.place.val() == 7 {
+            self.oldest.d.next = self.slots[7].q.val();
         }
         self.mask.next = bits::<S>(1) << self.s_slot.val();
         if self.enters.val() {
@@ -123,6 +144,7 @@ impl<const S: usize, const LS: usize> Logic for BulkQueue<S, LS> {
             self.queued.d.next = self.queued.q.val() & !self.mask.val();
         }
         self.m_queued.next = self.queued.q.val();
+        self.m_any.next = self.any.q.val();
         self.m_oldest.next = self.oldest.q.val();
     }
 }

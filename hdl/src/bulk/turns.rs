@@ -56,7 +56,9 @@ hdl_module! {
         #[reset] fresh: DFF<Bits<S>>,
         #[reset] spare: DFF<Bits<S>>,
         queue: BulkQueue<S, LS>,
-        /// Fresh packets that may leave.
+        /// Those with fresh packets that are not in the queue, the oldest there, both.
+        others: Signal<Local, Bits<S>>,
+        oldest: Signal<Local, Bits<S>>,
         may: Signal<Local, Bits<S>>,
         /// The transfer set, one-hot.
         mask: Signal<Local, Bits<S>>,
@@ -126,11 +128,15 @@ impl<const S: usize, const LS: usize> Logic for BulkTurns<S, LS> {
         self.queue.s_set.next = self.set_en.val();
         self.queue.s_fresh.next = self.set_fresh.val();
         self.queue.s_end.next = self.end_en.val();
-        self.may.next =
-            (self.fresh.q.val() & !self.queue.m_queued.val()) | self.queue.m_oldest.val();
+        self.others.next = self.fresh.q.val() & !self.queue.m_queued.val();
+        self.oldest.next = bits::<S>(1) << self.queue.m_oldest.val();
+        self.may.next = self.others.val();
+        if self.queue.m_any.val() {
+            self.may.next = self.others.val() | self.oldest.val();
+        }
         self.any_due.next = self.due.q.val().any();
         self.any_resend.next = self.resend.q.val().any();
-        self.any_fresh.next = self.may.val().any();
+        self.any_fresh.next = self.others.val().any() | self.queue.m_any.val();
         self.chosen.d.next = self.spare.q.val();
         self.chosen_class.d.next = 3.into();
         if self.any_due.val() {

@@ -111,11 +111,7 @@ const WRONG: [(&str, &str, &str); 42] = [
     // RW-15: those that send oldest first take turns; not the oldest of them goes; one that leaves the queue stays in it; one
     // that finds it full waits for ever; one that leaves leaves a hole.
     ("bulk_queue", "m_queued = ", "16'd0"),
-    (
-        "bulk_queue",
-        "first_sel = ",
-        "asks & ~(asks >> 1) & ~(asks >> 2) & ~(asks >> 3)",
-    ),
+    ("bulk_queue", "has = ", "wants & stays & 8'hfe"),
     ("bulk_queue", "here = ", "8'd0"),
     ("bulk_queue", "enters = ", "s_begin"),
     ("bulk_queue", "moves = ", "free"),
