@@ -35,10 +35,11 @@ impl Bench {
             (
                 "flags",
                 // A READ must have none of these.
-                u64::from(rng.random_range(0..[2, 8][usize::from(reads)]) == 0)
-                    * u64::from(flags::NOTIFY.mask())
-                    | u64::from(rng.random_range(0..[2, 8][usize::from(reads)]) == 0)
-                        * u64::from(flags::OLDEST_FIRST.mask()),
+                [flags::NOTIFY, flags::OLDEST_FIRST]
+                    .into_iter()
+                    .filter(|_| rng.random_range(0..[2, 8][usize::from(reads)]) == 0)
+                    .map(|flag| u64::from(flag.mask()))
+                    .sum(),
             ),
             ("head_len", 16),
             ("length", length),
