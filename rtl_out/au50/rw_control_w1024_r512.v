@@ -380,6 +380,7 @@ module rw_control_w1024_r512 (
     reg         give_up_reg;           // Too long without DATA: the transfer is given up.
     reg         all_old_reg;           // So long without DATA that every hole is old.
     reg         tail_quiet_reg;        // So long without DATA that the rest may be lost.
+    reg         tail_long_quiet_reg;
     reg         range_old_reg;         // The rest may be asked for again.
     reg         incomplete_reg;        // Not all packets up to the last one have been seen.
     reg         restart_reg;           // Holes below the mark may be asked for again.
@@ -1530,6 +1531,7 @@ module rw_control_w1024_r512 (
         give_up_reg = 1'b0;
         all_old_reg = 1'b0;
         tail_quiet_reg = 1'b0;
+        tail_long_quiet_reg = 1'b0;
         range_old_reg = 1'b0;
         incomplete_reg = 1'b0;
         restart_reg = 1'b0;
@@ -1701,9 +1703,16 @@ module rw_control_w1024_r512 (
         all_old_reg <= idle_reg >= cfg_allowance_ticks;
         restart_reg <= since_mark_reg >= cfg_retry_ticks;
         tail_quiet_reg <= silence_reg >= cfg_tail_ticks;
+
+        // Eight times as long while DATA comes for other windows.
+        tail_long_quiet_reg <= {3'd0, idle_reg[15:3]} >= cfg_tail_ticks;
+
         range_old_reg <= since_range_reg >= cfg_retry_ticks;
         incomplete_reg <= remaining_reg != {10'd0, reach_reg};
-        tail_lost_reg <= tail_quiet_reg & range_old_reg & incomplete_reg;
+
+        tail_lost_reg <= (tail_quiet_reg | tail_long_quiet_reg)
+            & range_old_reg
+            & incomplete_reg;
 
         limit_reg <= old_reg[21:0];
         if (old_reg[22]) begin

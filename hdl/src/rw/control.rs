@@ -553,6 +553,7 @@ hdl_module! {
         all_old: DFF<Bit>,
         /// So long without DATA that the rest may be lost.
         tail_quiet: DFF<Bit>,
+        tail_long_quiet: DFF<Bit>,
         /// The rest may be asked for again.
         range_old: DFF<Bit>,
         /// Not all packets up to the last one have been seen.
@@ -815,10 +816,13 @@ impl<
         self.all_old.d.next = self.idle.q.val() >= self.cfg_allowance_ticks.val();
         self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
         self.tail_quiet.d.next = self.silence.q.val() >= self.cfg_tail_ticks.val();
+        // Eight times as long while DATA comes for other windows.
+        self.tail_long_quiet.d.next = (self.idle.q.val() >> 3) >= self.cfg_tail_ticks.val();
         self.range_old.d.next = self.since_range.q.val() >= self.cfg_retry_ticks.val();
         self.incomplete.d.next = self.remaining.q.val() != bit_cast::<22, 12>(self.reach.q.val());
-        self.tail_lost.d.next =
-            self.tail_quiet.q.val() & self.range_old.q.val() & self.incomplete.q.val();
+        self.tail_lost.d.next = (self.tail_quiet.q.val() | self.tail_long_quiet.q.val())
+            & self.range_old.q.val()
+            & self.incomplete.q.val();
         self.limit.d.next = bit_cast::<22, 23>(self.old.q.val());
         if self.old.q.val().get_bit(22) {
             self.limit.d.next = 0.into();

@@ -376,9 +376,9 @@ impl Bench {
         SLOTS[self.rng.random_range(0..SLOTS.len())]
     }
 
-    /// Nothing is offered for twice the silence behind which ranges are asked for, now and then.
+    /// Nothing is offered for at least twice the silence behind which ranges are asked for, now and then.
     fn pauses(&self, t: u64) -> bool {
-        let silence = 16 * u64::from(self.plan.ticks[2]);
+        let silence = 16 * u64::from(self.plan.ticks[2].max(50));
         t % (12 * silence) >= 10 * silence
     }
 

@@ -3,6 +3,9 @@
 use super::*;
 use crate::rw::message::{RetxOne, RetxRange, Unknown};
 
+/// log2 of how many times as long a window is silent before a range is asked for while DATA comes for others.
+const BESIDE_OTHERS_LOG: u32 = 3;
+
 /// Requests of one sweep, in the order in which they are sent.
 struct Requests {
     ones: Vec<u32>,
@@ -89,8 +92,10 @@ impl Transfer {
             self.mark = self.req_upto;
             self.mark_tick = now;
         }
-        // While others' packets come, those of this window may stand behind them.
-        let silent = now.wrapping_sub(heard) >= config.tail_ticks && self.highest < self.n;
+        // While others' packets come, those of this window may stand behind them, but not for ever.
+        let quiet = now.wrapping_sub(heard) >= config.tail_ticks
+            || idle >> BESIDE_OTHERS_LOG >= config.tail_ticks;
+        let silent = quiet && self.highest < self.n;
         let range =
             (silent && now.wrapping_sub(self.range_tick) >= config.retry_ticks).then(|| {
                 self.range_tick = now;
