@@ -66,7 +66,8 @@ impl TransferRequest {
     }
 
     /// Of a write: its packets leave when no transfer of this card that asked for the same and began earlier has any to send.
-    /// So a row of blocks arrives one by one; otherwise transfers take turns packet by packet, and all arrive late.
+    /// So a row of blocks arrives one by one; otherwise transfers take turns packet by packet, and all arrive late. Up to eight of
+    /// a card do so at a time; one that begins while there are eight takes turns.
     #[must_use]
     pub fn oldest_first(mut self) -> Self {
         self.oldest_first = true;

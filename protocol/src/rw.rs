@@ -47,13 +47,13 @@ pub use message::{
     StatusReport, Unknown,
 };
 pub use receiver::{
-    Accepted, Completion, ConnectOut, FinishOut, Output, Peer, PeerState, Receiver, Transfer,
-    Verdict, Window, WriteCmd,
+    Accepted, BESIDE_OTHERS_LOG, Completion, ConnectOut, FinishOut, Output, Peer, PeerState,
+    Receiver, Transfer, Verdict, Window, WriteCmd,
 };
 pub use sender::pace;
 pub use sender::{
-    Choice, Class, Outcome, Outgoing, Request, Sender, SenderCompletion, StartError, Turns, Waits,
-    Wants,
+    Choice, Class, Outcome, Outgoing, QUEUED_MOST, Request, Sender, SenderCompletion, StartError,
+    Turns, Waits, Wants,
 };
 pub use stats::{ReceiverStats, SenderStats};
 

@@ -373,13 +373,15 @@ module rw_control_w256_r64 (
     // All words of the bitmap are in its memory, or the last one leaves; one clock late.
     reg         last_word_reg;
     reg  [15:0] idle_reg;              // Ticks since the last DATA.
-    reg  [15:0] silence_reg;
+    reg  [15:0] silence_reg;           // Ticks since the last DATA for any window.
     reg  [15:0] since_mark_reg;        // Ticks since the mark was set.
     reg  [15:0] since_range_reg;       // Ticks since the rest was asked for.
     reg  [22:0] old_reg;               // highest less the allowance; negative in the last bit.
     reg         give_up_reg;           // Too long without DATA: the transfer is given up.
     reg         all_old_reg;           // So long without DATA that every hole is old.
-    reg         tail_quiet_reg;        // So long without DATA that the rest may be lost.
+    // So long without DATA for any window that the rest may be lost; 64 times as long without any
+    // for this one.
+    reg         tail_quiet_reg;
     reg         tail_long_quiet_reg;
     reg         range_old_reg;         // The rest may be asked for again.
     reg         incomplete_reg;        // Not all packets up to the last one have been seen.
@@ -1705,10 +1707,7 @@ module rw_control_w256_r64 (
         all_old_reg <= idle_reg >= cfg_allowance_ticks;
         restart_reg <= since_mark_reg >= cfg_retry_ticks;
         tail_quiet_reg <= silence_reg >= cfg_tail_ticks;
-
-        // Eight times as long while DATA comes for other windows.
-        tail_long_quiet_reg <= {3'd0, idle_reg[15:3]} >= cfg_tail_ticks;
-
+        tail_long_quiet_reg <= {6'd0, idle_reg[15:6]} >= cfg_tail_ticks;
         range_old_reg <= since_range_reg >= cfg_retry_ticks;
         incomplete_reg <= remaining_reg != {10'd0, reach_reg};
 

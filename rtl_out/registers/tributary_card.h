@@ -1296,7 +1296,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_FLAGS_SIGNAL_MASK                      0x00000004u
 /* Of bulk_write alone: its packets, but for those that are sent again on request, leave when no
  * transfer with this flag that began earlier has any to send; together these take turns with all
- * others (RW-15). */
+ * others. Up to eight transfers of a card do so at a time, one that begins while there are eight
+ * takes turns (RW-15). */
 #define TRIB_WORK_FLAGS_OLDEST_FIRST_SHIFT               3u
 #define TRIB_WORK_FLAGS_OLDEST_FIRST_WIDTH               1u
 #define TRIB_WORK_FLAGS_OLDEST_FIRST_MASK                0x00000008u

@@ -2,6 +2,10 @@
 
 use crate::blocks::{GatherBits, PriorityEncoder};
 use crate::prelude::*;
+use tributary_protocol::rw::QUEUED_MOST;
+
+// The places below.
+const _: () = assert!(QUEUED_MOST == 8);
 
 hdl_module! {
     /// Queue of up to 8 transfers that send oldest first: says which of them is the oldest that has a fresh packet. One that

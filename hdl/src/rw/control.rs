@@ -5,7 +5,12 @@ use super::peers::RwPeers;
 use crate::blocks::{FreeList, RamReg};
 use crate::bus::{FramesOut, TransferEndOut, WindowMessageOut};
 use crate::prelude::*;
-use tributary_protocol::rw::{ConnectStatus, DropReason, MTU_RANGE, MessageType, Reason, Status};
+use tributary_protocol::rw::{
+    BESIDE_OTHERS_LOG, ConnectStatus, DropReason, MTU_RANGE, MessageType, Reason, Status,
+};
+
+// The shift of tail_long_quiet.
+const _: () = assert!(BESIDE_OTHERS_LOG == 6);
 
 /// What the engine is doing. Yosys gives up to 31 states a register each; of more it keeps the code.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -540,6 +545,7 @@ hdl_module! {
         req_range_tick: Signal<Local, Bits<16>>,
         /// Ticks since the last DATA.
         idle: DFF<Bits<16>>,
+        /// Ticks since the last DATA for any window.
         silence: DFF<Bits<16>>,
         /// Ticks since the mark was set.
         since_mark: DFF<Bits<16>>,
@@ -551,7 +557,7 @@ hdl_module! {
         give_up: DFF<Bit>,
         /// So long without DATA that every hole is old.
         all_old: DFF<Bit>,
-        /// So long without DATA that the rest may be lost.
+        /// So long without DATA for any window that the rest may be lost; 64 times as long without any for this one.
         tail_quiet: DFF<Bit>,
         tail_long_quiet: DFF<Bit>,
         /// The rest may be asked for again.
@@ -816,8 +822,7 @@ impl<
         self.all_old.d.next = self.idle.q.val() >= self.cfg_allowance_ticks.val();
         self.restart.d.next = self.since_mark.q.val() >= self.cfg_retry_ticks.val();
         self.tail_quiet.d.next = self.silence.q.val() >= self.cfg_tail_ticks.val();
-        // Eight times as long while DATA comes for other windows.
-        self.tail_long_quiet.d.next = (self.idle.q.val() >> 3) >= self.cfg_tail_ticks.val();
+        self.tail_long_quiet.d.next = (self.idle.q.val() >> 6) >= self.cfg_tail_ticks.val();
         self.range_old.d.next = self.since_range.q.val() >= self.cfg_retry_ticks.val();
         self.incomplete.d.next = self.remaining.q.val() != bit_cast::<22, 12>(self.reach.q.val());
         self.tail_lost.d.next = (self.tail_quiet.q.val() | self.tail_long_quiet.q.val())

@@ -56,19 +56,19 @@ pub mod flags {
         width: 1,
         doc: "Of bulk_write alone: the target's queue pair gets one completion, with the immediate data, when every byte is in its memory (BW-3).",
     };
-    /// It has the line before younger ones of its kind.
-    pub const OLDEST_FIRST: Field = Field {
-        name: "oldest_first",
-        lsb: 3,
-        width: 1,
-        doc: "Of bulk_write alone: its packets, but for those that are sent again on request, leave when no transfer with this flag that began earlier has any to send; together these take turns with all others (RW-15).",
-    };
     /// A completion follows though all went well.
     pub const SIGNAL: Field = Field {
         name: "signal",
         lsb: 2,
         width: 1,
         doc: "Of reduce alone: a completion follows when the frame was made. Without it one follows only if the work request is bad (CL-5).",
+    };
+    /// It has the line before younger ones of its kind.
+    pub const OLDEST_FIRST: Field = Field {
+        name: "oldest_first",
+        lsb: 3,
+        width: 1,
+        doc: "Of bulk_write alone: its packets, but for those that are sent again on request, leave when no transfer with this flag that began earlier has any to send; together these take turns with all others. Up to eight transfers of a card do so at a time, one that begins while there are eight takes turns (RW-15).",
     };
     /// Every flag, by ascending bit.
     pub const FLAGS: &[Field] = &[FENCE, NOTIFY, SIGNAL, OLDEST_FIRST];

@@ -11,6 +11,7 @@ mod sweep;
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+pub use sweep::BESIDE_OTHERS_LOG;
 
 use super::{
     Bitmap, Complete, Connect, Data, Message, Mode, Tick,

@@ -15,7 +15,7 @@ mod turns;
 use std::collections::VecDeque;
 
 use active::Active;
-pub use turns::{Class, Turns, Wants};
+pub use turns::{Class, QUEUED_MOST, Turns, Wants};
 
 use super::{
     Abort, Message, Mode, Tick,

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tributary_host_driver::{
-    Access, BulkCounter, BulkTuning, CompletionQueue, Context, OneSided, OneSidedConfig, Options,
-    PostError, ProtectionDomain, QueuePair, TransferRequest, WorkCompletion, WorkCompletionOpcode,
-    WorkCompletionStatus,
+    Access, BulkCounter, BulkTuning, CompletionQueue, Context, Device, OneSided, OneSidedConfig,
+    Options, PostError, ProtectionDomain, QueuePair, TransferRequest, WorkCompletion,
+    WorkCompletionOpcode, WorkCompletionStatus,
 };
 use tributary_protocol::card::model::{BulkConfig, ModelConfig};
 use tributary_sim::card::{NetworkConfig, SimDevice, network};
+use tributary_sim::link::LinkConfig;
 
 use super::{BAD, config, open, pair};
 
@@ -94,6 +95,53 @@ fn bw_01_bw_03_bw_11_any_size_is_written_read_and_notified_over_a_bad_network() 
     assert_eq!(context.bulk_counter(BulkCounter::Failed).unwrap(), 0);
 }
 
+/// When each of four writes that are posted at once ends, as a share of when the last one does.
+fn ends_of_four(oldest_first: bool) -> Vec<f64> {
+    let good = LinkConfig {
+        reorder_slots: 0,
+        loss: 0.0,
+        duplication: 0.0,
+        ..BAD
+    };
+    let devices = network(&config(2, good)).unwrap();
+    let [a, b] = ends([open(&devices[0], 0), open(&devices[1], 1)]);
+    let here = a.domain.reg_mr(1 << 21, Access::LOCAL_READ).unwrap();
+    let there = b.domain.reg_mr(1 << 21, Access::REMOTE_WRITE).unwrap();
+    let there = there.expose(1 << 20).unwrap().remote();
+    let now = || devices[0].now_ns();
+    let start = now();
+    let mut batch = a.pair.batch();
+    for number in 0..4 {
+        let part = here.alloc(1 << 18).unwrap();
+        let to = there.at(number << 18);
+        let write = TransferRequest::new(number, b.pair.address(), part, to);
+        let write = match oldest_first {
+            true => write.oldest_first(),
+            false => write,
+        };
+        batch.write(write).unwrap();
+    }
+    batch.ring().unwrap();
+    let mut ends = Vec::new();
+    for number in 0..4 {
+        let done = wait(&a);
+        assert_eq!(done.status, WorkCompletionStatus::Ok);
+        assert!(!oldest_first || done.wr_id == number);
+        ends.push((now() - start) as f64);
+    }
+    ends.iter().map(|end| end / ends[3]).collect()
+}
+
+#[test]
+fn rw_15_writes_that_leave_oldest_first_end_one_by_one_and_others_together() {
+    let (row, turns) = (ends_of_four(true), ends_of_four(false));
+    println!("oldest first {row:.2?}, in turns {turns:.2?}");
+    // One begins with a handshake and all end with an answer; in between each takes a transfer's time.
+    let gaps: Vec<f64> = row.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|gap| *gap > 0.2), "{row:?}");
+    assert!(turns[0] > 0.9, "{turns:?}");
+}
+
 #[test]
 fn bw_01_what_cannot_be_posted_gives_the_buffer_back() {
     let (_, domains) = pair();
@@ -116,6 +164,13 @@ fn bw_01_what_cannot_be_posted_gives_the_buffer_back() {
     assert!(matches!(
         rejected.unwrap_err().error,
         PostError::ReadNotifies
+    ));
+    let rejected = a
+        .pair
+        .post_read(transfer(own.alloc(9).unwrap()).oldest_first());
+    assert!(matches!(
+        rejected.unwrap_err().error,
+        PostError::ReadOldestFirst
     ));
     // What the target forbids ends with a completion.
     let beyond = TransferRequest::new(1, to, constant.alloc(100).unwrap(), there);

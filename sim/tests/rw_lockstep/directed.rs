@@ -664,6 +664,44 @@ fn rw_12_rw_13_holes_are_asked_for_once_and_the_rest_from_the_highest_on() {
     );
 }
 
+/// While DATA comes for another window, even such that is dropped, the rest of a silent one is asked for after 64 times the
+/// silence.
+#[test]
+fn rw_12_rw_13_a_silent_window_beside_a_busy_one_waits_64_times_as_long() {
+    let mut rig = Rig::with(ReceiverConfig {
+        tail_ticks: 5,
+        retry_ticks: 60,
+        ..config()
+    });
+    let silent = rig.open(4, 4);
+    let busy = rig.open(5, 4);
+    rig.send(silent.data(0));
+    let told = |rig: &mut Rig, now: std::ops::RangeInclusive<u16>| {
+        rig.forget();
+        for now in now {
+            rig.inputs.now = now;
+            rig.send(busy.data(0));
+            rig.run(LONG / 100);
+        }
+        rig.run(LONG);
+        rig.messages
+            .iter()
+            .map(|m| (m.kind, m.dst, m.pidx))
+            .collect::<Vec<_>>()
+    };
+    let range = (3, 4, 1);
+    assert_eq!(told(&mut rig, 0..=319), []);
+    assert_eq!(told(&mut rig, 320..=320), [range]);
+    assert_eq!(told(&mut rig, 321..=379), []);
+    assert_eq!(told(&mut rig, 380..=380), [range]);
+    // Nothing comes any more: both ask, no earlier than a retry time after the last time.
+    rig.forget();
+    rig.inputs.now = 385;
+    rig.run(LONG);
+    let asked: Vec<_> = rig.messages.iter().map(|m| (m.kind, m.dst)).collect();
+    assert_eq!(asked, [(3, 5)]);
+}
+
 #[test]
 fn rw_16_complete_only_after_the_last_write_is_visible_and_once() {
     let mut rig = Rig::new();

@@ -57,10 +57,10 @@ fn plan(w: u32, r: u32, seed: u64, clocks: u64) -> Plan {
         idle,
         busy_hint: (seed + 1).wrapping_mul(0x9e37_79b9) as u16,
         copies: 2,
-        // The short silence is one that windows see often enough eight times as long.
+        // The short silence is one that windows see often enough 64 times as long.
         ticks: match seed % 8 {
-            0 | 1 => [40, 60, 50],
-            2 | 3 => [40, 60, 5],
+            0 => [40, 60, 1],
+            1..=3 => [40, 60, 50],
             _ => [0x131, 0x2a5, 0x1d0],
         },
     }

@@ -20,7 +20,8 @@ impl Receiver {
         self.decide(d, now, Some(seen))
     }
 
-    /// DATA has come in, whatever becomes of it: while some does, no window asks for a range. Part of [`Receiver::data`].
+    /// DATA has come in, whatever becomes of it: while some does, ranges are asked for later. [`Receiver::data`] says it by itself;
+    /// who tells the packets of different windows in another order than they came says when the last one did.
     pub fn hear(&mut self, now: Tick) {
         self.heard = now;
     }

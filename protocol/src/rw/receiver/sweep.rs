@@ -4,7 +4,7 @@ use super::*;
 use crate::rw::message::{RetxOne, RetxRange, Unknown};
 
 /// log2 of how many times as long a window is silent before a range is asked for while DATA comes for others.
-const BESIDE_OTHERS_LOG: u32 = 3;
+pub const BESIDE_OTHERS_LOG: u32 = 6;
 
 /// Requests of one sweep, in the order in which they are sent.
 struct Requests {
