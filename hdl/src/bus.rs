@@ -17,6 +17,7 @@ mod memory;
 mod phy;
 mod queue_pair;
 mod receive;
+mod reduce;
 mod region;
 mod registers;
 mod schedule;
@@ -65,6 +66,11 @@ pub use queue_pair::{
 pub use receive::{
     AckArrived, AckOrClaimIn, AckOrClaimOut, AckTakenIn, AckTakenOut, Arrived, Notice, NotifyIn,
     NotifyOut, RequestIn, RequestOut,
+};
+pub use reduce::{
+    ReduceArrivalsIn, ReduceArrivalsOut, ReduceJoinIn, ReduceJoinOut, ReduceKey, ReduceMember,
+    ReduceRow, ReduceRowsIn, ReduceRowsOut, ReduceVerdictsIn, ReduceVerdictsOut, ReduceWorksIn,
+    ReduceWorksOut,
 };
 pub use region::{
     Access, AccessOfOthers, LookupIn, LookupOut, LookupRightsIn, LookupRightsOut, Region,

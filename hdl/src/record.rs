@@ -4,9 +4,11 @@ mod context;
 mod dma;
 mod ring;
 
-pub use context::{ContextEpochs, ContextKeys, ContextPart, ContextShape, RingBase};
+pub use context::{ContextEpochs, ContextKeys, ContextPart, ContextShape, MEMBER, RingBase};
 pub use dma::{EntryContext, ReadClient, ReadContext, ReceiveContext, WriteClient, WriteContext};
-pub use ring::{CompletionEntry, EndWord, ReceiveEntry, ScheduleEntry, WorkEntry};
+pub use ring::{
+    ArrivalEntry, CompletionEntry, EndWord, ReceiveEntry, ReduceEntry, ScheduleEntry, WorkEntry,
+};
 
 use tributary_protocol::card::descriptor;
 use tributary_protocol::header::Header;

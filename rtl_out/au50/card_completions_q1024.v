@@ -33,6 +33,9 @@ module card_completions_q1024 (
     input  wire [23:0] a_psn,       // Packet sequence number.
     input  wire [15:0] a_request,   // Number of the request in its ring.
     input  wire        a_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    input  wire        a_arrived,
 
     // b: Of the other.
     input  wire        b_valid,     // A completion is offered.
@@ -51,6 +54,9 @@ module card_completions_q1024 (
     input  wire [23:0] b_psn,       // Packet sequence number.
     input  wire [15:0] b_request,   // Number of the request in its ring.
     input  wire        b_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    input  wire        b_arrived,
 
     // m: All of them.
     output wire        m_valid,     // A completion is offered.
@@ -68,7 +74,10 @@ module card_completions_q1024 (
     output reg  [31:0] m_q_key,     // Q_Key of the packet.
     output reg  [23:0] m_psn,       // Packet sequence number.
     output reg  [15:0] m_request,   // Number of the request in its ring.
-    output reg         m_notified   // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    output reg         m_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output reg         m_arrived
 );
 
     // Registers
@@ -96,6 +105,7 @@ module card_completions_q1024 (
         m_psn = a_psn;
         m_request = a_request;
         m_notified = a_notified;
+        m_arrived = a_arrived;
         if (choose_b) begin
             m_qpn = b_qpn;
             m_wr_id = b_wr_id;
@@ -111,6 +121,7 @@ module card_completions_q1024 (
             m_psn = b_psn;
             m_request = b_request;
             m_notified = b_notified;
+            m_arrived = b_arrived;
         end
     end
 

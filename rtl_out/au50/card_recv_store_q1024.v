@@ -41,6 +41,9 @@ module card_recv_store_q1024 (
     input  wire [23:0] s_psn,          // Packet sequence number.
     input  wire [15:0] s_request,      // Number of the request in its ring.
     input  wire        s_notified,     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    input  wire        s_arrived,
 
     // s_pl: Payload.
     input  wire        s_pl_valid,     // A word is offered.
@@ -77,6 +80,9 @@ module card_recv_store_q1024 (
     output wire [23:0] m_rx_psn,       // Packet sequence number.
     output wire [15:0] m_rx_request,   // Number of the request in its ring.
     output wire        m_rx_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_rx_arrived,
 
     output wire        idle            // No message, no payload is under way.
 );
@@ -101,6 +107,9 @@ module card_recv_store_q1024 (
     reg  [23:0] ended_psn_reg;       // Packet sequence number.
     reg  [15:0] ended_request_reg;   // Number of the request in its ring.
     reg         ended_notified_reg;  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    reg         ended_arrived_reg;
 
     // Signals
     wire [63:0] word_data;      // The word.
@@ -145,6 +154,7 @@ module card_recv_store_q1024 (
     assign m_rx_psn = ended_psn_reg;
     assign m_rx_request = ended_request_reg;
     assign m_rx_notified = ended_notified_reg;
+    assign m_rx_arrived = ended_arrived_reg;
     assign word_data = words_m_data[63:0];
     assign word_last = words_m_data[64];
     assign words_m_ready = m_wd_ready & some_reg;
@@ -174,6 +184,7 @@ module card_recv_store_q1024 (
         ended_psn_reg = 24'd0;
         ended_request_reg = 16'd0;
         ended_notified_reg = 1'b0;
+        ended_arrived_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -206,6 +217,7 @@ module card_recv_store_q1024 (
             ended_psn_reg <= s_psn;
             ended_request_reg <= s_request;
             ended_notified_reg <= s_notified;
+            ended_arrived_reg <= s_arrived;
         end
 
         if (accepted & !last) begin

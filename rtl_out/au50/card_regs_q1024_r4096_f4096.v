@@ -92,6 +92,16 @@ module card_regs_q1024_r4096_f4096 (
     input  wire        win_was,            // The window was there before.
     input  wire [31:0] win_expected,       // Number that it expected; 0 if it was not there.
 
+    // m_join: A queue pair is to be in a group.
+    output wire        m_join_valid,       // A queue pair and its group.
+    input  wire        m_join_done,        // The answer; pulse.
+    // With it: it is in the group. Otherwise another one is, or there is no room.
+    input  wire        m_join_ok,
+    output wire [11:0] m_join_qpn,         // Queue pair.
+    output wire [15:0] m_join_vni,         // VNI of the group.
+    output wire [12:0] m_join_tree,        // Its tree.
+    output wire [28:0] m_join_cookie,      // Its cookie, in units of 8.
+
     // end: A queue pair or region ends.
     output wire        end_valid,          // One ends.
     input  wire        end_done,           // All that uses it has ended; pulse.
@@ -155,7 +165,8 @@ module card_regs_q1024_r4096_f4096 (
     output wire [63:0] cfg_data,           // The word.
 
     // Configuration
-    input  wire        cfg_bulk            // Bulk transfers are there; constant.
+    input  wire        cfg_bulk,           // Bulk transfers are there; constant.
+    input  wire        cfg_reduce          // Queue pairs may be in reduction groups; constant.
 );
 
     // Constants
@@ -342,6 +353,13 @@ module card_regs_q1024_r4096_f4096 (
         .win_done        (win_done),
         .win_was         (win_was),
         .win_expected    (win_expected),
+        .m_join_valid    (m_join_valid),
+        .m_join_done     (m_join_done),
+        .m_join_ok       (m_join_ok),
+        .m_join_qpn      (m_join_qpn),
+        .m_join_vni      (m_join_vni),
+        .m_join_tree     (m_join_tree),
+        .m_join_cookie   (m_join_cookie),
         .end_valid       (end_valid),
         .end_done        (end_done),
         .end_pair        (end_pair),
@@ -359,7 +377,8 @@ module card_regs_q1024_r4096_f4096 (
         .cfg_qpn         (cfg_qpn),
         .cfg_word        (cfg_word),
         .cfg_data        (cfg_data),
-        .cfg_bulk        (cfg_bulk)
+        .cfg_bulk        (cfg_bulk),
+        .cfg_reduce      (cfg_reduce)
     );
 
     card_regs_msix msix (

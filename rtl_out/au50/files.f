@@ -1,3 +1,6 @@
+card_contexts_q1024.v
+card_reserve_merge_q1024.v
+../lib/card_tx_first.v
 ../lib/pcie_completer.v
 ../lib/dma_split.v
 ../lib/ram_async.v
@@ -29,7 +32,7 @@ card_regs_command_q1024_r4096_f4096.v
 card_regs_q1024_r4096_f4096.v
 card_regions_look_r4096.v
 card_regions_r4096.v
-../lib/half_slice_w305.v
+../lib/half_slice_w306.v
 ram_reg_forward_w8_d1024.v
 ../lib/fifo_ahead_w17_d32.v
 fifo_ahead_w10_d32.v
@@ -45,7 +48,7 @@ fifo_bram_w10_d1024.v
 fifo_ahead_w10_d2.v
 card_send_list_q1024.v
 card_send_turn_q1024.v
-ram_reg_forward_w22_d1024.v
+ram_reg_forward_w23_d1024.v
 ram_reg_forward_w1_d1024.v
 card_send_entry_q1024.v
 card_send_record_q1024.v

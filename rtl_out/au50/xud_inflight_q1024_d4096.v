@@ -105,6 +105,9 @@ module xud_inflight_q1024_d4096 (
     output wire [23:0] m_psn,             // Packet sequence number.
     output wire [15:0] m_request,         // Number of the request in its ring.
     output wire        m_notified,        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_arrived,
 
     output wire        ev_ack_unknown,    // An acknowledgement of nothing in flight (XUD-10).
     output wire        ev_ack_source,     // An acknowledgement from elsewhere than where the request went.
@@ -384,6 +387,7 @@ module xud_inflight_q1024_d4096 (
     assign m_q_key = 32'd0;
     assign m_request = fields_request;
     assign m_notified = 1'b0;
+    assign m_arrived = 1'b0;
 
     // Clocked logic
     initial begin

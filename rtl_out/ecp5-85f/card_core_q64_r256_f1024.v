@@ -5,7 +5,8 @@
 // Only wires, and what stands between the card and its surroundings; each block says its own
 // stages.
 // Without cfg_bulk, and the inputs beside it 0, nothing of bulk transfers is left: their work
-// requests are refused, their frames dropped, and none is sent.
+// requests are refused, their frames dropped, and none is sent. So it is with reduction groups
+// without cfg_reduce.
 //
 // Sizes: q = 64, r = 256, f = 1024.
 //
@@ -176,6 +177,9 @@ module card_core_q64_r256_f1024 (
     input  wire [15:0]  s_cpl_request,                   // Number of the request in its ring.
     // The notification of a bulk transfer has taken it (BW-3), not a packet.
     input  wire         s_cpl_notified,
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    input  wire         s_cpl_arrived,
 
     // s: stream in
     input  wire         s_local_error,                   // One of them was refused; pulse.
@@ -331,6 +335,61 @@ module card_core_q64_r256_f1024 (
     input  wire         s_frames_pl_last,                // It is the last word of its request.
     input  wire         s_frames_pl_error,               // With the last word: the read of host memory failed.
 
+    // m_join: A queue pair is to be in a group.
+    output wire         m_join_valid,                    // A queue pair and its group.
+    input  wire         m_join_done,                     // The answer; pulse.
+    // With it: it is in the group. Otherwise another one is, or there is no room.
+    input  wire         m_join_ok,
+    output wire [11:0]  m_join_qpn,                      // Queue pair.
+    output wire [15:0]  m_join_vni,                      // VNI of the group.
+    output wire [12:0]  m_join_tree,                     // Its tree.
+    output wire [28:0]  m_join_cookie,                   // Its cookie, in units of 8.
+
+    // m_contexts: Contexts of queue pairs as they are.
+    output wire         m_contexts_valid,                // A word is written; it counts from the next clock on.
+    output wire [5:0]   m_contexts_qpn,                  // Queue pair.
+    output wire [2:0]   m_contexts_word,                 // Which word.
+    output wire [63:0]  m_contexts_data,                 // The word.
+
+    // m_reduce: Work requests of queue pairs in groups.
+    // A word of any work request lands; its eight words do so one by one.
+    output wire         m_reduce_lands,
+    output wire         m_reduce_first,                  // It is its first.
+    output wire [63:0]  m_reduce_data,                   // The word.
+    // The work request whose words landed last is of a group; pulse, while there is room.
+    output wire         m_reduce_valid,
+    input  wire         m_reduce_room,                   // There is room for one.
+    output wire [5:0]   m_reduce_qpn,                    // Its queue pair.
+    output wire [15:0]  m_reduce_request,                // How many its queue pair fetched before it, modulo 2^16.
+
+    // m: stream out
+    // A word of a frame from the MAC passes to its readers; the word itself is at s_axis_rx.
+    output wire         m_rx_tvalid,
+
+    // s_reduce_axis: Reduction frames to send.
+    input  wire         s_reduce_axis_tvalid,            // A word is offered.
+    output wire         s_reduce_axis_tready,            // It is taken.
+    input  wire [63:0]  s_reduce_axis_tdata,             // The word; its first byte is in bits 7:0.
+    input  wire [7:0]   s_reduce_axis_tkeep,             // Bytes present, from bit 0 on: all, but in the last word.
+    input  wire         s_reduce_axis_tlast,             // It is the last word of the frame.
+
+    // s_reduce_rsv: Completion slots for those that arrived.
+    input  wire         s_reduce_rsv_valid,              // A slot is asked for.
+    input  wire [5:0]   s_reduce_rsv_qpn,                // Queue pair.
+    output wire         s_reduce_rsv_done,               // The answer; pulse.
+    output wire         s_reduce_rsv_ok,                 // With it: a slot was free and is kept.
+
+    // A completion slot of a work request of a group is given back.
+    input  wire         s_cancel_valid,
+    output wire         s_cancel_ready,                  // That is done.
+    input  wire [5:0]   s_cancel_qpn,                    // Of this queue pair.
+
+    // s_words: Words 0 to 6 of completions that are reduction frames, in the order in which these
+    // come at s_cpl.
+    input  wire         s_words_valid,                   // A word is offered.
+    output wire         s_words_ready,                   // It is taken.
+    input  wire [63:0]  s_words_data,                    // The word.
+
     // Configuration
     // Units of 64 clocks after which a read of host memory fails; 0 never.
     input  wire [15:0]  cfg_read_timeout,
@@ -340,7 +399,7 @@ module card_core_q64_r256_f1024 (
     input  wire         cfg_bulk,                        // Bulk transfers are there; constant.
     input  wire [8:0]   cfg_share,                       // Their share of the line, of 256.
 
-    // cfg: Contexts of queue pairs.
+    // cfg: Contexts of queue pairs, as those who take messages see them.
     output wire         cfg_valid,                       // A word is written; it counts from the next clock on.
     output wire [5:0]   cfg_qpn,                         // Queue pair.
     output wire [2:0]   cfg_word,                        // Which word.
@@ -348,7 +407,8 @@ module card_core_q64_r256_f1024 (
 
     // Configuration
     output wire [12:0]  cfg_mtu,                         // Largest payload of a packet.
-    output wire [15:0]  cfg_node                         // Who this card is.
+    output wire [15:0]  cfg_node,                        // Who this card is.
+    input  wire         cfg_reduce                       // Queue pairs may be in reduction groups; constant.
 );
 
     // Constants
@@ -369,6 +429,19 @@ module card_core_q64_r256_f1024 (
     wire [2:0]   done_client;
     wire         words_bulk;                   // Of payload: it is of a bulk transfer.
     wire [1:0]   words_client;                 // Who asks: a [`ReadClient`].
+    wire         contexts_m_valid;             // A word is written; it counts from the next clock on.
+    wire [5:0]   contexts_m_qpn;               // Queue pair.
+    wire [2:0]   contexts_m_word;              // Which word.
+    wire [63:0]  contexts_m_data;              // The word.
+    wire         slots_a_done;                 // The answer; pulse.
+    wire         slots_a_ok;                   // With it: a slot was free and is kept.
+    wire         slots_m_valid;                // A slot is asked for.
+    wire [5:0]   slots_m_qpn;                  // Queue pair.
+    wire         tx_first_b_tready;            // It is taken.
+    wire         tx_first_m_tvalid;            // A word is offered.
+    wire [63:0]  tx_first_m_tdata;             // The word; its first byte is in bits 7:0.
+    wire [7:0]   tx_first_m_tkeep;             // Bytes present, from bit 0 on: all, but in the last word.
+    wire         tx_first_m_tlast;             // It is the last word of the frame.
     wire         completer_reg_wr_valid;       // A word is written.
     wire [21:0]  completer_reg_wr_addr;        // Its offset in words.
     wire [31:0]  completer_reg_wr_data;        // The word.
@@ -481,6 +554,8 @@ module card_core_q64_r256_f1024 (
     wire         regions_b_m_ok;               // The access is allowed.
     wire         cq_a_rsv_done;                // The answer; pulse.
     wire         cq_a_rsv_ok;                  // With it: a slot was free and is kept.
+    wire         cq_a_cancel_valid;            // It happens.
+    wire [5:0]   cq_a_cancel_qpn;              // Queue pair.
     wire         cq_b_rsv_done;                // The answer; pulse.
     wire         cq_b_rsv_ok;                  // With it: a slot was free and is kept.
     wire         cq_s_tx_ready;                // It is taken.
@@ -615,6 +690,9 @@ module card_core_q64_r256_f1024 (
     wire [23:0]  recv_m_rx_psn;                // Packet sequence number.
     wire [15:0]  recv_m_rx_request;            // Number of the request in its ring.
     wire         recv_m_rx_notified;           // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire         recv_m_rx_arrived;
     wire         recv_m_ak_valid;              // An acknowledgement is offered.
     wire [15:0]  recv_m_ak_node;               // Destination node.
     wire [23:0]  recv_m_ak_peer;               // Destination queue pair.
@@ -781,6 +859,9 @@ module card_core_q64_r256_f1024 (
     wire [23:0]  in_flight_m_psn;              // Packet sequence number.
     wire [15:0]  in_flight_m_request;          // Number of the request in its ring.
     wire         in_flight_m_notified;         // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire         in_flight_m_arrived;
     wire         in_flight_ev_ack_unknown;     // An acknowledgement of nothing in flight (XUD-10).
     wire         in_flight_ev_ack_source;      // An acknowledgement from elsewhere than where the request went.
     wire         in_flight_ev_ack_echo;        // An acknowledgement with another window identity.
@@ -888,10 +969,61 @@ module card_core_q64_r256_f1024 (
     wire [23:0]  completions_m_psn;            // Packet sequence number.
     wire [15:0]  completions_m_request;        // Number of the request in its ring.
     wire         completions_m_notified;       // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire         completions_m_arrived;
     wire         events_s_18;                  // Bit i.
     wire         events_s_29;                  // Bit i.
     wire         events_s_30;                  // Bit i.
     wire [35:0]  events_m;                     // The vector.
+
+    card_contexts_q64 contexts (
+        .s_valid (regs_cfg_valid),
+        .s_qpn   (regs_cfg_qpn),
+        .s_word  (regs_cfg_word),
+        .s_data  (regs_cfg_data),
+        .m_valid (contexts_m_valid),
+        .m_qpn   (contexts_m_qpn),
+        .m_word  (contexts_m_word),
+        .m_data  (contexts_m_data)
+    );
+
+    card_reserve_merge_q64 slots (
+        .clk     (clk),
+        .rst     (soft_reg),
+        .a_valid (recv_m_rsv_valid),
+        .a_qpn   (recv_m_rsv_qpn),
+        .a_done  (slots_a_done),
+        .a_ok    (slots_a_ok),
+        .b_valid (s_reduce_rsv_valid),
+        .b_qpn   (s_reduce_rsv_qpn),
+        .b_done  (s_reduce_rsv_done),
+        .b_ok    (s_reduce_rsv_ok),
+        .m_valid (slots_m_valid),
+        .m_qpn   (slots_m_qpn),
+        .m_done  (cq_b_rsv_done),
+        .m_ok    (cq_b_rsv_ok)
+    );
+
+    card_tx_first tx_first (
+        .clk      (clk),
+        .rst      (soft_reg),
+        .a_tvalid (s_reduce_axis_tvalid),
+        .a_tready (s_reduce_axis_tready),
+        .a_tdata  (s_reduce_axis_tdata),
+        .a_tkeep  (s_reduce_axis_tkeep),
+        .a_tlast  (s_reduce_axis_tlast),
+        .b_tvalid (tx_m_axis_tx_tvalid),
+        .b_tready (tx_first_b_tready),
+        .b_tdata  (tx_m_axis_tx_tdata),
+        .b_tkeep  (tx_m_axis_tx_tkeep),
+        .b_tlast  (tx_m_axis_tx_tlast),
+        .m_tvalid (tx_first_m_tvalid),
+        .m_tready (guard_s_axis_tready),
+        .m_tdata  (tx_first_m_tdata),
+        .m_tkeep  (tx_first_m_tkeep),
+        .m_tlast  (tx_first_m_tlast)
+    );
 
     pcie_completer completer (
         .clk                   (clk),
@@ -1155,6 +1287,13 @@ module card_core_q64_r256_f1024 (
         .win_done          (one_sided_win_done),
         .win_was           (one_sided_win_was),
         .win_expected      (one_sided_win_expected),
+        .m_join_valid      (m_join_valid),
+        .m_join_done       (m_join_done),
+        .m_join_ok         (m_join_ok),
+        .m_join_qpn        (m_join_qpn),
+        .m_join_vni        (m_join_vni),
+        .m_join_tree       (m_join_tree),
+        .m_join_cookie     (m_join_cookie),
         .end_valid         (m_end_valid),
         .end_done          (m_end_done),
         .end_pair          (m_end_pair),
@@ -1195,7 +1334,8 @@ module card_core_q64_r256_f1024 (
         .cfg_word          (regs_cfg_word),
         .cfg_data          (regs_cfg_data),
         // What ends while nothing is under way.
-        .cfg_bulk          (cfg_bulk)
+        .cfg_bulk          (cfg_bulk),
+        .cfg_reduce        (cfg_reduce)
     );
 
     card_regions_r256 regions (
@@ -1247,10 +1387,10 @@ module card_core_q64_r256_f1024 (
         .a_rsv_qpn       (send_m_rsv_qpn),
         .a_rsv_done      (cq_a_rsv_done),
         .a_rsv_ok        (cq_a_rsv_ok),
-        .a_cancel_valid  (send_m_cancel_valid),
-        .a_cancel_qpn    (send_m_cancel_qpn),
-        .b_rsv_valid     (recv_m_rsv_valid),
-        .b_rsv_qpn       (recv_m_rsv_qpn),
+        .a_cancel_valid  (cq_a_cancel_valid),
+        .a_cancel_qpn    (cq_a_cancel_qpn),
+        .b_rsv_valid     (slots_m_valid),
+        .b_rsv_qpn       (slots_m_qpn),
         .b_rsv_done      (cq_b_rsv_done),
         .b_rsv_ok        (cq_b_rsv_ok),
         .s_tx_valid      (completions_m_valid),
@@ -1269,6 +1409,7 @@ module card_core_q64_r256_f1024 (
         .s_tx_psn        (completions_m_psn),
         .s_tx_request    (completions_m_request),
         .s_tx_notified   (completions_m_notified),
+        .s_tx_arrived    (completions_m_arrived),
         .s_rx_valid      (recv_m_rx_valid),
         .s_rx_ready      (cq_s_rx_ready),
         .s_rx_qpn        (recv_m_rx_qpn),
@@ -1285,6 +1426,10 @@ module card_core_q64_r256_f1024 (
         .s_rx_psn        (recv_m_rx_psn),
         .s_rx_request    (recv_m_rx_request),
         .s_rx_notified   (recv_m_rx_notified),
+        .s_rx_arrived    (recv_m_rx_arrived),
+        .s_words_valid   (s_words_valid),
+        .s_words_ready   (s_words_ready),
+        .s_words_data    (s_words_data),
         .m_wr_valid      (cq_m_wr_valid),
         .m_wr_ready      (write_mux_s_req_ready_1),
         .m_wr_addr       (cq_m_wr_addr),
@@ -1337,6 +1482,13 @@ module card_core_q64_r256_f1024 (
         .m_bulk_qpn       (m_works_qpn),
         .m_bulk_pd        (m_works_pd),
         .m_bulk_q_key     (m_works_q_key),
+        .m_reduce_lands   (m_reduce_lands),
+        .m_reduce_first   (m_reduce_first),
+        .m_reduce_data    (m_reduce_data),
+        .m_reduce_valid   (m_reduce_valid),
+        .m_reduce_room    (m_reduce_room),
+        .m_reduce_qpn     (m_reduce_qpn),
+        .m_reduce_request (m_reduce_request),
         .s_ended_valid    (send_s_ended_valid),
         .s_ended_qpn      (completions_m_qpn),
         .hold             (stop_reg),
@@ -1418,7 +1570,8 @@ module card_core_q64_r256_f1024 (
         .cfg_data         (regs_cfg_data),
         .cfg_mtu          (regs_cfg_mtu),
         // Work requests of bulk transfers, and how they end.
-        .cfg_bulk         (cfg_bulk)
+        .cfg_bulk         (cfg_bulk),
+        .cfg_reduce       (cfg_reduce)
     );
 
     card_send_queue send_queue (
@@ -1518,8 +1671,8 @@ module card_core_q64_r256_f1024 (
         .m_rd_ctx           (recv_m_rd_ctx),
         .m_rsv_valid        (recv_m_rsv_valid),
         .m_rsv_qpn          (recv_m_rsv_qpn),
-        .rsv_done           (cq_b_rsv_done),
-        .rsv_ok             (cq_b_rsv_ok),
+        .rsv_done           (slots_a_done),
+        .rsv_ok             (slots_a_ok),
         .m_look_valid       (recv_m_look_valid),
         .m_look_key         (recv_m_look_key),
         .m_look_pd          (recv_m_look_pd),
@@ -1552,6 +1705,7 @@ module card_core_q64_r256_f1024 (
         .m_rx_psn           (recv_m_rx_psn),
         .m_rx_request       (recv_m_rx_request),
         .m_rx_notified      (recv_m_rx_notified),
+        .m_rx_arrived       (recv_m_rx_arrived),
         .landed             (cq_m_landed),
         .m_ak_valid         (recv_m_ak_valid),
         .m_ak_ready         (send_merge_a_ak_ready),
@@ -1578,10 +1732,10 @@ module card_core_q64_r256_f1024 (
         .ev_rnr             (recv_ev_rnr),
         .ev_local_error     (recv_ev_local_error),
         .m_idle             (recv_m_idle),
-        .cfg_valid          (regs_cfg_valid),
-        .cfg_qpn            (regs_cfg_qpn),
-        .cfg_word           (regs_cfg_word),
-        .cfg_data           (regs_cfg_data),
+        .cfg_valid          (contexts_m_valid),
+        .cfg_qpn            (contexts_m_qpn),
+        .cfg_word           (contexts_m_word),
+        .cfg_data           (contexts_m_data),
         .cfg_mtu            (regs_cfg_mtu)
     );
 
@@ -1698,10 +1852,10 @@ module card_core_q64_r256_f1024 (
         .ev_done         (one_sided_ev_done),
         .ev_local_error  (one_sided_ev_local_error),
         .cfg_mtu         (regs_cfg_mtu),
-        .cfg_valid       (regs_cfg_valid),
-        .cfg_qpn         (regs_cfg_qpn),
-        .cfg_word        (regs_cfg_word),
-        .cfg_data        (regs_cfg_data)
+        .cfg_valid       (contexts_m_valid),
+        .cfg_qpn         (contexts_m_qpn),
+        .cfg_word        (contexts_m_word),
+        .cfg_data        (contexts_m_data)
     );
 
     card_send_merge send_merge (
@@ -1906,6 +2060,7 @@ module card_core_q64_r256_f1024 (
         .m_psn            (in_flight_m_psn),
         .m_request        (in_flight_m_request),
         .m_notified       (in_flight_m_notified),
+        .m_arrived        (in_flight_m_arrived),
         .ev_ack_unknown   (in_flight_ev_ack_unknown),
         .ev_ack_source    (in_flight_ev_ack_source),
         .ev_ack_echo      (in_flight_ev_ack_echo),
@@ -1974,7 +2129,9 @@ module card_core_q64_r256_f1024 (
         .ev_not_xud       (rx_ev_not_xud),
         .ev_bad_header    (rx_ev_bad_header),
         // Frames of bulk transfers, and whose turn it is.
-        .cfg_bulk         (cfg_bulk)
+        .cfg_bulk         (cfg_bulk),
+        // Reduction groups.
+        .cfg_reduce       (cfg_reduce)
     );
 
     xud_tx_d2048 tx (
@@ -2033,7 +2190,7 @@ module card_core_q64_r256_f1024 (
         .s_ak_vf          (send_merge_m_ak_vf),
         .s_ak_src         (send_merge_m_ak_src),
         .m_axis_tx_tvalid (tx_m_axis_tx_tvalid),
-        .m_axis_tx_tready (guard_s_axis_tready),
+        .m_axis_tx_tready (tx_first_b_tready),
         .m_axis_tx_tdata  (tx_m_axis_tx_tdata),
         .m_axis_tx_tkeep  (tx_m_axis_tx_tkeep),
         .m_axis_tx_tlast  (tx_m_axis_tx_tlast),
@@ -2055,11 +2212,11 @@ module card_core_q64_r256_f1024 (
         .clk           (clk),
         .rst           (rst),
         .cut           (soft_reg),
-        .s_axis_tvalid (tx_m_axis_tx_tvalid),
+        .s_axis_tvalid (tx_first_m_tvalid),
         .s_axis_tready (guard_s_axis_tready),
-        .s_axis_tdata  (tx_m_axis_tx_tdata),
-        .s_axis_tkeep  (tx_m_axis_tx_tkeep),
-        .s_axis_tlast  (tx_m_axis_tx_tlast),
+        .s_axis_tdata  (tx_first_m_tdata),
+        .s_axis_tkeep  (tx_first_m_tkeep),
+        .s_axis_tlast  (tx_first_m_tlast),
         .m_axis_tvalid (guard_m_axis_tvalid),
         .m_axis_tready (m_axis_tx_tready),
         .m_axis_tdata  (m_axis_tx_tdata),
@@ -2218,6 +2375,7 @@ module card_core_q64_r256_f1024 (
         .a_psn      (in_flight_m_psn),
         .a_request  (in_flight_m_request),
         .a_notified (in_flight_m_notified),
+        .a_arrived  (in_flight_m_arrived),
         .b_valid    (s_cpl_valid),
         .b_ready    (s_cpl_ready),
         .b_qpn      (s_cpl_qpn),
@@ -2234,6 +2392,7 @@ module card_core_q64_r256_f1024 (
         .b_psn      (s_cpl_psn),
         .b_request  (s_cpl_request),
         .b_notified (s_cpl_notified),
+        .b_arrived  (s_cpl_arrived),
         .m_valid    (completions_m_valid),
         .m_ready    (completions_m_ready),
         .m_qpn      (completions_m_qpn),
@@ -2249,7 +2408,8 @@ module card_core_q64_r256_f1024 (
         .m_q_key    (completions_m_q_key),
         .m_psn      (completions_m_psn),
         .m_request  (completions_m_request),
-        .m_notified (completions_m_notified)
+        .m_notified (completions_m_notified),
+        .m_arrived  (completions_m_arrived)
     );
 
     gather_n36 events (
@@ -2307,10 +2467,15 @@ module card_core_q64_r256_f1024 (
     assign line_s_ak_taken = tx_s_ak_valid & tx_s_ak_ready;
     assign tx_turn = line_m_turn & cfg_bulk;
     assign tx_stop = line_m_stop & cfg_bulk;
-    assign cfg_valid = regs_cfg_valid;
-    assign cfg_qpn = regs_cfg_qpn;
-    assign cfg_word = regs_cfg_word;
-    assign cfg_data = regs_cfg_data;
+    assign m_rx_tvalid = gate_m_tvalid;
+    assign cfg_valid = contexts_m_valid;
+    assign cfg_qpn = contexts_m_qpn;
+    assign cfg_word = contexts_m_word;
+    assign cfg_data = contexts_m_data;
+    assign m_contexts_valid = regs_cfg_valid;
+    assign m_contexts_qpn = regs_cfg_qpn;
+    assign m_contexts_word = regs_cfg_word;
+    assign m_contexts_data = regs_cfg_data;
     assign cfg_mtu = regs_cfg_mtu;
     assign cfg_node = regs_cfg_node;
     assign m_axis_tx_tvalid = guard_m_axis_tvalid;
@@ -2344,6 +2509,10 @@ module card_core_q64_r256_f1024 (
     end
 
     assign s_post_ready = !regs_db_valid;
+    // A slot given back by a group waits for one of card_send, which does not.
+    assign cq_a_cancel_valid = send_m_cancel_valid | s_cancel_valid;
+    assign cq_a_cancel_qpn = send_m_cancel_valid ? send_m_cancel_qpn : s_cancel_qpn;
+    assign s_cancel_ready = !send_m_cancel_valid;
     assign tx_s_sd_valid = send_merge_m_sd_valid;
     assign tx_s_sd_head_len = send_merge_m_sd_head_len;
     assign tx_s_sd_len = send_merge_m_sd_len;

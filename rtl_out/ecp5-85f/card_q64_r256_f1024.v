@@ -114,97 +114,120 @@ module card_q64_r256_f1024 (
 );
 
     // Signals
-    wire [9:0]  core_more_wr_word;       // A word is written, or nothing: which, of its page.
-    wire [31:0] core_more_wr_data;       // With it: what is written.
-    wire        core_more_wr_acts;       // A clock later: it was the whole of a word of page 0, and is written now.
-    wire        core_more_rd_global;     // A word of page 0 is read.
-    wire [9:0]  core_more_rd_word;       // Which, of its page.
-    wire [7:0]  core_more_select;        // Counter to be read.
-    wire        core_more_take;          // Take a copy; select is stable from this clock on.
-    wire        core_m_reset;            // The card is reset below its registers, and card_regs_bulk.
-    wire        core_m_soft;             // The blocks of bulk transfers are reset.
-    wire        core_m_hold;             // Nothing new may begin.
-    wire        core_m_end_valid;        // One ends.
-    wire        core_m_end_pair;         // It is a queue pair.
-    wire [23:0] core_m_end_index;        // Its number, or the region's.
-    wire        core_m_works_valid;      // A work request is offered.
-    wire [7:0]  core_m_works_opcode;     // What it asks for.
-    wire [7:0]  core_m_works_flags;      // Fence and notify.
-    wire [7:0]  core_m_works_head_len;   // Bytes of the head.
-    wire [31:0] core_m_works_length;     // Bytes of the transfer.
-    wire [63:0] core_m_works_wr_id;      // The user's name for it.
-    wire [63:0] core_m_works_address;    // Address of byte 0 here.
-    wire [31:0] core_m_works_lkey;       // Key of the region it lies in.
-    wire [7:0]  core_m_works_vf;         // Version and flags of the XUDETH.
-    wire [15:0] core_m_works_node;       // Node of the destination.
-    wire [31:0] core_m_works_peer;       // Queue pair of the destination: 24 bits if it is one.
-    wire [31:0] core_m_works_msn;        // Number in the window.
-    wire [15:0] core_m_works_win_id;     // Window.
-    wire [15:0] core_m_works_epoch;      // Epoch of the window.
-    wire [63:0] core_m_works_head_low;   // Head, bytes 0 to 7; byte 0 in bits 7:0.
-    wire [63:0] core_m_works_head_high;  // Head, bytes 8 to 15.
-    wire [23:0] core_m_works_psn;        // Packet sequence number.
-    wire [15:0] core_m_works_request;    // Its number in the ring.
-    wire [23:0] core_m_works_qpn;        // Queue pair here.
-    wire [15:0] core_m_works_pd;         // Its protection domain.
-    wire [31:0] core_m_works_q_key;      // Its Q_Key.
-    wire        core_s_cpl_ready;        // It is taken.
-    wire        core_m_looks_valid;      // A region is looked up.
-    wire [31:0] core_m_looks_key;        // Its key.
-    wire [15:0] core_m_looks_pd;         // Protection domain of the queue pair.
-    wire [63:0] core_m_looks_addr;       // First byte of the access.
-    wire [12:0] core_m_looks_len;        // Bytes of the access.
-    wire [3:0]  core_m_looks_need;       // Rights that the access needs, a bit each, as `card_regions` keeps them.
-    wire        core_m_look_valid;       // The answer to a lookup.
-    wire        core_m_look_ok;          // The access is allowed.
-    wire        core_s_rd_ready;         // It is taken.
-    wire        core_m_rd_valid;         // A word is offered.
-    wire [63:0] core_m_rd_data;          // The word; its first byte is in bits 7:0.
-    wire [2:0]  core_m_rd_bytes;         // Bytes in it, less one.
-    wire        core_m_rd_last;          // It is the last word of its request.
-    wire [15:0] core_m_rd_ctx;           // Context of the request.
-    wire        core_m_rd_error;         // With the last word: the read failed, and its data mean nothing.
-    wire        core_s_wr_ready;         // It is taken.
-    wire        core_s_wd_ready;         // It is taken.
-    wire        core_m_wr_done;          // The oldest one that is not done is done: pulse.
-    wire        core_s_notify_begins;    // It is looked at from now on; pulse.
-    wire        core_s_notify_ready;     // It was taken, or found no receive request; pulse.
-    wire        core_s_notify_told;      // What became of it; pulse, after ready.
+    wire [9:0]  core_more_wr_word;          // A word is written, or nothing: which, of its page.
+    wire [31:0] core_more_wr_data;          // With it: what is written.
+    wire        core_more_wr_acts;          // A clock later: it was the whole of a word of page 0, and is written now.
+    wire        core_more_rd_global;        // A word of page 0 is read.
+    wire [9:0]  core_more_rd_word;          // Which, of its page.
+    wire [7:0]  core_more_select;           // Counter to be read.
+    wire        core_more_take;             // Take a copy; select is stable from this clock on.
+    wire        core_m_reset;               // The card is reset below its registers, and card_regs_bulk.
+    wire        core_m_soft;                // The blocks of bulk transfers are reset.
+    wire        core_m_hold;                // Nothing new may begin.
+    wire        core_m_end_valid;           // One ends.
+    wire        core_m_end_pair;            // It is a queue pair.
+    wire [23:0] core_m_end_index;           // Its number, or the region's.
+    wire        core_m_works_valid;         // A work request is offered.
+    wire [7:0]  core_m_works_opcode;        // What it asks for.
+    wire [7:0]  core_m_works_flags;         // Fence and notify.
+    wire [7:0]  core_m_works_head_len;      // Bytes of the head.
+    wire [31:0] core_m_works_length;        // Bytes of the transfer.
+    wire [63:0] core_m_works_wr_id;         // The user's name for it.
+    wire [63:0] core_m_works_address;       // Address of byte 0 here.
+    wire [31:0] core_m_works_lkey;          // Key of the region it lies in.
+    wire [7:0]  core_m_works_vf;            // Version and flags of the XUDETH.
+    wire [15:0] core_m_works_node;          // Node of the destination.
+    wire [31:0] core_m_works_peer;          // Queue pair of the destination: 24 bits if it is one.
+    wire [31:0] core_m_works_msn;           // Number in the window.
+    wire [15:0] core_m_works_win_id;        // Window.
+    wire [15:0] core_m_works_epoch;         // Epoch of the window.
+    wire [63:0] core_m_works_head_low;      // Head, bytes 0 to 7; byte 0 in bits 7:0.
+    wire [63:0] core_m_works_head_high;     // Head, bytes 8 to 15.
+    wire [23:0] core_m_works_psn;           // Packet sequence number.
+    wire [15:0] core_m_works_request;       // Its number in the ring.
+    wire [23:0] core_m_works_qpn;           // Queue pair here.
+    wire [15:0] core_m_works_pd;            // Its protection domain.
+    wire [31:0] core_m_works_q_key;         // Its Q_Key.
+    wire        core_s_cpl_ready;           // It is taken.
+    wire        core_m_looks_valid;         // A region is looked up.
+    wire [31:0] core_m_looks_key;           // Its key.
+    wire [15:0] core_m_looks_pd;            // Protection domain of the queue pair.
+    wire [63:0] core_m_looks_addr;          // First byte of the access.
+    wire [12:0] core_m_looks_len;           // Bytes of the access.
+    wire [3:0]  core_m_looks_need;          // Rights that the access needs, a bit each, as `card_regions` keeps them.
+    wire        core_m_look_valid;          // The answer to a lookup.
+    wire        core_m_look_ok;             // The access is allowed.
+    wire        core_s_rd_ready;            // It is taken.
+    wire        core_m_rd_valid;            // A word is offered.
+    wire [63:0] core_m_rd_data;             // The word; its first byte is in bits 7:0.
+    wire [2:0]  core_m_rd_bytes;            // Bytes in it, less one.
+    wire        core_m_rd_last;             // It is the last word of its request.
+    wire [15:0] core_m_rd_ctx;              // Context of the request.
+    wire        core_m_rd_error;            // With the last word: the read failed, and its data mean nothing.
+    wire        core_s_wr_ready;            // It is taken.
+    wire        core_s_wd_ready;            // It is taken.
+    wire        core_m_wr_done;             // The oldest one that is not done is done: pulse.
+    wire        core_s_notify_begins;       // It is looked at from now on; pulse.
+    wire        core_s_notify_ready;        // It was taken, or found no receive request; pulse.
+    wire        core_s_notify_told;         // What became of it; pulse, after ready.
     // With told: it has a receive request, and its completion is ordered in host memory.
     wire        core_s_notify_ok;
-    wire        core_s_post_ready;       // It is.
-    wire        core_m_send_rd_valid;    // A request is offered.
-    wire [63:0] core_m_send_rd_addr;     // Host address of the first byte.
-    wire [12:0] core_m_send_rd_len;      // Bytes.
-    wire [15:0] core_m_send_rd_ctx;      // Context: comes back with the words of a read, or when a write is done.
-    wire        core_s_send_rd_ready;    // It is taken.
-    wire        core_m_send_pl_valid;    // A word is offered.
-    wire [63:0] core_m_send_pl_data;     // The word; its first byte is in bits 7:0.
-    wire [2:0]  core_m_send_pl_bytes;    // Bytes in it, less one.
-    wire        core_m_send_pl_last;     // It is the last word of its request.
-    wire        core_m_send_pl_error;    // With the last word: the read of host memory failed.
-    wire        core_s_send_pl_ready;    // It is taken.
-    wire        core_m_frames_valid;     // A frame is offered.
-    wire [15:0] core_m_frames_node;      // Node that it comes from.
+    wire        core_s_post_ready;          // It is.
+    wire        core_m_send_rd_valid;       // A request is offered.
+    wire [63:0] core_m_send_rd_addr;        // Host address of the first byte.
+    wire [12:0] core_m_send_rd_len;         // Bytes.
+    wire [15:0] core_m_send_rd_ctx;         // Context: comes back with the words of a read, or when a write is done.
+    wire        core_s_send_rd_ready;       // It is taken.
+    wire        core_m_send_pl_valid;       // A word is offered.
+    wire [63:0] core_m_send_pl_data;        // The word; its first byte is in bits 7:0.
+    wire [2:0]  core_m_send_pl_bytes;       // Bytes in it, less one.
+    wire        core_m_send_pl_last;        // It is the last word of its request.
+    wire        core_m_send_pl_error;       // With the last word: the read of host memory failed.
+    wire        core_s_send_pl_ready;       // It is taken.
+    wire        core_m_frames_valid;        // A frame is offered.
+    wire [15:0] core_m_frames_node;         // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  core_m_frames_opcode;
-    wire [23:0] core_m_frames_dest;      // Destination queue pair.
-    wire [23:0] core_m_frames_psn;       // Packet sequence number.
-    wire [63:0] core_m_frames_head;      // First 8 bytes of the body, the first one on top.
-    wire        core_m_frames_short;     // The body has not even those, or more than any frame has.
-    wire [12:0] core_m_frames_len;       // Bytes that follow.
-    wire        core_m_frames_pl_valid;  // A word is offered.
-    wire [63:0] core_m_frames_pl_data;   // The word.
-    wire        core_m_frames_pl_last;   // It is the last word of its frame.
+    wire [23:0] core_m_frames_dest;         // Destination queue pair.
+    wire [23:0] core_m_frames_psn;          // Packet sequence number.
+    wire [63:0] core_m_frames_head;         // First 8 bytes of the body, the first one on top.
+    wire        core_m_frames_short;        // The body has not even those, or more than any frame has.
+    wire [12:0] core_m_frames_len;          // Bytes that follow.
+    wire        core_m_frames_pl_valid;     // A word is offered.
+    wire [63:0] core_m_frames_pl_data;      // The word.
+    wire        core_m_frames_pl_last;      // It is the last word of its frame.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        core_s_frames_ready;
-    wire        core_s_frames_pl_ready;  // It is taken.
-    wire        core_cfg_valid;          // A word is written; it counts from the next clock on.
-    wire [5:0]  core_cfg_qpn;            // Queue pair.
-    wire [2:0]  core_cfg_word;           // Which word.
-    wire [63:0] core_cfg_data;           // The word.
-    wire [12:0] core_cfg_mtu;            // Largest payload of a packet.
-    wire [15:0] core_cfg_node;           // Who this card is.
+    wire        core_s_frames_pl_ready;     // It is taken.
+    wire        core_m_join_valid;          // A queue pair and its group.
+    wire [11:0] core_m_join_qpn;            // Queue pair.
+    wire [15:0] core_m_join_vni;            // VNI of the group.
+    wire [12:0] core_m_join_tree;           // Its tree.
+    wire [28:0] core_m_join_cookie;         // Its cookie, in units of 8.
+    wire        core_m_contexts_valid;      // A word is written; it counts from the next clock on.
+    wire [5:0]  core_m_contexts_qpn;        // Queue pair.
+    wire [2:0]  core_m_contexts_word;       // Which word.
+    wire [63:0] core_m_contexts_data;       // The word.
+    wire        core_m_reduce_lands;        // A word of any work request lands; its eight words do so one by one.
+    wire        core_m_reduce_first;        // It is its first.
+    wire [63:0] core_m_reduce_data;         // The word.
+    // The work request whose words landed last is of a group; pulse, while there is room.
+    wire        core_m_reduce_valid;
+    wire [5:0]  core_m_reduce_qpn;          // Its queue pair.
+    wire [15:0] core_m_reduce_request;      // How many its queue pair fetched before it, modulo 2^16.
+    // A word of a frame from the MAC passes to its readers; the word itself is at s_axis_rx.
+    wire        core_m_rx_tvalid;
+    wire        core_s_reduce_axis_tready;  // It is taken.
+    wire        core_s_reduce_rsv_done;     // The answer; pulse.
+    wire        core_s_reduce_rsv_ok;       // With it: a slot was free and is kept.
+    wire        core_s_cancel_ready;        // That is done.
+    wire        core_s_words_ready;         // It is taken.
+    wire        core_cfg_valid;             // A word is written; it counts from the next clock on.
+    wire [5:0]  core_cfg_qpn;               // Queue pair.
+    wire [2:0]  core_cfg_word;              // Which word.
+    wire [63:0] core_cfg_data;              // The word.
+    wire [12:0] core_cfg_mtu;               // Largest payload of a packet.
+    wire [15:0] core_cfg_node;              // Who this card is.
 
     card_core_q64_r256_f1024 core (
         .clk                            (clk),
@@ -327,6 +350,7 @@ module card_q64_r256_f1024 (
         .s_cpl_psn                      (24'd0),
         .s_cpl_request                  (16'd0),
         .s_cpl_notified                 (1'b0),
+        .s_cpl_arrived                  (1'b0),
         .s_local_error                  (1'b0),
         .m_looks_valid                  (core_m_looks_valid),
         .m_looks_key                    (core_m_looks_key),
@@ -430,6 +454,40 @@ module card_q64_r256_f1024 (
         .s_frames_pl_bytes              (3'd0),
         .s_frames_pl_last               (1'b0),
         .s_frames_pl_error              (1'b0),
+        .m_join_valid                   (core_m_join_valid),
+        .m_join_done                    (1'b0),
+        .m_join_ok                      (1'b0),
+        .m_join_qpn                     (core_m_join_qpn),
+        .m_join_vni                     (core_m_join_vni),
+        .m_join_tree                    (core_m_join_tree),
+        .m_join_cookie                  (core_m_join_cookie),
+        .m_contexts_valid               (core_m_contexts_valid),
+        .m_contexts_qpn                 (core_m_contexts_qpn),
+        .m_contexts_word                (core_m_contexts_word),
+        .m_contexts_data                (core_m_contexts_data),
+        .m_reduce_lands                 (core_m_reduce_lands),
+        .m_reduce_first                 (core_m_reduce_first),
+        .m_reduce_data                  (core_m_reduce_data),
+        .m_reduce_valid                 (core_m_reduce_valid),
+        .m_reduce_room                  (1'b0),
+        .m_reduce_qpn                   (core_m_reduce_qpn),
+        .m_reduce_request               (core_m_reduce_request),
+        .m_rx_tvalid                    (core_m_rx_tvalid),
+        .s_reduce_axis_tvalid           (1'b0),
+        .s_reduce_axis_tready           (core_s_reduce_axis_tready),
+        .s_reduce_axis_tdata            (64'd0),
+        .s_reduce_axis_tkeep            (8'd0),
+        .s_reduce_axis_tlast            (1'b0),
+        .s_reduce_rsv_valid             (1'b0),
+        .s_reduce_rsv_qpn               (6'd0),
+        .s_reduce_rsv_done              (core_s_reduce_rsv_done),
+        .s_reduce_rsv_ok                (core_s_reduce_rsv_ok),
+        .s_cancel_valid                 (1'b0),
+        .s_cancel_ready                 (core_s_cancel_ready),
+        .s_cancel_qpn                   (6'd0),
+        .s_words_valid                  (1'b0),
+        .s_words_ready                  (core_s_words_ready),
+        .s_words_data                   (64'd0),
         .cfg_read_timeout               (cfg_read_timeout),
         .cfg_write_returns              (cfg_write_returns),
         // No bulk transfers: nothing of them is asked for, and whatever looks at regions are
@@ -441,7 +499,9 @@ module card_q64_r256_f1024 (
         .cfg_word                       (core_cfg_word),
         .cfg_data                       (core_cfg_data),
         .cfg_mtu                        (core_cfg_mtu),
-        .cfg_node                       (core_cfg_node)
+        .cfg_node                       (core_cfg_node),
+        // No reduction groups.
+        .cfg_reduce                     (1'b0)
     );
 
     // Read by nothing; named here so that linters know it is meant
@@ -459,8 +519,13 @@ module card_q64_r256_f1024 (
         core_s_notify_ok, core_s_post_ready, core_m_frames_valid, core_m_frames_node,
         core_m_frames_opcode, core_m_frames_dest, core_m_frames_psn, core_m_frames_head,
         core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data,
-        core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready, core_cfg_valid,
-        core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu, core_cfg_node};
+        core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready, core_m_join_valid,
+        core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie,
+        core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word, core_m_contexts_data,
+        core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data, core_m_reduce_valid,
+        core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid, core_s_reduce_axis_tready,
+        core_s_reduce_rsv_done, core_s_reduce_rsv_ok, core_s_cancel_ready, core_s_words_ready,
+        core_cfg_valid, core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu, core_cfg_node};
 
 endmodule
 

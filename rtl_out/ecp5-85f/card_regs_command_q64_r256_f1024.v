@@ -74,6 +74,15 @@ module card_regs_command_q64_r256_f1024 (
     input  wire        win_was,          // The window was there before.
     input  wire [31:0] win_expected,     // Number that it expected; 0 if it was not there.
 
+    // m_join: A queue pair is to be in a group.
+    output wire        m_join_valid,     // A queue pair and its group.
+    input  wire        m_join_done,      // The answer; pulse.
+    input  wire        m_join_ok,        // With it: it is in the group. Otherwise another one is, or there is no room.
+    output wire [11:0] m_join_qpn,       // Queue pair.
+    output wire [15:0] m_join_vni,       // VNI of the group.
+    output wire [12:0] m_join_tree,      // Its tree.
+    output wire [28:0] m_join_cookie,    // Its cookie, in units of 8.
+
     // end: A queue pair or region ends.
     output wire        end_valid,        // One ends.
     input  wire        end_done,         // All that uses it has ended; pulse.
@@ -103,7 +112,9 @@ module card_regs_command_q64_r256_f1024 (
     output wire [63:0] cfg_data,         // The word.
 
     // Configuration
-    input  wire        cfg_bulk          // Bulk transfers are there; constant.
+    input  wire        cfg_bulk,         // Bulk transfers are there; constant.
+    // Queue pairs may be in reduction groups; constant. Without it JOIN_GROUP is no command.
+    input  wire        cfg_reduce
 );
 
     // Constants
@@ -125,12 +136,16 @@ module card_regs_command_q64_r256_f1024 (
     localparam [2:0] RECEIVES        = 3'd2;
     localparam [2:0] SENDS           = 3'd3;
     localparam [2:0] ERROR           = 3'd4;
+    localparam [7:0] JOIN            = 8'd10;
+    localparam [31:0] BELOW_8        = 32'd7;
+    localparam [31:0] ABOVE_13       = 32'hffffe000;
     localparam [31:0] ABOVE_16       = 32'hffff0000;
     localparam [31:0] ABOVE_24       = 32'hff000000;
     localparam [31:0] SPARE_SHAPE    = 32'hf8e0000f;
     localparam [31:0] SPARE_REGION   = 32'hfffff000;
     localparam [31:0] SPARE_STATE    = 32'hfffffff8;
     localparam [31:0] BELOW_64       = 32'd63;
+    localparam [47:0] MEMBER_BIT     = 48'h80000000;  // Bit of word 0 of who is in a reduction group.
     localparam [47:0] KEEP           = 48'hfffffffffff8;  // All of word 0 but the state.
     localparam [15:0] REACH          = 16'h7fff;  // Most epochs accepted, less 1.
     localparam [4:0] STATE_CLEAR     = 5'd0;
@@ -151,11 +166,12 @@ module card_regs_command_q64_r256_f1024 (
     localparam [4:0] STATE_REGION    = 5'd15;
     localparam [4:0] STATE_WINDOW    = 5'd16;
     localparam [4:0] STATE_WINDOWING = 5'd17;
-    localparam [4:0] STATE_HOLD      = 5'd18;
-    localparam [4:0] STATE_FLUSH     = 5'd19;
-    localparam [4:0] STATE_FLUSHING  = 5'd20;
-    localparam [4:0] STATE_END       = 5'd21;
-    localparam [4:0] STATE_FINISH    = 5'd22;
+    localparam [4:0] STATE_JOIN      = 5'd18;
+    localparam [4:0] STATE_HOLD      = 5'd19;
+    localparam [4:0] STATE_FLUSH     = 5'd20;
+    localparam [4:0] STATE_FLUSHING  = 5'd21;
+    localparam [4:0] STATE_END       = 5'd22;
+    localparam [4:0] STATE_FINISH    = 5'd23;
     localparam [2:0] THEN_GATHER     = 3'd0;
     localparam [2:0] THEN_EPOCHS     = 3'd1;
     localparam [2:0] THEN_INDICES    = 3'd2;
@@ -190,6 +206,7 @@ module card_regs_command_q64_r256_f1024 (
     reg         is_open_reg;
     reg         ends_reg;           // A region or window ends.
     reg         is_advance_reg;
+    reg         is_join_reg;
     reg         is_query_reg;
     reg         is_destroy_reg;
     reg         of_region_reg;
@@ -242,6 +259,7 @@ module card_regs_command_q64_r256_f1024 (
     wire        beyond;             // It ends behind 2^64, the end of all addresses.
     wire [2:0]  now;
     wire [2:0]  to;
+    wire        member;             // It is in a reduction group.
     reg  [4:0]  state_next;
     reg  [2:0]  then_next;
     reg  [17:0] sweep_next;         // Entries cleared since reset.
@@ -612,6 +630,15 @@ module card_regs_command_q64_r256_f1024 (
                         state_next = STATE_SHAPE;
                     end
                 end
+                if (is_join_reg) begin
+                    if (bad_reg) begin
+                        said_next = BAD_ARGUMENT;
+                    end else if ((now == INIT) & !member) begin
+                        state_next = STATE_JOIN;
+                    end else begin
+                        said_next = BAD_STATE;
+                    end
+                end
                 if (is_destroy_reg) begin
                     if (|now) begin
                         state_next = STATE_HOLD;
@@ -757,6 +784,17 @@ module card_regs_command_q64_r256_f1024 (
                     state_next = STATE_FINISH;
                 end
             end
+            STATE_JOIN: begin
+                if (m_join_done) begin
+                    state_next = STATE_FINISH;
+                    said_next = BAD_STATE;
+                    if (m_join_ok) begin
+                        state_next = STATE_SHAPE;
+                        said_next = 8'd0;
+                        word0_next = word0_reg | MEMBER_BIT;
+                    end
+                end
+            end
             STATE_HOLD: begin
                 held_next = 1'b1;
                 waited_next = waited_reg + 24'd1;
@@ -830,6 +868,7 @@ module card_regs_command_q64_r256_f1024 (
     end
 
     assign now = word0_reg[2:0];
+    assign member = |(word0_reg & MEMBER_BIT);
     assign to = arg0_reg[2:0];
     assign span = next_epoch_reg - oldest_reg;
     assign beyond = (end_high_reg[32] & (end_low_reg[32] | high_some_reg | low_some_reg))
@@ -857,6 +896,12 @@ module card_regs_command_q64_r256_f1024 (
     assign win_node = arg2_reg[15:0];
     assign win_peer = arg1_reg[23:0];
     assign win_epoch = arg0_reg[15:0];
+    // Its arguments came in the order of their registers.
+    assign m_join_valid = state_reg == STATE_JOIN;
+    assign m_join_qpn = {6'd0, who_reg};
+    assign m_join_vni = first_reg[15:0];
+    assign m_join_tree = arg1_reg[12:0];
+    assign m_join_cookie = arg0_reg[31:3];
     assign hold = held_reg;
     assign end_valid = state_reg == STATE_END;
     assign end_pair = is_destroy_reg;
@@ -892,6 +937,7 @@ module card_regs_command_q64_r256_f1024 (
         is_open_reg = 1'b0;
         ends_reg = 1'b0;
         is_advance_reg = 1'b0;
+        is_join_reg = 1'b0;
         is_query_reg = 1'b0;
         is_destroy_reg = 1'b0;
         of_region_reg = 1'b0;
@@ -956,9 +1002,15 @@ module card_regs_command_q64_r256_f1024 (
         ends_reg <= (code_reg == CLEAR_REGION) | (code_reg == CLOSE_WINDOW);
         is_open_reg <= code_reg == OPEN_WINDOW;
         of_window_reg <= (code_reg == OPEN_WINDOW) | (code_reg == CLOSE_WINDOW);
-        unknown_reg <= !(|code_reg) | (code_reg > CLOSE_WINDOW);
+        is_join_reg <= code_reg == JOIN;
+
+        unknown_reg <= !(|code_reg)
+            | ((code_reg > CLOSE_WINDOW) & !((code_reg == JOIN) & cfg_reduce));
 
         last_reg <= 4'd0;
+        if (is_join_reg) begin
+            last_reg <= 4'd3;
+        end
         if (is_open_reg) begin
             last_reg <= 4'd4;
         end
@@ -976,7 +1028,8 @@ module card_regs_command_q64_r256_f1024 (
         forbidden_reg <= 32'd0;
         if ((is_create_reg & (step_reg == 4'd2))
                 | (is_set_reg & (step_reg == 4'd1))
-                | (is_open_reg & ((step_reg == 4'd1) | (step_reg == 4'd3)))) begin
+                | (is_open_reg & ((step_reg == 4'd1) | (step_reg == 4'd3)))
+                | (is_join_reg & (step_reg == 4'd0))) begin
             forbidden_reg <= ABOVE_16;
         end
         if ((is_create_reg & (step_reg == 4'd3))
@@ -985,6 +1038,12 @@ module card_regs_command_q64_r256_f1024 (
         end
         if (is_create_reg & ((step_reg == 4'd4) | (step_reg == 4'd6) | (step_reg == 4'd8))) begin
             forbidden_reg <= BELOW_64;
+        end
+        if (is_join_reg & (step_reg == 4'd1)) begin
+            forbidden_reg <= ABOVE_13;
+        end
+        if (is_join_reg & (step_reg == 4'd2)) begin
+            forbidden_reg <= BELOW_8;
         end
         if (step_reg == 4'd0) begin
             if (is_create_reg) begin

@@ -20,6 +20,8 @@
 // behind it, and nobody else does.
 // With cfg_bulk a work request with a fence (BW-12) comes back in the same way while an earlier one
 // of its queue pair has no completion at s_ended, and is fetched again when all have.
+// With cfg_reduce work requests of queue pairs in reduction groups leave unchecked at m_reduce,
+// with their completion slot and without a place.
 // Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
 // slot; 6 from the last word of a work request to m_sd_* and to its payload read.
 // After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
@@ -68,6 +70,16 @@ module card_send_q64 (
     output wire [23:0]  m_bulk_qpn,        // Queue pair here.
     output wire [15:0]  m_bulk_pd,         // Its protection domain.
     output wire [31:0]  m_bulk_q_key,      // Its Q_Key.
+
+    // m_reduce: Work requests of those.
+    output wire         m_reduce_lands,    // A word of any work request lands; its eight words do so one by one.
+    output wire         m_reduce_first,    // It is its first.
+    output wire [63:0]  m_reduce_data,     // The word.
+    // The work request whose words landed last is of a group; pulse, while there is room.
+    output wire         m_reduce_valid,
+    input  wire         m_reduce_room,     // There is room for one.
+    output wire [5:0]   m_reduce_qpn,      // Its queue pair.
+    output wire [15:0]  m_reduce_request,  // How many its queue pair fetched before it, modulo 2^16.
 
     // s_ended: A work request of a queue pair has its completion: for fences.
     input  wire         s_ended_valid,     // It happens.
@@ -182,7 +194,8 @@ module card_send_q64 (
     input  wire [12:0]  cfg_mtu,           // Largest payload of a packet, bytes.
     // Bulk transfers are known; constant. Without it their work requests end here like any opcode
     // without a meaning.
-    input  wire         cfg_bulk
+    input  wire         cfg_bulk,
+    input  wire         cfg_reduce         // Queue pairs may be in reduction groups; constant.
 );
 
     // Constants
@@ -263,6 +276,9 @@ module card_send_q64 (
     wire         entry_m_back_valid;   // The work request comes back: it is dropped, and to be fetched again.
     wire         entry_m_back_fenced;  // It waits for those before it, and not for room.
     wire         entry_m_bulk;         // A work request of a bulk transfer leaves: pulse; its place is given back.
+    // A work request of a queue pair in a reduction group leaves, whatever it says: pulse; its
+    // place is given back.
+    wire         entry_m_reduce;
     wire [23:0]  entry_m_shape;        // Opcode, flags, and bytes of the head.
     wire [31:0]  entry_m_length;       // All bits of the length.
     wire [31:0]  entry_m_far_peer;     // All bits of the destination's queue pair.
@@ -433,6 +449,11 @@ module card_send_q64 (
         .m_back_fenced (entry_m_back_fenced),
         .m_bulk        (entry_m_bulk),
         .bulk_room     (works_s_ready),
+        .m_lands       (m_reduce_lands),
+        .m_first       (m_reduce_first),
+        .m_word        (m_reduce_data),
+        .m_reduce      (entry_m_reduce),
+        .reduce_room   (m_reduce_room),
         .m_shape       (entry_m_shape),
         .m_length      (entry_m_length),
         .m_far_peer    (entry_m_far_peer),
@@ -458,7 +479,9 @@ module card_send_q64 (
         .cfg_mtu       (cfg_mtu),
         .cfg_qpn       (c_qpn_reg),
         .cfg_data      (c_data_reg),
-        .cfg_bulk      (cfg_bulk)
+        .cfg_bulk      (cfg_bulk),
+        // It is one of a reduction group.
+        .cfg_reduce    (cfg_reduce)
     );
 
     card_send_record_q64 record (
@@ -642,6 +665,9 @@ module card_send_q64 (
     assign m_bulk_qpn = works_m_data[527:504];
     assign m_bulk_pd = works_m_data[543:528];
     assign m_bulk_q_key = works_m_data[575:544];
+    assign m_reduce_valid = entry_m_reduce;
+    assign m_reduce_qpn = entry_s_qpn;
+    assign m_reduce_request = oldest_number[15:0];
     assign m_set_qpn = record_m_qpn;
     assign m_set_psn = record_m_psn;
     assign m_set_node = record_m_node;
@@ -710,7 +736,7 @@ module card_send_q64 (
         d_index_reg <= db_index;
 
         cancel_reg <= entry_m_drop;
-        drop_reg <= entry_m_drop | entry_m_bulk;
+        drop_reg <= entry_m_drop | entry_m_bulk | entry_m_reduce;
         cancel_qpn_reg <= entry_s_qpn;
         drop_psn_reg <= oldest_psn;
         if (turn_m_undo) begin

@@ -1,3 +1,6 @@
+card_contexts_q64.v
+card_reserve_merge_q64.v
+../lib/card_tx_first.v
 ../lib/pcie_completer.v
 ../lib/dma_split.v
 ../lib/ram_async.v
@@ -29,7 +32,7 @@ card_regs_command_q64_r256_f1024.v
 card_regs_q64_r256_f1024.v
 card_regions_look_r256.v
 card_regions_r256.v
-../lib/half_slice_w305.v
+../lib/half_slice_w306.v
 ram_reg_forward_w8_d64.v
 ../lib/fifo_ahead_w17_d32.v
 fifo_ahead_w6_d32.v
@@ -45,7 +48,7 @@ fifo_bram_w6_d64.v
 fifo_ahead_w6_d2.v
 card_send_list_q64.v
 card_send_turn_q64.v
-ram_reg_forward_w22_d64.v
+ram_reg_forward_w23_d64.v
 ram_reg_forward_w1_d64.v
 card_send_entry_q64.v
 card_send_record_q64.v
@@ -132,6 +135,7 @@ card_q64_r256_f1024.v
 ../lib/red_flt_round.v
 ../lib/red_flt_add.v
 ../lib/red_lane.v
+ram_reg_forward_w22_d64.v
 ram_reg_forward_w29_d64.v
 ram_reg_forward_w32_d512.v
 ../lib/priority_encoder_pipe_w32.v

@@ -6,9 +6,9 @@
 // while the words of the one in front leave. Not more than 16 are between here and the counting of
 // what is done.
 // Context of a request: 1 in 15:13, recv in 12, queue pair below.
-// While num_ready is low num_qpn may change from the sender's record to the receiver's. While a
-// request or a word is not taken it stays as it is, and the record behind it may be numbered and
-// its address computed.
+// While num_ready is low num_qpn may change from the sender's record to the receiver's. Words of
+// reduction frames come by themselves, and are handed on as they come. While a request or a word is
+// not taken it stays as it is, and the record behind it may be numbered and its address computed.
 //
 // Sizes: q = 16.
 //
@@ -19,46 +19,52 @@
 
 module card_cq_write_q16 (
     // Clock and reset
-    input  wire         clk,          // Clock.
-    input  wire         rst,          // Synchronous reset.
+    input  wire         clk,            // Clock.
+    input  wire         rst,            // Synchronous reset.
 
-    input  wire         s_tx_valid,   // A work request has ended.
-    output wire         s_tx_ready,   // Taken.
-    input  wire [3:0]   s_tx_qpn,     // Queue pair.
-    input  wire [288:0] s_tx_record,  // How it ended: a record Ended.
+    input  wire         s_tx_valid,     // A work request has ended.
+    output wire         s_tx_ready,     // Taken.
+    input  wire [3:0]   s_tx_qpn,       // Queue pair.
+    input  wire [289:0] s_tx_record,    // How it ended: a record Ended.
 
-    input  wire         s_rx_valid,   // A receive request has ended.
-    output wire         s_rx_ready,   // Taken.
-    input  wire [3:0]   s_rx_qpn,     // Queue pair.
-    input  wire [288:0] s_rx_record,  // Its fields, alike.
+    input  wire         s_rx_valid,     // A receive request has ended.
+    output wire         s_rx_ready,     // Taken.
+    input  wire [3:0]   s_rx_qpn,       // Queue pair.
+    input  wire [289:0] s_rx_record,    // Its fields, alike.
 
-    output wire         num_valid,    // A completion waits for its number.
-    input  wire         num_ready,    // It will be numbered; does not depend on num_valid.
-    output reg  [3:0]   num_qpn,      // Its queue pair.
+    output wire         num_valid,      // A completion waits for its number.
+    input  wire         num_ready,      // It will be numbered; does not depend on num_valid.
+    output reg  [3:0]   num_qpn,        // Its queue pair.
 
     // s: stream in
-    input  wire         s_num_valid,  // Its number is here and stays until the next one.
-    input  wire [15:0]  s_num,        // The number.
-    input  wire         s_phase,      // Phase bit of its entry.
-    input  wire [14:0]  s_entry,      // Number of the entry in its ring.
-    input  wire [57:0]  s_base,       // Address of the ring, in units of 64 bytes.
+    input  wire         s_num_valid,    // Its number is here and stays until the next one.
+    input  wire [15:0]  s_num,          // The number.
+    input  wire         s_phase,        // Phase bit of its entry.
+    input  wire [14:0]  s_entry,        // Number of the entry in its ring.
+    input  wire [57:0]  s_base,         // Address of the ring, in units of 64 bytes.
 
-    input  wire         end_taken,    // What was done for one completion has been counted.
+    input  wire         end_taken,      // What was done for one completion has been counted.
+
+    // s_words: Words 0 to 6 of completions that are reduction frames, in the order of their
+    // records.
+    input  wire         s_words_valid,  // A word is offered.
+    output wire         s_words_ready,  // It is taken.
+    input  wire [63:0]  s_words_data,   // The word.
 
     // m_wr: Writes of entries.
-    output wire         m_wr_valid,   // A request is offered.
-    input  wire         m_wr_ready,   // It is taken.
-    output wire [63:0]  m_wr_addr,    // Host address of the first byte.
-    output wire [12:0]  m_wr_len,     // Bytes.
-    output wire [15:0]  m_wr_ctx,     // Context: comes back with the words of a read, or when a write is done.
+    output wire         m_wr_valid,     // A request is offered.
+    input  wire         m_wr_ready,     // It is taken.
+    output wire [63:0]  m_wr_addr,      // Host address of the first byte.
+    output wire [12:0]  m_wr_len,       // Bytes.
+    output wire [15:0]  m_wr_ctx,       // Context: comes back with the words of a read, or when a write is done.
 
     // m_wd: The words of the entries.
-    output wire         m_wd_valid,   // A word is offered.
-    input  wire         m_wd_ready,   // It is taken.
-    output reg  [63:0]  m_wd_data,    // The word.
+    output wire         m_wd_valid,     // A word is offered.
+    input  wire         m_wd_ready,     // It is taken.
+    output reg  [63:0]  m_wd_data,      // The word.
 
     // m: stream out
-    output wire         m_idle        // Nothing is under way.
+    output wire         m_idle          // Nothing is under way.
 );
 
     // Constants
@@ -88,6 +94,9 @@ module card_cq_write_q16 (
     reg  [23:0] record_psn_reg;       // Packet sequence number.
     reg  [15:0] record_request_reg;   // Number of the request in its ring.
     reg         record_notified_reg;  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    reg         record_arrived_reg;
     reg         taken_reg;            // It was taken a clock ago.
     reg         numbered_reg;         // It has its number.
     reg  [1:0]  address_reg;          // Its address: 1 to be computed, 2 lower half is.
@@ -107,6 +116,9 @@ module card_cq_write_q16 (
     reg  [23:0] out_psn_reg;          // Packet sequence number.
     reg  [15:0] out_request_reg;      // Number of the request in its ring.
     reg         out_notified_reg;     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    reg         out_arrived_reg;
     reg  [15:0] out_num_reg;
     reg         out_phase_reg;
     reg  [2:0]  word_reg;             // Word that is offered.
@@ -123,6 +135,9 @@ module card_cq_write_q16 (
     // 1 a work request, 2 a receive request with a message, 3 a receive request with a
     // notification; 4 a reduction frame, whose fields are others.
     reg  [7:0] entry_of;
+    wire       comes;     // Word that is offered is one that comes by itself; it is there, whatever it is.
+    wire       there;
+    wire       moves;
     wire       out_done;
 
     // Combinational logic
@@ -147,9 +162,13 @@ module card_cq_write_q16 (
     assign m_wr_len = BYTES;
     assign m_wr_ctx = {CLIENT, wr_rx_reg, 8'd0, wr_qpn_reg};
     // Its words, as soon as those in front have been taken.
+    assign comes = out_busy_reg & out_arrived_reg & !(&word_reg);
+    assign there = out_busy_reg & (!comes | s_words_valid);
+    assign s_words_ready = comes & m_wd_ready;
+    assign moves = there & m_wd_ready;
     assign out_done = out_busy_reg & m_wd_ready & (&word_reg);
     assign go = (numbered_reg | s_num_valid) & (!out_busy_reg | out_done);
-    assign m_wd_valid = out_busy_reg;
+    assign m_wd_valid = there;
 
     always @(*) begin
         entry_of = SENT;
@@ -187,6 +206,14 @@ module card_cq_write_q16 (
         if (word_reg == 3'd7) begin
             m_wd_data = {32'd0, out_num_reg, 15'd0, out_phase_reg};
         end
+        // Of a frame only how many work requests were fetched is known here; its last word is as of
+        // any.
+        if (comes) begin
+            m_wd_data = s_words_data;
+            if (word_reg == 3'd1) begin
+                m_wd_data = s_words_data | {32'd0, out_request_reg, 16'd0};
+            end
+        end
     end
 
     assign m_idle = !(|under_way_reg) & !busy_reg & !out_busy_reg & !wr_valid_reg;
@@ -211,6 +238,7 @@ module card_cq_write_q16 (
         record_psn_reg = 24'd0;
         record_request_reg = 16'd0;
         record_notified_reg = 1'b0;
+        record_arrived_reg = 1'b0;
         taken_reg = 1'b0;
         numbered_reg = 1'b0;
         address_reg = 2'd0;
@@ -230,6 +258,7 @@ module card_cq_write_q16 (
         out_psn_reg = 24'd0;
         out_request_reg = 16'd0;
         out_notified_reg = 1'b0;
+        out_arrived_reg = 1'b0;
         out_num_reg = 16'd0;
         out_phase_reg = 1'b0;
         word_reg = 3'd0;
@@ -286,6 +315,7 @@ module card_cq_write_q16 (
             out_psn_reg <= record_psn_reg;
             out_request_reg <= record_request_reg;
             out_notified_reg <= record_notified_reg;
+            out_arrived_reg <= record_arrived_reg;
             out_num_reg <= s_num;
             out_phase_reg <= s_phase;
         end
@@ -310,6 +340,7 @@ module card_cq_write_q16 (
             record_psn_reg <= s_tx_record[271:248];
             record_request_reg <= s_tx_record[287:272];
             record_notified_reg <= s_tx_record[288];
+            record_arrived_reg <= s_tx_record[289];
             if (use_rx_reg) begin
                 record_wr_id_reg <= s_rx_record[63:0];
                 record_status_reg <= s_rx_record[71:64];
@@ -324,6 +355,7 @@ module card_cq_write_q16 (
                 record_psn_reg <= s_rx_record[271:248];
                 record_request_reg <= s_rx_record[287:272];
                 record_notified_reg <= s_rx_record[288];
+                record_arrived_reg <= s_rx_record[289];
             end
         end
 
@@ -337,7 +369,7 @@ module card_cq_write_q16 (
             under_way_reg <= under_way_reg - 5'd1;
         end
 
-        if (out_busy_reg & m_wd_ready) begin
+        if (moves) begin
             word_reg <= word_reg + 3'd1;
         end
 

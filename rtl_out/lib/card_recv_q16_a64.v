@@ -143,6 +143,9 @@ module card_recv_q16_a64 (
     output wire [23:0] m_rx_psn,            // Packet sequence number.
     output wire [15:0] m_rx_request,        // Number of the request in its ring.
     output wire        m_rx_notified,       // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_rx_arrived,
 
     input  wire        landed,              // The oldest completion under way is ordered in host memory; pulse.
 
@@ -527,6 +530,7 @@ module card_recv_q16_a64 (
         .s_psn         (store_s_psn),
         .s_request     (check_m_st_request),
         .s_notified    (store_s_notified),
+        .s_arrived     (1'b0),
         // What was accepted.
         .s_pl_valid    (s_pl_valid),
         .s_pl_ready    (s_pl_ready),
@@ -556,6 +560,7 @@ module card_recv_q16_a64 (
         .m_rx_psn      (m_rx_psn),
         .m_rx_request  (m_rx_request),
         .m_rx_notified (m_rx_notified),
+        .m_rx_arrived  (m_rx_arrived),
         .idle          (store_idle)
     );
 

@@ -15,6 +15,9 @@
 // place in flight. If that has no room it comes back to be fetched again, so that nobody waits for
 // it; and so does what its queue pair has fetched since, of which nothing is told: it is dropped
 // here, until the one that came back is here again.
+// With cfg_reduce a work request of a queue pair in a reduction group goes to m_reduce, and needs
+// no place in flight; it waits here for room, which a frame on the line makes. Whoever takes it has
+// seen its words at m_word.
 // While a work request waits for m_ready its fields stay, but m_timeout and m_q_key are those of
 // its queue pair at each moment; if that goes to Error, m_valid falls and the work request is
 // dropped.
@@ -78,6 +81,16 @@ module card_send_entry_q16 (
     input  wire         bulk_room,      // There is room for one.
 
     // m: stream out
+    output wire         m_lands,        // A word of a work request goes to its field.
+    output wire         m_first,        // It is the first.
+    output wire [63:0]  m_word,         // The word.
+    // A work request of a queue pair in a reduction group leaves, whatever it says: pulse; its
+    // place is given back.
+    output wire         m_reduce,
+
+    input  wire         reduce_room,    // There is room for one.
+
+    // m: stream out
     output wire [23:0]  m_shape,        // Opcode, flags, and bytes of the head.
     output wire [31:0]  m_length,       // All bits of the length.
     output wire [31:0]  m_far_peer,     // All bits of the destination's queue pair.
@@ -106,7 +119,8 @@ module card_send_entry_q16 (
     input  wire [12:0]  cfg_mtu,        // Largest payload of a packet, bytes.
     input  wire [3:0]   cfg_qpn,        // Queue pair of a word of a context.
     input  wire [63:0]  cfg_data,       // The word.
-    input  wire         cfg_bulk        // Bulk transfers are known; constant.
+    input  wire         cfg_bulk,       // Bulk transfers are known; constant.
+    input  wire         cfg_reduce      // Queue pairs may be in reduction groups; constant.
 );
 
     // Constants
@@ -175,6 +189,7 @@ module card_send_entry_q16 (
     reg         bulk_reg;               // It is one of a bulk transfer.
     reg         gone_reg;               // What the queue pair fetched is dropped; settled long before it counts.
     reg         stale_reg;              // It is dropped, since one before it comes back; settled as early.
+    reg         member_reg;             // Its queue pair is in a reduction group; settled as early.
     // One before it has not ended; it waits for that; both settled as early, and only to go low
     // then.
     reg         before_reg;
@@ -186,6 +201,7 @@ module card_send_entry_q16 (
     reg  [3:0]  mark_qpn_reg;
     reg  [4:0]  mark_rest_timeout_reg;  // Timeout exponent.
     reg  [15:0] mark_rest_pd_reg;       // Protection domain.
+    reg         mark_rest_member_reg;   // It is in a reduction group.
 
     // Signals
     wire [63:0] stored_data;            // The word.
@@ -193,11 +209,14 @@ module card_send_entry_q16 (
     wire [4:0]  context_timeout;        // Timeout exponent.
     wire [15:0] context_pd;             // Protection domain.
     wire        context_gone;           // What is fetched is dropped: its state is Error, or its ring cannot be read.
+    wire        context_member;         // It is in a reduction group.
     reg  [4:0]  context_in_timeout;     // Timeout exponent.
     reg  [15:0] context_in_pd;          // Protection domain.
     reg         context_in_gone;        // What is fetched is dropped: its state is Error, or its ring cannot be read.
+    reg         context_in_member;      // It is in a reduction group.
     wire [2:0]  context_shape_state;    // State of the queue pair.
     wire [4:0]  context_shape_timeout;  // Timeout exponent.
+    wire        context_shape_member;   // It is in a reduction group; no argument has this bit.
     wire [15:0] context_shape_pd;       // Protection domain.
     wire [31:0] context_keys_q_key;     // Q_Key.
     wire        empty;
@@ -235,6 +254,7 @@ module card_send_entry_q16 (
     wire        alive;
     wire        pass;
     wire        pass_bulk;
+    wire        pass_reduce;
     wire        later;
     wire        backs;
     wire        done;
@@ -247,7 +267,7 @@ module card_send_entry_q16 (
     reg         looked_next;
     reg         allowed_next;
     wire [64:0] words_rd_data;          // The word that was read.
-    wire [21:0] contexts_rd_data;       // The word that was read.
+    wire [22:0] contexts_rd_data;       // The word that was read.
     wire        contexts_wr_en;         // The word is written.
     reg  [3:0]  contexts_wr_addr;       // Write address.
     wire        skips_rd_data;          // The word that was read.
@@ -264,13 +284,13 @@ module card_send_entry_q16 (
         .wr_data ({in_error_reg, in_data_reg})
     );
 
-    ram_reg_forward_w22_d16 contexts (
+    ram_reg_forward_w23_d16 contexts (
         .clk     (clk),
         .rd_addr (s_qpn),
         .rd_data (contexts_rd_data),
         .wr_en   (contexts_wr_en),
         .wr_addr (contexts_wr_addr),
-        .wr_data ({context_in_gone, context_in_pd, context_in_timeout})
+        .wr_data ({context_in_member, context_in_gone, context_in_pd, context_in_timeout})
     );
 
     ram_reg #(.W(32), .A(4)) q_keys (
@@ -358,6 +378,7 @@ module card_send_entry_q16 (
     // Contexts of the queue pair.
     assign context_shape_state = cfg_data[2:0];
     assign context_shape_timeout = cfg_data[20:16];
+    assign context_shape_member = cfg_data[31];
     assign context_shape_pd = cfg_data[47:32];
     assign context_keys_q_key = cfg_data[31:0];
     assign contexts_wr_en = word_0 | mark_reg;
@@ -366,18 +387,21 @@ module card_send_entry_q16 (
         contexts_wr_addr = mark_qpn_reg;
         context_in_timeout = mark_rest_timeout_reg;
         context_in_pd = mark_rest_pd_reg;
+        context_in_member = mark_rest_member_reg;
         context_in_gone = 1'b1;
         if (word_0) begin
             contexts_wr_addr = cfg_qpn;
             context_in_timeout = context_shape_timeout;
             context_in_pd = context_shape_pd;
             context_in_gone = context_shape_state[2];
+            context_in_member = context_shape_member;
         end
     end
 
     assign context_timeout = contexts_rd_data[4:0];
     assign context_pd = contexts_rd_data[20:5];
     assign context_gone = contexts_rd_data[21];
+    assign context_member = contexts_rd_data[22];
     // The checks; what comes first in the contract wins.
     // The answer of a READ has a header too.
     assign in_front = reads_reg ? HEAD_MAX : head_len_reg;
@@ -387,15 +411,20 @@ module card_send_entry_q16 (
     assign alive = ready & !gone_reg & !stale_reg;
     // Whoever has decided to come back does.
     assign later = fenced_reg | back_reg;
-    assign m_valid = alive & (failed_reg | (!bulk_reg & !later));
+    assign m_valid = alive & (failed_reg | (!bulk_reg & !member_reg & !later));
     assign pass = m_valid & m_ready;
     assign pass_bulk = alive & bulk_reg & !failed_reg & !later & bulk_room & drop_ready;
+    assign pass_reduce = alive & member_reg & !failed_reg & reduce_room & drop_ready;
     assign backs = back_reg & m_back_ready;
     assign m_back_valid = back_reg;
     assign m_back_fenced = back_fenced_reg;
     assign m_bulk = pass_bulk;
+    assign m_reduce = pass_reduce;
+    assign m_lands = lands;
+    assign m_first = field_reg[0];
+    assign m_word = word;
     assign m_drop = backs | (ready & (gone_reg | stale_reg) & !back_reg & drop_ready);
-    assign done = pass | pass_bulk | m_drop;
+    assign done = pass | pass_bulk | pass_reduce | m_drop;
     assign skips_wr_en = skip_reg | word_6;
 
     always @(*) begin
@@ -493,6 +522,7 @@ module card_send_entry_q16 (
         bulk_reg = 1'b0;
         gone_reg = 1'b0;
         stale_reg = 1'b0;
+        member_reg = 1'b0;
         before_reg = 1'b0;
         fenced_reg = 1'b0;
         back_reg = 1'b0;
@@ -502,6 +532,7 @@ module card_send_entry_q16 (
         mark_qpn_reg = 4'd0;
         mark_rest_timeout_reg = 5'd0;
         mark_rest_pd_reg = 16'd0;
+        mark_rest_member_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -570,7 +601,9 @@ module card_send_entry_q16 (
         no_such_length_reg <= (reads_reg & !(|length_reg[12:0]))
             | (atomic_reg & (length_reg[12:0] != OPERANDS));
 
-        bulk_reg <= cfg_bulk & ((opcode_reg == BULK_WRITE) | (opcode_reg == BULK_READ));
+        bulk_reg <= cfg_bulk
+            & !member_reg
+            & ((opcode_reg == BULK_WRITE) | (opcode_reg == BULK_READ));
 
         bad_opcode_reg <= (opcode_reg != SEND)
             & (opcode_reg != WRITE)
@@ -597,7 +630,8 @@ module card_send_entry_q16 (
         gone_reg <= context_gone;
         stale_reg <= skips_rd_data & cfg_bulk & !s_fresh;
         before_reg <= ended_data != s_number;
-        fenced_reg <= before_reg & cfg_bulk & (|(flags_reg & FENCE));
+        member_reg <= context_member & cfg_reduce;
+        fenced_reg <= before_reg & cfg_bulk & !member_reg & (|(flags_reg & FENCE));
 
         if (alive & !failed_reg & !back_reg & (fenced_reg | (bulk_reg & !bulk_room))) begin
             back_reg <= 1'b1;
@@ -609,7 +643,7 @@ module card_send_entry_q16 (
 
         // The one that came back is here: what follows it counts.
         skip_reg <= skip_reg & word_6;
-        if (backs | pass | pass_bulk) begin
+        if (backs | pass | pass_bulk | pass_reduce) begin
             skip_reg <= 1'b1;
             skip_qpn_reg <= s_qpn;
             skip_to_reg <= backs;
@@ -621,6 +655,7 @@ module card_send_entry_q16 (
             mark_qpn_reg <= s_qpn;
             mark_rest_timeout_reg <= context_timeout;
             mark_rest_pd_reg <= context_pd;
+            mark_rest_member_reg <= context_member;
         end
 
         mark_reg <= (pass & failed_reg) ? 1'b1 : (mark_reg & word_0);

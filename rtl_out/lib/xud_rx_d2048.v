@@ -99,11 +99,16 @@ module xud_rx_d2048 (
     output wire        ev_not_xud,
     output wire        ev_bad_header,     // A packet with a header that no sender makes.
 
+    // Configuration
     // Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
-    input  wire        cfg_bulk
+    input  wire        cfg_bulk,
+    // Frames with the ethertype of reductions are for another block, and not counted here.
+    // Constant.
+    input  wire        cfg_reduce
 );
 
     // Constants
+    localparam [15:0] REDUCTIONS       = 16'hb588;
     localparam [31:0] RESIDUE_2        = 32'h1c759789;
     localparam [31:0] RESIDUE_6        = 32'h4e3d5e5c;
     localparam [13:0] LONGEST          = 14'd521;  // Number of the longest frame's last word, which has two bytes.
@@ -139,6 +144,10 @@ module xud_rx_d2048 (
     reg  [9:0]   place_reg;
     reg  [13:0]  index_reg;
     reg          ragged_reg;          // A word before was ragged.
+    reg          other_reg;           // The frame has the ethertype of reductions; by stage, from 2 on.
+    reg          s3_other_reg;
+    reg          s4_other_reg;
+    reg          s5_other_reg;
     reg  [15:0]  carry_reg;           // Last two bytes of the word before.
     reg  [7:0]   some_before_reg;
     reg          s2_end_reg;          // Stage 2: a frame has ended.
@@ -493,6 +502,10 @@ module xud_rx_d2048 (
         place_reg = 10'd0;
         index_reg = 14'd0;
         ragged_reg = 1'b0;
+        other_reg = 1'b0;
+        s3_other_reg = 1'b0;
+        s4_other_reg = 1'b0;
+        s5_other_reg = 1'b0;
         carry_reg = 16'd0;
         some_before_reg = 8'd0;
         s2_end_reg = 1'b0;
@@ -561,6 +574,17 @@ module xud_rx_d2048 (
                 index_reg <= 14'd0;
             end
         end
+
+        if (at[0]) begin
+            other_reg <= 1'b0;
+        end
+        if (at[1]) begin
+            other_reg <= cfg_reduce & (r_data_reg[47:32] == REDUCTIONS);
+        end
+
+        s3_other_reg <= other_reg;
+        s4_other_reg <= s3_other_reg;
+        s5_other_reg <= s4_other_reg;
 
         if (r_valid_reg) begin
             carry_reg <= r_data_reg[63:48];
@@ -652,7 +676,7 @@ module xud_rx_d2048 (
         s6_request_reg <= good & room & !s5_ack_reg;
         s6_ack_reg <= good & room & s5_ack_reg;
         s6_overflow_reg <= good & !room;
-        s6_bad_reg <= s5_end_reg & s5_bad_reg;
+        s6_bad_reg <= s5_end_reg & s5_bad_reg & !s5_other_reg;
         s6_foreign_reg <= s5_end_reg & !s5_bad_reg & s5_foreign_reg;
         s6_header_reg <= s5_end_reg & !s5_bad_reg & !s5_foreign_reg & s5_header_reg;
 

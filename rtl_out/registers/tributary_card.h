@@ -163,7 +163,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_BULK_SHIFT                    2u
 #define TRIB_CARD_FEATURES_BULK_WIDTH                    1u
 #define TRIB_CARD_FEATURES_BULK_MASK                     0x00000004u
-/* Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far. */
+/* Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. Of cards in RTL,
+ * bulk_card has them. */
 #define TRIB_CARD_FEATURES_REDUCTIONS_SHIFT              3u
 #define TRIB_CARD_FEATURES_REDUCTIONS_WIDTH              1u
 #define TRIB_CARD_FEATURES_REDUCTIONS_MASK               0x00000008u
@@ -873,10 +874,10 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CLOSE_WINDOW_WAS_OPEN_MASK                  0x00000001u
 
 /* JOIN_GROUP. Index: a queue pair. bad_state if the queue pair is not in the state init, is in a
- * group already, or another one of the card is in a group of this VNI and cookie. Queue pair: is
- * in the group until it is destroyed. Its work requests are reduction frames, and the frames of
- * the group its completions; it takes no messages. A card without the feature reductions ends
- * with bad_command. */
+ * group already, another one of the card is in a group of this VNI and cookie, or 8 of the card
+ * are in groups. Queue pair: is in the group until it is destroyed. Its work requests are
+ * reduction frames, and the frames of the group its completions; it takes no messages. A card
+ * without the feature reductions ends with bad_command. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_JOIN_GROUP_ARGS                             3u
 /* VNI: the job. Frames of the group carry it. Taken: any. */
@@ -2251,7 +2252,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Reduction frames of no group here: VNI and cookie, tree, node; or the queue pair does not
  * receive. */
 #define TRIB_REDUCTION_COUNTER_REDUCTION_FOREIGN         99u
-/* Reduction frames dropped because the completion ring was full. */
+/* Reduction frames dropped because the completion ring was full, or because more waited than the
+ * card keeps. */
 #define TRIB_REDUCTION_COUNTER_REDUCTION_NO_SLOT         100u
 
 /* ---- Counters of congestion, likewise ---- */

@@ -216,6 +216,29 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        core_s_frames_ready;
     wire        core_s_frames_pl_ready;         // It is taken.
+    wire        core_m_join_valid;              // A queue pair and its group.
+    wire [11:0] core_m_join_qpn;                // Queue pair.
+    wire [15:0] core_m_join_vni;                // VNI of the group.
+    wire [12:0] core_m_join_tree;               // Its tree.
+    wire [28:0] core_m_join_cookie;             // Its cookie, in units of 8.
+    wire        core_m_contexts_valid;          // A word is written; it counts from the next clock on.
+    wire [3:0]  core_m_contexts_qpn;            // Queue pair.
+    wire [2:0]  core_m_contexts_word;           // Which word.
+    wire [63:0] core_m_contexts_data;           // The word.
+    wire        core_m_reduce_lands;            // A word of any work request lands; its eight words do so one by one.
+    wire        core_m_reduce_first;            // It is its first.
+    wire [63:0] core_m_reduce_data;             // The word.
+    // The work request whose words landed last is of a group; pulse, while there is room.
+    wire        core_m_reduce_valid;
+    wire [3:0]  core_m_reduce_qpn;              // Its queue pair.
+    wire [15:0] core_m_reduce_request;          // How many its queue pair fetched before it, modulo 2^16.
+    // A word of a frame from the MAC passes to its readers; the word itself is at s_axis_rx.
+    wire        core_m_rx_tvalid;
+    wire        core_s_reduce_axis_tready;      // It is taken.
+    wire        core_s_reduce_rsv_done;         // The answer; pulse.
+    wire        core_s_reduce_rsv_ok;           // With it: a slot was free and is kept.
+    wire        core_s_cancel_ready;            // That is done.
+    wire        core_s_words_ready;             // It is taken.
     wire        core_cfg_valid;                 // A word is written; it counts from the next clock on.
     wire [3:0]  core_cfg_qpn;                   // Queue pair.
     wire [2:0]  core_cfg_word;                  // Which word.
@@ -357,6 +380,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [15:0] transmit_m_cpl_request;         // Number of the request in its ring.
     // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire        transmit_m_cpl_notified;
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire        transmit_m_cpl_arrived;
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     wire        transmit_s_own_ready;
     wire        transmit_s_own_unwanted;        // With ready: that is not wanted, and does not come.
@@ -468,6 +494,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [15:0] rings_inst_m_cpl_request;       // Number of the request in its ring.
     // The notification of a bulk transfer has taken it (BW-3), not a packet.
     wire        rings_inst_m_cpl_notified;
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire        rings_inst_m_cpl_arrived;
     wire        rings_inst_s_notify_begins;     // It is looked at from now on; pulse.
     wire        rings_inst_s_notify_ready;      // It was taken, or found no receive request; pulse.
     wire        rings_inst_s_notify_told;       // What became of it; pulse, after ready.
@@ -497,6 +526,69 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        rings_inst_m_post_valid;        // A doorbell of a send ring is to be rung.
     wire [3:0]  rings_inst_m_post_qpn;          // Queue pair.
     wire [15:0] rings_inst_m_post_index;        // Requests ever, modulo 2^16.
+    wire        reduce_m_idle;                  // Nothing is under way.
+    // In that clock, whatever wr_acts says: it is a register of that block, and what is written
+    // fits its fields.
+    wire        reduce_reg_wr_known;
+    wire [31:0] reduce_reg_rd_data;             // Its value 2 clocks later, 0 if it is not one of that block.
+    wire [63:0] reduce_reg_count;               // The copy 4 clocks later, 0 if it is not one of that block.
+    wire [31:0] reduce_reg_features;            // Bits of the register features.
+    wire        reduce_s_join_done;             // The answer; pulse.
+    // With it: it is in the group. Otherwise another one is, or there is no room.
+    wire        reduce_s_join_ok;
+    wire        reduce_s_works_room;            // There is room for one.
+    wire        reduce_m_axis_tvalid;           // A word is offered.
+    wire [63:0] reduce_m_axis_tdata;            // The word; its first byte is in bits 7:0.
+    wire [7:0]  reduce_m_axis_tkeep;            // Bytes present, from bit 0 on: all, but in the last word.
+    wire        reduce_m_axis_tlast;            // It is the last word of the frame.
+    wire        reduce_m_rsv_valid;             // A slot is asked for.
+    wire [3:0]  reduce_m_rsv_qpn;               // Queue pair.
+    wire        reduce_m_cancel_valid;          // A completion slot of a work request is given back.
+    wire [3:0]  reduce_m_cancel_qpn;            // Of this queue pair.
+    wire        reduce_m_cpl_valid;             // A completion is offered.
+    wire [3:0]  reduce_m_cpl_qpn;               // Queue pair.
+    wire [63:0] reduce_m_cpl_wr_id;             // The user's name for the request.
+    wire [7:0]  reduce_m_cpl_status;            // How the request ended.
+    wire [7:0]  reduce_m_cpl_vf;                // Version and flags of the XUDETH.
+    wire [31:0] reduce_m_cpl_len;               // Bytes received; of a notification, of its transfer.
+    wire [15:0] reduce_m_cpl_node;              // Node of the peer.
+    wire [23:0] reduce_m_cpl_peer;              // Queue pair of the peer.
+    wire [15:0] reduce_m_cpl_win_id;            // Window.
+    wire [15:0] reduce_m_cpl_epoch;             // Epoch of the window.
+    wire [31:0] reduce_m_cpl_msn;               // Number in the window.
+    wire [31:0] reduce_m_cpl_q_key;             // Q_Key of the packet.
+    wire [23:0] reduce_m_cpl_psn;               // Packet sequence number.
+    wire [15:0] reduce_m_cpl_request;           // Number of the request in its ring.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    wire        reduce_m_cpl_notified;
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire        reduce_m_cpl_arrived;
+    wire        reduce_m_words_valid;           // A word is offered.
+    wire [63:0] reduce_m_words_data;            // The word.
+    wire        reduce_ev_local_error;          // A work request was bad.
+    wire        completions_a_ready;            // It is taken.
+    wire        completions_b_ready;            // It is taken.
+    wire        completions_m_valid;            // A completion is offered.
+    wire [3:0]  completions_m_qpn;              // Queue pair.
+    wire [63:0] completions_m_wr_id;            // The user's name for the request.
+    wire [7:0]  completions_m_status;           // How the request ended.
+    wire [7:0]  completions_m_vf;               // Version and flags of the XUDETH.
+    wire [31:0] completions_m_len;              // Bytes received; of a notification, of its transfer.
+    wire [15:0] completions_m_node;             // Node of the peer.
+    wire [23:0] completions_m_peer;             // Queue pair of the peer.
+    wire [15:0] completions_m_win_id;           // Window.
+    wire [15:0] completions_m_epoch;            // Epoch of the window.
+    wire [31:0] completions_m_msn;              // Number in the window.
+    wire [31:0] completions_m_q_key;            // Q_Key of the packet.
+    wire [23:0] completions_m_psn;              // Packet sequence number.
+    wire [15:0] completions_m_request;          // Number of the request in its ring.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    wire        completions_m_notified;
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire        completions_m_arrived;
+    wire        local_error_m;                  // An event of either.
     wire        both_a_m_valid;                 // The answer to a lookup.
     wire        both_a_m_ok;                    // The access is allowed.
     wire        both_b_m_valid;                 // The answer to a lookup.
@@ -625,23 +717,24 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_works_qpn                    (core_m_works_qpn),
         .m_works_pd                     (core_m_works_pd),
         .m_works_q_key                  (core_m_works_q_key),
-        .s_cpl_valid                    (rings_inst_m_cpl_valid),
+        .s_cpl_valid                    (completions_m_valid),
         .s_cpl_ready                    (core_s_cpl_ready),
-        .s_cpl_qpn                      (rings_inst_m_cpl_qpn),
-        .s_cpl_wr_id                    (rings_inst_m_cpl_wr_id),
-        .s_cpl_status                   (rings_inst_m_cpl_status),
-        .s_cpl_vf                       (rings_inst_m_cpl_vf),
-        .s_cpl_len                      (rings_inst_m_cpl_len),
-        .s_cpl_node                     (rings_inst_m_cpl_node),
-        .s_cpl_peer                     (rings_inst_m_cpl_peer),
-        .s_cpl_win_id                   (rings_inst_m_cpl_win_id),
-        .s_cpl_epoch                    (rings_inst_m_cpl_epoch),
-        .s_cpl_msn                      (rings_inst_m_cpl_msn),
-        .s_cpl_q_key                    (rings_inst_m_cpl_q_key),
-        .s_cpl_psn                      (rings_inst_m_cpl_psn),
-        .s_cpl_request                  (rings_inst_m_cpl_request),
-        .s_cpl_notified                 (rings_inst_m_cpl_notified),
-        .s_local_error                  (transmit_ev_local_error),
+        .s_cpl_qpn                      (completions_m_qpn),
+        .s_cpl_wr_id                    (completions_m_wr_id),
+        .s_cpl_status                   (completions_m_status),
+        .s_cpl_vf                       (completions_m_vf),
+        .s_cpl_len                      (completions_m_len),
+        .s_cpl_node                     (completions_m_node),
+        .s_cpl_peer                     (completions_m_peer),
+        .s_cpl_win_id                   (completions_m_win_id),
+        .s_cpl_epoch                    (completions_m_epoch),
+        .s_cpl_msn                      (completions_m_msn),
+        .s_cpl_q_key                    (completions_m_q_key),
+        .s_cpl_psn                      (completions_m_psn),
+        .s_cpl_request                  (completions_m_request),
+        .s_cpl_notified                 (completions_m_notified),
+        .s_cpl_arrived                  (completions_m_arrived),
+        .s_local_error                  (local_error_m),
         .m_looks_valid                  (core_m_looks_valid),
         .m_looks_key                    (core_m_looks_key),
         .m_looks_pd                     (core_m_looks_pd),
@@ -744,6 +837,40 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_frames_pl_bytes              (depart_m_pl_bytes),
         .s_frames_pl_last               (depart_m_pl_last),
         .s_frames_pl_error              (depart_m_pl_error),
+        .m_join_valid                   (core_m_join_valid),
+        .m_join_done                    (reduce_s_join_done),
+        .m_join_ok                      (reduce_s_join_ok),
+        .m_join_qpn                     (core_m_join_qpn),
+        .m_join_vni                     (core_m_join_vni),
+        .m_join_tree                    (core_m_join_tree),
+        .m_join_cookie                  (core_m_join_cookie),
+        .m_contexts_valid               (core_m_contexts_valid),
+        .m_contexts_qpn                 (core_m_contexts_qpn),
+        .m_contexts_word                (core_m_contexts_word),
+        .m_contexts_data                (core_m_contexts_data),
+        .m_reduce_lands                 (core_m_reduce_lands),
+        .m_reduce_first                 (core_m_reduce_first),
+        .m_reduce_data                  (core_m_reduce_data),
+        .m_reduce_valid                 (core_m_reduce_valid),
+        .m_reduce_room                  (reduce_s_works_room),
+        .m_reduce_qpn                   (core_m_reduce_qpn),
+        .m_reduce_request               (core_m_reduce_request),
+        .m_rx_tvalid                    (core_m_rx_tvalid),
+        .s_reduce_axis_tvalid           (reduce_m_axis_tvalid),
+        .s_reduce_axis_tready           (core_s_reduce_axis_tready),
+        .s_reduce_axis_tdata            (reduce_m_axis_tdata),
+        .s_reduce_axis_tkeep            (reduce_m_axis_tkeep),
+        .s_reduce_axis_tlast            (reduce_m_axis_tlast),
+        .s_reduce_rsv_valid             (reduce_m_rsv_valid),
+        .s_reduce_rsv_qpn               (reduce_m_rsv_qpn),
+        .s_reduce_rsv_done              (core_s_reduce_rsv_done),
+        .s_reduce_rsv_ok                (core_s_reduce_rsv_ok),
+        .s_cancel_valid                 (reduce_m_cancel_valid),
+        .s_cancel_ready                 (core_s_cancel_ready),
+        .s_cancel_qpn                   (reduce_m_cancel_qpn),
+        .s_words_valid                  (reduce_m_words_valid),
+        .s_words_ready                  (core_s_words_ready),
+        .s_words_data                   (reduce_m_words_data),
         .cfg_read_timeout               (cfg_read_timeout),
         .cfg_write_returns              (cfg_write_returns),
         // Registers, times, counters.
@@ -754,7 +881,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .cfg_word                       (core_cfg_word),
         .cfg_data                       (core_cfg_data),
         .cfg_mtu                        (core_cfg_mtu),
-        .cfg_node                       (core_cfg_node)
+        .cfg_node                       (core_cfg_node),
+        // Reduction groups.
+        .cfg_reduce                     (1'b1)
     );
 
     card_regs_bulk regs (
@@ -989,6 +1118,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_psn         (transmit_m_cpl_psn),
         .m_cpl_request     (transmit_m_cpl_request),
         .m_cpl_notified    (transmit_m_cpl_notified),
+        .m_cpl_arrived     (transmit_m_cpl_arrived),
         .s_own_valid       (receive_m_own_valid),
         .s_own_ready       (transmit_s_own_ready),
         .s_own_unwanted    (transmit_s_own_unwanted),
@@ -1237,8 +1367,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_cpl_psn          (transmit_m_cpl_psn),
         .s_cpl_request      (transmit_m_cpl_request),
         .s_cpl_notified     (transmit_m_cpl_notified),
+        .s_cpl_arrived      (transmit_m_cpl_arrived),
         .m_cpl_valid        (rings_inst_m_cpl_valid),
-        .m_cpl_ready        (core_s_cpl_ready),
+        .m_cpl_ready        (completions_a_ready),
         .m_cpl_qpn          (rings_inst_m_cpl_qpn),
         .m_cpl_wr_id        (rings_inst_m_cpl_wr_id),
         .m_cpl_status       (rings_inst_m_cpl_status),
@@ -1253,6 +1384,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_psn          (rings_inst_m_cpl_psn),
         .m_cpl_request      (rings_inst_m_cpl_request),
         .m_cpl_notified     (rings_inst_m_cpl_notified),
+        .m_cpl_arrived      (rings_inst_m_cpl_arrived),
         .s_notify_valid     (receive_m_notify_valid),
         .s_notify_begins    (rings_inst_s_notify_begins),
         .s_notify_ready     (rings_inst_s_notify_ready),
@@ -1304,6 +1436,148 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_post_qpn         (rings_inst_m_post_qpn),
         .m_post_index       (rings_inst_m_post_index),
         .cfg_node           (core_cfg_node)
+    );
+
+    // Reduction groups.
+    card_reduce_q16 reduce (
+        .clk             (clk),
+        .rst             (core_m_soft),
+        .regs_rst        (core_m_reset),
+        .hold            (core_m_hold),
+        .m_idle          (reduce_m_idle),
+        .reg_wr_word     (core_more_wr_word),
+        .reg_wr_data     (core_more_wr_data),
+        .reg_wr_acts     (core_more_wr_acts),
+        .reg_wr_known    (reduce_reg_wr_known),
+        .reg_rd_global   (core_more_rd_global),
+        .reg_rd_word     (core_more_rd_word),
+        .reg_rd_data     (reduce_reg_rd_data),
+        .reg_select      (core_more_select),
+        .reg_take        (core_more_take),
+        .reg_count       (reduce_reg_count),
+        .reg_features    (reduce_reg_features),
+        .s_join_valid    (core_m_join_valid),
+        .s_join_done     (reduce_s_join_done),
+        .s_join_ok       (reduce_s_join_ok),
+        .s_join_qpn      (core_m_join_qpn),
+        .s_join_vni      (core_m_join_vni),
+        .s_join_tree     (core_m_join_tree),
+        .s_join_cookie   (core_m_join_cookie),
+        .s_works_lands   (core_m_reduce_lands),
+        .s_works_first   (core_m_reduce_first),
+        .s_works_data    (core_m_reduce_data),
+        .s_works_valid   (core_m_reduce_valid),
+        .s_works_room    (reduce_s_works_room),
+        .s_works_qpn     (core_m_reduce_qpn),
+        .s_works_request (core_m_reduce_request),
+        .s_tvalid        (core_m_rx_tvalid),
+        .s_tdata         (s_axis_rx_tdata),
+        .s_tkeep         (s_axis_rx_tkeep),
+        .s_tlast         (s_axis_rx_tlast),
+        .s_tuser         (s_axis_rx_tuser),
+        .m_axis_tvalid   (reduce_m_axis_tvalid),
+        .m_axis_tready   (core_s_reduce_axis_tready),
+        .m_axis_tdata    (reduce_m_axis_tdata),
+        .m_axis_tkeep    (reduce_m_axis_tkeep),
+        .m_axis_tlast    (reduce_m_axis_tlast),
+        .m_rsv_valid     (reduce_m_rsv_valid),
+        .m_rsv_qpn       (reduce_m_rsv_qpn),
+        .m_rsv_done      (core_s_reduce_rsv_done),
+        .m_rsv_ok        (core_s_reduce_rsv_ok),
+        .m_cancel_valid  (reduce_m_cancel_valid),
+        .m_cancel_ready  (core_s_cancel_ready),
+        .m_cancel_qpn    (reduce_m_cancel_qpn),
+        .m_cpl_valid     (reduce_m_cpl_valid),
+        .m_cpl_ready     (completions_b_ready),
+        .m_cpl_qpn       (reduce_m_cpl_qpn),
+        .m_cpl_wr_id     (reduce_m_cpl_wr_id),
+        .m_cpl_status    (reduce_m_cpl_status),
+        .m_cpl_vf        (reduce_m_cpl_vf),
+        .m_cpl_len       (reduce_m_cpl_len),
+        .m_cpl_node      (reduce_m_cpl_node),
+        .m_cpl_peer      (reduce_m_cpl_peer),
+        .m_cpl_win_id    (reduce_m_cpl_win_id),
+        .m_cpl_epoch     (reduce_m_cpl_epoch),
+        .m_cpl_msn       (reduce_m_cpl_msn),
+        .m_cpl_q_key     (reduce_m_cpl_q_key),
+        .m_cpl_psn       (reduce_m_cpl_psn),
+        .m_cpl_request   (reduce_m_cpl_request),
+        .m_cpl_notified  (reduce_m_cpl_notified),
+        .m_cpl_arrived   (reduce_m_cpl_arrived),
+        .m_words_valid   (reduce_m_words_valid),
+        .m_words_ready   (core_s_words_ready),
+        .m_words_data    (reduce_m_words_data),
+        .ev_local_error  (reduce_ev_local_error),
+        .cfg_node        (core_cfg_node),
+        .cfg_valid       (core_m_contexts_valid),
+        .cfg_qpn         (core_m_contexts_qpn),
+        .cfg_word        (core_m_contexts_word),
+        .cfg_data        (core_m_contexts_data)
+    );
+
+    // Completions of bulk transfers and of these, and what is wrong with their work requests.
+    card_completions_q16 completions (
+        .clk        (clk),
+        .rst        (core_m_soft),
+        .a_valid    (rings_inst_m_cpl_valid),
+        .a_ready    (completions_a_ready),
+        .a_qpn      (rings_inst_m_cpl_qpn),
+        .a_wr_id    (rings_inst_m_cpl_wr_id),
+        .a_status   (rings_inst_m_cpl_status),
+        .a_vf       (rings_inst_m_cpl_vf),
+        .a_len      (rings_inst_m_cpl_len),
+        .a_node     (rings_inst_m_cpl_node),
+        .a_peer     (rings_inst_m_cpl_peer),
+        .a_win_id   (rings_inst_m_cpl_win_id),
+        .a_epoch    (rings_inst_m_cpl_epoch),
+        .a_msn      (rings_inst_m_cpl_msn),
+        .a_q_key    (rings_inst_m_cpl_q_key),
+        .a_psn      (rings_inst_m_cpl_psn),
+        .a_request  (rings_inst_m_cpl_request),
+        .a_notified (rings_inst_m_cpl_notified),
+        .a_arrived  (rings_inst_m_cpl_arrived),
+        .b_valid    (reduce_m_cpl_valid),
+        .b_ready    (completions_b_ready),
+        .b_qpn      (reduce_m_cpl_qpn),
+        .b_wr_id    (reduce_m_cpl_wr_id),
+        .b_status   (reduce_m_cpl_status),
+        .b_vf       (reduce_m_cpl_vf),
+        .b_len      (reduce_m_cpl_len),
+        .b_node     (reduce_m_cpl_node),
+        .b_peer     (reduce_m_cpl_peer),
+        .b_win_id   (reduce_m_cpl_win_id),
+        .b_epoch    (reduce_m_cpl_epoch),
+        .b_msn      (reduce_m_cpl_msn),
+        .b_q_key    (reduce_m_cpl_q_key),
+        .b_psn      (reduce_m_cpl_psn),
+        .b_request  (reduce_m_cpl_request),
+        .b_notified (reduce_m_cpl_notified),
+        .b_arrived  (reduce_m_cpl_arrived),
+        .m_valid    (completions_m_valid),
+        .m_ready    (core_s_cpl_ready),
+        .m_qpn      (completions_m_qpn),
+        .m_wr_id    (completions_m_wr_id),
+        .m_status   (completions_m_status),
+        .m_vf       (completions_m_vf),
+        .m_len      (completions_m_len),
+        .m_node     (completions_m_node),
+        .m_peer     (completions_m_peer),
+        .m_win_id   (completions_m_win_id),
+        .m_epoch    (completions_m_epoch),
+        .m_msn      (completions_m_msn),
+        .m_q_key    (completions_m_q_key),
+        .m_psn      (completions_m_psn),
+        .m_request  (completions_m_request),
+        .m_notified (completions_m_notified),
+        .m_arrived  (completions_m_arrived)
+    );
+
+    event_merge local_error (
+        .clk (clk),
+        .rst (core_m_soft),
+        .a   (transmit_ev_local_error),
+        .b   (reduce_ev_local_error),
+        .m   (local_error_m)
     );
 
     // Looks for regions: of the two sides, and of those and one-sided operations.
@@ -1367,12 +1641,16 @@ module bulk_card_q16_r32_f64_s16_w64 (
     );
 
     // Combinational logic
-    assign core_more_wr_known = regs_reg_wr_known | rings_inst_reg_wr_known;
-    assign core_more_rd_data = regs_reg_rd_data | rings_inst_reg_rd_data;
-    assign core_more_count = regs_reg_count | rings_inst_reg_count;
-    assign core_more_features = regs_reg_features | rings_inst_reg_features;
+    assign core_more_wr_known = regs_reg_wr_known | rings_inst_reg_wr_known | reduce_reg_wr_known;
+    assign core_more_rd_data = regs_reg_rd_data | rings_inst_reg_rd_data | reduce_reg_rd_data;
+    assign core_more_count = regs_reg_count | rings_inst_reg_count | reduce_reg_count;
+    assign core_more_features = regs_reg_features | rings_inst_reg_features | reduce_reg_features;
     assign core_s_clears = !receive_ready | !transmit_ready | !rings_inst_ready;
-    assign core_s_idle = receive_m_idle & transmit_m_idle & room_m_idle & rings_inst_m_idle;
+    assign core_s_idle = receive_m_idle
+        & transmit_m_idle
+        & room_m_idle
+        & rings_inst_m_idle
+        & reduce_m_idle;
     assign rings_inst_s_end_valid = core_m_end_valid & core_m_end_pair;
 
     // Read by nothing; named here so that linters know it is meant

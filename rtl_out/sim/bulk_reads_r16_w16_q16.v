@@ -147,6 +147,9 @@ module bulk_reads_r16_w16_q16 (
     output wire [23:0] m_cpl_psn,          // Packet sequence number.
     output wire [15:0] m_cpl_request,      // Number of the request in its ring.
     output wire        m_cpl_notified,     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_cpl_arrived,
 
     output reg         ev_completed,       // A READ has ended well; pulse.
     output reg         ev_failed,          // One has ended otherwise, with a completion; pulse.
@@ -514,6 +517,7 @@ module bulk_reads_r16_w16_q16 (
     assign m_cpl_psn = reading_psn_reg;
     assign m_cpl_request = reading_request_reg;
     assign m_cpl_notified = 1'b0;
+    assign m_cpl_arrived = 1'b0;
     assign s_answer_ok = waits
         & token_fits_reg
         & same_token_reg

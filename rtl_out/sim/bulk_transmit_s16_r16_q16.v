@@ -71,6 +71,9 @@ module bulk_transmit_s16_r16_q16 (
     output wire [23:0] m_cpl_psn,          // Packet sequence number.
     output wire [15:0] m_cpl_request,      // Number of the request in its ring.
     output wire        m_cpl_notified,     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_cpl_arrived,
 
     // s_own: Frames that are not for the receiving side.
     input  wire        s_own_valid,        // A frame is offered.
@@ -289,6 +292,9 @@ module bulk_transmit_s16_r16_q16 (
     wire [23:0] reads_m_cpl_psn;             // Packet sequence number.
     wire [15:0] reads_m_cpl_request;         // Number of the request in its ring.
     wire        reads_m_cpl_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire        reads_m_cpl_arrived;
     wire        reads_ev_completed;          // A READ has ended well; pulse.
     wire        reads_ev_failed;             // One has ended otherwise, with a completion; pulse.
     wire        serve_m_idle;                // Nothing is under way.
@@ -399,6 +405,9 @@ module bulk_transmit_s16_r16_q16 (
     wire [23:0] works_m_cpl_psn;             // Packet sequence number.
     wire [15:0] works_m_cpl_request;         // Number of the request in its ring.
     wire        works_m_cpl_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    wire        works_m_cpl_arrived;
     wire        works_s_unread_ready;        // It will end, if it is still under way.
     wire        works_s_end_valid;           // A queue pair ends, while m_idle; stays until it is taken.
     wire        works_s_end_ready;           // Nothing of it is read or completed from now on: pulse.
@@ -615,6 +624,7 @@ module bulk_transmit_s16_r16_q16 (
         .m_cpl_psn         (reads_m_cpl_psn),
         .m_cpl_request     (reads_m_cpl_request),
         .m_cpl_notified    (reads_m_cpl_notified),
+        .m_cpl_arrived     (reads_m_cpl_arrived),
         .ev_completed      (reads_ev_completed),
         .ev_failed         (reads_ev_failed),
         .cfg_node          (cfg_node),
@@ -717,6 +727,7 @@ module bulk_transmit_s16_r16_q16 (
         .a_psn      (works_m_cpl_psn),
         .a_request  (works_m_cpl_request),
         .a_notified (works_m_cpl_notified),
+        .a_arrived  (works_m_cpl_arrived),
         .b_valid    (reads_m_cpl_valid),
         .b_ready    (completions_b_ready),
         .b_qpn      (reads_m_cpl_qpn),
@@ -733,6 +744,7 @@ module bulk_transmit_s16_r16_q16 (
         .b_psn      (reads_m_cpl_psn),
         .b_request  (reads_m_cpl_request),
         .b_notified (reads_m_cpl_notified),
+        .b_arrived  (reads_m_cpl_arrived),
         .m_valid    (m_cpl_valid),
         .m_ready    (m_cpl_ready),
         .m_qpn      (m_cpl_qpn),
@@ -748,7 +760,8 @@ module bulk_transmit_s16_r16_q16 (
         .m_q_key    (m_cpl_q_key),
         .m_psn      (m_cpl_psn),
         .m_request  (m_cpl_request),
-        .m_notified (m_cpl_notified)
+        .m_notified (m_cpl_notified),
+        .m_arrived  (m_cpl_arrived)
     );
 
     bulk_depart depart (
@@ -932,6 +945,7 @@ module bulk_transmit_s16_r16_q16 (
         .m_cpl_psn            (works_m_cpl_psn),
         .m_cpl_request        (works_m_cpl_request),
         .m_cpl_notified       (works_m_cpl_notified),
+        .m_cpl_arrived        (works_m_cpl_arrived),
         .s_unread_valid       (fetch_inst_m_unread_valid),
         .s_unread_ready       (works_s_unread_ready),
         .s_unread_slot        (fetch_inst_m_unread_slot),

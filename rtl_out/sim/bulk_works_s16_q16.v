@@ -174,6 +174,9 @@ module bulk_works_s16_q16 (
     output reg  [23:0] m_cpl_psn,             // Packet sequence number.
     output reg  [15:0] m_cpl_request,         // Number of the request in its ring.
     output wire        m_cpl_notified,        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_cpl_arrived,
 
     // s_unread: A packet cannot be read.
     input  wire        s_unread_valid,        // A transfer is named.
@@ -563,6 +566,7 @@ module bulk_works_s16_q16 (
     assign m_cpl_len = 32'd0;
     assign m_cpl_q_key = 32'd0;
     assign m_cpl_notified = 1'b0;
+    assign m_cpl_arrived = 1'b0;
 
     always @(*) begin
         m_cpl_qpn = end_qpn[3:0];

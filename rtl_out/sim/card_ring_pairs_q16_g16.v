@@ -61,6 +61,9 @@ module card_ring_pairs_q16_g16 (
     input  wire [23:0] s_cpl_psn,         // Packet sequence number.
     input  wire [15:0] s_cpl_request,     // Number of the request in its ring.
     input  wire        s_cpl_notified,    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    input  wire        s_cpl_arrived,
 
     // m_cpl: The same.
     output wire        m_cpl_valid,       // A completion is offered.
@@ -79,6 +82,9 @@ module card_ring_pairs_q16_g16 (
     output wire [23:0] m_cpl_psn,         // Packet sequence number.
     output wire [15:0] m_cpl_request,     // Number of the request in its ring.
     output wire        m_cpl_notified,    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_cpl_arrived,
 
     // s_tell: What hosts were told of transfers that came.
     input  wire        s_tell_valid,      // It was; stays until taken.
@@ -258,6 +264,7 @@ module card_ring_pairs_q16_g16 (
     assign m_cpl_psn = s_cpl_psn;
     assign m_cpl_request = s_cpl_request;
     assign m_cpl_notified = s_cpl_notified;
+    assign m_cpl_arrived = s_cpl_arrived;
     assign s_cpl_ready = m_cpl_ready & !ended_reg;
     // The tables.
     assign at_find = {wanted_group_reg[3:0], wanted_slot_reg, wanted_role_reg[1]};

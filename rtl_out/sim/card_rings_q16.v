@@ -60,6 +60,9 @@ module card_rings_q16 (
     input  wire [23:0] s_cpl_psn,           // Packet sequence number.
     input  wire [15:0] s_cpl_request,       // Number of the request in its ring.
     input  wire        s_cpl_notified,      // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    input  wire        s_cpl_arrived,
 
     // m_cpl: The same.
     output wire        m_cpl_valid,         // A completion is offered.
@@ -78,6 +81,9 @@ module card_rings_q16 (
     output wire [23:0] m_cpl_psn,           // Packet sequence number.
     output wire [15:0] m_cpl_request,       // Number of the request in its ring.
     output wire        m_cpl_notified,      // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
+    // requests fetched so far.
+    output wire        m_cpl_arrived,
 
     // s_notify: Notifications of bulk transfers.
     input  wire        s_notify_valid,      // A notification is offered. It may be withdrawn while it has not begun.
@@ -359,6 +365,7 @@ module card_rings_q16 (
         .s_cpl_psn        (s_cpl_psn),
         .s_cpl_request    (s_cpl_request),
         .s_cpl_notified   (s_cpl_notified),
+        .s_cpl_arrived    (s_cpl_arrived),
         .m_cpl_valid      (m_cpl_valid),
         .m_cpl_ready      (m_cpl_ready),
         .m_cpl_qpn        (m_cpl_qpn),
@@ -375,6 +382,7 @@ module card_rings_q16 (
         .m_cpl_psn        (m_cpl_psn),
         .m_cpl_request    (m_cpl_request),
         .m_cpl_notified   (m_cpl_notified),
+        .m_cpl_arrived    (m_cpl_arrived),
         .s_tell_valid     (ends_m_tell_valid),
         .s_tell_ready     (pairs_inst_s_tell_ready),
         .s_tell_qpn       (ends_m_tell_qpn),

@@ -1,3 +1,6 @@
+../lib/card_contexts_q16.v
+../lib/card_reserve_merge_q16.v
+../lib/card_tx_first.v
 ../lib/pcie_completer.v
 ../lib/dma_split.v
 ../lib/ram_async.v
@@ -29,7 +32,7 @@
 ../lib/card_regs_q16_r32_f64.v
 ../lib/card_regions_look_r32.v
 ../lib/card_regions_r32.v
-../lib/half_slice_w305.v
+../lib/half_slice_w306.v
 ../lib/ram_reg_forward_w8_d16.v
 ../lib/fifo_ahead_w17_d32.v
 ../lib/fifo_ahead_w4_d32.v
@@ -45,7 +48,7 @@
 ../lib/fifo_ahead_w4_d2.v
 ../lib/card_send_list_q16.v
 ../lib/card_send_turn_q16.v
-../lib/ram_reg_forward_w22_d16.v
+../lib/ram_reg_forward_w23_d16.v
 ../lib/ram_reg_forward_w1_d16.v
 ../lib/card_send_entry_q16.v
 ../lib/card_send_record_q16.v
@@ -132,6 +135,7 @@ card_regs_bulk.v
 fifo_reg_w2_d16.v
 bulk_sort.v
 bulk_check_q16.v
+ram_reg_forward_w22_d16.v
 ram_reg_forward_w29_d16.v
 ram_reg_forward_w32_d32.v
 ../lib/priority_encoder_pipe_w32.v
@@ -207,6 +211,18 @@ fifo_reg_w9_d32.v
 fifo_reg_w82_d16.v
 card_ring_reads.v
 card_rings_q16.v
+card_reduce_table_q16.v
+fifo_ahead_w118_d4.v
+card_reduce_send_q16.v
+../lib/red_check.v
+xud_rx_buffer_d256.v
+fifo_ahead_w63_d32.v
+card_reduce_receive.v
+card_reduce_land_q16.v
+mux_one_hot_w6_n5.v
+card_regs_stats_n5.v
+card_regs_reduce.v
+card_reduce_q16.v
 bulk_card_q16_r32_f64_s16_w64.v
 ../lib/red_compare.v
 ../lib/red_lane_choose.v
@@ -222,7 +238,6 @@ bulk_card_q16_r32_f64_s16_w64.v
 switch_regs_n4_u64_t64.v
 ../lib/ram_reg_forward_w7_d64.v
 ram_reg_forward_w31_d64.v
-../lib/red_check.v
 switch_rx_n4_u64_t64.v
 ../lib/switch_crosspoint_d512.v
 ../lib/gather_n4.v

@@ -1,3 +1,6 @@
+../lib/card_contexts_q16.v
+../lib/card_reserve_merge_q16.v
+../lib/card_tx_first.v
 ../lib/pcie_completer.v
 ../lib/dma_split.v
 ../lib/ram_async.v
@@ -29,7 +32,7 @@
 ../lib/card_regs_q16_r32_f64.v
 ../lib/card_regions_look_r32.v
 ../lib/card_regions_r32.v
-../lib/half_slice_w305.v
+../lib/half_slice_w306.v
 ../lib/ram_reg_forward_w8_d16.v
 ../lib/fifo_ahead_w17_d32.v
 ../lib/fifo_ahead_w4_d32.v
@@ -45,7 +48,7 @@
 ../lib/fifo_ahead_w4_d2.v
 ../lib/card_send_list_q16.v
 ../lib/card_send_turn_q16.v
-../lib/ram_reg_forward_w22_d16.v
+../lib/ram_reg_forward_w23_d16.v
 ../lib/ram_reg_forward_w1_d16.v
 ../lib/card_send_entry_q16.v
 ../lib/card_send_record_q16.v

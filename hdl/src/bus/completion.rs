@@ -31,6 +31,8 @@ hdl_record! {
         request: Bits<16>,
         /// The notification of a bulk transfer has taken it (BW-3), not a packet.
         notified: Bit,
+        /// It is a reduction frame (CL-5), whose words come by themselves; `request` are the work requests fetched so far.
+        arrived: Bit,
     }
 }
 

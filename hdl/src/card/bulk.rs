@@ -1,14 +1,14 @@
 //! A card with the engines of bulk transfers.
 
-use super::{CardCore, CardRegsBulk, CardRings, CardSendRoom};
-use crate::blocks::Pow2;
+use super::{CardCompletions, CardCore, CardReduce, CardRegsBulk, CardRings, CardSendRoom};
+use crate::blocks::{EventMerge, Pow2};
 use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
 use crate::bus::{
     AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesOut, BulkSettingsOut, BulkWorksOut,
     CardPostOut, CompletionOut, ContextOut, DmaReadWordsOut, DmaRequestOut, FramesOut,
     LookupRightsOut, NotifyOut, PayloadOut, ReadAccessesOut, ReadAnswersOut, ReadsAnsweredOut,
-    StreamOut, TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut,
-    UseEndsOut, VerdictOut, WindowClosedOut,
+    ReduceJoinOut, ReduceWorksOut, ReserveOut, StreamOut, TlpRxCompletionIn, TlpRxRequestIn,
+    TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, UseEndsOut, VerdictOut, WindowClosedOut,
 };
 use crate::prelude::*;
 use tributary_protocol::card::regs;
@@ -83,6 +83,11 @@ hdl_module! {
         room: CardSendRoom<10>,
         ends: BulkEnds,
         rings: CardRings<LQ>,
+        /// Reduction groups.
+        reduce: CardReduce<LQ>,
+        /// Completions of bulk transfers and of these, and what is wrong with their work requests.
+        completions: CardCompletions<LQ>,
+        local_error: EventMerge,
         /// Looks for regions: of the two sides, and of those and one-sided operations.
         both: BulkLooks,
         looks: BulkLooks,
@@ -194,10 +199,24 @@ impl<
         self.rings.reg.rd_word.next = self.core.more.rd_word.val();
         self.rings.reg.select.next = self.core.more.select.val();
         self.rings.reg.take.next = self.core.more.take.val();
-        self.core.more.wr_known.next = self.regs.reg.wr_known.val() | self.rings.reg.wr_known.val();
-        self.core.more.rd_data.next = self.regs.reg.rd_data.val() | self.rings.reg.rd_data.val();
-        self.core.more.count.next = self.regs.reg.count.val() | self.rings.reg.count.val();
-        self.core.more.features.next = self.regs.reg.features.val() | self.rings.reg.features.val();
+        self.reduce.reg.wr_word.next = self.core.more.wr_word.val();
+        self.reduce.reg.wr_data.next = self.core.more.wr_data.val();
+        self.reduce.reg.wr_acts.next = self.core.more.wr_acts.val();
+        self.reduce.reg.rd_global.next = self.core.more.rd_global.val();
+        self.reduce.reg.rd_word.next = self.core.more.rd_word.val();
+        self.reduce.reg.select.next = self.core.more.select.val();
+        self.reduce.reg.take.next = self.core.more.take.val();
+        self.core.more.wr_known.next = self.regs.reg.wr_known.val()
+            | self.rings.reg.wr_known.val()
+            | self.reduce.reg.wr_known.val();
+        self.core.more.rd_data.next = self.regs.reg.rd_data.val()
+            | self.rings.reg.rd_data.val()
+            | self.reduce.reg.rd_data.val();
+        self.core.more.count.next =
+            self.regs.reg.count.val() | self.rings.reg.count.val() | self.reduce.reg.count.val();
+        self.core.more.features.next = self.regs.reg.features.val()
+            | self.rings.reg.features.val()
+            | self.reduce.reg.features.val();
         self.regs.rst.next = self.rst.val();
         self.regs.s_reset.next = self.core.m_reset.val();
         self.regs.size_slots.next = self.slots.val();
@@ -227,7 +246,8 @@ impl<
         self.core.s_idle.next = self.receive.m_idle.val()
             & self.transmit.m_idle.val()
             & self.room.m_idle.val()
-            & self.rings.m_idle.val();
+            & self.rings.m_idle.val()
+            & self.reduce.m_idle.val();
         UseEndsOut::join(&mut self.core.m_end, &mut self.ends.s);
         self.receive.s_end_valid.next = self.ends.m_receive_valid.val();
         self.ends.m_receive_ready.next = self.receive.s_end_ready.val();
@@ -264,10 +284,16 @@ impl<
         self.transmit.stat_time.addr.next = 0.into();
         BulkWorksOut::join(&mut self.core.m_works, &mut self.transmit.s);
         CompletionOut::<LQ>::join(&mut self.transmit.m_cpl, &mut self.rings.s_cpl);
-        CompletionOut::<LQ>::join(&mut self.rings.m_cpl, &mut self.core.s_cpl);
+        CompletionOut::<LQ>::join(&mut self.rings.m_cpl, &mut self.completions.a);
+        CompletionOut::<LQ>::join(&mut self.reduce.m_cpl, &mut self.completions.b);
+        CompletionOut::<LQ>::join(&mut self.completions.m, &mut self.core.s_cpl);
+        self.completions.rst.next = self.core.m_soft.val();
         CardPostOut::<LQ>::join(&mut self.rings.m_post, &mut self.core.s_post);
         self.rings.cfg_node.next = self.core.cfg_node.val();
-        self.core.s_local_error.next = self.transmit.ev_local_error.val();
+        self.local_error.rst.next = self.core.m_soft.val();
+        self.local_error.a.next = self.transmit.ev_local_error.val();
+        self.local_error.b.next = self.reduce.ev_local_error.val();
+        self.core.s_local_error.next = self.local_error.m.val();
         DmaRequestOut::join(&mut self.transmit.m_rd, &mut self.rings.s_rd);
         DmaReadWordsOut::join(&mut self.rings.m_words, &mut self.transmit.s_rd);
         DmaRequestOut::join(&mut self.rings.m_rd, &mut self.core.s_rd);
@@ -289,6 +315,27 @@ impl<
         self.receive.s_done.next = self.core.m_wr_done.val();
         NotifyOut::join(&mut self.receive.m_notify, &mut self.rings.s_notify);
         NotifyOut::join(&mut self.rings.m_notify, &mut self.core.s_notify);
+
+        // Reduction groups.
+        self.core.cfg_reduce.next = true;
+        self.reduce.rst.next = self.core.m_soft.val();
+        self.reduce.regs_rst.next = self.core.m_reset.val();
+        self.reduce.hold.next = self.core.m_hold.val();
+        self.reduce.cfg_node.next = self.core.cfg_node.val();
+        ContextOut::<LQ>::join(&mut self.core.m_contexts, &mut self.reduce.cfg);
+        ReduceJoinOut::join(&mut self.core.m_join, &mut self.reduce.s_join);
+        ReduceWorksOut::<LQ>::join(&mut self.core.m_reduce, &mut self.reduce.s_works);
+        self.reduce.s_tvalid.next = self.core.m_rx_tvalid.val();
+        self.reduce.s_tdata.next = self.s_axis_rx.tdata.val();
+        self.reduce.s_tkeep.next = self.s_axis_rx.tkeep.val();
+        self.reduce.s_tlast.next = self.s_axis_rx.tlast.val();
+        self.reduce.s_tuser.next = self.s_axis_rx.tuser.val();
+        AxisOut::<64, 8>::join(&mut self.reduce.m_axis, &mut self.core.s_reduce_axis);
+        ReserveOut::<LQ>::join(&mut self.reduce.m_rsv, &mut self.core.s_reduce_rsv);
+        self.core.s_cancel_valid.next = self.reduce.m_cancel_valid.val();
+        self.reduce.m_cancel_ready.next = self.core.s_cancel_ready.val();
+        self.core.s_cancel_qpn.next = self.reduce.m_cancel_qpn.val();
+        StreamOut::<64>::join(&mut self.reduce.m_words, &mut self.core.s_words);
 
         // Datagrams.
         DmaRequestOut::join(&mut self.core.m_send_rd, &mut self.room.s_rd);

@@ -1,17 +1,19 @@
 //! The inside of a card, with a place for bulk transfers.
 
 use super::{
-    CardAckMerge, CardCompletions, CardCq, CardOneSided, CardReadMux, CardRecv, CardRegions,
-    CardRegs, CardRxGate, CardSend, CardSendMerge, CardSendQueue, CardTxGuard, CardWriteOrder,
+    CardAckMerge, CardCompletions, CardContexts, CardCq, CardOneSided, CardReadMux, CardRecv,
+    CardRegions, CardRegs, CardReserveMerge, CardRxGate, CardSend, CardSendMerge, CardSendQueue,
+    CardTxFirst, CardTxGuard, CardWriteOrder,
 };
 use crate::blocks::{EventMerge, GatherBits};
 use crate::bulk::BulkLine;
 use crate::bus::{
-    AckOrClaimOut, AckTakenOut, AckToSendOut, AxisOut, AxisRxIn, BulkArrivalsOut, BulkDeparturesIn,
-    BulkWorksOut, CardPostIn, CompletionIn, CompletionOut, ContextOut, DmaDoneOut, DmaReadWordsOut,
-    DmaRequestIn, DmaRequestOut, DmaWord, DoorbellOut, FlushOut, FramesOut, InterruptOut,
-    LookupOut, LookupRightsIn, LookupRightsOut, MoreRegistersOut, NotifyIn, PayloadIn, PayloadOut,
-    PayloadWord, QueuePairOut, RegionSetOut, RegistersOut, SendHeaderOut, StreamIn, StreamOut,
+    AckOrClaimOut, AckTakenOut, AckToSendOut, AxisIn, AxisOut, AxisRxIn, BulkArrivalsOut,
+    BulkDeparturesIn, BulkWorksOut, CardPostIn, CompletionIn, CompletionOut, ContextOut,
+    DmaDoneOut, DmaReadWordsOut, DmaRequestIn, DmaRequestOut, DmaWord, DoorbellOut, FlushOut,
+    FramesOut, InterruptOut, LookupOut, LookupRightsIn, LookupRightsOut, MoreRegistersOut,
+    NotifyIn, PayloadIn, PayloadOut, PayloadWord, QueuePairOut, ReduceJoinOut, ReduceWorksOut,
+    RegionSetOut, RegistersOut, ReserveIn, ReserveOut, SendHeaderOut, StreamIn, StreamOut,
     TlpRxCompletionIn, TlpRxRequestIn, TlpTxCompletionOut, TlpTxReadOut, TlpTxWriteOut, UseEndsOut,
     VerdictIn, VerdictOut, WindowSetOut,
 };
@@ -25,7 +27,7 @@ hdl_module! {
     /// A card for datagrams, to which the engines of bulk transfers can be joined: card has none of them, bulk_card has both.
     /// Only wires, and what stands between the card and its surroundings; each block says its own stages.
     /// Without cfg_bulk, and the inputs beside it 0, nothing of bulk transfers is left: their work requests are refused, their
-    /// frames dropped, and none is sent.
+    /// frames dropped, and none is sent. So it is with reduction groups without cfg_reduce.
     #[module("card_core_q{}_r{}_f{}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct CardCore<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> {
         /// Clock.
@@ -92,7 +94,7 @@ hdl_module! {
         pub s_clears: Signal<In, Bit>,
         /// A queue pair or region ends.
         pub m_end: UseEndsOut,
-        /// Contexts of queue pairs.
+        /// Contexts of queue pairs, as those who take messages see them.
         pub cfg: ContextOut<LQ>,
         /// Largest payload of a packet.
         pub cfg_mtu: Signal<Out, Bits<13>>,
@@ -143,6 +145,32 @@ hdl_module! {
         /// What follows the first 8 bytes of their bodies.
         pub s_frames_pl: PayloadIn,
 
+        /// Queue pairs may be in reduction groups; constant.
+        pub cfg_reduce: Signal<In, Bit>,
+        /// A queue pair is to be in a group.
+        pub m_join: ReduceJoinOut,
+        /// Contexts of queue pairs as they are.
+        pub m_contexts: ContextOut<LQ>,
+        /// Work requests of queue pairs in groups.
+        pub m_reduce: ReduceWorksOut<LQ>,
+        /// A word of a frame from the MAC passes to its readers; the word itself is at s_axis_rx.
+        pub m_rx_tvalid: Signal<Out, Bit>,
+        /// Reduction frames to send.
+        pub s_reduce_axis: AxisIn<64, 8>,
+        /// Completion slots for those that arrived.
+        pub s_reduce_rsv: ReserveIn<LQ>,
+        /// A completion slot of a work request of a group is given back.
+        pub s_cancel_valid: Signal<In, Bit>,
+        /// That is done.
+        pub s_cancel_ready: Signal<Out, Bit>,
+        /// Of this queue pair.
+        pub s_cancel_qpn: Signal<In, Bits<LQ>>,
+        /// Words 0 to 6 of completions that are reduction frames, in the order in which these come at s_cpl.
+        pub s_words: StreamIn<64>,
+
+        contexts: CardContexts<LQ>,
+        slots: CardReserveMerge<LQ>,
+        tx_first: CardTxFirst,
         completer: PcieCompleter,
         read: DmaRead,
         write: DmaWrite,
@@ -257,6 +285,14 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.tx.turn.next = self.line.m_turn.val() & self.cfg_bulk.val();
         self.tx.stop.next = self.line.m_stop.val() & self.cfg_bulk.val();
 
+        // Reduction groups.
+        self.rx.cfg_reduce.next = self.cfg_reduce.val();
+        self.m_rx_tvalid.next = self.gate.m_tvalid.val();
+        self.regs.cfg_reduce.next = self.cfg_reduce.val();
+        ReduceJoinOut::link(&mut self.m_join, &mut self.regs.m_join);
+        self.send.cfg_reduce.next = self.cfg_reduce.val();
+        ReduceWorksOut::<LQ>::link(&mut self.m_reduce, &mut self.send.m_reduce);
+
         // Work requests of bulk transfers, and how they end.
         self.send.cfg_bulk.next = self.cfg_bulk.val();
         BulkWorksOut::link(&mut self.m_works, &mut self.send.m_bulk);
@@ -267,10 +303,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.regs.cfg_bulk.next = self.cfg_bulk.val();
         UseEndsOut::link(&mut self.m_end, &mut self.regs.end);
         MoreRegistersOut::link(&mut self.more, &mut self.regs.more);
-        ContextOut::<LQ>::link(&mut self.cfg, &mut self.regs.cfg);
+        ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.contexts.s);
+        ContextOut::<LQ>::link(&mut self.cfg, &mut self.contexts.m);
+        ContextOut::<LQ>::link(&mut self.m_contexts, &mut self.regs.cfg);
         self.cfg_mtu.next = self.regs.cfg_mtu.val();
         self.cfg_node.next = self.regs.cfg_node.val();
-        AxisOut::<64, 8>::join(&mut self.tx.m_axis_tx, &mut self.guard.s_axis);
+        AxisIn::<64, 8>::link(&mut self.s_reduce_axis, &mut self.tx_first.a);
+        AxisOut::<64, 8>::join(&mut self.tx.m_axis_tx, &mut self.tx_first.b);
+        AxisOut::<64, 8>::join(&mut self.tx_first.m, &mut self.guard.s_axis);
+        self.tx_first.rst.next = self.soft.q.val();
         AxisOut::<64, 8>::link(&mut self.m_axis_tx, &mut self.guard.m_axis);
         self.guard.cut.next = self.soft.q.val();
         self.completer.completer_id.next = self.completer_id.val();
@@ -356,7 +397,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.send.cfg);
         self.send.cfg_mtu.next = self.regs.cfg_mtu.val();
         DoorbellOut::<LQ>::join(&mut self.regs.db, &mut self.recv.db);
-        ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.recv.cfg);
+        ContextOut::<LQ>::join(&mut self.contexts.m, &mut self.recv.cfg);
         self.recv.cfg_mtu.next = self.regs.cfg_mtu.val();
         DoorbellOut::<LQ>::join(&mut self.regs.db, &mut self.cq.db);
         ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.cq.cfg);
@@ -369,7 +410,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.cq.a_rsv.qpn.next = self.send.m_rsv.qpn.val();
         self.send.rsv_done.next = self.cq.a_rsv.done.val();
         self.send.rsv_ok.next = self.cq.a_rsv.ok.val();
-        QueuePairOut::<LQ>::join(&mut self.send.m_cancel, &mut self.cq.a_cancel);
+        // A slot given back by a group waits for one of card_send, which does not.
+        self.cq.a_cancel.valid.next = self.send.m_cancel.valid.val() | self.s_cancel_valid.val();
+        self.cq.a_cancel.qpn.next = self.s_cancel_qpn.val();
+        if self.send.m_cancel.valid.val() {
+            self.cq.a_cancel.qpn.next = self.send.m_cancel.qpn.val();
+        }
+        self.s_cancel_ready.next = !self.send.m_cancel.valid.val();
         self.in_flight.rsv_valid.next = self.send.m_place_valid.val();
         self.in_flight.rsv_qpn.next = self.send.m_place_qpn.val();
         self.in_flight.rsv_psn.next = self.send.m_place_psn.val();
@@ -424,10 +471,14 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
             self.rx.m_pl.ready.next = self.one_sided.s_pl.ready.val();
         }
         self.recv.s_pl.of.next = self.rx.m_pl.of.val();
-        self.cq.b_rsv.valid.next = self.recv.m_rsv.valid.val();
-        self.cq.b_rsv.qpn.next = self.recv.m_rsv.qpn.val();
-        self.recv.rsv_done.next = self.cq.b_rsv.done.val();
-        self.recv.rsv_ok.next = self.cq.b_rsv.ok.val();
+        self.slots.a.valid.next = self.recv.m_rsv.valid.val();
+        self.slots.a.qpn.next = self.recv.m_rsv.qpn.val();
+        self.recv.rsv_done.next = self.slots.a.done.val();
+        self.recv.rsv_ok.next = self.slots.a.ok.val();
+        ReserveIn::<LQ>::link(&mut self.s_reduce_rsv, &mut self.slots.b);
+        ReserveOut::<LQ>::join(&mut self.slots.m, &mut self.cq.b_rsv);
+        self.slots.rst.next = self.soft.q.val();
+        StreamIn::<64>::link(&mut self.s_words, &mut self.cq.s_words);
         LookupOut::join(&mut self.recv.m_look, &mut self.regions.b_s);
         VerdictOut::join(&mut self.regions.b_m, &mut self.recv.look);
         CompletionOut::<LQ>::join(&mut self.recv.m_rx, &mut self.cq.s_rx);
@@ -480,7 +531,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         // One-sided operations.
         self.one_sided.hold.next = self.stop.q.val();
         self.one_sided.cfg_mtu.next = self.regs.cfg_mtu.val();
-        ContextOut::<LQ>::join(&mut self.regs.cfg, &mut self.one_sided.cfg);
+        ContextOut::<LQ>::join(&mut self.contexts.m, &mut self.one_sided.cfg);
         WindowSetOut::<LQ>::join(&mut self.regs.win, &mut self.one_sided.win);
         self.one_sided.set_valid.next =
             self.send.m_set_valid.val() & self.in_flight.set_ready.val();

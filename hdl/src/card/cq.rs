@@ -6,7 +6,7 @@ use super::cq_write::CardCqWrite;
 use crate::blocks::HalfSlice;
 use crate::bus::{
     CompletionIn, ContextIn, ContextWord, DmaDoneIn, DmaRequestOut, DoorbellIn, EndedPair,
-    InterruptOut, QueuePairIn, ReserveIn, RingDoorbell, StreamOut,
+    InterruptOut, QueuePairIn, ReserveIn, RingDoorbell, StreamIn, StreamOut,
 };
 use crate::prelude::*;
 use crate::record::{EntryContext, WriteClient};
@@ -42,6 +42,8 @@ hdl_module! {
         pub s_tx: CompletionIn<LQ>,
         /// Receive requests that have ended.
         pub s_rx: CompletionIn<LQ>,
+        /// Words 0 to 6 of completions that are reduction frames, in the order in which these come at s_tx.
+        pub s_words: StreamIn<64>,
         /// Writes of entries, 64 bytes each; context: 1 in 15:13, receive ring in 12, queue pair below.
         pub m_wr: DmaRequestOut,
         /// The words of the entries.
@@ -133,6 +135,7 @@ impl<const LQ: usize> Logic for CardCq<LQ> {
         self.write.s_entry.next = self.indices.m_entry.val();
         self.write.s_base.next = self.indices.m_base.val();
         self.write.end_taken.next = self.indices.end_taken.val();
+        StreamIn::<64>::link(&mut self.s_words, &mut self.write.s_words);
         DmaRequestOut::link(&mut self.m_wr, &mut self.write.m_wr);
         StreamOut::<64>::link(&mut self.m_wd, &mut self.write.m_wd);
 

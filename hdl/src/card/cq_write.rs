@@ -1,8 +1,8 @@
 //! Completions on their way into host memory.
 
-use crate::bus::{DmaRequestOut, Ended, StreamOut};
+use crate::bus::{DmaRequestOut, Ended, StreamIn, StreamOut};
 use crate::prelude::*;
-use crate::record::{CompletionEntry, EntryContext, WriteClient};
+use crate::record::{ArrivalEntry, CompletionEntry, EntryContext, WriteClient};
 use tributary_protocol::card::descriptor::{COMPLETION_LEN, Of};
 
 hdl_module! {
@@ -12,7 +12,8 @@ hdl_module! {
     /// while the words of the one in front leave. Not more than 16 are between here and the counting of
     /// what is done.
     /// Context of a request: 1 in 15:13, recv in 12, queue pair below.
-    /// While num_ready is low num_qpn may change from the sender's record to the receiver's. While a request or a word
+    /// While num_ready is low num_qpn may change from the sender's record to the receiver's. Words of reduction
+    /// frames come by themselves, and are handed on as they come. While a request or a word
     /// is not taken it stays as it is, and the record behind it may be numbered and its address computed.
     #[module("card_cq_write_q{}", 1usize << LQ)]
     pub struct CardCqWrite<const LQ: usize> {
@@ -27,7 +28,7 @@ hdl_module! {
         /// Queue pair.
         pub s_tx_qpn: Signal<In, Bits<LQ>>,
         /// How it ended: a record Ended.
-        pub s_tx_record: Signal<In, Bits<289>>,
+        pub s_tx_record: Signal<In, Bits<{ Ended::BITS }>>,
         /// A receive request has ended.
         pub s_rx_valid: Signal<In, Bit>,
         /// Taken.
@@ -35,7 +36,7 @@ hdl_module! {
         /// Queue pair.
         pub s_rx_qpn: Signal<In, Bits<LQ>>,
         /// Its fields, alike.
-        pub s_rx_record: Signal<In, Bits<289>>,
+        pub s_rx_record: Signal<In, Bits<{ Ended::BITS }>>,
         /// A completion waits for its number.
         pub num_valid: Signal<Out, Bit>,
         /// It will be numbered; does not depend on num_valid.
@@ -54,6 +55,8 @@ hdl_module! {
         pub s_base: Signal<In, Bits<58>>,
         /// What was done for one completion has been counted.
         pub end_taken: Signal<In, Bit>,
+        /// Words 0 to 6 of completions that are reduction frames, in the order of their records.
+        pub s_words: StreamIn<64>,
         /// Writes of entries.
         pub m_wr: DmaRequestOut,
         /// The words of the entries.
@@ -85,6 +88,11 @@ hdl_module! {
         out: DFF<Ended>,
         /// Its entry.
         entry: Signal<Local, CompletionEntry>,
+        arrival: Signal<Local, ArrivalEntry>,
+        /// Word that is offered is one that comes by itself; it is there, whatever it is.
+        comes: Signal<Local, Bit>,
+        there: Signal<Local, Bit>,
+        moves: Signal<Local, Bit>,
         context: Signal<Local, EntryContext>,
         out_num: DFF<Bits<16>>,
         out_phase: DFF<Bit>,
@@ -178,6 +186,11 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
         }
 
         // Its words, as soon as those in front have been taken.
+        self.comes.next =
+            self.out_busy.q.val() & self.out.q.val().arrived & !self.word.q.val().all();
+        self.there.next = self.out_busy.q.val() & (!self.comes.val() | self.s_words.valid.val());
+        self.s_words.ready.next = self.comes.val() & self.m_wd.ready.val();
+        self.moves.next = self.there.val() & self.m_wd.ready.val();
         self.out_done.next =
             self.out_busy.q.val() & self.m_wd.ready.val() & self.word.q.val().all();
         self.go.next = (self.numbered.q.val() | self.s_num_valid.val())
@@ -185,7 +198,7 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
         if self.s_num_valid.val() {
             self.numbered.d.next = true;
         }
-        if self.out_busy.q.val() & self.m_wd.ready.val() {
+        if self.moves.val() {
             self.word.d.next = self.word.q.val() + 1;
         }
         if self.out_done.val() {
@@ -200,7 +213,7 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             self.out_num.d.next = self.s_num.val();
             self.out_phase.d.next = self.s_phase.val();
         }
-        self.m_wd.valid.next = self.out_busy.q.val();
+        self.m_wd.valid.next = self.there.val();
         self.entry.next = CompletionEntry {
             wr_id: self.out.q.val().wr_id,
             status: self.out.q.val().status,
@@ -228,6 +241,16 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
         for i in 0..8 {
             if self.word.q.val() == i.to_bits() {
                 self.m_wd.data.next = self.entry.val().get_bits::<64>(64 * i);
+            }
+        }
+        // Of a frame only how many work requests were fetched is known here; its last word is as of any.
+        self.arrival.next = bits::<{ ArrivalEntry::BITS }>(0).into();
+        self.arrival.next.fetched = self.out.q.val().request;
+        if self.comes.val() {
+            self.m_wd.data.next = self.s_words.data.val();
+            if self.word.q.val() == 1 {
+                self.m_wd.data.next =
+                    self.s_words.data.val() | self.arrival.val().get_bits::<64>(64);
             }
         }
         self.m_idle.next = !self.under_way.q.val().any()

@@ -6,7 +6,7 @@ use super::regs_stats::CardRegsStats;
 use crate::blocks::{OneHotMux, Pow2};
 use crate::bus::{
     ContextOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptIn, MoreRegistersOut, QueuePairIn,
-    RegionSetOut, RegistersIn, StreamOut, UseEndsOut, WindowSetOut,
+    ReduceJoinOut, RegionSetOut, RegistersIn, StreamOut, UseEndsOut, WindowSetOut,
 };
 use crate::prelude::*;
 use tributary_protocol::card::regs::{self, Counter};
@@ -86,6 +86,10 @@ hdl_module! {
         pub win: WindowSetOut<LQ>,
         /// Bulk transfers are there; constant.
         pub cfg_bulk: Signal<In, Bit>,
+        /// Queue pairs may be in reduction groups; constant.
+        pub cfg_reduce: Signal<In, Bit>,
+        /// A queue pair is to be in a group.
+        pub m_join: ReduceJoinOut,
         /// A queue pair or region ends.
         pub end: UseEndsOut,
         /// Nothing new may begin.
@@ -430,6 +434,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         WindowSetOut::<LQ>::link(&mut self.win, &mut self.command.win);
         self.hold.next = self.command.hold.val();
         self.command.cfg_bulk.next = self.cfg_bulk.val();
+        self.command.cfg_reduce.next = self.cfg_reduce.val();
+        ReduceJoinOut::link(&mut self.m_join, &mut self.command.m_join);
         UseEndsOut::link(&mut self.end, &mut self.command.end);
         self.command.idle.next = self.idle.val();
         FlushOut::<LQ>::link(&mut self.flush, &mut self.command.flush);

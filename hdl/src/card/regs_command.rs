@@ -2,11 +2,13 @@
 
 use crate::blocks::{AsyncRam, FifoAhead, RamReg};
 use crate::bus::{
-    ContextOut, FlushOut, QueuePairIn, RamReadIn, RegionSetOut, UseEndsOut, WindowSetOut,
+    ContextOut, FlushOut, QueuePairIn, RamReadIn, ReduceJoinOut, RegionSetOut, UseEndsOut,
+    WindowSetOut,
 };
 use crate::prelude::*;
+use crate::record::MEMBER;
 use tributary_protocol::card::command::argument::{
-    bits_of, create_qp, modify_qp, open_window, set_region,
+    bits_of, create_qp, join_group, modify_qp, open_window, set_region,
 };
 use tributary_protocol::card::command::{self, Argument, Command, State as QpState, Status};
 
@@ -20,6 +22,7 @@ const fn begins(argument: &Argument, register: u8) -> bool {
     argument.register == register && argument.lsb == 0
 }
 
+const ABOVE_13: u32 = 0xffff_e000;
 const ABOVE_16: u32 = 0xffff_0000;
 const ABOVE_24: u32 = 0xff00_0000;
 
@@ -34,6 +37,8 @@ const _: () = {
     assert!(begins(&open_window::QPN, 0) && begins(&open_window::NODE, 1));
     assert!(begins(&open_window::PEER, 2) && begins(&open_window::EPOCH, 3));
     assert!(begins(&modify_qp::STATE, 0));
+    assert!(begins(&join_group::VNI, 0) && begins(&join_group::TREE, 1));
+    assert!(begins(&join_group::COOKIE, 2));
     // Bits that must be 0 in each register, as `forbidden` has them.
     assert!(spare(create_qp::ARGUMENTS, 1) == 0 && spare(create_qp::ARGUMENTS, 2) == ABOVE_16);
     assert!(spare(create_qp::ARGUMENTS, 3) == ABOVE_24 && spare(create_qp::ARGUMENTS, 4) == 0);
@@ -42,6 +47,9 @@ const _: () = {
     assert!(spare(open_window::ARGUMENTS, 1) == ABOVE_16);
     assert!(spare(open_window::ARGUMENTS, 2) == ABOVE_24);
     assert!(spare(open_window::ARGUMENTS, 3) == ABOVE_16);
+    assert!(spare(join_group::ARGUMENTS, 0) == ABOVE_16 && spare(join_group::ARGUMENTS, 2) == 0);
+    assert!(spare(join_group::ARGUMENTS, 1) == ABOVE_13);
+    assert!(spare(create_qp::ARGUMENTS, 0) >> MEMBER & 1 == 1); // It is ours.
     assert!(command::PATIENCE_LOG == 23); // `waited` ends with this bit.
 };
 
@@ -66,6 +74,7 @@ pub enum State {
     Region,
     Window,
     Windowing,
+    Join,
     Hold,
     Flush,
     Flushing,
@@ -140,6 +149,10 @@ hdl_module! {
         pub win: WindowSetOut<LQ>,
         /// Bulk transfers are there; constant.
         pub cfg_bulk: Signal<In, Bit>,
+        /// Queue pairs may be in reduction groups; constant. Without it JOIN_GROUP is no command.
+        pub cfg_reduce: Signal<In, Bit>,
+        /// A queue pair is to be in a group.
+        pub m_join: ReduceJoinOut,
         /// A queue pair or region ends.
         pub end: UseEndsOut,
         /// Nothing new may begin.
@@ -195,6 +208,7 @@ hdl_module! {
         /// A region or window ends.
         ends: DFF<Bit>,
         is_advance: DFF<Bit>,
+        is_join: DFF<Bit>,
         is_query: DFF<Bit>,
         is_destroy: DFF<Bit>,
         of_region: DFF<Bit>,
@@ -233,6 +247,8 @@ hdl_module! {
         beyond: Signal<Local, Bit>,
         now: Signal<Local, Bits<3>>,
         to: Signal<Local, Bits<3>>,
+        /// It is in a reduction group.
+        member: Signal<Local, Bit>,
         /// One clock late: neither changes before Decide.
         leads: DFF<Bit>,
         #[reset] pause: DFF<Bits<3>>,
@@ -274,12 +290,17 @@ hdl_module! {
         receives: Param<{ QpState::ReadyToReceive as usize }, 3>,
         sends: Param<{ QpState::ReadyToSend as usize }, 3>,
         error: Param<{ QpState::Error as usize }, 3>,
+        join: Param<{ Command::JoinGroup as usize }, 8>,
+        below_8: Param<7, 32>,
+        above_13: Param<{ ABOVE_13 as usize }, 32>,
         above_16: Param<{ ABOVE_16 as usize }, 32>,
         above_24: Param<{ ABOVE_24 as usize }, 32>,
         spare_shape: Param<{ spare(create_qp::ARGUMENTS, 0) as usize }, 32>,
         spare_region: Param<{ spare(set_region::ARGUMENTS, 0) as usize }, 32>,
         spare_state: Param<{ spare(modify_qp::ARGUMENTS, 0) as usize }, 32>,
         below_64: Param<63, 32>,
+        /// Bit of word 0 of who is in a reduction group.
+        member_bit: Param<{ 1 << MEMBER }, 48>,
         /// All of word 0 but the state.
         keep: Param<0xffff_ffff_fff8, 48>,
         /// Most epochs accepted, less 1.
@@ -362,9 +383,14 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.is_open.d.next = self.code.q.val() == self.open_window.val();
         self.of_window.d.next = (self.code.q.val() == self.open_window.val())
             | (self.code.q.val() == self.close_window.val());
-        self.unknown.d.next =
-            !self.code.q.val().any() | (self.code.q.val() > self.close_window.val());
+        self.is_join.d.next = self.code.q.val() == self.join.val();
+        self.unknown.d.next = !self.code.q.val().any()
+            | ((self.code.q.val() > self.close_window.val())
+                & !((self.code.q.val() == self.join.val()) & self.cfg_reduce.val()));
         self.last.d.next = 0.into();
+        if self.is_join.q.val() {
+            self.last.d.next = 3.into();
+        }
         if self.is_open.q.val() {
             self.last.d.next = 4.into();
         }
@@ -382,6 +408,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         if (self.is_create.q.val() & (self.step.q.val() == 2))
             | (self.is_set.q.val() & (self.step.q.val() == 1))
             | (self.is_open.q.val() & ((self.step.q.val() == 1) | (self.step.q.val() == 3)))
+            | (self.is_join.q.val() & (self.step.q.val() == 0))
         {
             self.forbidden.d.next = self.above_16.val();
         }
@@ -394,6 +421,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             & ((self.step.q.val() == 4) | (self.step.q.val() == 6) | (self.step.q.val() == 8))
         {
             self.forbidden.d.next = self.below_64.val();
+        }
+        if self.is_join.q.val() & (self.step.q.val() == 1) {
+            self.forbidden.d.next = self.above_13.val();
+        }
+        if self.is_join.q.val() & (self.step.q.val() == 2) {
+            self.forbidden.d.next = self.below_8.val();
         }
         if self.step.q.val() == 0 {
             if self.is_create.q.val() {
@@ -411,6 +444,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             self.forbidden.d.next = 0.into();
         }
         self.now.next = self.word0.q.val().get_bits::<3>(0);
+        self.member.next = (self.word0.q.val() & self.member_bit.val()).any();
         self.to.next = self.arg0.q.val().get_bits::<3>(0);
         self.leads.d.next = ((self.to.val() == self.receives.val())
             & (self.now.val() == self.init.val()))
@@ -606,6 +640,15 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                         self.state.d.next = State::Shape;
                     }
                 }
+                if self.is_join.q.val() {
+                    if self.bad.q.val() {
+                        self.said.d.next = self.bad_argument.val();
+                    } else if (self.now.val() == self.init.val()) & !self.member.val() {
+                        self.state.d.next = State::Join;
+                    } else {
+                        self.said.d.next = self.bad_state.val();
+                    }
+                }
                 if self.is_destroy.q.val() {
                     if self.now.val().any() {
                         self.state.d.next = State::Hold;
@@ -753,6 +796,17 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
                     self.state.d.next = State::Finish;
                 }
             }
+            State::Join => {
+                if self.m_join.done.val() {
+                    self.state.d.next = State::Finish;
+                    self.said.d.next = self.bad_state.val();
+                    if self.m_join.ok.val() {
+                        self.state.d.next = State::Shape;
+                        self.said.d.next = 0.into();
+                        self.word0.d.next = self.word0.q.val() | self.member_bit.val();
+                    }
+                }
+            }
             State::Hold => {
                 self.held.d.next = true;
                 self.waited.d.next = self.waited.q.val() + 1;
@@ -849,6 +903,12 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.win.of.next.node = self.arg2.q.val().get_bits::<16>(0);
         self.win.of.next.peer = self.arg1.q.val().get_bits::<24>(0);
         self.win.of.next.epoch = self.arg0.q.val().get_bits::<16>(0);
+        // Its arguments came in the order of their registers.
+        self.m_join.valid.next = self.state.q.val() == State::Join;
+        self.m_join.of.next.qpn = bit_cast::<12, LQ>(self.who.q.val());
+        self.m_join.of.next.vni = self.first.q.val().get_bits::<16>(0);
+        self.m_join.of.next.tree = self.arg1.q.val().get_bits::<13>(0);
+        self.m_join.of.next.cookie = self.arg0.q.val().get_bits::<29>(3);
         self.hold.next = self.held.q.val();
         self.end.valid.next = self.state.q.val() == State::End;
         self.end.pair.next = self.is_destroy.q.val();

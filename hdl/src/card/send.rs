@@ -19,7 +19,7 @@ use turn::CardSendTurn;
 use crate::blocks::{FifoAhead, HalfSlice};
 use crate::bus::{
     BulkWork, BulkWorksOut, ContextIn, DmaRequestOut, DmaWordsIn, DoorbellIn, LookupOut,
-    QueuePairIn, QueuePairOut, RamReadOut, RingDoorbell, SendHeaderOut, VerdictIn,
+    QueuePairIn, QueuePairOut, RamReadOut, ReduceWorksOut, RingDoorbell, SendHeaderOut, VerdictIn,
 };
 use crate::prelude::*;
 use tributary_protocol::card::command::State as QpState;
@@ -58,6 +58,8 @@ hdl_module! {
     /// again when there is room; so those of a queue pair wait behind it, and nobody else does.
     /// With cfg_bulk a work request with a fence (BW-12) comes back in the same way while an earlier one of its queue pair
     /// has no completion at s_ended, and is fetched again when all have.
+    /// With cfg_reduce work requests of queue pairs in reduction groups leave unchecked at m_reduce, with their completion slot
+    /// and without a place.
     /// Latency: 19 clocks from a doorbell to its fetch at m_rd_*, with 4 clocks for a completion
     /// slot; 6 from the last word of a work request to m_sd_* and to its payload read.
     /// After reset 2^LQ clocks clean the contexts: m_idle is low, doorbells are bad, cfg_* must not
@@ -80,6 +82,10 @@ hdl_module! {
         pub cfg_bulk: Signal<In, Bit>,
         /// Work requests of bulk transfers. One may wait there while m_idle.
         pub m_bulk: BulkWorksOut,
+        /// Queue pairs may be in reduction groups; constant.
+        pub cfg_reduce: Signal<In, Bit>,
+        /// Work requests of those.
+        pub m_reduce: ReduceWorksOut<LQ>,
         /// A work request of a queue pair has its completion: for fences.
         pub s_ended: QueuePairIn<LQ>,
         /// Begin no turn.
@@ -340,7 +346,8 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         // Slots and places given back: by a turn, or else by a work request that is dropped.
         self.entry.drop_ready.next = !self.turn.m_undo.val();
         self.cancel.d.next = self.entry.m_drop.val();
-        self.drop.d.next = self.entry.m_drop.val() | self.entry.m_bulk.val();
+        self.drop.d.next =
+            self.entry.m_drop.val() | self.entry.m_bulk.val() | self.entry.m_reduce.val();
         self.cancel_qpn.d.next = self.entry.s_qpn.val();
         self.drop_psn.d.next = self.oldest.val().psn;
         if self.turn.m_undo.val() {
@@ -400,6 +407,16 @@ impl<const LQ: usize> Logic for CardSend<LQ> {
         self.m_bulk.valid.next = self.works.m.valid.val();
         self.works.m.ready.next = self.m_bulk.ready.val();
         self.m_bulk.of.next = self.works.m.data.val().into();
+
+        // It is one of a reduction group.
+        self.entry.cfg_reduce.next = self.cfg_reduce.val();
+        self.m_reduce.lands.next = self.entry.m_lands.val();
+        self.m_reduce.first.next = self.entry.m_first.val();
+        self.m_reduce.data.next = self.entry.m_word.val();
+        self.m_reduce.valid.next = self.entry.m_reduce.val();
+        self.entry.reduce_room.next = self.m_reduce.room.val();
+        self.m_reduce.qpn.next = self.entry.s_qpn.val();
+        self.m_reduce.request.next = self.oldest.val().number.get_bits::<16>(0);
 
         // It leaves.
         self.record.s_valid.next = self.entry.m_valid.val();

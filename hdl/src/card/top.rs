@@ -146,5 +146,21 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.core.s_frames.of.next = self.no_frame.val();
         self.core.s_frames_pl.valid.next = false;
         self.core.s_frames_pl.of.next = self.no_word.val();
+
+        // No reduction groups.
+        self.core.cfg_reduce.next = false;
+        self.core.m_join.done.next = false;
+        self.core.m_join.ok.next = false;
+        self.core.m_reduce.room.next = false;
+        self.core.s_reduce_axis.tvalid.next = false;
+        self.core.s_reduce_axis.tdata.next = 0.into();
+        self.core.s_reduce_axis.tkeep.next = 0.into();
+        self.core.s_reduce_axis.tlast.next = false;
+        self.core.s_reduce_rsv.valid.next = false;
+        self.core.s_reduce_rsv.qpn.next = 0.into();
+        self.core.s_cancel_valid.next = false;
+        self.core.s_cancel_qpn.next = 0.into();
+        self.core.s_words.valid.next = false;
+        self.core.s_words.data.next = 0.into();
     }
 }

@@ -6,6 +6,9 @@ use tributary_protocol::card::command::{
 
 use crate::prelude::*;
 
+/// Bit of word 0 for queue pairs in reduction groups.
+pub const MEMBER: usize = 31;
+
 /// Which word of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextPart {
@@ -47,6 +50,9 @@ hdl_record! {
         /// Interrupt vector.
         #[at(SHAPE_VECTOR.lsb)]
         vector: Bits<{ SHAPE_VECTOR.width as usize }>,
+        /// It is in a reduction group; no argument has this bit.
+        #[at(MEMBER)]
+        member: Bit,
         /// Protection domain.
         #[at(32)]
         pd: Bits<16>,

@@ -1,7 +1,7 @@
 //! Entries of the rings in host memory.
 
 use tributary_protocol::card::descriptor::{
-    COMPLETION, COMPLETION_LEN, RECEIVE, RECEIVE_LEN, WORK, WORK_LEN,
+    ARRIVAL, COMPLETION, COMPLETION_LEN, RECEIVE, RECEIVE_LEN, REDUCE, WORK, WORK_LEN,
 };
 
 use tributary_protocol::multicast::ring::{END, END_LEN, ENTRY_LEN, SCHEDULE};
@@ -87,5 +87,47 @@ hdl_record! {
         code: _,
         peer: _,
         fetched: _,
+    }
+}
+
+hdl_record! {
+    /// A work request of a queue pair in a reduction group, as the host writes it.
+    #[words(REDUCE, WORK_LEN)]
+    pub struct ReduceEntry {
+        opcode: _,
+        flags: _,
+        to_node: Bit,
+        reduction: _,
+        kind: _,
+        node: _,
+        wr_id: _,
+        header: _,
+        round: _,
+        data0: _,
+        data1: _,
+        data2: _,
+        data3: _,
+    }
+}
+
+hdl_record! {
+    /// A completion that is a frame of a reduction group, as the host reads it.
+    #[words(ARRIVAL, COMPLETION_LEN)]
+    pub struct ArrivalEntry {
+        round: _,
+        kind: _,
+        reduction: _,
+        by_tree: Bit,
+        status: _,
+        of: _,
+        fetched: _,
+        source: _,
+        header: _,
+        data0: _,
+        data1: _,
+        data2: _,
+        data3: _,
+        phase: Bit,
+        number: _,
     }
 }

@@ -399,6 +399,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
             psn: self.end.m_psn.val(),
             request: self.fields.val().request,
             notified: false,
+            arrived: false,
         };
         self.ev_ack_unknown.next = self.end.ev_ack_unknown.val();
         self.ev_ack_source.next = self.end.ev_ack_source.val();

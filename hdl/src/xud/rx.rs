@@ -11,6 +11,7 @@ use super::icrc::{RESIDUE_2, RESIDUE_6};
 use crate::blocks::{FifoAhead, TwoSlots};
 use crate::bus::{AckTakenOut, AxisRxIn, BulkArrivalsOut, FramesOut};
 use crate::prelude::*;
+use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::roce::{BODY_OFFSET, ICRC_LEN};
 use tributary_protocol::rw::wire::HEADER_LEN;
 use tributary_protocol::xud::wire::{MAX_PAYLOAD, ONE_SIDED_FRAME, XUDETH_LEN};
@@ -82,6 +83,8 @@ hdl_module! {
         pub m_pl: FramesOut<64>,
         /// Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
         pub cfg_bulk: Signal<In, Bit>,
+        /// Frames with the ethertype of reductions are for another block, and not counted here. Constant.
+        pub cfg_reduce: Signal<In, Bit>,
         /// A frame of a bulk transfer.
         pub m_bulk: BulkArrivalsOut,
         /// What follows the first 8 bytes of its body.
@@ -123,6 +126,11 @@ hdl_module! {
         /// The word with zeros for missing bytes.
         present: Signal<Local, Bits<64>>,
         at: Signal<Local, Bits<9>>,
+        /// The frame has the ethertype of reductions; by stage, from 2 on.
+        other: DFF<Bit>,
+        s3_other: DFF<Bit>,
+        s4_other: DFF<Bit>,
+        s5_other: DFF<Bit>,
         /// Last two bytes of the word before.
         carry: DFF<Bits<16>>,
         /// Bytes that are not zero, of stage 1's word and of the one before; 2 and 6 are never looked at.
@@ -195,6 +203,7 @@ hdl_module! {
         syndrome: Signal<Local, Bits<8>>,
         is_bulk: Signal<Local, Bit>,
         rounded: Signal<Local, Bits<13>>,
+        reductions: Param<{ DEFAULT_ETHERTYPE.swap_bytes() as usize }, 16>,
         residue_2: Param<RESIDUE_2, 32>,
         residue_6: Param<RESIDUE_6, 32>,
         /// Number of the longest frame's last word, which has two bytes.
@@ -269,6 +278,16 @@ impl<const A: usize> Logic for XudRx<A> {
         self.icrc.s_valid.next = self.r_valid.q.val();
         self.icrc.s_data.next = self.r_data.q.val();
         self.icrc.s_last.next = self.r_end.q.val();
+        if self.at.val().get_bit(0) {
+            self.other.d.next = false;
+        }
+        if self.at.val().get_bit(1) {
+            self.other.d.next = self.cfg_reduce.val()
+                & (self.r_data.q.val().get_bits::<16>(32) == self.reductions.val());
+        }
+        self.s3_other.d.next = self.other.q.val();
+        self.s4_other.d.next = self.s3_other.q.val();
+        self.s5_other.d.next = self.s4_other.q.val();
         // Payload begins with the last two bytes of word 8, of word 7 of a bulk frame. A last word of two bytes is ICRC alone.
         self.header.cfg_bulk.next = self.cfg_bulk.val();
         self.buffer.s_begin.next = self.at.val().get_bit(8);
@@ -415,7 +434,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.s6_request.d.next = self.good.val() & self.room.val() & !self.s5_ack.q.val();
         self.s6_ack.d.next = self.good.val() & self.room.val() & self.s5_ack.q.val();
         self.s6_overflow.d.next = self.good.val() & !self.room.val();
-        self.s6_bad.d.next = self.s5_end.q.val() & self.s5_bad.q.val();
+        self.s6_bad.d.next = self.s5_end.q.val() & self.s5_bad.q.val() & !self.s5_other.q.val();
         self.s6_foreign.d.next =
             self.s5_end.q.val() & !self.s5_bad.q.val() & self.s5_foreign.q.val();
         self.s6_header.d.next = self.s5_end.q.val()

@@ -47,6 +47,8 @@ pub const MAP_VERSION: u32 = VERSION.reset;
 pub const RING_TICK_CLOCKS: u32 = 1 << 16;
 /// Windows of one-sided operations, in every size of the card: value of the register `windows`.
 pub const WINDOWS_ONE_SIDED: u32 = 256;
+/// Queue pairs that can be in reduction groups at once.
+pub const REDUCTION_GROUPS: usize = 8;
 
 registers! {
     GLOBAL, "Registers of the card, by ascending offset.";
@@ -61,7 +63,7 @@ registers! {
         FEATURES_XUD "xud" [0 +: 1] "Extended unreliable datagrams.",
         FEATURES_ONE_SIDED "one_sided" [1 +: 1] "One-sided operations (XUD-13).",
         FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. Of cards in RTL, bulk_card has them.",
-        FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. 0 in the RTL so far.",
+        FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. Of cards in RTL, bulk_card has them.",
         FEATURES_RINGS "rings" [4 +: 1] "Schedule rings (MB-16): the registers of schedule rings. Cards with it have bulk, too.",
         FEATURES_CONGESTION "congestion" [5 +: 1] "Marks of switches (CL-4): the registers of congestion and their counters. Cards with it have bulk, too. 0 in the RTL so far.",
     }
@@ -504,7 +506,7 @@ codes! {
         BadFrame = 98 "reduction_bad_frame",
         /// Reduction frames of no group here: VNI and cookie, tree, node; or the queue pair does not receive.
         Foreign = 99 "reduction_foreign",
-        /// Reduction frames dropped because the completion ring was full.
+        /// Reduction frames dropped because the completion ring was full, or because more waited than the card keeps.
         NoSlot = 100 "reduction_no_slot",
     }
 }

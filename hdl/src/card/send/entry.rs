@@ -31,6 +31,8 @@ hdl_record! {
         pd: Bits<16>,
         /// What is fetched is dropped: its state is Error, or its ring cannot be read.
         gone: Bit,
+        /// It is in a reduction group.
+        member: Bit,
     }
 }
 
@@ -48,6 +50,8 @@ hdl_module! {
     /// With cfg_bulk a work request of a bulk transfer goes to m_bulk, which checks it, and needs no place in flight. If
     /// that has no room it comes back to be fetched again, so that nobody waits for it; and so does what its queue pair has
     /// fetched since, of which nothing is told: it is dropped here, until the one that came back is here again.
+    /// With cfg_reduce a work request of a queue pair in a reduction group goes to m_reduce, and needs no place in flight; it
+    /// waits here for room, which a frame on the line makes. Whoever takes it has seen its words at m_word.
     /// While a work request waits for m_ready its fields stay, but m_timeout and m_q_key are those of its queue pair at
     /// each moment; if that goes to Error, m_valid falls and the work request is dropped.
     #[module("card_send_entry_q{}", 1usize << LQ)]
@@ -114,6 +118,18 @@ hdl_module! {
         pub m_bulk: Signal<Out, Bit>,
         /// There is room for one.
         pub bulk_room: Signal<In, Bit>,
+        /// Queue pairs may be in reduction groups; constant.
+        pub cfg_reduce: Signal<In, Bit>,
+        /// A word of a work request goes to its field.
+        pub m_lands: Signal<Out, Bit>,
+        /// It is the first.
+        pub m_first: Signal<Out, Bit>,
+        /// The word.
+        pub m_word: Signal<Out, Bits<64>>,
+        /// A work request of a queue pair in a reduction group leaves, whatever it says: pulse; its place is given back.
+        pub m_reduce: Signal<Out, Bit>,
+        /// There is room for one.
+        pub reduce_room: Signal<In, Bit>,
         /// Opcode, flags, and bytes of the head.
         pub m_shape: Signal<Out, Bits<24>>,
         /// All bits of the length.
@@ -249,6 +265,9 @@ hdl_module! {
         alive: Signal<Local, Bit>,
         pass: Signal<Local, Bit>,
         pass_bulk: Signal<Local, Bit>,
+        pass_reduce: Signal<Local, Bit>,
+        /// Its queue pair is in a reduction group; settled as early.
+        member: DFF<Bit>,
         /// One before it has not ended; it waits for that; both settled as early, and only to go low then.
         before: DFF<Bit>,
         fenced: DFF<Bit>,
@@ -392,6 +411,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
                 timeout: self.context_shape.val().timeout,
                 pd: self.context_shape.val().pd,
                 gone: self.context_shape.val().state.get_bit(2),
+                member: self.context_shape.val().member,
             };
         }
         self.contexts.wr.data.next = self.context_in.val().to_bits();
@@ -419,6 +439,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             | (self.atomic.q.val()
                 & (self.length.q.val().get_bits::<13>(0) != self.operands.val()));
         self.bulk.d.next = self.cfg_bulk.val()
+            & !self.member.q.val()
             & ((self.opcode.q.val() == self.bulk_write.val())
                 | (self.opcode.q.val() == self.bulk_read.val()));
         self.bad_opcode.d.next = (self.opcode.q.val() != self.send.val())
@@ -458,20 +479,28 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
             self.skips.rd.data.val().any() & self.cfg_bulk.val() & !self.s_fresh.val();
         self.ended.addr.next = self.s_qpn.val();
         self.before.d.next = self.ended.data.val() != self.s_number.val();
+        self.member.d.next = self.context.val().member & self.cfg_reduce.val();
         self.fenced.d.next = self.before.q.val()
             & self.cfg_bulk.val()
+            & !self.member.q.val()
             & (self.flags.q.val() & self.fence.val()).any();
         self.alive.next = self.ready.val() & !self.gone.q.val() & !self.stale.q.val();
         // Whoever has decided to come back does.
         self.later.next = self.fenced.q.val() | self.back.q.val();
-        self.m_valid.next =
-            self.alive.val() & (self.failed.q.val() | (!self.bulk.q.val() & !self.later.val()));
+        self.m_valid.next = self.alive.val()
+            & (self.failed.q.val()
+                | (!self.bulk.q.val() & !self.member.q.val() & !self.later.val()));
         self.pass.next = self.m_valid.val() & self.m_ready.val();
         self.pass_bulk.next = self.alive.val()
             & self.bulk.q.val()
             & !self.failed.q.val()
             & !self.later.val()
             & self.bulk_room.val()
+            & self.drop_ready.val();
+        self.pass_reduce.next = self.alive.val()
+            & self.member.q.val()
+            & !self.failed.q.val()
+            & self.reduce_room.val()
             & self.drop_ready.val();
         if self.alive.val()
             & !self.failed.q.val()
@@ -488,15 +517,20 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.m_back_valid.next = self.back.q.val();
         self.m_back_fenced.next = self.back_fenced.q.val();
         self.m_bulk.next = self.pass_bulk.val();
+        self.m_reduce.next = self.pass_reduce.val();
+        self.m_lands.next = self.lands.val();
+        self.m_first.next = self.field.q.val().get_bit(0);
+        self.m_word.next = self.word.val();
         self.m_drop.next = self.backs.val()
             | (self.ready.val()
                 & (self.gone.q.val() | self.stale.q.val())
                 & !self.back.q.val()
                 & self.drop_ready.val());
-        self.done.next = self.pass.val() | self.pass_bulk.val() | self.m_drop.val();
+        self.done.next =
+            self.pass.val() | self.pass_bulk.val() | self.pass_reduce.val() | self.m_drop.val();
         // The one that came back is here: what follows it counts.
         self.skip.d.next = self.skip.q.val() & self.word_6.val();
-        if self.backs.val() | self.pass.val() | self.pass_bulk.val() {
+        if self.backs.val() | self.pass.val() | self.pass_bulk.val() | self.pass_reduce.val() {
             self.skip.d.next = true;
             self.skip_qpn.d.next = self.s_qpn.val();
             self.skip_to.d.next = self.backs.val();

@@ -131,6 +131,7 @@ impl CardModel {
             fatal: false,
             vector: vector as u8,
             group: None,
+            psn: engine.first_psn,
             domain: domain as u16,
             q_key: q_key as u32,
             send,

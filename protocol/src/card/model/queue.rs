@@ -65,6 +65,8 @@ pub(super) struct Queue {
     pub vector: u8,
     /// Its reduction group.
     pub group: Option<Membership>,
+    /// PSN of the next work request, while it is in one.
+    pub psn: u32,
     pub domain: u16,
     pub q_key: u32,
     pub send: Ring,

@@ -9,7 +9,7 @@ use crate::card::command::{State, Status};
 use crate::card::descriptor::{
     Arrival, Completion, Of, ReductionRequest, WORK_LEN, WorkRequest, flags,
 };
-use crate::card::regs::{Counter, ReductionCounter};
+use crate::card::regs::{Counter, REDUCTION_GROUPS, ReductionCounter};
 use crate::red::address::REDUCTIONS;
 use crate::red::wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Restricted};
 use crate::red::{Address, Key};
@@ -104,7 +104,8 @@ impl CardModel {
         let named = |queue: &Queue| {
             (queue.group).is_some_and(|g| (g.vni, g.cookie) == (group.vni, group.cookie))
         };
-        if self.queues.values().any(named) {
+        let members = self.queues.values().filter(|queue| queue.group.is_some());
+        if self.queues.values().any(named) || members.count() >= REDUCTION_GROUPS {
             return Err(Status::BadState);
         }
         let queue = self.queues.get_mut(&qpn).ok_or(Status::BadState)?;
@@ -126,16 +127,17 @@ impl CardModel {
         let Some(queue) = self.queues.get_mut(&qpn) else {
             return false;
         };
-        let number = queue.send.consumer;
+        let (psn, number) = (queue.psn, queue.send.consumer);
         let mut entry = [0; WORK_LEN];
         if memory
             .read(queue.send.entry(number, WORK_LEN), &mut entry)
             .is_err()
         {
-            self.fatal(qpn, unreadable(Of::Send, 0, number), memory);
+            self.fatal(qpn, unreadable(Of::Send, psn, number), memory);
             return true;
         }
         queue.send.consumer = number.wrapping_add(1);
+        queue.psn = psn.wrapping_add(1) & 0xff_ffff;
         let asked = ReductionRequest::decode(&entry).zip(queue.group);
         let status = match asked {
             Some(_) => Outcome::Ok,

@@ -1,0 +1,113 @@
+//! Reduction groups of the card's queue pairs.
+
+use crate::prelude::*;
+
+hdl_record! {
+    /// A queue pair in a reduction group.
+    pub struct ReduceMember {
+        /// Queue pair.
+        qpn: Bits<12>,
+        /// VNI of the group.
+        vni: Bits<16>,
+        /// Its tree.
+        tree: Bits<13>,
+        /// Its cookie, in units of 8.
+        cookie: Bits<29>,
+    }
+}
+
+hdl_record! {
+    /// A row of the table of groups.
+    pub struct ReduceRow {
+        /// Its number.
+        number: Bits<3>,
+        /// There is one.
+        there: Bit,
+        /// Its queue pair receives.
+        receives: Bit,
+        /// The queue pair, and its group.
+        of: ReduceMember,
+    }
+}
+
+hdl_bus! {
+    /// The rows of the table of groups go round, one a clock: whoever looks at eight in a row has seen all.
+    pub struct ReduceRows {
+        /// The row of this clock.
+        of: ReduceRow,
+    }
+}
+
+hdl_bus! {
+    /// A queue pair is to be in a group: stays until answered.
+    pub struct ReduceJoin {
+        /// A queue pair and its group.
+        valid: Bit,
+        /// The answer; pulse.
+        #[back] done: Bit,
+        /// With it: it is in the group. Otherwise another one is, or there is no room.
+        #[back] ok: Bit,
+        /// Who is to be in which group.
+        of: ReduceMember,
+    }
+}
+
+hdl_bus! {
+    /// Work requests of queue pairs in groups, out of those that pass.
+    pub struct ReduceWorks<const Q: usize> {
+        /// A word of any work request lands; its eight words do so one by one.
+        lands: Bit,
+        /// It is its first.
+        first: Bit,
+        /// The word.
+        data: Bits<64>,
+        /// The work request whose words landed last is of a group; pulse, while there is room.
+        valid: Bit,
+        /// There is room for one.
+        #[back] room: Bit,
+        /// Its queue pair.
+        qpn: Bits<Q>,
+        /// How many its queue pair fetched before it, modulo 2^16.
+        request: Bits<16>,
+    }
+}
+
+hdl_record! {
+    /// Whom a reduction frame is for.
+    pub struct ReduceKey {
+        /// VNI.
+        vni: Bits<16>,
+        /// Cookie: of the group, and the reduction id.
+        cookie: Bits<32>,
+        /// Tree that it came by.
+        tree: Bits<13>,
+        /// It came by a tree, on the reduction id of its cookie.
+        by_tree: Bit,
+        /// It was sent to this card.
+        own: Bit,
+    }
+}
+
+hdl_bus! {
+    /// Good reduction frames, whose words wait.
+    pub struct ReduceArrivals {
+        /// A frame is offered.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Whom it is for.
+        of: ReduceKey,
+    }
+}
+
+hdl_bus! {
+    /// What becomes of the words of the oldest frame; pulse, while there is room.
+    pub struct ReduceVerdicts {
+        /// It is decided.
+        valid: Bit,
+        /// There is room for a decision.
+        #[back] room: Bit,
+        /// They are thrown away.
+        drop: Bit,
+    }
+}

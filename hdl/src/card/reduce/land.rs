@@ -1,0 +1,169 @@
+//! Who reduction frames are for.
+
+use crate::blocks::AsyncRam;
+use crate::bus::{
+    CompletionOut, Ended, RamWriteIn, ReduceArrivalsIn, ReduceKey, ReduceRowsIn, ReduceVerdictsOut,
+    ReserveOut,
+};
+use crate::prelude::*;
+
+hdl_module! {
+    /// Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so what becomes of the
+    /// frame's words. In their order, one in 10 clocks if slots are answered within 8.
+    /// While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
+    /// Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked for; 3 its completion and
+    /// the verdict on its words. Each waits for the next one.
+    #[module("card_reduce_land_q{}", 1usize << LQ)]
+    pub struct CardReduceLand<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: nothing is under way.
+        pub rst: Signal<In, Bit>,
+        /// None begins.
+        pub hold: Signal<In, Bit>,
+        /// The groups.
+        pub s_row: ReduceRowsIn,
+        /// Good frames.
+        pub s: ReduceArrivalsIn,
+        /// What becomes of their words.
+        pub m_verdict: ReduceVerdictsOut,
+        /// Completion slots.
+        pub m_rsv: ReserveOut<LQ>,
+        /// Completions.
+        pub m_cpl: CompletionOut<LQ>,
+        /// Work requests that were fetched so far, by row of the group.
+        pub fetched: RamWriteIn<16, 3>,
+        /// A queue pair has joined a group; pulse: it has fetched none.
+        pub ev_joined: Signal<In, Bit>,
+        /// Its row.
+        pub joined_row: Signal<In, Bits<3>>,
+        /// A frame becomes a completion.
+        pub ev_received: Signal<Out, Bit>,
+        /// A frame is of no group here.
+        pub ev_foreign: Signal<Out, Bit>,
+        /// No completion slot was free for it.
+        pub ev_no_slot: Signal<Out, Bit>,
+        /// Nothing is under way.
+        pub m_idle: Signal<Out, Bit>,
+
+        counts: AsyncRam<16, 3>,
+        /// A count is to become 0, in the next clock in which none is written.
+        #[reset] zero: DFF<Bit>,
+        zero_row: DFF<Bits<3>>,
+        /// Stage 1: the frame, rows still to be looked at, what was found.
+        #[reset] l_busy: DFF<Bit>,
+        l_key: DFF<ReduceKey>,
+        l_left: DFF<Bits<4>>,
+        l_hit: DFF<Bit>,
+        l_qpn: DFF<Bits<LQ>>,
+        l_row: DFF<Bits<3>>,
+        matches: Signal<Local, Bit>,
+        l_done: Signal<Local, Bit>,
+        takes: Signal<Local, Bit>,
+        /// Stage 2: a slot is asked for; the answer is here.
+        #[reset] a_busy: DFF<Bit>,
+        #[reset] asks: DFF<Bit>,
+        a_hit: DFF<Bit>,
+        a_ok: DFF<Bit>,
+        a_qpn: DFF<Bits<LQ>>,
+        a_row: DFF<Bits<3>>,
+        a_done: Signal<Local, Bit>,
+        /// Stage 3: a completion is offered.
+        #[reset] c_valid: DFF<Bit>,
+        c_qpn: DFF<Bits<LQ>>,
+        c_fetched: DFF<Bits<16>>,
+        #[reset] received: DFF<Bit>,
+        #[reset] foreign: DFF<Bit>,
+        #[reset] no_slot: DFF<Bit>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardReduceLand<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Stage 1: its group.
+        self.l_done.next = self.l_busy.q.val() & !self.l_left.q.val().any();
+        self.takes.next = !self.l_busy.q.val() & self.s.valid.val() & !self.hold.val();
+        self.s.ready.next = !self.l_busy.q.val() & !self.hold.val();
+        if self.takes.val() {
+            self.l_busy.d.next = true;
+            self.l_key.d.next = self.s.of.val();
+            self.l_left.d.next = 8.into();
+            self.l_hit.d.next = false;
+        }
+        self.matches.next = self.s_row.of.val().there
+            & self.s_row.of.val().receives
+            & (self.s_row.of.val().of.vni == self.l_key.q.val().vni)
+            & (self.s_row.of.val().of.cookie == self.l_key.q.val().cookie.get_bits::<29>(3))
+            & (self.l_key.q.val().own
+                | (self.l_key.q.val().by_tree
+                    & (self.s_row.of.val().of.tree == self.l_key.q.val().tree)));
+        if self.l_left.q.val().any() {
+            self.l_left.d.next = self.l_left.q.val() - 1;
+            if self.matches.val() {
+                self.l_hit.d.next = true;
+                self.l_qpn.d.next = self.s_row.of.val().of.qpn.get_bits::<LQ>(0);
+                self.l_row.d.next = self.s_row.of.val().number;
+            }
+        }
+
+        // Stage 2: its slot.
+        if self.l_done.val() & !self.a_busy.q.val() {
+            self.l_busy.d.next = false;
+            self.a_busy.d.next = true;
+            self.asks.d.next = self.l_hit.q.val();
+            self.a_hit.d.next = self.l_hit.q.val();
+            self.a_qpn.d.next = self.l_qpn.q.val();
+            self.a_row.d.next = self.l_row.q.val();
+            self.a_ok.d.next = false;
+        }
+        self.m_rsv.valid.next = self.asks.q.val();
+        self.m_rsv.qpn.next = self.a_qpn.q.val();
+        if self.asks.q.val() & self.m_rsv.done.val() {
+            self.asks.d.next = false;
+            self.a_ok.d.next = self.m_rsv.ok.val();
+        }
+
+        // Stage 3: its completion, and what becomes of its words.
+        self.a_done.next = self.a_busy.q.val()
+            & !self.asks.q.val()
+            & !self.c_valid.q.val()
+            & self.m_verdict.room.val();
+        self.m_verdict.valid.next = self.a_done.val();
+        self.m_verdict.drop.next = !self.a_ok.q.val();
+        self.counts.rd.addr.next = self.a_row.q.val();
+        self.counts.wr.en.next = self.fetched.en.val() | self.zero.q.val();
+        self.counts.wr.addr.next = self.zero_row.q.val();
+        self.counts.wr.data.next = 0.into();
+        if self.fetched.en.val() {
+            self.counts.wr.addr.next = self.fetched.addr.val();
+            self.counts.wr.data.next = self.fetched.data.val();
+        }
+        self.zero.d.next = self.zero.q.val() & self.fetched.en.val();
+        if self.ev_joined.val() {
+            self.zero.d.next = true;
+            self.zero_row.d.next = self.joined_row.val();
+        }
+        self.received.d.next = self.a_done.val() & self.a_ok.q.val();
+        self.foreign.d.next = self.a_done.val() & !self.a_hit.q.val();
+        self.no_slot.d.next = self.a_done.val() & self.a_hit.q.val() & !self.a_ok.q.val();
+        if self.m_cpl.ready.val() {
+            self.c_valid.d.next = false;
+        }
+        if self.a_done.val() {
+            self.a_busy.d.next = false;
+            self.c_valid.d.next = self.a_ok.q.val();
+            self.c_qpn.d.next = self.a_qpn.q.val();
+            self.c_fetched.d.next = self.counts.rd.data.val();
+        }
+        self.m_cpl.valid.next = self.c_valid.q.val();
+        self.m_cpl.qpn.next = self.c_qpn.q.val();
+        self.m_cpl.of.next = bits::<{ Ended::BITS }>(0).into();
+        self.m_cpl.of.next.request = self.c_fetched.q.val();
+        self.m_cpl.of.next.arrived = true;
+        self.ev_received.next = self.received.q.val();
+        self.ev_foreign.next = self.foreign.q.val();
+        self.ev_no_slot.next = self.no_slot.q.val();
+        self.m_idle.next = !self.l_busy.q.val() & !self.a_busy.q.val() & !self.c_valid.q.val();
+    }
+}

@@ -1,0 +1,431 @@
+//! Work requests of queue pairs in reduction groups, and their frames.
+
+use crate::blocks::{AsyncRam, FifoAhead};
+use crate::bus::{AxisOut, CompletionOut, Ended, RamWriteOut, ReduceRowsIn, ReduceWorksIn};
+use crate::prelude::*;
+use crate::record::ReduceEntry;
+use crate::switch::ByteSwap;
+use tributary_protocol::card::descriptor::{KIND_MAX, OPCODE_REDUCE, flags};
+use tributary_protocol::red::{Op, address, wire};
+use tributary_protocol::xud::Outcome;
+
+/// A bit for each operation.
+const OPS: usize = {
+    let (mut all, mut at) = (0, 0);
+    while at < Op::ALL.len() {
+        all |= 1 << Op::ALL[at].code();
+        at += 1;
+    }
+    all
+};
+
+/// Half words of the fabric header that are the same in all frames: version, length, time to live and protocol.
+const FIXED_SUM: usize = ((wire::VERSION as usize) << 8)
+    + wire::LENGTH as usize
+    + ((wire::TTL as usize) << 8)
+    + wire::PROTOCOL as usize;
+
+hdl_record! {
+    /// What a work request says, but for its header and data.
+    struct ReduceWork {
+        /// The user's name for it.
+        wr_id: Bits<64>,
+        /// How many its queue pair fetched before it, modulo 2^16.
+        request: Bits<16>,
+        /// Queue pair.
+        qpn: Bits<12>,
+        /// Node that it goes to, if it goes to one.
+        node: Bits<16>,
+        /// It goes to a node.
+        to_node: Bit,
+        /// Reduction id.
+        reduction: Bits<3>,
+        /// Kind of message between hosts.
+        kind: Bits<4>,
+        /// It has a completion.
+        signal: Bit,
+        /// It has no meaning.
+        bad: Bit,
+    }
+}
+
+hdl_module! {
+    /// Makes reduction frames of work requests (CL-5), in their order: one in 13 clocks, 94 bytes each.
+    /// The eight words of each work request that card_send fetches are kept as they land, in one of four places; if it turns
+    /// out to be of a group it stays there until its frame has left. Its group is looked for in the rows that go round.
+    /// A good one gives its completion slot back, unless its flag signal wants a completion; a bad one, without a meaning,
+    /// always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
+    /// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them in the table.
+    /// Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group, up to 9 clocks; 5 to 8
+    /// the checksum of its header; 9 its words, moved by the two bytes of the Ethernet header; 10 m_axis.
+    /// While m_axis is held its word stays; the work request behind it is looked up meanwhile, and more land.
+    #[module("card_reduce_send_q{}", 1usize << LQ)]
+    pub struct CardReduceSend<const LQ: usize> {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: nothing waits; a frame that is leaving is cut.
+        pub rst: Signal<In, Bit>,
+        /// Who this card is.
+        pub cfg_node: Signal<In, Bits<16>>,
+        /// Work requests.
+        pub s: ReduceWorksIn<LQ>,
+        /// The groups.
+        pub s_row: ReduceRowsIn,
+        /// Frames.
+        pub m_axis: AxisOut<64, 8>,
+        /// Completions.
+        pub m_cpl: CompletionOut<LQ>,
+        /// A completion slot is given back.
+        pub m_cancel_valid: Signal<Out, Bit>,
+        /// That is done.
+        pub m_cancel_ready: Signal<In, Bit>,
+        /// Of this queue pair.
+        pub m_cancel_qpn: Signal<Out, Bits<LQ>>,
+        /// Work requests that were fetched so far, by row of the group.
+        pub m_fetched: RamWriteOut<16, 3>,
+        /// A frame has left.
+        pub ev_sent: Signal<Out, Bit>,
+        /// A work request was bad.
+        pub ev_local_error: Signal<Out, Bit>,
+        /// No work request waits and no frame leaves.
+        pub m_idle: Signal<Out, Bit>,
+
+        words: AsyncRam<64, 5>,
+        /// A word that lands, and what it says if it is of that field; its number.
+        #[reset] in_valid: DFF<Bit>,
+        in_first: DFF<Bit>,
+        in_data: DFF<Bits<64>>,
+        number: DFF<Bits<3>>,
+        number_now: Signal<Local, Bits<3>>,
+        entry: Signal<Local, ReduceEntry>,
+        /// Fields of the work request that lands.
+        head: DFF<ReduceWork>,
+        op_bad: DFF<Bit>,
+        taken: Signal<Local, ReduceWork>,
+        /// Place that words go to; work requests that have places.
+        #[reset] place: DFF<Bits<2>>,
+        #[reset] held: DFF<Bits<2>>,
+        #[reset] room: DFF<Bit>,
+        frees: Signal<Local, Bit>,
+        /// A work request is of a group, a clock late.
+        #[reset] take: DFF<Bit>,
+        take_qpn: DFF<Bits<LQ>>,
+        take_request: DFF<Bits<16>>,
+        works: FifoAhead<{ ReduceWork::BITS }, 2>,
+        work: Signal<Local, ReduceWork>,
+
+        /// The group of the oldest one: rows still to be looked at; it is found.
+        #[reset] looks: DFF<Bit>,
+        #[reset] found: DFF<Bit>,
+        row: DFF<Bits<3>>,
+        vni: DFF<Bits<16>>,
+        tree: DFF<Bits<13>>,
+        cookie: DFF<Bits<29>>,
+        /// Steps of the checksum since.
+        #[reset] summed: DFF<Bits<3>>,
+        dfa: DFF<Bits<32>>,
+        own_sum: DFF<Bits<18>>,
+        left_sum: DFF<Bits<18>>,
+        right_sum: DFF<Bits<17>>,
+        all_sum: DFF<Bits<19>>,
+        folded: DFF<Bits<17>>,
+        /// It is settled; it begins to leave or to end.
+        settled: Signal<Local, Bit>,
+        begins: Signal<Local, Bit>,
+        /// Its completion, its slot are under way.
+        #[reset] completes: DFF<Bit>,
+        #[reset] cancels: DFF<Bit>,
+        end_qpn: DFF<Bits<LQ>>,
+        end_wr_id: DFF<Bits<64>>,
+        end_request: DFF<Bits<16>>,
+        end_bad: DFF<Bit>,
+        #[reset] error: DFF<Bit>,
+
+        /// The frame that leaves: word that comes next, 0 to 12.
+        #[reset] busy: DFF<Bit>,
+        step: DFF<Bits<4>>,
+        #[reset] read_place: DFF<Bits<2>>,
+        f_vni: DFF<Bits<16>>,
+        f_dfa: DFF<Bits<32>>,
+        f_group: DFF<Bit>,
+        f_cookie: DFF<Bits<32>>,
+        f_kind: DFF<Bits<4>>,
+        f_sum: DFF<Bits<16>>,
+        sfa: Signal<Local, Bits<32>>,
+        stored: Signal<Local, Bits<64>>,
+        round: Signal<Local, ReduceEntry>,
+        /// The word, first byte on top, moved by two bytes; what is left of the one before.
+        moved: Signal<Local, Bits<64>>,
+        carry: DFF<Bits<48>>,
+        swap: ByteSwap,
+        advance: Signal<Local, Bit>,
+        #[reset] out_valid: DFF<Bit>,
+        out_data: DFF<Bits<64>>,
+        out_last: DFF<Bit>,
+        #[reset] sent: DFF<Bit>,
+
+        opcode: Param<{ OPCODE_REDUCE as usize }, 8>,
+        signal: Param<{ flags::SIGNAL.mask() as usize }, 8>,
+        kind_max: Param<{ KIND_MAX as usize }, 4>,
+        ops: Param<OPS, 64>,
+        fixed: Param<FIXED_SUM, 18>,
+        multicast: Param<{ address::MULTICAST as usize }, 32>,
+        mac: Param<{ address::MAC as usize }, 16>,
+        mac_group: Param<{ address::MAC_GROUP as usize }, 16>,
+        ethertype: Param<{ wire::DEFAULT_ETHERTYPE as usize }, 16>,
+        version: Param<{ (wire::VERSION as usize) << 24 | wire::LENGTH as usize }, 32>,
+        life: Param<{ (wire::TTL as usize) << 8 | wire::PROTOCOL as usize }, 16>,
+        /// A request, and its type.
+        request: Param<{ 8 | wire::TYPE as usize }, 4>,
+        request_len: Param<{ wire::REQUEST_LEN as usize }, 12>,
+        local_opcode: Param<{ Outcome::LocalOpcode as usize }, 8>,
+    }
+}
+
+impl<const LQ: usize> Logic for CardReduceSend<LQ> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Words land.
+        self.in_valid.d.next = self.s.lands.val();
+        self.in_first.d.next = self.s.first.val();
+        self.in_data.d.next = self.s.data.val();
+        self.number_now.next = self.number.q.val();
+        if self.in_first.q.val() {
+            self.number_now.next = 0.into();
+        }
+        self.entry.next = self.in_data.q.val().into();
+        self.words.wr.en.next = self.in_valid.q.val();
+        self.words.wr.addr.next =
+            (bit_cast::<5, 2>(self.place.q.val()) << 3) | bit_cast::<5, 3>(self.number_now.val());
+        self.words.wr.data.next = self.in_data.q.val();
+        if self.in_valid.q.val() {
+            self.number.d.next = self.number_now.val() + 1;
+            if self.number_now.val() == 0 {
+                self.head.d.next.node = self.entry.val().node;
+                self.head.d.next.to_node = self.entry.val().to_node;
+                self.head.d.next.reduction = self.entry.val().reduction;
+                self.head.d.next.kind = self.entry.val().kind;
+                self.head.d.next.signal = (self.entry.val().flags & self.signal.val()).any();
+                self.head.d.next.bad = (self.entry.val().opcode != self.opcode.val())
+                    | (self.entry.val().kind > self.kind_max.val());
+            }
+            if self.number_now.val() == 1 {
+                self.head.d.next.wr_id = self.entry.val().wr_id;
+            }
+            if self.number_now.val() == 2 {
+                self.op_bad.d.next =
+                    !(self.ops.val() >> self.entry.val().header.get_bits::<6>(11)).get_bit(0);
+            }
+        }
+
+        // One is of a group.
+        self.s.room.next = self.room.q.val();
+        self.take.d.next = self.s.valid.val();
+        self.take_qpn.d.next = self.s.qpn.val();
+        self.take_request.d.next = self.s.request.val();
+        self.taken.next = ReduceWork {
+            qpn: bit_cast::<12, LQ>(self.take_qpn.q.val()),
+            request: self.take_request.q.val(),
+            bad: self.head.q.val().bad | self.op_bad.q.val(),
+            ..self.head.q.val()
+        };
+        self.works.s.valid.next = self.take.q.val();
+        self.works.s.data.next = self.taken.val().to_bits();
+        self.work.next = self.works.m.data.val().into();
+        if self.take.q.val() {
+            self.place.d.next = self.place.q.val() + 1;
+        }
+        if self.take.q.val() & !self.frees.val() {
+            self.held.d.next = self.held.q.val() + 1;
+        }
+        if self.frees.val() & !self.take.q.val() {
+            self.held.d.next = self.held.q.val() - 1;
+        }
+        // Another one lands meanwhile: its place is none of these.
+        self.room.d.next = !self.held.q.val().all() & !self.take.q.val() & !self.s.valid.val();
+
+        // Its group.
+        if self.works.m.valid.val() & !self.looks.q.val() {
+            self.looks.d.next = true;
+            self.found.d.next = false;
+            self.summed.d.next = 0.into();
+        }
+        if self.looks.q.val()
+            & !self.found.q.val()
+            & self.s_row.of.val().there
+            & (self.s_row.of.val().of.qpn == self.work.val().qpn)
+        {
+            self.found.d.next = true;
+            self.row.d.next = self.s_row.of.val().number;
+            self.vni.d.next = self.s_row.of.val().of.vni;
+            self.tree.d.next = self.s_row.of.val().of.tree;
+            self.cookie.d.next = self.s_row.of.val().of.cookie;
+        }
+        if self.found.q.val() & !self.summed.q.val().get_bit(2) {
+            self.summed.d.next = self.summed.q.val() + 1;
+        }
+
+        // Its address, and the checksum of its header, in three steps.
+        self.sfa.next = bit_cast::<32, 16>(self.cfg_node.val()) << 12;
+        self.own_sum.d.next = self.fixed.val()
+            + bit_cast::<18, 16>(self.sfa.val().get_bits::<16>(16))
+            + bit_cast::<18, 16>(self.sfa.val().get_bits::<16>(0));
+        self.dfa.d.next = self.multicast.val()
+            | (bit_cast::<32, 3>(self.work.val().reduction) << 18)
+            | (bit_cast::<32, 13>(self.tree.q.val()) << 3);
+        if self.work.val().to_node {
+            self.dfa.d.next = bit_cast::<32, 16>(self.work.val().node) << 12;
+        }
+        self.left_sum.d.next = self.own_sum.q.val() + bit_cast::<18, 16>(self.vni.q.val());
+        self.right_sum.d.next = bit_cast::<17, 16>(self.dfa.q.val().get_bits::<16>(16))
+            + bit_cast::<17, 16>(self.dfa.q.val().get_bits::<16>(0));
+        self.all_sum.d.next =
+            bit_cast::<19, 18>(self.left_sum.q.val()) + bit_cast::<19, 17>(self.right_sum.q.val());
+        self.folded.d.next = bit_cast::<17, 16>(self.all_sum.q.val().get_bits::<16>(0))
+            + bit_cast::<17, 3>(self.all_sum.q.val().get_bits::<3>(16));
+        self.settled.next = self.found.q.val() & self.summed.q.val().get_bit(2);
+
+        // It leaves, or has no meaning, in its turn.
+        self.begins.next = self.settled.val()
+            & !self.busy.q.val()
+            & !self.completes.q.val()
+            & !self.cancels.q.val();
+        self.works.m.ready.next = self.begins.val();
+        self.m_fetched.en.next = self.begins.val();
+        self.m_fetched.addr.next = self.row.q.val();
+        self.m_fetched.data.next = self.work.val().request + 1;
+        self.error.d.next = self.begins.val() & self.work.val().bad;
+        if self.begins.val() {
+            self.looks.d.next = false;
+            self.found.d.next = false;
+            self.completes.d.next = self.work.val().bad | self.work.val().signal;
+            self.cancels.d.next = !self.work.val().bad & !self.work.val().signal;
+            self.end_qpn.d.next = self.work.val().qpn.get_bits::<LQ>(0);
+            self.end_wr_id.d.next = self.work.val().wr_id;
+            self.end_request.d.next = self.work.val().request;
+            self.end_bad.d.next = self.work.val().bad;
+        }
+        if self.completes.q.val() & self.m_cpl.ready.val() {
+            self.completes.d.next = false;
+        }
+        if self.cancels.q.val() & self.m_cancel_ready.val() {
+            self.cancels.d.next = false;
+        }
+        self.m_cpl.valid.next = self.completes.q.val();
+        self.m_cpl.qpn.next = self.end_qpn.q.val();
+        self.m_cpl.of.next = bits::<{ Ended::BITS }>(0).into();
+        self.m_cpl.of.next.wr_id = self.end_wr_id.q.val();
+        self.m_cpl.of.next.request = self.end_request.q.val();
+        if self.end_bad.q.val() {
+            self.m_cpl.of.next.status = self.local_opcode.val();
+        }
+        self.m_cancel_valid.next = self.cancels.q.val();
+        self.m_cancel_qpn.next = self.end_qpn.q.val();
+        self.ev_local_error.next = self.error.q.val();
+
+        // The frame: word by word as the header of 80 bytes and its data stand behind two bytes.
+        if self.begins.val() & !self.work.val().bad {
+            self.busy.d.next = true;
+        }
+        if !self.busy.q.val() {
+            self.step.d.next = 0.into();
+            self.f_vni.d.next = self.vni.q.val();
+            self.f_dfa.d.next = self.dfa.q.val();
+            self.f_group.d.next = !self.work.val().to_node;
+            self.f_cookie.d.next = (bit_cast::<32, 29>(self.cookie.q.val()) << 3)
+                | bit_cast::<32, 3>(self.work.val().reduction);
+            self.f_kind.d.next = self.work.val().kind;
+            self.f_sum.d.next = !(self.folded.q.val().get_bits::<16>(0)
+                + bit_cast::<16, 1>(self.folded.q.val().get_bits::<1>(16)));
+        }
+        self.words.rd.addr.next = bit_cast::<5, 2>(self.read_place.q.val()) << 3;
+        if self.step.q.val().get_bit(3) {
+            self.words.rd.addr.next = (bit_cast::<5, 2>(self.read_place.q.val()) << 3)
+                | bits::<5>(4)
+                | bit_cast::<5, 2>(self.step.q.val().get_bits::<2>(0));
+        } else if self.step.q.val().get_bit(1) {
+            self.words.rd.addr.next =
+                (bit_cast::<5, 2>(self.read_place.q.val()) << 3) | bits::<5>(2);
+        } else {
+            self.words.rd.addr.next =
+                (bit_cast::<5, 2>(self.read_place.q.val()) << 3) | bits::<5>(3);
+        }
+        self.stored.next = self.words.rd.data.val();
+        self.round.next = self.stored.val().into();
+        // Words 7 to 11 are those of the work request as they are.
+        self.moved.next = self.stored.val();
+        if self.step.q.val() == 0 {
+            self.moved.next =
+                (bit_cast::<64, 16>(self.mac.val()) << 32) | bit_cast::<64, 32>(self.f_dfa.q.val());
+            if self.f_group.q.val() {
+                self.moved.next = (bit_cast::<64, 16>(self.mac_group.val()) << 32)
+                    | bit_cast::<64, 32>(self.f_dfa.q.val());
+            }
+        }
+        if self.step.q.val() == 1 {
+            self.moved.next = (bit_cast::<64, 16>(self.mac.val()) << 48)
+                | (bit_cast::<64, 32>(self.sfa.val()) << 16)
+                | bit_cast::<64, 16>(self.ethertype.val());
+        }
+        if self.step.q.val() == 2 {
+            self.moved.next = (bit_cast::<64, 32>(self.version.val()) << 32)
+                | (bit_cast::<64, 16>(self.f_vni.q.val()) << 16);
+        }
+        if self.step.q.val() == 3 {
+            self.moved.next = (bit_cast::<64, 16>(self.life.val()) << 48)
+                | (bit_cast::<64, 16>(self.f_sum.q.val()) << 32)
+                | bit_cast::<64, 32>(self.sfa.val());
+        }
+        if self.step.q.val() == 4 {
+            self.moved.next = (bit_cast::<64, 32>(self.f_dfa.q.val()) << 32)
+                | (bit_cast::<64, 4>(self.request.val()) << 28)
+                | (bit_cast::<64, 4>(self.f_kind.q.val()) << 24)
+                | bit_cast::<64, 16>(self.round.val().round.get_bits::<16>(40));
+        }
+        if self.step.q.val() == 5 {
+            self.moved.next = (bit_cast::<64, 40>(self.round.val().round.get_bits::<40>(0)) << 24)
+                | (bit_cast::<64, 12>(self.request_len.val()) << 8);
+        }
+        if self.step.q.val() == 6 {
+            self.moved.next = bit_cast::<64, 32>(self.f_cookie.q.val());
+        }
+        self.swap.s.next = (bit_cast::<64, 48>(self.carry.q.val()) << 16)
+            | bit_cast::<64, 16>(self.moved.val().get_bits::<16>(48));
+        self.advance.next =
+            self.busy.q.val() & (!self.out_valid.q.val() | self.m_axis.tready.val());
+        self.frees.next = self.error.q.val();
+        self.sent.d.next = false;
+        if self.m_axis.tready.val() {
+            self.out_valid.d.next = false;
+            self.sent.d.next = self.out_valid.q.val() & self.out_last.q.val();
+        }
+        if self.advance.val() {
+            self.step.d.next = self.step.q.val() + 1;
+            self.carry.d.next = self.moved.val().get_bits::<48>(0);
+            self.out_valid.d.next = self.step.q.val().any();
+            self.out_data.d.next = self.swap.m.val();
+            self.out_last.d.next = self.step.q.val() == 12;
+            if self.step.q.val() == 12 {
+                self.busy.d.next = false;
+                self.frees.next = true;
+            }
+        }
+        if self.frees.val() {
+            self.read_place.d.next = self.read_place.q.val() + 1;
+        }
+        self.m_axis.tvalid.next = self.out_valid.q.val();
+        self.m_axis.tdata.next = self.out_data.q.val();
+        self.m_axis.tlast.next = self.out_last.q.val();
+        self.m_axis.tkeep.next = 0xff.into();
+        if self.out_last.q.val() {
+            self.m_axis.tkeep.next = 0x3f.into();
+        }
+        self.ev_sent.next = self.sent.q.val();
+        self.m_idle.next = !self.take.q.val()
+            & !self.works.m.valid.val()
+            & !self.completes.q.val()
+            & !self.cancels.q.val()
+            & !self.busy.q.val()
+            & !self.out_valid.q.val();
+    }
+}
