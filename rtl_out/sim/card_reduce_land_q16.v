@@ -76,9 +76,8 @@ module card_reduce_land_q16 (
     input  wire [2:0]  fetched_addr,     // Write address.
     input  wire [15:0] fetched_data,     // The word to write.
 
-    // s: stream in
-    input  wire        s_joined,         // A queue pair has joined a group; pulse: it has fetched none.
-    input  wire [2:0]  s_joined_row,     // Its row.
+    input  wire        ev_joined,        // A queue pair has joined a group; pulse: it has fetched none.
+    input  wire [2:0]  joined_row,       // Its row.
 
     output wire        ev_received,      // A frame becomes a completion.
     output wire        ev_foreign,       // A frame is of no group here.
@@ -252,9 +251,9 @@ module card_reduce_land_q16 (
         end
 
         zero_reg <= zero_reg & fetched_en;
-        if (s_joined) begin
+        if (ev_joined) begin
             zero_reg <= 1'b1;
-            zero_row_reg <= s_joined_row;
+            zero_row_reg <= joined_row;
         end
 
         received_reg <= a_done & a_ok_reg;

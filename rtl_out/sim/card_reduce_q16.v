@@ -125,8 +125,8 @@ module card_reduce_q16 (
     wire [15:0] table_sig_m_row_of_vni;     // VNI of the group.
     wire [12:0] table_sig_m_row_of_tree;    // Its tree.
     wire [28:0] table_sig_m_row_of_cookie;  // Its cookie, in units of 8.
-    wire        table_sig_m_joined;         // A queue pair has joined a group; pulse.
-    wire [2:0]  table_sig_m_joined_row;     // Its row.
+    wire        table_sig_ev_joined;        // A queue pair has joined a group; pulse.
+    wire [2:0]  table_sig_joined_row;       // Its row.
     wire        send_m_cpl_valid;           // A completion is offered.
     wire [3:0]  send_m_cpl_qpn;             // Queue pair.
     wire [63:0] send_m_cpl_wr_id;           // The user's name for the request.
@@ -207,8 +207,8 @@ module card_reduce_q16 (
         .m_row_of_vni    (table_sig_m_row_of_vni),
         .m_row_of_tree   (table_sig_m_row_of_tree),
         .m_row_of_cookie (table_sig_m_row_of_cookie),
-        .m_joined        (table_sig_m_joined),
-        .m_joined_row    (table_sig_m_joined_row),
+        .ev_joined       (table_sig_ev_joined),
+        .joined_row      (table_sig_joined_row),
         .cfg_valid       (cfg_valid),
         .cfg_qpn         (cfg_qpn),
         .cfg_word        (cfg_word),
@@ -340,8 +340,8 @@ module card_reduce_q16 (
         .fetched_en      (send_m_fetched_en),
         .fetched_addr    (send_m_fetched_addr),
         .fetched_data    (send_m_fetched_data),
-        .s_joined        (table_sig_m_joined),
-        .s_joined_row    (table_sig_m_joined_row),
+        .ev_joined       (table_sig_ev_joined),
+        .joined_row      (table_sig_joined_row),
         .ev_received     (land_ev_received),
         .ev_foreign      (land_ev_foreign),
         .ev_no_slot      (land_ev_no_slot),

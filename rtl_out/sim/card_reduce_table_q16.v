@@ -39,9 +39,8 @@ module card_reduce_table_q16 (
     output wire [12:0] m_row_of_tree,    // Its tree.
     output wire [28:0] m_row_of_cookie,  // Its cookie, in units of 8.
 
-    // m: stream out
-    output wire        m_joined,         // A queue pair has joined a group; pulse.
-    output wire [2:0]  m_joined_row,     // Its row.
+    output wire        ev_joined,        // A queue pair has joined a group; pulse.
+    output wire [2:0]  joined_row,       // Its row.
 
     // cfg: Contexts of queue pairs: word 0 is looked at.
     input  wire        cfg_valid,        // A word is written; it counts from the next clock on.
@@ -154,8 +153,8 @@ module card_reduce_table_q16 (
         end
     end
 
-    assign m_joined = done_reg & ok_reg;
-    assign m_joined_row = free_reg;
+    assign ev_joined = done_reg & ok_reg;
+    assign joined_row = free_reg;
     assign s_join_done = done_reg;
     assign s_join_ok = ok_reg;
 

@@ -7,11 +7,15 @@ mod reduction;
 mod traffic;
 mod wrong;
 
+use std::sync::OnceLock;
+
 use anyhow::Result;
 use tributary_host_driver::EndpointConfig;
 use tributary_protocol::card::model::ModelConfig;
-use tributary_sim::card::{Cluster, Exchange, NetworkConfig};
+use tributary_sim::card::{CardSizes, Cluster, Exchange, NetworkConfig, Node, RtlNode};
 use tributary_sim::fabric::{Fabric, ModelSwitch, Simulator, file};
+use tributary_sim::pcie::Config;
+use tributary_sim::verilate::Verilated;
 
 /// Step of time, ns: 13 clocks.
 const SLOT_NS: u64 = 104;
@@ -32,6 +36,22 @@ fn unrouted(fabric: Fabric, seed: u64) -> Simulator {
 
 fn models(sim: Simulator) -> Cluster {
     Cluster::of_models(sim, ModelConfig::default(), SLOT_NS).unwrap()
+}
+
+/// The same with Verilated cards.
+fn rtl(sim: Simulator) -> Cluster {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    let library = LIBRARY.get_or_init(|| CardSizes::bulk().build(false).unwrap());
+    let cards = (0..sim.fabric().endpoints.len() as u64).map(|seed| {
+        let root = Config {
+            seed,
+            ..Config::default()
+        };
+        let card = RtlNode::new(library, root).unwrap();
+        Box::new(card) as Box<dyn Node>
+    });
+    let cards = cards.collect();
+    Cluster::new(sim, cards, 8, SLOT_NS).unwrap()
 }
 
 /// Every host sends to every other.

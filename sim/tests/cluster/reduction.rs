@@ -18,7 +18,7 @@ use tributary_protocol::red::{Address, Frame, Key, Mode, Op, Rc, Value};
 use tributary_sim::card::{CLOCK_NS, Cluster};
 use tributary_sim::fabric::{LinkSpec, Simulator};
 
-use super::{SLOT_NS, manager::start, models, sixteen, traffic::small, unrouted};
+use super::{SLOT_NS, manager::start, models, rtl, sixteen, traffic::small, unrouted};
 
 const GROUP: ReductionGroup = ReductionGroup {
     vni: 5,
@@ -41,7 +41,23 @@ pub fn open(cluster: &Cluster) -> Vec<Context> {
     hosts.map(open).collect()
 }
 
-fn hosts(seed: u64) -> Hosts {
+/// What the cards are.
+#[derive(Clone, Copy, PartialEq)]
+enum Cards {
+    Models,
+    Rtl,
+}
+
+impl Cards {
+    fn over(self, sim: Simulator) -> Cluster {
+        match self {
+            Self::Models => models(sim),
+            Self::Rtl => rtl(sim),
+        }
+    }
+}
+
+fn hosts(cards: Cards, seed: u64) -> Hosts {
     let fabric = sixteen();
     let plan = fabric.plan().unwrap();
     let mut sim = unrouted(fabric, seed);
@@ -49,13 +65,13 @@ fn hosts(seed: u64) -> Hosts {
     let members: Vec<u32> = (0..16).collect();
     let number = control.add_group(&members, 0, &mut sim).unwrap();
     assert_eq!(control.tree(number), Some(GROUP.tree));
-    joined(models(sim))
+    joined(cards.over(sim))
 }
 
 /// Two cards on one cable: what one end sends, the other gets, whatever it is.
-fn two() -> Hosts {
+fn two(cards: Cards) -> Hosts {
     let sim = Simulator::new(small(2, LinkSpec::default()), 1).unwrap();
-    joined(models(sim))
+    joined(cards.over(sim))
 }
 
 fn joined(cluster: Cluster) -> Hosts {
@@ -203,12 +219,11 @@ fn random(rng: &mut StdRng, op: Op) -> Value {
 
 /// Every operation, eight at once on the reduction ids of a tree, several rounds: each host posts one work request and has one
 /// completion for each reduction, the root its arming frame besides, and the values are those of the reference.
-#[test]
-fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf() {
+fn a_reduction_is_one_work_request_and_one_completion_of_each_leaf(cards: Cards) {
     let seed = std::env::var("TRIBUTARY_SEED").map_or(1, |s| s.parse().unwrap());
     eprintln!("TRIBUTARY_SEED={seed} replays this");
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut hosts = hosts(seed);
+    let mut hosts = hosts(cards, seed);
     let now = hosts.cluster.devices()[0].now_ns();
     let mut all: Vec<Vec<Machine>> = (0..8).map(|r| machines(r, now)).collect();
     // Sums of doubles depend on the tree's order; without rounding they do not.
@@ -253,6 +268,16 @@ fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf() {
     }
 }
 
+#[test]
+fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf() {
+    a_reduction_is_one_work_request_and_one_completion_of_each_leaf(Cards::Models);
+}
+
+#[test]
+fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf_in_rtl() {
+    a_reduction_is_one_work_request_and_one_completion_of_each_leaf(Cards::Rtl);
+}
+
 fn frame(from: u32, to: Address, vni: u16, cookie: u32) -> Frame {
     Frame {
         fabric: Header::new(Address::unicast(from, 0), to, vni),
@@ -275,9 +300,8 @@ fn frame(from: u32, to: Address, vni: u16, cookie: u32) -> Frame {
 
 /// Frames of another VNI, cookie, tree, reduction id or node, malformed ones, and those to a queue pair that is gone: a counter each,
 /// and nothing else.
-#[test]
-fn cl_05_frames_that_are_not_of_the_group_change_a_counter() {
-    let mut hosts = two();
+fn frames_that_are_not_of_the_group_change_a_counter(cards: Cards) {
+    let mut hosts = two(cards);
     let (own, cookie) = (Address::unicast(1, 0), GROUP.cookie);
     let tree = |tree, reduction| Key { tree, reduction }.address();
     let foreign = [
@@ -325,11 +349,20 @@ fn cl_05_frames_that_are_not_of_the_group_change_a_counter() {
     assert_eq!(hosts.count(1, ReductionCounter::Foreign), foreign + 1);
 }
 
+#[test]
+fn cl_05_frames_that_are_not_of_the_group_change_a_counter() {
+    frames_that_are_not_of_the_group_change_a_counter(Cards::Models);
+}
+
+#[test]
+fn cl_05_frames_that_are_not_of_the_group_change_a_counter_in_rtl() {
+    frames_that_are_not_of_the_group_change_a_counter(Cards::Rtl);
+}
+
 /// More frames than the completion ring holds, and the program does not look: those without a slot are dropped and counted; the others
 /// are whole, in order, and the queue pair goes on.
-#[test]
-fn cl_05_without_a_completion_slot_a_frame_is_dropped_and_counted() {
-    let mut hosts = two();
+fn without_a_completion_slot_a_frame_is_dropped_and_counted(cards: Cards) {
+    let mut hosts = two(cards);
     let numbered = |round| {
         let mut frame = frame(0, Address::unicast(1, 0), 5, GROUP.cookie);
         frame.restricted.remote_offset = round;
@@ -353,10 +386,19 @@ fn cl_05_without_a_completion_slot_a_frame_is_dropped_and_counted() {
     assert_eq!(hosts.count(1, ReductionCounter::NoSlot), dropped);
 }
 
-/// A program that posts and hears nothing: entries of its ring become free again, and all that was posted leaves in order.
 #[test]
-fn cl_05_a_ring_of_work_requests_goes_round_though_nothing_arrives() {
-    let mut hosts = two();
+fn cl_05_without_a_completion_slot_a_frame_is_dropped_and_counted() {
+    without_a_completion_slot_a_frame_is_dropped_and_counted(Cards::Models);
+}
+
+#[test]
+fn cl_05_without_a_completion_slot_a_frame_is_dropped_and_counted_in_rtl() {
+    without_a_completion_slot_a_frame_is_dropped_and_counted(Cards::Rtl);
+}
+
+/// A program that posts and hears nothing: entries of its ring become free again, and all that was posted leaves in order.
+fn a_ring_of_work_requests_goes_round_though_nothing_arrives(cards: Cards) {
+    let mut hosts = two(cards);
     let mut next = 0;
     let mut came = 0;
     while came < 500 {
@@ -377,8 +419,18 @@ fn cl_05_a_ring_of_work_requests_goes_round_though_nothing_arrives() {
 }
 
 #[test]
+fn cl_05_a_ring_of_work_requests_goes_round_though_nothing_arrives() {
+    a_ring_of_work_requests_goes_round_though_nothing_arrives(Cards::Models);
+}
+
+#[test]
+fn cl_05_a_ring_of_work_requests_goes_round_though_nothing_arrives_in_rtl() {
+    a_ring_of_work_requests_goes_round_though_nothing_arrives(Cards::Rtl);
+}
+
+#[test]
 fn cl_05_groups_that_cannot_be_are_refused() {
-    let hosts = hosts(1);
+    let hosts = hosts(Cards::Models, 1);
     let domain = hosts.contexts[0].alloc_pd().unwrap();
     let join = |group| {
         domain
