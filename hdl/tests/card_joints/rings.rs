@@ -16,10 +16,10 @@ mod pairs;
 mod reads;
 mod regs;
 
-type Result<T> = std::result::Result<T, String>;
+pub(super) type Result<T> = std::result::Result<T, String>;
 
 /// A block with these errors: one more port says the number of one, from 1 on, or 0 for none.
-fn library(mut block: impl Block, errors: &[Wrong]) -> Verilated {
+pub(super) fn library(mut block: impl Block, errors: &[Wrong]) -> Verilated {
     let design = emit_block(&mut block).unwrap_or_else(|e| panic!("{e}"));
     let mut files = design.files();
     let top = format!("{}.v", design.top);
@@ -30,15 +30,15 @@ fn library(mut block: impl Block, errors: &[Wrong]) -> Verilated {
 }
 
 /// A model, what stands at its ports by name, and chance.
-struct Bench<'a> {
+pub(super) struct Bench<'a> {
     library: &'a Verilated,
-    model: Model,
-    rng: ChaCha8Rng,
-    stalls: Stalls,
+    pub(super) model: Model,
+    pub(super) rng: ChaCha8Rng,
+    pub(super) stalls: Stalls,
 }
 
 impl<'a> Bench<'a> {
-    fn new(library: &'a Verilated, seed: u64, error: u64, stalled: usize) -> Self {
+    pub(super) fn new(library: &'a Verilated, seed: u64, error: u64, stalled: usize) -> Self {
         let mut model = library.model_with_seed(seed).unwrap();
         model.set(library.port("wrong").unwrap(), error);
         model.reset(2).unwrap();
@@ -50,44 +50,44 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn set(&mut self, name: &str, value: u64) {
+    pub(super) fn set(&mut self, name: &str, value: u64) {
         self.model.set(self.library.port(name).unwrap(), value);
     }
 
-    fn get(&self, name: &str) -> u64 {
+    pub(super) fn get(&self, name: &str) -> u64 {
         self.model.get(self.library.port(name).unwrap())
     }
 
-    fn is(&self, name: &str) -> bool {
+    pub(super) fn is(&self, name: &str) -> bool {
         self.get(name) != 0
     }
 
     /// An output says this.
-    fn says(&self, name: &str, should: impl Into<u64>) -> Result<()> {
+    pub(super) fn says(&self, name: &str, should: impl Into<u64>) -> Result<()> {
         same(name, self.get(name), should.into())
     }
 
-    fn eval(&mut self) -> Result<()> {
+    pub(super) fn eval(&mut self) -> Result<()> {
         self.model.eval().map_err(|e| e.to_string())
     }
 
-    /// Clocks of a run, each by its number; what is wrong says where.
-    fn run(
+    /// Clocks of a run, each by its number; what is wrong says where. The model as it is then.
+    pub(super) fn run(
         mut self,
         clocks: u64,
         mut clock: impl FnMut(&mut Self, u64) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Model> {
         for now in 0..clocks {
             self.stalls.clock();
             clock(&mut self, now)
                 .and_then(|()| self.model.clock().map_err(|e| e.to_string()))
                 .map_err(|what| format!("{}, clock {now}: {what}", self.stalls))?;
         }
-        Ok(())
+        Ok(self.model)
     }
 }
 
-fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<()> {
+pub(super) fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<()> {
     if is == should {
         Ok(())
     } else {
@@ -95,13 +95,13 @@ fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<()> {
     }
 }
 
-fn demand(so: bool, what: &str) -> Result<()> {
+pub(super) fn demand(so: bool, what: &str) -> Result<()> {
     if so { Ok(()) } else { Err(what.to_owned()) }
 }
 
 /// The right block under every profile of stalls. A run returns how often each thing that counts was seen; with all seeds
 /// it is 10 times or more.
-fn right<const N: usize>(what: &str, run: impl Fn(u64, u64) -> Result<[u64; N]>) {
+pub(super) fn right<const N: usize>(what: &str, run: impl Fn(u64, u64) -> Result<[u64; N]>) {
     let mut all = [0; N];
     profiles(what, |seed| {
         let seen = run(seed, 0)
@@ -116,7 +116,7 @@ fn right<const N: usize>(what: &str, run: impl Fn(u64, u64) -> Result<[u64; N]>)
 }
 
 /// Each error, under one profile after the other.
-fn wrong<const N: usize>(errors: &[Wrong], run: impl Fn(u64, u64) -> Result<[u64; N]>) {
+pub(super) fn wrong<const N: usize>(errors: &[Wrong], run: impl Fn(u64, u64) -> Result<[u64; N]>) {
     wrong::every_is_noticed(errors, |number| {
         (0..13).try_for_each(|seed| run(seed, number + 1).map(drop))
     });

@@ -14,6 +14,8 @@ use tributary_protocol::card::regs::{
     DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, MSIX_TABLE, MTU, NODE, RESULT0, RESULT1,
     STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, doorbell,
 };
+use tributary_protocol::red::Frame;
+use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::registers::Register;
 use tributary_protocol::roce;
 use tributary_sim::card::{CLOCK_NS, Node, RtlNode};
@@ -292,9 +294,20 @@ impl Pair {
             qps_log: 4,
             regions_log: 5,
             in_flight_log: 6,
-            // The RTL has none of these so far.
+            // `card` has none of these.
             bulk: None,
             reductions: false,
+            ..ModelConfig::default()
+        };
+        Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))
+    }
+
+    /// Those of the model with bulk transfers and reductions, as large.
+    pub fn model_with_groups() -> Self {
+        let config = ModelConfig {
+            qps_log: 4,
+            regions_log: 5,
+            in_flight_log: 6,
             ..ModelConfig::default()
         };
         Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))
@@ -396,11 +409,26 @@ impl Pair {
         }
         for frame in sent {
             self.frames += 1;
-            self.cut += u64::from(roce::decode(&frame).is_err());
-            // The last two bytes of the address are the node.
-            let to = frame.get(roce::UDP_OFFSET - 2..roce::UDP_OFFSET);
-            let to = to.map(|to| u16::from_be_bytes([to[0], to[1]]));
-            let to = NODES.iter().position(|node| Some(*node) == to);
+            let reduction = frame.get(12..14) == Some(&DEFAULT_ETHERTYPE.to_be_bytes());
+            let to = if reduction {
+                let parsed = Frame::parse(&frame, DEFAULT_ETHERTYPE).ok();
+                self.cut += u64::from(parsed.is_none());
+                // Down a tree they go to the other host.
+                parsed.and_then(|frame| match frame.fabric.dfa.multicast() {
+                    Some(_) => NODES
+                        .iter()
+                        .position(|node| u32::from(*node) != frame.fabric.sfa.node()),
+                    None => NODES
+                        .iter()
+                        .position(|node| u32::from(*node) == frame.fabric.dfa.node()),
+                })
+            } else {
+                self.cut += u64::from(roce::decode(&frame).is_err());
+                // The last two bytes of the address are the node.
+                let to = frame.get(roce::UDP_OFFSET - 2..roce::UDP_OFFSET);
+                let to = to.map(|to| u16::from_be_bytes([to[0], to[1]]));
+                NODES.iter().position(|node| Some(*node) == to)
+            };
             if let Some(host) = to {
                 let arrivals = match &mut self.faults {
                     Some(faults) => faults.arrivals(now),
@@ -524,10 +552,16 @@ impl Pair {
 
     /// Puts work requests into the ring and rings its doorbell.
     pub fn post_sends(&mut self, at: usize, queue: &Queue, work: &[WorkRequest]) {
+        let entries: Vec<_> = work.iter().map(WorkRequest::encode).collect();
+        self.post_entries(at, queue, &entries);
+    }
+
+    /// The same with what stands in the ring.
+    pub fn post_entries(&mut self, at: usize, queue: &Queue, entries: &[[u8; WORK_LEN]]) {
         let mut number = queue.posted;
-        for work in work {
+        for bytes in entries {
             let entry = queue.entry(0, number);
-            self.mapped(at).write(entry, &work.encode());
+            self.mapped(at).write(entry, bytes);
             number = number.wrapping_add(1);
         }
         self.write_at(at, doorbell(queue.qpn, &DOORBELL_SEND), number.into());
@@ -545,6 +579,20 @@ impl Pair {
 
     /// Completions that are new, in their order; each has the phase and the number that it must have.
     pub fn completions(&self, at: usize, queue: &Queue) -> Vec<Completion> {
+        let numbers = (0..).map(|at| queue.consumed.wrapping_add(at));
+        let decode = |(number, entry): (u16, [u8; COMPLETION_LEN])| {
+            let completion = Completion::decode(&entry).unwrap();
+            let again = completion.encode(queue.logs[2]);
+            assert_eq!(completion.number, number, "queue pair {}", queue.qpn);
+            assert_eq!(again, entry, "queue pair {}", queue.qpn);
+            completion
+        };
+        let entries = self.entries(at, queue);
+        numbers.zip(entries).map(decode).collect()
+    }
+
+    /// Entries of the completion ring that are new, by their phases.
+    pub fn entries(&self, at: usize, queue: &Queue) -> Vec<[u8; COMPLETION_LEN]> {
         let memory = &self.hosts[at].memory.mapped;
         let log = queue.logs[2];
         let mut new = Vec::new();
@@ -555,10 +603,7 @@ impl Pair {
             if (entry[56] & 1 == 1) != Completion::phase(number, log) {
                 break;
             }
-            let completion = Completion::decode(&entry).unwrap();
-            assert_eq!(completion.number, number, "queue pair {}", queue.qpn);
-            assert_eq!(completion.encode(log), entry, "queue pair {}", queue.qpn);
-            new.push(completion);
+            new.push(entry);
             number = number.wrapping_add(1);
         }
         new

@@ -38,7 +38,7 @@ const QUIET: u64 = 60_000 * CLOCK_NS;
 const REMOTE_WRITE: u32 = 1 << 9;
 
 /// The card, built once.
-fn library() -> &'static Verilated {
+pub fn library() -> &'static Verilated {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
     LIBRARY.get_or_init(|| CardSizes::bulk().build(false).unwrap())
 }
@@ -72,14 +72,14 @@ fn made(mut pair: Pair) -> (Pair, Queue) {
 }
 
 /// Makes a region that others may write.
-fn open_to_writes(pair: &mut Pair, at: usize, region: &Region) {
+pub fn open_to_writes(pair: &mut Pair, at: usize, region: &Region) {
     let mut args = region.args();
     args[0] |= REMOTE_WRITE;
     pair.command(at, Command::SetRegion, region.index, &args);
 }
 
 /// A bulk WRITE from the readable memory here to the writable one there.
-fn write(queue: &Queue, from: u64, to: u64, length: u64, wr_id: u64) -> WorkRequest {
+pub fn write(queue: &Queue, from: u64, to: u64, length: u64, wr_id: u64) -> WorkRequest {
     let header = Request {
         address: WRITES + to,
         rkey: WRITABLE.key(),

@@ -10,6 +10,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so what becomes of the
     /// frame's words. In their order, one in 10 clocks if slots are answered within 8.
+    /// Its completion says how many work requests its queue pair has fetched, and never fewer than completions in front of it.
     /// While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
     /// Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked for; 3 its completion and
     /// the verdict on its words. Each waits for the next one.
@@ -50,6 +51,8 @@ hdl_module! {
         /// A count is to become 0, in the next clock in which none is written.
         #[reset] zero: DFF<Bit>,
         zero_row: DFF<Bits<3>>,
+        /// One of this queue pair is counted now.
+        fetched_now: Signal<Local, Bit>,
         /// Stage 1: the frame, rows still to be looked at, what was found.
         #[reset] l_busy: DFF<Bit>,
         l_key: DFF<ReduceKey>,
@@ -57,7 +60,7 @@ hdl_module! {
         l_hit: DFF<Bit>,
         l_qpn: DFF<Bits<LQ>>,
         l_row: DFF<Bits<3>>,
-        matches: Signal<Local, Bit>,
+        is_for: Signal<Local, Bit>,
         l_done: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
         /// Stage 2: a slot is asked for; the answer is here.
@@ -91,7 +94,7 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
             self.l_left.d.next = 8.into();
             self.l_hit.d.next = false;
         }
-        self.matches.next = self.s_row.of.val().there
+        self.is_for.next = self.s_row.of.val().there
             & self.s_row.of.val().receives
             & (self.s_row.of.val().of.vni == self.l_key.q.val().vni)
             & (self.s_row.of.val().of.cookie == self.l_key.q.val().cookie.get_bits::<29>(3))
@@ -100,7 +103,7 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
                     & (self.s_row.of.val().of.tree == self.l_key.q.val().tree)));
         if self.l_left.q.val().any() {
             self.l_left.d.next = self.l_left.q.val() - 1;
-            if self.matches.val() {
+            if self.is_for.val() {
                 self.l_hit.d.next = true;
                 self.l_qpn.d.next = self.s_row.of.val().of.qpn.get_bits::<LQ>(0);
                 self.l_row.d.next = self.s_row.of.val().number;
@@ -132,6 +135,8 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
         self.m_verdict.valid.next = self.a_done.val();
         self.m_verdict.drop.next = !self.a_ok.q.val();
         self.counts.rd.addr.next = self.a_row.q.val();
+        self.fetched_now.next =
+            self.fetched.en.val() & (self.fetched.addr.val() == self.a_row.q.val());
         self.counts.wr.en.next = self.fetched.en.val() | self.zero.q.val();
         self.counts.wr.addr.next = self.zero_row.q.val();
         self.counts.wr.data.next = 0.into();
@@ -154,7 +159,11 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
             self.a_busy.d.next = false;
             self.c_valid.d.next = self.a_ok.q.val();
             self.c_qpn.d.next = self.a_qpn.q.val();
+            // What begins in this clock counts: its completion may be in front of this one.
             self.c_fetched.d.next = self.counts.rd.data.val();
+            if self.fetched_now.val() {
+                self.c_fetched.d.next = self.fetched.data.val();
+            }
         }
         self.m_cpl.valid.next = self.c_valid.q.val();
         self.m_cpl.qpn.next = self.c_qpn.q.val();

@@ -1,0 +1,929 @@
+//! card_reduce among queue pairs that join groups and leave them, work requests good and bad, and frames of every kind.
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use tributary_hdl::card::CardReduce;
+use tributary_protocol::card::command::State;
+use tributary_protocol::card::descriptor::{Arrival, ReductionRequest, flags};
+use tributary_protocol::card::regs::{REDUCTION_GROUPS, ReductionCounter};
+use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Reduction, Restricted};
+use tributary_protocol::red::{Address, Key, Op, Rc};
+use tributary_protocol::xud::Outcome;
+use tributary_sim::testbench::wrong::Wrong;
+use tributary_sim::verilate::Verilated;
+
+use super::rings::{Bench, Result, demand, library, right, same, wrong};
+
+const LQ: usize = 4;
+const NODE: u16 = 0x0A5C;
+/// Frames that the block keeps at least while none is looked up.
+const KEPT: usize = 32;
+/// Verdicts that may wait, also those on words that are to be thrown away.
+const DROPS: usize = 16;
+/// Clocks in which the block is to be at rest before the table changes, as the card's commands wait.
+const REST: u64 = 32;
+/// Of these, when the count of foreign frames is asked for, and when it is there.
+const ASKS: u64 = 20;
+const COUNTS: u64 = 28;
+
+const WRONG: [Wrong; 23] = [
+    // A queue pair joins twice over, or without room; what it fetched is not forgotten.
+    (
+        "card_reduce_table",
+        "ok_reg <= ",
+        "decides ? found_reg : ok_reg",
+    ),
+    ("card_reduce_table", "ev_joined = ", "1'b0"),
+    // The state of another one, or none.
+    ("card_reduce_table", "its = ", "1'b0"),
+    ("card_reduce_table", "to_end_reg <= ", "1'b0"),
+    // Frames of another group, of another tree, for another node.
+    (
+        "card_reduce_land",
+        "is_for = ",
+        "s_row_there & s_row_receives & (s_row_of_cookie == l_key_cookie_reg[31:3]) & (l_key_own_reg | l_key_by_tree_reg)",
+    ),
+    (
+        "card_reduce_land",
+        "is_for = ",
+        "s_row_there & (s_row_of_vni == l_key_vni_reg) & (s_row_of_cookie == l_key_cookie_reg[31:3])",
+    ),
+    // Looked up though nothing may begin; a completion before the one in front has left; words that stay.
+    ("card_reduce_land", "takes = ", "s_valid & !l_busy_reg"),
+    (
+        "card_reduce_land",
+        "a_done = ",
+        "a_busy_reg & !asks_reg & m_verdict_room",
+    ),
+    ("card_reduce_land", "m_verdict_drop = ", "1'b0"),
+    // What begins in the clock in which the count is read is not in it.
+    ("card_reduce_land", "fetched_now = ", "1'b0"),
+    ("card_reduce_land", "m_idle = ", "!l_busy_reg"),
+    // Checks of frames.
+    ("card_reduce_receive", "wrong_reg <= ", "r_bad_reg"),
+    ("card_reduce_receive", "good = ", "ended_reg & !wrong_reg"),
+    ("card_reduce_receive", "right_prefix = ", "1'b1"),
+    ("card_reduce_receive", "ragged_now = ", "ragged_reg"),
+    // The words of a frame that does not fit are kept as far as they do.
+    ("card_reduce_receive", "room = ", "keys_s_ready"),
+    // Fields of frames that leave; the place of the next one; how it ends.
+    ("card_reduce_send", "f_sum_reg <= ", "~folded_reg[15:0]"),
+    ("card_reduce_send", "f_group_reg <= ", "1'b1"),
+    ("card_reduce_send", "s_room = ", "1'b1"),
+    ("card_reduce_send", "taken_bad = ", "head_bad_reg"),
+    ("card_reduce_send", "m_fetched_data = ", "work_request"),
+    ("card_reduce_send", "m_idle = ", "!busy_reg"),
+    ("card_reduce_send", "m_cancel_qpn = ", "4'd0"),
+];
+
+fn block() -> &'static Verilated {
+    static LIBRARY: OnceLock<Verilated> = OnceLock::new();
+    LIBRARY.get_or_init(|| library(CardReduce::<LQ>::default(), &WRONG))
+}
+
+/// A queue pair, its group, and what it has fetched and ended.
+#[derive(Clone, Debug)]
+struct Member {
+    qpn: u64,
+    vni: u16,
+    tree: u16,
+    cookie: u32,
+    state: State,
+    fetched: u16,
+    ended: u16,
+    /// The host was told that so many were fetched.
+    told: u16,
+}
+
+/// What a work request comes to.
+#[derive(Clone, Debug)]
+struct Work {
+    qpn: u64,
+    wr_id: u64,
+    request: u16,
+    bad: bool,
+    signal: bool,
+}
+
+/// A frame on its way in: what stands in each clock, and what is to become of it.
+struct Coming {
+    words: VecDeque<(u64, u64, bool, bool)>,
+    kept: Option<Frame>,
+    bad: bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    sent: u64,
+    received: u64,
+    bad: u64,
+    foreign: u64,
+    no_slot: u64,
+}
+
+/// Queue pairs, groups, and what is expected.
+#[derive(Default)]
+struct World {
+    members: Vec<Member>,
+    /// Frames of good work requests that have not left, as bytes; completions and slots of all.
+    leaving: VecDeque<Vec<u8>>,
+    ends: VecDeque<Work>,
+    /// Good frames that were kept, in their order; the queue pair that the slot was asked for.
+    arrived: VecDeque<Frame>,
+    /// Completions of frames: queue pair, and the least that it may say of work requests.
+    landing: VecDeque<(u64, u16)>,
+    words: VecDeque<u64>,
+    counts: Counts,
+}
+
+impl World {
+    /// Who a frame is for.
+    fn of(&self, frame: &Frame) -> Option<&Member> {
+        let reduction = (frame.red.cookie % 8) as u8;
+        let own = frame.fabric.dfa == Address::unicast(NODE.into(), 0);
+        self.members.iter().find(|member| {
+            let tree = member.tree;
+            let by_tree = frame.fabric.dfa.multicast() == Some(Key { tree, reduction });
+            let same = (member.vni, member.cookie) == (frame.fabric.vni, frame.red.cookie & !7);
+            same && (own || by_tree) && member.state.receives()
+        })
+    }
+
+    /// The frame that a work request asks for.
+    fn frame(&self, member: &Member, asked: &ReductionRequest) -> Vec<u8> {
+        let reduction = asked.reduction;
+        let tree = member.tree;
+        let to = match asked.to {
+            Some(node) => Address::unicast(node.into(), 0),
+            None => Key { tree, reduction }.address(),
+        };
+        let frame = Frame {
+            fabric: Fabric::new(Address::unicast(NODE.into(), 0), to, member.vni),
+            restricted: Restricted {
+                opcode: asked.kind,
+                remote_offset: asked.round,
+                ..Restricted::default()
+            },
+            red: Reduction {
+                cookie: member.cookie + u32::from(reduction),
+                ..asked.red
+            },
+            data: asked.data,
+        };
+        frame.to_bytes(DEFAULT_ETHERTYPE).to_vec()
+    }
+}
+
+fn reduction(rng: &mut ChaCha8Rng, cookie: u32) -> Reduction {
+    Reduction {
+        seqno: rng.random_range(0..1 << 10),
+        arm: rng.random(),
+        op: Op::ALL[rng.random_range(0..Op::ALL.len())],
+        count: rng.random_range(0..1 << 20),
+        resno: rng.random_range(0..1 << 10),
+        rc: Rc::new(rng.random_range(0..16)),
+        m: rng.random(),
+        oflow: rng.random_range(0..4),
+        pad: rng.random_range(0..8),
+        cookie,
+    }
+}
+
+/// A work request, now and then one without a meaning.
+fn entry(rng: &mut ChaCha8Rng) -> [u64; 8] {
+    let asked = ReductionRequest {
+        flags: if rng.random_range(0..3) == 0 {
+            flags::SIGNAL.mask() as u8
+        } else {
+            rng.random::<u8>() & !flags::SIGNAL.mask() as u8
+        },
+        wr_id: rng.random(),
+        reduction: rng.random_range(0..8),
+        to: rng.random::<bool>().then(|| rng.random()),
+        kind: rng.random_range(0..=4),
+        round: rng.random_range(0..1 << 56),
+        red: reduction(rng, 0),
+        data: rng.random(),
+    };
+    let bytes = asked.encode();
+    let mut words =
+        std::array::from_fn(|at| u64::from_le_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap()));
+    match rng.random_range(0..12) {
+        // Another opcode, a kind or an operation without a meaning, any bits.
+        0 => words[0] ^= 1 << rng.random_range(0..8),
+        1 => words[0] |= 0xF << 24,
+        2 => words[2] |= 0x3F << 11,
+        3 => words[0] ^= u64::from(rng.random::<u8>()) << 56,
+        _ => {}
+    }
+    words
+}
+
+/// A frame for a member or for nobody, whole or not.
+fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
+    let any = Member {
+        qpn: 0,
+        vni: rng.random(),
+        tree: rng.random_range(0..1 << 13),
+        cookie: rng.random::<u32>() & !7,
+        state: State::Init,
+        fetched: 0,
+        ended: 0,
+        told: 0,
+    };
+    let member = match world.members.len() {
+        0 => any,
+        some => world.members[rng.random_range(0..some)].clone(),
+    };
+    let reduction_id: u8 = rng.random_range(0..8);
+    let mut key = Key {
+        tree: member.tree,
+        reduction: reduction_id,
+    };
+    let (mut vni, mut cookie, mut node) = (member.vni, member.cookie, NODE);
+    match rng.random_range(0..14) {
+        0 => vni ^= 1 << rng.random_range(0..16),
+        1 => cookie ^= 1 << rng.random_range(3..32),
+        2 => key.tree ^= 1 << rng.random_range(0..13),
+        3 => key.reduction ^= 1 << rng.random_range(0..3),
+        4 => node ^= 1 << rng.random_range(0..16),
+        _ => {}
+    }
+    let to = if rng.random() {
+        key.address()
+    } else {
+        Address::unicast(node.into(), u16::from(rng.random_range(0..20) == 0))
+    };
+    let frame = Frame {
+        fabric: Fabric {
+            ecn: rng.random_range(0..4),
+            ..Fabric::new(Address(rng.random()), to, vni)
+        },
+        restricted: Restricted {
+            req_not_rsp: rng.random(),
+            opcode: rng.random_range(0..16),
+            remote_offset: rng.random_range(0..1 << 56),
+            ..Restricted::default()
+        },
+        red: reduction(rng, cookie + u32::from(reduction_id)),
+        data: rng.random(),
+    };
+    let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+    let mut broken = false;
+    match rng.random_range(0..16) {
+        0..3 => {
+            let at = rng.random_range(0..bytes.len());
+            bytes[at] ^= 1 << rng.random_range(0..8);
+        }
+        3 => bytes.truncate(rng.random_range(60..94)),
+        4 => bytes.resize(rng.random_range(95..140), 0),
+        5 => broken = true,
+        _ => {}
+    }
+    let red = bytes[12..14] == DEFAULT_ETHERTYPE.to_be_bytes();
+    let parsed = Frame::parse(&bytes, DEFAULT_ETHERTYPE).ok();
+    // Either the MAC says so, or a word in the middle has not all its bytes.
+    let ragged = broken && rng.random();
+    let last = bytes.len().div_ceil(8) - 1;
+    let words = bytes.chunks(8).enumerate().map(|(at, chunk)| {
+        let mut word: [u8; 8] = rng.random();
+        word[..chunk.len()].copy_from_slice(chunk);
+        let mut keep = (1 << chunk.len()) - 1;
+        if ragged && at == last / 2 {
+            keep = 0x7F;
+        }
+        (
+            u64::from_le_bytes(word),
+            keep,
+            at == last,
+            broken && !ragged && at == last,
+        )
+    });
+    Coming {
+        words: words.collect(),
+        kept: parsed.filter(|_| red && !broken),
+        bad: red && (broken || parsed.is_none()),
+    }
+}
+
+/// What the bench asks the table for.
+enum Change {
+    Join(Member),
+    State(usize, State),
+}
+
+/// Counts frames that left, frames that became completions, those of nobody, malformed ones, those without a slot, work requests
+/// without a meaning, groups that others were in, queue pairs that left, and those for which there was no row.
+fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
+    let mut bench = Bench::new(block(), seed, error, 4);
+    let mut world = World::default();
+    let mut seen = [0; 9];
+    for (name, value) in [("regs_rst", 1), ("rst", 1), ("cfg_node", NODE.into())] {
+        bench.set(name, value);
+    }
+    for name in [
+        "s_tvalid",
+        "s_join_valid",
+        "cfg_valid",
+        "s_works_lands",
+        "s_works_valid",
+        "m_rsv_done",
+        "reg_take",
+        "hold",
+    ] {
+        bench.set(name, 0);
+    }
+    for _ in 0..16 {
+        bench.model.clock().map_err(|e| e.to_string())?;
+    }
+    bench.set("rst", 0);
+    bench.set("regs_rst", 0);
+
+    // The work request that lands: its words, then who it is of.
+    let mut landing: VecDeque<u64> = VecDeque::new();
+    let mut landed: Option<([u64; 8], Option<usize>)> = None;
+    let mut frame: Option<Coming> = None;
+    let mut out: Vec<u8> = Vec::new();
+    let mut asked: Option<u64> = None;
+    // A round of traffic, then rest, then changes of the table.
+    let (mut rest, mut pause) = (0u64, 0u64);
+    let mut traffic = 600u64;
+    let mut change: Option<Change> = None;
+    let mut changes = 4;
+    let busy = [0; 4].map(|_: u64| bench.rng.random_range(1..=10));
+    let clocks = 22_000;
+    bench
+        .run(clocks, |bench, now| {
+            let drains = now > clocks - 8_000;
+            // At last nothing is held, whatever the profile.
+            let free = now > clocks - 1_000;
+            let readies = [0, 1, 2, 3].map(|port| free || bench.stalls.ready(port));
+            traffic = traffic.saturating_sub(1);
+            let changing = change.is_some() || pause > 0;
+            let hold = traffic == 0 && (!drains || changing);
+            bench.set("hold", hold.into());
+
+            // Work requests: of members that send, and of others.
+            bench.set("s_works_valid", 0);
+            bench.set("s_works_lands", 0);
+            let noise = bench.rng.random();
+            bench.set("s_works_data", noise);
+            if let Some((words, of)) = &landed
+                && landing.is_empty()
+            {
+                match of {
+                    None => landed = None,
+                    Some(at) if bench.is("s_works_room") && bench.rng.random_range(0..3) > 0 => {
+                        let member = &mut world.members[*at];
+                        let request = member.fetched;
+                        member.fetched = request.wrapping_add(1);
+                        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+                        let bytes: [u8; 64] = bytes.try_into().unwrap();
+                        let asked = ReductionRequest::decode(&bytes);
+                        let work = Work {
+                            qpn: member.qpn,
+                            wr_id: words[1],
+                            request,
+                            bad: asked.is_none(),
+                            signal: words[0] >> 8 & u64::from(flags::SIGNAL.mask()) != 0,
+                        };
+                        bench.set("s_works_valid", 1);
+                        bench.set("s_works_qpn", work.qpn);
+                        bench.set("s_works_request", request.into());
+                        seen[5] += u64::from(work.bad);
+                        if let Some(asked) = asked {
+                            let frame = world.frame(&world.members[*at], &asked);
+                            world.leaving.push_back(frame);
+                        }
+                        world.ends.push_back(work);
+                        landed = None;
+                    }
+                    Some(_) => {}
+                }
+            } else if landed.is_none()
+                && !hold
+                && !drains
+                && bench.rng.random_range(0..10) < busy[0]
+            {
+                let words = entry(&mut bench.rng);
+                let sends: Vec<usize> = (0..world.members.len())
+                    .filter(|at| world.members[*at].state == State::ReadyToSend)
+                    .collect();
+                let others = sends.is_empty() || bench.rng.random_range(0..4) == 0;
+                let of = (!others).then(|| sends[bench.rng.random_range(0..sends.len())]);
+                landing = words.into_iter().collect();
+                landed = Some((words, of));
+            }
+            if !landing.is_empty() && bench.rng.random_range(0..4) > 0 {
+                bench.set("s_works_lands", 1);
+                bench.set("s_works_first", (landing.len() == 8).into());
+                bench.set("s_works_data", landing.pop_front().unwrap());
+            }
+
+            // Frames arrive, also while nothing may begin, as long as they have room.
+            if frame.is_none()
+                && !drains
+                && world.arrived.len() + world.words.len() / 7 + 3 < KEPT - DROPS
+                && bench.rng.random_range(0..10) < busy[1]
+            {
+                frame = Some(coming(&mut bench.rng, &world));
+            }
+            let moves = frame.is_some() && bench.rng.random_range(0..10) < 9;
+            bench.set("s_tvalid", moves.into());
+            if moves && let Some(coming) = &mut frame {
+                let (data, keep, last, user) = coming.words.pop_front().unwrap();
+                bench.set("s_tdata", data);
+                bench.set("s_tkeep", keep);
+                bench.set("s_tlast", last.into());
+                bench.set("s_tuser", user.into());
+                if last {
+                    world.counts.bad += u64::from(coming.bad);
+                    world.arrived.extend(coming.kept);
+                    frame = None;
+                }
+            }
+
+            // Slots.
+            bench.set("m_rsv_done", 0);
+            let ok = bench.rng.random_range(0..5) > 0;
+            let answers = asked.is_some() && bench.rng.random_range(0..4) == 0;
+            bench.set("m_rsv_done", answers.into());
+            bench.set("m_rsv_ok", ok.into());
+
+            // The table.
+            let waits = pause > 0;
+            pause = pause.saturating_sub(1);
+            bench.set("cfg_valid", 0);
+            bench.set("cfg_word", 0);
+            if hold && !drains && change.is_none() && !waits && rest > REST && changes > 0 {
+                let free: Vec<u64> = (0..1 << LQ)
+                    .filter(|qpn| world.members.iter().all(|m| m.qpn != *qpn))
+                    .collect();
+                let some = world.members.len();
+                change = Some(if some == 0 || bench.rng.random_range(0..some + 4) < 5 {
+                    let twin = (some > 0 && bench.rng.random_range(0..4) == 0)
+                        .then(|| world.members[bench.rng.random_range(0..some)].clone());
+                    let [vni, tree]: [u16; 2] = bench.rng.random();
+                    let cookie = bench.rng.random::<u32>() & !7;
+                    // Near to one that is there, so that each field counts.
+                    let near = (some > 0 && bench.rng.random::<bool>())
+                        .then(|| world.members[bench.rng.random_range(0..some)].clone());
+                    let near = near.map(|m| match bench.rng.random_range(0..2) {
+                        0 => (m.vni ^ 1, m.cookie),
+                        _ => (m.vni, m.cookie ^ 8),
+                    });
+                    let (vni, cookie) = twin
+                        .map(|m| (m.vni, m.cookie))
+                        .or(near)
+                        .unwrap_or((vni, cookie));
+                    Change::Join(Member {
+                        qpn: free[bench.rng.random_range(0..free.len())],
+                        vni,
+                        tree: tree & 0x1FFF,
+                        cookie,
+                        state: State::Init,
+                        fetched: 0,
+                        ended: 0,
+                        told: 0,
+                    })
+                } else {
+                    let at = bench.rng.random_range(0..some);
+                    let to = match world.members[at].state {
+                        State::Init => State::ReadyToReceive,
+                        State::ReadyToReceive => State::ReadyToSend,
+                        _ if bench.rng.random() => State::Error,
+                        _ => State::Reset,
+                    };
+                    Change::State(at, to)
+                });
+            }
+            match &change {
+                Some(Change::Join(member)) => {
+                    bench.set("s_join_valid", 1);
+                    bench.set("s_join_qpn", member.qpn);
+                    bench.set("s_join_vni", member.vni.into());
+                    bench.set("s_join_tree", member.tree.into());
+                    bench.set("s_join_cookie", (member.cookie >> 3).into());
+                }
+                Some(Change::State(at, to)) => {
+                    let member = &mut world.members[*at];
+                    bench.set("cfg_valid", 1);
+                    bench.set("cfg_qpn", member.qpn);
+                    let rest: u64 = bench.rng.random();
+                    bench.set("cfg_data", rest & !7 | u64::from(to.code()));
+                    member.state = *to;
+                    if *to == State::Reset {
+                        world.members.remove(*at);
+                        seen[7] += 1;
+                    }
+                    change = None;
+                    (pause, changes) = (10, changes - 1);
+                }
+                None => {
+                    // Words of other queue pairs, and other words of contexts.
+                    if !waits && hold && !drains && bench.rng.random_range(0..8) == 0 {
+                        let word = bench.rng.random_range(1..8);
+                        let data = bench.rng.random();
+                        bench.set("cfg_valid", 1);
+                        bench.set("cfg_word", word);
+                        bench.set("cfg_data", data);
+                        let qpn = bench.rng.random_range(0..1 << LQ);
+                        bench.set("cfg_qpn", qpn);
+                        pause = 10;
+                    }
+                }
+            }
+
+            for (port, name) in [
+                "m_axis_tready",
+                "m_words_ready",
+                "m_cpl_ready",
+                "m_cancel_ready",
+            ]
+            .iter()
+            .enumerate()
+            {
+                let ready = readies[port];
+                bench.set(name, ready.into());
+            }
+            bench.eval()?;
+
+            // Frames of nobody are gone without a word: how many, the counter says, before the table changes.
+            bench.set("reg_take", (rest == ASKS).into());
+            bench.set("reg_select", ReductionCounter::Foreign.code().into());
+            if rest == COUNTS {
+                while world.counts.foreign < bench.get("reg_count") {
+                    let frame = world.arrived.pop_front().ok_or("nothing is foreign")?;
+                    demand(world.of(&frame).is_none(), "a frame of somebody is foreign")?;
+                    world.counts.foreign += 1;
+                    seen[2] += 1;
+                }
+                bench.says("reg_count", world.counts.foreign)?;
+            }
+
+            // The answer of the table.
+            if let Some(Change::Join(member)) = &change
+                && bench.is("s_join_done")
+            {
+                let clash = world
+                    .members
+                    .iter()
+                    .any(|m| (m.vni, m.cookie) == (member.vni, member.cookie));
+                let joins = !clash && world.members.len() < REDUCTION_GROUPS;
+                bench.says("s_join_ok", joins)?;
+                seen[if clash { 6 } else { 8 }] += u64::from(!joins);
+                if joins {
+                    world.members.push(member.clone());
+                }
+                change = None;
+                bench.set("s_join_valid", 0);
+                (pause, changes) = (10, changes - 1);
+            }
+
+            // Frames that leave.
+            let valid = bench.is("m_axis_tvalid");
+            bench.stalls.observe(0, valid, bench.is("m_axis_tlast"));
+            if valid && readies[0] {
+                let word = bench.get("m_axis_tdata").to_le_bytes();
+                let last = bench.is("m_axis_tlast");
+                bench.says("m_axis_tkeep", if last { 0x3Fu64 } else { 0xFF })?;
+                out.extend(&word[..if last { 6 } else { 8 }]);
+                if last {
+                    same(
+                        "a frame",
+                        Some(std::mem::take(&mut out)),
+                        world.leaving.pop_front(),
+                    )?;
+                    world.counts.sent += 1;
+                    seen[0] += 1;
+                }
+            }
+
+            // Slots that are asked for: of the next frame that is for somebody.
+            if answers {
+                let qpn = asked.take().unwrap_or_default();
+                let frame = world.arrived.pop_front().ok_or("a slot for nothing")?;
+                if ok {
+                    let arrival = Arrival {
+                        kind: frame.restricted.opcode,
+                        round: frame.restricted.remote_offset,
+                        reduction: (frame.red.cookie % 8) as u8,
+                        by_tree: frame.fabric.dfa != Address::unicast(NODE.into(), 0),
+                        fetched: 0,
+                        source: frame.fabric.sfa,
+                        red: frame.red,
+                        data: frame.data,
+                        number: 0,
+                    };
+                    let bytes = arrival.encode(4);
+                    let words = bytes[..56].chunks(8);
+                    (world.words).extend(words.map(|w| u64::from_le_bytes(w.try_into().unwrap())));
+                    let ended = world.members.iter().find(|m| m.qpn == qpn);
+                    world.landing.push_back((qpn, ended.map_or(0, |m| m.ended)));
+                    world.counts.received += 1;
+                    seen[1] += 1;
+                } else {
+                    world.counts.no_slot += 1;
+                    seen[4] += 1;
+                }
+            } else if bench.is("m_rsv_valid") && asked.is_none() {
+                demand(
+                    !hold || rest < REST,
+                    "a frame is looked up though nothing may begin",
+                )?;
+                while let Some(frame) = world.arrived.front() {
+                    if world.of(frame).is_some() {
+                        break;
+                    }
+                    world.arrived.pop_front();
+                    world.counts.foreign += 1;
+                    seen[2] += 1;
+                }
+                let frame = world
+                    .arrived
+                    .front()
+                    .ok_or("a slot is asked for without a frame")?;
+                let member = world.of(frame).ok_or("it is for nobody")?;
+                bench.says("m_rsv_qpn", member.qpn)?;
+                asked = Some(member.qpn);
+            }
+
+            // Completions.
+            let valid = bench.is("m_cpl_valid");
+            bench.stalls.observe(2, valid, true);
+            if valid && bench.is("m_cpl_arrived") {
+                let (qpn, least) = *world.landing.front().ok_or("a completion of no frame")?;
+                bench.says("m_cpl_qpn", qpn)?;
+                let member = world.members.iter_mut().find(|m| m.qpn == qpn);
+                let member = member.ok_or("a completion of a queue pair that is gone")?;
+                let is = bench.get("m_cpl_request") as u16;
+                let most = member.fetched;
+                demand(
+                    is.wrapping_sub(least) <= most.wrapping_sub(least),
+                    &format!("{is} work requests fetched, not {least} to {most}"),
+                )?;
+                demand(
+                    is.wrapping_sub(member.told) < 0x8000,
+                    &format!("{is} work requests fetched, {} before", member.told),
+                )?;
+                if readies[2] {
+                    member.told = is;
+                    world.landing.pop_front();
+                }
+            } else if valid {
+                let work = world
+                    .ends
+                    .front()
+                    .cloned()
+                    .ok_or("a completion of no work request")?;
+                demand(work.bad || work.signal, "a completion that nobody wants")?;
+                bench.says("m_cpl_qpn", work.qpn)?;
+                bench.says("m_cpl_wr_id", work.wr_id)?;
+                bench.says("m_cpl_request", work.request)?;
+                let status = if work.bad {
+                    Outcome::LocalOpcode
+                } else {
+                    Outcome::Ok
+                };
+                bench.says("m_cpl_status", status.code())?;
+            }
+            let ends = valid && !bench.is("m_cpl_arrived") && readies[2];
+            let cancels = bench.is("m_cancel_valid");
+            bench.stalls.observe(3, cancels, true);
+            if cancels {
+                let work = world
+                    .ends
+                    .front()
+                    .ok_or("a slot of nothing is given back")?;
+                demand(
+                    !work.bad && !work.signal,
+                    "a slot is given back that is needed",
+                )?;
+                bench.says("m_cancel_qpn", work.qpn)?;
+            }
+            if ends || cancels && readies[3] {
+                let work = world.ends.pop_front().unwrap();
+                if let Some(member) = world.members.iter_mut().find(|m| m.qpn == work.qpn) {
+                    member.ended = work.request.wrapping_add(1);
+                    if ends {
+                        member.told = member.ended;
+                    }
+                }
+            }
+
+            // Words of frames.
+            let valid = bench.is("m_words_valid");
+            bench.stalls.observe(1, valid, true);
+            if valid {
+                let word = world.words.front().copied().ok_or("a word of nothing")?;
+                bench.says("m_words_data", word)?;
+                if readies[1] {
+                    world.words.pop_front();
+                }
+            }
+
+            // Rest: nothing of what has begun is left.
+            let works = !world.ends.is_empty() || !world.leaving.is_empty();
+            let idle = bench.is("m_idle");
+            demand(
+                !(idle && works && !bench.is("s_works_valid")),
+                "idle with work requests",
+            )?;
+            demand(!(idle && asked.is_some()), "idle with a slot asked for")?;
+            demand(
+                !(idle && !world.landing.is_empty()),
+                "idle with a completion",
+            )?;
+            rest = if hold && idle && landed.is_none() {
+                rest + 1
+            } else {
+                0
+            };
+            if hold && rest > REST && changes == 0 && !waits && pause == 0 {
+                traffic = bench.rng.random_range(100..800);
+                changes = bench.rng.random_range(1..6);
+            }
+            Ok(())
+        })
+        .and_then(|mut model| {
+            // What is left is of nobody; then the counters.
+            let nobody = world.arrived.iter().all(|frame| world.of(frame).is_none());
+            demand(nobody, "frames were not looked up")?;
+            seen[2] += world.arrived.len() as u64;
+            seen[3] = world.counts.bad;
+            world.counts.foreign += world.arrived.len() as u64;
+            demand(
+                world.leaving.is_empty() && world.ends.is_empty(),
+                "work requests are left",
+            )?;
+            demand(
+                world.landing.is_empty() && world.words.is_empty(),
+                "completions are left",
+            )?;
+            let port = |name: &str| block().port(name).unwrap();
+            let counts = [
+                (ReductionCounter::Sent, world.counts.sent),
+                (ReductionCounter::Received, world.counts.received),
+                (ReductionCounter::BadFrame, world.counts.bad),
+                (ReductionCounter::Foreign, world.counts.foreign),
+                (ReductionCounter::NoSlot, world.counts.no_slot),
+            ];
+            for (counter, should) in counts {
+                model.set(port("reg_select"), counter.code().into());
+                model.set(port("reg_take"), 1);
+                model.clock().map_err(|e| e.to_string())?;
+                model.set(port("reg_take"), 0);
+                for _ in 0..6 {
+                    model.clock().map_err(|e| e.to_string())?;
+                }
+                same(
+                    &format!("{counter:?}"),
+                    model.get(port("reg_count")),
+                    should,
+                )?;
+            }
+            Ok(seen)
+        })
+}
+
+/// More frames than the block keeps, while none is looked up or no word leaves: those that were kept are whole and in order, the
+/// others counted.
+fn without_room(error: u64, no_word: bool) -> Result<()> {
+    let mut bench = Bench::new(block(), 0, error, 1);
+    for (name, value) in [("regs_rst", 1), ("rst", 1), ("cfg_node", NODE.into())] {
+        bench.set(name, value);
+    }
+    let off = ["s_works_lands", "s_works_valid", "reg_take", "s_join_valid"];
+    for name in ["s_tvalid", "cfg_valid", "m_rsv_done", "hold"]
+        .iter()
+        .chain(&off)
+    {
+        bench.set(name, 0);
+    }
+    for name in [
+        "m_axis_tready",
+        "m_words_ready",
+        "m_cpl_ready",
+        "m_cancel_ready",
+    ] {
+        bench.set(name, 1);
+    }
+    let clocks = |bench: &mut Bench, count| {
+        (0..count).try_for_each(|_| bench.model.clock().map_err(|e| e.to_string()))
+    };
+    let answer = |bench: &mut Bench| {
+        bench.eval()?;
+        let asked = bench.is("m_rsv_valid");
+        bench.set("m_rsv_done", asked.into());
+        bench.set("m_rsv_ok", 1);
+        bench.eval()
+    };
+    clocks(&mut bench, 16)?;
+    for (name, value) in [
+        ("rst", 0),
+        ("regs_rst", 0),
+        ("s_join_valid", 1),
+        ("s_join_qpn", 3),
+        ("s_join_vni", 5),
+        ("s_join_cookie", 1),
+    ] {
+        bench.set(name, value);
+    }
+    for _ in 0..20 {
+        clocks(&mut bench, 1)?;
+        if bench.is("s_join_done") {
+            bench.set("s_join_valid", 0);
+        }
+    }
+    for (name, value) in [
+        ("cfg_valid", 1),
+        ("cfg_word", 0),
+        ("cfg_qpn", 3),
+        ("cfg_data", State::ReadyToReceive.code().into()),
+    ] {
+        bench.set(name, value);
+    }
+    clocks(&mut bench, 1)?;
+    bench.set("cfg_valid", 0);
+    clocks(&mut bench, 12)?;
+
+    bench.set("hold", (!no_word).into());
+    bench.set("m_words_ready", (!no_word).into());
+    let sent = 100;
+    for number in 0..sent {
+        let frame = Frame {
+            fabric: Fabric::new(Address(7), Address::unicast(NODE.into(), 0), 5),
+            restricted: Restricted {
+                remote_offset: number,
+                ..Restricted::default()
+            },
+            red: reduction(&mut bench.rng, 8),
+            data: [number; 4],
+        };
+        for (at, chunk) in frame.to_bytes(DEFAULT_ETHERTYPE).chunks(8).enumerate() {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            bench.set("s_tvalid", 1);
+            bench.set("s_tdata", u64::from_le_bytes(word));
+            bench.set("s_tkeep", (1 << chunk.len()) - 1);
+            bench.set("s_tlast", (at == 11).into());
+            bench.set("s_tuser", 0);
+            answer(&mut bench)?;
+            clocks(&mut bench, 1)?;
+        }
+    }
+    bench.set("s_tvalid", 0);
+    for _ in 0..20 {
+        answer(&mut bench)?;
+        clocks(&mut bench, 1)?;
+    }
+    bench.set("hold", 0);
+    bench.set("m_words_ready", 1);
+    let (mut rounds, mut data, mut place) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..3_000 {
+        answer(&mut bench)?;
+        if bench.is("m_words_valid") {
+            match place {
+                0 => rounds.push(bench.get("m_words_data") & 0xFF_FFFF_FFFF_FFFF),
+                3..7 => data.push(bench.get("m_words_data")),
+                _ => {}
+            }
+            place = (place + 1) % 7;
+        }
+        clocks(&mut bench, 1)?;
+    }
+    let kept = rounds.len() as u64;
+    demand((KEPT as u64..sent).contains(&kept), "too few were kept")?;
+    same("rounds", &rounds, &(0..kept).collect())?;
+    let whole = rounds.iter().flat_map(|round| [*round; 4]);
+    same("data", &data, &whole.collect())?;
+    bench.set("reg_select", ReductionCounter::NoSlot.code().into());
+    bench.set("reg_take", 1);
+    clocks(&mut bench, 1)?;
+    bench.set("reg_take", 0);
+    clocks(&mut bench, 6)?;
+    bench.says("reg_count", sent - kept)
+}
+
+#[test]
+fn cl_05_frames_without_room_are_dropped_as_a_whole() {
+    for no_word in [false, true] {
+        without_room(0, no_word).unwrap_or_else(|what| panic!("{what}"));
+    }
+}
+
+#[test]
+fn cl_05_work_requests_are_frames_and_frames_are_completions() {
+    right("card_reduce", run);
+}
+
+#[test]
+fn cl_05_every_wrong_reduction_is_noticed() {
+    wrong(&WRONG, |seed, error| {
+        without_room(error, true)?;
+        run(seed, error)
+    });
+}
