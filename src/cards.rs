@@ -195,7 +195,7 @@ pub fn cluster(engine: Engine, simulator: Simulator, seed: u64) -> Result<Cluste
                     ..Config::default()
                 };
                 if library.is_none() {
-                    library = Some(CardSizes::default().build(false)?);
+                    library = Some(CardSizes::bulk().build(false)?);
                 }
                 let library = library.as_ref().context("it was just built")?;
                 Box::new(RtlNode::new(library, root)?)

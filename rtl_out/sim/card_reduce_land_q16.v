@@ -3,6 +3,8 @@
 // Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so
 // what becomes of the frame's words. In their order, one in 10 clocks if slots are answered within
 // 8.
+// Its completion says how many work requests its queue pair has fetched, and never fewer than
+// completions in front of it.
 // While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
 // Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked
 // for; 3 its completion and the verdict on its words. Each waits for the next one.
@@ -113,7 +115,8 @@ module card_reduce_land_q16 (
     reg         no_slot_reg;
 
     // Signals
-    wire        matches_sig;
+    wire        fetched_now;     // One of this queue pair is counted now.
+    wire        is_for;
     wire        l_done;
     wire        takes;
     wire        a_done;
@@ -136,7 +139,7 @@ module card_reduce_land_q16 (
     assign l_done = l_busy_reg & !(|l_left_reg);
     assign takes = !l_busy_reg & s_valid & !hold;
     assign s_ready = !l_busy_reg & !hold;
-    assign matches_sig = s_row_there
+    assign is_for = s_row_there
         & s_row_receives
         & (s_row_of_vni == l_key_vni_reg)
         & (s_row_of_cookie == l_key_cookie_reg[31:3])
@@ -147,6 +150,7 @@ module card_reduce_land_q16 (
     assign a_done = a_busy_reg & !asks_reg & !c_valid_reg & m_verdict_room;
     assign m_verdict_valid = a_done;
     assign m_verdict_drop = !a_ok_reg;
+    assign fetched_now = fetched_en & (fetched_addr == a_row_reg);
     assign counts_wr_en = fetched_en | zero_reg;
 
     always @(*) begin
@@ -220,7 +224,7 @@ module card_reduce_land_q16 (
         end
         if (|l_left_reg) begin
             l_left_reg <= l_left_reg - 4'd1;
-            if (matches_sig) begin
+            if (is_for) begin
                 l_hit_reg <= 1'b1;
                 l_qpn_reg <= s_row_of_qpn[3:0];
                 l_row_reg <= s_row_number;
@@ -247,7 +251,11 @@ module card_reduce_land_q16 (
             a_busy_reg <= 1'b0;
             c_valid_reg <= a_ok_reg;
             c_qpn_reg <= a_qpn_reg;
+            // What begins in this clock counts: its completion may be in front of this one.
             c_fetched_reg <= counts_rd_data;
+            if (fetched_now) begin
+                c_fetched_reg <= fetched_data;
+            end
         end
 
         zero_reg <= zero_reg & fetched_en;

@@ -32,16 +32,24 @@ struct Both {
 
 impl Both {
     fn new(seed: u64) -> Self {
+        Self::with(seed, false)
+    }
+
+    /// With reduction groups or without.
+    fn with(seed: u64, reductions: bool) -> Self {
         let config = ModelConfig {
             qps_log: LQ as u8,
             regions_log: LR as u8,
             in_flight_log: LF as u8,
             bulk: None,
-            reductions: false,
+            reductions,
             ..ModelConfig::default()
         };
         let mut rtl = Bench::new(seed);
         rtl.idle = 100;
+        rtl.rtl.set("cfg_reduce", reductions);
+        let features = regs::FEATURES_REDUCTIONS.put(reductions.into());
+        rtl.rtl.set("more_features", features);
         Self {
             rtl,
             model: CardModel::new(config).expect("a good configuration"),
@@ -122,6 +130,7 @@ impl Both {
             bench.windows.is_empty() && bench.flushes.is_empty(),
             "{what}"
         );
+        assert!(bench.joins.is_empty(), "{what}");
     }
 
     /// The same of one that must be done.
@@ -136,6 +145,7 @@ impl Both {
         self.rtl.sets.clear();
         self.rtl.windows.clear();
         self.rtl.flushes.clear();
+        self.rtl.joins.clear();
     }
 }
 
@@ -293,19 +303,29 @@ fn index(call: &Call) -> u32 {
     }
 }
 
-/// Queue pairs of reductions are not in the RTL: there the command is as unknown as any other code.
-fn is_built(command: Command) -> bool {
-    command != Command::JoinGroup
+/// Without reductions their command is as unknown as any other code.
+fn is_built(command: Command, reductions: bool) -> bool {
+    reductions || command != Command::JoinGroup
 }
 
 #[test]
 fn a_command_refuses_indices_that_the_card_does_not_have() {
-    let mut both = Both::new(4);
+    refuses_indices(false);
+}
+
+#[test]
+fn cl_05_a_command_of_a_card_with_groups_refuses_indices_that_it_does_not_have() {
+    refuses_indices(true);
+}
+
+fn refuses_indices(reductions: bool) {
+    let mut both = Both::with(4, reductions);
     let create = Command::CreateQp.call();
     for qpn in [0, 1] {
         both.done(create, qpn, &good(create), "create");
     }
-    for call in CALLS.iter().filter(|call| is_built(call.command)) {
+    let known = |call: &&Call| is_built(call.command, reductions);
+    for call in CALLS.iter().filter(known) {
         let built = Built {
             queue_pairs: 1 << LQ,
             regions: 1 << LR,
@@ -319,7 +339,7 @@ fn a_command_refuses_indices_that_the_card_does_not_have() {
         }
     }
     for code in 0..=u8::MAX {
-        if !Command::from_code(code).is_some_and(is_built) {
+        if !Command::from_code(code).is_some_and(|c| is_built(c, reductions)) {
             both.refused(code, 1, &[], Status::BadCommand, &format!("code {code}"));
         }
     }
@@ -332,11 +352,21 @@ fn a_command_refuses_indices_that_the_card_does_not_have() {
 
 #[test]
 fn a_command_refuses_arguments_that_do_not_fit() {
-    let mut both = Both::new(5);
+    refuses_arguments(false);
+}
+
+#[test]
+fn cl_05_a_command_of_a_card_with_groups_refuses_arguments_that_do_not_fit() {
+    refuses_arguments(true);
+}
+
+fn refuses_arguments(reductions: bool) {
+    let mut both = Both::with(5, reductions);
     let create = Command::CreateQp.call();
     both.done(create, 1, &good(create), "create");
     let mut tried = 0;
-    for call in CALLS.iter().filter(|call| is_built(call.command)) {
+    let known = |call: &&Call| is_built(call.command, reductions);
+    for call in CALLS.iter().filter(known) {
         let (code, at, args) = (call.command.code(), index(call), good(call));
         let mut wrong = vec![];
         for register in 0..call.registers() {

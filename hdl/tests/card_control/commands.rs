@@ -1,11 +1,15 @@
 //! Commands of the card against what `protocol::card::command` says of them.
 
-use crate::bench::seeds;
-use crate::regs_bench::{Bench, Context, LQ, LR, Set};
-use tributary_protocol::card::command::argument::{bits_of, create_qp, set_region};
+use crate::bench::{Fault, seeds, with_faults};
+use crate::regs_bench::{Bench, Context, LF, LQ, LR, RESET, Set};
+use tributary_hdl::card::CardRegs;
+use tributary_hdl::emit::emit_block;
+use tributary_hdl::record::MEMBER;
+use tributary_protocol::card::command::argument::{bits_of, create_qp, join_group, set_region};
 use tributary_protocol::card::command::{self, Built, Command, State, Status};
 use tributary_protocol::card::regs;
 use tributary_protocol::xud::{Card, CardConfig, Shape};
+use tributary_sim::testbench::number;
 
 /// A queue pair as the registers see it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +22,10 @@ struct Qp {
 impl Qp {
     fn state(&self) -> State {
         State::from_code((self.word0 & 7) as u8).expect("states are ours")
+    }
+
+    fn is_member(&self) -> bool {
+        self.word0 >> MEMBER & 1 == 1
     }
 
     fn epochs(&self) -> u64 {
@@ -39,6 +47,8 @@ struct Done {
     /// Window, and what one that opens is opened with.
     window: Option<(u64, Option<[u64; 4]>)>,
     flush: Option<u64>,
+    /// The table of groups is asked: queue pair, group.
+    join: Option<(u64, [u64; 3])>,
 }
 
 impl Done {
@@ -54,6 +64,9 @@ impl Done {
 struct Model {
     qps: Vec<Qp>,
     args: [u32; 16],
+    /// It has reduction groups; whether their table has room now.
+    reduce: bool,
+    room: bool,
     /// Has the epochs of the protocol's own model.
     card: Card,
 }
@@ -63,13 +76,14 @@ impl Model {
         Self {
             qps: vec![Qp::default(); 1 << LQ],
             args: [0; 16],
+            reduce: false,
+            room: false,
             card: Card::new(CardConfig::default()).expect("a good configuration"),
         }
     }
 
     fn run(&mut self, code: u8, index: u32) -> Done {
-        // The RTL is in no reduction group.
-        let known = Command::from_code(code).filter(|c| *c != Command::JoinGroup);
+        let known = Command::from_code(code).filter(|c| self.reduce || *c != Command::JoinGroup);
         let Some(command) = known else {
             return Done::refused(Status::BadCommand);
         };
@@ -113,7 +127,28 @@ impl Model {
                 window: Some((index.into(), None)),
                 ..Done::default()
             },
-            Command::JoinGroup => unreachable!("no command of the RTL"),
+            Command::JoinGroup => self.join_group(index),
+        }
+    }
+
+    fn join_group(&mut self, index: u32) -> Done {
+        use command::argument::join_group::{COOKIE, TREE, VNI};
+        let group = [VNI, TREE, COOKIE].map(|a| a.get(&self.args));
+        let qp = &mut self.qps[index as usize];
+        if qp.state() != State::Init || qp.is_member() {
+            return Done::refused(Status::BadState);
+        }
+        let mut done = Done::refused(Status::BadState);
+        if self.room {
+            qp.word0 |= 1 << MEMBER;
+            done = Done {
+                contexts: vec![(index.into(), 0, qp.word0)],
+                ..Done::default()
+            };
+        }
+        Done {
+            join: Some((index.into(), group)),
+            ..done
         }
     }
 
@@ -302,6 +337,13 @@ fn arguments(bench: &mut Bench, command: Option<Command>) -> Vec<u32> {
             args[2] &= 0xff_ffff;
             args[3] &= 0xffff;
         }
+        Some(Command::JoinGroup) => {
+            args.truncate(3);
+            for (register, arg) in args.iter_mut().enumerate() {
+                *arg &= bits_of(join_group::ARGUMENTS, register as u8);
+            }
+            args[2] &= !7;
+        }
         _ => args.truncate(3),
     }
     if d.chance(15) {
@@ -334,7 +376,7 @@ fn equal(bench: &mut Bench, done: &Done, what: &str) {
 #[test]
 fn xud_06_commands_do_what_they_say_and_refuse_what_they_must() {
     for seed in seeds(4) {
-        commands(Bench::new(seed), seed);
+        commands(Bench::new(seed), seed, 500);
     }
 }
 
@@ -344,17 +386,160 @@ fn bw_02_commands_wait_for_bulk_transfers() {
     for seed in seeds(4) {
         let mut bench = Bench::new(seed);
         bench.rtl.set("cfg_bulk", 1u8);
-        commands(bench, seed);
+        commands(bench, seed, 500);
     }
 }
 
-fn commands(mut bench: Bench, seed: u64) {
+/// With queue pairs in reduction groups, and a table of them that is full now and then.
+#[test]
+fn cl_05_queue_pairs_join_groups_in_the_state_init_once_and_until_they_are_destroyed() {
+    let mut all = [0; 7];
+    for seed in seeds(4) {
+        let seen = commands(groups(Bench::new(seed)), seed, 1_000);
+        all = std::array::from_fn(|i| all[i] + seen[i]);
+    }
+    println!("{all:?}");
+    if number("TRIBUTARY_SEED").is_none() {
+        assert!(all.iter().all(|&n| n > 5), "{all:?}");
+    }
+}
+
+fn groups(mut bench: Bench) -> Bench {
+    bench.rtl.set("cfg_reduce", 1u8);
+    bench.joins_ok = 60;
+    bench
+}
+
+/// Also of a command that waits for the table when the reset comes.
+#[test]
+fn cl_05_a_reset_takes_queue_pairs_out_of_their_groups() {
+    let mut bench = groups(Bench::new(1));
+    bench.joins_ok = 100;
+    let bad_state = Status::BadState.code();
+    let group = [0xffff, 0x1fff, 0xffff_fff8];
+    for _ in 0..40 {
+        for qpn in [5, 6] {
+            assert_eq!(bench.run(Command::CreateQp, qpn, &[0; 10]).0, 0);
+        }
+        bench.contexts.clear();
+        assert_eq!(bench.run(Command::JoinGroup, 5, &group).0, 0);
+        let init = u64::from(State::Init.code());
+        assert_eq!(bench.contexts, [(5, 0, 1 << MEMBER | init)]);
+        assert_eq!(bench.run(Command::JoinGroup, 5, &group).0, bad_state);
+        assert_eq!(bench.joins.len(), 1, "it is not asked about twice");
+        bench.start(Command::JoinGroup.code(), 6);
+        let clocks = bench.dice.below(40);
+        bench.clocks(clocks);
+        bench.set(&regs::CONTROL, regs::CONTROL_RESET.put(1));
+        bench.clocks(RESET);
+        bench.contexts.clear();
+        bench.joins.clear();
+        for qpn in [5, 6] {
+            assert_eq!(bench.run(Command::QueryQp, qpn, &[]).1, 0, "it is gone");
+            assert_eq!(bench.run(Command::JoinGroup, qpn, &group).0, bad_state);
+        }
+        assert!(bench.joins.is_empty());
+    }
+}
+
+/// Wrong commands, and that a run above notices each.
+#[test]
+fn cl_05_groups_that_are_joined_wrongly_are_noticed() {
+    const FAULTS: &[Fault] = &[
+        (
+            "a queue pair joins twice",
+            "(now == INIT) & !member",
+            "now == INIT",
+        ),
+        (
+            "a queue pair joins in any state",
+            "(now == INIT) & !member",
+            "!member",
+        ),
+        (
+            "the command is there without groups",
+            "(code_reg == JOIN) & cfg_reduce",
+            "code_reg == JOIN",
+        ),
+        (
+            "a VNI too large",
+            "(is_join_reg & (step_reg == 4'd0))",
+            "1'b0",
+        ),
+        (
+            "a tree too large",
+            "is_join_reg & (step_reg == 4'd1)",
+            "1'b0",
+        ),
+        (
+            "a cookie between two",
+            "is_join_reg & (step_reg == 4'd2)",
+            "1'b0",
+        ),
+        ("another VNI", "first_reg[15:0]", "first_reg[31:16]"),
+        ("another tree", "arg1_reg[12:0]", "arg1_reg[13:1]"),
+        ("another cookie", "arg0_reg[31:3]", "arg0_reg[28:0]"),
+        ("its bit is not kept", "word0_reg | MEMBER_BIT", "word0_reg"),
+        (
+            "a new state forgets the group",
+            "(word0_reg & KEEP)",
+            "(word0_reg & KEEP & ~MEMBER_BIT)",
+        ),
+        ("the table is not asked", "state_reg == STATE_JOIN", "1'b0"),
+    ];
+    let design = emit_block(&mut CardRegs::<LQ, LR, LF>::default()).expect("it is writable");
+    let library = with_faults(&design, FAULTS);
+    let run = |fault: usize, reduce: bool| {
+        let mut bench = Bench::of(&library, 1);
+        bench.rtl.set("fault", fault as u64);
+        if reduce {
+            bench = groups(bench);
+        }
+        commands(bench, 1, 1_000);
+    };
+    run(0, false);
+    run(0, true);
+    for (i, (name, ..)) in FAULTS.iter().enumerate() {
+        let wrong = |reduce| std::panic::catch_unwind(|| run(i + 1, reduce)).is_err();
+        assert!(
+            [true, false].into_iter().any(wrong),
+            "nothing notices: {name}"
+        );
+    }
+}
+
+/// What became of commands that have to do with groups: joined; the table was full; refused, as it is in one, as it is not in
+/// the state init, for its arguments; of those in a group: a new state, the end.
+type Seen = [u32; 7];
+
+/// Which of these a command was; the queue pair was this before.
+fn place(command: Command, status: u8, room: bool, qp: Qp) -> Option<usize> {
+    let ok = status == Status::Ok.code();
+    let state = status == Status::BadState.code();
+    let init = qp.state() == State::Init;
+    match command {
+        Command::JoinGroup if ok => Some(0),
+        Command::JoinGroup if state && init && qp.is_member() => Some(2),
+        Command::JoinGroup if state && init && !room => Some(1),
+        Command::JoinGroup if state => Some(3),
+        Command::JoinGroup => Some(4),
+        Command::ModifyQp if ok && qp.is_member() => Some(5),
+        Command::DestroyQp if ok && qp.is_member() => Some(6),
+        _ => None,
+    }
+}
+
+fn commands(mut bench: Bench, seed: u64, count: u32) -> Seen {
     let mut model = Model::new();
+    model.reduce = bench.rtl.is("cfg_reduce");
+    let mut seen: Seen = [0; 7];
     let mut ended = [0; 5];
-    for _ in 0..500 {
+    for _ in 0..count {
         bench.idle = bench.dice.of(&[100, 97, 90]);
-        let code = 1 + bench.dice.below(9) as u8;
-        let code = if bench.dice.chance(3) {
+        let code = 1 + bench.dice.below(10) as u8;
+        let code = if model.reduce && bench.dice.chance(30) {
+            Command::JoinGroup.code()
+        } else if bench.dice.chance(3) {
             bench.dice.bits(8) as u8
         } else {
             code
@@ -363,6 +548,11 @@ fn commands(mut bench: Bench, seed: u64) {
         let mut index = bench.dice.below(3) as u32;
         if bench.dice.chance(5) {
             index = bench.dice.of(&[7, 8, 15, 16, 255, 256, 1 << 23, 0xff_ffff]);
+        }
+        // States in which one can join are few.
+        if model.reduce && command == Some(Command::JoinGroup) && bench.dice.chance(70) {
+            let init = model.qps.iter().position(|qp| qp.state() == State::Init);
+            index = init.unwrap_or(0) as u32;
         }
         if bench.dice.chance(80) {
             let args = arguments(&mut bench, command);
@@ -401,7 +591,16 @@ fn commands(mut bench: Bench, seed: u64) {
             }
         }
         let status = bench.wait();
+        let joined = bench.joins.pop();
+        model.room = joined.is_some_and(|join| join.ok);
+        let before = model.qps.get(index as usize).copied();
         let mut done = model.run(code, index);
+        let told = joined.map(|join| (join.qpn, join.group));
+        assert_eq!(told, done.join, "seed {seed}, {command:?} {index}");
+        if let (Some(command), Some(before)) = (command, before) {
+            let place = place(command, status, model.room, before);
+            place.into_iter().for_each(|place| seen[place] += 1);
+        }
         let window = bench.windows.pop();
         let told = window.map(|window| (window.index, window.open));
         assert_eq!(told, done.window, "seed {seed}, {command:?} {index}");
@@ -425,6 +624,7 @@ fn commands(mut bench: Bench, seed: u64) {
         }
     }
     assert!(ended.iter().all(|&n| n > 3), "{ended:?}");
+    seen
 }
 
 #[test]

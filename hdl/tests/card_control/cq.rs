@@ -57,11 +57,29 @@ const MIX: [Rates; 5] = [
         arm: 50,
         ring: 33,
         irq: 50,
+        ..FAST
     },
 ];
 
+/// A completion of the sender is a frame in so many cases, with its words at that rate.
+fn with_frames(rates: Rates, (arrival, frame): (u32, u32)) -> Rates {
+    Rates {
+        arrival,
+        frame,
+        ..rates
+    }
+}
+
+/// Frames among the sender's completions.
+const FRAMES: [(u32, u32); 4] = [(50, 100), (20, 50), (100, 30), (50, 3)];
+
 /// Queue pairs come and go, at all rates.
 fn run(bench: &mut Bench, rounds: u64) {
+    run_with(bench, rounds, &[(0, 100)]);
+}
+
+/// The same with frames.
+fn run_with(bench: &mut Bench, rounds: u64, frames: &[(u32, u32)]) {
     for round in 0..rounds {
         for qpn in 0..1 << LQ {
             // One queue pair in eight is not there.
@@ -72,7 +90,8 @@ fn run(bench: &mut Bench, rounds: u64) {
             }
         }
         for _ in 0..6 {
-            let rates = bench.dice.of(&MIX);
+            let frames = bench.dice.of(frames);
+            let rates = with_frames(bench.dice.of(&MIX), frames);
             for _ in 0..bench.dice.below(1_500) {
                 bench.clock(&rates);
             }
@@ -102,24 +121,47 @@ fn xud_02_xud_07_rings_never_overrun_and_every_completion_is_written_once_under_
 #[test]
 fn xud_02_xud_07_every_completion_is_written_once_under_every_profile_of_stalls() {
     profiles("card_cq: completions", |seed| {
-        let moderation = [0, 1, 8, 9, 60, 700][seed as usize % 6];
-        let mut bench = Bench::new(library(), seed, moderation);
-        for qpn in 0..1 << LQ {
-            let log = bench.dice.of(&[0, 1, 2, 3, 5, 15]);
-            let vector = bench.dice.bits(3) as u8;
-            bench.create(qpn, log, vector);
-        }
-        bench.stalls = Some(Stalls::of_seed(seed, 3));
-        for _ in 0..6 {
-            let rates = bench.dice.of(&MIX);
-            for _ in 0..2_500 {
-                bench.clock(&rates);
-            }
-        }
-        bench.stalls = None;
-        bench.drain();
-        bench.done
+        under_stalls(seed, &[(0, 100)]).done
     });
+}
+
+/// The same with frames among them.
+#[test]
+fn cl_05_every_frame_is_written_once_among_completions_under_every_profile_of_stalls() {
+    profiles("card_cq: frames", |seed| {
+        under_stalls(seed, &FRAMES).arrivals
+    });
+}
+
+fn under_stalls(seed: u64, frames: &[(u32, u32)]) -> Bench {
+    let moderation = [0, 1, 8, 9, 60, 700][seed as usize % 6];
+    let mut bench = Bench::new(library(), seed, moderation);
+    for qpn in 0..1 << LQ {
+        let log = bench.dice.of(&[0, 1, 2, 3, 5, 15]);
+        let vector = bench.dice.bits(3) as u8;
+        bench.create(qpn, log, vector);
+    }
+    bench.stalls = Some(Stalls::of_seed(seed, 4));
+    for _ in 0..6 {
+        let frames = bench.dice.of(frames);
+        let rates = with_frames(bench.dice.of(&MIX), frames);
+        for _ in 0..2_500 {
+            bench.clock(&rates);
+        }
+    }
+    bench.stalls = None;
+    bench.drain();
+    bench
+}
+
+#[test]
+fn cl_05_frames_are_written_as_they_came_among_completions_under_random_stalls() {
+    for seed in seeds(8) {
+        let mut bench = Bench::new(library(), seed, 0);
+        println!("seed {seed}");
+        run_with(&mut bench, 2, &FRAMES);
+        assert!(bench.arrivals > 40, "{} frames", bench.arrivals);
+    }
 }
 
 #[test]
@@ -162,6 +204,65 @@ fn reset_forgets_rings_slots_and_interrupts() {
     fresh.drain();
     fresh.clock(&DRAIN);
     assert_eq!(fresh.done, 0);
+}
+
+/// Wrong ways to write frames, and that the run above notices each.
+#[test]
+fn cl_05_frames_that_are_written_wrongly_are_noticed() {
+    const FAULTS: &[Fault] = &[
+        (
+            "words are written before they are there",
+            "!comes | s_words_valid",
+            "1'b1",
+        ),
+        (
+            "words are taken without a place",
+            "comes & m_wd_ready",
+            "comes",
+        ),
+        (
+            "words of others are taken",
+            "out_busy_reg & out_arrived_reg & !(&word_reg)",
+            "out_busy_reg & !(&word_reg)",
+        ),
+        (
+            "the last word comes with them",
+            "out_busy_reg & out_arrived_reg & !(&word_reg)",
+            "out_busy_reg & out_arrived_reg",
+        ),
+        (
+            "the count of what was fetched is not there",
+            "s_words_data | {32'd0, out_request_reg, 16'd0}",
+            "s_words_data",
+        ),
+        (
+            "it is in another place",
+            "{32'd0, out_request_reg, 16'd0}",
+            "{16'd0, out_request_reg, 32'd0}",
+        ),
+        (
+            "the receiver's records say it, too",
+            "s_rx_record[289]",
+            "s_tx_record[289]",
+        ),
+        (
+            "words move too soon",
+            "there & m_wd_ready",
+            "out_busy_reg & m_wd_ready",
+        ),
+    ];
+    let design = emit_block(&mut CardCq::<LQ>::default()).unwrap();
+    let library = with_faults(&design, FAULTS);
+    let run = |fault: usize| {
+        let mut bench = Bench::new(&library, 1, 0);
+        bench.rtl.set("fault", fault as u64);
+        run_with(&mut bench, 2, &FRAMES);
+    };
+    run(0);
+    for (i, (name, _, _)) in FAULTS.iter().enumerate() {
+        let noticed = catch_unwind(AssertUnwindSafe(|| run(i + 1)));
+        assert!(noticed.is_err(), "{name} was not noticed");
+    }
 }
 
 #[test]

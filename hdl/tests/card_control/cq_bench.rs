@@ -6,7 +6,9 @@
 use crate::bench::{Dice, Rtl};
 use std::collections::VecDeque;
 use tributary_protocol::card::command;
-use tributary_protocol::card::descriptor::{COMPLETION_LEN, Completion, Of};
+use tributary_protocol::card::descriptor::{Arrival, COMPLETION_LEN, Completion, Of};
+use tributary_protocol::red::Address;
+use tributary_protocol::red::wire::Reduction;
 use tributary_protocol::xud::{Outcome, Peer, Window};
 use tributary_sim::testbench::Stalls;
 use tributary_sim::verilate::Verilated;
@@ -20,12 +22,16 @@ const NOT_YET: u64 = u64::MAX - WINDOW;
 /// The words that make a completion queue.
 const BASE: u64 = 4;
 const RESET: u64 = 6;
+/// Words of a frame that come by themselves.
+const ARRIVAL_WORDS: usize = 7;
+/// Port of stalls at which they do.
+const FRAMES: usize = 3;
 /// Kinds of doorbells.
 const COMPLETE: u64 = 2;
 const ARM: u64 = 3;
 
 /// Ports of a source of completions.
-struct Source([&'static str; 16]);
+struct Source([&'static str; 17]);
 
 const TX: Source = Source([
     "s_tx_valid",
@@ -44,6 +50,7 @@ const TX: Source = Source([
     "s_tx_psn",
     "s_tx_request",
     "s_tx_notified",
+    "s_tx_arrived",
 ]);
 const RX: Source = Source([
     "s_rx_valid",
@@ -62,6 +69,7 @@ const RX: Source = Source([
     "s_rx_psn",
     "s_rx_request",
     "s_rx_notified",
+    "s_rx_arrived",
 ]);
 
 /// Outputs with a handshake: valid, and what must not change while it is held.
@@ -96,6 +104,9 @@ pub struct Rates {
     pub ring: u32,
     /// An interrupt is taken.
     pub irq: u32,
+    /// A completion of the sender is a frame; one of its words is offered.
+    pub arrival: u32,
+    pub frame: u32,
 }
 
 /// Nothing waits for anything.
@@ -112,6 +123,8 @@ pub const FAST: Rates = Rates {
     arm: 100,
     ring: 15,
     irq: 100,
+    arrival: 0,
+    frame: 100,
 };
 
 /// Nothing new begins.
@@ -146,6 +159,8 @@ pub struct Ring {
 struct Record {
     qpn: usize,
     completion: Completion,
+    /// It is this frame; of the completion only the number of the request counts.
+    arrival: Option<Arrival>,
 }
 
 /// A request in dma_write.
@@ -197,6 +212,11 @@ pub struct Bench {
     pub refused: u64,
     pub done: u64,
     requests: u16,
+    /// Words of frames that have not been taken; the first one is offered.
+    words: VecDeque<u64>,
+    word: bool,
+    /// Frames that are done.
+    pub arrivals: u64,
     /// Slots given back since one was answered, which comes behind all that were given back before.
     given_back: u32,
 }
@@ -215,6 +235,8 @@ impl Bench {
             "b_rsv_valid",
             "s_tx_valid",
             "s_rx_valid",
+            "s_words_valid",
+            "s_words_data",
             "m_wr_ready",
             "m_wd_ready",
             "done_valid",
@@ -249,6 +271,9 @@ impl Bench {
             refused: 0,
             done: 0,
             requests: 0,
+            words: VecDeque::new(),
+            word: false,
+            arrivals: 0,
             given_back: 0,
         }
     }
@@ -291,9 +316,11 @@ impl Bench {
         self.rings[qpn] = Ring::default();
     }
 
-    fn record(&mut self, qpn: usize, of: Of) -> Record {
-        let d = &mut self.dice;
+    fn record(&mut self, qpn: usize, of: Of, arrival: u32) -> Record {
         self.requests = self.requests.wrapping_add(1);
+        let arrives = of == Of::Send && arrival > 0 && self.dice.chance(arrival);
+        let arrival = arrives.then(|| self.arrival());
+        let d = &mut self.dice;
         let completion = Completion {
             wr_id: d.bits(64),
             status: d.of(Outcome::ALL),
@@ -317,15 +344,45 @@ impl Bench {
             request: self.requests,
             number: 0,
         };
-        Record { qpn, completion }
+        Record {
+            qpn,
+            completion,
+            arrival,
+        }
+    }
+
+    /// A frame, whose words come by themselves.
+    fn arrival(&mut self) -> Arrival {
+        let d = &mut self.dice;
+        let arrival = Arrival {
+            kind: d.bits(4) as u8,
+            round: d.bits(56),
+            reduction: d.bits(3) as u8,
+            by_tree: d.chance(50),
+            fetched: 0,
+            source: Address(d.bits(32) as u32),
+            red: loop {
+                if let Ok(red) = Reduction::from_word(0, d.bits(64)) {
+                    break red;
+                }
+            },
+            data: std::array::from_fn(|_| d.bits(64)),
+            number: 0,
+        };
+        let entry = arrival.encode(0);
+        let words = entry.chunks_exact(8).take(ARRIVAL_WORDS);
+        let word = |word: &[u8]| u64::from_le_bytes(word.try_into().expect("8 bytes"));
+        self.words.extend(words.map(word));
+        arrival
     }
 
     fn offer(&mut self, source: &Source, record: Option<Record>) {
         let n = &source.0;
         self.rtl.set(n[0], record.is_some());
-        let Some(Record { qpn, completion: c }) = record else {
+        let Some(record) = record else {
             return;
         };
+        let (qpn, c) = (record.qpn, record.completion);
         self.rtl.set(n[2], qpn as u64);
         self.rtl.set(n[3], c.wr_id);
         self.rtl.set(n[4], c.status.code());
@@ -340,6 +397,7 @@ impl Bench {
         self.rtl.set(n[13], c.psn);
         self.rtl.set(n[14], c.request);
         self.rtl.set(n[15], c.of == Of::Notify);
+        self.rtl.set(n[16], record.arrival.is_some());
     }
 
     fn due(&mut self, vector: u64) {
@@ -391,11 +449,21 @@ impl Bench {
             ring.base.wrapping_add(64 * (number % size)),
             "address of {number} of {size}"
         );
-        let want = Completion {
-            number: number as u16,
-            ..record.completion
-        }
-        .encode(ring.log);
+        let number = number as u16;
+        let want = match record.arrival {
+            Some(arrival) => Arrival {
+                number,
+                fetched: record.completion.request,
+                ..arrival
+            }
+            .encode(ring.log),
+            None => Completion {
+                number,
+                ..record.completion
+            }
+            .encode(ring.log),
+        };
+        self.arrivals += u64::from(record.arrival.is_some());
         let bytes: Vec<u8> = write.words.iter().flat_map(|w| w.to_le_bytes()).collect();
         assert_eq!(bytes[..], want[..COMPLETION_LEN], "{record:?}");
         self.written.push_back(write.ctx);
@@ -495,7 +563,8 @@ impl Bench {
             {
                 let which = self.dice.below(self.slots[i].len() as u64) as usize;
                 let qpn = self.slots[i].swap_remove(which);
-                self.offered[i] = Some(self.record(qpn, [Of::Send, Of::Receive][i]));
+                let of = [Of::Send, Of::Receive][i];
+                self.offered[i] = Some(self.record(qpn, of, rates.arrival));
             }
             self.offer([&TX, &RX][i], self.offered[i]);
         }
@@ -521,6 +590,7 @@ impl Bench {
             }
             None => [rates.request, rates.word, rates.irq].map(|rate| self.dice.chance(rate)),
         };
+        self.offer_word(rates);
         let request = self.writing.is_none() && wants[0];
         let word = self.writing.is_some() && wants[1];
         let irq_ready = wants[2];
@@ -549,6 +619,21 @@ impl Bench {
         }
         self.rtl.clock();
         self.landed = done.is_some_and(|ctx| ctx >> 12 & 1 == 1);
+    }
+
+    /// Words of frames come with gaps, and may be there before their record.
+    fn offer_word(&mut self, rates: &Rates) {
+        if !self.word && !self.words.is_empty() {
+            self.word = match &self.stalls {
+                Some(stalls) => stalls.ready(FRAMES),
+                None => self.dice.chance(rates.frame),
+            };
+        }
+        self.rtl.set("s_words_valid", self.word);
+        // Whatever is there without one counts for nothing.
+        let noise = self.rtl.now.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let data = self.words.front().copied().filter(|_| self.word);
+        self.rtl.set("s_words_data", data.unwrap_or(noise));
     }
 
     /// What is offered stays until it is taken.
@@ -588,6 +673,15 @@ impl Bench {
             {
                 self.taken[i].push_back(record);
             }
+        }
+        if let Some(stalls) = &mut self.stalls {
+            stalls.observe(FRAMES, self.word, self.words.len() % ARRIVAL_WORDS == 1);
+        }
+        if self.word && self.rtl.is("s_words_ready") {
+            let moves = word && self.rtl.is("m_wd_valid");
+            assert!(moves, "a word of a frame is taken and leaves nowhere");
+            self.words.pop_front();
+            self.word = false;
         }
         if word && self.rtl.is("m_wd_valid") {
             let data = self.rtl.get("m_wd_data");
@@ -681,6 +775,7 @@ impl Bench {
             }
         }
         assert!(self.rtl.is("m_idle"), "not idle");
+        assert!(self.words.is_empty(), "words of frames are left");
         for (qpn, ring) in self.rings.iter().enumerate() {
             assert_eq!(ring.done, ring.issued, "queue pair {qpn}");
         }

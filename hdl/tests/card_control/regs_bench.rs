@@ -45,6 +45,15 @@ pub struct Window {
     pub said: (u64, bool),
 }
 
+/// What the table of groups is asked, and what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Join {
+    pub qpn: u64,
+    /// VNI, tree, cookie.
+    pub group: [u64; 3],
+    pub ok: bool,
+}
+
 /// A request to dma_write and its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -66,6 +75,10 @@ pub struct Bench {
     pub windows: Vec<Window>,
     /// They answer in so many clocks.
     window: Option<u64>,
+    pub joins: Vec<Join>,
+    /// The table of groups answers in so many clocks; chance that there is room, in percent.
+    joining: Option<u64>,
+    pub joins_ok: u32,
     /// Queue pair, kind, index.
     pub doorbells: Vec<(u64, u64, u64)>,
     pub messages: Vec<Message>,
@@ -123,6 +136,9 @@ impl Bench {
             "done_valid",
             "s_left",
             "cfg_bulk",
+            "cfg_reduce",
+            "m_join_done",
+            "m_join_ok",
             "end_done",
         ] {
             rtl.set(input, 0u8);
@@ -148,6 +164,9 @@ impl Bench {
             sets: vec![],
             windows: vec![],
             window: None,
+            joins: vec![],
+            joining: None,
+            joins_ok: 100,
             doorbells: vec![],
             messages: vec![],
             flushes: vec![],
@@ -180,6 +199,15 @@ impl Bench {
         let done = self.window == Some(0);
         self.window = self.window.and_then(|clocks| clocks.checked_sub(1));
         self.rtl.set("win_done", done);
+        let joined = self.joining == Some(0);
+        self.joining = self.joining.and_then(|clocks| clocks.checked_sub(1));
+        self.rtl.set("m_join_done", joined);
+        // Without an answer it says nothing.
+        let ok = match self.joins.last() {
+            Some(join) if joined => join.ok,
+            _ => self.rtl.now & 1 == 1,
+        };
+        self.rtl.set("m_join_ok", ok);
         let ended = self.ending == Some(0);
         self.ending = self.ending.and_then(|clocks| clocks.checked_sub(1));
         self.rtl.set("end_done", ended);
@@ -241,6 +269,17 @@ impl Bench {
             });
             self.window = Some(self.dice.below(6));
         }
+        let asked = self.rtl.is("m_join_valid");
+        if self.rtl.is("m_reset") {
+            // Of both.
+            self.joining = None;
+        } else {
+            let stays = asked || !joined && self.joining.is_none();
+            assert!(stays, "not asked any more");
+        }
+        if asked {
+            self.join(joined);
+        }
         if self.rtl.is("end_valid") && !ended && self.ending.is_none() {
             let end = (self.rtl.is("end_pair"), self.rtl.get("end_index"));
             assert!(held && (calm || end.0), "ended too early");
@@ -280,6 +319,25 @@ impl Bench {
         self.quiet = if held && idle { self.quiet + 1 } else { 0 };
         let [_, second, third] = self.lately;
         self.lately = [second, third, self.quiet];
+    }
+
+    /// A queue pair is to be in a group; the question stays until it is answered.
+    fn join(&mut self, answered: bool) {
+        let group = ["m_join_vni", "m_join_tree", "m_join_cookie"].map(|port| self.rtl.get(port));
+        let (qpn, ok) = (self.rtl.get("m_join_qpn"), self.dice.chance(self.joins_ok));
+        // In units of 8.
+        let group = [group[0], group[1], group[2] * 8];
+        if let Some(asked) = self
+            .joins
+            .last()
+            .filter(|_| answered || self.joining.is_some())
+        {
+            assert_eq!((asked.qpn, asked.group), (qpn, group), "asks for another");
+            return;
+        }
+        assert!(!self.rtl.is("hold"), "nothing is ended");
+        self.joins.push(Join { qpn, group, ok });
+        self.joining = Some(self.dice.below(12));
     }
 
     /// What is offered stays until it is taken.

@@ -2,7 +2,8 @@
 
 use tributary_hdl::bus::{
     BulkSettingsOut, ContextOut, DmaRequestOut, DoorbellOut, FlushOut, InterruptIn,
-    MoreRegistersOut, QueuePairIn, RegionSetOut, RegistersIn, StreamOut, UseEndsOut, WindowSetOut,
+    MoreRegistersOut, QueuePairIn, ReduceJoinOut, RegionSetOut, RegistersIn, StreamOut, UseEndsOut,
+    WindowSetOut,
 };
 use tributary_hdl::card::{CardRegs, CardRegsBulk};
 use tributary_hdl::prelude::*;
@@ -19,6 +20,10 @@ hdl_module! {
         pub flr: Signal<In, Bit>,
         /// Bulk transfers are there; constant.
         pub cfg_bulk: Signal<In, Bit>,
+        /// Queue pairs may be in reduction groups; constant.
+        pub cfg_reduce: Signal<In, Bit>,
+        /// A queue pair is to be in a group.
+        pub m_join: ReduceJoinOut,
         /// A queue pair or region ends.
         pub end: UseEndsOut,
         /// The card is reset.
@@ -114,6 +119,8 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for JointRegs<LQ, 
     fn update(&mut self) {
         self.regs.flr.next = self.flr.val();
         self.regs.cfg_bulk.next = self.cfg_bulk.val();
+        self.regs.cfg_reduce.next = self.cfg_reduce.val();
+        ReduceJoinOut::link(&mut self.m_join, &mut self.regs.m_join);
         UseEndsOut::link(&mut self.end, &mut self.regs.end);
         self.m_reset.next = self.regs.m_reset.val();
         self.m_busy.next = self.regs.m_busy.val();

@@ -3,14 +3,18 @@
 
 mod ack_merge;
 mod bulk;
+mod contexts;
 mod notify;
 mod ports;
 mod read_mux;
 mod reads;
+mod reduce;
+mod reserve_merge;
 mod rings;
 mod rx_gate;
 mod send_merge;
 mod send_queue;
 mod send_room;
 mod serve;
+mod tx_first;
 mod tx_guard;

@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tributary_hdl::emit::emit_block;
 use tributary_hdl::prelude::*;
+use tributary_sim::testbench::wrong::{self, Wrong};
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
 /// Builds a block. Registers start at random; what it offers must stay until it is taken.
@@ -15,6 +16,29 @@ pub fn build(mut block: impl Block) -> Verilated {
         .with_random_init(true)
         .with_checks();
     Verilated::build(&options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The same with errors in it: one more port says the number of one, from 1 on, or 0 for none. Each is an expression of a module,
+/// where it occurs once, and what it is instead.
+pub fn build_wrong(mut block: impl Block, errors: &[Wrong]) -> Verilated {
+    let design = emit_block(&mut block).unwrap_or_else(|e| panic!("{e}"));
+    let (top, mut files) = (&design.top, design.files());
+    for (number, (module, right, instead)) in (1..).zip(errors) {
+        let (_, text) = files
+            .iter_mut()
+            .find(|(name, _)| name.starts_with(module))
+            .unwrap_or_else(|| panic!("no module {module}"));
+        // Behind those that are there instead, the right one comes last.
+        let at = text.rfind(right);
+        let at = at.unwrap_or_else(|| panic!("{module}: no {right}"));
+        let both = format!("(({top}.wrong == 8'd{number}) ? ({instead}) : ({right}))");
+        text.replace_range(at..at + right.len(), &both);
+    }
+    let head = format!("module {top} (");
+    for (_, text) in &mut files {
+        *text = text.replace(&head, &format!("{head}\n    input  wire [7:0]  wrong,"));
+    }
+    wrong::build(top, &files)
 }
 
 pub fn rng(seed: u64) -> ChaCha8Rng {

@@ -37,9 +37,9 @@ const ANSWER: [&str; 7] = ["token", "src", "source", "qpn", "length", "addr", "r
 const ANSWER_WIDTHS: [u32; 7] = [64, 16, 24, 24, 32, 64, 32];
 const REFUSAL: [&str; 3] = ["token", "node", "qpn"];
 const REFUSAL_WIDTHS: [u32; 3] = [64, 16, 24];
-const COMPLETION: [&str; 12] = [
+const COMPLETION: [&str; 13] = [
     "qpn", "vf", "len", "node", "peer", "win_id", "epoch", "msn", "q_key", "psn", "request",
-    "notified",
+    "notified", "arrived",
 ];
 
 /// The number of each comes as `cfg_node`.

@@ -73,7 +73,7 @@ ports! {
     m_look_valid m_look_key m_look_pd m_look_addr m_look_len m_look_write look_valid look_ok
     m_wr_valid m_wr_ready m_wr_addr m_wr_len m_wr_ctx m_wd_valid m_wd_ready m_wd_data
     m_rx_valid m_rx_ready m_rx_qpn m_rx_wr_id m_rx_status m_rx_vf m_rx_len m_rx_node m_rx_peer
-    m_rx_win_id m_rx_epoch m_rx_msn m_rx_q_key m_rx_psn m_rx_request m_rx_notified landed
+    m_rx_win_id m_rx_epoch m_rx_msn m_rx_q_key m_rx_psn m_rx_request m_rx_notified m_rx_arrived landed
     m_ak_valid m_ak_ready m_ak_node m_ak_peer m_ak_psn m_ak_syndrome m_ak_echo m_ak_win_id
     m_ak_epoch m_ak_msn m_ak_vf m_ak_src
     m_fatal_valid m_fatal_qpn ev_bad_doorbell ev_accepted ev_ack_overload ev_bad_opcode ev_bad_qp

@@ -486,6 +486,7 @@ impl World {
             ("q_key", p.m_rx_q_key, rq.q_key.into()),
             ("psn", p.m_rx_psn, rq.psn.into()),
             ("notified", p.m_rx_notified, rq.notice.is_some().into()),
+            ("arrived", p.m_rx_arrived, 0),
         ];
         for (field, port, want) in wants {
             assert_eq!(self.dut.get(port), want, "{field} of {record:?}");

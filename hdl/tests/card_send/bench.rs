@@ -32,6 +32,8 @@ pub struct Qp {
     pub later: bool,
     /// Completion slots that work requests of bulk transfers have.
     pub bulks: usize,
+    /// Work requests that have left for its group.
+    pub reduces: u64,
     /// Clock since which it is in Error by command; whether something was dropped since, or its ring failed.
     pub error: Option<u64>,
     pub gone: bool,
@@ -73,6 +75,13 @@ pub struct Seen {
     pub stale: u64,
     /// Of those that came back: for their fence.
     pub fenced: u64,
+    /// Of groups: that have left, with a fence, with an opcode of bulk transfers, clocks in which one waited for room, and that
+    /// were dropped.
+    pub reduces: u64,
+    pub reduces_fenced: u64,
+    pub reduces_bulk: u64,
+    pub no_room: u64,
+    pub reduces_dropped: u64,
     pub fatal: u64,
     pub good_doorbells: u64,
     pub bad_doorbells: u64,
@@ -100,6 +109,14 @@ pub struct Bench {
     pub bulk_place: Option<(u32, u32)>,
     /// Its queue pair has ended: it is dropped.
     pub bulk_ends: bool,
+    /// Queue pairs may be in reduction groups.
+    pub reduce: bool,
+    /// Place of the work request of a group that has left in the clock before.
+    pub reduce_place: Option<(u32, u32)>,
+    /// Words of work requests that have not landed, and their number; those that landed last.
+    pub landing: VecDeque<(u64, usize)>,
+    pub words_in: usize,
+    pub landed: Vec<u64>,
     pub hold: bool,
     pub idle: bool,
     /// Clock since which it is on hold.
@@ -185,6 +202,11 @@ impl Bench {
             bulk_at: 0,
             bulk_place: None,
             bulk_ends: false,
+            reduce: manner.group > 0,
+            reduce_place: None,
+            landing: VecDeque::new(),
+            words_in: 0,
+            landed: vec![],
             hold: false,
             idle: false,
             qps,
@@ -254,6 +276,10 @@ impl Bench {
         self.fatal_due = None;
         self.owed = [0; 3];
         self.bulk_place = None;
+        self.reduce_place = None;
+        self.landing.clear();
+        self.words_in = 0;
+        self.landed.clear();
         self.before = (Inputs::default(), Outputs::default());
         self.progress = self.now;
         let swept = self.now + QPS as u64;
@@ -297,6 +323,11 @@ impl Bench {
             for (port, offered) in offered.into_iter().enumerate() {
                 stalls.observe(port, offered, true);
             }
+            if self.reduce {
+                let first = self.fetched.front().filter(|_| self.looked > 0);
+                let waits = first.is_some_and(|f| self.qps[f.qpn as usize].shape.member);
+                stalls.observe(4, waits, true);
+            }
         }
         // What the block sees in this clock comes before what it says.
         if let Some((qpn, word, data)) = inputs.cfg {
@@ -305,6 +336,7 @@ impl Bench {
         self.held = inputs.hold.then(|| self.held.unwrap_or(self.now));
         self.turns(&inputs, &outputs)?;
         self.bulks(&outputs)?;
+        self.reduces(&inputs, &outputs)?;
         self.undone(&outputs)?;
         self.reads(&inputs, &outputs)?;
         self.lookups(&outputs)?;
@@ -341,6 +373,12 @@ impl Bench {
                 [0, 1, 2, 3].map(|port| stalls.ready(port))
             }
         };
+        let room = match &self.stalls {
+            // Nobody looks at it.
+            _ if !self.reduce => now & 1 == 1,
+            Some(stalls) => stalls.ready(4),
+            None => dice.chance(manner.room),
+        };
         let rsv = self.slots.answer(self.asks, now, dice, manner);
         let mut place = self.places.answer(now, dice, manner);
         let beat = self.reader.beat(now, dice, manner);
@@ -366,6 +404,8 @@ impl Bench {
             mtu: self.mtu,
             bulk: self.bulk,
             bulk_ready: self.bulk_ends || taken[3] && !self.hold,
+            reduce: self.reduce,
+            reduce_room: room,
             ended: self.endings.pop_front(),
             hold: self.hold,
             rsv,
@@ -478,6 +518,7 @@ impl Qp {
             unread: VecDeque::new(),
             later: false,
             bulks: 0,
+            reduces: 0,
             error: None,
             gone: false,
             passed: BTreeMap::new(),

@@ -127,9 +127,72 @@ impl Bench {
         self.seen.bulks += 1;
         self.progress = self.now;
         self.expect(self.bulk && of_bulk(&request), "a datagram at m_bulk")?;
+        let group = self.in_group(work.qpn);
+        self.expect(!group, "a work request of a group at m_bulk")?;
         self.expect(lives, "a bulk transfer that must not begin")?;
         self.expect(free, "a bulk transfer begins behind its fence")?;
         self.expect(work == want, &format!("{work:?} instead of {want:?}"))
+    }
+
+    /// Whether what a queue pair has fetched is of a reduction group.
+    fn in_group(&self, qpn: u32) -> bool {
+        self.reduce && self.qps[qpn as usize].shape.member
+    }
+
+    /// A work request of a group leaves: the oldest one, once, as its words were seen; its place is given back with it.
+    pub fn reduces(&mut self, inputs: &Inputs, outputs: &Outputs) -> Check {
+        if let Some((word, first)) = outputs.lands {
+            let Some((want, number)) = self.landing.pop_front() else {
+                return self.expect(false, "a word lands that has not come");
+            };
+            self.expect(word == want, "another word lands")?;
+            self.expect(first == (number % 8 == 0), "a word is first, or is not")?;
+            if first {
+                self.landed.clear();
+            }
+            self.landed.push(word);
+        }
+        if let Some((word, ..)) = inputs.wq {
+            self.landing.push_back((word, self.words_in));
+            self.words_in += 1;
+        }
+        let Some((qpn, number)) = outputs.reduce else {
+            let first = self.fetched.front().filter(|_| self.looked > 0);
+            let waits = first.is_some_and(|first| self.in_group(first.qpn));
+            self.seen.no_room += u64::from(waits && !inputs.reduce_room);
+            return Ok(());
+        };
+        self.expect(inputs.reduce_room, "a work request of a group has no room")?;
+        self.expect(outputs.lands.is_none(), "it leaves while words land")?;
+        // The one before may still wait to be set.
+        let mut oldest = self.fetched.iter().take(2);
+        let place = oldest.position(|f| f.qpn == qpn && f.number as u16 == number);
+        let Some((place, fetched)) = place.and_then(|at| Some((at, self.fetched.remove(at)?)))
+        else {
+            return self.expect(false, "another work request of a group than the next");
+        };
+        self.expect(self.looked > place, "it leaves before it was there")?;
+        self.looked -= 1;
+        let group = self.in_group(qpn);
+        let words = fetched.entry.chunks_exact(8);
+        let same = words.eq(self.landed.iter().map(|word| word.to_le_bytes()));
+        let request = WorkRequest::decode(&fetched.entry);
+        let qp = &mut self.qps[qpn as usize];
+        let late = qp.error.is_some_and(|since| self.now - since > 8);
+        let lives = !qp.gone && !late && !fetched.error && !fetched.stale;
+        qp.bulks += 1;
+        qp.reduces += 1;
+        self.seen.reduces += 1;
+        self.seen.reduces_fenced += u64::from(has_fence(&request));
+        self.seen.reduces_bulk += u64::from(of_bulk(&request));
+        self.progress = self.now;
+        let due = self.now + 2 + self.dice.below(self.manner.flight + 1);
+        self.flights.push((due, qpn, fetched.psn));
+        let alone = self.reduce_place.replace((qpn, fetched.psn)).is_none();
+        self.expect(alone, "a place is kept for ever")?;
+        self.expect(group, "a work request of no group at m_reduce")?;
+        self.expect(lives, "a work request of a group that must not begin")?;
+        self.expect(same, "its words are not those that were seen")
     }
 
     /// It is taken, and ends some time later.
@@ -166,10 +229,11 @@ impl Bench {
                 let request = WorkRequest::decode(&dropped.entry);
                 let full = of_bulk(&request) && self.now - self.bulk_at < 100;
                 let failing = place == 1 && first == Some((qpn, true));
+                let group = self.in_group(qpn);
                 let qp = &mut self.qps[qpn as usize];
                 let fenced = has_fence(&request)
                     && (qp.ended != dropped.number || self.now - qp.ended_at < 100);
-                let later = self.bulk && !dropped.error && (full || fenced);
+                let later = self.bulk && !group && !dropped.error && (full || fenced);
                 let ends = qp.gone || qp.error.is_some() || failing;
                 if later && !dropped.stale && !qp.gone && !failing {
                     // It comes back, and what was fetched behind it is fetched again. Of one that ends nobody can tell.
@@ -187,12 +251,18 @@ impl Bench {
                     qp.gone |= place == 0;
                     self.expect(ends, "dropped although its queue pair lives")?;
                     self.seen.dropped += 1;
+                    self.seen.reduces_dropped += u64::from(group);
                 }
                 self.progress = self.now;
                 self.give_back(qpn, psn)
             }
             (None, Some(of)) if self.bulk_place == Some(of) => {
                 self.bulk_place = None;
+                let had = self.places.kept.remove(&of) == Some(false);
+                self.expect(had, "a place that nobody had")
+            }
+            (None, Some(of)) if self.reduce_place == Some(of) => {
+                self.reduce_place = None;
                 let had = self.places.kept.remove(&of) == Some(false);
                 self.expect(had, "a place that nobody had")
             }
@@ -236,8 +306,9 @@ impl Bench {
         let bulk = self.bulk && of_bulk(&request);
         let gone = self.qps[fetched.qpn as usize].gone;
         let ended = self.qps[fetched.qpn as usize].ended;
-        let waits = self.bulk && has_fence(&request) && ended != fetched.number;
-        let dropped = fetched.error || fetched.stale || gone || waits;
+        let waits = self.bulk && has_fence(&request) && ended < fetched.number;
+        let group = self.in_group(fetched.qpn);
+        let dropped = fetched.error || fetched.stale || gone || waits || group;
         let sent = !dropped && !bulk && judge(&request, self.mtu).is_none();
         sent.then(|| Read::payload(request.address, request.length as u16))
     }
@@ -403,9 +474,12 @@ impl Bench {
         self.expect(!fetched.stale, "set although one before it comes back")?;
         let bulk = self.bulk && of_bulk(&request) && !fetched.error;
         self.expect(!bulk, "a bulk transfer is sent as a datagram")?;
+        let group = self.in_group(qpn) && !fetched.error;
+        self.expect(!group, "a work request of a group is sent as a datagram")?;
         let waits = self.bulk && !fetched.error && has_fence(&request);
+        // One behind it, of a bulk transfer, may have ended while this one waited to be set.
         self.expect(
-            !waits || ended == fetched.number,
+            !waits || ended >= fetched.number,
             "a datagram begins behind its fence",
         )?;
         self.expect(set == want, &format!("{set:?} instead of {want:?}"))?;

@@ -25,6 +25,7 @@ fn shape(log: u8, qpn: u32) -> Shape {
         q_key: 0x8001_0000 + qpn,
         first: 0xFF_FFFE,
         base: u64::from(qpn) << 38 | 0x1F_FFFF_FFC0,
+        member: false,
     }
 }
 

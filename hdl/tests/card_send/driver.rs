@@ -9,6 +9,11 @@ impl Bench {
     /// Queues the words of a new queue pair, in the state Init.
     pub fn create(&mut self, qpn: u32, shape: Shape) {
         let noise = self.dice.word();
+        // It joins a group only then.
+        let alone = Shape {
+            member: false,
+            ..shape
+        };
         let words = [
             (
                 1,
@@ -19,16 +24,28 @@ impl Bench {
             (4, noise),
             (5, noise),
             (6, noise),
-            (0, shape.word_0(State::Init.code(), noise)),
+            (0, alone.word_0(State::Init.code(), noise)),
         ];
         for (word, data) in words {
             self.contexts.push_back((qpn, word, data));
+        }
+        if shape.member {
+            let word = shape.word_0(State::Init.code(), noise);
+            self.contexts.push_back((qpn, 0, word));
         }
         self.qps[qpn as usize] = Qp {
             shape,
             ring: vec![[0; WORK_LEN]; 1 << shape.log],
             ..Qp::none(&mut self.dice, qpn)
         };
+    }
+
+    /// What a new queue pair is made with; some are in groups.
+    pub fn shape(&mut self, qpn: u32) -> Shape {
+        let mut shape = Shape::random(&mut self.dice, qpn);
+        let group = self.manner.group;
+        shape.member = group > 0 && self.dice.chance(group);
+        shape
     }
 
     /// Queues a new state.
@@ -82,6 +99,7 @@ impl Bench {
         let used = self.slots.used.insert(qpn, 0).unwrap_or(0);
         let held = lost.len() + self.qps[qpn as usize].bulks;
         self.expect(used == held, "slots and places do not match")?;
+        self.expect(self.reduce_place.is_none(), "a place is kept for ever")?;
         let waits = self.before.1.bulk.is_some_and(|work| work.qpn == qpn);
         if waits {
             self.bulk_ends = true;

@@ -1,7 +1,7 @@
 //! Random traffic: everything at once, and what the model must catch.
 
 use super::bench::{Bench, Check, Fault, Seen};
-use super::world::{CALM, Manner, Shape, all};
+use super::world::{CALM, Manner, all};
 use super::{changing, faulty, library};
 use std::collections::BTreeMap;
 use tributary_protocol::card::command::State;
@@ -19,6 +19,8 @@ const BUSY: Manner = Manner {
     bulk: 15,
     bulk_taken: 4,
     fence: 10,
+    group: 0,
+    room: 100,
     payload: 256,
     flight: 400,
     reads: 24,
@@ -39,6 +41,8 @@ const SLOW: Manner = Manner {
     bulk: 20,
     bulk_taken: 1,
     fence: 5,
+    group: 0,
+    room: 100,
     payload: 64,
     flight: 3000,
     reads: 3,
@@ -62,10 +66,28 @@ const FRAIL: Manner = Manner {
     ..CALM
 };
 
+/// Some queue pairs are in reduction groups; what takes their work requests has room now and then.
+const GROUPS: Manner = Manner {
+    group: 30,
+    room: 40,
+    fence: 20,
+    ..BUSY
+};
+const SLOW_GROUPS: Manner = Manner {
+    group: 40,
+    room: 3,
+    ..SLOW
+};
+const FRAIL_GROUPS: Manner = Manner {
+    group: 50,
+    room: 20,
+    ..FRAIL
+};
+
 /// Random work, doorbells, lives of queue pairs and holds for so many clocks.
 fn traffic(bench: &mut Bench, clocks: u64) -> Check {
     for qpn in all() {
-        let shape = Shape::random(&mut bench.dice, qpn);
+        let shape = bench.shape(qpn);
         bench.connect(qpn, shape)?;
     }
     let end = bench.now + clocks;
@@ -106,7 +128,7 @@ fn traffic(bench: &mut Bench, clocks: u64) -> Check {
                 bench.doorbells.push_back((qpn, kind, index));
             }
             100..103 if state == State::Reset => {
-                let shape = Shape::random(&mut bench.dice, qpn);
+                let shape = bench.shape(qpn);
                 bench.create(qpn, shape);
                 bench.settle()?;
             }
@@ -203,6 +225,182 @@ fn xud_02_every_work_request_ends_once_under_every_profile_of_stalls() {
     });
 }
 
+/// Groups beside datagrams and bulk transfers, under one manner; what was seen.
+fn groups(manner: Manner, seeds: std::ops::Range<u64>, clocks: u64) {
+    let mut events = [("", 0); 8];
+    for seed in seeds {
+        let seen = run(seed, manner, clocks, None).unwrap_or_else(|e| panic!("{e}"));
+        for (sum, (what, count)) in events.iter_mut().zip([
+            ("work requests of groups", seen.reduces),
+            ("with a fence", seen.reduces_fenced),
+            ("with an opcode of bulk transfers", seen.reduces_bulk),
+            ("clocks without room", seen.no_room),
+            ("dropped", seen.reduces_dropped),
+            ("datagrams", seen.records),
+            ("bulk transfers", seen.bulks),
+            ("work requests that came back for their fence", seen.fenced),
+        ]) {
+            *sum = (what, sum.1 + count);
+        }
+    }
+    println!("{events:?}");
+    for (what, count) in events {
+        assert!(count > 0, "no {what}");
+    }
+}
+
+#[test]
+fn cl_05_work_requests_of_groups_leave_once_as_they_are_in_busy_traffic() {
+    groups(GROUPS, 0..6, 60_000);
+}
+
+#[test]
+fn cl_05_work_requests_of_groups_leave_once_as_they_are_when_everything_stalls() {
+    groups(SLOW_GROUPS, 10..14, 150_000);
+}
+
+#[test]
+fn cl_05_work_requests_of_groups_leave_once_as_they_are_when_rings_fail() {
+    groups(FRAIL_GROUPS, 20..24, 60_000);
+}
+
+/// Without groups the bit of the context means nothing.
+#[test]
+fn cl_05_without_groups_all_queue_pairs_send_datagrams() {
+    let mut bench = Bench::new(library(), 71, GROUPS).unwrap_or_else(|e| panic!("{e}"));
+    bench.reduce = false;
+    traffic(&mut bench, 30_000).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(bench.seen.reduces, 0);
+    assert!(bench.seen.records > 100);
+}
+
+#[test]
+fn cl_05_work_requests_of_groups_leave_once_under_every_profile_of_stalls() {
+    profiles("card_send: work requests of groups", |seed| {
+        let stalls = Stalls::of_seed(seed, 5);
+        let mut bench = Bench::new(library(), seed, GROUPS).unwrap_or_else(|e| panic!("{e}"));
+        bench.stalls = Some(stalls.clone());
+        traffic(&mut bench, 15_000).unwrap_or_else(|e| panic!("{stalls}: {e}"));
+        bench.seen.reduces
+    });
+}
+
+#[test]
+fn cl_05_a_reset_forgets_groups() {
+    for seed in 90..93 {
+        let mut bench = Bench::new(library(), seed, GROUPS).unwrap_or_else(|e| panic!("{e}"));
+        let result = (0..3).try_for_each(|_| {
+            traffic(&mut bench, 2_000)?;
+            bench.reset()
+        });
+        result
+            .and_then(|()| traffic(&mut bench, 5_000))
+            .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    }
+}
+
+#[test]
+fn cl_05_work_requests_of_groups_that_leave_wrongly_are_noticed() {
+    for (right, wrong, said) in [
+        // Its place is not given back; its slot is.
+        (
+            "drop_reg <= entry_m_drop | entry_m_bulk | entry_m_reduce;",
+            "drop_reg <= entry_m_drop | entry_m_bulk;",
+            ["a place is kept for ever", "slots and places do not match"],
+        ),
+        (
+            "cancel_reg <= entry_m_drop;",
+            "cancel_reg <= entry_m_drop | entry_m_reduce;",
+            ["another one is dropped than the next", "nothing is dropped"],
+        ),
+        // It is sent as a datagram: alone, or too.
+        (
+            "member_reg <= context_member & cfg_reduce;",
+            "member_reg <= 1'b0;",
+            ["of a group is sent as a datagram", "of a group at m_bulk"],
+        ),
+        (
+            "(!bulk_reg & !member_reg & !later)",
+            "(!bulk_reg & !later)",
+            [
+                "of a group is sent as a datagram",
+                "of a group is sent as a datagram",
+            ],
+        ),
+        // Room is not looked at; a ring that cannot be read; an end.
+        (
+            "!failed_reg & reduce_room & drop_ready",
+            "!failed_reg & drop_ready",
+            ["of a group has no room", "of a group has no room"],
+        ),
+        (
+            "alive & member_reg & !failed_reg",
+            "alive & member_reg",
+            [
+                "of a group that must not begin",
+                "are not those that were seen",
+            ],
+        ),
+        (
+            "pass_reduce = alive &",
+            "pass_reduce = ready &",
+            [
+                "of a group that must not begin",
+                "another work request of a group than the next",
+            ],
+        ),
+        // Fences count; bulk transfers are looked for.
+        (
+            "before_reg & cfg_bulk & !member_reg &",
+            "before_reg & cfg_bulk &",
+            [
+                "dropped although its queue pair lives",
+                "dropped before it was there",
+            ],
+        ),
+        (
+            "& !member_reg\n            & ((opcode_reg == BULK_WRITE)",
+            "& ((opcode_reg == BULK_WRITE)",
+            [
+                "of a group at m_bulk",
+                "dropped although its queue pair lives",
+            ],
+        ),
+        // Words: the first is another; they are those of a clock before.
+        (
+            "assign m_first = field_reg[0];",
+            "assign m_first = field_reg[1];",
+            ["a word is first, or is not", "a word is first, or is not"],
+        ),
+        (
+            "assign m_word = word;",
+            "assign m_word = in_data_reg;",
+            ["another word lands", "another word lands"],
+        ),
+        // It is another one.
+        (
+            "assign m_reduce_request = oldest_number[15:0];",
+            "assign m_reduce_request = oldest_number[15:0] + 16'd1;",
+            [
+                "another work request of a group",
+                "leaves before it was there",
+            ],
+        ),
+    ] {
+        let library = faulty(right, wrong);
+        let noticed = [FRAIL_GROUPS, GROUPS].into_iter().any(|manner| {
+            let mut bench = Bench::new(&library, 60, manner).unwrap_or_else(|e| panic!("{e}"));
+            let error = traffic(&mut bench, 20_000).err();
+            if let Some(error) = &error {
+                println!("{wrong}: {error}");
+                assert!(said.iter().any(|said| error.contains(said)), "{error}");
+            }
+            error.is_some()
+        });
+        assert!(noticed, "not noticed: {wrong}");
+    }
+}
+
 #[test]
 fn a_held_request_that_changes_is_noticed() {
     let mut bench = Bench::new(changing(), 50, SLOW).unwrap_or_else(|e| panic!("{e}"));
@@ -217,7 +415,7 @@ fn reset_in_the_middle_forgets_everything() {
         let result = (0..4).try_for_each(|_| {
             let clocks = 200 + bench.dice.below(2_000);
             for qpn in all() {
-                let shape = Shape::random(&mut bench.dice, qpn);
+                let shape = bench.shape(qpn);
                 bench.connect(qpn, shape)?;
             }
             for _ in 0..clocks {
@@ -260,13 +458,13 @@ fn a_bulk_transfer_that_comes_back_wrongly_is_noticed() {
         ),
         // Its place in flight is not given back when it leaves.
         (
-            "drop_reg <= entry_m_drop | entry_m_bulk;",
-            "drop_reg <= entry_m_drop;",
+            "drop_reg <= entry_m_drop | entry_m_bulk | entry_m_reduce;",
+            "drop_reg <= entry_m_drop | entry_m_reduce;",
             ["a place is kept for ever", "slots and places do not match"],
         ),
         // A fence is not looked at; a count is that of the clock before; it goes on where the last queue pair left it.
         (
-            "fenced_reg <= before_reg & cfg_bulk & (|(flags_reg & FENCE));",
+            "fenced_reg <= before_reg & cfg_bulk & !member_reg & (|(flags_reg & FENCE));",
             "fenced_reg <= 1'b0;",
             ["behind its fence", "behind its fence"],
         ),

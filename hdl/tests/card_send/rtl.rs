@@ -26,6 +26,8 @@ pub struct Inputs {
     pub mtu: u64,
     pub bulk: bool,
     pub bulk_ready: bool,
+    pub reduce: bool,
+    pub reduce_room: bool,
     /// A work request of this queue pair has its completion.
     pub ended: Option<u32>,
     pub hold: bool,
@@ -84,6 +86,9 @@ pub struct Work {
     pub q_key: u32,
 }
 
+/// A work request of a reduction group: queue pair, number.
+pub type Reduce = (u32, u16);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     pub key: u32,
@@ -124,6 +129,9 @@ pub struct Outputs {
     pub rd: Option<Read>,
     pub sd: Option<Record>,
     pub bulk: Option<Work>,
+    pub reduce: Option<Reduce>,
+    /// A word that lands, and whether it is the first of its work request.
+    pub lands: Option<(u64, bool)>,
     pub wq_ready: bool,
     pub bad_doorbell: bool,
     pub stall_credit: bool,
@@ -146,6 +154,7 @@ macro_rules! ports {
 ports! {
     s_ended_valid, s_ended_qpn, cfg_bulk, m_bulk_valid, m_bulk_ready, m_bulk_opcode, m_bulk_flags, m_bulk_head_len, m_bulk_length, m_bulk_wr_id,
     m_bulk_address, m_bulk_lkey, m_bulk_vf, m_bulk_node, m_bulk_peer, m_bulk_msn, m_bulk_win_id, m_bulk_epoch,
+    cfg_reduce, m_reduce_lands, m_reduce_first, m_reduce_data, m_reduce_valid, m_reduce_room, m_reduce_qpn, m_reduce_request,
     m_bulk_head_low, m_bulk_head_high, m_bulk_psn, m_bulk_request, m_bulk_qpn, m_bulk_pd, m_bulk_q_key,
     rst, db_valid, db_qpn, db_kind, db_index, cfg_valid, cfg_qpn, cfg_word, cfg_data, cfg_mtu, hold,
     m_idle, m_fatal_valid, m_fatal_qpn, m_rsv_valid, m_rsv_qpn, rsv_done, rsv_ok, m_cancel_valid,
@@ -217,6 +226,8 @@ impl Rtl {
         set(p.cfg_mtu, inputs.mtu);
         set(p.cfg_bulk, inputs.bulk.into());
         set(p.m_bulk_ready, inputs.bulk_ready.into());
+        set(p.cfg_reduce, inputs.reduce.into());
+        set(p.m_reduce_room, inputs.reduce_room.into());
         set(p.s_ended_valid, inputs.ended.is_some().into());
         set(p.s_ended_qpn, inputs.ended.unwrap_or_default().into());
         set(p.hold, inputs.hold.into());
@@ -284,6 +295,9 @@ impl Rtl {
             }),
             sd: bit(p.m_sd_valid).then(|| self.record()),
             bulk: bit(p.m_bulk_valid).then(|| self.work()),
+            reduce: bit(p.m_reduce_valid)
+                .then(|| (qpn(p.m_reduce_qpn), get(p.m_reduce_request) as u16)),
+            lands: bit(p.m_reduce_lands).then(|| (get(p.m_reduce_data), bit(p.m_reduce_first))),
             wq_ready: bit(p.s_wq_ready),
             bad_doorbell: bit(p.ev_bad_doorbell),
             stall_credit: bit(p.ev_stall_credit),

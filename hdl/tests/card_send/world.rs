@@ -4,9 +4,10 @@ use super::rtl::QPS;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, VecDeque};
+use tributary_hdl::record::MEMBER;
 use tributary_protocol::card::descriptor::{
-    OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ, OPCODE_SEND, OPCODE_WRITE,
-    WORK_LEN, WorkRequest, flags,
+    OPCODE_ATOMIC, OPCODE_BULK_READ, OPCODE_BULK_WRITE, OPCODE_READ, OPCODE_REDUCE, OPCODE_SEND,
+    OPCODE_WRITE, WORK_LEN, WorkRequest, flags,
 };
 use tributary_protocol::xud::{Outcome, Peer, Window};
 
@@ -57,6 +58,9 @@ pub struct Manner {
     pub bulk_taken: u64,
     /// A work request has a fence.
     pub fence: u64,
+    /// A queue pair is in a reduction group; there is room for its work requests in a clock.
+    pub group: u64,
+    pub room: u64,
     /// Most bytes of payload from memory.
     pub payload: u64,
     /// Clocks until a request ends.
@@ -81,6 +85,8 @@ pub const CALM: Manner = Manner {
     bulk: 0,
     bulk_taken: 100,
     fence: 0,
+    group: 0,
+    room: 100,
     payload: 0,
     flight: 100,
     reads: 64,
@@ -98,6 +104,8 @@ pub struct Shape {
     pub q_key: u32,
     pub first: u32,
     pub base: u64,
+    /// It is in a reduction group.
+    pub member: bool,
 }
 
 impl Shape {
@@ -118,6 +126,7 @@ impl Shape {
             q_key: dice.word() as u32,
             first,
             base,
+            member: false,
         }
     }
 
@@ -127,7 +136,7 @@ impl Shape {
             | u64::from(self.log) << 4
             | u64::from(self.timeout) << 16
             | u64::from(self.pd) << 32;
-        fields | noise & 0x0700_FF00
+        fields | u64::from(self.member) << MEMBER | noise & 0x0700_FF00
     }
 }
 
@@ -167,10 +176,14 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
             _ => request.length.min(mtu as u32 - 16),
         };
     }
-    // Of a bulk transfer nothing is looked at here.
-    if dice.chance(manner.bulk) {
+    // Of a bulk transfer or a reduction nothing is looked at here.
+    let reduces = manner.group > 0 && dice.chance(manner.group);
+    if reduces || dice.chance(manner.bulk) {
         let mut entry: [u8; WORK_LEN] = std::array::from_fn(|_| dice.word() as u8);
-        entry[0] = [OPCODE_BULK_WRITE, OPCODE_BULK_READ][dice.below(2) as usize];
+        entry[0] = match reduces {
+            true => OPCODE_REDUCE,
+            false => [OPCODE_BULK_WRITE, OPCODE_BULK_READ][dice.below(2) as usize],
+        };
         entry[1] = some_flags(dice, manner);
         return entry;
     }

@@ -13,5 +13,6 @@ mod met;
 mod rtl;
 mod rx;
 mod rx_random;
+mod rx_reductions;
 mod table;
 mod tx;

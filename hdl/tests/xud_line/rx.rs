@@ -12,7 +12,7 @@ use tributary_sim::testbench::beyond::beyond;
 use tributary_sim::verilate::Verilated;
 
 use super::rtl::{Rtl, frame, rng, send, verilate, words};
-pub use judge::{Judged, Taken, Verdict, bulk_frame, judge, repair, samples};
+pub use judge::{Judged, Taken, Verdict, bulk_frame, judge, of_reductions, repair, samples};
 
 /// Words of the buffer.
 pub const BUFFER: usize = 1024;
@@ -38,6 +38,8 @@ pub struct Bench {
     rtl: Rtl,
     /// Frames of bulk transfers are taken.
     bulk: bool,
+    /// Frames of reductions are for another block.
+    reductions: bool,
     pub clock: usize,
     /// Frames given whose verdict is due, by clock.
     due: VecDeque<(usize, Judged)>,
@@ -86,12 +88,19 @@ impl Bench {
     }
 
     pub fn with_bulk(bulk: bool) -> Self {
-        let mut rtl = Rtl::new(library());
+        Self::of(library(), bulk, false)
+    }
+
+    /// With bulk transfers, with reductions.
+    pub fn of(library: &Verilated, bulk: bool, reductions: bool) -> Self {
+        let mut rtl = Rtl::new(library);
         rtl.set("cfg_bulk", bulk);
+        rtl.set("cfg_reduce", reductions);
         rtl.model.reset(3).unwrap();
         Self {
             rtl,
             bulk,
+            reductions,
             clock: 0,
             due: VecDeque::new(),
             requests: VecDeque::new(),
@@ -108,9 +117,14 @@ impl Bench {
 
     pub fn reset(&mut self) {
         let rtl = std::mem::replace(&mut self.rtl, Rtl::new(library()));
-        *self = Self::with_bulk(self.bulk);
+        *self = Self::of(library(), self.bulk, self.reductions);
         self.rtl = rtl;
         self.rtl.model.reset(2).unwrap();
+    }
+
+    /// Chooses an error of the library.
+    pub fn choose(&mut self, wrong: u64) {
+        self.rtl.set("wrong", wrong);
     }
 
     /// Gives a frame, a word a clock; `gap` says before which words the line pauses.
@@ -128,8 +142,12 @@ impl Bench {
             }
             let last = i + 1 == words.len();
             if last {
-                self.due
-                    .push_back((self.clock + VERDICT, judge(frame, user, self.bulk)));
+                let elsewhere = self.reductions && of_reductions(frame);
+                let judged = match elsewhere {
+                    true => Err(Verdict::Elsewhere),
+                    false => judge(frame, user, self.bulk),
+                };
+                self.due.push_back((self.clock + VERDICT, judged));
             }
             let beat = Beat {
                 data: *data,
@@ -256,6 +274,7 @@ impl Bench {
                 self.may_overflow(packet);
                 Verdict::Overflow
             }
+            (Err(Verdict::Elsewhere), []) => Verdict::Elsewhere,
             (Err(expected), [verdict]) if verdict == expected => *verdict,
             _ => panic!("clock {}: {seen:?}, the model says {model:?}", self.clock),
         };

@@ -7,7 +7,7 @@ use tributary_sim::testbench::{Stalls, profiles};
 use super::rtl::{chance, frame, packet, rng, seeds};
 use super::rx::{Beat, Bench, Consumer, Verdict, bulk_frame, judge, repair, samples};
 
-fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
+pub fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
     Consumer {
         request: chance(rng, eager[0]),
         drop: chance(rng, eager[1]),
@@ -17,7 +17,7 @@ fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
 }
 
 /// A frame, good or damaged in some way.
-fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
+pub fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
     let mut bytes = match rng.random_range(0..3) {
         0 => bulk_frame(rng, longest + 8),
         _ => frame(rng.random(), rng.random(), &packet(rng, longest)),

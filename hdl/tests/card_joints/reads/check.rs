@@ -228,7 +228,7 @@ impl Bench<'_> {
         let fields = fields.map(|port| self.model.get(port));
         let (node, msn, psn) = (read.target, read.msn, read.psn);
         let wanted = [
-            qpns[0], 0x18, 0, node, qpns[1], 0, 0, msn, 0, psn, read.ring, 0,
+            qpns[0], 0x18, 0, node, qpns[1], 0, 0, msn, 0, psn, read.ring, 0, 0,
         ];
         if fields != wanted {
             return Err(format!("{COMPLETION:?} is {fields:x?}, not {wanted:x?}"));

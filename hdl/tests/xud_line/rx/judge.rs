@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_protocol::bulk::OPCODES;
+use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::roce::{self, Bth, Link};
 use tributary_protocol::xud::Packet;
 use tributary_protocol::xud::wire::{self, WireError};
@@ -17,6 +18,8 @@ pub enum Verdict {
     BadFrame,
     NotXud,
     BadHeader,
+    /// Nothing: it is for another block.
+    Elsewhere,
 }
 
 /// What is in a good frame.
@@ -64,6 +67,11 @@ pub fn judge(frame: &[u8], marked: bool, bulk: bool) -> Judged {
         _ => Verdict::BadHeader,
     });
     decoded.map(|(from, packet)| (from, Taken::Xud(packet)))
+}
+
+/// Whether a frame has the ethertype of reductions.
+pub fn of_reductions(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&DEFAULT_ETHERTYPE.to_be_bytes())
 }
 
 /// A frame of a bulk transfer with any opcode near theirs.
