@@ -17,9 +17,9 @@ use tributary_host_driver::collective::{
 };
 use tributary_host_driver::{Context, EndpointConfig};
 use tributary_sim::card::{Cluster, ClusterTrees};
-use tributary_sim::fabric::Fabric;
+use tributary_sim::fabric::{Fabric, Simulator};
 
-use super::{manager::start, models, reduction::open, sixteen, unrouted};
+use super::{manager::start, models, reduction::open, rtl, sixteen, unrouted};
 
 /// Loops until a test is given up.
 const PATIENCE: usize = 400_000;
@@ -65,10 +65,19 @@ struct World {
 
 impl World {
     fn new(fabric: Fabric, seed: u64) -> Self {
+        Self::over(unrouted(fabric.clone(), seed), &fabric, models)
+    }
+
+    /// All of it Verilated: cards and switches.
+    fn rtl(fabric: Fabric, seed: u64) -> Self {
+        let sim = Simulator::of_rtl(fabric.clone(), seed, false).unwrap();
+        Self::over(sim, &fabric, rtl)
+    }
+
+    fn over(mut sim: Simulator, fabric: &Fabric, cards: impl Fn(Simulator) -> Cluster) -> Self {
         let plan = fabric.plan().unwrap();
-        let mut sim = unrouted(fabric, seed);
         let control = Arc::new(Mutex::new(start(&mut sim, &plan)));
-        let cluster = models(sim);
+        let cluster = cards(sim);
         let trees = ClusterTrees::shared(&cluster, &control, 0x4000);
         Self {
             contexts: open(&cluster),

@@ -3,13 +3,15 @@
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
+use tributary_host_driver::ReductionCounter;
 use tributary_host_driver::collective::{
     CollectiveError, Communicator, Data, Extremes, Operation, Options, Path, Sum,
 };
 use tributary_protocol::red::Rc;
 
 use super::{
-    World, all, close, communicators, host_options, ranks_add_up, rng, run, seed, sixteen_world,
+    World, all, close, communicators, host_options, ranks_add_up, rng, run, seed, sixteen,
+    sixteen_world,
 };
 use crate::traffic::small;
 use tributary_sim::fabric::LinkSpec;
@@ -260,6 +262,71 @@ fn cl_08_every_operation_on_every_type_is_right_on_both_ways() {
     );
     close(switched, &mut rng);
     close(by_messages, &mut rng);
+}
+
+/// Cards and switches all in RTL: barriers, broadcasts, every operation on every type, and sums of doubles, each in the switches.
+#[test]
+fn cl_05_cl_08_operations_of_verilated_cards_are_reduced_in_verilated_switches() {
+    let seed = seed();
+    let mut rng = rng(seed);
+    let world = World::rtl(sixteen(), seed);
+    let everyone: Vec<usize> = (0..16).collect();
+    let hosts = world.hosts(&everyone, host_options(1, 1));
+    let mut members = communicators(&hosts, 1, Some(&world.trees), Options::default());
+    all(&mut members, &mut rng, Communicator::post_barrier);
+    let mut done = 0;
+    for kind in 0..8 {
+        for operation in OPERATIONS {
+            let length = [1, 3, 4, 5, 9][rng.random_range(0..5)];
+            let values = given(&mut rng, kind, 16, length);
+            let Some(expected) = expected(operation, &values) else {
+                continue;
+            };
+            let outcomes = all(&mut members, &mut rng, |member| {
+                member.post_all_reduce(operation, &values[member.rank()])
+            });
+            for (rank, outcome) in outcomes.into_iter().enumerate() {
+                let name = format!("{operation:?} of {length}, kind {kind}, at {rank}");
+                assert_eq!(bits(&outcome.data), bits(&expected), "{name}");
+            }
+            done += 1;
+        }
+    }
+    assert!(done >= 24, "{done} operations");
+    // Whole numbers, whose sums are exact in any order.
+    let outcomes = all(&mut members, &mut rng, |member| {
+        let own = member.rank() as f64;
+        member.post_all_reduce(Operation::Sum, &Data::F64(vec![own, -own, 0.5]))
+    });
+    for outcome in outcomes {
+        assert_eq!(outcome.data, Data::F64(vec![120.0, -120.0, 8.0]));
+    }
+    let text: Vec<u8> = (0..200).collect();
+    let outcomes = all(&mut members, &mut rng, |member| {
+        let own = if member.rank() == 7 {
+            text.clone()
+        } else {
+            vec![0; 200]
+        };
+        member.post_broadcast(7, own)
+    });
+    for outcome in outcomes {
+        assert_eq!(outcome.data, Data::Bytes(text.clone()));
+    }
+    for (member, context) in members.iter().zip(&world.contexts) {
+        let counters = member.counters();
+        assert!(
+            counters.in_switches > 26 && counters.in_software == 0,
+            "{counters:?}"
+        );
+        assert_eq!((counters.no_tree, counters.strange), (0, 0));
+        let sent = context.reduction_counter(ReductionCounter::Sent).unwrap();
+        let received = context
+            .reduction_counter(ReductionCounter::Received)
+            .unwrap();
+        assert!(sent > 26 && received > 26, "{sent} {received}");
+    }
+    close(members, &mut rng);
 }
 
 /// A sum of doubles was posted at rank 0: the others follow, and all have the same sum, close to the exact one.
