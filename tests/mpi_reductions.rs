@@ -142,6 +142,37 @@ fn cl_09_reductions_barriers_and_broadcasts_of_an_unchanged_program_go_through_t
     }
 }
 
+/// Two Verilated cards on a Verilated switch, whose cables are as long as the provider's packets.
+const VERILATED: &str = r#"
+[link]
+latency_clocks = 480
+[[switch]]
+name = "s"
+ports = 3
+spare = [2]
+[[endpoint]]
+name = "a"
+[[endpoint]]
+name = "b"
+[[cable]]
+ends = ["s.0", "a"]
+[[cable]]
+ends = ["s.1", "b"]
+"#;
+
+#[test]
+fn cl_05_cl_09_calls_of_ranks_on_verilated_cards_go_through_a_verilated_switch() {
+    let Some(place) = Place::new("reductions-rtl") else {
+        return;
+    };
+    let file = place.0.join("verilated.toml");
+    std::fs::write(&file, VERILATED).unwrap();
+    let arguments = ["-n", "2", "--engine", "rtl"];
+    let (calls, _, summary) = place.good(file.to_str().unwrap(), &arguments, "some");
+    assert_eq!(summary["verilated_cards"], 2, "{summary}");
+    all_in_switches(calls, &summary);
+}
+
 #[test]
 fn cl_09_over_cables_that_lose_frames_the_same_calls_are_right() {
     let Some(place) = Place::new("reductions-loss") else {
