@@ -55,15 +55,15 @@ fn the_cluster_demo_sends_writes_and_reduces_while_each_cable_in_turn_fails() {
     }
 }
 
-/// Every card and every switch is Verilated.
+/// Every card and every switch is Verilated: hosts send, write in bulk, and reduce through their cards and the switches.
 #[test]
-fn the_cluster_demo_runs_on_verilated_cards_and_switches() {
+fn cl_02_cl_05_the_cluster_demo_runs_on_verilated_cards_and_switches() {
     let arguments = ["sim", "--demo", "cluster", "--engine", "rtl", "--each", "1"];
     let (code, sum) = json(&[&arguments[..], &["--json"]].concat());
     assert_eq!(code, 0, "{sum}");
     assert_eq!(sum["engine"], "rtl");
     let parts = sum["parts"].as_array().unwrap();
-    assert_eq!(parts.len(), 3, "{sum}");
+    assert_eq!(parts.len(), 5, "{sum}");
     assert!(parts.iter().all(|part| part["good"] == true), "{sum}");
     assert!(sum["unicast_entries_mended"].as_u64().unwrap() > 0, "{sum}");
 }

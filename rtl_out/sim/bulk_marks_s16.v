@@ -110,14 +110,14 @@ module bulk_marks_s16 (
     wire [3:0]  lowest_index;      // Index of the lowest set bit.
     wire        lowest_none;       // No bit is set.
 
-    ram_reg #(.W(56), .A(5)) names (
+    ram_reg #(.W(56), .A(4)) names (
         .clk     (clk),
         // Transfers that the card ends, and cancellations of these. A reader of names waits 3
         // clocks, then compares.
-        .rd_addr ({1'b0, at_reg}),
+        .rd_addr (at_reg),
         .rd_data (names_rd_data),
         .wr_en   (s_start_valid),
-        .wr_addr ({1'b0, s_start_slot}),
+        .wr_addr (s_start_slot),
         .wr_data ({s_start_qpn, s_start_xid})
     );
 

@@ -168,7 +168,7 @@ module bulk_serve_s16 (
     reg          bad_refused_reg;
     reg          strange_reg;
     reg  [15:0]  serves_reg;
-    reg  [4:0]   at_reg;
+    reg  [3:0]   at_reg;
     reg          last_1_reg;
     reg          last_2_reg;
     reg          last_3_reg;
@@ -213,7 +213,7 @@ module bulk_serve_s16 (
     reg  [12:0]  r_len_next;             // Bytes that follow.
     reg  [319:0] gathered_next;
     reg          all_here_next;
-    reg  [4:0]   at_next;
+    reg  [3:0]   at_next;
     reg          found_next;
     reg  [15:0]  pd_next;
     reg  [2:0]   reason_next;
@@ -240,17 +240,17 @@ module bulk_serve_s16 (
         .beyond    (m_access_too_long)
     );
 
-    ram_reg #(.W(80), .A(5)) slots (
+    ram_reg #(.W(80), .A(4)) slots (
         .clk     (clk),
         .rd_addr (at_reg),
         .rd_data (slots_rd_data),
         .wr_en   (slots_wr_en),
-        .wr_addr ({1'b0, m_start_slot}),
+        .wr_addr (m_start_slot),
         .wr_data ({request_token, r_node_reg})
     );
 
     // Combinational logic
-    assign serves_1_next_shifted = serves_reg >> at_reg[3:0];
+    assign serves_1_next_shifted = serves_reg >> at_reg;
     // What follows.
     assign s_pl_ready = (state_reg == STATE_GATHER) & !all_here_reg;
     assign word_moves = s_pl_valid & s_pl_ready;
@@ -322,7 +322,7 @@ module bulk_serve_s16 (
                 end
             end
             STATE_VERIFY: begin
-                at_next = 5'd0;
+                at_next = 4'd0;
                 if (timer_reg == 2'd3) begin
                     timer_next = 2'd0;
                     found_next = 1'b0;
@@ -340,7 +340,7 @@ module bulk_serve_s16 (
                 end
             end
             STATE_SCAN: begin
-                at_next = at_reg + 5'd1;
+                at_next = at_reg + 4'd1;
                 if (timer_reg == 2'd3) begin
                     timer_next = 2'd3;
                     found_next = found_reg | same_reg;
@@ -483,7 +483,7 @@ module bulk_serve_s16 (
         bad_refused_reg = 1'b0;
         strange_reg = 1'b0;
         serves_reg = 16'd0;
-        at_reg = 5'd0;
+        at_reg = 4'd0;
         last_1_reg = 1'b0;
         last_2_reg = 1'b0;
         last_3_reg = 1'b0;
@@ -517,7 +517,7 @@ module bulk_serve_s16 (
         bad_refused_reg <= bad_reason_reg | bad_refused_head_reg;
         strange_reg <= request_node != r_node_reg;
         serves_reg <= (serves_reg | starts) & ~overs;
-        last_1_reg <= ({4'd0, at_reg} + 9'd1) == SLOTS_ALL;
+        last_1_reg <= ({5'd0, at_reg} + 9'd1) == SLOTS_ALL;
         last_2_reg <= last_1_reg;
         last_3_reg <= last_2_reg;
         serves_1_reg <= serves_1_next_shifted[0];

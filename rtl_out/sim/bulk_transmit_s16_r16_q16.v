@@ -635,6 +635,8 @@ module bulk_transmit_s16_r16_q16 (
         .cfg_max_busy      (cfg_max_busy)
     );
 
+    // With addresses as long as a slot's number: up to 16 of these lie in LUTs on ECP5, where block
+    // RAMs are scarce.
     bulk_serve_s16 serve (
         .clk               (clk),
         .rst               (rst),

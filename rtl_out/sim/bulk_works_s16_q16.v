@@ -445,31 +445,31 @@ module bulk_works_s16_q16 (
         .m_flushed       (marks_m_flushed)
     );
 
-    ram_reg #(.W(201), .A(5)) ends (
+    ram_reg #(.W(201), .A(4)) ends (
         .clk     (clk),
         // Completions: of a transfer, or else of a work request that is refused.
-        .rd_addr (s_ended_slot[4:0]),
+        .rd_addr (s_ended_slot[3:0]),
         .rd_data (ends_rd_data),
         .wr_en   (starts),
-        .wr_addr (s_started_slot[4:0]),
+        .wr_addr (s_started_slot[3:0]),
         .wr_data ({served, s_qpn, s_msn, end_in_peer, s_node, s_psn, s_request, s_wr_id})
     );
 
-    ram_reg #(.W(48), .A(5)) peers (
+    ram_reg #(.W(48), .A(4)) peers (
         .clk     (clk),
-        .rd_addr ({1'b0, s_slot}),
+        .rd_addr (s_slot),
         .rd_data (peers_rd_data),
         .wr_en   (starts),
-        .wr_addr (s_started_slot[4:0]),
+        .wr_addr (s_started_slot[3:0]),
         .wr_data ({peer_in_node, s_started_xid})
     );
 
-    ram_reg #(.W(322), .A(5)) sources (
+    ram_reg #(.W(322), .A(4)) sources (
         .clk     (clk),
-        .rd_addr (s_source_slot[4:0]),
+        .rd_addr (s_source_slot[3:0]),
         .rd_data (sources_rd_data),
         .wr_en   (starts),
-        .wr_addr (s_started_slot[4:0]),
+        .wr_addr (s_started_slot[3:0]),
         .wr_data ({s_serve_token, served, s_msn, source_in_notify, source_in_q_key, source_in_qpn, source_in_peer, source_in_pd, source_in_key, source_in_address, s_started_xid})
     );
 
@@ -733,7 +733,7 @@ module bulk_works_s16_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_ended_slot[15:5], s_ended_xid, s_source_slot[15:5], end_qpn[23:4],
+    wire _unused = &{1'b0, s_ended_slot[15:4], s_ended_xid, s_source_slot[15:4], end_qpn[23:4],
         source_live_next_shifted[15:1], slot_active_next_shifted[15:1]};
 
 endmodule

@@ -93,18 +93,13 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     let verilated_cards = verilated(cards, engine);
     let switches = run.fabric.switches.iter().map(|switch| switch.kind);
     let verilated_switches = verilated(switches, engine);
-    if verilated_cards == 0 {
-        // Cards in Verilog take no part in reductions so far.
-        let cables = run.fabric.plan()?.cables;
-        let how = (MTU, arguments.on.seed);
-        let part = collectives::run(&run.cluster, &run.control, &cables, how)?;
-        run.parts.push(part);
-    }
+    let cables = run.fabric.plan()?.cables;
+    let how = (MTU, arguments.on.seed);
+    let part = collectives::run(&run.cluster, &run.control, &cables, how)?;
+    run.parts.push(part);
     run.exchange(arguments.each)?;
-    if verilated_cards == 0 {
-        let part = writes::run(&run.cluster, MTU)?;
-        run.parts.push(part);
-    }
+    let part = writes::run(&run.cluster, MTU)?;
+    run.parts.push(part);
     run.reduce("all-reduce on the mended tree", 1)?;
     let (frames, lost_ways) = run
         .cluster

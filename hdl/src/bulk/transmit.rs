@@ -114,7 +114,8 @@ hdl_module! {
         none: Signal<Local, Bit>,
         asks: Signal<Local, Bit>,
         reads: BulkReads<R, LR, A, LQ>,
-        serve: BulkServe<S, LS, SA>,
+        /// With addresses as long as a slot's number: up to 16 of these lie in LUTs on ECP5, where block RAMs are scarce.
+        serve: BulkServe<S, LS, LS>,
         completions: CardCompletions<LQ>,
         depart: BulkDepart,
         /// READs have ended what is to end.
@@ -122,7 +123,7 @@ hdl_module! {
         ended: Signal<Local, Bit>,
         strays: EventMerge,
         bad_messages: EventMerge,
-        works: BulkWorks<S, LS, SA, LQ>,
+        works: BulkWorks<S, LS, LS, LQ>,
         send: BulkSend<S, LS, SA, LD, RA, QA, 64, 6, 4>,
         hear: BulkHear<LS>,
         fetch: BulkFetch<D>,

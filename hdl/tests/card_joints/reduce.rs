@@ -275,7 +275,9 @@ fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
     let mut broken = false;
     match rng.random_range(0..16) {
         0..3 => {
-            let at = rng.random_range(0..bytes.len());
+            // The first two bytes say what kind of address follows.
+            let upto = if rng.random() { bytes.len() } else { 2 };
+            let at = rng.random_range(0..upto);
             bytes[at] ^= 1 << rng.random_range(0..8);
         }
         3 => bytes.truncate(rng.random_range(60..94)),

@@ -482,3 +482,46 @@ fn cl_05_without_bus_mastering_frames_of_groups_wait() {
     }
     pair.check();
 }
+
+/// As many work requests as the ring holds, at both cards at once: how many clocks a frame takes, from the first that leaves to the
+/// last that has landed, and from a doorbell to the completion at the other card.
+#[test]
+fn cl_05_cl_07_a_frame_of_a_group_each_16_clocks_both_ways() {
+    let mut dice = Dice::new(1);
+    let mut pair = rtl(1, Profile::Free);
+    let mut queues = [0, 1].map(|_| Queue::new(QPN, [8, 4, 8]));
+    for (at, queue) in queues.iter().enumerate() {
+        pair.open(at, MTU);
+        join(&mut pair, at, queue);
+    }
+    pair.sent = Some(Vec::new());
+    let frames = 250;
+    for (at, queue) in queues.iter_mut().enumerate() {
+        let entries: Vec<_> = (0..frames)
+            .map(|round| request(&mut dice, at, round, 0))
+            .collect();
+        pair.post_entries(at, queue, &entries);
+        queue.posted += frames as u16;
+    }
+    let posted = pair.now;
+    let (mut left, mut landed) = (0, 0);
+    while pair.entries(0, &queues[0]).len() + pair.entries(1, &queues[1]).len()
+        < 2 * frames as usize
+    {
+        pair.step();
+        if left == 0 && pair.sent.as_ref().is_some_and(|sent| !sent.is_empty()) {
+            left = pair.now;
+        }
+        if landed == 0 && !pair.entries(0, &queues[0]).is_empty() {
+            landed = pair.now;
+        }
+        assert!(pair.now - posted < 20_000 * CLOCK_NS, "they do not come");
+    }
+    let clocks = (pair.now - left) as f64 / CLOCK_NS as f64 / frames as f64;
+    let first = (landed - posted) / CLOCK_NS;
+    println!(
+        "{clocks:.2} clocks a frame, both ways at once; the first one landed within {first} clocks"
+    );
+    assert!(clocks <= 16.0, "{clocks}");
+    pair.check();
+}

@@ -43,7 +43,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 23] = [
+const GROUPS: [Group; 24] = [
     Group {
         blocks: &[
             "card_cq",
@@ -100,11 +100,14 @@ const GROUPS: [Group; 23] = [
         blocks: &[
             "card_ack_merge",
             "card_completions",
+            "card_contexts",
             "card_read_mux",
+            "card_reserve_merge",
             "card_rx_gate",
             "card_send_merge",
             "card_send_queue",
             "card_send_room",
+            "card_tx_first",
             "card_tx_guard",
             "card_write_order",
         ],
@@ -123,6 +126,17 @@ const GROUPS: [Group; 23] = [
             "card_rings",
         ],
         binaries: &[JOINTS, DRIVER],
+    },
+    Group {
+        blocks: &[
+            "card_reduce",
+            "card_reduce_land",
+            "card_reduce_receive",
+            "card_reduce_send",
+            "card_reduce_table",
+            "card_regs_reduce",
+        ],
+        binaries: &[JOINTS, CARD],
     },
     Group {
         blocks: &["bulk_depart", "bulk_ends"],
