@@ -79,7 +79,7 @@ fn request(dice: &mut Dice, at: usize, round: u64, flags: u8) -> [u8; WORK_LEN] 
 fn header(round: u64) -> Reduction {
     Reduction {
         seqno: (round % 1_024) as u16,
-        arm: round % 3 == 0,
+        arm: round.is_multiple_of(3),
         op: Op::IntSum,
         count: 1 + (round % 1_000) as u32,
         resno: (round % 1_024) as u16,
