@@ -735,10 +735,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 "idle with work requests",
             )?;
             demand(!(idle && asked.is_some()), "idle with a slot asked for")?;
-            demand(
-                !(idle && !world.landing.is_empty()),
-                "idle with a completion",
-            )?;
+            demand(!idle || world.landing.is_empty(), "idle with a completion")?;
             rest = if hold && idle && landed.is_none() {
                 rest + 1
             } else {
