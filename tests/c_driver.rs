@@ -41,7 +41,6 @@ queue pair that does not exist: bad_state
 back to init: bad_state
 recovery: local_queue, then a new queue pair
 one-sided: write, read, fetch_add
-torn down
 ";
 
 /// Compiles the driver with a header, to wait at most so many milliseconds for anything, requests 4.096 µs · 2^`timeout` of the
@@ -79,30 +78,47 @@ fn run(program: &Path, server: &Server, messages: &str) -> Output {
     command.output().unwrap()
 }
 
-fn finds_all_as_documented(name: &str, arguments: &[&str]) {
-    finds_all_at(name, &Server::start(name, 2, arguments), 20_000, 6);
+/// What it says of reductions, where a card has them and where not.
+const REDUCED: &str = "reductions: 41 frames by node and by tree, each as posted";
+const NOT_REDUCED: &str = "reductions: not in this card";
+
+fn finds_all_as_documented(name: &str, arguments: &[&str], reductions: &str) {
+    let server = Server::start(name, 2, arguments);
+    finds_all_at(name, &server, reductions, 20_000, 6);
 }
 
 /// Twice: the second client finds the cards as the first one did.
-fn finds_all_at(name: &str, server: &Server, patience: u32, timeout: u32) {
+fn finds_all_at(name: &str, server: &Server, reductions: &str, patience: u32, timeout: u32) {
     let headers = Path::new(ROOT).join("rtl_out/registers");
     let program = compile(name, &headers, patience, timeout);
     for _ in 0..2 {
         let output = run(&program, server, "300");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(String::from_utf8_lossy(&output.stdout), TOLD, "{errors}");
+        let told = format!("{TOLD}{reductions}\ntorn down\n");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), told, "{errors}");
         assert!(output.status.success(), "{errors}");
     }
 }
 
 #[test]
 fn xud_02_xud_03_xud_06_xud_13_xud_14_a_driver_in_c_finds_all_as_documented() {
-    finds_all_as_documented("c_driver", &[]);
+    finds_all_as_documented("c_driver", &[], REDUCED);
 }
 
 #[test]
 fn xud_02_xud_03_xud_06_xud_13_xud_14_verilated_cards_are_as_documented_to_a_driver_in_c() {
-    finds_all_as_documented("c_driver_rtl", &["--engine", "rtl"]);
+    finds_all_as_documented("c_driver_rtl", &["--engine", "rtl"], NOT_REDUCED);
+}
+
+/// Cards with everything on one cable, as a fabric file has them.
+#[test]
+fn cl_05_verilated_cards_reduce_as_documented_to_a_driver_in_c() {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c_driver_cable.toml");
+    let text = "[[endpoint]]\nname = \"a\"\n[[endpoint]]\nname = \"b\"\n[[cable]]\nends = [\"a\", \"b\"]\n";
+    std::fs::write(&file, text).unwrap();
+    let arguments = ["--engine", "rtl", "--fabric", file.to_str().unwrap()];
+    let server = Server::of("c_driver_bulk", 2, &arguments);
+    finds_all_at("c_driver_bulk", &server, REDUCED, 20_000, 6);
 }
 
 #[test]
@@ -112,7 +128,7 @@ fn xud_02_xud_03_xud_06_xud_13_xud_14_boards_are_as_documented_to_a_driver_in_c(
     let other = boards.serve(1, "c_driver_board1", &[]);
     server.sockets.extend(other.sockets.iter().cloned());
     // While a host is kept from its processor the boards go on: some 100,000 clocks a second.
-    finds_all_at("c_driver_boards", &server, 60_000, 8);
+    finds_all_at("c_driver_boards", &server, NOT_REDUCED, 60_000, 8);
 }
 
 /// The driver takes every number from the header: with a wrong one it must notice.
@@ -131,6 +147,9 @@ fn a_header_that_is_wrong_in_one_place_is_noticed() {
         ("TRIB_COMPLETION_WIN_MSN_WORD", "3u", "2u"),
         ("TRIB_ONE_SIDED_RKEY_OFFSET", "8u", "9u"),
         ("TRIB_OUTCOME_TIMEOUT", "1u", "2u"),
+        ("TRIB_JOIN_GROUP_COOKIE_ARG", "2u", "3u"),
+        ("TRIB_REDUCE_KIND_SHIFT", "24u", "25u"),
+        ("TRIB_ARRIVAL_FETCHED_SHIFT", "16u", "17u"),
     ] {
         let line = format!("#define {name:<48} {from}\n");
         assert_eq!(header.matches(&line).count(), 1, "{line}");

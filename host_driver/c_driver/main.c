@@ -42,6 +42,7 @@ int main(int count, char **arguments) {
     refused_commands(hosts);
     recovery(hosts);
     one_sided(hosts);
+    reductions(hosts);
     for (unsigned node = 0; node < 2; node++) {
         struct host *host = &hosts[node];
         queue_destroy(&host->queue);

@@ -77,9 +77,18 @@ void queue_post_receive(struct queue *queue, uint64_t id, uint64_t address, uint
     ring(queue, TRIB_CARD_DOORBELL_RECEIVE, ++queue->receives);
 }
 
-void queue_post_send(struct queue *queue, const struct work *work) {
+uint8_t *queue_next_work(struct queue *queue) {
     uint8_t *to = entry(queue->send, queue->sends, SEND_LOG, TRIB_WORK_BYTES);
     memset(to, 0, TRIB_WORK_BYTES);
+    return to;
+}
+
+void queue_post_work(struct queue *queue) {
+    ring(queue, TRIB_CARD_DOORBELL_SEND, ++queue->sends);
+}
+
+void queue_post_send(struct queue *queue, const struct work *work) {
+    uint8_t *to = queue_next_work(queue);
     TRIB_ENTRY_PUT(TRIB_WORK_OPCODE, to, work->opcode);
     TRIB_ENTRY_PUT(TRIB_WORK_HEAD_LEN, to, work->head_length);
     TRIB_ENTRY_PUT(TRIB_WORK_LENGTH, to, work->length);
@@ -94,17 +103,27 @@ void queue_post_send(struct queue *queue, const struct work *work) {
     TRIB_ENTRY_PUT(TRIB_WORK_EPOCH, to, work->epoch);
     /* The head is bytes, not a number: its two words are its bytes in order. */
     memcpy(to + 8 * TRIB_WORK_HEAD_LOW_WORD, work->head, TRIB_HEAD_MAX);
-    ring(queue, TRIB_CARD_DOORBELL_SEND, ++queue->sends);
+    queue_post_work(queue);
 }
 
-int queue_poll(struct queue *queue, struct completion *completion) {
+const uint8_t *queue_peek(struct queue *queue) {
     const uint8_t *from = entry(queue->complete, queue->taken, COMPLETE_LOG, TRIB_COMPLETION_BYTES);
     uint32_t phase = (~(uint32_t)queue->taken >> COMPLETE_LOG) & 1u;
-    if (TRIB_ENTRY_GET(TRIB_COMPLETION_PHASE, from) != phase) return 0;
+    if (TRIB_ENTRY_GET(TRIB_COMPLETION_PHASE, from) != phase) return NULL;
     /* The phase is written last, so what is read after it is there. */
     atomic_thread_fence(memory_order_acquire);
     if (TRIB_ENTRY_GET(TRIB_COMPLETION_NUMBER, from) != queue->taken)
         fail("completion %u in the place of %u", (unsigned)TRIB_ENTRY_GET(TRIB_COMPLETION_NUMBER, from), queue->taken);
+    return from;
+}
+
+void queue_take(struct queue *queue) {
+    ring(queue, TRIB_CARD_DOORBELL_COMPLETE, ++queue->taken);
+}
+
+int queue_poll(struct queue *queue, struct completion *completion) {
+    const uint8_t *from = queue_peek(queue);
+    if (!from) return 0;
     *completion = (struct completion){
         .id = TRIB_ENTRY_GET(TRIB_COMPLETION_WR_ID, from),
         .status = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_STATUS, from),
@@ -118,7 +137,7 @@ int queue_poll(struct queue *queue, struct completion *completion) {
         .msn = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_WIN_MSN, from),
         .q_key = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_Q_KEY, from),
     };
-    ring(queue, TRIB_CARD_DOORBELL_COMPLETE, ++queue->taken);
+    queue_take(queue);
     return 1;
 }
 

@@ -66,6 +66,12 @@ void queue_destroy(struct queue *queue);
 
 void queue_post_receive(struct queue *queue, uint64_t id, uint64_t address, uint32_t length, uint32_t key);
 void queue_post_send(struct queue *queue, const struct work *work);
+/* The next entry of the send ring, all 0; posts what was written there. */
+uint8_t *queue_next_work(struct queue *queue);
+void queue_post_work(struct queue *queue);
+/* The next completion as it lies in its ring, or NULL; it is taken. */
+const uint8_t *queue_peek(struct queue *queue);
+void queue_take(struct queue *queue);
 /* Takes the next completion, if there is one. */
 int queue_poll(struct queue *queue, struct completion *completion);
 /* The same, but waits. */

@@ -38,5 +38,6 @@ void refused_requests(struct host hosts[2]);
 void refused_commands(struct host hosts[2]);
 void recovery(struct host hosts[2]);
 void one_sided(struct host hosts[2]);
+void reductions(struct host hosts[2]);
 
 #endif

@@ -9,6 +9,7 @@ use tributary_protocol::card::regs::{
     DOORBELLS, MSIX_ENTRY, MSIX_ENTRY_LEN, MSIX_TABLE, SIZES, SIZES_QPS, STATUS, STATUS_BUSY,
     bar0_bytes,
 };
+use tributary_protocol::red::{self, wire::DEFAULT_ETHERTYPE};
 use tributary_protocol::roce;
 
 use super::memory::{MSI, Memory};
@@ -286,13 +287,11 @@ impl World {
                     ((place.port_free / self.slot_ns as f64).ceil() as u64).max(slot)
                 });
                 self.capture(at, leaves * self.slot_ns, &frame);
-                // The last two bytes of an address are the node; a frame to nobody is lost.
-                let to = roce::decode(&frame).map(|frame| frame.link.dst_ip);
-                let to = to.map_or(usize::MAX, |[.., high, low]| {
-                    usize::from(u16::from_be_bytes([high, low]))
-                });
-                if let Some(link) = self.places[at].out.get_mut(to) {
-                    link.send(frame, leaves);
+                let all = self.places[at].out.len();
+                for to in receivers(&frame, at, all) {
+                    if let Some(link) = self.places[at].out.get_mut(to) {
+                        link.send(frame.clone(), leaves);
+                    }
                 }
             }
         }
@@ -401,5 +400,22 @@ impl World {
     /// What the links from a node have done, by the node they go to.
     pub fn link_stats(&self, from: usize) -> Vec<LinkStats> {
         self.places[from].out.iter().map(Link::stats).collect()
+    }
+}
+
+/// Whom a frame of `at` is for, of all cards that are linked to each other; a frame to nobody is lost.
+fn receivers(frame: &[u8], at: usize, all: usize) -> Vec<usize> {
+    // The last two bytes of an IPv4 address are the node.
+    if let Ok(frame) = roce::decode(frame) {
+        let [.., high, low] = frame.link.dst_ip;
+        return vec![usize::from(u16::from_be_bytes([high, low]))];
+    }
+    // Without switches every card is on every tree, and nothing is combined.
+    match red::Frame::parse(frame, DEFAULT_ETHERTYPE) {
+        Ok(frame) if frame.fabric.dfa.multicast().is_some() => {
+            (0..all).filter(|to| *to != at).collect()
+        }
+        Ok(frame) => vec![frame.fabric.dfa.node() as usize],
+        Err(_) => vec![],
     }
 }
