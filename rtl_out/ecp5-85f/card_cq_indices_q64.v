@@ -6,7 +6,7 @@
 // slots asked for.
 // Stages, 2 clocks each: chosen; the indices are read; compared and counted; written back. Those
 // of the two operations in front are forwarded. What was chosen is answered 5 clocks later.
-// Doorbells and slots given back wait in queues of 32 and 16; a doorbell for which there is no
+// Doorbells and slots given back wait in queues of 32 each; a doorbell for which there is no
 // room, after more than 48 without a pause, counts as bad. Reset makes all rings absent, one a
 // clock; what comes until then waits, but for doorbells, which are bad, and contexts.
 //
@@ -276,7 +276,7 @@ module card_cq_indices_q64 (
         .count   (doorbell_qpns_count)
     );
 
-    fifo_ahead_w6_d16 cancels (
+    fifo_ahead_w6_d32 cancels (
         .clk     (clk),
         .rst     (rst),
         .s_valid (a_cancel_valid),

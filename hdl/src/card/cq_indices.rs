@@ -77,7 +77,7 @@ hdl_module! {
     /// slots asked for.
     /// Stages, 2 clocks each: chosen; the indices are read; compared and counted; written back. Those
     /// of the two operations in front are forwarded. What was chosen is answered 5 clocks later.
-    /// Doorbells and slots given back wait in queues of 32 and 16; a doorbell for which there is no
+    /// Doorbells and slots given back wait in queues of 32 each; a doorbell for which there is no
     /// room, after more than 48 without a pause, counts as bad. Reset makes all rings absent, one a
     /// clock; what comes until then waits, but for doorbells, which are bad, and contexts.
     #[module("card_cq_indices_q{}", 1usize << LQ)]
@@ -140,7 +140,7 @@ hdl_module! {
         context_shape: Signal<Local, ContextShape>,
         context_base: Signal<Local, RingBase>,
         doorbell_qpns: FifoAhead<LQ, 5>,
-        cancels: FifoAhead<LQ, 4>,
+        cancels: FifoAhead<LQ, 5>,
         ends: FifoAhead<LQ, 4>,
         /// The rings have been made absent since reset.
         #[reset] cleared: DFF<Bit>,

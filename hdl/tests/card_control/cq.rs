@@ -1,6 +1,6 @@
 //! Completion queues: no ring ever overruns, no completion or interrupt is lost or doubled.
 
-use crate::bench::{Fault, build, seeds, with_faults};
+use crate::bench::{Fault, Rtl, build, seeds, with_faults};
 use crate::cq_bench::{Bench, DRAIN, FAST, LQ, Rates};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -300,6 +300,53 @@ fn doorbells_are_not_lost_when_48_come_without_a_pause() {
         bench.burst(0, 48);
     }
     bench.drain();
+}
+
+/// As many slots as card_send and card_reduce_send can have under way are given back while doorbells, which go first, come without
+/// an end: none is lost.
+#[test]
+fn cl_05_slots_given_back_are_not_lost_while_doorbells_come() {
+    const SLOTS: usize = 32;
+    const BACK: usize = 20;
+    let mut bench = Bench::new(library(), 9, 0);
+    bench.create(0, 5, 1);
+    let rtl = &mut bench.rtl;
+    let ask = |rtl: &mut Rtl| {
+        rtl.set("a_rsv_valid", 1u8);
+        rtl.set("a_rsv_qpn", 0u8);
+        for _ in 0..40 {
+            rtl.settle();
+            if rtl.is("a_rsv_done") {
+                let ok = rtl.is("a_rsv_ok");
+                rtl.clock();
+                rtl.set("a_rsv_valid", 0u8);
+                rtl.clock();
+                return ok;
+            }
+            rtl.clock();
+        }
+        panic!("no answer");
+    };
+    let granted = (0..SLOTS + 1).filter(|_| ask(rtl)).count();
+    assert_eq!(granted, SLOTS);
+    // Doorbells every other clock, as fast as they are served.
+    for clock in 0..3 * BACK {
+        rtl.set("db_valid", u8::from(clock % 2 == 0));
+        rtl.set("db_qpn", 0u8);
+        rtl.set("db_kind", 3u8);
+        rtl.set("db_index", 0u8);
+        rtl.set(
+            "a_cancel_valid",
+            u8::from(clock % 2 == 1 && clock < 2 * BACK),
+        );
+        rtl.set("a_cancel_qpn", 0u8);
+        rtl.clock();
+    }
+    rtl.set("db_valid", 0u8);
+    rtl.set("a_cancel_valid", 0u8);
+    (0..200).for_each(|_| rtl.clock());
+    let granted = (0..BACK + 1).filter(|_| ask(rtl)).count();
+    assert_eq!(granted, BACK);
 }
 
 /// A ring of 2^15 entries whose software takes nothing, and is more than half the range of an index behind.

@@ -14,6 +14,7 @@ use tributary_protocol::red::{Op, Rc};
 use tributary_protocol::xud::{Outcome, Peer};
 use tributary_sim::card::CLOCK_NS;
 use tributary_sim::pcie::Config;
+use tributary_sim::testbench::profiles;
 use tributary_sim::testbench::stall::{Length, Profile};
 
 use super::bench::{Dice, NODES, Pair, Queue, READS};
@@ -293,9 +294,101 @@ fn cl_05_messages_for_a_queue_pair_in_a_group_are_refused() {
     );
 }
 
-/// Frames both ways beside datagrams both ways, while buses stall in these ways: each once, in order, whole.
+/// Bulk writes of host 0, one after the other.
+struct Writes {
+    queue: Queue,
+    open: bool,
+    done: u64,
+}
+
+impl Writes {
+    fn new(pair: &mut Pair) -> Self {
+        let queue = Queue::new(12, [4, 4, 6]);
+        for at in 0..2 {
+            open_to_writes(pair, at, &WRITABLE);
+            pair.create(at, &queue);
+        }
+        Self {
+            queue,
+            open: false,
+            done: 0,
+        }
+    }
+
+    fn pump(&mut self, pair: &mut Pair, dice: &mut Dice, more: bool) {
+        for ended in pair.completions(0, &self.queue) {
+            assert_eq!((ended.wr_id, ended.status), (self.done, Outcome::Ok));
+            self.queue.consumed = self.queue.consumed.wrapping_add(1);
+            pair.consume(0, &self.queue);
+            (self.open, self.done) = (false, self.done + 1);
+        }
+        if more && !self.open {
+            let asked = write(&self.queue, 0, 0, dice.below(6_000), self.done);
+            pair.post_sends(0, &self.queue, &[asked]);
+            self.queue.posted = self.queue.posted.wrapping_add(1);
+            self.open = true;
+        }
+    }
+}
+
+/// Frames both ways beside datagrams both ways and bulk writes, while hosts and MACs stall like this: each once, in order, whole.
+fn beside(seed: u64, host: Profile, line: Profile) -> u64 {
+    let place = format!("seed {seed}, host {host}, MAC {line}");
+    println!("{place}");
+    let mut dice = Dice::new(seed);
+    let mut pair = rtl(seed, host);
+    let mut traffic = Traffic::new();
+    let mut streams = Vec::new();
+    let queues: Vec<Queue> = (0..3).map(|qpn| Queue::new(qpn, [4, 4, 5])).collect();
+    for at in 0..2 {
+        traffic.start(&mut pair, at, &queues);
+        streams.push(Stream::new(&mut pair, at));
+        pair.rtl_card(at).0.stall_line(line);
+    }
+    let mut writes = Writes::new(&mut pair);
+    let rounds = if long() { 5_000 } else { 250 };
+    let mut idle = 0;
+    while idle < 2_000 {
+        let more = streams.iter().any(|stream| stream.sent < rounds);
+        traffic.pump(&mut pair, &mut dice, more);
+        writes.pump(&mut pair, &mut dice, more);
+        for (at, stream) in streams.iter_mut().enumerate() {
+            stream.pump(&mut pair, at, &mut dice, more);
+        }
+        pair.step();
+        let [a, b] = &streams[..] else { unreachable!() };
+        let done = !more && (a.received, b.received) == (b.sent, a.sent);
+        let whole = done && a.signals.is_empty() && b.signals.is_empty() && !writes.open;
+        idle = if whole && traffic.open_sends() == 0 {
+            2_000
+        } else {
+            idle + u64::from(!more)
+        };
+    }
+    let [a, b] = &streams[..] else { unreachable!() };
+    assert_eq!((a.received, b.received), (b.sent, a.sent), "{place}");
+    assert!(a.signals.is_empty() && b.signals.is_empty(), "{place}");
+    assert_eq!(traffic.open_sends(), 0, "{place}");
+    assert!(!writes.open && writes.done > 0, "{place}");
+    for (at, stream) in streams.iter().enumerate() {
+        let (sent, received) = (stream.sent as u32, stream.received as u32);
+        assert_eq!(count(&mut pair, at, ReductionCounter::Sent), sent);
+        assert_eq!(count(&mut pair, at, ReductionCounter::Received), received);
+        for counter in [
+            ReductionCounter::BadFrame,
+            ReductionCounter::Foreign,
+            ReductionCounter::NoSlot,
+        ] {
+            assert_eq!(count(&mut pair, at, counter), 0, "{counter:?}, {place}");
+        }
+        assert_eq!(pair.counter(at, Counter::BadFrame), 0, "{place}");
+    }
+    pair.check();
+    a.received + b.received
+}
+
 #[test]
-fn cl_05_frames_of_groups_pass_beside_datagrams_whole_and_in_order() {
+fn cl_05_frames_of_groups_pass_beside_other_traffic_whatever_hosts_do() {
     let seed = seed();
     let profiles = [
         Profile::Free,
@@ -309,54 +402,16 @@ fn cl_05_frames_of_groups_pass_beside_datagrams_whole_and_in_order() {
             length: Length::Fixed(1_000),
         },
     ];
-    for (number, stall) in (0..).zip(profiles) {
-        println!("{stall:?}");
-        let mut dice = Dice::new(seed + number);
-        let mut pair = rtl(seed + number, stall);
-        let mut traffic = Traffic::new();
-        let mut streams = Vec::new();
-        let queues: Vec<Queue> = (0..3).map(|qpn| Queue::new(qpn, [4, 4, 5])).collect();
-        for at in 0..2 {
-            traffic.start(&mut pair, at, &queues);
-            streams.push(Stream::new(&mut pair, at));
-        }
-        let rounds = if long() { 5_000 } else { 250 };
-        let mut idle = 0;
-        while idle < 2_000 {
-            let more = streams.iter().any(|stream| stream.sent < rounds);
-            traffic.pump(&mut pair, &mut dice, more);
-            for (at, stream) in streams.iter_mut().enumerate() {
-                stream.pump(&mut pair, at, &mut dice, more);
-            }
-            pair.step();
-            let [a, b] = &streams[..] else { unreachable!() };
-            let done = !more && (a.received, b.received) == (b.sent, a.sent);
-            let whole = done && a.signals.is_empty() && b.signals.is_empty();
-            idle = if whole && traffic.open_sends() == 0 {
-                2_000
-            } else {
-                idle + u64::from(!more)
-            };
-        }
-        let [a, b] = &streams[..] else { unreachable!() };
-        assert_eq!((a.received, b.received), (b.sent, a.sent));
-        assert!(a.signals.is_empty() && b.signals.is_empty());
-        assert_eq!(traffic.open_sends(), 0);
-        for (at, stream) in streams.iter().enumerate() {
-            let (sent, received) = (stream.sent as u32, stream.received as u32);
-            assert_eq!(count(&mut pair, at, ReductionCounter::Sent), sent);
-            assert_eq!(count(&mut pair, at, ReductionCounter::Received), received);
-            for counter in [
-                ReductionCounter::BadFrame,
-                ReductionCounter::Foreign,
-                ReductionCounter::NoSlot,
-            ] {
-                assert_eq!(count(&mut pair, at, counter), 0, "{counter:?}");
-            }
-            assert_eq!(pair.counter(at, Counter::BadFrame), 0);
-        }
-        pair.check();
+    for (number, host) in (0..).zip(profiles) {
+        beside(seed + number, host, Profile::Free);
     }
+}
+
+#[test]
+fn cl_05_frames_of_groups_pass_beside_other_traffic_under_every_profile_of_the_line() {
+    profiles("two cards: frames of groups", |seed| {
+        beside(seed, Profile::Independent(32), Profile::of_seed(seed))
+    });
 }
 
 /// A queue pair leaves its group, or the card is reset, in the middle of frames both ways: its rings are not touched any more, and
