@@ -874,10 +874,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CLOSE_WINDOW_WAS_OPEN_MASK                  0x00000001u
 
 /* JOIN_GROUP. Index: a queue pair. bad_state if the queue pair is not in the state init, is in a
- * group already, another one of the card is in a group of this VNI and cookie, or 8 of the card
- * are in groups. Queue pair: is in the group until it is destroyed. Its work requests are
- * reduction frames, and the frames of the group its completions; it takes no messages. A card
- * without the feature reductions ends with bad_command. */
+ * group already, another one of the card is in a group of this VNI and cookie, or as many of the
+ * card are in groups as it was built for (8 of bulk_card). Queue pair: is in the group until it
+ * is destroyed. Its work requests are reduction frames, and the frames of the group its
+ * completions; it takes no messages. A card without the feature reductions ends with
+ * bad_command. */
 /* Argument registers that it looks at: the first so many. */
 #define TRIB_JOIN_GROUP_ARGS                             3u
 /* VNI: the job. Frames of the group carry it. Taken: any. */

@@ -42,7 +42,11 @@ impl Both {
             regions_log: LR as u8,
             in_flight_log: LF as u8,
             bulk: None,
-            reductions,
+            groups: if reductions {
+                regs::REDUCTION_GROUPS
+            } else {
+                0
+            },
             ..ModelConfig::default()
         };
         let mut rtl = Bench::new(seed);

@@ -66,7 +66,7 @@ fn model() -> CardModel {
         regions_log: LR as u8,
         in_flight_log: LF as u8,
         bulk: Some(SIZES),
-        reductions: false,
+        groups: 0,
         ..ModelConfig::default()
     };
     let mut model = CardModel::new(config).expect("a good configuration");

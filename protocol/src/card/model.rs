@@ -56,12 +56,12 @@ pub struct ModelConfig {
     pub clock_ns: u64,
     /// Engines of bulk transfers, if it has any.
     pub bulk: Option<BulkConfig>,
-    /// Whether its queue pairs can be in reduction groups (CL-5).
-    pub reductions: bool,
+    /// Queue pairs that can be in reduction groups at once; 0: none (CL-5).
+    pub groups: usize,
 }
 
 impl Default for ModelConfig {
-    /// 64 queue pairs, 64 regions, 4,096 places, 8 vectors, 125 MHz, bulk transfers and reductions.
+    /// 64 queue pairs, 64 regions, 4,096 places, 8 vectors, 125 MHz, bulk transfers, and all queue pairs in groups.
     fn default() -> Self {
         Self {
             qps_log: 6,
@@ -70,7 +70,7 @@ impl Default for ModelConfig {
             vectors_log: 3,
             clock_ns: 8,
             bulk: Some(BulkConfig::default()),
-            reductions: true,
+            groups: 64,
         }
     }
 }
@@ -169,7 +169,7 @@ impl CardModel {
             turn: 0,
             line: Line::new(BULK_SHARE_OF_256.get(BULK_SHARE.reset)),
             bulk: None,
-            reductions: config.reductions.then(Box::default),
+            reductions: (config.groups > 0).then(Box::default),
             rings: None,
             marks: None,
         };

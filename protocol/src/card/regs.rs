@@ -47,7 +47,7 @@ pub const MAP_VERSION: u32 = VERSION.reset;
 pub const RING_TICK_CLOCKS: u32 = 1 << 16;
 /// Windows of one-sided operations, in every size of the card: value of the register `windows`.
 pub const WINDOWS_ONE_SIDED: u32 = 256;
-/// Queue pairs that can be in reduction groups at once.
+/// Queue pairs of `bulk_card` that can be in reduction groups at once.
 pub const REDUCTION_GROUPS: usize = 8;
 
 registers! {

@@ -165,7 +165,7 @@ impl Host {
             vectors_log: 1,
             clock_ns: 8,
             bulk: Some(config),
-            reductions: false,
+            groups: 0,
         };
         let mut host = Self {
             card: CardModel::new(config).unwrap(),

@@ -113,7 +113,7 @@ impl Host {
             vectors_log: 1,
             clock_ns: 8,
             bulk: None,
-            reductions: false,
+            groups: 0,
         };
         let memory = Memory {
             bytes: vec![0; MEMORY],

@@ -89,7 +89,7 @@ impl Host {
             vectors_log: 0,
             clock_ns: CLOCK_NS,
             bulk: Some(bulk),
-            reductions: false,
+            groups: 0,
         };
         let mut host = Self {
             card: CardModel::new(config).unwrap(),

@@ -11,8 +11,9 @@ use tributary_protocol::card::descriptor::{
 use tributary_protocol::card::model::{self, CardModel, ModelConfig, PciState, Unanswered};
 use tributary_protocol::card::regs::{
     ARG0, COMMAND, COMMAND_CODE, COMMAND_INDEX, CONTROL, CONTROL_ENABLE, Counter,
-    DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, MSIX_TABLE, MTU, NODE, RESULT0, RESULT1,
-    STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY, STATUS_CODE, doorbell,
+    DOORBELL_COMPLETE, DOORBELL_RECEIVE, DOORBELL_SEND, MSIX_TABLE, MTU, NODE, REDUCTION_GROUPS,
+    RESULT0, RESULT1, STATISTICS_HIGH, STATISTICS_LOW, STATISTICS_SELECT, STATUS, STATUS_BUSY,
+    STATUS_CODE, doorbell,
 };
 use tributary_protocol::red::Frame;
 use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
@@ -296,7 +297,7 @@ impl Pair {
             in_flight_log: 6,
             // `card` has none of these.
             bulk: None,
-            reductions: false,
+            groups: 0,
             ..ModelConfig::default()
         };
         Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))
@@ -308,6 +309,7 @@ impl Pair {
             qps_log: 4,
             regions_log: 5,
             in_flight_log: 6,
+            groups: REDUCTION_GROUPS,
             ..ModelConfig::default()
         };
         Self::of([0, 1].map(|_| Card::Model(Box::new(CardModel::new(config).unwrap()))))

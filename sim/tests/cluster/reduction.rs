@@ -457,7 +457,7 @@ fn cl_05_groups_that_cannot_be_are_refused() {
     // What was refused holds no queue pair.
     assert_eq!(hosts.contexts[0].in_use().0, in_use);
     let plain = ModelConfig {
-        reductions: false,
+        groups: 0,
         ..ModelConfig::default()
     };
     let fabric = sixteen();

@@ -154,7 +154,7 @@ pub const CALLS: &[Call] = &[
         index: Index::QueuePair,
         arguments: join_group::ARGUMENTS,
         results: &[],
-        state: "the queue pair is not in the state init, is in a group already, another one of the card is in a group of this VNI and cookie, or 8 of the card are in groups",
+        state: "the queue pair is not in the state init, is in a group already, another one of the card is in a group of this VNI and cookie, or as many of the card are in groups as it was built for (8 of bulk_card)",
         waits: false,
         effect: "Queue pair: is in the group until it is destroyed. Its work requests are reduction frames, and the frames of the group its completions; \
                  it takes no messages. A card without the feature reductions ends with bad_command.",

@@ -9,7 +9,7 @@ use crate::card::command::{State, Status};
 use crate::card::descriptor::{
     Arrival, Completion, Of, ReductionRequest, WORK_LEN, WorkRequest, flags,
 };
-use crate::card::regs::{Counter, REDUCTION_GROUPS, ReductionCounter};
+use crate::card::regs::{Counter, ReductionCounter};
 use crate::red::address::REDUCTIONS;
 use crate::red::wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Restricted};
 use crate::red::{Address, Key};
@@ -105,7 +105,7 @@ impl CardModel {
             (queue.group).is_some_and(|g| (g.vni, g.cookie) == (group.vni, group.cookie))
         };
         let members = self.queues.values().filter(|queue| queue.group.is_some());
-        if self.queues.values().any(named) || members.count() >= REDUCTION_GROUPS {
+        if self.queues.values().any(named) || members.count() >= self.config.groups {
             return Err(Status::BadState);
         }
         let queue = self.queues.get_mut(&qpn).ok_or(Status::BadState)?;
