@@ -125,7 +125,9 @@ impl Hasher for PeerHasher {
     #[inline]
     fn finish(&self) -> u64 {
         let product = u128::from(self.value ^ SPREAD) * u128::from(self.key);
-        product as u64 ^ (product >> 64) as u64
+        let folded = product as u64 ^ (product >> 64) as u64;
+        // Some keys leave the highest bits of near peers alike, some the lowest: both are of all bits then.
+        folded.wrapping_mul(SPREAD) ^ folded >> 32
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -149,17 +151,25 @@ impl Hasher for PeerHasher {
 mod tests {
     use std::collections::HashSet;
 
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
 
+    /// Whatever random key a layer has.
     #[test]
     fn near_peers_spread_over_the_bits_that_a_table_uses() {
-        let hash = PeerHash::new();
-        let peers = (0..64u16).flat_map(|node| (0..64u32).map(move |qpn| Peer { node, qpn }));
-        let all: Vec<u64> = peers.map(|peer| hash.hash_one(peer)).collect();
-        let low: HashSet<u64> = all.iter().map(|hash| hash & 0xFFFF).collect();
-        let high: HashSet<u64> = all.iter().map(|hash| hash >> 57).collect();
-        // Random places: 4,096 of 65,536 leave some 3,970 that differ.
-        assert!(low.len() > 3_000, "{}", low.len());
-        assert_eq!(high.len(), 128);
+        let keys = ChaCha8Rng::seed_from_u64(1).random_iter();
+        let own = PeerHash::new().key;
+        for key in keys.take(2_000).chain([own]) {
+            let hash = PeerHash { key: key | 1 };
+            let peers = (0..64u16).flat_map(|node| (0..64u32).map(move |qpn| Peer { node, qpn }));
+            let all: Vec<u64> = peers.map(|peer| hash.hash_one(peer)).collect();
+            let low: HashSet<u64> = all.iter().map(|hash| hash & 0xFFFF).collect();
+            let high: HashSet<u64> = all.iter().map(|hash| hash >> 57).collect();
+            // Random places: 4,096 of 65,536 leave some 3,970 that differ.
+            assert!(low.len() > 3_000, "{key:x}: {}", low.len());
+            assert_eq!(high.len(), 128, "{key:x}");
+        }
     }
 }
