@@ -26,6 +26,11 @@ pub trait Node: Send {
         None
     }
 
+    /// Whether its clocks are worth a thread.
+    fn is_slow(&self) -> bool {
+        false
+    }
+
     /// Whether the card kept every rule of its buses so far.
     ///
     /// # Errors

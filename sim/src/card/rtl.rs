@@ -304,6 +304,10 @@ impl HostMemory for Nowhere {
 }
 
 impl Node for RtlNode {
+    fn is_slow(&self) -> bool {
+        true
+    }
+
     fn read32(&mut self, offset: u32) -> u32 {
         if self.broken.is_some() {
             return u32::MAX;

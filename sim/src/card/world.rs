@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, ensure};
+use rayon::prelude::*;
 use tributary_host_driver::shared::{POSTED_ENTRIES, PostedWrites};
 use tributary_protocol::card::model::{CardModel, ModelConfig};
 use tributary_protocol::card::regs::{
@@ -238,8 +239,23 @@ impl World {
         self.slot += 1;
         let (slot, now) = (self.slot, self.now_ns());
         self.carry(now);
+        // Cards of a fabric meet in it alone, so those that take long work at the same time.
+        let slow = self.places.iter().filter(|place| place.node.is_slow());
+        let together = self.fabric.is_some() && slow.count() > 1;
+        if together {
+            for place in &mut self.places {
+                if place.take_posted() {
+                    self.active = slot;
+                }
+            }
+            self.places.par_iter_mut().for_each(|place| {
+                if place.present {
+                    place.node.step(&mut place.memory, now);
+                }
+            });
+        }
         for at in 0..self.places.len() {
-            if self.places[at].take_posted() {
+            if !together && self.places[at].take_posted() {
                 self.active = slot;
             }
             for from in 0..self.places.len() {
@@ -259,7 +275,9 @@ impl World {
                 continue;
             }
             let place = &mut self.places[at];
-            place.node.step(&mut place.memory, now);
+            if !together {
+                place.node.step(&mut place.memory, now);
+            }
             for sent in 0.. {
                 let place = &mut self.places[at];
                 let open = match (&self.fabric, self.line_gbps) {
