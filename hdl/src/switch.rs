@@ -13,7 +13,7 @@ mod rx;
 mod top;
 mod tx;
 
-pub use check::{ByteSwap, RedCheck};
+pub use check::{ByteSwap, RedCheck, ops};
 pub use core::SwitchCore;
 pub use counters::SwitchCounters;
 pub use crosspoint::Crosspoint;

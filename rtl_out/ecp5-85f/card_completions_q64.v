@@ -1,7 +1,8 @@
 // card_completions_q64
 //
-// Lets two sources of completions take turns: datagrams and bulk transfers; among these READs and
-// the others. What is offered stays until it is taken.
+// Lets two sources of completions take turns: datagrams and all others; among these READs, other
+// bulk transfers, work requests of reduction groups and their frames. What is offered stays until
+// it is taken, and what was offered first leaves first.
 // Latency: none. Stages: none; only whose turn it is, is kept.
 //
 // Sizes: q = 64.

@@ -1,7 +1,8 @@
 // bulk_card_q16_r32_f64_s16_w64
 //
 // The card with bulk transfers: as card, and S transfers sent and 2^A received at once, in windows
-// of W packets, and R READs of its host.
+// of W packets, R READs of its host, schedule rings of 16 groups, and 8 queue pairs in reduction
+// groups.
 // Only wires: each block says its own stages.
 // After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most
 // 10.

@@ -351,6 +351,8 @@ module card_reduce_q16 (
     card_completions_q16 completions (
         .clk        (clk),
         .rst        (rst),
+        // In the order in which they are offered: so no frame says of fewer work requests than a
+        // completion before it.
         .a_valid    (send_m_cpl_valid),
         .a_ready    (completions_a_ready),
         .a_qpn      (send_m_cpl_qpn),

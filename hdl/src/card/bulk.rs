@@ -14,8 +14,8 @@ use crate::prelude::*;
 use tributary_protocol::card::regs;
 
 hdl_module! {
-    /// The card with bulk transfers: as card, and S transfers sent and 2^A received at once, in windows of W packets, and R
-    /// READs of its host.
+    /// The card with bulk transfers: as card, and S transfers sent and 2^A received at once, in windows of W packets, R READs
+    /// of its host, schedule rings of 16 groups, and 8 queue pairs in reduction groups.
     /// Only wires: each block says its own stages.
     /// After rst and flr the tables are cleared: status.busy is high meanwhile. CA = LQ + 4, LQ at most 10.
     /// BAR0 has 2^(LQ+13) bytes, 2^17 at least, at any multiple of that.

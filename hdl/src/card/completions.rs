@@ -4,8 +4,9 @@ use crate::bus::{CompletionIn, CompletionOut};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Lets two sources of completions take turns: datagrams and bulk transfers; among these READs and the others. What is
-    /// offered stays until it is taken.
+    /// Lets two sources of completions take turns: datagrams and all others; among these READs, other bulk transfers, work
+    /// requests of reduction groups and their frames. What is offered stays until it is taken, and what was offered first
+    /// leaves first.
     /// Latency: none. Stages: none; only whose turn it is, is kept.
     #[module("card_completions_q{}", 1usize << LQ)]
     pub struct CardCompletions<const LQ: usize> {

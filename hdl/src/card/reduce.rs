@@ -108,6 +108,7 @@ impl<const LQ: usize> Logic for CardReduce<LQ> {
         self.send.cfg_node.next = self.cfg_node.val();
         ReduceWorksIn::<LQ>::link(&mut self.s_works, &mut self.send.s);
         AxisOut::<64, 8>::link(&mut self.m_axis, &mut self.send.m_axis);
+        // In the order in which they are offered: so no frame says of fewer work requests than a completion before it.
         CompletionOut::<LQ>::join(&mut self.send.m_cpl, &mut self.completions.a);
         self.m_cancel_valid.next = self.send.m_cancel_valid.val();
         self.send.m_cancel_ready.next = self.m_cancel_ready.val();

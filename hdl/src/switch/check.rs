@@ -3,8 +3,8 @@
 use crate::prelude::*;
 use tributary_protocol::red::{Op, wire};
 
-/// A bit for each operation.
-const fn ops() -> usize {
+/// A bit for each operation, at the place of its code.
+pub const fn ops() -> usize {
     let (mut all, mut at) = (0, 0);
     while at < Op::ALL.len() {
         all |= 1 << Op::ALL[at].code();

@@ -359,6 +359,41 @@ fn cl_05_frames_that_are_not_of_the_group_change_a_counter_in_rtl() {
     frames_that_are_not_of_the_group_change_a_counter(Cards::Rtl);
 }
 
+/// Verilated cards are stepped side by side. However many threads there are, each frame arrives at the same time.
+#[test]
+fn cl_02_verilated_cards_do_the_same_on_any_number_of_threads() {
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let mut hosts = two(Cards::Rtl);
+            let mut came = Vec::new();
+            for round in 0..40 {
+                for from in 0..2 {
+                    let to = Address::unicast(1 - from, 0);
+                    let mut frame = frame(from, to, 5, GROUP.cookie);
+                    frame.restricted.remote_offset = round;
+                    let pair = &mut hosts.pairs[from as usize];
+                    pair.post(0, &frame).unwrap();
+                    pair.ring().unwrap();
+                }
+                hosts.wait(4);
+                let now = hosts.cluster.devices()[0].now_ns();
+                for (host, pair) in hosts.pairs.iter_mut().enumerate() {
+                    while let Some((_, frame)) = pair.poll().unwrap() {
+                        came.push((now, host, frame));
+                    }
+                }
+            }
+            came
+        })
+    };
+    let alone = run(1);
+    assert!(alone.len() > 60, "{}", alone.len());
+    for threads in [2, 5] {
+        assert_eq!(alone, run(threads), "{threads} threads");
+    }
+}
+
 /// More frames than the completion ring holds, and the program does not look: those without a slot are dropped and counted; the others
 /// are whole, in order, and the queue pair goes on.
 fn without_a_completion_slot_a_frame_is_dropped_and_counted(cards: Cards) {

@@ -4,20 +4,10 @@ use crate::blocks::{AsyncRam, FifoAhead};
 use crate::bus::{AxisOut, CompletionOut, Ended, RamWriteOut, ReduceRowsIn, ReduceWorksIn};
 use crate::prelude::*;
 use crate::record::ReduceEntry;
-use crate::switch::ByteSwap;
+use crate::switch::{ByteSwap, ops};
 use tributary_protocol::card::descriptor::{KIND_MAX, OPCODE_REDUCE, flags};
-use tributary_protocol::red::{Op, address, wire};
+use tributary_protocol::red::{address, wire};
 use tributary_protocol::xud::Outcome;
-
-/// A bit for each operation.
-const OPS: usize = {
-    let (mut all, mut at) = (0, 0);
-    while at < Op::ALL.len() {
-        all |= 1 << Op::ALL[at].code();
-        at += 1;
-    }
-    all
-};
 
 /// Half words of the fabric header that are the same in all frames: version, length, time to live and protocol.
 const FIXED_SUM: usize = ((wire::VERSION as usize) << 8)
@@ -167,7 +157,7 @@ hdl_module! {
         opcode: Param<{ OPCODE_REDUCE as usize }, 8>,
         signal: Param<{ flags::SIGNAL.mask() as usize }, 8>,
         kind_max: Param<{ KIND_MAX as usize }, 4>,
-        ops: Param<OPS, 64>,
+        ops: Param<{ ops() }, 64>,
         fixed: Param<FIXED_SUM, 18>,
         multicast: Param<{ address::MULTICAST as usize }, 32>,
         mac: Param<{ address::MAC as usize }, 16>,
