@@ -79,7 +79,7 @@ fn run(program: &Path, server: &Server, messages: &str) -> Output {
 }
 
 /// What it says of reductions, where a card has them and where not.
-const REDUCED: &str = "reductions: 41 frames by node and by tree, each as posted";
+const REDUCED: &str = "reductions: 41 frames by node and by tree, each as posted; 6 results answered by the root's card";
 const NOT_REDUCED: &str = "reductions: not in this card";
 
 fn finds_all_as_documented(name: &str, arguments: &[&str], reductions: &str) {
@@ -112,7 +112,7 @@ fn xud_02_xud_03_xud_06_xud_13_xud_14_verilated_cards_are_as_documented_to_a_dri
 
 /// Cards with everything on one cable, as a fabric file has them.
 #[test]
-fn cl_05_verilated_cards_reduce_as_documented_to_a_driver_in_c() {
+fn cl_05_cl_06_verilated_cards_reduce_as_documented_to_a_driver_in_c() {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c_driver_cable.toml");
     let text = "[[endpoint]]\nname = \"a\"\n[[endpoint]]\nname = \"b\"\n[[cable]]\nends = [\"a\", \"b\"]\n";
     std::fs::write(&file, text).unwrap();
@@ -150,6 +150,8 @@ fn a_header_that_is_wrong_in_one_place_is_noticed() {
         ("TRIB_JOIN_GROUP_COOKIE_ARG", "2u", "3u"),
         ("TRIB_REDUCE_KIND_SHIFT", "24u", "25u"),
         ("TRIB_ARRIVAL_FETCHED_SHIFT", "16u", "17u"),
+        ("TRIB_ARRIVAL_ANSWERED_SHIFT", "1u", "2u"),
+        ("TRIB_JOIN_GROUP_MEMBERS_SHIFT", "13u", "14u"),
     ] {
         let line = format!("#define {name:<48} {from}\n");
         assert_eq!(header.matches(&line).count(), 1, "{line}");

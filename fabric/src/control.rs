@@ -34,7 +34,9 @@ use crate::export::Routed;
 use crate::network::{CableId, EndnodeId, Network, SwitchId};
 use crate::route::{Own, RouteError, Router};
 use crate::unicast::{Unicast, UnicastWrite};
-use crate::{Group, GroupError, HopTable, IdError, Load, TableError, Tree, TreeIds, table, update};
+use crate::{
+    Group, GroupError, HopTable, IdError, Leader, Load, TableError, Tree, TreeIds, table, update,
+};
 use access::{clear_entry, compare, get, put};
 use settings::Settings;
 
@@ -127,7 +129,7 @@ pub struct Mended {
 #[derive(Debug)]
 struct Placed {
     group: Group,
-    leader: EndnodeId,
+    leader: Leader,
     tree: Option<(u16, Tree)>,
     /// Members were told the number of this tree, and may send under it.
     told: bool,
@@ -273,20 +275,21 @@ impl Control {
         self.ids.trees()
     }
 
-    /// Makes a tree for a group and writes it. Returns the number of the group.
+    /// Makes a tree for a group and writes it; the group's later trees have the same kind of leader. Returns the number of the
+    /// group.
     ///
     /// # Errors
     /// It cannot be routed or written.
     pub fn add_group<R: Registers>(
         &mut self,
         members: &[EndnodeId],
-        leader: EndnodeId,
+        leader: impl Into<Leader>,
         registers: &mut R,
     ) -> Result<usize, ControlError> {
         let group = Group::new(&self.network, members)?;
         let placed = Placed {
             group,
-            leader,
+            leader: leader.into(),
             tree: None,
             told: false,
             last: 0,

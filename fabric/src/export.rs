@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::group::Group;
 use crate::network::{EndnodeId, Network, SwitchId};
-use crate::table::TableError;
+use crate::table::{Leader, TableError};
 use crate::tree::Tree;
 
 /// A tree with what a switch has to know of it.
@@ -23,7 +23,7 @@ pub struct Routed<'a> {
     /// The cables.
     pub tree: &'a Tree,
     /// The member that sends down.
-    pub leader: EndnodeId,
+    pub leader: Leader,
 }
 
 /// Trees that cannot be written down.

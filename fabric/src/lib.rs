@@ -40,6 +40,6 @@ pub use network::{
     CableId, EndnodeId, Jack, Network, NetworkBuilder, NetworkError, Port, SwitchId,
 };
 pub use route::{RouteError, Router};
-pub use table::TableError;
+pub use table::{Leader, TableError};
 pub use tree::{Tree, TreeCheck, TreeHop};
 pub use update::{Tables, Update, Write};

@@ -1,7 +1,8 @@
 //! Entries of the switches' multicast tables that make a tree.
 //!
 //! A tree has a root switch for its height; frames have a leader, the one member that sends down. So a tree is turned
-//! towards the leader's switch here: each entry's parent port leads to the leader, its children away from it.
+//! towards the leader's switch here: each entry's parent port leads to the leader, its children away from it. A leader that
+//! contributes up its own port, as all others do ([`Leader::contributing`]), is a child of its switch besides.
 
 use thiserror::Error;
 use tributary_protocol::red;
@@ -13,6 +14,37 @@ use crate::tree::Tree;
 
 /// Most ports of a switch that can be programmed: a child mask has 64 bits.
 pub const PORTS_MAX: Port = 64;
+
+/// The member of a group that sends down its tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leader {
+    /// The endnode.
+    pub endnode: EndnodeId,
+    /// Its own value goes up its port and comes back with those of all others, so that its card can answer the result (CL-6).
+    /// Otherwise it adds its value to the others' itself.
+    pub contributes: bool,
+}
+
+impl Leader {
+    /// One that contributes through its own port.
+    #[must_use]
+    pub const fn contributing(endnode: EndnodeId) -> Self {
+        Self {
+            endnode,
+            contributes: true,
+        }
+    }
+}
+
+impl From<EndnodeId> for Leader {
+    /// One that only sends down.
+    fn from(endnode: EndnodeId) -> Self {
+        Self {
+            endnode,
+            contributes: false,
+        }
+    }
+}
 
 /// A tree that cannot be written to switches.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -42,7 +74,7 @@ pub enum TableError {
     /// More members than a wait count holds.
     #[error("{members} members, a wait count reaches to {COUNT_MAX}")]
     TooManyMembers {
-        /// Members but the leader.
+        /// Members that contribute: all but a leader that only sends down.
         members: u32,
     },
     /// Cables that are no tree from the root down, or members that the network does not have.
@@ -72,8 +104,9 @@ struct Node {
 
 /// Entries of all switches of a tree, the leader's switch first and each after the one that its parent port leads to.
 ///
-/// Ports are numbered from 0 in entries. `wait` is the number of members whose frames come up through the switch: all
-/// members but the leader at the leader's switch. A tree of plain multicast has 0 there instead; that is the caller's to set.
+/// Ports are numbered from 0 in entries. `wait` is the number of members whose frames come up through the switch: at the
+/// leader's switch all members but a leader that only sends down. The port of a leader that contributes is parent and child of its
+/// switch. A tree of plain multicast has 0 in `wait` instead; that is the caller's to set.
 ///
 /// # Errors
 /// The leader is no member, a port is out of reach of the table, or `tree` is no tree over the group's switches.
@@ -81,16 +114,21 @@ pub fn entries(
     network: &Network,
     group: &Group,
     tree: &Tree,
-    leader: EndnodeId,
+    leader: impl Into<Leader>,
 ) -> Result<Vec<(SwitchId, red::Tree)>, TableError> {
+    let Leader {
+        endnode: leader,
+        contributes,
+    } = leader.into();
     if group.endnodes().binary_search(&leader).is_err() {
         return Err(TableError::LeaderOutside { leader });
     }
     let (mut nodes, index) = nodes(network, tree)?;
     let at = plug_in(network, group, leader, &mut nodes, &index)?;
-    let total = group.endnodes().len() as u32 - 1;
-    if total > COUNT_MAX {
-        return Err(TableError::TooManyMembers { members: total });
+    let others = group.endnodes().len() as u32 - 1;
+    let all = others + u32::from(contributes);
+    if all > COUNT_MAX {
+        return Err(TableError::TooManyMembers { members: all });
     }
     for i in (1..nodes.len()).rev() {
         if let Some(above) = nodes[i].above {
@@ -99,13 +137,17 @@ pub fn entries(
     }
     let mut entries = Vec::with_capacity(nodes.len());
     // From the leader's switch to the tree's root the direction is turned round.
-    let (mut here, mut parent, mut wait) = (Some(at.0), at.1, total);
+    let (mut here, mut parent, mut wait) = (Some(at.0), at.1, others);
     let mut turned = vec![false; nodes.len()];
     while let Some(i) = here {
         let node = &nodes[i];
         turned[i] = true;
         entries.push((node.switch, entry(node.ports, parent, wait)));
-        (here, parent, wait) = (node.above, node.down, total - node.members);
+        (here, parent, wait) = (node.above, node.down, others - node.members);
+    }
+    if contributes && let Some((_, first)) = entries.first_mut() {
+        first.children |= 1 << first.parent;
+        first.wait = all;
     }
     for (node, _) in nodes.iter().zip(turned).filter(|(_, turned)| !turned) {
         entries.push((node.switch, entry(node.ports, node.up, node.members)));

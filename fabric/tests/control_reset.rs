@@ -5,6 +5,8 @@ mod manager_common;
 
 use control_common::{Fabric, others};
 use manager_common::network;
+use tributary_fabric::Leader;
+use tributary_fabric::control::Control;
 use tributary_protocol::red::regs;
 
 /// log2 of the trees of each switch.
@@ -49,6 +51,45 @@ fn cl_03_a_switch_that_was_reset_gets_its_whole_tables_and_trees_again() {
         assert_eq!(mended.reset, [switch]);
         assert!(fabric.is_whole(), "switch {switch}");
         assert_eq!(fabric.on_tree(3, tree), others(&all, 3), "switch {switch}");
+    }
+}
+
+/// The contributions of a leader that contributes come back to it, on its first tree, on the one that takes its place, and at a switch
+/// that has lost its tables; the group's leader stays what it was.
+#[test]
+fn cl_06_a_leader_contributes_on_every_tree_that_its_group_gets() {
+    let switches = network("ft3:4").switch_count();
+    for switch in 0..switches {
+        let mut fabric = Fabric::new(network("ft3:4"), TREE_BITS);
+        let mut control = fabric.manager();
+        let all: Vec<u32> = (0..fabric.hosts()).collect();
+        let leader = Leader::contributing(3);
+        let group = control.add_group(&all, leader, &mut fabric).unwrap();
+        let plain = control.add_group(&all, 3, &mut fabric).unwrap();
+        let check = |control: &mut Control, fabric: &mut Fabric| {
+            let tree = control.tell(group).unwrap();
+            assert_eq!(control.routed(group).unwrap().leader, leader);
+            for &from in &all {
+                assert_eq!(fabric.contribution(from, tree), [3].into(), "from {from}");
+            }
+            assert_eq!(fabric.on_tree(3, tree), others(&all, 3));
+            // What a leader sends that only sends down goes down.
+            let tree = control.tell(plain).unwrap();
+            assert_eq!(fabric.contribution(3, tree), others(&all, 3));
+            tree
+        };
+        let first = check(&mut control, &mut fabric);
+        fabric.reset(switch);
+        control.mend(&mut fabric).unwrap();
+        assert_eq!(check(&mut control, &mut fabric), first);
+        let cable = control.routed(group).unwrap().tree.cables().next().unwrap();
+        fabric.cut.insert(cable);
+        let mended = control.cable_failed(cable, &mut fabric).unwrap();
+        assert!(!mended.trees.is_empty());
+        check(&mut control, &mut fabric);
+        fabric.reset(switch);
+        control.mend(&mut fabric).unwrap();
+        check(&mut control, &mut fabric);
     }
 }
 

@@ -9,7 +9,7 @@ use tributary_fabric::export::tables::{Entries, NamedTables, ResolveError};
 use tributary_fabric::export::{ExportError, Routed};
 use tributary_fabric::route::{Fulb, Minihop, RootChoice};
 use tributary_fabric::{
-    Group, HopTable, Load, Network, NetworkBuilder, NetworkError, Router, Tree, table,
+    Group, HopTable, Leader, Load, Network, NetworkBuilder, NetworkError, Router, Tree, table,
 };
 
 fn routed<'a>(
@@ -21,7 +21,7 @@ fn routed<'a>(
         id,
         group,
         tree,
-        leader: *leader,
+        leader: (*leader).into(),
     })
 }
 
@@ -429,6 +429,34 @@ fn mc_10_tables_read_back_as_the_entries_they_were_made_from() {
             (routed.id, routed.leader, routed.group)
         );
     }
+}
+
+/// Whether a leader contributes is in the tables, as text and as JSON, and comes back with the entries.
+#[test]
+fn cl_06_tables_say_of_a_leader_that_it_contributes() {
+    let network = two_levels(6, 4, 5).unwrap();
+    let groups = random(&network, 5, 6, seed());
+    let trees = route(&network, &groups, &mut Fulb::default());
+    let plain: Vec<_> = routed(&groups, &trees).collect();
+    let mut all = plain.clone();
+    all[1].leader.contributes = true;
+    let tables = NamedTables::new(&network, &all).unwrap();
+    let before = serde_json::to_string(&NamedTables::new(&network, &plain).unwrap()).unwrap();
+    assert!(!before.contains("root_contributes"), "{before}");
+    let json = serde_json::to_string(&tables).unwrap();
+    let read: NamedTables = serde_json::from_str(&json).unwrap();
+    assert_eq!(read, tables);
+    let mut text = Vec::new();
+    let entries = Entries::new(&network, &all).unwrap();
+    entries.write_toml(&mut text).unwrap();
+    assert_eq!(text, tables.to_string().as_bytes());
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(text.matches("\nroot_contributes = true\n").count(), 1);
+    let read = read.resolve(&network).unwrap();
+    assert_eq!(read[0].leader, Leader::from(groups[0].1));
+    assert_eq!(read[1].leader, Leader::contributing(groups[1].1));
+    let made = table::entries(&network, &groups[1].0, &trees[1], all[1].leader);
+    assert_eq!(read[1].entries, made.unwrap());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use manager_common::{network, random_group, rng, seed};
 use rand::RngExt as _;
 use tributary_fabric::route::Fulb;
 use tributary_fabric::table::{self, TableError};
-use tributary_fabric::{Group, HopTable, Load, Network, NetworkBuilder, Router, Tree};
+use tributary_fabric::{Group, HopTable, Leader, Load, Network, NetworkBuilder, Router, Tree};
 
 fn route(network: &Network, group: &Group) -> Tree {
     let hops = HopTable::new(network).unwrap();
@@ -75,6 +75,30 @@ fn mc_10_every_port_of_a_random_tree_is_parent_or_child_once() {
             }
             assert_eq!(below, entry.wait, "seed {seed} round {round}");
         }
+    }
+}
+
+/// The leader's port is parent and child of its switch, which waits for all; no other entry differs from that of a leader that only
+/// sends down.
+#[test]
+fn cl_06_a_leader_that_contributes_is_a_child_of_its_own_switch_alone() {
+    let seed = seed();
+    let mut rng = rng(seed);
+    let networks = [network("leaf-spine:5,3,4"), network("torus:4x5,1")];
+    for round in 0..200 {
+        let network = &networks[round % 2];
+        let size = rng.random_range(2..12);
+        let (group, leader) = random_group(network, size, &mut rng);
+        let tree = route(network, &group);
+        let mut expected = table::entries(network, &group, &tree, leader).unwrap();
+        let (switch, first) = &mut expected[0];
+        let (home, port) = network.endnodes()[leader as usize].at;
+        assert_eq!((*switch, u16::from(first.parent) + 1), (home, port));
+        first.children |= 1 << first.parent;
+        first.wait = group.endnodes().len() as u32;
+        let leader = Leader::contributing(leader);
+        let entries = table::entries(network, &group, &tree, leader).unwrap();
+        assert_eq!(entries, expected, "seed {seed} round {round}");
     }
 }
 

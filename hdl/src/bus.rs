@@ -68,9 +68,10 @@ pub use receive::{
     NotifyOut, RequestIn, RequestOut,
 };
 pub use reduce::{
-    ReduceArrivalsIn, ReduceArrivalsOut, ReduceJoinIn, ReduceJoinOut, ReduceKey, ReduceMember,
-    ReduceRow, ReduceRowsIn, ReduceRowsOut, ReduceVerdictsIn, ReduceVerdictsOut, ReduceWorksIn,
-    ReduceWorksOut,
+    ReduceAnswer, ReduceAnsweredIn, ReduceAnsweredOut, ReduceAnswersIn, ReduceAnswersOut,
+    ReduceArrivalsIn, ReduceArrivalsOut, ReduceJoinIn, ReduceJoinOut, ReduceKey, ReduceLeaveIn,
+    ReduceLeaveOut, ReduceMember, ReduceResultIn, ReduceResultOut, ReduceRow, ReduceRowsIn,
+    ReduceRowsOut, ReduceVerdictsIn, ReduceVerdictsOut, ReduceWorksIn, ReduceWorksOut,
 };
 pub use region::{
     Access, AccessOfOthers, LookupIn, LookupOut, LookupRightsIn, LookupRightsOut, Region,

@@ -57,7 +57,7 @@ pub use exposed::Exposed;
 pub use memory::{Access, Buffer, MemoryRegion, ProtectionDomain};
 pub use onesided::{OneSided, OneSidedCompletion, OneSidedConfig, Through};
 pub use queue::{AddressHandle, Batch, QueuePair, QueuePairBuilder, SendRequest};
-pub use reduction::{ReductionGroup, ReductionPair};
+pub use reduction::{ReductionArrival, ReductionGroup, ReductionPair};
 pub use tributary_protocol::card::command::State as QueuePairState;
 pub use tributary_protocol::card::descriptor::Of as WorkCompletionOpcode;
 pub use tributary_protocol::card::regs::{

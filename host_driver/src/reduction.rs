@@ -1,4 +1,4 @@
-//! Queue pairs in reduction groups (CL-5).
+//! Queue pairs in reduction groups (CL-5), and those of roots whose card answers results (CL-6).
 
 use tributary_protocol::card::command::argument::join_group;
 use tributary_protocol::card::command::{Arguments, Command};
@@ -31,6 +31,18 @@ pub struct ReductionPair {
     node: u16,
 }
 
+/// A frame that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReductionArrival {
+    /// Reduction id.
+    pub reduction: u8,
+    /// The frame.
+    pub frame: Frame,
+    /// It is the result of its round, and the card has sent it down to all: what `Root::answered` takes instead of
+    /// `Root::receive`.
+    pub answered: bool,
+}
+
 impl ProtectionDomain {
     /// Makes a queue pair of a reduction group that receives and sends: `frames` of its own may wait for the card, and as many
     /// that have arrived for the program, 1 to 4,096.
@@ -40,6 +52,41 @@ impl ProtectionDomain {
     pub fn join_group(
         &self,
         group: ReductionGroup,
+        frames: u16,
+        vector: u32,
+    ) -> Result<ReductionPair, Error> {
+        self.join(group, 0, frames, vector)
+    }
+
+    /// The same for the root of a group of so many members, the root among them, 2 to 2^19 - 1: its card answers a result that has
+    /// all of them by itself, so that the root too pays one work request and one completion for each reduction. The group's tree
+    /// is one whose root contributes through its own port.
+    ///
+    /// # Errors
+    /// As [`Self::join_group`], or a number of members out of range.
+    pub fn join_group_as_root(
+        &self,
+        group: ReductionGroup,
+        members: u32,
+        frames: u16,
+        vector: u32,
+    ) -> Result<ReductionPair, Error> {
+        let max = (1 << join_group::MEMBERS.width) - 1;
+        if members < 2 || u64::from(members) > max {
+            return Err(Error::Range {
+                what: "members",
+                value: members.into(),
+                min: 2,
+                max,
+            });
+        }
+        self.join(group, members, frames, vector)
+    }
+
+    fn join(
+        &self,
+        group: ReductionGroup,
+        members: u32,
         frames: u16,
         vector: u32,
     ) -> Result<ReductionPair, Error> {
@@ -72,6 +119,7 @@ impl ProtectionDomain {
         let mut args = Arguments::default();
         join_group::VNI.put(&mut args, group.vni);
         join_group::TREE.put(&mut args, group.tree);
+        join_group::MEMBERS.put(&mut args, members);
         join_group::COOKIE.put(&mut args, group.cookie);
         context.command(Command::JoinGroup, rings.number(), &args)?;
         rings.modify(QueuePairState::ReadyToReceive)?;
@@ -127,15 +175,19 @@ impl ReductionPair {
         self.rings.ring()
     }
 
-    /// The next frame that has arrived, with its reduction id. Never waits.
+    /// The next frame that has arrived. Never waits.
     ///
     /// # Errors
     /// The card cannot be reached, or the queue pair is over.
-    pub fn poll(&mut self) -> Result<Option<(u8, Frame)>, Error> {
+    pub fn poll(&mut self) -> Result<Option<ReductionArrival>, Error> {
         while let Some(came) = self.rings.next_arrival()? {
             self.rings.give_back()?;
             if let Came::Frame(arrival) = came {
-                return Ok(Some((arrival.reduction, self.frame(&arrival))));
+                return Ok(Some(ReductionArrival {
+                    reduction: arrival.reduction,
+                    frame: self.frame(&arrival),
+                    answered: arrival.answered,
+                }));
             }
             if self.rings.state == QueuePairState::Error {
                 return Err(Error::Corrupt {

@@ -10,6 +10,7 @@
 //! * [`host`]: reproducible sums of binary64, and the endpoints of a reduction.
 
 pub mod address;
+pub mod answer;
 pub mod counters;
 pub mod engine;
 pub mod host;

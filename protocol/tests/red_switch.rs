@@ -118,6 +118,184 @@ fn red_17_no_copy_goes_back_to_the_root() {
     assert_eq!(sw.in_use(), 1);
 }
 
+/// The tree of [`switch`] with leaves 0 and 1, whose root contributes by its own port.
+fn root_contributes(wait: u32) -> Switch {
+    let mut sw = switch(wait);
+    let tree = Tree {
+        parent: ROOT,
+        children: 0b11 | 1 << ROOT,
+        wait,
+    };
+    sw.set_multicast(KEY.tree, Some(tree)).expect("entry");
+    sw
+}
+
+/// A frame with one thing different.
+fn but(raw: &[u8], change: impl Fn(&mut Frame)) -> Vec<u8> {
+    let mut frame = Frame::parse(raw, DEFAULT_ETHERTYPE).expect("a frame");
+    change(&mut frame);
+    bytes(&frame)
+}
+
+#[test]
+fn cl_06_the_root_contributes_by_its_own_port() {
+    // In whatever order they come.
+    for turn in 0..3 {
+        let mut sw = root_contributes(3);
+        let to: Vec<u8> = sw.receive(ROOT, &arm(), 10).iter().map(|s| s.0).collect();
+        assert_eq!(to, [0, 1]);
+        let all = [(0, up(0, 1)), (1, up(1, 2)), (ROOT, up(99, 4))];
+        for at in [turn, (turn + 1) % 3] {
+            assert_eq!(sw.turns(all[at].0, &all[at].1), all[at].0 == ROOT);
+            assert_eq!(sw.receive(all[at].0, &all[at].1, 20), []);
+        }
+        let last = &all[(turn + 2) % 3];
+        let out = sw.receive(last.0, &last.1, 30);
+        let result = Frame::parse(&out[0].1, DEFAULT_ETHERTYPE).expect("a frame");
+        assert_eq!(
+            (out.len(), out[0].0, result.data, result.red.count),
+            (1, ROOT, [7; 4], 3)
+        );
+        assert_eq!((result.red.rc, sw.in_use()), (Rc::OK, 0));
+        for (counter, times) in [
+            (Counter::Combined, 3),
+            (Counter::Results, 1),
+            (Counter::Sent, 1),
+            (Counter::Hairpin, 0),
+            (Counter::Passed, 0),
+        ] {
+            assert_eq!(count(&sw, ROOT, counter), times, "{counter}");
+        }
+    }
+}
+
+/// Each frame at each port, with and without the bit of the parent port: they differ for contributions at the parent port.
+#[test]
+fn cl_06_all_other_frames_go_their_ways_as_without_the_bit() {
+    let contribution = up(9, 5);
+    let mut plain = contribution.clone();
+    plain[12..14].copy_from_slice(&[0x12, 0x34]);
+    let mut frames = vec![arm(), plain, contribution[..93].to_vec()];
+    frames.push(but(&contribution, |f| f.red.arm = true));
+    frames.push(but(&contribution, |f| f.red.count = 0));
+    frames.push(contribution);
+    for opcode in 1..16 {
+        frames.push(but(&up(9, 5), |f| f.restricted.opcode = opcode));
+        frames.push(but(&up(9, 5), |f| {
+            f.restricted.opcode = opcode;
+            f.red.count = 0;
+        }));
+    }
+    for wait in [0, 3] {
+        for port in 0..5 {
+            for (at, frame) in frames.iter().enumerate() {
+                let run = |children| {
+                    let mut sw = switch(wait);
+                    let tree = Tree {
+                        parent: ROOT,
+                        children,
+                        wait,
+                    };
+                    sw.set_multicast(KEY.tree, Some(tree)).expect("entry");
+                    sw.receive(ROOT, &arm(), 0);
+                    let sent = sw.receive(port, frame, 10);
+                    let counts = (0..5).map(|p| sw.counters(p).expect("port"));
+                    (sent, counts.collect::<Vec<_>>(), sw.in_use())
+                };
+                let turns = port == ROOT && (at == 4 || at == 5);
+                let (with, without) = (run(0b10111), run(0b00111));
+                assert_eq!(with == without, !turns, "{wait}, port {port}, frame {at}");
+                assert!(turns || with.0.iter().all(|s| s.0 != port));
+            }
+        }
+    }
+}
+
+#[test]
+fn cl_06_a_root_that_meets_no_engine_gets_its_contribution_back() {
+    // Of the wait count, of the engine, of what is armed.
+    for (wait, engine, armed) in [(0, true, true), (3, false, true), (3, true, false)] {
+        let mut sw = root_contributes(wait);
+        let settings = PortSettings {
+            enable: true,
+            engine,
+            ..PortSettings::default()
+        };
+        sw.set_port(ROOT, settings).expect("port");
+        if armed {
+            assert_eq!(sw.receive(ROOT, &arm(), 0).len(), 2);
+        }
+        assert_eq!(sw.receive(ROOT, &up(99, 4), 10), [(ROOT, up(99, 4))]);
+        let passed = u64::from(wait != 0 && engine);
+        assert_eq!(count(&sw, ROOT, Counter::Passed), passed);
+        assert_eq!((sw.in_use(), count(&sw, ROOT, Counter::Hairpin)), (0, 0));
+    }
+    // A port that is off sends nothing back, and takes nothing.
+    let mut sw = root_contributes(3);
+    sw.set_port(ROOT, PortSettings::default()).expect("port");
+    assert_eq!(sw.receive(ROOT, &up(99, 4), 10), []);
+    assert_eq!(count(&sw, ROOT, Counter::Disabled), 1);
+}
+
+#[test]
+fn cl_06_a_contribution_of_the_root_counts_for_someone() {
+    for wait in [0, 3] {
+        let mut sw = root_contributes(wait);
+        sw.receive(ROOT, &arm(), 0);
+        let nobody = but(&up(99, 4), |f| f.red.count = 0);
+        assert_eq!(sw.receive(ROOT, &nobody, 10), []);
+        assert_eq!(count(&sw, ROOT, Counter::Malformed), 1);
+        assert_eq!(count(&sw, ROOT, Counter::Combined), 0);
+        // What goes down may count none.
+        let down = but(&nobody, |f| f.red.arm = true);
+        assert_eq!(sw.receive(ROOT, &down, 20).len(), 2);
+        let down = but(&nobody, |f| f.restricted.opcode = 1);
+        assert_eq!(sw.receive(ROOT, &down, 30).len(), 2);
+    }
+}
+
+/// The engine makes of a contribution of the root what it makes of one of a leaf: the same leaves, and the same is counted there.
+#[test]
+fn cl_06_the_engine_makes_no_difference_between_root_and_leaf() {
+    type Case = (&'static str, fn(&mut Frame), Counter);
+    let cases: [Case; 7] = [
+        ("combined", |_| (), Counter::Combined),
+        (
+            "another operation",
+            |f| f.red.op = Op::IntMax,
+            Counter::Combined,
+        ),
+        ("old", |f| f.red.seqno = 1023, Counter::OldSeqno),
+        ("newer", |f| f.red.seqno = 1, Counter::Passed),
+        ("another job", |f| f.fabric.vni = 8, Counter::ForeignVni),
+        ("another group", |f| f.red.cookie = 1, Counter::Passed),
+        ("too many", |f| f.red.count = 7, Counter::Results),
+    ];
+    for (what, change, counted) in cases {
+        let run = |port: u8| {
+            let mut sw = root_contributes(3);
+            sw.receive(ROOT, &arm(), 0);
+            sw.receive(0, &up(0, 1), 10);
+            let before = count(&sw, ROOT, counted);
+            let mut sent = sw.receive(port, &but(&up(99, 4), change), 20);
+            assert_eq!(count(&sw, ROOT, counted), before + 1, "{what}");
+            sent.extend(sw.receive(1, &up(1, 2), 30));
+            sent.extend(sw.tick(u64::MAX));
+            (sent, sw.in_use())
+        };
+        let (root, leaf) = (run(ROOT), run(1));
+        assert_eq!(root, leaf, "{what}");
+        assert!(root.0.iter().all(|s| s.0 == ROOT), "{what}");
+    }
+    // Late: the round is over, and it passes.
+    let mut sw = root_contributes(2);
+    sw.receive(ROOT, &arm(), 0);
+    sw.receive(0, &up(0, 1), 10);
+    assert_eq!(sw.receive(1, &up(1, 2), 20).len(), 1);
+    assert_eq!(sw.receive(ROOT, &up(99, 4), 30), [(ROOT, up(99, 4))]);
+    assert_eq!(count(&sw, ROOT, Counter::Passed), 1);
+}
+
 #[test]
 fn red_17_reasons_for_drops() {
     let mut sw = switch(3);
@@ -282,8 +460,9 @@ proptest! {
     #[test]
     fn red_16_no_frame_vanishes_without_a_count(
         steps in proptest::collection::vec((0u8..6, 0u8..8, 0usize..100, any::<u8>(), any::<u32>()), 0..100),
+        turns in any::<bool>(),
     ) {
-        let mut sw = switch(3);
+        let mut sw = if turns { root_contributes(3) } else { switch(3) };
         let total = |sw: &Switch| Counters::total(&(0..5).filter_map(|p| sw.counters(p)).collect::<Vec<_>>());
         let fates = Counter::ALL.iter().filter(|&&c| c != Counter::Received && c != Counter::Sent);
         for (now, (port, kind, at, value, word)) in (0u64..).zip(steps) {
@@ -300,6 +479,7 @@ proptest! {
             let sent = sw.receive(port, &f, now * 2000);
             let after = total(&sw);
             let rose = |c: Counter| after.get(c) - before.get(c);
+            prop_assert!(sent.iter().all(|s| s.0 != port || sw.turns(port, &f)));
             prop_assert_eq!(rose(Counter::Received), u64::from(port < 5));
             prop_assert_eq!(rose(Counter::Sent), sent.len() as u64);
             let counted: u64 = fates.clone().map(|&c| rose(c)).sum();

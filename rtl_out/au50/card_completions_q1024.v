@@ -33,7 +33,9 @@ module card_completions_q1024 (
     input  wire [31:0] a_q_key,     // Q_Key of the packet.
     input  wire [23:0] a_psn,       // Packet sequence number.
     input  wire [15:0] a_request,   // Number of the request in its ring.
-    input  wire        a_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    input  wire        a_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        a_arrived,
@@ -54,7 +56,9 @@ module card_completions_q1024 (
     input  wire [31:0] b_q_key,     // Q_Key of the packet.
     input  wire [23:0] b_psn,       // Packet sequence number.
     input  wire [15:0] b_request,   // Number of the request in its ring.
-    input  wire        b_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    input  wire        b_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        b_arrived,
@@ -75,7 +79,9 @@ module card_completions_q1024 (
     output reg  [31:0] m_q_key,     // Q_Key of the packet.
     output reg  [23:0] m_psn,       // Packet sequence number.
     output reg  [15:0] m_request,   // Number of the request in its ring.
-    output reg         m_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output reg         m_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output reg         m_arrived

@@ -61,7 +61,9 @@ module card_cq_q1024 (
     input  wire [31:0] s_tx_q_key,       // Q_Key of the packet.
     input  wire [23:0] s_tx_psn,         // Packet sequence number.
     input  wire [15:0] s_tx_request,     // Number of the request in its ring.
-    input  wire        s_tx_notified,    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    input  wire        s_tx_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_tx_arrived,
@@ -82,7 +84,9 @@ module card_cq_q1024 (
     input  wire [31:0] s_rx_q_key,       // Q_Key of the packet.
     input  wire [23:0] s_rx_psn,         // Packet sequence number.
     input  wire [15:0] s_rx_request,     // Number of the request in its ring.
-    input  wire        s_rx_notified,    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    input  wire        s_rx_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_rx_arrived,
@@ -160,7 +164,9 @@ module card_cq_q1024 (
     wire [31:0]  tx_out_of_q_key;           // Q_Key of the packet.
     wire [23:0]  tx_out_of_psn;             // Packet sequence number.
     wire [15:0]  tx_out_of_request;         // Number of the request in its ring.
-    wire         tx_out_of_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    wire         tx_out_of_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         tx_out_of_arrived;
@@ -177,7 +183,9 @@ module card_cq_q1024 (
     wire [31:0]  rx_out_of_q_key;           // Q_Key of the packet.
     wire [23:0]  rx_out_of_psn;             // Packet sequence number.
     wire [15:0]  rx_out_of_request;         // Number of the request in its ring.
-    wire         rx_out_of_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    wire         rx_out_of_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         rx_out_of_arrived;

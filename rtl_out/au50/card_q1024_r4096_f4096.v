@@ -204,6 +204,7 @@ module card_q1024_r4096_f4096 (
     wire [15:0] core_m_join_vni;            // VNI of the group.
     wire [12:0] core_m_join_tree;           // Its tree.
     wire [28:0] core_m_join_cookie;         // Its cookie, in units of 8.
+    wire [18:0] core_m_join_members;        // Of the root: members of the group; 0 of all others.
     wire        core_m_contexts_valid;      // A word is written; it counts from the next clock on.
     wire [9:0]  core_m_contexts_qpn;        // Queue pair.
     wire [2:0]  core_m_contexts_word;       // Which word.
@@ -461,6 +462,7 @@ module card_q1024_r4096_f4096 (
         .m_join_vni                     (core_m_join_vni),
         .m_join_tree                    (core_m_join_tree),
         .m_join_cookie                  (core_m_join_cookie),
+        .m_join_members                 (core_m_join_members),
         .m_contexts_valid               (core_m_contexts_valid),
         .m_contexts_qpn                 (core_m_contexts_qpn),
         .m_contexts_word                (core_m_contexts_word),
@@ -520,7 +522,7 @@ module card_q1024_r4096_f4096 (
         core_m_frames_opcode, core_m_frames_dest, core_m_frames_psn, core_m_frames_head,
         core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data,
         core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready, core_m_join_valid,
-        core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie,
+        core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie, core_m_join_members,
         core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word, core_m_contexts_data,
         core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data, core_m_reduce_valid,
         core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid, core_s_reduce_axis_tready,

@@ -82,6 +82,7 @@ module card_regs_command_q1024_r4096_f4096 (
     output wire [15:0] m_join_vni,       // VNI of the group.
     output wire [12:0] m_join_tree,      // Its tree.
     output wire [28:0] m_join_cookie,    // Its cookie, in units of 8.
+    output wire [18:0] m_join_members,   // Of the root: members of the group; 0 of all others.
 
     // end: A queue pair or region ends.
     output wire        end_valid,        // One ends.
@@ -138,7 +139,6 @@ module card_regs_command_q1024_r4096_f4096 (
     localparam [2:0] ERROR           = 3'd4;
     localparam [7:0] JOIN            = 8'd10;
     localparam [31:0] BELOW_8        = 32'd7;
-    localparam [31:0] ABOVE_13       = 32'hffffe000;
     localparam [31:0] ABOVE_16       = 32'hffff0000;
     localparam [31:0] ABOVE_24       = 32'hff000000;
     localparam [31:0] SPARE_SHAPE    = 32'hf8e0000f;
@@ -901,6 +901,7 @@ module card_regs_command_q1024_r4096_f4096 (
     assign m_join_qpn = {2'd0, who_reg};
     assign m_join_vni = first_reg[15:0];
     assign m_join_tree = arg1_reg[12:0];
+    assign m_join_members = arg1_reg[31:13];
     assign m_join_cookie = arg0_reg[31:3];
     assign hold = held_reg;
     assign end_valid = state_reg == STATE_END;
@@ -1038,9 +1039,6 @@ module card_regs_command_q1024_r4096_f4096 (
         end
         if (is_create_reg & ((step_reg == 4'd4) | (step_reg == 4'd6) | (step_reg == 4'd8))) begin
             forbidden_reg <= BELOW_64;
-        end
-        if (is_join_reg & (step_reg == 4'd1)) begin
-            forbidden_reg <= ABOVE_13;
         end
         if (is_join_reg & (step_reg == 4'd2)) begin
             forbidden_reg <= BELOW_8;

@@ -597,67 +597,99 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        core_eng_valid_0;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_0;      // The word.
     wire        core_eng_first_0;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_0;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_0;
     wire        core_eng_valid_1;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_1;      // The word.
     wire        core_eng_first_1;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_1;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_1;
     wire        core_eng_valid_2;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_2;      // The word.
     wire        core_eng_first_2;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_2;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_2;
     wire        core_eng_valid_3;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_3;      // The word.
     wire        core_eng_first_3;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_3;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_3;
     wire        core_eng_valid_4;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_4;      // The word.
     wire        core_eng_first_4;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_4;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_4;
     wire        core_eng_valid_5;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_5;      // The word.
     wire        core_eng_first_5;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_5;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_5;
     wire        core_eng_valid_6;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_6;      // The word.
     wire        core_eng_first_6;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_6;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_6;
     wire        core_eng_valid_7;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_7;      // The word.
     wire        core_eng_first_7;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_7;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_7;
     wire        core_eng_valid_8;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_8;      // The word.
     wire        core_eng_first_8;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_8;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_8;
     wire        core_eng_valid_9;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_9;      // The word.
     wire        core_eng_first_9;     // It is the frame's first.
-    wire [1:0]  core_eng_kind_9;      // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_9;
     wire        core_eng_valid_10;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_10;     // The word.
     wire        core_eng_first_10;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_10;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_10;
     wire        core_eng_valid_11;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_11;     // The word.
     wire        core_eng_first_11;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_11;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_11;
     wire        core_eng_valid_12;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_12;     // The word.
     wire        core_eng_first_12;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_12;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_12;
     wire        core_eng_valid_13;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_13;     // The word.
     wire        core_eng_first_13;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_13;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_13;
     wire        core_eng_valid_14;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_14;     // The word.
     wire        core_eng_first_14;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_14;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_14;
     wire        core_eng_valid_15;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_15;     // The word.
     wire        core_eng_first_15;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_15;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_15;
     wire        core_red_ready_0;     // It is taken.
     wire        core_red_ready_1;     // It is taken.
     wire        core_red_ready_2;     // It is taken.
@@ -682,8 +714,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_0_ev_code;
     wire [2:0]  engines_0_ev_index;   // Its descriptor.
     wire        engines_1_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -694,8 +726,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_1_ev_code;
     wire [2:0]  engines_1_ev_index;   // Its descriptor.
     wire        engines_2_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -706,8 +738,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_2_ev_code;
     wire [2:0]  engines_2_ev_index;   // Its descriptor.
     wire        engines_3_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -718,8 +750,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_3_ev_code;
     wire [2:0]  engines_3_ev_index;   // Its descriptor.
     wire        engines_4_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -730,8 +762,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_4_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_4_ev_code;
     wire [2:0]  engines_4_ev_index;   // Its descriptor.
     wire        engines_5_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -742,8 +774,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_5_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_5_ev_code;
     wire [2:0]  engines_5_ev_index;   // Its descriptor.
     wire        engines_6_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -754,8 +786,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_6_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_6_ev_code;
     wire [2:0]  engines_6_ev_index;   // Its descriptor.
     wire        engines_7_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -766,8 +798,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_7_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_7_ev_code;
     wire [2:0]  engines_7_ev_index;   // Its descriptor.
     wire        engines_8_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -778,8 +810,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_8_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_8_ev_code;
     wire [2:0]  engines_8_ev_index;   // Its descriptor.
     wire        engines_9_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -790,8 +822,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_9_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_9_ev_code;
     wire [2:0]  engines_9_ev_index;   // Its descriptor.
     wire        engines_10_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -802,8 +834,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_10_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_10_ev_code;
     wire [2:0]  engines_10_ev_index;  // Its descriptor.
     wire        engines_11_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -814,8 +846,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_11_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_11_ev_code;
     wire [2:0]  engines_11_ev_index;  // Its descriptor.
     wire        engines_12_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -826,8 +858,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_12_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_12_ev_code;
     wire [2:0]  engines_12_ev_index;  // Its descriptor.
     wire        engines_13_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -838,8 +870,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_13_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_13_ev_code;
     wire [2:0]  engines_13_ev_index;  // Its descriptor.
     wire        engines_14_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -850,8 +882,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_14_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_14_ev_code;
     wire [2:0]  engines_14_ev_index;  // Its descriptor.
     wire        engines_15_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -862,8 +894,8 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_15_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_15_ev_code;
     wire [2:0]  engines_15_ev_index;  // Its descriptor.
 

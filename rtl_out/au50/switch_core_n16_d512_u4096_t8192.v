@@ -276,112 +276,128 @@ module switch_core_n16_d512_u4096_t8192 (
     output wire        eng_valid_0,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_0,           // The word.
     output wire        eng_first_0,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_0,
 
     input  wire        eng_room_1,           // The engine of the port can take a whole frame.
     output wire        eng_valid_1,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_1,           // The word.
     output wire        eng_first_1,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_1,
 
     input  wire        eng_room_2,           // The engine of the port can take a whole frame.
     output wire        eng_valid_2,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_2,           // The word.
     output wire        eng_first_2,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_2,
 
     input  wire        eng_room_3,           // The engine of the port can take a whole frame.
     output wire        eng_valid_3,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_3,           // The word.
     output wire        eng_first_3,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_3,
 
     input  wire        eng_room_4,           // The engine of the port can take a whole frame.
     output wire        eng_valid_4,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_4,           // The word.
     output wire        eng_first_4,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_4,
 
     input  wire        eng_room_5,           // The engine of the port can take a whole frame.
     output wire        eng_valid_5,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_5,           // The word.
     output wire        eng_first_5,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_5,
 
     input  wire        eng_room_6,           // The engine of the port can take a whole frame.
     output wire        eng_valid_6,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_6,           // The word.
     output wire        eng_first_6,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_6,
 
     input  wire        eng_room_7,           // The engine of the port can take a whole frame.
     output wire        eng_valid_7,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_7,           // The word.
     output wire        eng_first_7,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_7,
 
     input  wire        eng_room_8,           // The engine of the port can take a whole frame.
     output wire        eng_valid_8,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_8,           // The word.
     output wire        eng_first_8,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_8,
 
     input  wire        eng_room_9,           // The engine of the port can take a whole frame.
     output wire        eng_valid_9,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_9,           // The word.
     output wire        eng_first_9,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_9,
 
     input  wire        eng_room_10,          // The engine of the port can take a whole frame.
     output wire        eng_valid_10,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_10,          // The word.
     output wire        eng_first_10,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_10,
 
     input  wire        eng_room_11,          // The engine of the port can take a whole frame.
     output wire        eng_valid_11,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_11,          // The word.
     output wire        eng_first_11,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_11,
 
     input  wire        eng_room_12,          // The engine of the port can take a whole frame.
     output wire        eng_valid_12,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_12,          // The word.
     output wire        eng_first_12,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_12,
 
     input  wire        eng_room_13,          // The engine of the port can take a whole frame.
     output wire        eng_valid_13,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_13,          // The word.
     output wire        eng_first_13,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_13,
 
     input  wire        eng_room_14,          // The engine of the port can take a whole frame.
     output wire        eng_valid_14,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_14,          // The word.
     output wire        eng_first_14,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_14,
 
     input  wire        eng_room_15,          // The engine of the port can take a whole frame.
     output wire        eng_valid_15,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_15,          // The word.
     output wire        eng_first_15,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_15,
 
     // red, port 0: Frames of the engine of each port.

@@ -172,13 +172,16 @@ module switch_out_n16_d512 (
     output wire        q_go_15,           // Move on to the next word.
     input  wire [63:0] q_data_15,         // Word at the head.
     input  wire        q_long_15,         // The queue was long two clocks ago.
-    input  wire [15:0] own,               // The queue from this port itself, one-hot: its frames go down the tree.
+    // The queue from this port itself, one-hot: its frames go down the tree, but for the root's
+    // contributions, which go up.
+    input  wire [15:0] own,
 
     input  wire        eng_room,          // The engine can take a whole frame.
     output wire        eng_valid,         // A word of a reduction frame.
     output wire [63:0] eng_data,          // The word.
     output wire        eng_first,         // It is the frame's first.
-    output wire [1:0]  eng_kind,          // 1 towards the parent, 2 down a tree (passes), 3 down and into the engine.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down and into the engine.
+    output wire [1:0]  eng_kind,
 
     // red: Frames of the engine.
     input  wire        red_valid,         // A word is offered.
@@ -260,7 +263,8 @@ module switch_out_n16_d512 (
     wire [15:0] req;                // Inputs that may be chosen.
     wire        open;               // The next frame may be taken over from the queues.
     wire [1:0]  shown_kind;
-    reg  [1:0]  pick_kind;
+    wire [1:0]  pick_kind;
+    wire        passes;             // The engine of this port is not to see it.
     wire        plain_next;
     // The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the
     // last one moves.
@@ -435,17 +439,8 @@ module switch_out_n16_d512 (
     assign plain_level = plain_tail_reg - plain_head_reg;
     assign plain_next = !plain_level[3];
     assign shown_kind = entries_m[10:9];
-
-    always @(*) begin
-        pick_kind = shown_kind;
-        if (&shown_kind) begin
-            pick_kind = 2'd2;
-        end
-        if (|(shows_reg & own)) begin
-            pick_kind = 2'd3;
-        end
-    end
-
+    assign passes = (&shown_kind) & !(|(shows_reg & own));
+    assign pick_kind = passes ? 2'd2 : shown_kind;
     // What begins is loaded as long as nothing passes.
     assign begin_sig = active_reg ? 16'd0 : (pick_reg & fit_m);
     assign start = |begin_sig;

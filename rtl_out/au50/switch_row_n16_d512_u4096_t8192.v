@@ -170,8 +170,10 @@ module switch_row_n16_d512_u4096_t8192 (
     wire [63:0] rx_m_data;          // The word, one clock later.
     wire        rx_m_end;           // It is the frame's last.
     wire [15:0] rx_m_take;          // Ports whose queue keeps the frame; only with m_end.
-    // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one, what a mark subtracts
-    // from the IPv4 checksum, 0 if a plain frame cannot be marked; with m_end.
+    // Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0
+    // if a plain frame cannot be marked; with m_end. Kind: 0 plain, 1 up through the engine, 2 up
+    // without it, by the port that it came by (CL-6), 3 other reduction frames: in the port's own
+    // queue for the engine alone, in others they pass.
     wire [15:0] rx_m_entry;
     wire        queues_0_dropped;   // A frame was dropped for want of room.
     wire        queues_1_dropped;   // A frame was dropped for want of room.

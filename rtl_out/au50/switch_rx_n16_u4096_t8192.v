@@ -8,6 +8,9 @@
 // ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
 // the words with header fields: 3 to 8 their checks, 9 the sum of them. From the fourth word,
 // which has the IPv4 checksum: 2 its value, 3 what a mark for congestion subtracts from it.
+// A frame from the parent port of its tree goes down. If the entry has that port among the children
+// too, reduction frames that are contributions go up instead: into the port's own queue and into no
+// other (CL-6). That is known at stage 8.
 // A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
 // and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
 // carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
@@ -39,7 +42,8 @@ module switch_rx_n16_u4096_t8192 (
     input  wire [6:0]  uc_data,           // The word to write.
 
     // mc: Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20,
-    // valid 26, child ports from 27 on.
+    // valid 26, child ports from 27 on; the parent port is one of them if the root contributes
+    // through it.
     input  wire        mc_en,             // The word is written.
     input  wire [12:0] mc_addr,           // Write address.
     input  wire [42:0] mc_data,           // The word to write.
@@ -53,8 +57,10 @@ module switch_rx_n16_u4096_t8192 (
     output wire [63:0] m_data,            // The word, one clock later.
     output wire        m_end,             // It is the frame's last.
     output wire [15:0] m_take,            // Ports whose queue keeps the frame; only with m_end.
-    // Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one, what a mark subtracts
-    // from the IPv4 checksum, 0 if a plain frame cannot be marked; with m_end.
+    // Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0
+    // if a plain frame cannot be marked; with m_end. Kind: 0 plain, 1 up through the engine, 2 up
+    // without it, by the port that it came by (CL-6), 3 other reduction frames: in the port's own
+    // queue for the engine alone, in others they pass.
     output wire [15:0] m_entry,
 
     output wire        ev_valid,          // A frame has ended.
@@ -74,6 +80,7 @@ module switch_rx_n16_u4096_t8192 (
 
     // Constants
     localparam [15:0] PORT_ONE  = 16'd1;
+    localparam [15:0] NO_PORT   = 16'd0;
     localparam [4:0] A          = 5'd9;
     localparam [15:0] MAC       = 16'd2;  // First two bytes of MAC addresses, the first one lowest.
     localparam [15:0] MAC_GROUP = 16'd3;
@@ -123,11 +130,12 @@ module switch_rx_n16_u4096_t8192 (
     reg         tree_known_reg;
     reg         node_known_reg;
     reg         waits_reg;
-    // Where to: enabled ports, disabled ports, down a tree, wait count, an engine takes part,
-    // reason to drop, there is one, it is the entry port.
+    // Where to: enabled ports, disabled ports, down a tree, back if it is a contribution (CL-6),
+    // wait count, an engine takes part, reason to drop, there is one, the entry port is disabled.
     reg  [15:0] t_ports_reg;
     reg  [15:0] t_off_reg;
     reg         t_down_reg;
+    reg         t_turn_reg;
     reg  [19:0] t_wait_reg;
     reg         t_engine_reg;
     reg  [2:0]  t_reason_reg;
@@ -137,8 +145,9 @@ module switch_rx_n16_u4096_t8192 (
     reg  [15:0] carry_reg;        // Last two bytes of the word before.
     reg  [15:0] vni_reg;
     reg         ragged_reg;       // A word with a hole, or a short word before the last.
-    // What the last word finds: ports, kind, dropped by the tables, header of a reduction frame
-    // malformed.
+    // What the last word finds: the frame goes up by the port that it came by, ports, kind, dropped
+    // by the tables, header of a reduction frame malformed.
+    reg         d_turn_reg;
     reg  [15:0] d_ports_reg;
     reg  [1:0]  d_kind_reg;
     reg         d_drop_reg;
@@ -177,11 +186,17 @@ module switch_rx_n16_u4096_t8192 (
     wire        ragged_now;
     wire        ragged_word;
     wire [8:0]  stored;             // Words of the stored frame.
+    // The frame goes up by the port that it came by; that port if the frame goes to it, other
+    // ports.
+    wire        turns;
+    reg  [15:0] home;
+    reg  [15:0] others;
     wire        drop;
     wire [6:0]  unicast_rd_data;    // The word that was read.
     wire [42:0] multicast_rd_data;  // The word that was read.
     wire        check_malformed;    // The header is malformed.
     wire        check_no_count;     // It counts no contribution.
+    wire        check_contributes;  // It is a contribution: it does not arm, and its opcode is 0.
 
     ram_reg_forward_w7_d4096 unicast (
         .clk     (clk),
@@ -203,13 +218,14 @@ module switch_rx_n16_u4096_t8192 (
 
     // Header of a reduction frame.
     red_check check (
-        .clk       (clk),
-        .s_valid   (r_valid_reg),
-        .s_number  (r_beat_reg[3:0]),
-        .s_word    (aligned),
-        .address   (a_address_reg),
-        .malformed (check_malformed),
-        .no_count  (check_no_count)
+        .clk         (clk),
+        .s_valid     (r_valid_reg),
+        .s_number    (r_beat_reg[3:0]),
+        .s_word      (aligned),
+        .address     (a_address_reg),
+        .malformed   (check_malformed),
+        .no_count    (check_no_count),
+        .contributes (check_contributes)
     );
 
     // Combinational logic
@@ -266,6 +282,22 @@ module switch_rx_n16_u4096_t8192 (
 
     assign engine_on = |(up_mask_reg & cfg_engines);
     assign aligned = {r_data_reg[47:0], carry_reg};
+    // Stage 8: what the last word finds. Down a tree the frame also goes to the engine of its own
+    // port. The root's own contribution goes there too, but on its way up, and nowhere else.
+    assign turns = red_reg & t_turn_reg & check_contributes;
+
+    always @(*) begin
+        home = NO_PORT;
+        others = t_ports_reg;
+        if (turns) begin
+            home = own;
+            others = NO_PORT;
+        end
+        if (red_reg & t_engine_reg & t_down_reg) begin
+            home = own;
+        end
+    end
+
     // The last word decides.
     assign drop = d_drop_reg | d_malformed_reg | r_bad_reg | r_length_reg;
     assign stored = red_reg ? 9'd11 : (r_beat_reg + 9'd1);
@@ -319,6 +351,7 @@ module switch_rx_n16_u4096_t8192 (
         t_ports_reg = 16'd0;
         t_off_reg = 16'd0;
         t_down_reg = 1'b0;
+        t_turn_reg = 1'b0;
         t_wait_reg = 20'd0;
         t_engine_reg = 1'b0;
         t_reason_reg = 3'd0;
@@ -328,6 +361,7 @@ module switch_rx_n16_u4096_t8192 (
         carry_reg = 16'd0;
         vni_reg = 16'd0;
         ragged_reg = 1'b0;
+        d_turn_reg = 1'b0;
         d_ports_reg = 16'd0;
         d_kind_reg = 2'd0;
         d_drop_reg = 1'b0;
@@ -433,6 +467,7 @@ module switch_rx_n16_u4096_t8192 (
         if (look_4_reg) begin
             t_engine_reg <= waits_reg & engine_on;
             t_down_reg <= a_multicast_reg & from_parent;
+            t_turn_reg <= a_multicast_reg & from_parent & from_child;
             t_ports_reg <= targets & cfg_enabled;
             t_off_reg <= targets & ~cfg_enabled;
             t_reason_reg <= why;
@@ -491,20 +526,24 @@ module switch_rx_n16_u4096_t8192 (
             w_offset_reg <= {5'd0, r_moved_reg};
         end
 
+        d_turn_reg <= turns;
+        d_ports_reg <= home | others;
         d_drop_reg <= t_drop_reg | t_disabled_reg;
-        d_malformed_reg <= red_reg & (check_malformed | (check_no_count & !t_down_reg));
 
-        // Stage 8: what the last word finds. Down a tree the frame also goes to the engine of its
-        // own port.
-        d_ports_reg <= t_ports_reg;
+        d_malformed_reg <= red_reg
+            & (check_malformed | (check_no_count & (!t_down_reg | turns)));
+
         d_kind_reg <= 2'd0;
         if (red_reg) begin
             d_kind_reg <= 2'd3;
             if (t_engine_reg & !t_down_reg) begin
                 d_kind_reg <= 2'd1;
             end
-            if (t_engine_reg & t_down_reg) begin
-                d_ports_reg <= t_ports_reg | own;
+        end
+        if (turns) begin
+            d_kind_reg <= 2'd2;
+            if (t_engine_reg) begin
+                d_kind_reg <= 2'd1;
             end
         end
 
@@ -525,7 +564,9 @@ module switch_rx_n16_u4096_t8192 (
         w_off_reg <= 16'd0;
         if (r_end_reg & !drop) begin
             w_take_reg <= d_ports_reg;
-            w_off_reg <= t_off_reg;
+            if (!d_turn_reg) begin
+                w_off_reg <= t_off_reg;
+            end
         end
 
         w_entry_reg <= {5'd0, d_kind_reg, stored}

@@ -104,7 +104,9 @@ module xud_inflight_q1024_d4096 (
     output wire [31:0] m_q_key,           // Q_Key of the packet.
     output wire [23:0] m_psn,             // Packet sequence number.
     output wire [15:0] m_request,         // Number of the request in its ring.
-    output wire        m_notified,        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output wire        m_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_arrived,

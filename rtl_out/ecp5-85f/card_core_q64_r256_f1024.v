@@ -175,7 +175,8 @@ module card_core_q64_r256_f1024 (
     input  wire [31:0]  s_cpl_q_key,                     // Q_Key of the packet.
     input  wire [23:0]  s_cpl_psn,                       // Packet sequence number.
     input  wire [15:0]  s_cpl_request,                   // Number of the request in its ring.
-    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
     input  wire         s_cpl_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
@@ -344,6 +345,7 @@ module card_core_q64_r256_f1024 (
     output wire [15:0]  m_join_vni,                      // VNI of the group.
     output wire [12:0]  m_join_tree,                     // Its tree.
     output wire [28:0]  m_join_cookie,                   // Its cookie, in units of 8.
+    output wire [18:0]  m_join_members,                  // Of the root: members of the group; 0 of all others.
 
     // m_contexts: Contexts of queue pairs as they are.
     output wire         m_contexts_valid,                // A word is written; it counts from the next clock on.
@@ -689,7 +691,9 @@ module card_core_q64_r256_f1024 (
     wire [31:0]  recv_m_rx_q_key;              // Q_Key of the packet.
     wire [23:0]  recv_m_rx_psn;                // Packet sequence number.
     wire [15:0]  recv_m_rx_request;            // Number of the request in its ring.
-    wire         recv_m_rx_notified;           // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    wire         recv_m_rx_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         recv_m_rx_arrived;
@@ -858,7 +862,9 @@ module card_core_q64_r256_f1024 (
     wire [31:0]  in_flight_m_q_key;            // Q_Key of the packet.
     wire [23:0]  in_flight_m_psn;              // Packet sequence number.
     wire [15:0]  in_flight_m_request;          // Number of the request in its ring.
-    wire         in_flight_m_notified;         // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    wire         in_flight_m_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         in_flight_m_arrived;
@@ -968,7 +974,9 @@ module card_core_q64_r256_f1024 (
     wire [31:0]  completions_m_q_key;          // Q_Key of the packet.
     wire [23:0]  completions_m_psn;            // Packet sequence number.
     wire [15:0]  completions_m_request;        // Number of the request in its ring.
-    wire         completions_m_notified;       // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    wire         completions_m_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         completions_m_arrived;
@@ -1294,6 +1302,7 @@ module card_core_q64_r256_f1024 (
         .m_join_vni        (m_join_vni),
         .m_join_tree       (m_join_tree),
         .m_join_cookie     (m_join_cookie),
+        .m_join_members    (m_join_members),
         .end_valid         (m_end_valid),
         .end_done          (m_end_done),
         .end_pair          (m_end_pair),

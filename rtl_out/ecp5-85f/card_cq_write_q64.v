@@ -93,7 +93,9 @@ module card_cq_write_q64 (
     reg  [31:0] record_q_key_reg;     // Q_Key of the packet.
     reg  [23:0] record_psn_reg;       // Packet sequence number.
     reg  [15:0] record_request_reg;   // Number of the request in its ring.
-    reg         record_notified_reg;  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    reg         record_notified_reg;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         record_arrived_reg;
@@ -115,7 +117,9 @@ module card_cq_write_q64 (
     reg  [31:0] out_q_key_reg;        // Q_Key of the packet.
     reg  [23:0] out_psn_reg;          // Packet sequence number.
     reg  [15:0] out_request_reg;      // Number of the request in its ring.
-    reg         out_notified_reg;     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    reg         out_notified_reg;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         out_arrived_reg;
@@ -135,7 +139,10 @@ module card_cq_write_q64 (
     // 1 a work request, 2 a receive request with a message, 3 a receive request with a
     // notification; 4 a reduction frame, whose fields are others.
     reg  [7:0] entry_of;
-    wire       comes;     // Word that is offered is one that comes by itself; it is there, whatever it is.
+    // 1: it was the result of its round, and the card has answered it (CL-6): the tree is armed for
+    // the next round.
+    wire       arrival_answered;
+    wire       comes;             // Word that is offered is one that comes by itself; it is there, whatever it is.
     wire       there;
     wire       moves;
     wire       out_done;
@@ -206,8 +213,10 @@ module card_cq_write_q64 (
         if (word_reg == 3'd7) begin
             m_wd_data = {32'd0, out_num_reg, 15'd0, out_phase_reg};
         end
-        // Of a frame only how many work requests were fetched is known here; its last word is as of
-        // any.
+        if (&word_reg) begin
+            m_wd_data = {32'd0, out_num_reg, 15'd0, out_phase_reg}
+                | {62'd0, arrival_answered, 1'b0};
+        end
         if (comes) begin
             m_wd_data = s_words_data;
             if (word_reg == 3'd1) begin
@@ -216,6 +225,9 @@ module card_cq_write_q64 (
         end
     end
 
+    // Of a frame is known here how many work requests were fetched, and whether it was answered;
+    // its last word is as of any.
+    assign arrival_answered = out_arrived_reg & out_notified_reg;
     assign m_idle = !(|under_way_reg) & !busy_reg & !out_busy_reg & !wr_valid_reg;
 
     // Clocked logic

@@ -101,6 +101,7 @@ module card_regs_q64_r256_f1024 (
     output wire [15:0] m_join_vni,         // VNI of the group.
     output wire [12:0] m_join_tree,        // Its tree.
     output wire [28:0] m_join_cookie,      // Its cookie, in units of 8.
+    output wire [18:0] m_join_members,     // Of the root: members of the group; 0 of all others.
 
     // end: A queue pair or region ends.
     output wire        end_valid,          // One ends.
@@ -360,6 +361,7 @@ module card_regs_q64_r256_f1024 (
         .m_join_vni      (m_join_vni),
         .m_join_tree     (m_join_tree),
         .m_join_cookie   (m_join_cookie),
+        .m_join_members  (m_join_members),
         .end_valid       (end_valid),
         .end_done        (end_done),
         .end_pair        (end_pair),

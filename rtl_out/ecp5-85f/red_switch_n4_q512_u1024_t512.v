@@ -201,19 +201,27 @@ module red_switch_n4_q512_u1024_t512 (
     wire        core_eng_valid_0;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_0;     // The word.
     wire        core_eng_first_0;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_0;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_0;
     wire        core_eng_valid_1;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_1;     // The word.
     wire        core_eng_first_1;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_1;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_1;
     wire        core_eng_valid_2;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_2;     // The word.
     wire        core_eng_first_2;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_2;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_2;
     wire        core_eng_valid_3;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_3;     // The word.
     wire        core_eng_first_3;    // It is the frame's first.
-    wire [1:0]  core_eng_kind_3;     // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
+    wire [1:0]  core_eng_kind_3;
     wire        core_red_ready_0;    // It is taken.
     wire        core_red_ready_1;    // It is taken.
     wire        core_red_ready_2;    // It is taken.
@@ -226,8 +234,8 @@ module red_switch_n4_q512_u1024_t512 (
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_0_ev_code;
     wire [2:0]  engines_0_ev_index;  // Its descriptor.
     wire        engines_1_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -238,8 +246,8 @@ module red_switch_n4_q512_u1024_t512 (
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_1_ev_code;
     wire [2:0]  engines_1_ev_index;  // Its descriptor.
     wire        engines_2_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -250,8 +258,8 @@ module red_switch_n4_q512_u1024_t512 (
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_2_ev_code;
     wire [2:0]  engines_2_ev_index;  // Its descriptor.
     wire        engines_3_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -262,8 +270,8 @@ module red_switch_n4_q512_u1024_t512 (
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     wire [3:0]  engines_3_ev_code;
     wire [2:0]  engines_3_ev_index;  // Its descriptor.
 

@@ -96,28 +96,32 @@ module switch_core_n4_d512_u1024_t512 (
     output wire        eng_valid_0,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_0,          // The word.
     output wire        eng_first_0,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_0,
 
     input  wire        eng_room_1,          // The engine of the port can take a whole frame.
     output wire        eng_valid_1,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_1,          // The word.
     output wire        eng_first_1,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_1,
 
     input  wire        eng_room_2,          // The engine of the port can take a whole frame.
     output wire        eng_valid_2,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_2,          // The word.
     output wire        eng_first_2,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_2,
 
     input  wire        eng_room_3,          // The engine of the port can take a whole frame.
     output wire        eng_valid_3,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_3,          // The word.
     output wire        eng_first_3,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
+    // only.
     output wire [1:0]  eng_kind_3,
 
     // red, port 0: Frames of the engine of each port.

@@ -142,7 +142,9 @@ module card_recv_q16_a64 (
     output wire [31:0] m_rx_q_key,          // Q_Key of the packet.
     output wire [23:0] m_rx_psn,            // Packet sequence number.
     output wire [15:0] m_rx_request,        // Number of the request in its ring.
-    output wire        m_rx_notified,       // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output wire        m_rx_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_rx_arrived,
@@ -285,7 +287,9 @@ module card_recv_q16_a64 (
     reg  [31:0]  store_s_msn;           // Number in the window.
     reg  [31:0]  store_s_q_key;         // Q_Key of the packet.
     reg  [23:0]  store_s_psn;           // Packet sequence number.
-    reg          store_s_notified;      // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    reg          store_s_notified;
     wire         store_idle;            // No message, no payload is under way.
     wire         acks_full;             // There are 2^A.
     wire         acks_empty;            // There is none.

@@ -40,7 +40,9 @@ module card_recv_store_q16 (
     input  wire [31:0] s_q_key,        // Q_Key of the packet.
     input  wire [23:0] s_psn,          // Packet sequence number.
     input  wire [15:0] s_request,      // Number of the request in its ring.
-    input  wire        s_notified,     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    input  wire        s_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_arrived,
@@ -79,7 +81,9 @@ module card_recv_store_q16 (
     output wire [31:0] m_rx_q_key,     // Q_Key of the packet.
     output wire [23:0] m_rx_psn,       // Packet sequence number.
     output wire [15:0] m_rx_request,   // Number of the request in its ring.
-    output wire        m_rx_notified,  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output wire        m_rx_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_rx_arrived,
@@ -106,7 +110,9 @@ module card_recv_store_q16 (
     reg  [31:0] ended_q_key_reg;     // Q_Key of the packet.
     reg  [23:0] ended_psn_reg;       // Packet sequence number.
     reg  [15:0] ended_request_reg;   // Number of the request in its ring.
-    reg         ended_notified_reg;  // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    reg         ended_notified_reg;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         ended_arrived_reg;

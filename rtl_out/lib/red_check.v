@@ -2,7 +2,8 @@
 //
 // Checks the header of a reduction frame as its words pass, one a clock.
 // malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and
-// stands until word 2 of the next frame; means nothing for other frames.
+// stands until word 2 of the next frame; means nothing for other frames. no_count and contributes
+// are settled 2 clocks after word 7 and stand until word 7 of the next frame.
 // Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is
 // wrong, pairs added; 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
 //
@@ -13,16 +14,17 @@
 
 module red_check (
     // Clock and reset
-    input  wire        clk,        // Clock.
+    input  wire        clk,          // Clock.
 
     // s: stream in
-    input  wire        s_valid,    // A word.
-    input  wire [3:0]  s_number,   // Its number in the frame.
-    input  wire [63:0] s_word,     // The word, moved by the two bytes of the Ethernet header; first byte in bits 7:0.
+    input  wire        s_valid,      // A word.
+    input  wire [3:0]  s_number,     // Its number in the frame.
+    input  wire [63:0] s_word,       // The word, moved by the two bytes of the Ethernet header; first byte in bits 7:0.
 
-    input  wire [31:0] address,    // Address in the destination MAC.
-    output wire        malformed,  // The header is malformed.
-    output wire        no_count    // It counts no contribution.
+    input  wire [31:0] address,      // Address in the destination MAC.
+    output wire        malformed,    // The header is malformed.
+    output wire        no_count,     // It counts no contribution.
+    output wire        contributes   // It is a contribution: it does not arm, and its opcode is 0.
 );
 
     // Constants
@@ -51,6 +53,8 @@ module red_check (
     reg         wrong_6_reg;
     reg         wrong_7_reg;
     reg         zero_reg;
+    reg         opcode_0_reg;    // Its opcode is 0; it does not arm either.
+    reg         gives_reg;
     reg         bad_reg;         // Stage 3.
     reg  [16:0] pair_high_reg;   // Stage 2: sums of half words.
     reg  [16:0] pair_low_reg;
@@ -83,6 +87,7 @@ module red_check (
     assign op_known = op_known_shifted[0];
     assign differs = word_reg[63:32] ^ address;
     assign no_count = zero_reg;
+    assign contributes = gives_reg;
     assign malformed = bad_reg | unequal_reg;
 
     // Clocked logic
@@ -104,6 +109,8 @@ module red_check (
         wrong_6_reg = 1'b0;
         wrong_7_reg = 1'b0;
         zero_reg = 1'b0;
+        opcode_0_reg = 1'b0;
+        gives_reg = 1'b0;
         bad_reg = 1'b0;
         pair_high_reg = 17'd0;
         pair_low_reg = 17'd0;
@@ -151,6 +158,11 @@ module red_check (
 
         if (is_7_reg) begin
             zero_reg <= !(|word_reg[36:17]);
+            gives_reg <= opcode_0_reg & !word_reg[10];
+        end
+
+        if (is_4_reg) begin
+            opcode_0_reg <= !(|word_reg[27:24]);
         end
 
         // Stages 2 to 6: the checksum of words 2, 3 and the first half of word 4.

@@ -6,8 +6,8 @@
 // also of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction
 // header), 8 to 11 (data), 1 to 5.
 // Latency: 10 clocks from the first word of the last contribution to the first word of the result,
-// and from the first word of a frame that passes upwards to the first that it sends; 8 down the
-// tree.
+// and from the first word of a frame that passes upwards to the first that it sends; 8 if it passes
+// without a look (kind 2).
 // While the output stalls, results keep their descriptor and frames that pass their place in the
 // buffer, until their last word is safe; meanwhile all other descriptors change as ever, frames
 // come in, and room falls when places run short.
@@ -29,7 +29,7 @@ module red_engine_t8 (
     input  wire        s_valid,
     input  wire [63:0] s_data,           // The word, first byte in bits 7:0.
     input  wire        s_first,          // It is the frame's first.
-    // 1 towards the parent, 2 down a tree (passes), 3 down and for the descriptors only.
+    // 1 towards the parent, 2 passes, down a tree or up, 3 down and for the descriptors only.
     input  wire [1:0]  s_kind,
 
     output wire        room,             // A frame may begin within the next 4 clocks, whatever has begun before.
@@ -46,8 +46,8 @@ module red_engine_t8 (
     output wire        ev_valid,
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     output wire [3:0]  ev_code,
     output wire [2:0]  ev_index,         // Its descriptor.
 
@@ -96,7 +96,7 @@ module red_engine_t8 (
     wire        matcher_m_load;        // Clock 2: the frame's values replace what it has.
     wire        matcher_m_mismatched;  // Clock 2: its operations disagree.
     wire [63:0] matcher_m_header;      // Clock 2: reduction header, most significant byte first.
-    wire        matcher_d_pass;        // Clock 3: the frame goes on down the tree, and is of no other concern.
+    wire        matcher_d_pass;        // Clock 3: the frame passes, down the tree or up, and is of no other concern.
     wire        matcher_c_valid;       // Clock 5: a decision.
     wire        matcher_c_combine;     // The frame is combined.
     wire        matcher_c_pass;        // Upwards, the frame goes on unchanged; only with c_valid.

@@ -44,7 +44,7 @@ module red_match_d8 (
     output wire        m_mismatched,     // Clock 2: its operations disagree.
     output wire [63:0] m_header,         // Clock 2: reduction header, most significant byte first.
 
-    output wire        d_pass,           // Clock 3: the frame goes on down the tree, and is of no other concern.
+    output wire        d_pass,           // Clock 3: the frame passes, down the tree or up, and is of no other concern.
     output wire        c_valid,          // Clock 5: a decision.
     output wire        c_combine,        // The frame is combined.
     output wire        c_pass,           // Upwards, the frame goes on unchanged; only with c_valid.
@@ -69,8 +69,8 @@ module red_match_d8 (
     output wire        ev_valid,         // Something happened.
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed down the
-    // tree.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
+    // look.
     output reg  [3:0]  ev_code,
     output reg  [2:0]  ev_index,         // The descriptor.
 

@@ -41,8 +41,8 @@ module switch_crosspoint_d512 (
     input  wire [63:0] w_data,         // The word, one clock later.
     input  wire        w_end,          // It is the frame's last.
     input  wire        w_take,         // Keep the frame; only with w_end.
-    // What to remember of the frame: words in the lowest bits, above them a bit for reduction
-    // frames; with w_end.
+    // What to remember of the frame: words in the lowest bits, above them two bits, not zero for
+    // reduction frames; with w_end.
     input  wire [15:0] w_entry,
     output wire        entry_valid,    // A frame waits.
     // What was remembered of the oldest one; one clock after entry_valid rose or entry_pop moved
@@ -133,7 +133,7 @@ module switch_crosspoint_d512 (
     assign base_next = base_reg + w_entry[8:0];
     assign is_long = long_reg;
     assign entry = oldest_reg;
-    assign entry_red = entries_rd_data[9];
+    assign entry_red = |entries_rd_data[10:9];
     assign entry_valid = some_reg;
     // What is read hears of a frame a clock late.
     assign found = !loaded_reg & !load_reg & kept_reg;

@@ -892,6 +892,12 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_JOIN_GROUP_TREE_SHIFT                       0u
 #define TRIB_JOIN_GROUP_TREE_WIDTH                       13u
 #define TRIB_JOIN_GROUP_TREE_MASK                        0x00001fffu
+/* 0, or of the root's queue pair how many members the group has, the root among them: the card
+ * answers complete results itself (CL-6). Taken: any. */
+#define TRIB_JOIN_GROUP_MEMBERS_ARG                      1u
+#define TRIB_JOIN_GROUP_MEMBERS_SHIFT                    13u
+#define TRIB_JOIN_GROUP_MEMBERS_WIDTH                    19u
+#define TRIB_JOIN_GROUP_MEMBERS_MASK                     0xffffe000u
 /* Names the group among those of the VNI. Frames of the group carry it plus their reduction id.
  * Taken: multiples of 8. */
 #define TRIB_JOIN_GROUP_COOKIE_ARG                       2u
@@ -1243,6 +1249,12 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_ARRIVAL_PHASE_SHIFT                         0u
 #define TRIB_ARRIVAL_PHASE_WIDTH                         1u
 #define TRIB_ARRIVAL_PHASE_MASK                          0x00000001u
+/* 1: it was the result of its round, and the card has answered it (CL-6): the tree is armed for
+ * the next round. */
+#define TRIB_ARRIVAL_ANSWERED_WORD                       7u
+#define TRIB_ARRIVAL_ANSWERED_SHIFT                      1u
+#define TRIB_ARRIVAL_ANSWERED_WIDTH                      1u
+#define TRIB_ARRIVAL_ANSWERED_MASK                       0x00000002u
 /* As of every completion. */
 #define TRIB_ARRIVAL_NUMBER_WORD                         7u
 #define TRIB_ARRIVAL_NUMBER_SHIFT                        16u
@@ -1387,6 +1399,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Bulk: the other side has given the transfer up, since its queue pair, region or card has ended
  * (BW-9). How much was done is not known. */
 #define TRIB_OUTCOME_ABORTED                             19u
+/* Reduction: the card has answered its round meanwhile (CL-6); nothing was sent. */
+#define TRIB_OUTCOME_OVERTAKEN                           20u
 
 /* ---- Headers of every frame, from the first byte of the Ethernet header on. ---- */
 
@@ -2256,6 +2270,10 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Reduction frames dropped because the completion ring was full, or because more waited than the
  * card keeps. */
 #define TRIB_REDUCTION_COUNTER_REDUCTION_NO_SLOT         100u
+/* Results that the card of a group's root has answered itself (CL-6). */
+#define TRIB_REDUCTION_COUNTER_REDUCTION_ANSWERED        101u
+/* Work requests of a group's root that such an answer has overtaken: nothing was sent. */
+#define TRIB_REDUCTION_COUNTER_REDUCTION_OVERTAKEN       102u
 
 /* ---- Counters of congestion, likewise ---- */
 

@@ -222,6 +222,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [15:0] core_m_join_vni;                // VNI of the group.
     wire [12:0] core_m_join_tree;               // Its tree.
     wire [28:0] core_m_join_cookie;             // Its cookie, in units of 8.
+    wire [18:0] core_m_join_members;            // Of the root: members of the group; 0 of all others.
     wire        core_m_contexts_valid;          // A word is written; it counts from the next clock on.
     wire [3:0]  core_m_contexts_qpn;            // Queue pair.
     wire [2:0]  core_m_contexts_word;           // Which word.
@@ -379,7 +380,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [31:0] transmit_m_cpl_q_key;           // Q_Key of the packet.
     wire [23:0] transmit_m_cpl_psn;             // Packet sequence number.
     wire [15:0] transmit_m_cpl_request;         // Number of the request in its ring.
-    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
     wire        transmit_m_cpl_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
@@ -493,7 +495,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [31:0] rings_inst_m_cpl_q_key;         // Q_Key of the packet.
     wire [23:0] rings_inst_m_cpl_psn;           // Packet sequence number.
     wire [15:0] rings_inst_m_cpl_request;       // Number of the request in its ring.
-    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
     wire        rings_inst_m_cpl_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
@@ -560,7 +563,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [31:0] reduce_m_cpl_q_key;             // Q_Key of the packet.
     wire [23:0] reduce_m_cpl_psn;               // Packet sequence number.
     wire [15:0] reduce_m_cpl_request;           // Number of the request in its ring.
-    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
     wire        reduce_m_cpl_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
@@ -584,7 +588,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [31:0] completions_m_q_key;            // Q_Key of the packet.
     wire [23:0] completions_m_psn;              // Packet sequence number.
     wire [15:0] completions_m_request;          // Number of the request in its ring.
-    // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
     wire        completions_m_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
@@ -845,6 +850,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_join_vni                     (core_m_join_vni),
         .m_join_tree                    (core_m_join_tree),
         .m_join_cookie                  (core_m_join_cookie),
+        .m_join_members                 (core_m_join_members),
         .m_contexts_valid               (core_m_contexts_valid),
         .m_contexts_qpn                 (core_m_contexts_qpn),
         .m_contexts_word                (core_m_contexts_word),
@@ -1464,6 +1470,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_join_vni      (core_m_join_vni),
         .s_join_tree     (core_m_join_tree),
         .s_join_cookie   (core_m_join_cookie),
+        .s_join_members  (core_m_join_members),
         .s_works_lands   (core_m_reduce_lands),
         .s_works_first   (core_m_reduce_first),
         .s_works_data    (core_m_reduce_data),

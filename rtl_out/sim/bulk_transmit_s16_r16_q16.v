@@ -70,7 +70,9 @@ module bulk_transmit_s16_r16_q16 (
     output wire [31:0] m_cpl_q_key,        // Q_Key of the packet.
     output wire [23:0] m_cpl_psn,          // Packet sequence number.
     output wire [15:0] m_cpl_request,      // Number of the request in its ring.
-    output wire        m_cpl_notified,     // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output wire        m_cpl_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
@@ -291,7 +293,9 @@ module bulk_transmit_s16_r16_q16 (
     wire [31:0] reads_m_cpl_q_key;           // Q_Key of the packet.
     wire [23:0] reads_m_cpl_psn;             // Packet sequence number.
     wire [15:0] reads_m_cpl_request;         // Number of the request in its ring.
-    wire        reads_m_cpl_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    wire        reads_m_cpl_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        reads_m_cpl_arrived;
@@ -404,7 +408,9 @@ module bulk_transmit_s16_r16_q16 (
     wire [31:0] works_m_cpl_q_key;           // Q_Key of the packet.
     wire [23:0] works_m_cpl_psn;             // Packet sequence number.
     wire [15:0] works_m_cpl_request;         // Number of the request in its ring.
-    wire        works_m_cpl_notified;        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    wire        works_m_cpl_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        works_m_cpl_arrived;

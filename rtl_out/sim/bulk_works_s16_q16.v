@@ -173,7 +173,9 @@ module bulk_works_s16_q16 (
     output wire [31:0] m_cpl_q_key,           // Q_Key of the packet.
     output reg  [23:0] m_cpl_psn,             // Packet sequence number.
     output reg  [15:0] m_cpl_request,         // Number of the request in its ring.
-    output wire        m_cpl_notified,        // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output wire        m_cpl_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,

@@ -3,11 +3,14 @@
 // Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so
 // what becomes of the frame's words. In their order, one in 10 clocks if slots are answered within
 // 8.
+// Of a group whose root is here, what may be the result of a round is asked for when it has its
+// slot: 8 clocks more.
 // Its completion says how many work requests its queue pair has fetched, and never fewer than
 // completions in front of it.
 // While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
 // Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked
-// for; 3 its completion and the verdict on its words. Each waits for the next one.
+// for, then whether it is answered; 3 its completion and the verdict on its words. Each waits for
+// the next one.
 //
 // Sizes: q = 16.
 //
@@ -18,74 +21,101 @@
 
 module card_reduce_land_q16 (
     // Clock and reset
-    input  wire        clk,              // Clock.
-    input  wire        rst,              // Synchronous reset: nothing is under way.
+    input  wire        clk,                 // Clock.
+    input  wire        rst,                 // Synchronous reset: nothing is under way.
 
-    input  wire        hold,             // None begins.
+    input  wire        hold,                // None begins.
 
     // s_row: The groups.
-    input  wire [2:0]  s_row_number,     // Its number.
-    input  wire        s_row_there,      // There is one.
-    input  wire        s_row_receives,   // Its queue pair receives.
-    input  wire [11:0] s_row_of_qpn,     // Queue pair.
-    input  wire [15:0] s_row_of_vni,     // VNI of the group.
-    input  wire [12:0] s_row_of_tree,    // Its tree.
-    input  wire [28:0] s_row_of_cookie,  // Its cookie, in units of 8.
+    input  wire [2:0]  s_row_number,        // Its number.
+    input  wire        s_row_there,         // There is one.
+    input  wire        s_row_receives,      // Its queue pair receives.
+    input  wire [11:0] s_row_of_qpn,        // Queue pair.
+    input  wire [15:0] s_row_of_vni,        // VNI of the group.
+    input  wire [12:0] s_row_of_tree,       // Its tree.
+    input  wire [28:0] s_row_of_cookie,     // Its cookie, in units of 8.
+    input  wire [18:0] s_row_of_members,    // Of the root: members of the group; 0 of all others.
 
     // s: Good frames.
-    input  wire        s_valid,          // A frame is offered.
-    output wire        s_ready,          // It is taken.
-    input  wire [15:0] s_vni,            // VNI.
-    input  wire [31:0] s_cookie,         // Cookie: of the group, and the reduction id.
-    input  wire [12:0] s_tree,           // Tree that it came by.
-    input  wire        s_by_tree,        // It came by a tree, on the reduction id of its cookie.
-    input  wire        s_own,            // It was sent to this card.
+    input  wire        s_valid,             // A frame is offered.
+    output wire        s_ready,             // It is taken.
+    input  wire [15:0] s_vni,               // VNI.
+    input  wire [31:0] s_cookie,            // Cookie: of the group, and the reduction id.
+    input  wire [12:0] s_tree,              // Tree that it came by.
+    input  wire        s_by_tree,           // It came by a tree, on the reduction id of its cookie.
+    input  wire        s_own,               // It was sent to this card.
+    // It contributes, and no engine was told of too many: it may be the result of a round.
+    input  wire        s_whole,
+    input  wire [19:0] s_count,             // Members that it has the contributions of.
+    input  wire [9:0]  s_seqno,             // Its sequence number.
 
     // m_verdict: What becomes of their words.
-    output wire        m_verdict_valid,  // It is decided.
-    input  wire        m_verdict_room,   // There is room for a decision.
-    output wire        m_verdict_drop,   // They are thrown away.
+    output wire        m_verdict_valid,     // It is decided.
+    input  wire        m_verdict_room,      // There is room for a decision.
+    output wire        m_verdict_drop,      // They are thrown away.
+
+    // m_result: What may be the result of a round.
+    output wire        m_result_valid,      // There is one.
+    input  wire        m_result_done,       // The answer; pulse.
+    // With it: the round is the one that is armed, and the card answers the frame.
+    input  wire        m_result_ok,
+    input  wire [55:0] m_result_round,      // With it: round that the answer begins.
+    output wire [5:0]  m_result_place,      // Row of the group, and reduction id.
+    output wire [9:0]  m_result_seqno,      // Its sequence number.
+
+    // m_answered: Whether those whose words are delivered are answered.
+    output wire        m_answered_valid,    // It is decided.
+    input  wire        m_answered_ready,    // There is room for a decision.
+    input  wire        m_answered_room,     // There is room for an answer.
+    output wire        m_answered_answers,  // The card answers it.
+    output wire [15:0] m_answered_vni,      // VNI of the group.
+    output wire [31:0] m_answered_cookie,   // Cookie: of the group, and the reduction id.
+    output wire [12:0] m_answered_tree,     // Tree of the group.
+    output wire [55:0] m_answered_round,    // Round that the answer begins.
 
     // m_rsv: Completion slots.
-    output wire        m_rsv_valid,      // A slot is asked for.
-    output wire [3:0]  m_rsv_qpn,        // Queue pair.
-    input  wire        m_rsv_done,       // The answer; pulse.
-    input  wire        m_rsv_ok,         // With it: a slot was free and is kept.
+    output wire        m_rsv_valid,         // A slot is asked for.
+    output wire [3:0]  m_rsv_qpn,           // Queue pair.
+    input  wire        m_rsv_done,          // The answer; pulse.
+    input  wire        m_rsv_ok,            // With it: a slot was free and is kept.
 
     // m_cpl: Completions.
-    output wire        m_cpl_valid,      // A completion is offered.
-    input  wire        m_cpl_ready,      // It is taken.
-    output wire [3:0]  m_cpl_qpn,        // Queue pair.
-    output wire [63:0] m_cpl_wr_id,      // The user's name for the request.
-    output wire [7:0]  m_cpl_status,     // How the request ended.
-    output wire [7:0]  m_cpl_vf,         // Version and flags of the XUDETH.
-    output wire [31:0] m_cpl_len,        // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,       // Node of the peer.
-    output wire [23:0] m_cpl_peer,       // Queue pair of the peer.
-    output wire [15:0] m_cpl_win_id,     // Window.
-    output wire [15:0] m_cpl_epoch,      // Epoch of the window.
-    output wire [31:0] m_cpl_msn,        // Number in the window.
-    output wire [31:0] m_cpl_q_key,      // Q_Key of the packet.
-    output wire [23:0] m_cpl_psn,        // Packet sequence number.
-    output wire [15:0] m_cpl_request,    // Number of the request in its ring.
-    output wire        m_cpl_notified,   // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    output wire        m_cpl_valid,         // A completion is offered.
+    input  wire        m_cpl_ready,         // It is taken.
+    output wire [3:0]  m_cpl_qpn,           // Queue pair.
+    output wire [63:0] m_cpl_wr_id,         // The user's name for the request.
+    output wire [7:0]  m_cpl_status,        // How the request ended.
+    output wire [7:0]  m_cpl_vf,            // Version and flags of the XUDETH.
+    output wire [31:0] m_cpl_len,           // Bytes received; of a notification, of its transfer.
+    output wire [15:0] m_cpl_node,          // Node of the peer.
+    output wire [23:0] m_cpl_peer,          // Queue pair of the peer.
+    output wire [15:0] m_cpl_win_id,        // Window.
+    output wire [15:0] m_cpl_epoch,         // Epoch of the window.
+    output wire [31:0] m_cpl_msn,           // Number in the window.
+    output wire [31:0] m_cpl_q_key,         // Q_Key of the packet.
+    output wire [23:0] m_cpl_psn,           // Packet sequence number.
+    output wire [15:0] m_cpl_request,       // Number of the request in its ring.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output wire        m_cpl_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
 
     // fetched: Work requests that were fetched so far, by row of the group.
-    input  wire        fetched_en,       // The word is written.
-    input  wire [2:0]  fetched_addr,     // Write address.
-    input  wire [15:0] fetched_data,     // The word to write.
+    input  wire        fetched_en,          // The word is written.
+    input  wire [2:0]  fetched_addr,        // Write address.
+    input  wire [15:0] fetched_data,        // The word to write.
 
-    input  wire        ev_joined,        // A queue pair has joined a group; pulse: it has fetched none.
-    input  wire [2:0]  joined_row,       // Its row.
+    input  wire        ev_joined,           // A queue pair has joined a group; pulse: it has fetched none.
+    input  wire [2:0]  joined_row,          // Its row.
 
-    output wire        ev_received,      // A frame becomes a completion.
-    output wire        ev_foreign,       // A frame is of no group here.
-    output wire        ev_no_slot,       // No completion slot was free for it.
+    output wire        ev_answered,         // A frame is answered.
+    output wire        ev_received,         // A frame becomes a completion.
+    output wire        ev_foreign,          // A frame is of no group here.
+    output wire        ev_no_slot,          // No completion slot was free for it.
 
-    output wire        m_idle            // Nothing is under way.
+    output wire        m_idle               // Nothing is under way.
 );
 
     // Registers
@@ -97,19 +127,34 @@ module card_reduce_land_q16 (
     reg  [12:0] l_key_tree_reg;     // Tree that it came by.
     reg         l_key_by_tree_reg;  // It came by a tree, on the reduction id of its cookie.
     reg         l_key_own_reg;      // It was sent to this card.
+    // It contributes, and no engine was told of too many: it may be the result of a round.
+    reg         l_key_whole_reg;
+    reg  [19:0] l_key_count_reg;    // Members that it has the contributions of.
+    reg  [9:0]  l_key_seqno_reg;    // Its sequence number.
     reg  [3:0]  l_left_reg;
     reg         l_hit_reg;
     reg  [3:0]  l_qpn_reg;
     reg  [2:0]  l_row_reg;
+    reg         l_all_reg;          // It has the contributions of all members.
     reg         a_busy_reg;         // Stage 2: a slot is asked for; the answer is here.
     reg         asks_reg;
     reg         a_hit_reg;
     reg         a_ok_reg;
     reg  [3:0]  a_qpn_reg;
     reg  [2:0]  a_row_reg;
+    reg  [15:0] a_key_vni_reg;      // VNI.
+    reg  [31:0] a_key_cookie_reg;   // Cookie: of the group, and the reduction id.
+    reg  [12:0] a_key_tree_reg;     // Tree that it came by.
+    reg  [9:0]  a_key_seqno_reg;    // Its sequence number.
+    reg         a_all_reg;
+    reg         result_reg;         // Whether it is answered is asked; it is, and begins this round.
+    reg         a_answers_reg;
+    reg  [55:0] a_round_reg;
     reg         c_valid_reg;        // Stage 3: a completion is offered.
     reg  [3:0]  c_qpn_reg;
     reg  [15:0] c_fetched_reg;
+    reg         c_answered_reg;
+    reg         answered_reg;
     reg         received_reg;
     reg         foreign_reg;
     reg         no_slot_reg;
@@ -146,8 +191,22 @@ module card_reduce_land_q16 (
         & (l_key_own_reg | (l_key_by_tree_reg & (s_row_of_tree == l_key_tree_reg)));
     assign m_rsv_valid = asks_reg;
     assign m_rsv_qpn = a_qpn_reg;
+    assign m_result_valid = result_reg;
+    assign m_result_place = {a_row_reg, a_key_cookie_reg[2:0]};
+    assign m_result_seqno = a_key_seqno_reg;
     // Stage 3: its completion, and what becomes of its words.
-    assign a_done = a_busy_reg & !asks_reg & !c_valid_reg & m_verdict_room;
+    assign a_done = a_busy_reg
+        & !asks_reg
+        & !result_reg
+        & !c_valid_reg
+        & m_answered_ready
+        & m_verdict_room;
+    assign m_answered_valid = a_done & a_ok_reg;
+    assign m_answered_answers = a_answers_reg;
+    assign m_answered_vni = a_key_vni_reg;
+    assign m_answered_cookie = a_key_cookie_reg;
+    assign m_answered_tree = a_key_tree_reg;
+    assign m_answered_round = a_round_reg;
     assign m_verdict_valid = a_done;
     assign m_verdict_drop = !a_ok_reg;
     assign fetched_now = fetched_en & (fetched_addr == a_row_reg);
@@ -175,9 +234,10 @@ module card_reduce_land_q16 (
     assign m_cpl_msn = 32'd0;
     assign m_cpl_q_key = 32'd0;
     assign m_cpl_psn = 24'd0;
-    assign m_cpl_notified = 1'b0;
     assign m_cpl_request = c_fetched_reg;
     assign m_cpl_arrived = 1'b1;
+    assign m_cpl_notified = c_answered_reg;
+    assign ev_answered = answered_reg;
     assign ev_received = received_reg;
     assign ev_foreign = foreign_reg;
     assign ev_no_slot = no_slot_reg;
@@ -193,19 +253,33 @@ module card_reduce_land_q16 (
         l_key_tree_reg = 13'd0;
         l_key_by_tree_reg = 1'b0;
         l_key_own_reg = 1'b0;
+        l_key_whole_reg = 1'b0;
+        l_key_count_reg = 20'd0;
+        l_key_seqno_reg = 10'd0;
         l_left_reg = 4'd0;
         l_hit_reg = 1'b0;
         l_qpn_reg = 4'd0;
         l_row_reg = 3'd0;
+        l_all_reg = 1'b0;
         a_busy_reg = 1'b0;
         asks_reg = 1'b0;
         a_hit_reg = 1'b0;
         a_ok_reg = 1'b0;
         a_qpn_reg = 4'd0;
         a_row_reg = 3'd0;
+        a_key_vni_reg = 16'd0;
+        a_key_cookie_reg = 32'd0;
+        a_key_tree_reg = 13'd0;
+        a_key_seqno_reg = 10'd0;
+        a_all_reg = 1'b0;
+        result_reg = 1'b0;
+        a_answers_reg = 1'b0;
+        a_round_reg = 56'd0;
         c_valid_reg = 1'b0;
         c_qpn_reg = 4'd0;
         c_fetched_reg = 16'd0;
+        c_answered_reg = 1'b0;
+        answered_reg = 1'b0;
         received_reg = 1'b0;
         foreign_reg = 1'b0;
         no_slot_reg = 1'b0;
@@ -219,6 +293,9 @@ module card_reduce_land_q16 (
             l_key_tree_reg <= s_tree;
             l_key_by_tree_reg <= s_by_tree;
             l_key_own_reg <= s_own;
+            l_key_whole_reg <= s_whole;
+            l_key_count_reg <= s_count;
+            l_key_seqno_reg <= s_seqno;
             l_left_reg <= 4'd8;
             l_hit_reg <= 1'b0;
         end
@@ -228,6 +305,9 @@ module card_reduce_land_q16 (
                 l_hit_reg <= 1'b1;
                 l_qpn_reg <= s_row_of_qpn[3:0];
                 l_row_reg <= s_row_number;
+                l_all_reg <= l_key_whole_reg
+                    & !l_key_own_reg
+                    & ({1'b0, s_row_of_members} == l_key_count_reg);
             end
         end
         // Stage 2: its slot.
@@ -238,11 +318,23 @@ module card_reduce_land_q16 (
             a_hit_reg <= l_hit_reg;
             a_qpn_reg <= l_qpn_reg;
             a_row_reg <= l_row_reg;
+            a_key_vni_reg <= l_key_vni_reg;
+            a_key_cookie_reg <= l_key_cookie_reg;
+            a_key_tree_reg <= l_key_tree_reg;
+            a_key_seqno_reg <= l_key_seqno_reg;
+            a_all_reg <= l_all_reg;
             a_ok_reg <= 1'b0;
+            a_answers_reg <= 1'b0;
         end
         if (asks_reg & m_rsv_done) begin
             asks_reg <= 1'b0;
             a_ok_reg <= m_rsv_ok;
+            result_reg <= m_rsv_ok & a_all_reg;
+        end
+        if (m_result_done) begin
+            result_reg <= 1'b0;
+            a_answers_reg <= m_result_ok;
+            a_round_reg <= m_result_round;
         end
         if (m_cpl_ready) begin
             c_valid_reg <= 1'b0;
@@ -251,6 +343,7 @@ module card_reduce_land_q16 (
             a_busy_reg <= 1'b0;
             c_valid_reg <= a_ok_reg;
             c_qpn_reg <= a_qpn_reg;
+            c_answered_reg <= a_answers_reg;
             // What begins in this clock counts: its completion may be in front of this one.
             c_fetched_reg <= counts_rd_data;
             if (fetched_now) begin
@@ -264,6 +357,7 @@ module card_reduce_land_q16 (
             zero_row_reg <= joined_row;
         end
 
+        answered_reg <= a_done & a_answers_reg;
         received_reg <= a_done & a_ok_reg;
         foreign_reg <= a_done & !a_hit_reg;
         no_slot_reg <= a_done & a_hit_reg & !a_ok_reg;
@@ -273,7 +367,9 @@ module card_reduce_land_q16 (
             l_busy_reg <= 1'b0;
             a_busy_reg <= 1'b0;
             asks_reg <= 1'b0;
+            result_reg <= 1'b0;
             c_valid_reg <= 1'b0;
+            answered_reg <= 1'b0;
             received_reg <= 1'b0;
             foreign_reg <= 1'b0;
             no_slot_reg <= 1'b0;
@@ -281,7 +377,7 @@ module card_reduce_land_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_row_of_qpn[11:4], l_key_cookie_reg[2:0]};
+    wire _unused = &{1'b0, s_row_of_qpn[11:4], m_answered_room};
 
 endmodule
 

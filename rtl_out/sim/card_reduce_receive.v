@@ -34,6 +34,10 @@ module card_reduce_receive (
     output wire [12:0] m_tree,           // Tree that it came by.
     output wire        m_by_tree,        // It came by a tree, on the reduction id of its cookie.
     output wire        m_own,            // It was sent to this card.
+    // It contributes, and no engine was told of too many: it may be the result of a round.
+    output wire        m_whole,
+    output wire [19:0] m_count,          // Members that it has the contributions of.
+    output wire [9:0]  m_seqno,          // Its sequence number.
 
     // s_verdict: What becomes of their words, in their order.
     input  wire        s_verdict_valid,  // It is decided.
@@ -61,6 +65,7 @@ module card_reduce_receive (
     localparam [31:0] FIXED     = 32'hff800007;
     localparam [7:0] REDUCTION  = 8'd4;
     localparam [9:0] WORDS      = 10'd7;
+    localparam [3:0] TOO_MANY   = 4'd7;
 
     // Registers
     // Stage 1: a word, its number, which stands at 15 in longer frames; it is the last, and the
@@ -81,6 +86,9 @@ module card_reduce_receive (
     reg  [3:0]  kind_reg;
     reg  [55:0] round_reg;
     reg  [31:0] cookie_reg;
+    reg  [9:0]  seqno_reg;
+    reg  [19:0] count_reg;
+    reg         plain_reg;        // It contributes, and no engine was told of too many.
     reg         own_reg;
     reg         by_tree_reg;
     reg  [63:0] before_reg;
@@ -94,6 +102,10 @@ module card_reduce_receive (
     reg  [12:0] key_tree_reg;     // Tree that it came by.
     reg         key_by_tree_reg;  // It came by a tree, on the reduction id of its cookie.
     reg         key_own_reg;      // It was sent to this card.
+    // It contributes, and no engine was told of too many: it may be the result of a round.
+    reg         key_whole_reg;
+    reg  [19:0] key_count_reg;    // Members that it has the contributions of.
+    reg  [9:0]  key_seqno_reg;    // Its sequence number.
     reg         bad_reg;
     reg         lost_reg;
 
@@ -104,32 +116,34 @@ module card_reduce_receive (
     wire [63:0] first;
     wire        group;
     wire [31:0] cookie_now;
-    wire [2:0]  entry_reduction;  // Reduction id.
-    wire        entry_by_tree;    // 1: it was sent to the tree. 0: to this node.
-    wire        begins;           // The words of this frame begin.
+    wire [2:0]  entry_reduction;    // Reduction id.
+    wire        entry_by_tree;      // 1: it was sent to the tree. 0: to this node.
+    wire        begins;             // The words of this frame begin.
     wire        right_prefix;
     wire        good;
     wire        room;
-    wire        check_malformed;  // The header is malformed.
-    wire        check_no_count;   // It counts no contribution.
-    wire        buffer_s_valid;   // A word.
-    reg  [63:0] buffer_s_data;    // The word.
-    wire        buffer_lost;      // A word since s_begin did not fit; known 2 clocks after the word.
-    wire        buffer_commit;    // The first words since s_begin stay; before the next s_begin.
-    wire        buffer_m_bulk;    // With it: the message is of a bulk transfer.
-    wire        keys_s_valid;     // A word is offered.
-    wire        keys_s_ready;     // It is taken.
-    wire [62:0] keys_m_data;      // The word.
-    wire [15:0] keys_count;       // Words in the queue.
+    wire        check_malformed;    // The header is malformed.
+    wire        check_no_count;     // It counts no contribution.
+    wire        check_contributes;  // It is a contribution: it does not arm, and its opcode is 0.
+    wire        buffer_s_valid;     // A word.
+    reg  [63:0] buffer_s_data;      // The word.
+    wire        buffer_lost;        // A word since s_begin did not fit; known 2 clocks after the word.
+    wire        buffer_commit;      // The first words since s_begin stay; before the next s_begin.
+    wire        buffer_m_bulk;      // With it: the message is of a bulk transfer.
+    wire        keys_s_valid;       // A word is offered.
+    wire        keys_s_ready;       // It is taken.
+    wire [93:0] keys_m_data;        // The word.
+    wire [15:0] keys_count;         // Words in the queue.
 
     red_check check (
-        .clk       (clk),
-        .s_valid   (r_valid_reg),
-        .s_number  (r_number_reg),
-        .s_word    (aligned),
-        .address   (to_reg),
-        .malformed (check_malformed),
-        .no_count  (check_no_count)
+        .clk         (clk),
+        .s_valid     (r_valid_reg),
+        .s_number    (r_number_reg),
+        .s_word      (aligned),
+        .address     (to_reg),
+        .malformed   (check_malformed),
+        .no_count    (check_no_count),
+        .contributes (check_contributes)
     );
 
     xud_rx_buffer_d256 buffer (
@@ -154,12 +168,12 @@ module card_reduce_receive (
         .m_bulk       (buffer_m_bulk)
     );
 
-    fifo_ahead_w63_d32 keys (
+    fifo_ahead_w94_d32 keys (
         .clk     (clk),
         .rst     (rst),
         .s_valid (keys_s_valid),
         .s_ready (keys_s_ready),
-        .s_data  ({key_own_reg, key_by_tree_reg, key_tree_reg, key_cookie_reg, key_vni_reg}),
+        .s_data  ({key_seqno_reg, key_count_reg, key_whole_reg, key_own_reg, key_by_tree_reg, key_tree_reg, key_cookie_reg, key_vni_reg}),
         .m_valid (m_valid),
         .m_ready (m_ready),
         .m_data  (keys_m_data),
@@ -210,6 +224,9 @@ module card_reduce_receive (
     assign m_tree = keys_m_data[60:48];
     assign m_by_tree = keys_m_data[61];
     assign m_own = keys_m_data[62];
+    assign m_whole = keys_m_data[63];
+    assign m_count = keys_m_data[83:64];
+    assign m_seqno = keys_m_data[93:84];
 
     // Clocked logic
     initial begin
@@ -229,6 +246,9 @@ module card_reduce_receive (
         kind_reg = 4'd0;
         round_reg = 56'd0;
         cookie_reg = 32'd0;
+        seqno_reg = 10'd0;
+        count_reg = 20'd0;
+        plain_reg = 1'b0;
         own_reg = 1'b0;
         by_tree_reg = 1'b0;
         before_reg = 64'd0;
@@ -242,6 +262,9 @@ module card_reduce_receive (
         key_tree_reg = 13'd0;
         key_by_tree_reg = 1'b0;
         key_own_reg = 1'b0;
+        key_whole_reg = 1'b0;
+        key_count_reg = 20'd0;
+        key_seqno_reg = 10'd0;
         bad_reg = 1'b0;
         lost_reg = 1'b0;
     end
@@ -295,6 +318,11 @@ module card_reduce_receive (
                 cookie_reg <= cookie_now;
                 by_tree_reg <= group & (to_reg[20:18] == cookie_now[2:0]);
             end
+            if (r_number_reg == 4'd7) begin
+                seqno_reg <= word[9:0];
+                count_reg <= word[36:17];
+                plain_reg <= !word[10] & !(|kind_reg) & (word[50:47] != TOO_MANY);
+            end
             before_reg <= word;
         end
 
@@ -309,6 +337,9 @@ module card_reduce_receive (
             key_tree_reg <= to_reg[15:3];
             key_by_tree_reg <= by_tree_reg;
             key_own_reg <= own_reg;
+            key_whole_reg <= plain_reg;
+            key_count_reg <= count_reg;
+            key_seqno_reg <= seqno_reg;
         end
 
         // It is kept, once it is known that all its words are.
@@ -332,7 +363,7 @@ module card_reduce_receive (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, check_no_count, buffer_m_bulk, keys_count};
+    wire _unused = &{1'b0, check_no_count, check_contributes, buffer_m_bulk, keys_count};
 
 endmodule
 

@@ -6,10 +6,14 @@
 // looked for in the rows that go round.
 // A good one gives its completion slot back, unless its flag signal wants a completion; a bad one,
 // without a meaning, always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
-// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them in the table.
+// Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may
+// not ends as a good one, OVERTAKEN. Results that the card answers leave between them, first of
+// all, and are nobody's work request.
+// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them in the table; of a
+// root's 8 more at least; 7 of an answer.
 // Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group,
-// up to 9 clocks; 5 to 8 the checksum of its header; 9 its words, moved by the two bytes of the
-// Ethernet header; 10 m_axis.
+// up to 9 clocks; 5 to 8 the checksum of its header, or 5 to 12 whether it may leave; 9 its words,
+// moved by the two bytes of the Ethernet header; 10 m_axis.
 // While m_axis is held its word stays; the work request behind it is looked up meanwhile, and more
 // land.
 //
@@ -22,87 +26,113 @@
 
 module card_reduce_send_q16 (
     // Clock and reset
-    input  wire        clk,              // Clock.
-    input  wire        rst,              // Synchronous reset: nothing waits; a frame that is leaving is cut.
+    input  wire        clk,               // Clock.
+    input  wire        rst,               // Synchronous reset: nothing waits; a frame that is leaving is cut.
 
     // s: Work requests.
-    input  wire        s_lands,          // A word of any work request lands; its eight words do so one by one.
-    input  wire        s_first,          // It is its first.
-    input  wire [63:0] s_data,           // The word.
+    input  wire        s_lands,           // A word of any work request lands; its eight words do so one by one.
+    input  wire        s_first,           // It is its first.
+    input  wire [63:0] s_data,            // The word.
     // The work request whose words landed last is of a group; pulse, while there is room.
     input  wire        s_valid,
-    output wire        s_room,           // There is room for one.
-    input  wire [3:0]  s_qpn,            // Its queue pair.
-    input  wire [15:0] s_request,        // How many its queue pair fetched before it, modulo 2^16.
+    output wire        s_room,            // There is room for one.
+    input  wire [3:0]  s_qpn,             // Its queue pair.
+    input  wire [15:0] s_request,         // How many its queue pair fetched before it, modulo 2^16.
 
     // s_row: The groups.
-    input  wire [2:0]  s_row_number,     // Its number.
-    input  wire        s_row_there,      // There is one.
-    input  wire        s_row_receives,   // Its queue pair receives.
-    input  wire [11:0] s_row_of_qpn,     // Queue pair.
-    input  wire [15:0] s_row_of_vni,     // VNI of the group.
-    input  wire [12:0] s_row_of_tree,    // Its tree.
-    input  wire [28:0] s_row_of_cookie,  // Its cookie, in units of 8.
+    input  wire [2:0]  s_row_number,      // Its number.
+    input  wire        s_row_there,       // There is one.
+    input  wire        s_row_receives,    // Its queue pair receives.
+    input  wire [11:0] s_row_of_qpn,      // Queue pair.
+    input  wire [15:0] s_row_of_vni,      // VNI of the group.
+    input  wire [12:0] s_row_of_tree,     // Its tree.
+    input  wire [28:0] s_row_of_cookie,   // Its cookie, in units of 8.
+    input  wire [18:0] s_row_of_members,  // Of the root: members of the group; 0 of all others.
+
+    // m_leave: Whether a frame of a root may leave.
+    output wire        m_leave_valid,     // One wants to.
+    input  wire        m_leave_done,      // The answer; pulse.
+    input  wire        m_leave_ok,        // With it: it may. Otherwise the card has answered its round.
+    output wire [5:0]  m_leave_place,     // Row of the group, and reduction id.
+    output wire        m_leave_to_tree,   // It goes to the tree.
+    output wire        m_leave_plain,     // It is of kind 0.
+    output wire        m_leave_arm,       // It arms.
+    output wire [9:0]  m_leave_seqno,     // Its sequence number.
+    output wire [55:0] m_leave_round,     // Its round.
+
+    // s_answers: Results that the card answers.
+    input  wire        s_answers_valid,   // One is.
+    output reg         s_answers_done,    // It has left; pulse.
+    input  wire [15:0] s_answers_vni,     // VNI of the group.
+    input  wire [31:0] s_answers_cookie,  // Cookie: of the group, and the reduction id.
+    input  wire [12:0] s_answers_tree,    // Tree of the group.
+    input  wire [55:0] s_answers_round,   // Round that the answer begins.
+    output wire [2:0]  s_answers_word,    // Word of its work request that is wanted: 2 header, 3 round, 4 to 7 data.
+    input  wire [63:0] s_answers_data,    // The word, in the same clock.
 
     // m_axis: Frames.
-    output wire        m_axis_tvalid,    // A word is offered.
-    input  wire        m_axis_tready,    // It is taken.
-    output wire [63:0] m_axis_tdata,     // The word; its first byte is in bits 7:0.
-    output wire [7:0]  m_axis_tkeep,     // Bytes present, from bit 0 on: all, but in the last word.
-    output wire        m_axis_tlast,     // It is the last word of the frame.
+    output wire        m_axis_tvalid,     // A word is offered.
+    input  wire        m_axis_tready,     // It is taken.
+    output wire [63:0] m_axis_tdata,      // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tkeep,      // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tlast,      // It is the last word of the frame.
 
     // m_cpl: Completions.
-    output wire        m_cpl_valid,      // A completion is offered.
-    input  wire        m_cpl_ready,      // It is taken.
-    output wire [3:0]  m_cpl_qpn,        // Queue pair.
-    output wire [63:0] m_cpl_wr_id,      // The user's name for the request.
-    output wire [7:0]  m_cpl_status,     // How the request ended.
-    output wire [7:0]  m_cpl_vf,         // Version and flags of the XUDETH.
-    output wire [31:0] m_cpl_len,        // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,       // Node of the peer.
-    output wire [23:0] m_cpl_peer,       // Queue pair of the peer.
-    output wire [15:0] m_cpl_win_id,     // Window.
-    output wire [15:0] m_cpl_epoch,      // Epoch of the window.
-    output wire [31:0] m_cpl_msn,        // Number in the window.
-    output wire [31:0] m_cpl_q_key,      // Q_Key of the packet.
-    output wire [23:0] m_cpl_psn,        // Packet sequence number.
-    output wire [15:0] m_cpl_request,    // Number of the request in its ring.
-    output wire        m_cpl_notified,   // The notification of a bulk transfer has taken it (BW-3), not a packet.
+    output wire        m_cpl_valid,       // A completion is offered.
+    input  wire        m_cpl_ready,       // It is taken.
+    output wire [3:0]  m_cpl_qpn,         // Queue pair.
+    output wire [63:0] m_cpl_wr_id,       // The user's name for the request.
+    output reg  [7:0]  m_cpl_status,      // How the request ended.
+    output wire [7:0]  m_cpl_vf,          // Version and flags of the XUDETH.
+    output wire [31:0] m_cpl_len,         // Bytes received; of a notification, of its transfer.
+    output wire [15:0] m_cpl_node,        // Node of the peer.
+    output wire [23:0] m_cpl_peer,        // Queue pair of the peer.
+    output wire [15:0] m_cpl_win_id,      // Window.
+    output wire [15:0] m_cpl_epoch,       // Epoch of the window.
+    output wire [31:0] m_cpl_msn,         // Number in the window.
+    output wire [31:0] m_cpl_q_key,       // Q_Key of the packet.
+    output wire [23:0] m_cpl_psn,         // Packet sequence number.
+    output wire [15:0] m_cpl_request,     // Number of the request in its ring.
+    // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
+    // the card has answered it.
+    output wire        m_cpl_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
 
-    output wire        m_cancel_valid,   // A completion slot is given back.
-    input  wire        m_cancel_ready,   // That is done.
-    output wire [3:0]  m_cancel_qpn,     // Of this queue pair.
+    output wire        m_cancel_valid,    // A completion slot is given back.
+    input  wire        m_cancel_ready,    // That is done.
+    output wire [3:0]  m_cancel_qpn,      // Of this queue pair.
 
     // m_fetched: Work requests that were fetched so far, by row of the group.
-    output wire        m_fetched_en,     // The word is written.
-    output wire [2:0]  m_fetched_addr,   // Write address.
-    output wire [15:0] m_fetched_data,   // The word to write.
+    output wire        m_fetched_en,      // The word is written.
+    output wire [2:0]  m_fetched_addr,    // Write address.
+    output wire [15:0] m_fetched_data,    // The word to write.
 
-    output wire        ev_sent,          // A frame has left.
-    output wire        ev_local_error,   // A work request was bad.
+    output wire        ev_sent,           // A frame has left.
+    output wire        ev_local_error,    // A work request was bad.
+    output wire        ev_overtaken,      // An answer has overtaken one: nothing left.
 
-    output wire        m_idle,           // No work request waits and no frame leaves.
-    input  wire [15:0] cfg_node          // Who this card is.
+    output wire        m_idle,            // No work request waits and no frame leaves.
+    input  wire [15:0] cfg_node           // Who this card is.
 );
 
     // Constants
-    localparam [7:0] OPCODE       = 8'd7;
-    localparam [7:0] SIGNAL       = 8'd4;
-    localparam [3:0] KIND_MAX     = 4'd4;
-    localparam [63:0] OPS         = 64'h1ff770017000f;
-    localparam [17:0] FIXED       = 18'h864d;
-    localparam [31:0] MULTICAST   = 32'hff800007;
-    localparam [15:0] MAC         = 16'd512;
-    localparam [15:0] MAC_GROUP   = 16'd768;
-    localparam [15:0] ETHERTYPE   = 16'h88b5;
-    localparam [31:0] VERSION     = 32'h45000050;
-    localparam [15:0] LIFE        = 16'h40fd;
-    localparam [3:0] REQUEST      = 4'd12;  // A request, and its type.
-    localparam [11:0] REQUEST_LEN = 12'd49;
-    localparam [7:0] LOCAL_OPCODE = 8'd15;
+    localparam [7:0] OPCODE           = 8'd7;
+    localparam [7:0] SIGNAL           = 8'd4;
+    localparam [3:0] KIND_MAX         = 4'd4;
+    localparam [63:0] OPS             = 64'h1ff770017000f;
+    localparam [17:0] FIXED           = 18'h864d;
+    localparam [31:0] MULTICAST       = 32'hff800007;
+    localparam [15:0] MAC             = 16'd512;
+    localparam [15:0] MAC_GROUP       = 16'd768;
+    localparam [15:0] ETHERTYPE       = 16'h88b5;
+    localparam [31:0] VERSION         = 32'h45000050;
+    localparam [15:0] LIFE            = 16'h40fd;
+    localparam [3:0] REQUEST          = 4'd12;  // A request, and its type.
+    localparam [11:0] REQUEST_LEN     = 12'd49;
+    localparam [7:0] LOCAL_OPCODE     = 8'd15;
+    localparam [7:0] OVERTAKEN_STATUS = 8'd20;
 
     // Registers
     reg         in_valid_reg;        // A word that lands, and what it says if it is of that field; its number.
@@ -114,6 +144,9 @@ module card_reduce_send_q16 (
     reg         head_to_node_reg;    // It goes to a node.
     reg  [2:0]  head_reduction_reg;  // Reduction id.
     reg  [3:0]  head_kind_reg;       // Kind of message between hosts.
+    reg  [9:0]  head_seqno_reg;      // Its sequence number.
+    reg  [55:0] head_round_reg;      // Its round.
+    reg         head_arm_reg;        // It arms.
     reg         head_signal_reg;     // It has a completion.
     reg         head_bad_reg;        // It has no meaning.
     reg         op_bad_reg;
@@ -123,8 +156,14 @@ module card_reduce_send_q16 (
     reg         take_reg;            // A work request is of a group, a clock late.
     reg  [3:0]  take_qpn_reg;
     reg  [15:0] take_request_reg;
-    reg         looks_reg;           // The group of the oldest one: rows still to be looked at; it is found.
+    // The group of the oldest one: rows still to be looked at; it is found. It is an answer, whose
+    // group is known.
+    reg         looks_reg;
     reg         found_reg;
+    reg         answers_reg;
+    reg         asks_reg;            // Its root is here: whether it may leave is asked; it is known, and it may not.
+    reg         known_reg;
+    reg         late_reg;
     reg  [2:0]  row_reg;
     reg  [15:0] vni_reg;
     reg  [12:0] tree_reg;
@@ -142,7 +181,9 @@ module card_reduce_send_q16 (
     reg  [63:0] end_wr_id_reg;
     reg  [15:0] end_request_reg;
     reg         end_bad_reg;
+    reg         end_late_reg;
     reg         error_reg;
+    reg         overtaken_reg;
     reg         busy_reg;            // The frame that leaves: word that comes next, 0 to 12.
     reg  [3:0]  step_reg;
     reg  [1:0]  read_place_reg;
@@ -151,6 +192,7 @@ module card_reduce_send_q16 (
     reg         f_group_reg;
     reg  [31:0] f_cookie_reg;
     reg  [3:0]  f_kind_reg;
+    reg         f_answer_reg;
     reg  [15:0] f_sum_reg;
     reg  [47:0] carry_reg;
     reg         out_valid_reg;
@@ -166,6 +208,7 @@ module card_reduce_send_q16 (
     wire [2:0]   entry_reduction;      // Reduction id. The frame's cookie is that of the group plus it.
     wire [3:0]   entry_kind;           // Kind of message between hosts: opcode of the restricted header, 0 to 4.
     wire [15:0]  entry_node;           // Destination node, if to a node.
+    wire [55:0]  entry_round;          // remote_offset of the restricted header.
     wire         taken_bad;            // It has no meaning.
     reg          frees;
     wire [63:0]  work_wr_id;           // The user's name for it.
@@ -175,8 +218,15 @@ module card_reduce_send_q16 (
     wire         work_to_node;         // It goes to a node.
     wire [2:0]   work_reduction;       // Reduction id.
     wire [3:0]   work_kind;            // Kind of message between hosts.
+    wire [9:0]   work_seqno;           // Its sequence number.
+    wire [55:0]  work_round;           // Its round.
+    wire         work_arm;             // It arms.
     wire         work_signal;          // It has a completion.
     wire         work_bad;             // It has no meaning.
+    reg  [2:0]   reduction;
+    reg          to_node;
+    reg  [3:0]   kind;
+    reg          bad;
     wire         settled;              // It is settled; it begins to leave or to end.
     wire         begins;
     wire [31:0]  sfa;
@@ -192,6 +242,7 @@ module card_reduce_send_q16 (
     reg          f_group_next;
     reg  [31:0]  f_cookie_next;
     reg  [3:0]   f_kind_next;
+    reg          f_answer_next;
     reg  [15:0]  f_sum_next;
     reg  [47:0]  carry_next;
     reg          out_valid_next;
@@ -199,9 +250,11 @@ module card_reduce_send_q16 (
     reg          out_last_next;
     reg          sent_next;
     reg  [4:0]   words_rd_addr;        // Read address.
+    wire [63:0]  words_rd_data;        // The word that was read.
     wire         works_s_ready;        // It is taken.
     wire         works_m_valid;        // A word is offered.
-    wire [117:0] works_m_data;         // The word.
+    wire         works_m_ready;        // It is taken.
+    wire [184:0] works_m_data;         // The word.
     wire [15:0]  works_count;          // Words in the queue.
     wire [63:0]  swap_m;               // The same, first byte last.
     wire [63:0]  op_bad_next_shifted;
@@ -209,20 +262,20 @@ module card_reduce_send_q16 (
     ram_async #(.W(64), .A(5)) words (
         .clk     (clk),
         .rd_addr (words_rd_addr),
-        .rd_data (stored),
+        .rd_data (words_rd_data),
         .wr_en   (in_valid_reg),
         .wr_addr ({place_reg, number_now}),
         .wr_data (in_data_reg)
     );
 
-    fifo_ahead_w118_d4 works (
+    fifo_ahead_w185_d4 works (
         .clk     (clk),
         .rst     (rst),
         .s_valid (take_reg),
         .s_ready (works_s_ready),
-        .s_data  ({taken_bad, head_signal_reg, head_kind_reg, head_reduction_reg, head_to_node_reg, head_node_reg, 8'd0, take_qpn_reg, take_request_reg, head_wr_id_reg}),
+        .s_data  ({taken_bad, head_signal_reg, head_arm_reg, head_round_reg, head_seqno_reg, head_kind_reg, head_reduction_reg, head_to_node_reg, head_node_reg, 8'd0, take_qpn_reg, take_request_reg, head_wr_id_reg}),
         .m_valid (works_m_valid),
-        .m_ready (begins),
+        .m_ready (works_m_ready),
         .m_data  (works_m_data),
         .count   (works_count)
     );
@@ -241,6 +294,7 @@ module card_reduce_send_q16 (
     assign entry_reduction = in_data_reg[22:20];
     assign entry_kind = in_data_reg[27:24];
     assign entry_node = in_data_reg[47:32];
+    assign entry_round = in_data_reg[55:0];
     // One is of a group.
     assign s_room = room_reg;
     assign taken_bad = head_bad_reg | op_bad_reg;
@@ -251,14 +305,41 @@ module card_reduce_send_q16 (
     assign work_to_node = works_m_data[108];
     assign work_reduction = works_m_data[111:109];
     assign work_kind = works_m_data[115:112];
-    assign work_signal = works_m_data[116];
-    assign work_bad = works_m_data[117];
+    assign work_seqno = works_m_data[125:116];
+    assign work_round = works_m_data[181:126];
+    assign work_arm = works_m_data[182];
+    assign work_signal = works_m_data[183];
+    assign work_bad = works_m_data[184];
+
+    always @(*) begin
+        // Its group. An answer goes first, and brings its own.
+        reduction = work_reduction;
+        to_node = work_to_node;
+        kind = work_kind;
+        bad = work_bad;
+        if (answers_reg) begin
+            reduction = s_answers_cookie[2:0];
+            to_node = 1'b0;
+            kind = 4'd0;
+            bad = 1'b0;
+        end
+    end
+
+    // Whether it may leave.
+    assign m_leave_valid = asks_reg;
+    assign m_leave_place = {row_reg, work_reduction};
+    assign m_leave_to_tree = !work_to_node;
+    assign m_leave_plain = !(|work_kind);
+    assign m_leave_arm = work_arm;
+    assign m_leave_seqno = work_seqno;
+    assign m_leave_round = work_round;
     // Its address, and the checksum of its header, in three steps.
     assign sfa = {4'd0, cfg_node, 12'd0};
-    assign settled = found_reg & summed_reg[2];
+    assign settled = found_reg & known_reg & summed_reg[2];
     // It leaves, or has no meaning, in its turn.
     assign begins = settled & !busy_reg & !completes_reg & !cancels_reg;
-    assign m_fetched_en = begins;
+    assign works_m_ready = begins & !answers_reg;
+    assign m_fetched_en = begins & !answers_reg;
     assign m_fetched_addr = row_reg;
     assign m_fetched_data = work_request + 16'd1;
     assign m_cpl_valid = completes_reg;
@@ -276,10 +357,21 @@ module card_reduce_send_q16 (
     assign m_cpl_arrived = 1'b0;
     assign m_cpl_wr_id = end_wr_id_reg;
     assign m_cpl_request = end_request_reg;
-    assign m_cpl_status = end_bad_reg ? LOCAL_OPCODE : 8'd0;
+
+    always @(*) begin
+        m_cpl_status = 8'd0;
+        if (end_bad_reg) begin
+            m_cpl_status = LOCAL_OPCODE;
+        end
+        if (end_late_reg) begin
+            m_cpl_status = OVERTAKEN_STATUS;
+        end
+    end
+
     assign m_cancel_valid = cancels_reg;
     assign m_cancel_qpn = end_qpn_reg;
     assign ev_local_error = error_reg;
+    assign ev_overtaken = overtaken_reg;
 
     always @(*) begin
         busy_next = busy_reg;
@@ -289,25 +381,28 @@ module card_reduce_send_q16 (
         f_group_next = f_group_reg;
         f_cookie_next = f_cookie_reg;
         f_kind_next = f_kind_reg;
+        f_answer_next = f_answer_reg;
         f_sum_next = f_sum_reg;
         carry_next = carry_reg;
         out_valid_next = out_valid_reg;
         out_data_next = out_data_reg;
         out_last_next = out_last_reg;
         // The frame: word by word as the header of 80 bytes and its data stand behind two bytes.
-        if (begins & !work_bad) begin
+        if (begins & !bad & !late_reg) begin
             busy_next = 1'b1;
         end
         if (!busy_reg) begin
             step_next = 4'd0;
             f_vni_next = vni_reg;
             f_dfa_next = dfa_reg;
-            f_group_next = !work_to_node;
-            f_cookie_next = {cookie_reg, work_reduction};
-            f_kind_next = work_kind;
+            f_group_next = !to_node;
+            f_cookie_next = {cookie_reg, reduction};
+            f_kind_next = kind;
+            f_answer_next = answers_reg;
             f_sum_next = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
         end
-        frees = error_reg;
+        frees = error_reg | overtaken_reg;
+        s_answers_done = 1'b0;
         sent_next = 1'b0;
         if (m_axis_tready) begin
             out_valid_next = 1'b0;
@@ -321,7 +416,8 @@ module card_reduce_send_q16 (
             out_last_next = step_reg == 4'd12;
             if (step_reg == 4'd12) begin
                 busy_next = 1'b0;
-                frees = 1'b1;
+                frees = !f_answer_reg;
+                s_answers_done = f_answer_reg;
             end
         end
     end
@@ -337,6 +433,8 @@ module card_reduce_send_q16 (
         end
     end
 
+    assign s_answers_word = words_rd_addr[2:0];
+    assign stored = f_answer_reg ? s_answers_data : words_rd_data;
     assign round_round = stored[55:0];
 
     always @(*) begin
@@ -392,6 +490,9 @@ module card_reduce_send_q16 (
         head_to_node_reg = 1'b0;
         head_reduction_reg = 3'd0;
         head_kind_reg = 4'd0;
+        head_seqno_reg = 10'd0;
+        head_round_reg = 56'd0;
+        head_arm_reg = 1'b0;
         head_signal_reg = 1'b0;
         head_bad_reg = 1'b0;
         op_bad_reg = 1'b0;
@@ -403,6 +504,10 @@ module card_reduce_send_q16 (
         take_request_reg = 16'd0;
         looks_reg = 1'b0;
         found_reg = 1'b0;
+        answers_reg = 1'b0;
+        asks_reg = 1'b0;
+        known_reg = 1'b0;
+        late_reg = 1'b0;
         row_reg = 3'd0;
         vni_reg = 16'd0;
         tree_reg = 13'd0;
@@ -420,7 +525,9 @@ module card_reduce_send_q16 (
         end_wr_id_reg = 64'd0;
         end_request_reg = 16'd0;
         end_bad_reg = 1'b0;
+        end_late_reg = 1'b0;
         error_reg = 1'b0;
+        overtaken_reg = 1'b0;
         busy_reg = 1'b0;
         step_reg = 4'd0;
         read_place_reg = 2'd0;
@@ -429,6 +536,7 @@ module card_reduce_send_q16 (
         f_group_reg = 1'b0;
         f_cookie_reg = 32'd0;
         f_kind_reg = 4'd0;
+        f_answer_reg = 1'b0;
         f_sum_reg = 16'd0;
         carry_reg = 48'd0;
         out_valid_reg = 1'b0;
@@ -459,6 +567,11 @@ module card_reduce_send_q16 (
             end
             if (number_now == 3'd2) begin
                 op_bad_reg <= !op_bad_next_shifted[0];
+                head_seqno_reg <= in_data_reg[9:0];
+                head_arm_reg <= in_data_reg[10];
+            end
+            if (number_now == 3'd3) begin
+                head_round_reg <= entry_round;
             end
         end
 
@@ -480,18 +593,41 @@ module card_reduce_send_q16 (
         // Another one lands meanwhile: its place is none of these.
         room_reg <= !(&held_reg) & !take_reg & !s_valid;
 
-        // Its group.
-        if (works_m_valid & !looks_reg) begin
-            looks_reg <= 1'b1;
+        if (!looks_reg) begin
             found_reg <= 1'b0;
+            known_reg <= 1'b0;
+            late_reg <= 1'b0;
             summed_reg <= 3'd0;
+            answers_reg <= 1'b0;
+            if (works_m_valid) begin
+                looks_reg <= 1'b1;
+            end
+            // The one before has left its place.
+            if (s_answers_valid & !f_answer_reg) begin
+                looks_reg <= 1'b1;
+                answers_reg <= 1'b1;
+            end
         end
-        if (looks_reg & !found_reg & s_row_there & (s_row_of_qpn == work_qpn)) begin
+        if (looks_reg & answers_reg) begin
+            found_reg <= 1'b1;
+            vni_reg <= s_answers_vni;
+            tree_reg <= s_answers_tree;
+            cookie_reg <= s_answers_cookie[31:3];
+            known_reg <= 1'b1;
+        end
+        if (looks_reg & !answers_reg & !found_reg & s_row_there & (s_row_of_qpn == work_qpn)) begin
             found_reg <= 1'b1;
             row_reg <= s_row_number;
             vni_reg <= s_row_of_vni;
             tree_reg <= s_row_of_tree;
             cookie_reg <= s_row_of_cookie;
+            asks_reg <= (|s_row_of_members) & !work_bad;
+            known_reg <= !(|s_row_of_members) | work_bad;
+        end
+        if (asks_reg & m_leave_done) begin
+            asks_reg <= 1'b0;
+            known_reg <= 1'b1;
+            late_reg <= !m_leave_ok;
         end
         if (found_reg & !summed_reg[2]) begin
             summed_reg <= summed_reg + 3'd1;
@@ -499,12 +635,13 @@ module card_reduce_send_q16 (
         if (begins) begin
             looks_reg <= 1'b0;
             found_reg <= 1'b0;
-            completes_reg <= work_bad | work_signal;
-            cancels_reg <= !work_bad & !work_signal;
+            completes_reg <= (work_bad | work_signal) & !answers_reg;
+            cancels_reg <= !work_bad & !work_signal & !answers_reg;
             end_qpn_reg <= work_qpn[3:0];
             end_wr_id_reg <= work_wr_id;
             end_request_reg <= work_request;
             end_bad_reg <= work_bad;
+            end_late_reg <= late_reg;
         end
         if (completes_reg & m_cpl_ready) begin
             completes_reg <= 1'b0;
@@ -515,15 +652,16 @@ module card_reduce_send_q16 (
 
         own_sum_reg <= FIXED + {2'd0, sfa[31:16]} + {2'd0, sfa[15:0]};
 
-        dfa_reg <= work_to_node
+        dfa_reg <= to_node
             ? {4'd0, work_node, 12'd0}
-            : (MULTICAST | {11'd0, work_reduction, 18'd0} | {16'd0, tree_reg, 3'd0});
+            : (MULTICAST | {11'd0, reduction, 18'd0} | {16'd0, tree_reg, 3'd0});
 
         left_sum_reg <= own_sum_reg + {2'd0, vni_reg};
         right_sum_reg <= {1'b0, dfa_reg[31:16]} + {1'b0, dfa_reg[15:0]};
         all_sum_reg <= {1'b0, left_sum_reg} + {2'd0, right_sum_reg};
         folded_reg <= {1'b0, all_sum_reg[15:0]} + {14'd0, all_sum_reg[18:16]};
-        error_reg <= begins & work_bad;
+        error_reg <= begins & bad;
+        overtaken_reg <= begins & late_reg;
 
         if (frees) begin
             read_place_reg <= read_place_reg + 2'd1;
@@ -536,6 +674,7 @@ module card_reduce_send_q16 (
         f_group_reg <= f_group_next;
         f_cookie_reg <= f_cookie_next;
         f_kind_reg <= f_kind_next;
+        f_answer_reg <= f_answer_next;
         f_sum_reg <= f_sum_next;
         carry_reg <= carry_next;
         out_valid_reg <= out_valid_next;
@@ -551,10 +690,14 @@ module card_reduce_send_q16 (
             take_reg <= 1'b0;
             looks_reg <= 1'b0;
             found_reg <= 1'b0;
+            answers_reg <= 1'b0;
+            asks_reg <= 1'b0;
+            known_reg <= 1'b0;
             summed_reg <= 3'd0;
             completes_reg <= 1'b0;
             cancels_reg <= 1'b0;
             error_reg <= 1'b0;
+            overtaken_reg <= 1'b0;
             busy_reg <= 1'b0;
             read_place_reg <= 2'd0;
             out_valid_reg <= 1'b0;
@@ -563,7 +706,8 @@ module card_reduce_send_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_row_receives, works_s_ready, works_count, op_bad_next_shifted[63:1]};
+    wire _unused = &{1'b0, s_row_receives, s_answers_round, works_s_ready, works_count,
+        op_bad_next_shifted[63:1]};
 
 endmodule
 

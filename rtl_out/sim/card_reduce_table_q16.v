@@ -18,35 +18,37 @@
 
 module card_reduce_table_q16 (
     // Clock and reset
-    input  wire        clk,              // Clock.
-    input  wire        rst,              // Synchronous reset: no groups.
+    input  wire        clk,               // Clock.
+    input  wire        rst,               // Synchronous reset: no groups.
 
     // s_join: Queue pairs that are to be in groups.
-    input  wire        s_join_valid,     // A queue pair and its group.
-    output wire        s_join_done,      // The answer; pulse.
-    output wire        s_join_ok,        // With it: it is in the group. Otherwise another one is, or there is no room.
-    input  wire [11:0] s_join_qpn,       // Queue pair.
-    input  wire [15:0] s_join_vni,       // VNI of the group.
-    input  wire [12:0] s_join_tree,      // Its tree.
-    input  wire [28:0] s_join_cookie,    // Its cookie, in units of 8.
+    input  wire        s_join_valid,      // A queue pair and its group.
+    output wire        s_join_done,       // The answer; pulse.
+    output wire        s_join_ok,         // With it: it is in the group. Otherwise another one is, or there is no room.
+    input  wire [11:0] s_join_qpn,        // Queue pair.
+    input  wire [15:0] s_join_vni,        // VNI of the group.
+    input  wire [12:0] s_join_tree,       // Its tree.
+    input  wire [28:0] s_join_cookie,     // Its cookie, in units of 8.
+    input  wire [18:0] s_join_members,    // Of the root: members of the group; 0 of all others.
 
     // m_row: The rows.
-    output wire [2:0]  m_row_number,     // Its number.
-    output wire        m_row_there,      // There is one.
-    output wire        m_row_receives,   // Its queue pair receives.
-    output wire [11:0] m_row_of_qpn,     // Queue pair.
-    output wire [15:0] m_row_of_vni,     // VNI of the group.
-    output wire [12:0] m_row_of_tree,    // Its tree.
-    output wire [28:0] m_row_of_cookie,  // Its cookie, in units of 8.
+    output wire [2:0]  m_row_number,      // Its number.
+    output wire        m_row_there,       // There is one.
+    output wire        m_row_receives,    // Its queue pair receives.
+    output wire [11:0] m_row_of_qpn,      // Queue pair.
+    output wire [15:0] m_row_of_vni,      // VNI of the group.
+    output wire [12:0] m_row_of_tree,     // Its tree.
+    output wire [28:0] m_row_of_cookie,   // Its cookie, in units of 8.
+    output wire [18:0] m_row_of_members,  // Of the root: members of the group; 0 of all others.
 
-    output wire        ev_joined,        // A queue pair has joined a group; pulse.
-    output wire [2:0]  joined_row,       // Its row.
+    output wire        ev_joined,         // A queue pair has joined a group; pulse.
+    output wire [2:0]  joined_row,        // Its row.
 
     // cfg: Contexts of queue pairs: word 0 is looked at.
-    input  wire        cfg_valid,        // A word is written; it counts from the next clock on.
-    input  wire [3:0]  cfg_qpn,          // Queue pair.
-    input  wire [2:0]  cfg_word,         // Which word.
-    input  wire [63:0] cfg_data          // The word.
+    input  wire        cfg_valid,         // A word is written; it counts from the next clock on.
+    input  wire [3:0]  cfg_qpn,           // Queue pair.
+    input  wire [2:0]  cfg_word,          // Which word.
+    input  wire [63:0] cfg_data           // The word.
 );
 
     // Constants
@@ -55,21 +57,22 @@ module card_reduce_table_q16 (
     localparam [2:0] RESET_STATE    = 3'd0;
 
     // Registers
-    reg  [7:0]  there_reg;         // A bit for each row: it is there; its queue pair receives.
+    reg  [7:0]  there_reg;          // A bit for each row: it is there; its queue pair receives.
     reg  [7:0]  receives_reg;
-    reg  [2:0]  at_reg;            // The row that is read, and the one that is shown.
-    reg  [11:0] shown_qpn_reg;     // Queue pair.
-    reg  [15:0] shown_vni_reg;     // VNI of the group.
-    reg  [12:0] shown_tree_reg;    // Its tree.
-    reg  [28:0] shown_cookie_reg;  // Its cookie, in units of 8.
+    reg  [2:0]  at_reg;             // The row that is read, and the one that is shown.
+    reg  [11:0] shown_qpn_reg;      // Queue pair.
+    reg  [15:0] shown_vni_reg;      // VNI of the group.
+    reg  [12:0] shown_tree_reg;     // Its tree.
+    reg  [28:0] shown_cookie_reg;   // Its cookie, in units of 8.
+    reg  [18:0] shown_members_reg;  // Of the root: members of the group; 0 of all others.
     reg  [2:0]  shown_at_reg;
-    reg  [3:0]  state_left_reg;    // Rows still to be looked at for a state, of this queue pair.
+    reg  [3:0]  state_left_reg;     // Rows still to be looked at for a state, of this queue pair.
     reg  [11:0] state_qpn_reg;
     reg         to_receive_reg;
     reg         to_end_reg;
-    reg  [3:0]  join_left_reg;     // Rows still to be looked at for who joins.
+    reg  [3:0]  join_left_reg;      // Rows still to be looked at for who joins.
     reg         joining_reg;
-    reg         clash_reg;         // Another one is in the group; a row is free, this one.
+    reg         clash_reg;          // Another one is in the group; a row is free, this one.
     reg         found_reg;
     reg  [2:0]  free_reg;
     reg         done_reg;
@@ -89,16 +92,16 @@ module card_reduce_table_q16 (
     reg  [2:0]  free_next;
     reg         done_next;
     reg         ok_next;
-    wire [69:0] members_rd_data;  // The word that was read.
+    wire [88:0] members_rd_data;  // The word that was read.
     reg         members_wr_en;    // The word is written.
 
-    ram_async #(.W(70), .A(3)) members (
+    ram_async #(.W(89), .A(3)) members (
         .clk     (clk),
         .rd_addr (at_reg),
         .rd_data (members_rd_data),
         .wr_en   (members_wr_en),
         .wr_addr (free_reg),
-        .wr_data ({s_join_cookie, s_join_tree, s_join_vni, s_join_qpn})
+        .wr_data ({s_join_members, s_join_cookie, s_join_tree, s_join_vni, s_join_qpn})
     );
 
     // Combinational logic
@@ -112,6 +115,7 @@ module card_reduce_table_q16 (
     assign m_row_of_vni = shown_vni_reg;
     assign m_row_of_tree = shown_tree_reg;
     assign m_row_of_cookie = shown_cookie_reg;
+    assign m_row_of_members = shown_members_reg;
     // States.
     assign shape_state = cfg_data[2:0];
     assign its = (|state_left_reg) & is_there & (shown_qpn_reg == state_qpn_reg);
@@ -167,6 +171,7 @@ module card_reduce_table_q16 (
         shown_vni_reg = 16'd0;
         shown_tree_reg = 13'd0;
         shown_cookie_reg = 29'd0;
+        shown_members_reg = 19'd0;
         shown_at_reg = 3'd0;
         state_left_reg = 4'd0;
         state_qpn_reg = 12'd0;
@@ -189,6 +194,7 @@ module card_reduce_table_q16 (
         shown_vni_reg <= members_rd_data[27:12];
         shown_tree_reg <= members_rd_data[40:28];
         shown_cookie_reg <= members_rd_data[69:41];
+        shown_members_reg <= members_rd_data[88:70];
         shown_at_reg <= at_reg;
 
         if (|state_left_reg) begin

@@ -1,6 +1,6 @@
 // card_regs_reduce
 //
-// Counters 96 to 100 of reductions, beside card_regs, which decodes accesses, and the bit of the
+// Counters 96 to 102 of reductions, beside card_regs, which decodes accesses, and the bit of the
 // register features that a card with them has. It has no registers.
 // Nothing stalls it.
 //
@@ -29,7 +29,7 @@ module card_regs_reduce (
     output wire [63:0] reg_count,      // The copy 4 clocks later, 0 if it is not one of that block.
     output wire [31:0] reg_features,   // Bits of the register features.
 
-    input  wire [4:0]  ev              // Events, by the number of their counter less 96.
+    input  wire [6:0]  ev              // Events, by the number of their counter less 96.
 );
 
     // Constants
@@ -42,7 +42,7 @@ module card_regs_reduce (
     // Signals
     wire [63:0] stats_count;  // The copy.
 
-    card_regs_stats_n5 stats (
+    card_regs_stats_n7 stats (
         .clk    (clk),
         .rst    (rst),
         .ev     (ev),
@@ -63,7 +63,7 @@ module card_regs_reduce (
     end
 
     always @(posedge clk) begin
-        chosen_reg <= (reg_select[7:3] == FIRST) & (reg_select[2:0] < 3'd5);
+        chosen_reg <= (reg_select[7:3] == FIRST) & !(&reg_select[2:0]);
     end
 
     // Read by nothing; named here so that linters know it is meant

@@ -202,6 +202,62 @@ fn a_wait_count_that_disagrees_with_the_tree_is_refused() {
     file::parse(&plain, "x.toml").unwrap();
 }
 
+/// The root's own port is a child where the root contributes, and only there; its switch waits for it too.
+#[test]
+fn cl_06_entries_of_a_root_that_contributes_are_taken_and_others_refused() {
+    let tree = "[[tree]]\nid = 2\nroot = \"d\"";
+    let old = "[[tree.switch]]\nname = \"leaf1\"\nparent = 1\nchildren = [3]\nwait = 2";
+    let new = "[[tree.switch]]\nname = \"leaf1\"\nparent = 1\nchildren = [1, 3]\nwait = 3";
+    let contributes = TWO_SPINES.replace(tree, &format!("{tree}\nroot_contributes = true"));
+    let good = contributes.replace(old, new);
+    let fabric = file::parse(&good, "x.toml").unwrap();
+    let spec = fabric.trees.iter().find(|t| t.id == 2).unwrap();
+    assert!(spec.root_contributes);
+    assert_eq!(
+        file::parse(&file::write(&fabric), "y.toml").unwrap(),
+        fabric
+    );
+    // Derived entries are the same.
+    let mut derived = fabric.clone();
+    let index = fabric.trees.iter().position(|t| t.id == 2).unwrap();
+    let given = tree::all(&fabric, &Cabling::new(&fabric).unwrap()).unwrap()[index].clone();
+    derived.trees[index].entries.clear();
+    let entries = tree::all(&derived, &Cabling::new(&derived).unwrap()).unwrap()[index].clone();
+    let (switch, first) = given
+        .iter()
+        .find(|(_, e)| e.children >> e.parent & 1 == 1)
+        .unwrap();
+    assert_eq!(
+        entries[switch].children & (1 << first.parent),
+        1 << first.parent
+    );
+    assert_eq!(entries[switch].wait, 3);
+
+    let short = new.replace("wait = 3", "wait = 2");
+    assert_eq!(
+        refused(&contributes, old, &format!("@{short}")),
+        "tree 2: leaf1 waits for 2, but 2 members are below it, and the root contributes"
+    );
+    assert_eq!(
+        refused(&contributes, old, &format!("@{old}")),
+        "tree 2: port 1 is no child, though the root contributes through it"
+    );
+    assert_eq!(
+        refused(TWO_SPINES, old, &format!("@{new}")),
+        "tree 2: port 1 is parent and child, which only the root's own port is, if the tree says `root_contributes`"
+    );
+    let leaf0 = "name = \"leaf0\"\nparent = 3\nchildren = [0, 1]\nwait = 2";
+    let both = format!("[[tree.switch]]\n{}", leaf0.replace("[0, 1]", "[0, 1, 3]"));
+    assert_eq!(
+        refused(
+            &good,
+            &format!("[[tree.switch]]\n{leaf0}"),
+            &format!("@{both}")
+        ),
+        "tree 2: port 3 is parent and child, which only the root's own port is, if the tree says `root_contributes`"
+    );
+}
+
 #[test]
 fn a_loop_in_a_tree_is_refused() {
     // leaf0 sends down to spine0, which leads back to leaf1, where the tree came from.

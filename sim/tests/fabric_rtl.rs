@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use tributary_protocol::red::{Counter, Key, Op, Value, regs};
+use tributary_protocol::red::{
+    Counter, Frame, Key, Op, Rc, Value, regs,
+    wire::{self, DEFAULT_ETHERTYPE},
+};
 use tributary_sim::fabric::{
     Contribution, Fabric, Fate, GroupConfig, Kind, LinkSpec, Options, Simulator, Treatment, file,
 };
@@ -128,6 +131,81 @@ fn plain_frames_up_and_down_take_as_long_on_rtl_as_on_models() {
         sim.inject(5, &bytes, 3_000).unwrap();
         sim.inject(5, &bytes[..61], 3_000).unwrap();
     });
+}
+
+/// The root of a tree contributes by its own port: before its leaves, between them, after them, in the clock of one of them,
+/// again when the round is over, for no one, and downwards. With a wait count, and without one at the root's switch.
+#[test]
+fn cl_06_contributions_of_a_root_take_as_long_on_rtl_as_on_models() {
+    let fabric = small();
+    let tree = fabric.trees[0].clone();
+    let key = Key {
+        tree: tree.id,
+        reduction: 2,
+    };
+    for engine in [true, false] {
+        both(&fabric, 20_000, 0, |sim| {
+            // The switch of the root waits for all.
+            let entries = &sim.trees()[0];
+            let (switch, mut entry) = entries
+                .iter()
+                .map(|(switch, entry)| (*switch, *entry))
+                .max_by_key(|(_, entry)| entry.wait)
+                .unwrap();
+            assert_eq!(entry.wait as usize, tree.members.len());
+            entry.children |= 1 << entry.parent;
+            entry.wait += 1;
+            if !engine {
+                entry.wait = 0;
+            }
+            sim.write_multicast(switch, tree.id, Some(entry)).unwrap();
+            let mut send = |from: usize, at: u64, change: &dyn Fn(&mut Frame)| {
+                let address = fabric.endpoints[from].address();
+                let mut frame = Frame {
+                    fabric: wire::Fabric::new(address, key.address(), 5),
+                    restricted: wire::Restricted::default(),
+                    red: wire::Reduction {
+                        seqno: 1,
+                        arm: false,
+                        op: Op::IntSum,
+                        count: 1,
+                        resno: 1,
+                        rc: Rc::OK,
+                        m: 0,
+                        oflow: 0,
+                        pad: 0,
+                        cookie: 6,
+                    },
+                    data: [from as u64 + 1, 2, 3, 4],
+                };
+                change(&mut frame);
+                sim.inject(from, &frame.to_bytes(DEFAULT_ETHERTYPE), at)
+                    .unwrap();
+            };
+            let gaps = [0, 90, 400, 120, 7];
+            for (seqno, start) in (2..).zip((1_000..16_000).step_by(3_000)) {
+                let round = |f: &mut Frame| (f.red.seqno, f.red.resno) = (seqno, seqno);
+                send(tree.root, start, &|f| {
+                    round(f);
+                    f.red.arm = true;
+                });
+                for (at, &member) in (0..).zip(&tree.members) {
+                    send(member, start + 1_000 + 60 * at, &round);
+                }
+                let own = start + 980 + gaps[usize::from(seqno) - 2];
+                send(tree.root, own, &round);
+                send(tree.root, start + 2_000, &round);
+                send(tree.root, start + 2_100, &|f| {
+                    round(f);
+                    f.red.count = 0;
+                });
+                send(tree.root, start + 2_200, &|f| {
+                    round(f);
+                    f.restricted.opcode = 1;
+                });
+            }
+        });
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! * The *all-reduce* begins at all endpoints in one clock, on a tree that is armed, and ends when the last one has the result.
 //! * The *bare time* is that of one plain frame from the endpoint farthest from the root to it, and of one plain multicast frame
 //!   from there to all: links, serialisation and forwarding, in the same fabric, idle.
+//! * With the *root in hardware* (CL-6) the root contributes as all others do, and its card sends the result: of its host's time
+//!   a reduction takes one frame sent and one received, as at every other endpoint.
 //! * *Recursive doubling* runs over the same cables, unicast, ranks in the order of the endpoints, so that its first steps stay
 //!   within a leaf switch. Both pay the same for each frame that a host sends or receives.
 
@@ -44,6 +46,8 @@ const SHAPES: [&[usize]; 8] = [
 const RTL_ENDPOINTS: usize = 16;
 /// Number of the plain tree, beside tree 1.
 const PLAIN_TREE: u16 = 2;
+/// Number of the tree whose root is in hardware, and its place in the fabric.
+const HARDWARE_ROOT_TREE: (u16, usize) = (3, 2);
 /// Clocks in which everything gets to its end; less than the time after which a root arms its tree anew.
 const REST: u64 = 10_000;
 /// Longest that anything here takes, clocks.
@@ -73,10 +77,14 @@ pub struct Comparison {
     pub host_clocks: u64,
     /// In the switches.
     pub switches_clocks: u64,
+    /// In the switches, the root in hardware.
+    pub hardware_root_clocks: u64,
     /// Recursive doubling.
     pub doubling_clocks: u64,
     /// Doubling over switches, if hosts pay the same for both.
     pub speedup: f64,
+    /// Doubling over switches with the root in hardware, if hosts pay the same for both.
+    pub speedup_with_hardware_root: f64,
     /// Doubling over switches, if the endpoints of the switches' reduction are hardware and take no time.
     pub speedup_with_hardware_endpoints: f64,
 }
@@ -100,6 +108,10 @@ pub struct Row {
     pub allreduce_clocks: u64,
     /// All-reduce over bare.
     pub ratio_to_bare: f64,
+    /// All-reduce in the switches, the root in hardware, software for nothing.
+    pub hardware_root_clocks: u64,
+    /// The same over bare.
+    pub hardware_root_ratio_to_bare: f64,
     /// Against doubling.
     pub comparisons: Vec<Comparison>,
 }
@@ -208,27 +220,42 @@ fn measure(case: &Case) -> Result<Row> {
     let reduced = fabric.trees[0].clone();
     fabric.trees.push(TreeSpec {
         id: PLAIN_TREE,
+        ..reduced.clone()
+    });
+    fabric.trees.push(TreeSpec {
+        id: HARDWARE_ROOT_TREE.0,
+        root_contributes: true,
         ..reduced
     });
     let mut sim = simulator(fabric, case.engine, 1)?;
     let bare_clocks = bare(&mut sim)?;
     let group = sim.add_group(0, &GroupConfig::default())?;
     let in_switches = time_all(&mut sim, group)?;
+    let group = sim.add_group(HARDWARE_ROOT_TREE.1, &GroupConfig::default())?;
+    let by_card = time_all(&mut sim, group)?;
+    let rounds = COSTS.len() as u64;
+    ensure!(
+        sim.endpoints()[0].answered() == rounds,
+        "the root's card has answered {} of {rounds} results",
+        sim.endpoints()[0].answered()
+    );
     let all: Vec<usize> = (0..sim.fabric().endpoints.len()).collect();
     let group = sim.add_doubling(&all, &GroupConfig::default())?;
     let by_doubling = time_all(&mut sim, group)?;
     ensure!(sim.counted(Counter::QueueFull) == 0, "a queue overflowed");
-    let comparisons = COSTS.iter().zip(in_switches).zip(by_doubling);
-    let comparisons =
-        comparisons.map(
-            |((&host_clocks, switches_clocks), doubling_clocks)| Comparison {
-                host_clocks,
-                switches_clocks,
-                doubling_clocks,
-                speedup: doubling_clocks as f64 / switches_clocks as f64,
-                speedup_with_hardware_endpoints: doubling_clocks as f64 / in_switches[0] as f64,
-            },
-        );
+    let compare = |cost: usize| {
+        let doubling_clocks = by_doubling[cost];
+        let over = |clocks: u64| doubling_clocks as f64 / clocks as f64;
+        Comparison {
+            host_clocks: COSTS[cost],
+            switches_clocks: in_switches[cost],
+            hardware_root_clocks: by_card[cost],
+            doubling_clocks,
+            speedup: over(in_switches[cost]),
+            speedup_with_hardware_root: over(by_card[cost]),
+            speedup_with_hardware_endpoints: over(in_switches[0]),
+        }
+    };
     Ok(Row {
         endpoints: all.len(),
         shape: case.shape.to_vec(),
@@ -238,7 +265,9 @@ fn measure(case: &Case) -> Result<Row> {
         bare_clocks,
         allreduce_clocks: in_switches[0],
         ratio_to_bare: in_switches[0] as f64 / bare_clocks as f64,
-        comparisons: comparisons.collect(),
+        hardware_root_clocks: by_card[0],
+        hardware_root_ratio_to_bare: by_card[0] as f64 / bare_clocks as f64,
+        comparisons: (0..COSTS.len()).map(compare).collect(),
     })
 }
 
@@ -344,10 +373,10 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
         out,
         "All-reduce of {} bytes; times in clocks of {} ns (64 bits at 10 Gb/s).\n\
          shape: ports downwards of the switches, level by level from the endpoints.\n\
-         bare: one plain frame up and one down the idle tree. switches: all-reduce in the switches.\n\
-         Then recursive doubling by the hosts over the same cables, with 0, 250 and 1,000 clocks of software for each\n\
-         frame that a host sends or receives, and how many times as long it takes as the switches: if their hosts pay the\n\
-         same / if their endpoints are hardware, as a card's are.",
+         bare: one plain frame up and one down the idle tree. switches: all-reduce in the switches. root: the same with the\n\
+         root in hardware, with 0, 250 and 1,000 clocks of software for each frame that a host sends or receives.\n\
+         Then recursive doubling by the hosts over the same cables, and how many times as long it takes as the switches: if\n\
+         their hosts pay the same / the same, with the root in hardware / if all endpoints are hardware and take no time.",
         table.payload_bytes, table.clock_ns
     )?;
     let mut head = None;
@@ -361,7 +390,7 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
             };
             writeln!(
                 out,
-                "\nCables of {} clocks, {cables}\n{:>9} {:>9} {:>6} {:>6} {:>8} {:>6}  {:>20} {:>20} {:>20}",
+                "\nCables of {} clocks, {cables}\n{:>9} {:>9} {:>6} {:>6} {:>8} {:>6} {:>8} {:>6} {:>6} {:>6}  {:>23} {:>23} {:>23}",
                 row.link_clocks,
                 "endpoints",
                 "shape",
@@ -369,6 +398,10 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
                 "bare",
                 "switches",
                 "ratio",
+                "root, 0",
+                "ratio",
+                "250",
+                "1,000",
                 "doubling, 0",
                 "250",
                 "1,000"
@@ -376,19 +409,28 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
         }
         write!(
             out,
-            "{:>9} {:>9} {:>6} {:>6} {:>8} {:>6.3} ",
+            "{:>9} {:>9} {:>6} {:>6} {:>8} {:>6.3} {:>8} {:>6.3}",
             row.endpoints,
             shape_name(&row.shape),
             row.engine,
             row.bare_clocks,
             row.allreduce_clocks,
-            row.ratio_to_bare
+            row.ratio_to_bare,
+            row.hardware_root_clocks,
+            row.hardware_root_ratio_to_bare
         )?;
+        for c in &row.comparisons[1..] {
+            write!(out, " {:>6}", c.hardware_root_clocks)?;
+        }
+        write!(out, " ")?;
         for c in &row.comparisons {
             write!(
                 out,
-                " {:>8} {:>5.2}/{:>5.2}",
-                c.doubling_clocks, c.speedup, c.speedup_with_hardware_endpoints
+                " {:>8} {:>4.2}/{:>4.2}/{:>5.2}",
+                c.doubling_clocks,
+                c.speedup,
+                c.speedup_with_hardware_root,
+                c.speedup_with_hardware_endpoints
             )?;
         }
         writeln!(out)?;

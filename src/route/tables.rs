@@ -30,7 +30,7 @@ pub fn routed<'a>(
                 id: id.with_context(|| format!("group {index}"))?,
                 group,
                 tree,
-                leader,
+                leader: leader.into(),
             });
         }
     }

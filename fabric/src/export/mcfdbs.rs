@@ -86,7 +86,7 @@ impl McastTables {
                     id,
                     group,
                     tree,
-                    leader,
+                    leader: leader.into(),
                 });
             }
         }

@@ -34,6 +34,9 @@ pub struct TreeTable {
     pub id: u16,
     /// Name of the endnode that sends down, the leader.
     pub root: String,
+    /// It contributes up its own port, which is parent and child of its switch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub root_contributes: bool,
     /// Names of the other members.
     pub members: Vec<String>,
     /// Entries of its switches, the leader's first, each before those below it.
@@ -48,9 +51,9 @@ pub struct SwitchEntry {
     pub name: String,
     /// Port towards the leader.
     pub parent: u8,
-    /// The other ports of the tree, ascending.
+    /// The other ports of the tree, and this one too where a leader contributes, ascending.
     pub children: Vec<u8>,
-    /// Members below; 0 for multicast without reductions.
+    /// Members below, and a leader that contributes here; 0 for multicast without reductions.
     pub wait: u32,
 }
 

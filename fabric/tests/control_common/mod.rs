@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tributary_fabric::Network;
 use tributary_fabric::control::{Control, Registers};
 use tributary_protocol::red::switch::{Switch, SwitchConfig};
-use tributary_protocol::red::{Address, Key};
+use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric as Header, Reduction, Restricted};
+use tributary_protocol::red::{Address, Frame, Key, Op, Rc};
 
 /// Switches of a network, as after reset until a manager writes to them.
 pub struct Fabric {
@@ -145,6 +146,29 @@ impl Fabric {
     pub fn on_tree(&mut self, from: u32, tree: u16) -> BTreeSet<u32> {
         let key = Key { tree, reduction: 0 };
         self.reached(from, &Self::frame(key.address().mac()))
+    }
+
+    /// Endnodes that a contribution of an endnode under a tree's number reaches. Engines are asked for nothing: it passes them.
+    pub fn contribution(&mut self, from: u32, tree: u16) -> BTreeSet<u32> {
+        let key = Key { tree, reduction: 0 };
+        let frame = Frame {
+            fabric: Header::new(Address::unicast(from, 0), key.address(), 1),
+            restricted: Restricted::default(),
+            red: Reduction {
+                seqno: 1,
+                arm: false,
+                op: Op::IntSum,
+                count: 1,
+                resno: 1,
+                rc: Rc::OK,
+                m: 0,
+                oflow: 0,
+                pad: 0,
+                cookie: 8,
+            },
+            data: [1; 4],
+        };
+        self.reached(from, &frame.to_bytes(DEFAULT_ETHERTYPE))
     }
 
     /// Whether every endnode reaches every other, and nobody else.

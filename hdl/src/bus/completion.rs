@@ -29,7 +29,7 @@ hdl_record! {
         psn: Bits<24>,
         /// Number of the request in its ring.
         request: Bits<16>,
-        /// The notification of a bulk transfer has taken it (BW-3), not a packet.
+        /// The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame: the card has answered it.
         notified: Bit,
         /// It is a reduction frame (CL-5), whose words come by themselves; `request` are the work requests fetched so far.
         arrived: Bit,

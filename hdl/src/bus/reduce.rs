@@ -13,6 +13,8 @@ hdl_record! {
         tree: Bits<13>,
         /// Its cookie, in units of 8.
         cookie: Bits<29>,
+        /// Of the root: members of the group; 0 of all others.
+        members: Bits<19>,
     }
 }
 
@@ -85,6 +87,100 @@ hdl_record! {
         by_tree: Bit,
         /// It was sent to this card.
         own: Bit,
+        /// It contributes, and no engine was told of too many: it may be the result of a round.
+        whole: Bit,
+        /// Members that it has the contributions of.
+        count: Bits<20>,
+        /// Its sequence number.
+        seqno: Bits<10>,
+    }
+}
+
+hdl_record! {
+    /// A result that the card answers (CL-6).
+    pub struct ReduceAnswer {
+        /// VNI of the group.
+        vni: Bits<16>,
+        /// Cookie: of the group, and the reduction id.
+        cookie: Bits<32>,
+        /// Tree of the group.
+        tree: Bits<13>,
+        /// Round that the answer begins.
+        round: Bits<56>,
+    }
+}
+
+hdl_bus! {
+    /// A frame of a root's host wants to leave: stays until answered.
+    pub struct ReduceLeave {
+        /// One wants to.
+        valid: Bit,
+        /// The answer; pulse.
+        #[back] done: Bit,
+        /// With it: it may. Otherwise the card has answered its round.
+        #[back] ok: Bit,
+        /// Row of the group, and reduction id.
+        place: Bits<6>,
+        /// It goes to the tree.
+        to_tree: Bit,
+        /// It is of kind 0.
+        plain: Bit,
+        /// It arms.
+        arm: Bit,
+        /// Its sequence number.
+        seqno: Bits<10>,
+        /// Its round.
+        round: Bits<56>,
+    }
+}
+
+hdl_bus! {
+    /// A frame has all contributions of a round: stays until answered.
+    pub struct ReduceResult {
+        /// There is one.
+        valid: Bit,
+        /// The answer; pulse.
+        #[back] done: Bit,
+        /// With it: the round is the one that is armed, and the card answers the frame.
+        #[back] ok: Bit,
+        /// With it: round that the answer begins.
+        #[back] round: Bits<56>,
+        /// Row of the group, and reduction id.
+        place: Bits<6>,
+        /// Its sequence number.
+        seqno: Bits<10>,
+    }
+}
+
+hdl_bus! {
+    /// What has been decided of a frame whose words will be delivered; pulse, while there is room.
+    pub struct ReduceAnswered {
+        /// It is decided.
+        valid: Bit,
+        /// There is room for a decision.
+        #[back] ready: Bit,
+        /// There is room for an answer.
+        #[back] room: Bit,
+        /// The card answers it.
+        answers: Bit,
+        /// The answer, if it does.
+        of: ReduceAnswer,
+    }
+}
+
+hdl_bus! {
+    /// Answers that are ready to leave.
+    pub struct ReduceAnswers {
+        /// One is.
+        valid: Bit,
+        /// It has left; pulse.
+        #[back] done: Bit,
+        /// What it is.
+        of: ReduceAnswer,
+        /// Word of its work request that is wanted: 2 header, 3 round, 4 to 7 data.
+        #[back] word: Bits<3>,
+        /// The word, in the same clock.
+        data: Bits<64>,
     }
 }
 

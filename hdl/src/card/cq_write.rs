@@ -243,9 +243,14 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
                 self.m_wd.data.next = self.entry.val().get_bits::<64>(64 * i);
             }
         }
-        // Of a frame only how many work requests were fetched is known here; its last word is as of any.
+        // Of a frame is known here how many work requests were fetched, and whether it was answered; its last word is as of any.
         self.arrival.next = bits::<{ ArrivalEntry::BITS }>(0).into();
         self.arrival.next.fetched = self.out.q.val().request;
+        self.arrival.next.answered = self.out.q.val().arrived & self.out.q.val().notified;
+        if self.word.q.val().all() {
+            self.m_wd.data.next =
+                self.entry.val().get_bits::<64>(448) | self.arrival.val().get_bits::<64>(448);
+        }
         if self.comes.val() {
             self.m_wd.data.next = self.s_words.data.val();
             if self.word.q.val() == 1 {

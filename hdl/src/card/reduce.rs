@@ -1,28 +1,34 @@
-//! Queue pairs in reduction groups (CL-5).
+//! Queue pairs in reduction groups (CL-5), and the root in hardware (CL-6).
 
+mod answer;
 mod land;
 mod receive;
 mod regs;
+mod root;
 mod send;
 mod table;
 
+pub use answer::CardReduceAnswer;
 pub use land::CardReduceLand;
 pub use receive::CardReduceReceive;
 pub use regs::CardRegsReduce;
+pub use root::CardReduceRoot;
 pub use send::CardReduceSend;
 pub use table::CardReduceTable;
 
 use super::CardCompletions;
 use crate::blocks::EventMerge;
 use crate::bus::{
-    AxisOut, CompletionOut, ContextIn, MoreRegistersIn, ReduceArrivalsOut, ReduceJoinIn,
+    AxisOut, CompletionOut, ContextIn, FramesOut, MoreRegistersIn, ReduceAnsweredOut,
+    ReduceAnswersOut, ReduceArrivalsOut, ReduceJoinIn, ReduceLeaveOut, ReduceResultOut,
     ReduceVerdictsOut, ReduceWorksIn, ReserveOut, StreamOut,
 };
 use crate::prelude::*;
 
 hdl_module! {
     /// Reduction groups of queue pairs, 8 at most: their work requests leave as reduction frames, and frames of the groups that
-    /// arrive become completions. What the frames mean to each other is the driver's matter.
+    /// arrive become completions. What the frames mean to each other is the driver's matter, but for results that the card of a
+    /// group's root answers (CL-6).
     /// Wires; each block says its own stages.
     #[module("card_reduce_q{}", 1usize << LQ)]
     pub struct CardReduce<const LQ: usize> {
@@ -77,6 +83,8 @@ hdl_module! {
         send: CardReduceSend<LQ>,
         receive: CardReduceReceive,
         land: CardReduceLand<LQ>,
+        root: CardReduceRoot,
+        answer: CardReduceAnswer,
         completions: CardCompletions<LQ>,
         regs: CardRegsReduce,
         /// Frames without room count as those without a slot.
@@ -91,10 +99,15 @@ impl<const LQ: usize> Logic for CardReduce<LQ> {
         self.send.rst.next = self.rst.val();
         self.receive.rst.next = self.rst.val();
         self.land.rst.next = self.rst.val();
+        self.root.rst.next = self.rst.val();
+        self.answer.rst.next = self.rst.val();
         self.completions.rst.next = self.rst.val();
         self.no_slot.rst.next = self.rst.val();
         self.regs.rst.next = self.regs_rst.val();
-        self.m_idle.next = self.send.m_idle.val() & self.land.m_idle.val();
+        self.m_idle.next = self.send.m_idle.val()
+            & self.land.m_idle.val()
+            & self.root.m_idle.val()
+            & self.answer.m_idle.val();
 
         // Groups.
         ReduceJoinIn::link(&mut self.s_join, &mut self.table.s_join);
@@ -103,6 +116,8 @@ impl<const LQ: usize> Logic for CardReduce<LQ> {
         self.land.s_row.of.next = self.table.m_row.of.val();
         self.land.ev_joined.next = self.table.ev_joined.val();
         self.land.joined_row.next = self.table.joined_row.val();
+        self.root.ev_joined.next = self.table.ev_joined.val();
+        self.root.joined_row.next = self.table.joined_row.val();
 
         // What leaves.
         self.send.cfg_node.next = self.cfg_node.val();
@@ -131,18 +146,26 @@ impl<const LQ: usize> Logic for CardReduce<LQ> {
         ReserveOut::<LQ>::link(&mut self.m_rsv, &mut self.land.m_rsv);
         CompletionOut::<LQ>::join(&mut self.land.m_cpl, &mut self.completions.b);
         CompletionOut::<LQ>::link(&mut self.m_cpl, &mut self.completions.m);
-        self.m_words.valid.next = self.receive.m_pl.valid.val();
-        self.m_words.data.next = self.receive.m_pl.of.val().data;
-        self.receive.m_pl.ready.next = self.m_words.ready.val();
+        FramesOut::<64>::join(&mut self.receive.m_pl, &mut self.answer.s_words);
+        StreamOut::<64>::link(&mut self.m_words, &mut self.answer.m_words);
+
+        // The root.
+        ReduceLeaveOut::join(&mut self.send.m_leave, &mut self.root.s_leave);
+        ReduceResultOut::join(&mut self.land.m_result, &mut self.root.s_result);
+        ReduceAnsweredOut::join(&mut self.land.m_answered, &mut self.answer.s);
+        self.root.room.next = self.land.m_answered.room.val();
+        ReduceAnswersOut::join(&mut self.answer.m, &mut self.send.s_answers);
 
         // Counters.
         MoreRegistersIn::link(&mut self.reg, &mut self.regs.reg);
         self.no_slot.a.next = self.land.ev_no_slot.val();
         self.no_slot.b.next = self.receive.ev_no_room.val();
-        self.regs.ev.next = bit_cast::<5, 1>(self.send.ev_sent.val().into())
-            | (bit_cast::<5, 1>(self.land.ev_received.val().into()) << 1)
-            | (bit_cast::<5, 1>(self.receive.ev_bad_frame.val().into()) << 2)
-            | (bit_cast::<5, 1>(self.land.ev_foreign.val().into()) << 3)
-            | (bit_cast::<5, 1>(self.no_slot.m.val().into()) << 4);
+        self.regs.ev.next = bit_cast::<7, 1>(self.send.ev_sent.val().into())
+            | (bit_cast::<7, 1>(self.land.ev_received.val().into()) << 1)
+            | (bit_cast::<7, 1>(self.receive.ev_bad_frame.val().into()) << 2)
+            | (bit_cast::<7, 1>(self.land.ev_foreign.val().into()) << 3)
+            | (bit_cast::<7, 1>(self.no_slot.m.val().into()) << 4)
+            | (bit_cast::<7, 1>(self.land.ev_answered.val().into()) << 5)
+            | (bit_cast::<7, 1>(self.send.ev_overtaken.val().into()) << 6);
     }
 }

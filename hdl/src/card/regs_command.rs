@@ -22,7 +22,6 @@ const fn begins(argument: &Argument, register: u8) -> bool {
     argument.register == register && argument.lsb == 0
 }
 
-const ABOVE_13: u32 = 0xffff_e000;
 const ABOVE_16: u32 = 0xffff_0000;
 const ABOVE_24: u32 = 0xff00_0000;
 
@@ -48,7 +47,7 @@ const _: () = {
     assert!(spare(open_window::ARGUMENTS, 2) == ABOVE_24);
     assert!(spare(open_window::ARGUMENTS, 3) == ABOVE_16);
     assert!(spare(join_group::ARGUMENTS, 0) == ABOVE_16 && spare(join_group::ARGUMENTS, 2) == 0);
-    assert!(spare(join_group::ARGUMENTS, 1) == ABOVE_13);
+    assert!(spare(join_group::ARGUMENTS, 1) == 0 && join_group::MEMBERS.lsb == 13);
     assert!(spare(create_qp::ARGUMENTS, 0) >> MEMBER & 1 == 1); // It is ours.
     assert!(command::PATIENCE_LOG == 23); // `waited` ends with this bit.
 };
@@ -292,7 +291,6 @@ hdl_module! {
         error: Param<{ QpState::Error as usize }, 3>,
         join: Param<{ Command::JoinGroup as usize }, 8>,
         below_8: Param<7, 32>,
-        above_13: Param<{ ABOVE_13 as usize }, 32>,
         above_16: Param<{ ABOVE_16 as usize }, 32>,
         above_24: Param<{ ABOVE_24 as usize }, 32>,
         spare_shape: Param<{ spare(create_qp::ARGUMENTS, 0) as usize }, 32>,
@@ -421,9 +419,6 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
             & ((self.step.q.val() == 4) | (self.step.q.val() == 6) | (self.step.q.val() == 8))
         {
             self.forbidden.d.next = self.below_64.val();
-        }
-        if self.is_join.q.val() & (self.step.q.val() == 1) {
-            self.forbidden.d.next = self.above_13.val();
         }
         if self.is_join.q.val() & (self.step.q.val() == 2) {
             self.forbidden.d.next = self.below_8.val();
@@ -908,6 +903,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.m_join.of.next.qpn = bit_cast::<12, LQ>(self.who.q.val());
         self.m_join.of.next.vni = self.first.q.val().get_bits::<16>(0);
         self.m_join.of.next.tree = self.arg1.q.val().get_bits::<13>(0);
+        self.m_join.of.next.members = self.arg1.q.val().get_bits::<19>(13);
         self.m_join.of.next.cookie = self.arg0.q.val().get_bits::<29>(3);
         self.hold.next = self.held.q.val();
         self.end.valid.next = self.state.q.val() == State::End;

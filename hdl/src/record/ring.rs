@@ -128,6 +128,7 @@ hdl_record! {
         data2: _,
         data3: _,
         phase: Bit,
+        answered: Bit,
         number: _,
     }
 }

@@ -16,7 +16,8 @@ pub const fn ops() -> usize {
 hdl_module! {
     /// Checks the header of a reduction frame as its words pass, one a clock.
     /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and
-    /// stands until word 2 of the next frame; means nothing for other frames.
+    /// stands until word 2 of the next frame; means nothing for other frames. no_count and contributes
+    /// are settled 2 clocks after word 7 and stand until word 7 of the next frame.
     /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is
     /// wrong, pairs added; 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
     #[module("red_check")]
@@ -35,6 +36,8 @@ hdl_module! {
         pub malformed: Signal<Out, Bit>,
         /// It counts no contribution.
         pub no_count: Signal<Out, Bit>,
+        /// It is a contribution: it does not arm, and its opcode is 0.
+        pub contributes: Signal<Out, Bit>,
         /// Stage 1: the word, most significant byte first, and its number, one-hot from 2 on.
         word: DFF<Bits<64>>,
         is_2: DFF<Bit>,
@@ -59,6 +62,9 @@ hdl_module! {
         op: Signal<Local, Bits<6>>,
         op_known: Signal<Local, Bit>,
         zero: DFF<Bit>,
+        /// Its opcode is 0; it does not arm either.
+        opcode_0: DFF<Bit>,
+        gives: DFF<Bit>,
         /// Stage 3.
         bad: DFF<Bit>,
         /// Stage 2: sums of half words.
@@ -130,8 +136,13 @@ impl Logic for RedCheck {
             | self.wrong_7.q.val();
         if self.is_7.q.val() {
             self.zero.d.next = !self.word.q.val().get_bits::<20>(17).any();
+            self.gives.d.next = self.opcode_0.q.val() & !self.word.q.val().get_bit(10);
+        }
+        if self.is_4.q.val() {
+            self.opcode_0.d.next = !self.word.q.val().get_bits::<4>(24).any();
         }
         self.no_count.next = self.zero.q.val();
+        self.contributes.next = self.gives.q.val();
 
         // Stages 2 to 6: the checksum of words 2, 3 and the first half of word 4.
         self.pair_high.d.next = bit_cast::<17, 16>(self.word.q.val().get_bits::<16>(48))

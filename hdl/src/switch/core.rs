@@ -42,7 +42,7 @@ hdl_module! {
         pub eng_data: Bank<Signal<Out, Bits<64>>, N>,
         /// It is the frame's first.
         pub eng_first: Bank<Signal<Out, Bit>, N>,
-        /// 1 towards the parent, 2 passes, 3 down the tree through this port: engine only.
+        /// 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine only.
         pub eng_kind: Bank<Signal<Out, Bits<2>>, N>,
         /// Frames of the engine of each port.
         pub red: Bank<FramesIn<64>, N>,

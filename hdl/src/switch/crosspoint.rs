@@ -43,7 +43,7 @@ hdl_module! {
         pub w_end: Signal<In, Bit>,
         /// Keep the frame; only with w_end.
         pub w_take: Signal<In, Bit>,
-        /// What to remember of the frame: words in the lowest bits, above them a bit for reduction frames; with w_end.
+        /// What to remember of the frame: words in the lowest bits, above them two bits, not zero for reduction frames; with w_end.
         pub w_entry: Signal<In, Bits<E>>,
         /// A frame waits.
         pub entry_valid: Signal<Out, Bit>,
@@ -165,7 +165,9 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.entries.rd.addr.next = self.first.q.val();
         self.oldest.d.next = self.entries.rd.data.val();
         self.entry.next = self.oldest.q.val();
-        self.entry_red.next = (self.entries.rd.data.val() >> self.a.val()).get_bit(0);
+        self.entry_red.next = (self.entries.rd.data.val() >> self.a.val())
+            .get_bits::<2>(0)
+            .any();
         self.entry_valid.next = self.some.q.val();
         self.room.d.next = (self.next.q.val() + 1) != self.first.q.val();
         self.only.d.next = (self.first.q.val() + 1) == self.next.q.val();

@@ -21,7 +21,7 @@ hdl_module! {
     /// of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction header), 8 to 11
     /// (data), 1 to 5.
     /// Latency: 10 clocks from the first word of the last contribution to the first word of the result, and from
-    /// the first word of a frame that passes upwards to the first that it sends; 8 down the tree.
+    /// the first word of a frame that passes upwards to the first that it sends; 8 if it passes without a look (kind 2).
     /// While the output stalls, results keep their descriptor and frames that pass their place in the buffer, until
     /// their last word is safe; meanwhile all other descriptors change as ever, frames come in, and room falls when
     /// places run short.
@@ -37,7 +37,7 @@ hdl_module! {
         pub s_data: Signal<In, Bits<64>>,
         /// It is the frame's first.
         pub s_first: Signal<In, Bit>,
-        /// 1 towards the parent, 2 down a tree (passes), 3 down and for the descriptors only.
+        /// 1 towards the parent, 2 passes, down a tree or up, 3 down and for the descriptors only.
         pub s_kind: Signal<In, Bits<2>>,
         /// A frame may begin within the next 4 clocks, whatever has begun before.
         pub room: Signal<Out, Bit>,
@@ -71,7 +71,7 @@ hdl_module! {
         pub ev_valid: Signal<Out, Bit>,
         /// 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence number,
         /// 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired empty, 12 operations differ,
-        /// 13 too many contributions, 14 nothing to do, 15 passed down the tree.
+        /// 13 too many contributions, 14 nothing to do, 15 passed without a look.
         pub ev_code: Signal<Out, Bits<4>>,
         /// Its descriptor.
         pub ev_index: Signal<Out, Bits<3>>,

@@ -53,7 +53,7 @@ hdl_module! {
         pub q_data: Bank<Signal<In, Bits<64>>, N>,
         /// The queue was long two clocks ago.
         pub q_long: Bank<Signal<In, Bit>, N>,
-        /// The queue from this port itself, one-hot: its frames go down the tree.
+        /// The queue from this port itself, one-hot: its frames go down the tree, but for the root's contributions, which go up.
         pub own: Signal<In, Bits<N>>,
         /// The engine can take a whole frame.
         pub eng_room: Signal<In, Bit>,
@@ -63,7 +63,7 @@ hdl_module! {
         pub eng_data: Signal<Out, Bits<64>>,
         /// It is the frame's first.
         pub eng_first: Signal<Out, Bit>,
-        /// 1 towards the parent, 2 down a tree (passes), 3 down and into the engine.
+        /// 1 towards the parent, 2 passes, down a tree or up, 3 down and into the engine.
         pub eng_kind: Signal<Out, Bits<2>>,
         /// Frames of the engine.
         pub red: FramesIn<64>,
@@ -101,6 +101,8 @@ hdl_module! {
         shows: DFF<Bits<N>>,
         shown_kind: Signal<Local, Bits<2>>,
         pick_kind: Signal<Local, Bits<2>>,
+        /// The engine of this port is not to see it.
+        passes: Signal<Local, Bit>,
         /// Inputs whose oldest frame may begin: there is room where it goes.
         fits: Bank<DFF<Bit>, N>,
         fit: GatherBits<N>,
@@ -176,11 +178,10 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.entries.sel.next = self.shows.q.val();
         self.shown_kind.next = (self.entries.m.val() >> self.a.val()).get_bits::<2>(0);
         self.pick_kind.next = self.shown_kind.val();
-        if self.shown_kind.val().all() {
+        self.passes.next =
+            self.shown_kind.val().all() & !(self.shows.q.val() & self.own.val()).any();
+        if self.passes.val() {
             self.pick_kind.next = 2.into();
-        }
-        if (self.shows.q.val() & self.own.val()).any() {
-            self.pick_kind.next = 3.into();
         }
         // What begins is loaded as long as nothing passes.
         self.begin.next = self.pick.q.val() & self.fit.m.val();

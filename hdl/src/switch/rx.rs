@@ -16,6 +16,8 @@ hdl_module! {
     /// ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
     /// the words with header fields: 3 to 8 their checks, 9 the sum of them. From the fourth word,
     /// which has the IPv4 checksum: 2 its value, 3 what a mark for congestion subtracts from it.
+    /// A frame from the parent port of its tree goes down. If the entry has that port among the children too, reduction frames
+    /// that are contributions go up instead: into the port's own queue and into no other (CL-6). That is known at stage 8.
     /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
     /// and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
     /// carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
@@ -33,7 +35,8 @@ hdl_module! {
         pub s_axis_rx: AxisRxIn<64, 8>,
         /// Write port of the unicast table: node, low bits; port in 5:0, valid 6.
         pub uc: RamWriteIn<7, TU>,
-        /// Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20, valid 26, child ports from 27 on.
+        /// Write port of the multicast table: tree, low bits; wait count in 19:0, parent port 25:20, valid 26, child ports from 27 on;
+        /// the parent port is one of them if the root contributes through it.
         pub mc: RamWriteIn<MW, TM>,
         /// This port, one-hot.
         pub own: Signal<In, Bits<N>>,
@@ -57,8 +60,9 @@ hdl_module! {
         pub m_end: Signal<Out, Bit>,
         /// Ports whose queue keeps the frame; only with m_end.
         pub m_take: Signal<Out, Bits<N>>,
-        /// Words, kind (0 plain, 1 up, 3 pass), bytes in the last word less one, what a mark subtracts from the IPv4
-        /// checksum, 0 if a plain frame cannot be marked; with m_end.
+        /// Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0 if a plain frame
+        /// cannot be marked; with m_end. Kind: 0 plain, 1 up through the engine, 2 up without it, by the port that it came by
+        /// (CL-6), 3 other reduction frames: in the port's own queue for the engine alone, in others they pass.
         pub m_entry: Signal<Out, Bits<E>>,
         /// A frame has ended.
         pub ev_valid: Signal<Out, Bit>,
@@ -123,11 +127,12 @@ hdl_module! {
         waits: DFF<Bit>,
         from_parent: Signal<Local, Bit>,
         from_child: Signal<Local, Bit>,
-        /// Where to: enabled ports, disabled ports, down a tree, wait count, an engine takes part, reason to drop,
-        /// there is one, it is the entry port.
+        /// Where to: enabled ports, disabled ports, down a tree, back if it is a contribution (CL-6), wait count, an engine
+        /// takes part, reason to drop, there is one, the entry port is disabled.
         t_ports: DFF<Bits<N>>,
         t_off: DFF<Bits<N>>,
         t_down: DFF<Bit>,
+        t_turn: DFF<Bit>,
         t_wait: DFF<Bits<20>>,
         t_engine: DFF<Bit>,
         t_reason: DFF<Bits<3>>,
@@ -158,7 +163,13 @@ hdl_module! {
         check: RedCheck,
         /// Words of the stored frame.
         stored: Signal<Local, Bits<A>>,
-        /// What the last word finds: ports, kind, dropped by the tables, header of a reduction frame malformed.
+        /// The frame goes up by the port that it came by; that port if the frame goes to it, other ports.
+        turns: Signal<Local, Bit>,
+        home: Signal<Local, Bits<N>>,
+        others: Signal<Local, Bits<N>>,
+        /// What the last word finds: the frame goes up by the port that it came by, ports, kind, dropped by the tables,
+        /// header of a reduction frame malformed.
+        d_turn: DFF<Bit>,
         d_ports: DFF<Bits<N>>,
         d_kind: DFF<Bits<2>>,
         d_drop: DFF<Bit>,
@@ -183,6 +194,7 @@ hdl_module! {
         w_reason: DFF<Bits<3>>,
         w_off: DFF<Bits<N>>,
         port_one: Param<1, N>,
+        no_port: Param<0, N>,
         a: Param<A, 5>,
         tu: Param<TU, 5>,
         tm: Param<TM, 5>,
@@ -364,6 +376,8 @@ impl<
         if self.look_4.q.val() {
             self.t_engine.d.next = self.waits.q.val() & self.engine_on.val();
             self.t_down.d.next = self.a_multicast.q.val() & self.from_parent.val();
+            self.t_turn.d.next =
+                self.a_multicast.q.val() & self.from_parent.val() & self.from_child.val();
             self.t_ports.d.next = self.targets.val() & self.cfg_enabled.val();
             self.t_off.d.next = self.targets.val() & !self.cfg_enabled.val();
             self.t_reason.d.next = self.why.val();
@@ -432,19 +446,35 @@ impl<
         self.check.s_word.next = self.aligned.val();
         self.check.address.next = self.a_address.q.val();
 
-        // Stage 8: what the last word finds. Down a tree the frame also goes to the engine of its own port.
-        self.d_ports.d.next = self.t_ports.q.val();
+        // Stage 8: what the last word finds. Down a tree the frame also goes to the engine of its own port. The root's own
+        // contribution goes there too, but on its way up, and nowhere else.
+        self.turns.next = self.red.q.val() & self.t_turn.q.val() & self.check.contributes.val();
+        self.d_turn.d.next = self.turns.val();
+        self.home.next = self.no_port.val();
+        self.others.next = self.t_ports.q.val();
+        if self.turns.val() {
+            self.home.next = self.own.val();
+            self.others.next = self.no_port.val();
+        }
+        if self.red.q.val() & self.t_engine.q.val() & self.t_down.q.val() {
+            self.home.next = self.own.val();
+        }
+        self.d_ports.d.next = self.home.val() | self.others.val();
         self.d_kind.d.next = 0.into();
         self.d_drop.d.next = self.t_drop.q.val() | self.t_disabled.q.val();
         self.d_malformed.d.next = self.red.q.val()
-            & (self.check.malformed.val() | (self.check.no_count.val() & !self.t_down.q.val()));
+            & (self.check.malformed.val()
+                | (self.check.no_count.val() & (!self.t_down.q.val() | self.turns.val())));
         if self.red.q.val() {
             self.d_kind.d.next = 3.into();
             if self.t_engine.q.val() & !self.t_down.q.val() {
                 self.d_kind.d.next = 1.into();
             }
-            if self.t_engine.q.val() & self.t_down.q.val() {
-                self.d_ports.d.next = self.t_ports.q.val() | self.own.val();
+        }
+        if self.turns.val() {
+            self.d_kind.d.next = 2.into();
+            if self.t_engine.q.val() {
+                self.d_kind.d.next = 1.into();
             }
         }
 
@@ -468,7 +498,9 @@ impl<
         self.w_off.d.next = 0.into();
         if self.r_end.q.val() & !self.drop.val() {
             self.w_take.d.next = self.d_ports.q.val();
-            self.w_off.d.next = self.t_off.q.val();
+            if !self.d_turn.q.val() {
+                self.w_off.d.next = self.t_off.q.val();
+            }
         }
         self.stored.next = self.r_beat.q.val() + 1;
         if self.red.q.val() {

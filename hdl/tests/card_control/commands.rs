@@ -48,7 +48,7 @@ struct Done {
     window: Option<(u64, Option<[u64; 4]>)>,
     flush: Option<u64>,
     /// The table of groups is asked: queue pair, group.
-    join: Option<(u64, [u64; 3])>,
+    join: Option<(u64, [u64; 4])>,
 }
 
 impl Done {
@@ -132,8 +132,8 @@ impl Model {
     }
 
     fn join_group(&mut self, index: u32) -> Done {
-        use command::argument::join_group::{COOKIE, TREE, VNI};
-        let group = [VNI, TREE, COOKIE].map(|a| a.get(&self.args));
+        use command::argument::join_group::{COOKIE, MEMBERS, TREE, VNI};
+        let group = [VNI, TREE, COOKIE, MEMBERS].map(|a| a.get(&self.args));
         let qp = &mut self.qps[index as usize];
         if qp.state() != State::Init || qp.is_member() {
             return Done::refused(Status::BadState);
@@ -467,16 +467,12 @@ fn cl_05_groups_that_are_joined_wrongly_are_noticed() {
             "1'b0",
         ),
         (
-            "a tree too large",
-            "is_join_reg & (step_reg == 4'd1)",
-            "1'b0",
-        ),
-        (
             "a cookie between two",
             "is_join_reg & (step_reg == 4'd2)",
             "1'b0",
         ),
         ("another VNI", "first_reg[15:0]", "first_reg[31:16]"),
+        ("other members", "arg1_reg[31:13]", "arg1_reg[30:12]"),
         ("another tree", "arg1_reg[12:0]", "arg1_reg[13:1]"),
         ("another cookie", "arg0_reg[31:3]", "arg0_reg[28:0]"),
         ("its bit is not kept", "word0_reg | MEMBER_BIT", "word0_reg"),

@@ -241,6 +241,16 @@ fn cl_05_frames_that_are_written_wrongly_are_noticed() {
             "{16'd0, out_request_reg, 32'd0}",
         ),
         (
+            "an answer is not told",
+            "{62'd0, arrival_answered, 1'b0}",
+            "64'd0",
+        ),
+        (
+            "it is told of notifications, too",
+            "out_arrived_reg & out_notified_reg",
+            "out_notified_reg",
+        ),
+        (
             "the receiver's records say it, too",
             "s_rx_record[289]",
             "s_tx_record[289]",

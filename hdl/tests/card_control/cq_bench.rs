@@ -367,6 +367,7 @@ impl Bench {
                 }
             },
             data: std::array::from_fn(|_| d.bits(64)),
+            answered: d.chance(50),
             number: 0,
         };
         let entry = arrival.encode(0);
@@ -396,7 +397,8 @@ impl Bench {
         self.rtl.set(n[12], c.q_key);
         self.rtl.set(n[13], c.psn);
         self.rtl.set(n[14], c.request);
-        self.rtl.set(n[15], c.of == Of::Notify);
+        let answered = record.arrival.is_some_and(|arrival| arrival.answered);
+        self.rtl.set(n[15], c.of == Of::Notify || answered);
         self.rtl.set(n[16], record.arrival.is_some());
     }
 

@@ -49,8 +49,8 @@ pub struct Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Join {
     pub qpn: u64,
-    /// VNI, tree, cookie.
-    pub group: [u64; 3],
+    /// VNI, tree, cookie, members.
+    pub group: [u64; 4],
     pub ok: bool,
 }
 
@@ -323,10 +323,16 @@ impl Bench {
 
     /// A queue pair is to be in a group; the question stays until it is answered.
     fn join(&mut self, answered: bool) {
-        let group = ["m_join_vni", "m_join_tree", "m_join_cookie"].map(|port| self.rtl.get(port));
+        let group = [
+            "m_join_vni",
+            "m_join_tree",
+            "m_join_cookie",
+            "m_join_members",
+        ];
+        let group = group.map(|port| self.rtl.get(port));
         let (qpn, ok) = (self.rtl.get("m_join_qpn"), self.dice.chance(self.joins_ok));
         // In units of 8.
-        let group = [group[0], group[1], group[2] * 8];
+        let group = [group[0], group[1], group[2] * 8, group[3]];
         if let Some(asked) = self
             .joins
             .last()

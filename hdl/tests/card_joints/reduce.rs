@@ -1,6 +1,7 @@
-//! card_reduce among queue pairs that join groups and leave them, work requests good and bad, and frames of every kind.
+//! card_reduce among queue pairs that join groups and leave them, roots and others, work requests good and bad, and frames of
+//! every kind.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::OnceLock;
 
 use rand::RngExt;
@@ -9,6 +10,7 @@ use tributary_hdl::card::CardReduce;
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::{Arrival, ReductionRequest, flags};
 use tributary_protocol::card::regs::{REDUCTION_GROUPS, ReductionCounter};
+use tributary_protocol::red::answer::Answers;
 use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Reduction, Restricted};
 use tributary_protocol::red::{Address, Key, Op, Rc};
 use tributary_protocol::xud::Outcome;
@@ -29,7 +31,7 @@ const REST: u64 = 32;
 const ASKS: u64 = 20;
 const COUNTS: u64 = 28;
 
-const WRONG: [Wrong; 23] = [
+const WRONG: [Wrong; 45] = [
     // A queue pair joins twice over, or without room; what it fetched is not forgotten.
     (
         "card_reduce_table",
@@ -77,6 +79,59 @@ const WRONG: [Wrong; 23] = [
     ("card_reduce_send", "m_fetched_data = ", "work_request"),
     ("card_reduce_send", "m_idle = ", "!busy_reg"),
     ("card_reduce_send", "m_cancel_qpn = ", "4'd0"),
+    // What a tree was told last: an old number, a number on, another round, engines that are not armed, without room.
+    ("card_reduce_root", "newer = ", "|ahead_reg"),
+    ("card_reduce_root", "newer = ", "!ahead_reg[9]"),
+    (
+        "card_reduce_root",
+        "same_reg <= ",
+        "now_seqno_reg[8:0] == seqno_reg[8:0]",
+    ),
+    ("card_reduce_root", "rounds_reg <= ", "4'd15"),
+    ("card_reduce_root", "state_reg <= ", "1'b1"),
+    (
+        "card_reduce_root",
+        "tells_reg <= ",
+        "s_leave_to_tree & s_leave_arm",
+    ),
+    ("card_reduce_root", "for_armed_reg <= ", "s_leave_arm"),
+    ("card_reduce_root", "next_round_reg <= ", "now_round_reg"),
+    ("card_reduce_root", "may_answer = ", "s_result_valid"),
+    // A result: of fewer members, to this node, for which engines were told of too many, that arms.
+    (
+        "card_reduce_land",
+        "l_all_reg <= ",
+        "l_key_whole_reg & !l_key_own_reg",
+    ),
+    (
+        "card_reduce_land",
+        "l_all_reg <= ",
+        "l_key_whole_reg & ({1'b0, s_row_of_members} == l_key_count_reg)",
+    ),
+    ("card_reduce_land", "m_answered_valid = ", "a_done"),
+    ("card_reduce_land", "m_result_place = ", "{a_row_reg, 3'd0}"),
+    (
+        "card_reduce_receive",
+        "plain_reg <= ",
+        "!word[10] & !(|kind_reg)",
+    ),
+    (
+        "card_reduce_receive",
+        "plain_reg <= ",
+        "!(|kind_reg) & (word[50:47] != 4'd7)",
+    ),
+    // An answer: its header, its place, when it is there.
+    ("card_reduce_answer", "s_room = ", "1'b1"),
+    ("card_reduce_answer", "made = ", "last"),
+    (
+        "card_reduce_answer",
+        "header = ",
+        "(s_words_data & REST) | ARM | {54'd0, seqno + 10'd1}",
+    ),
+    ("card_reduce_answer", "m_idle = ", "1'b1"),
+    ("card_reduce_send", "m_leave_place = ", "{row_reg, 3'd0}"),
+    ("card_reduce_send", "m_leave_arm = ", "1'b1"),
+    ("card_reduce_send", "ev_overtaken = ", "1'b0"),
 ];
 
 fn block() -> &'static Verilated {
@@ -96,6 +151,29 @@ struct Member {
     ended: u16,
     /// The host was told that so many were fetched.
     told: u16,
+    /// Of a root: members of its group, and what was told to the tree, by reduction id.
+    members: u32,
+    answers: [Answers; 8],
+    /// Sequence number and round of what was told last.
+    last: [(u16, u64); 8],
+}
+
+impl Member {
+    fn new(qpn: u64, (vni, tree, cookie): (u16, u16, u32), members: u32) -> Self {
+        Self {
+            qpn,
+            vni,
+            tree,
+            cookie,
+            state: State::Init,
+            fetched: 0,
+            ended: 0,
+            told: 0,
+            members,
+            answers: [Answers::new(members); 8],
+            last: [(0, 0); 8],
+        }
+    }
 }
 
 /// What a work request comes to.
@@ -104,14 +182,18 @@ struct Work {
     qpn: u64,
     wr_id: u64,
     request: u16,
+    reduction: u8,
     bad: bool,
     signal: bool,
+    /// An answer has overtaken it.
+    late: bool,
 }
 
 /// A frame on its way in: what stands in each clock, and what is to become of it.
 struct Coming {
     words: VecDeque<(u64, u64, bool, bool)>,
     kept: Option<Frame>,
+    place: Place,
     bad: bool,
 }
 
@@ -122,7 +204,12 @@ struct Counts {
     bad: u64,
     foreign: u64,
     no_slot: u64,
+    answered: u64,
+    overtaken: u64,
 }
+
+/// Queue pair and reduction id of a root, if it is of one.
+type Place = Option<(u64, u8)>;
 
 /// Queue pairs, groups, and what is expected.
 #[derive(Default)]
@@ -130,11 +217,16 @@ struct World {
     members: Vec<Member>,
     /// Frames of good work requests that have not left, as bytes; completions and slots of all.
     leaving: VecDeque<Vec<u8>>,
+    /// Answers that have not left.
+    answers: VecDeque<Vec<u8>>,
+    /// Work requests and arrivals under way, by queue pair and reduction id of a root: never both, since either may be first.
+    works: BTreeMap<(u64, u8), u32>,
+    results: BTreeMap<(u64, u8), u32>,
     ends: VecDeque<Work>,
-    /// Good frames that were kept, in their order; the queue pair that the slot was asked for.
-    arrived: VecDeque<Frame>,
-    /// Completions of frames: queue pair, and the least that it may say of work requests.
-    landing: VecDeque<(u64, u16)>,
+    /// Good frames that were kept, in their order, with their place in `results`.
+    arrived: VecDeque<(Frame, Place)>,
+    /// Completions of frames: queue pair, the least that it may say of work requests, its place in `results`, whether it is answered.
+    landing: VecDeque<(u64, u16, Place, bool)>,
     words: VecDeque<u64>,
     counts: Counts,
 }
@@ -152,15 +244,44 @@ impl World {
         })
     }
 
+    /// A frame that has come is of a root's group and comes up a tree.
+    fn result(&self, frame: &Frame) -> Place {
+        let group = (frame.fabric.vni, frame.red.cookie & !7);
+        let mut roots = self.members.iter().filter(|m| m.members != 0);
+        let root = roots.find(|m| (m.vni, m.cookie) == group)?;
+        frame.fabric.dfa.multicast()?;
+        Some((root.qpn, (frame.red.cookie % 8) as u8))
+    }
+
+    /// The answer to a frame that has its slot, if there is one.
+    fn answer(&mut self, frame: &Frame) -> Option<Vec<u8>> {
+        let (_, id) = self.result(frame)?;
+        let qpn = self.of(frame)?.qpn;
+        let member = self.members.iter_mut().find(|m| m.qpn == qpn)?;
+        let (round, red) = member.answers[usize::from(id)].answer(frame)?;
+        member.last[usize::from(id)] = (red.seqno, round);
+        let own = Address::unicast(NODE.into(), 0);
+        let answer = Frame {
+            fabric: Fabric::new(own, frame.fabric.dfa, frame.fabric.vni),
+            restricted: Restricted {
+                remote_offset: round,
+                ..Restricted::default()
+            },
+            red,
+            data: frame.data,
+        };
+        Some(answer.to_bytes(DEFAULT_ETHERTYPE).to_vec())
+    }
+
     /// The frame that a work request asks for.
-    fn frame(&self, member: &Member, asked: &ReductionRequest) -> Vec<u8> {
+    fn frame(&self, member: &Member, asked: &ReductionRequest) -> Frame {
         let reduction = asked.reduction;
         let tree = member.tree;
         let to = match asked.to {
             Some(node) => Address::unicast(node.into(), 0),
             None => Key { tree, reduction }.address(),
         };
-        let frame = Frame {
+        Frame {
             fabric: Fabric::new(Address::unicast(NODE.into(), 0), to, member.vni),
             restricted: Restricted {
                 opcode: asked.kind,
@@ -172,8 +293,7 @@ impl World {
                 ..asked.red
             },
             data: asked.data,
-        };
-        frame.to_bytes(DEFAULT_ETHERTYPE).to_vec()
+        }
     }
 }
 
@@ -192,9 +312,9 @@ fn reduction(rng: &mut ChaCha8Rng, cookie: u32) -> Reduction {
     }
 }
 
-/// A work request, now and then one without a meaning.
-fn entry(rng: &mut ChaCha8Rng) -> [u64; 8] {
-    let asked = ReductionRequest {
+/// A work request, now and then one without a meaning; of a root mostly near to what it told its tree last.
+fn entry(rng: &mut ChaCha8Rng, of: Option<&Member>) -> [u64; 8] {
+    let mut asked = ReductionRequest {
         flags: if rng.random_range(0..3) == 0 {
             flags::SIGNAL.mask() as u8
         } else {
@@ -208,6 +328,34 @@ fn entry(rng: &mut ChaCha8Rng) -> [u64; 8] {
         red: reduction(rng, 0),
         data: rng.random(),
     };
+    if let Some(root) = of.filter(|m| m.members != 0)
+        && rng.random_range(0..8) > 0
+    {
+        // Few reduction ids, so that much happens in each.
+        asked.reduction = rng.random_range(0..3);
+        let (seqno, round) = root.last[usize::from(asked.reduction)];
+        let arms = rng.random_range(0..8);
+        let far = [0, 1, 2, 511, 512, 513, 1_023][rng.random_range(0..7)];
+        let near = u16::from(arms < 3);
+        let ahead = if rng.random_range(0..5) == 0 {
+            far
+        } else {
+            near
+        };
+        asked.red.seqno = (seqno + ahead) & 0x3FF;
+        let other = if rng.random_range(0..8) == 0 {
+            1 << rng.random_range(0..56)
+        } else {
+            0
+        };
+        asked.round = round ^ other;
+        match arms {
+            0..3 => (asked.kind, asked.red.arm, asked.to) = (0, true, None),
+            3..6 => (asked.kind, asked.red.arm, asked.to) = (0, false, None),
+            6 => (asked.kind, asked.red.arm) = (rng.random_range(0..2), rng.random()),
+            _ => {}
+        }
+    }
     let bytes = asked.encode();
     let mut words =
         std::array::from_fn(|at| u64::from_le_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap()));
@@ -224,19 +372,23 @@ fn entry(rng: &mut ChaCha8Rng) -> [u64; 8] {
 
 /// A frame for a member or for nobody, whole or not.
 fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
-    let any = Member {
-        qpn: 0,
-        vni: rng.random(),
-        tree: rng.random_range(0..1 << 13),
-        cookie: rng.random::<u32>() & !7,
-        state: State::Init,
-        fetched: 0,
-        ended: 0,
-        told: 0,
-    };
+    let group = (
+        rng.random(),
+        rng.random_range(0..1 << 13),
+        rng.random::<u32>() & !7,
+    );
+    let any = Member::new(0, group, 0);
     let member = match world.members.len() {
         0 => any,
-        some => world.members[rng.random_range(0..some)].clone(),
+        some => {
+            // A root that sends, more often than others.
+            let roots = world.members.iter();
+            let mut roots = roots.filter(|m| m.members != 0 && m.state == State::ReadyToSend);
+            match roots.next() {
+                Some(root) if rng.random() => root.clone(),
+                _ => world.members[rng.random_range(0..some)].clone(),
+            }
+        }
     };
     let reduction_id: u8 = rng.random_range(0..8);
     let mut key = Key {
@@ -257,7 +409,7 @@ fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
     } else {
         Address::unicast(node.into(), u16::from(rng.random_range(0..20) == 0))
     };
-    let frame = Frame {
+    let mut frame = Frame {
         fabric: Fabric {
             ecn: rng.random_range(0..4),
             ..Fabric::new(Address(rng.random()), to, vni)
@@ -271,6 +423,31 @@ fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
         red: reduction(rng, cookie + u32::from(reduction_id)),
         data: rng.random(),
     };
+    if member.members != 0 && rng.random_range(0..4) > 0 {
+        // Nearly always the result of what is armed; else one field is another.
+        let id = rng.random_range(0..3u8);
+        let key = Key {
+            tree: member.tree,
+            reduction: id,
+        };
+        frame.fabric.dfa = key.address();
+        frame.fabric.vni = member.vni;
+        frame.restricted.opcode = 0;
+        let red = &mut frame.red;
+        (red.cookie, red.arm) = (member.cookie + u32::from(id), false);
+        (red.count, red.seqno) = (member.members, member.last[usize::from(id)].0);
+        red.rc = Rc::new([0, 1, 6, 8, 8, 15][rng.random_range(0..6)]);
+        match rng.random_range(0..16) {
+            0 => frame.restricted.opcode = 1 << rng.random_range(0..4),
+            1 => red.arm = true,
+            2 => red.count ^= 1 << rng.random_range(0..20),
+            3 => red.seqno ^= 1 << rng.random_range(0..10),
+            4 => red.rc = Rc::CONTR_OVERFLOW,
+            5 => red.count = 0,
+            6 => frame.fabric.dfa = Address::unicast(NODE.into(), 0),
+            _ => {}
+        }
+    }
     let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
     let mut broken = false;
     match rng.random_range(0..16) {
@@ -306,8 +483,20 @@ fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
     });
     Coming {
         words: words.collect(),
+        place: None,
         kept: parsed.filter(|_| red && !broken),
         bad: red && (broken || parsed.is_none()),
+    }
+}
+
+/// One of those under way at this place is over.
+fn over(under_way: &mut BTreeMap<(u64, u8), u32>, place: Place) {
+    let Some(place) = place else { return };
+    if let Some(left) = under_way.get_mut(&place) {
+        *left -= 1;
+        if *left == 0 {
+            under_way.remove(&place);
+        }
     }
 }
 
@@ -318,11 +507,12 @@ enum Change {
 }
 
 /// Counts frames that left, frames that became completions, those of nobody, malformed ones, those without a slot, work requests
-/// without a meaning, groups that others were in, queue pairs that left, and those for which there was no row.
-fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
+/// without a meaning, groups that others were in, queue pairs that left, those for which there was no row, frames that were
+/// answered, and work requests that an answer has overtaken.
+fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
     let mut bench = Bench::new(block(), seed, error, 4);
     let mut world = World::default();
-    let mut seen = [0; 9];
+    let mut seen = [0; 11];
     for (name, value) in [("regs_rst", 1), ("rst", 1), ("cfg_node", NODE.into())] {
         bench.set(name, value);
     }
@@ -356,7 +546,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
     let mut change: Option<Change> = None;
     let mut changes = 4;
     let busy = [0; 4].map(|_: u64| bench.rng.random_range(1..=10));
-    let clocks = 22_000;
+    let clocks = 26_000;
     bench
         .run(clocks, |bench, now| {
             let drains = now > clocks - 8_000;
@@ -385,10 +575,12 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
                         let bytes: [u8; 64] = bytes.try_into().unwrap();
                         let asked = ReductionRequest::decode(&bytes);
-                        let work = Work {
+                        let mut work = Work {
                             qpn: member.qpn,
                             wr_id: words[1],
                             request,
+                            reduction: (words[0] >> 20 & 7) as u8,
+                            late: false,
                             bad: asked.is_none(),
                             signal: words[0] >> 8 & u64::from(flags::SIGNAL.mask()) != 0,
                         };
@@ -398,7 +590,19 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                         seen[5] += u64::from(work.bad);
                         if let Some(asked) = asked {
                             let frame = world.frame(&world.members[*at], &asked);
-                            world.leaving.push_back(frame);
+                            let member = &mut world.members[*at];
+                            let id = usize::from(asked.reduction);
+                            work.late = member.members != 0 && !member.answers[id].leaves(&frame);
+                            if work.late {
+                                world.counts.overtaken += 1;
+                                seen[10] += 1;
+                            } else {
+                                if asked.to.is_none() && !frame.contributes() {
+                                    member.last[id] = (asked.red.seqno, asked.round);
+                                }
+                                let bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+                                world.leaving.push_back(bytes);
+                            }
                         }
                         world.ends.push_back(work);
                         landed = None;
@@ -410,14 +614,21 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 && !drains
                 && bench.rng.random_range(0..10) < busy[0]
             {
-                let words = entry(&mut bench.rng);
                 let sends: Vec<usize> = (0..world.members.len())
                     .filter(|at| world.members[*at].state == State::ReadyToSend)
                     .collect();
                 let others = sends.is_empty() || bench.rng.random_range(0..4) == 0;
                 let of = (!others).then(|| sends[bench.rng.random_range(0..sends.len())]);
-                landing = words.into_iter().collect();
-                landed = Some((words, of));
+                let member = of.map(|at| &world.members[at]);
+                let words = entry(&mut bench.rng, member);
+                let place = member.map(|m| (m.qpn, (words[0] >> 20 & 7) as u8));
+                if place.is_none_or(|place| !world.results.contains_key(&place)) {
+                    if let Some(place) = place {
+                        *world.works.entry(place).or_default() += 1;
+                    }
+                    landing = words.into_iter().collect();
+                    landed = Some((words, of));
+                }
             }
             if !landing.is_empty() && bench.rng.random_range(0..4) > 0 {
                 bench.set("s_works_lands", 1);
@@ -431,7 +642,15 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 && world.arrived.len() + world.words.len() / 7 + 3 < KEPT - DROPS
                 && bench.rng.random_range(0..10) < busy[1]
             {
-                frame = Some(coming(&mut bench.rng, &world));
+                let mut next = coming(&mut bench.rng, &world);
+                let place = next.kept.as_ref().and_then(|frame| world.result(frame));
+                next.place = place;
+                if place.is_none_or(|place| !world.works.contains_key(&place)) {
+                    if let Some(place) = place {
+                        *world.results.entry(place).or_default() += 1;
+                    }
+                    frame = Some(next);
+                }
             }
             let moves = frame.is_some() && bench.rng.random_range(0..10) < 9;
             bench.set("s_tvalid", moves.into());
@@ -443,7 +662,10 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 bench.set("s_tuser", user.into());
                 if last {
                     world.counts.bad += u64::from(coming.bad);
-                    world.arrived.extend(coming.kept);
+                    let kept = coming.kept.take();
+                    world
+                        .arrived
+                        .extend(kept.map(|frame| (frame, coming.place)));
                     frame = None;
                 }
             }
@@ -481,16 +703,13 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                         .map(|m| (m.vni, m.cookie))
                         .or(near)
                         .unwrap_or((vni, cookie));
-                    Change::Join(Member {
-                        qpn: free[bench.rng.random_range(0..free.len())],
-                        vni,
-                        tree: tree & 0x1FFF,
-                        cookie,
-                        state: State::Init,
-                        fetched: 0,
-                        ended: 0,
-                        told: 0,
-                    })
+                    let qpn = free[bench.rng.random_range(0..free.len())];
+                    let members = match bench.rng.random_range(0..4) {
+                        0..2 => 0,
+                        2 => bench.rng.random_range(1..1 << 19),
+                        _ => bench.rng.random_range(1..5),
+                    };
+                    Change::Join(Member::new(qpn, (vni, tree & 0x1FFF, cookie), members))
                 } else {
                     let at = bench.rng.random_range(0..some);
                     let to = match world.members[at].state {
@@ -509,6 +728,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                     bench.set("s_join_vni", member.vni.into());
                     bench.set("s_join_tree", member.tree.into());
                     bench.set("s_join_cookie", (member.cookie >> 3).into());
+                    bench.set("s_join_members", member.members.into());
                 }
                 Some(Change::State(at, to)) => {
                     let member = &mut world.members[*at];
@@ -558,7 +778,8 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
             bench.set("reg_select", ReductionCounter::Foreign.code().into());
             if rest == COUNTS {
                 while world.counts.foreign < bench.get("reg_count") {
-                    let frame = world.arrived.pop_front().ok_or("nothing is foreign")?;
+                    let (frame, place) = world.arrived.pop_front().ok_or("nothing is foreign")?;
+                    over(&mut world.results, place);
                     demand(world.of(&frame).is_none(), "a frame of somebody is foreign")?;
                     world.counts.foreign += 1;
                     seen[2] += 1;
@@ -594,11 +815,12 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 bench.says("m_axis_tkeep", if last { 0x3Fu64 } else { 0xFF })?;
                 out.extend(&word[..if last { 6 } else { 8 }]);
                 if last {
-                    same(
-                        "a frame",
-                        Some(std::mem::take(&mut out)),
-                        world.leaving.pop_front(),
-                    )?;
+                    let frame = std::mem::take(&mut out);
+                    if world.answers.front() == Some(&frame) {
+                        world.answers.pop_front();
+                    } else {
+                        same("a frame", Some(frame), world.leaving.pop_front())?;
+                    }
                     world.counts.sent += 1;
                     seen[0] += 1;
                 }
@@ -607,8 +829,13 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
             // Slots that are asked for: of the next frame that is for somebody.
             if answers {
                 let qpn = asked.take().unwrap_or_default();
-                let frame = world.arrived.pop_front().ok_or("a slot for nothing")?;
+                let (frame, place) = world.arrived.pop_front().ok_or("a slot for nothing")?;
                 if ok {
+                    let answer = world.answer(&frame);
+                    let answered = answer.is_some();
+                    world.answers.extend(answer);
+                    world.counts.answered += u64::from(answered);
+                    seen[9] += u64::from(answered);
                     let arrival = Arrival {
                         kind: frame.restricted.opcode,
                         round: frame.restricted.remote_offset,
@@ -618,16 +845,19 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                         source: frame.fabric.sfa,
                         red: frame.red,
                         data: frame.data,
+                        answered,
                         number: 0,
                     };
                     let bytes = arrival.encode(4);
                     let words = bytes[..56].chunks(8);
                     (world.words).extend(words.map(|w| u64::from_le_bytes(w.try_into().unwrap())));
                     let ended = world.members.iter().find(|m| m.qpn == qpn);
-                    world.landing.push_back((qpn, ended.map_or(0, |m| m.ended)));
+                    let ended = ended.map_or(0, |m| m.ended);
+                    world.landing.push_back((qpn, ended, place, answered));
                     world.counts.received += 1;
                     seen[1] += 1;
                 } else {
+                    over(&mut world.results, place);
                     world.counts.no_slot += 1;
                     seen[4] += 1;
                 }
@@ -636,15 +866,16 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                     !hold || rest < REST,
                     "a frame is looked up though nothing may begin",
                 )?;
-                while let Some(frame) = world.arrived.front() {
+                while let Some((frame, place)) = world.arrived.front() {
                     if world.of(frame).is_some() {
                         break;
                     }
+                    over(&mut world.results, *place);
                     world.arrived.pop_front();
                     world.counts.foreign += 1;
                     seen[2] += 1;
                 }
-                let frame = world
+                let (frame, _) = world
                     .arrived
                     .front()
                     .ok_or("a slot is asked for without a frame")?;
@@ -657,7 +888,9 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
             let valid = bench.is("m_cpl_valid");
             bench.stalls.observe(2, valid, true);
             if valid && bench.is("m_cpl_arrived") {
-                let (qpn, least) = *world.landing.front().ok_or("a completion of no frame")?;
+                let (qpn, least, place, answered) =
+                    *world.landing.front().ok_or("a completion of no frame")?;
+                bench.says("m_cpl_notified", answered)?;
                 bench.says("m_cpl_qpn", qpn)?;
                 let member = world.members.iter_mut().find(|m| m.qpn == qpn);
                 let member = member.ok_or("a completion of a queue pair that is gone")?;
@@ -674,6 +907,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 if readies[2] {
                     member.told = is;
                     world.landing.pop_front();
+                    over(&mut world.results, place);
                 }
             } else if valid {
                 let work = world
@@ -685,10 +919,10 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 bench.says("m_cpl_qpn", work.qpn)?;
                 bench.says("m_cpl_wr_id", work.wr_id)?;
                 bench.says("m_cpl_request", work.request)?;
-                let status = if work.bad {
-                    Outcome::LocalOpcode
-                } else {
-                    Outcome::Ok
+                let status = match (work.bad, work.late) {
+                    (true, _) => Outcome::LocalOpcode,
+                    (_, true) => Outcome::Overtaken,
+                    _ => Outcome::Ok,
                 };
                 bench.says("m_cpl_status", status.code())?;
             }
@@ -708,6 +942,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
             }
             if ends || cancels && readies[3] {
                 let work = world.ends.pop_front().unwrap();
+                over(&mut world.works, Some((work.qpn, work.reduction)));
                 if let Some(member) = world.members.iter_mut().find(|m| m.qpn == work.qpn) {
                     member.ended = work.request.wrapping_add(1);
                     if ends {
@@ -736,6 +971,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
             )?;
             demand(!(idle && asked.is_some()), "idle with a slot asked for")?;
             demand(!idle || world.landing.is_empty(), "idle with a completion")?;
+            demand(!idle || world.answers.is_empty(), "idle with an answer")?;
             rest = if hold && idle && landed.is_none() {
                 rest + 1
             } else {
@@ -749,7 +985,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
         })
         .and_then(|mut model| {
             // What is left is of nobody; then the counters.
-            let nobody = world.arrived.iter().all(|frame| world.of(frame).is_none());
+            let nobody = (world.arrived.iter()).all(|(frame, _)| world.of(frame).is_none());
             demand(nobody, "frames were not looked up")?;
             seen[2] += world.arrived.len() as u64;
             seen[3] = world.counts.bad;
@@ -762,6 +998,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 world.landing.is_empty() && world.words.is_empty(),
                 "completions are left",
             )?;
+            demand(world.answers.is_empty(), "answers are left")?;
             let port = |name: &str| block().port(name).unwrap();
             let counts = [
                 (ReductionCounter::Sent, world.counts.sent),
@@ -769,6 +1006,8 @@ fn run(seed: u64, error: u64) -> Result<[u64; 9]> {
                 (ReductionCounter::BadFrame, world.counts.bad),
                 (ReductionCounter::Foreign, world.counts.foreign),
                 (ReductionCounter::NoSlot, world.counts.no_slot),
+                (ReductionCounter::Answered, world.counts.answered),
+                (ReductionCounter::Overtaken, world.counts.overtaken),
             ];
             for (counter, should) in counts {
                 model.set(port("reg_select"), counter.code().into());
@@ -905,6 +1144,136 @@ fn without_room(error: u64, no_word: bool) -> Result<()> {
     bench.set("reg_take", 0);
     clocks(&mut bench, 6)?;
     bench.says("reg_count", sent - kept)
+}
+
+/// From the last word of a result to the first word of its answer, with slots and completions taken at once.
+fn answer_latency() -> Result<u64> {
+    let mut bench = Bench::new(block(), 0, 0, 1);
+    for (name, value) in [("regs_rst", 1), ("rst", 1), ("cfg_node", NODE.into())] {
+        bench.set(name, value);
+    }
+    for name in [
+        "s_works_lands",
+        "s_works_valid",
+        "reg_take",
+        "s_tvalid",
+        "cfg_valid",
+        "m_rsv_done",
+        "hold",
+    ] {
+        bench.set(name, 0);
+    }
+    for name in ["m_axis", "m_words", "m_cpl", "m_cancel"] {
+        let ready = match name {
+            "m_axis" => "m_axis_tready".to_owned(),
+            _ => format!("{name}_ready"),
+        };
+        bench.set(&ready, 1);
+    }
+    let clocks = |bench: &mut Bench, count| {
+        (0..count).try_for_each(|_| bench.model.clock().map_err(|e| e.to_string()))
+    };
+    clocks(&mut bench, 16)?;
+    for (name, value) in [
+        ("rst", 0),
+        ("regs_rst", 0),
+        ("s_join_valid", 1),
+        ("s_join_qpn", 3),
+        ("s_join_vni", 5),
+        ("s_join_tree", 9),
+        ("s_join_cookie", 1),
+        ("s_join_members", 4),
+    ] {
+        bench.set(name, value);
+    }
+    for _ in 0..20 {
+        clocks(&mut bench, 1)?;
+        if bench.is("s_join_done") {
+            bench.set("s_join_valid", 0);
+        }
+    }
+    for (name, value) in [
+        ("cfg_valid", 1),
+        ("cfg_word", 0),
+        ("cfg_qpn", 3),
+        ("cfg_data", State::ReadyToSend.code().into()),
+    ] {
+        bench.set(name, value);
+    }
+    clocks(&mut bench, 1)?;
+    bench.set("cfg_valid", 0);
+    clocks(&mut bench, 12)?;
+    let mut asked = ReductionRequest {
+        flags: 0,
+        wr_id: 0,
+        reduction: 2,
+        to: None,
+        kind: 0,
+        round: 6,
+        red: reduction(&mut bench.rng, 0),
+        data: [0; 4],
+    };
+    (asked.red.arm, asked.red.seqno) = (true, 7);
+    for (at, word) in asked.encode().chunks(8).enumerate() {
+        bench.set("s_works_lands", 1);
+        bench.set("s_works_first", (at == 0).into());
+        bench.set("s_works_data", u64::from_le_bytes(word.try_into().unwrap()));
+        clocks(&mut bench, 1)?;
+    }
+    for (name, value) in [("s_works_lands", 0), ("s_works_valid", 1)] {
+        bench.set(name, value);
+    }
+    bench.set("s_works_qpn", 3);
+    clocks(&mut bench, 1)?;
+    bench.set("s_works_valid", 0);
+    clocks(&mut bench, 60)?;
+
+    let key = Key {
+        tree: 9,
+        reduction: 2,
+    };
+    let mut frame = Frame {
+        fabric: Fabric::new(Address(7), key.address(), 5),
+        restricted: Restricted::default(),
+        red: reduction(&mut bench.rng, 8 + 2),
+        data: [1, 2, 3, 4],
+    };
+    (frame.red.arm, frame.red.seqno, frame.red.count) = (false, 7, 4);
+    frame.red.rc = Rc::OK;
+    let mut waited = 0;
+    let bytes = frame.to_bytes(DEFAULT_ETHERTYPE);
+    let mut words = bytes.chunks(8);
+    for _ in 0..200 {
+        let next = words.next();
+        bench.set("s_tvalid", next.is_some().into());
+        if let Some(chunk) = next {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            bench.set("s_tdata", u64::from_le_bytes(word));
+            bench.set("s_tkeep", (1 << chunk.len()) - 1);
+            bench.set("s_tlast", (chunk.len() == 6).into());
+            bench.set("s_tuser", 0);
+        } else {
+            waited += 1;
+        }
+        bench.eval()?;
+        let slot = bench.is("m_rsv_valid");
+        bench.set("m_rsv_done", slot.into());
+        bench.set("m_rsv_ok", 1);
+        bench.eval()?;
+        if bench.is("m_axis_tvalid") {
+            return Ok(waited);
+        }
+        clocks(&mut bench, 1)?;
+    }
+    Err("no answer".to_owned())
+}
+
+#[test]
+fn cl_06_an_answer_begins_to_leave_within_50_clocks_of_its_result() {
+    let clocks = answer_latency().unwrap_or_else(|what| panic!("{what}"));
+    println!("{clocks} clocks from the last word of a result to the first of its answer");
+    assert!(clocks <= 50, "{clocks}");
 }
 
 #[test]

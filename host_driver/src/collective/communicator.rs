@@ -205,6 +205,10 @@ pub struct Communicator {
     previous: Vec<Switch>,
     /// At the leader: a tree on which an operation has ended, which the manager is told when the next one has.
     settled: Option<u16>,
+    /// At the leader: a round was in trouble, and the manager was not asked for another tree since.
+    trouble: bool,
+    /// When it was asked last.
+    asked: u64,
     operations: VecDeque<Operation>,
     next: u64,
     finished: VecDeque<Finished>,
@@ -254,6 +258,8 @@ impl Communicator {
             upcoming: None,
             previous: Vec::new(),
             settled: None,
+            trouble: false,
+            asked: 0,
             operations: VecDeque::new(),
             next: 0,
             finished: VecDeque::new(),

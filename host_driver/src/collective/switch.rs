@@ -1,4 +1,5 @@
-//! Reductions through the engines of the switches: root and leaf of each reduction id of a tree, over one queue pair.
+//! Reductions through the engines of the switches: root and leaf of each reduction id of a tree, over one queue pair. Results that have
+//! all members the root's card sends down by itself (CL-6).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -27,7 +28,8 @@ pub struct Grant {
 
 /// Who makes trees: the fabric's manager, however a program reaches it.
 pub trait Trees: Send {
-    /// Makes a tree for these nodes; the first is its root.
+    /// Makes a tree for these nodes; the first is its root, and contributes through its own port as all others do: the entry of its
+    /// switch has that port as parent and as child, and waits for the root too (`tributary_fabric::Leader::contributing`).
     ///
     /// # Errors
     /// There is none: tables are full, a node is not on the fabric or is there twice. Messages do the group's work then.
@@ -73,8 +75,10 @@ impl Machine {
         }
     }
 
-    fn receive(&mut self, bytes: &[u8], now: u64) -> bool {
+    /// A frame that has come; `answered` if the card has sent it down as the result.
+    fn receive(&mut self, bytes: &[u8], answered: bool, now: u64) -> bool {
         match self {
+            Self::Root(root) if answered => root.answered(bytes, now).is_ok(),
             Self::Root(root) => root.receive(bytes, now).is_ok(),
             Self::Leaf(leaf) => leaf.receive(bytes, now).is_ok(),
         }
@@ -95,7 +99,7 @@ struct Lane {
     /// The value of the operation that is under way.
     chunk: Option<usize>,
     begun: u64,
-    /// At the root: frames of this round, of which engines that all work send one.
+    /// At the root: frames of this round, of which engines that all work send one. One that the card has answered is all of them.
     frames: u32,
     /// The round needed another attempt.
     again: bool,
@@ -107,6 +111,9 @@ pub enum News {
     Done(usize, Value, bool, bool),
     /// A round goes on with another attempt, long after it began.
     Again,
+    /// At the root: a member has answered the roll for this value, which has no result yet. What the card has answered came before
+    /// the member's frame, and it answers nothing while the roll is called: nobody has a result.
+    Called(usize),
     /// A member did something that ends the group.
     Failed(usize, Why),
 }
@@ -140,7 +147,11 @@ impl Switch {
         // A root without engines gets a frame of each member and lane.
         let lanes = lanes.clamp(1, REDUCTIONS);
         let frames = (members.len() * usize::from(lanes)).clamp(64, 2_048) as u16;
-        let pair = domain.join_group(group, frames, 0)?;
+        let pair = if rank == 0 {
+            domain.join_group_as_root(group, members.len() as u32, frames, 0)?
+        } else {
+            domain.join_group(group, frames, 0)?
+        };
         let at = |member: &AddressHandle| Address::unicast(member.node().into(), 0);
         let leaves: Vec<Address> = members[1..].iter().map(at).collect();
         let groups = (0..lanes).map(|reduction| {
@@ -194,6 +205,7 @@ impl Switch {
                 // A round ends with everyone; who is not there any more ends the communicator.
                 rolls: u32::MAX,
                 rearm_after: ns(self.times.idle),
+                contributes: true,
             };
             Machine::Root(Box::new(Root::new(group, config, now)))
         } else {
@@ -231,21 +243,55 @@ impl Switch {
     /// Takes what has come, sends what is to be sent.
     pub fn poll(&mut self, now: u64) -> Result<Vec<News>, Error> {
         let mut news = Vec::new();
-        while let Some((reduction, frame)) = self.pair.poll()? {
-            let at = usize::from(reduction);
+        while let Some(came) = self.pair.poll()? {
+            let at = usize::from(came.reduction);
             if at >= self.lanes.len() {
                 continue;
             }
-            let machine = self.machine(at, now);
-            let taken = machine.receive(&frame.to_bytes(DEFAULT_ETHERTYPE), now);
-            if taken && Kind::of(&frame) == Some(Kind::Reduce) {
-                self.lanes[at].frames += 1;
+            let bytes = came.frame.to_bytes(DEFAULT_ETHERTYPE);
+            let kind = Kind::of(&came.frame);
+            let taken = self.machine(at, now).receive(&bytes, came.answered, now);
+            let lane = &mut self.lanes[at];
+            match kind {
+                Some(Kind::Reduce) if taken && came.answered => lane.frames = 1,
+                Some(Kind::Reduce) if taken => lane.frames += 1,
+                _ => {}
             }
             self.outputs(at, now, &mut news);
+            if taken && kind == Some(Kind::Present) {
+                news.extend(self.lanes[at].chunk.map(News::Called));
+            }
         }
         for lane in 0..self.lanes.len() {
             self.outputs(lane, now, &mut news);
         }
+        self.send()?;
+        Ok(news)
+    }
+
+    /// At the root of a tree that is used no more: members that have missed a result still get it. A round that is open stays so.
+    pub fn serve(&mut self, now: u64) -> Result<(), Error> {
+        while let Some(came) = self.pair.poll()? {
+            let lane = self.lanes.get_mut(usize::from(came.reduction));
+            let machine = lane.and_then(|lane| lane.machine.as_mut());
+            let Some(machine) = machine.filter(|_| Kind::of(&came.frame) == Some(Kind::Query))
+            else {
+                continue;
+            };
+            machine.receive(&came.frame.to_bytes(DEFAULT_ETHERTYPE), false, now);
+            // At clock 0 nothing is late.
+            for output in machine.poll(0) {
+                if let Output::Send(bytes) = output {
+                    let frame = Frame::parse(&bytes, DEFAULT_ETHERTYPE);
+                    self.unsent
+                        .extend(frame.map(|frame| (came.reduction, frame)));
+                }
+            }
+        }
+        self.send()
+    }
+
+    fn send(&mut self) -> Result<(), Error> {
         while let Some((reduction, frame)) = self.unsent.pop_front() {
             match self.pair.post(reduction, &frame) {
                 Ok(()) => {}
@@ -262,8 +308,7 @@ impl Switch {
                 }
             }
         }
-        self.pair.ring()?;
-        Ok(news)
+        Ok(self.pair.ring()?)
     }
 
     fn rank_of(&self, at: Address) -> usize {

@@ -508,5 +508,9 @@ codes! {
         Foreign = 99 "reduction_foreign",
         /// Reduction frames dropped because the completion ring was full, or because more waited than the card keeps.
         NoSlot = 100 "reduction_no_slot",
+        /// Results that the card of a group's root has answered itself (CL-6).
+        Answered = 101 "reduction_answered",
+        /// Work requests of a group's root that such an answer has overtaken: nothing was sent.
+        Overtaken = 102 "reduction_overtaken",
     }
 }

@@ -3,6 +3,9 @@
 //! Checks come in this order, and the first that fails counts the frame: port enabled, an Ethernet header, route
 //! (`no_route`, `bad_entry`), form of a reduction frame (`malformed`), `hairpin`, output enabled; the engine comes last.
 //!
+//! What enters at the parent port of its tree goes down, with one exception: where the parent port is among the children too,
+//! a contribution that enters there is the root's own and goes up, back by that port and through its engine (CL-6).
+//!
 //! Who keeps the queues tells [`Switch::leave`] how long they are: that is what marks for congestion depend on.
 
 mod registers;
@@ -80,10 +83,17 @@ pub enum SwitchError {
 pub struct Tree {
     /// Port towards the root.
     pub parent: u8,
-    /// Bit p: port p is a child.
+    /// Bit p: port p is a child. The bit of the parent port: the root contributes through it (CL-6).
     pub children: u64,
-    /// Endpoints below this switch; 0 for plain multicast (RED-17).
+    /// Endpoints below this switch, and the root if it contributes here; 0 for plain multicast (RED-17).
     pub wait: u32,
+}
+
+impl Tree {
+    /// Whether a frame from that port is a contribution of the root's own, which leaves by the same port (CL-6).
+    const fn turns(&self, entry: u8, frame: &Frame) -> bool {
+        entry == self.parent && self.children >> entry & 1 == 1 && frame.contributes()
+    }
 }
 
 /// Settings of a port.
@@ -243,6 +253,17 @@ impl Switch {
         Some(Counters::total([&port.counters, &port.engine.counters]))
     }
 
+    /// Whether a frame that comes in at a port leaves by it again if it leaves: a contribution of the root of a tree that lets
+    /// it contribute (CL-6).
+    #[must_use]
+    pub fn turns(&self, port: u8, bytes: &[u8]) -> bool {
+        Frame::parse(bytes, self.ethertype).is_ok_and(|frame| {
+            let key = frame.fabric.dfa.multicast();
+            let tree = key.and_then(|key| *self.multicast.get(usize::from(key.tree))?);
+            tree.is_some_and(|tree| tree.turns(port, &frame))
+        })
+    }
+
     /// Descriptors in use in all engines.
     #[must_use]
     pub fn in_use(&self) -> usize {
@@ -335,23 +356,25 @@ impl Switch {
     ) -> Result<(), Counter> {
         let tree = self.multicast.get(usize::from(key.tree)).copied();
         let tree = tree.flatten().ok_or(Counter::NoRoute)?;
-        let (down, up) = (entry == tree.parent, tree.children >> entry & 1 == 1);
-        if !down && !up {
+        let at_parent = entry == tree.parent;
+        if !at_parent && tree.children >> entry & 1 == 0 {
             return Err(Counter::BadEntry);
         }
-        if !down && tree.parent >= self.ports() {
+        if !at_parent && tree.parent >= self.ports() {
             return Err(Counter::NoRoute);
         }
         let reduction = bytes[12..HEADER_LEN] == self.ethertype.to_be_bytes();
         let frame = if reduction {
-            let frame = Frame::parse(bytes, self.ethertype).map_err(|_| Counter::Malformed)?;
-            if !down {
-                frame.check_up().map_err(|_| Counter::Malformed)?;
-            }
-            Some(frame).filter(|_| tree.wait != 0)
+            Some(Frame::parse(bytes, self.ethertype).map_err(|_| Counter::Malformed)?)
         } else {
             None
         };
+        let turns = frame.is_some_and(|frame| tree.turns(entry, &frame));
+        let down = at_parent && !turns;
+        if let Some(frame) = frame.filter(|_| !down) {
+            frame.check_up().map_err(|_| Counter::Malformed)?;
+        }
+        let frame = frame.filter(|_| tree.wait != 0);
         if down {
             let port = &mut self.ports[usize::from(entry)];
             if let Some(frame) = frame.filter(|_| port.settings.engine) {

@@ -198,6 +198,13 @@ pub struct Reduction {
 }
 
 impl Reduction {
+    /// Bits of seqno in bits 63:0.
+    pub const SEQNO_MASK: u64 = (1 << 10) - 1;
+    /// Bit of arm.
+    pub const ARM_MASK: u64 = 1 << 10;
+    /// Bits of resno.
+    pub const RESNO_MASK: u64 = Self::SEQNO_MASK << 37;
+
     /// Bits 63:0; bits beyond a field's width are not sent.
     #[must_use]
     pub const fn word(&self) -> u64 {
@@ -347,6 +354,13 @@ impl Frame {
             red,
             data,
         })
+    }
+
+    /// Whether it carries a contribution towards the root: it does not arm, and is of the kind 0. What else is sent to a tree
+    /// goes down from the root.
+    #[must_use]
+    pub const fn contributes(&self) -> bool {
+        !self.red.arm && self.restricted.opcode == 0
     }
 
     /// What holds for frames on their way to the root only.

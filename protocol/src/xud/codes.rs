@@ -70,6 +70,8 @@ codes! {
         RemoteOperation = 18 "remote_operation",
         /// Bulk: the other side has given the transfer up, since its queue pair, region or card has ended (BW-9). How much was done is not known.
         Aborted = 19 "aborted",
+        /// Reduction: the card has answered its round meanwhile (CL-6); nothing was sent.
+        Overtaken = 20 "overtaken",
     }
 }
 

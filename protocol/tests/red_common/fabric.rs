@@ -1,9 +1,9 @@
 //! A small fabric of models: a core switch, leaf switches below it, hosts below these, one group over all hosts.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use tributary_protocol::red::{host::*, wire::DEFAULT_ETHERTYPE, *};
+use tributary_protocol::red::{answer::Answers, host::*, wire::DEFAULT_ETHERTYPE, *};
 
 pub const KEY: Key = Key {
     tree: 5,
@@ -35,6 +35,18 @@ pub struct Fabric {
     pub switches: Vec<Switch>,
     pub root_host: usize,
     pub root: Root,
+    /// The card of the root, if it answers results.
+    pub card: Option<Answers>,
+    /// Results that it has answered, and frames of the root that an answer has overtaken.
+    pub answered: u64,
+    pub overtaken: u64,
+    /// Frames that left the root.
+    pub sent_by_root: u64,
+    /// The card lets leave what an answer has overtaken.
+    pub lax: bool,
+    /// Clocks until the host knows of what has come.
+    pub slow: u64,
+    contributes: bool,
     /// By host; the root's place holds a leaf that is never used.
     pub leaves: Vec<Leaf>,
     pub dead: BTreeSet<usize>,
@@ -43,6 +55,8 @@ pub struct Fabric {
     pub sent: u64,
     hosts_each: usize,
     queue: BTreeMap<(u64, u64), (Node, u8, Vec<u8>)>,
+    /// What is on its way from the root's card to its host: when, the frame, whether it was answered.
+    host: VecDeque<(u64, Vec<u8>, bool)>,
 }
 
 pub fn address(host: usize) -> Address {
@@ -52,6 +66,31 @@ pub fn address(host: usize) -> Address {
 impl Fabric {
     /// `edges` switches with `hosts_each` hosts below one core switch; the group's root is `root_host`.
     pub fn new(edges: usize, hosts_each: usize, root_host: usize, leaf: LeafConfig) -> Self {
+        Self::with_root(edges, hosts_each, root_host, leaf, false)
+    }
+
+    /// The same, whose root contributes up its own port and has a card that answers results.
+    pub fn with_card(edges: usize, hosts_each: usize, root_host: usize, leaf: LeafConfig) -> Self {
+        let mut fabric = Self::with_root(edges, hosts_each, root_host, leaf, true);
+        fabric.card = Some(Answers::new((edges * hosts_each) as u32));
+        fabric
+    }
+
+    fn with_root(
+        edges: usize,
+        hosts_each: usize,
+        root_host: usize,
+        leaf: LeafConfig,
+        contributes: bool,
+    ) -> Self {
+        let mut config = RootConfig {
+            contributes,
+            ..RootConfig::default()
+        };
+        if contributes {
+            // Longer than a card's completion takes to the host, together.
+            config.roll_timeout = 600_000;
+        }
         let hosts = edges * hosts_each;
         let others = (0..hosts)
             .filter(|&h| h != root_host)
@@ -62,7 +101,14 @@ impl Fabric {
             now: 0,
             switches: Vec::new(),
             root_host,
-            root: Root::new(group.clone(), RootConfig::default(), 0),
+            root: Root::new(group.clone(), config, 0),
+            card: None,
+            answered: 0,
+            overtaken: 0,
+            sent_by_root: 0,
+            lax: false,
+            slow: 0,
+            contributes,
             leaves: (0..hosts)
                 .map(|h| Leaf::new(group.clone(), address(h), leaf))
                 .collect(),
@@ -72,6 +118,7 @@ impl Fabric {
             sent: 0,
             hosts_each,
             queue: BTreeMap::new(),
+            host: VecDeque::new(),
             group,
         };
         for s in 0..=edges {
@@ -123,6 +170,11 @@ impl Fabric {
         if edges == 1 {
             children &= !(1 << each);
         }
+        let mut wait = wait;
+        if self.contributes && s == root_edge + 1 {
+            children |= 1 << parent;
+            wait += 1;
+        }
         let tree = Tree {
             parent: parent as u8,
             children,
@@ -151,6 +203,7 @@ impl Fabric {
     fn transmit(&mut self, from: Node, port: u8, bytes: Vec<u8>) {
         let (each, edges) = (self.hosts_each, self.switches.len() - 1);
         let port = usize::from(port);
+        self.sent_by_root += u64::from(from == Node::Host(self.root_host));
         let (to, at) = match from {
             Node::Host(h) => (Node::Switch(h / each + 1), h % each),
             Node::Switch(0) => (Node::Switch(port + 1), each),
@@ -179,6 +232,7 @@ impl Fabric {
                 self.transmit(Node::Switch(s), port, bytes);
             }
         }
+        self.hear();
         for host in 0..self.hosts() {
             if self.dead.contains(&host) {
                 continue;
@@ -190,10 +244,50 @@ impl Fabric {
             };
             for output in outputs {
                 match output {
+                    Output::Send(bytes) if host == self.root_host && !self.leaves(&bytes) => {
+                        self.overtaken += 1;
+                    }
                     Output::Send(bytes) => self.transmit(Node::Host(host), 0, bytes),
                     Output::Event(event) => self.events[host].push(event),
                 }
             }
+        }
+    }
+
+    /// Whether the root's card lets a frame of its host leave.
+    fn leaves(&mut self, bytes: &[u8]) -> bool {
+        let frame = Frame::parse(bytes, DEFAULT_ETHERTYPE).expect("of the root");
+        let card = self.card.as_mut();
+        card.is_none_or(|card| card.leaves(&frame)) || self.lax
+    }
+
+    /// A frame comes to the root's card: it may answer, and its host gets it later.
+    fn arrive(&mut self, bytes: Vec<u8>) {
+        let frame = Frame::parse(&bytes, DEFAULT_ETHERTYPE).expect("of the group");
+        let by_tree = frame.fabric.dfa.multicast().is_some();
+        let card = self.card.as_mut().filter(|_| by_tree);
+        let answer = card.and_then(|card| card.answer(&frame));
+        if let Some((round, red)) = answer {
+            let mut down = Frame { red, ..frame };
+            down.fabric.sfa = self.group.root;
+            down.restricted.remote_offset = round;
+            self.answered += 1;
+            let down = down.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+            self.transmit(Node::Host(self.root_host), 0, down);
+        }
+        let at = self.now + self.slow;
+        self.host.push_back((at, bytes, answer.is_some()));
+    }
+
+    /// What has come to the root's host by now.
+    fn hear(&mut self) {
+        while self.host.front().is_some_and(|(at, ..)| *at <= self.now) {
+            let (_, bytes, answered) = self.host.pop_front().expect("checked");
+            let _ = if answered {
+                self.root.answered(&bytes, self.now)
+            } else {
+                self.root.receive(&bytes, self.now)
+            };
         }
     }
 
@@ -218,6 +312,7 @@ impl Fabric {
                 .collect();
             next.extend(self.queue.keys().next().map(|k| k.0));
             next.extend(self.root.next_deadline());
+            next.extend(self.host.front().map(|(at, ..)| *at));
             let alive = (0..self.hosts()).filter(|h| !self.dead.contains(h));
             next.extend(alive.filter_map(|h| self.leaves[h].next_deadline()));
             let Some(next) = next.into_iter().min() else {
@@ -241,9 +336,7 @@ impl Fabric {
                         }
                     }
                     Node::Host(h) if self.dead.contains(&h) => {}
-                    Node::Host(h) if h == self.root_host => {
-                        let _ = self.root.receive(&bytes, self.now);
-                    }
+                    Node::Host(h) if h == self.root_host => self.arrive(bytes),
                     Node::Host(h) => {
                         let _ = self.leaves[h].receive(&bytes, self.now);
                     }

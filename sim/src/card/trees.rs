@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tributary_fabric::Leader;
 use tributary_fabric::control::Control;
 use tributary_host_driver::collective::{Grant, SharedTrees, Trees};
 
@@ -51,6 +52,7 @@ impl Trees for ClusterTrees {
         });
         let members: Vec<u32> = members.collect::<Result<_, _>>()?;
         let leader = *members.first().ok_or("a group of nobody")?;
+        let leader = Leader::contributing(leader);
         let control = Arc::clone(&self.control);
         let mut control = control.lock().unwrap_or_else(PoisonError::into_inner);
         let made = (self.cluster).with(|sim| control.add_group(&members, leader, sim));

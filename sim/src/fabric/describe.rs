@@ -157,6 +157,9 @@ pub struct TreeSpec {
     pub id: u16,
     /// Endpoint that arms it.
     pub root: usize,
+    /// The root contributes too, up its own port: that port is parent and child of its switch, which waits for the root as well
+    /// (CL-6). Otherwise it adds its value to the others' itself.
+    pub root_contributes: bool,
     /// Endpoints that contribute, without the root.
     pub members: Vec<usize>,
     /// Entries of the switches, by switch; empty: derive them.

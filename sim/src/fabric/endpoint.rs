@@ -1,12 +1,18 @@
 //! An endpoint: protocol machines, a processor that takes its time, and a port.
+//!
+//! Between processor and port of a root that contributes there is its card (CL-6): it sees a frame [`ENDPOINT_CLOCKS`] after the
+//! frame's last word, and an answer may leave in that clock, without the processor. What the processor sends it sees when the
+//! processor is done with it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tributary_protocol::red::{
-    Op, Value,
-    host::{Doubling, Event, Leaf, Output, Root},
+    Frame, Op, Value,
+    answer::Answers,
+    host::{Doubling, Event, Group, Leaf, Output, Root},
+    wire,
 };
 
 use super::describe::LinkSpec;
@@ -30,6 +36,51 @@ pub enum Role {
     Leaf(Leaf),
     /// All-reduce between hosts.
     Doubling(Doubling),
+}
+
+/// What the card of a root does by itself for one reduction id.
+#[derive(Clone, Debug)]
+pub struct RootCard {
+    group: Arc<Group>,
+    answers: Answers,
+}
+
+impl RootCard {
+    pub(super) fn new(group: Arc<Group>) -> Self {
+        let answers = Answers::new(group.size());
+        Self { group, answers }
+    }
+
+    /// A frame of the group that is sent to the tree.
+    fn by_tree(&self, bytes: &[u8]) -> Option<Frame> {
+        let group = &self.group;
+        let frame = Frame::parse(bytes, group.ethertype).ok()?;
+        let is_of = (frame.fabric.vni, frame.red.cookie) == (group.vni, group.cookie);
+        let by_tree = frame.fabric.dfa.multicast() == Some(group.key);
+        Some(frame).filter(|_| is_of && by_tree)
+    }
+
+    /// Whether a frame of the host leaves.
+    fn leaves(&mut self, bytes: &[u8]) -> bool {
+        let frame = self.by_tree(bytes);
+        frame.is_none_or(|frame| self.answers.leaves(&frame))
+    }
+
+    fn answer(&mut self, bytes: &[u8]) -> Option<Arc<[u8]>> {
+        let frame = self.by_tree(bytes)?;
+        let (round, red) = self.answers.answer(&frame)?;
+        let group = &self.group;
+        let down = Frame {
+            fabric: wire::Fabric::new(group.root, frame.fabric.dfa, group.vni),
+            restricted: wire::Restricted {
+                remote_offset: round,
+                ..wire::Restricted::default()
+            },
+            red,
+            data: frame.data,
+        };
+        Some(down.to_bytes(group.ethertype)[..].into())
+    }
 }
 
 /// A value for a round.
@@ -58,6 +109,7 @@ pub struct Logged {
 struct Player {
     group: usize,
     role: Role,
+    card: Option<RootCard>,
     /// Values by round.
     script: BTreeMap<u64, Contribution>,
 }
@@ -90,8 +142,9 @@ impl Player {
     }
 
     /// Whether the frame was for this machine.
-    fn receive(&mut self, bytes: &[u8], now: u64) -> bool {
+    fn receive(&mut self, bytes: &[u8], answered: bool, now: u64) -> bool {
         match &mut self.role {
+            Role::Root(m) if answered => m.answered(bytes, now).is_ok(),
             Role::Root(m) => m.receive(bytes, now).is_ok(),
             Role::Leaf(m) => m.receive(bytes, now).is_ok(),
             Role::Doubling(m) => m.receive(bytes).is_ok(),
@@ -116,6 +169,25 @@ impl Player {
     }
 }
 
+/// A frame that has come in.
+#[derive(Debug)]
+struct Incoming {
+    at_card: u64,
+    at_host: u64,
+    bytes: Arc<[u8]>,
+    /// The player whose card has answered it.
+    answered_by: Option<usize>,
+}
+
+/// A frame that is to leave.
+#[derive(Debug)]
+struct Outgoing {
+    ready: u64,
+    bytes: Arc<[u8]>,
+    /// The player whose card has still to let it leave.
+    held_for: Option<usize>,
+}
+
 /// An endpoint.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -123,12 +195,17 @@ pub struct Endpoint {
     alive: bool,
     cost: Cost,
     processor_free_at: u64,
-    inbox: VecDeque<(u64, Arc<[u8]>)>,
-    outbox: VecDeque<(u64, Arc<[u8]>)>,
+    inbox: VecDeque<Incoming>,
+    /// How many of them a card has looked at.
+    seen: usize,
+    outbox: VecDeque<Outgoing>,
     port_free_at: u64,
     players: Vec<Player>,
     log: Vec<Logged>,
     ignored: Vec<(u64, Arc<[u8]>)>,
+    has_card: bool,
+    answered: u64,
+    overtaken: u64,
 }
 
 impl Endpoint {
@@ -139,11 +216,15 @@ impl Endpoint {
             cost: Cost::default(),
             processor_free_at: 0,
             inbox: VecDeque::new(),
+            seen: 0,
             outbox: VecDeque::new(),
             port_free_at: 0,
             players: Vec::new(),
             log: Vec::new(),
             ignored: Vec::new(),
+            has_card: false,
+            answered: 0,
+            overtaken: 0,
         }
     }
 
@@ -179,17 +260,31 @@ impl Endpoint {
         std::mem::take(&mut self.ignored)
     }
 
+    /// Results that its card has answered as a root's.
+    #[must_use]
+    pub const fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Frames of the host that such an answer has overtaken: they did not leave.
+    #[must_use]
+    pub const fn overtaken(&self) -> u64 {
+        self.overtaken
+    }
+
     /// Frames that have not left.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.outbox.len()
     }
 
-    pub(super) fn add(&mut self, group: usize, role: Role, now: u64) {
+    pub(super) fn add(&mut self, group: usize, role: Role, card: Option<RootCard>, now: u64) {
         let script = BTreeMap::new();
+        self.has_card |= card.is_some();
         self.players.push(Player {
             group,
             role,
+            card,
             script,
         });
         self.collect(self.players.len() - 1, now);
@@ -208,43 +303,100 @@ impl Endpoint {
 
     /// Sends a frame as it is.
     pub(super) fn inject(&mut self, bytes: Arc<[u8]>, at: u64) {
-        let place = self.outbox.partition_point(|(ready, _)| *ready <= at);
-        self.outbox.insert(place, (at, bytes));
+        self.send(bytes, at, None);
+    }
+
+    fn send(&mut self, bytes: Arc<[u8]>, ready: u64, held_for: Option<usize>) {
+        let place = self.outbox.partition_point(|frame| frame.ready <= ready);
+        let frame = Outgoing {
+            ready,
+            bytes,
+            held_for,
+        };
+        self.outbox.insert(place, frame);
     }
 
     pub(super) fn arrive(&mut self, bytes: Arc<[u8]>, now: u64) {
         if self.alive {
-            let begin = (now + ENDPOINT_CLOCKS).max(self.processor_free_at);
-            self.processor_free_at = begin + self.cost.receive;
-            self.inbox.push_back((self.processor_free_at, bytes));
+            let at_card = now + ENDPOINT_CLOCKS;
+            self.processor_free_at = at_card.max(self.processor_free_at) + self.cost.receive;
+            self.inbox.push_back(Incoming {
+                at_card,
+                at_host: self.processor_free_at,
+                bytes,
+                answered_by: None,
+            });
+        }
+    }
+
+    /// What cards have to look at: frames of the host, then those that have come in.
+    fn look(&mut self, now: u64) {
+        if !self.has_card {
+            return;
+        }
+        self.let_leave(now);
+        while let Some(frame) = self.inbox.get_mut(self.seen).filter(|f| f.at_card <= now) {
+            self.seen += 1;
+            let answer = |(player, of): (usize, &mut Player)| {
+                Some((player, of.card.as_mut()?.answer(&frame.bytes)?))
+            };
+            let Some((player, answer)) = self.players.iter_mut().enumerate().find_map(answer)
+            else {
+                continue;
+            };
+            frame.answered_by = Some(player);
+            self.answered += 1;
+            self.send(answer, now, None);
+        }
+    }
+
+    /// Frames of the host that its processor is done with.
+    fn let_leave(&mut self, now: u64) {
+        let mut at = 0;
+        while let Some(frame) = self.outbox.get_mut(at).filter(|f| f.ready <= now) {
+            let card = frame
+                .held_for
+                .take()
+                .and_then(|p| self.players[p].card.as_mut());
+            if card.is_none_or(|card| card.leaves(&frame.bytes)) {
+                at += 1;
+            } else {
+                self.overtaken += 1;
+                self.outbox.remove(at);
+            }
         }
     }
 
     pub(super) fn wake(&self) -> Option<u64> {
-        let inbox = self.inbox.front().map(|(ready, _)| *ready);
-        let outbox = self
-            .outbox
-            .front()
-            .map(|(ready, _)| (*ready).max(self.port_free_at));
+        let inbox = self.inbox.front().map(|frame| frame.at_host);
+        let outbox = self.outbox.front();
+        let outbox = outbox.map(|frame| frame.ready.max(self.port_free_at));
+        let held = || self.outbox.iter().find(|frame| frame.held_for.is_some());
+        let held = self.has_card.then(held).flatten().map(|frame| frame.ready);
+        let unseen = self.inbox.get(self.seen).filter(|_| self.has_card);
+        let cards = held.into_iter().chain(unseen.map(|frame| frame.at_card));
         let machines = self
             .players
             .iter()
             .filter(|_| self.alive)
             .filter_map(Player::next);
-        machines.chain(inbox).chain(outbox).min()
+        machines.chain(inbox).chain(outbox).chain(cards).min()
     }
 
     /// Takes what has come, does what is due, and returns a frame that leaves now.
     pub(super) fn run(&mut self, now: u64) -> Option<Arc<[u8]>> {
-        while let Some((_, bytes)) = self.inbox.pop_front_if(|(ready, _)| *ready <= now) {
+        self.look(now);
+        while let Some(frame) = self.inbox.pop_front_if(|frame| frame.at_host <= now) {
+            self.seen = self.seen.saturating_sub(1);
             // A machine may have something to say of a frame that it does not want.
             let taken = (0..self.players.len()).any(|player| {
-                let taken = self.players[player].receive(&bytes, now);
+                let answered = frame.answered_by == Some(player);
+                let taken = self.players[player].receive(&frame.bytes, answered, now);
                 self.collect(player, now);
                 taken
             });
             if !taken {
-                self.ignored.push((now, bytes));
+                self.ignored.push((now, frame.bytes));
             }
         }
         for player in 0..self.players.len() {
@@ -253,12 +405,13 @@ impl Endpoint {
                 self.collect(player, now);
             }
         }
+        self.let_leave(now);
         if self.port_free_at > now {
             return None;
         }
-        let (_, bytes) = self.outbox.pop_front_if(|(ready, _)| *ready <= now)?;
-        self.port_free_at = now + self.link.occupancy(bytes.len());
-        Some(bytes)
+        let frame = self.outbox.pop_front_if(|frame| frame.ready <= now)?;
+        self.port_free_at = now + self.link.occupancy(frame.bytes.len());
+        Some(frame.bytes)
     }
 
     fn collect(&mut self, player: usize, now: u64) {
@@ -273,7 +426,8 @@ impl Endpoint {
                 Output::Send(bytes) => {
                     let begin = now.max(self.processor_free_at);
                     self.processor_free_at = begin + self.cost.send;
-                    self.inject(bytes.into(), self.processor_free_at);
+                    let held_for = self.players[player].card.is_some().then_some(player);
+                    self.send(bytes.into(), self.processor_free_at, held_for);
                 }
             }
         }

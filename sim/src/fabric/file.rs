@@ -28,6 +28,7 @@
 //! [[tree]]
 //! id = 1
 //! root = "a"                   # members: all others
+//! root_contributes = true      # through its own port, so that its card can answer; else, as without it, the root adds its value
 //! "#;
 //! let fabric = tributary_sim::fabric::file::parse(text, "example.toml")?;
 //! assert_eq!(fabric.trees[0].members, [1, 2]);
@@ -43,6 +44,8 @@
 //! children = [1, 2]
 //! wait = 2
 //! ```
+//!
+//! Where the root contributes, the port to it is among the children too (`children = [0, 1, 2]`, `wait = 3`).
 
 mod write;
 
@@ -148,6 +151,8 @@ struct CableTable {
 struct TreeTable {
     id: u16,
     root: Spanned<String>,
+    #[serde(default)]
+    root_contributes: bool,
     members: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     switch: Vec<Spanned<EntryTable>>,
@@ -310,6 +315,7 @@ fn tree_spec(
     Ok(TreeSpec {
         id: table.id,
         root,
+        root_contributes: table.root_contributes,
         members,
         entries,
     })

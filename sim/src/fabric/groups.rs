@@ -7,7 +7,7 @@ use tributary_protocol::red::{
     host::{Doubling, Event, Group, Leaf, LeafConfig, Outcome, Root, RootConfig},
 };
 
-use super::endpoint::{Logged, Role};
+use super::endpoint::{Logged, Role, RootCard};
 use super::simulator::{SimulationError, Simulator};
 
 /// What distinguishes a group from others on the same tree, and its settings.
@@ -19,8 +19,10 @@ pub struct GroupConfig {
     pub vni: u16,
     /// Group.
     pub cookie: u32,
-    /// Settings of the root.
+    /// Settings of the root. Whether it contributes up its own port the tree says.
     pub root: RootConfig,
+    /// The root of a tree that lets it contribute has a card that answers results itself (CL-6). Otherwise its host does.
+    pub root_has_card: bool,
     /// Settings of the leaves.
     pub leaf: LeafConfig,
     /// Sequence number of the first attempt.
@@ -34,6 +36,7 @@ impl Default for GroupConfig {
             vni: 1,
             cookie: 0x7472_6962,
             root: RootConfig::default(),
+            root_has_card: true,
             leaf: LeafConfig::default(),
             first_seqno: 0,
         }
@@ -69,11 +72,18 @@ impl Simulator {
         };
         let (number, group) = self.members(key, config, endpoints.clone());
         let now = self.now();
-        let root = Root::new(group.clone(), config.root, now);
-        self.add_role(spec.root, number, Role::Root(Box::new(root)))?;
+        let contributes = spec.root_contributes;
+        let settings = RootConfig {
+            contributes,
+            ..config.root
+        };
+        let root = Root::new(group.clone(), settings, now);
+        let has_card = contributes && config.root_has_card;
+        let card = has_card.then(|| RootCard::new(group.clone()));
+        self.add_role(spec.root, number, Role::Root(Box::new(root)), card)?;
         for (&endpoint, &address) in endpoints.iter().skip(1).zip(&group.leaves) {
             let leaf = Leaf::new(group.clone(), address, config.leaf);
-            self.add_role(endpoint, number, Role::Leaf(leaf))?;
+            self.add_role(endpoint, number, Role::Leaf(leaf), None)?;
         }
         Ok(number)
     }
@@ -105,7 +115,7 @@ impl Simulator {
                     what: "endpoint",
                     index: endpoint,
                 })?;
-            self.add_role(endpoint, number, Role::Doubling(machine))?;
+            self.add_role(endpoint, number, Role::Doubling(machine), None)?;
         }
         Ok(number)
     }

@@ -120,13 +120,20 @@ impl Output {
     }
 }
 
+/// What decides the times of a tree's frames: its parent port, and whether the engine there looks at them.
+#[derive(Clone, Copy, Debug)]
+struct Parent {
+    port: u8,
+    looks: bool,
+}
+
 /// A switch as a model.
 #[derive(Debug)]
 pub struct ModelSwitch {
     switch: Switch,
     engines: bool,
-    /// Parent port of every tree.
-    parents: Vec<Option<u8>>,
+    /// By tree.
+    parents: Vec<Option<Parent>>,
     outputs: Vec<Output>,
     queue_full: u64,
 }
@@ -170,8 +177,8 @@ impl ModelSwitch {
         })
     }
 
-    /// Parent port of the tree of a reduction frame.
-    fn parent(&self, bytes: &[u8]) -> Option<u8> {
+    /// Parent of the tree of a reduction frame.
+    fn parent(&self, bytes: &[u8]) -> Option<Parent> {
         let ethertype = DEFAULT_ETHERTYPE.to_be_bytes();
         if bytes.get(12..14)? != ethertype {
             return None;
@@ -196,7 +203,10 @@ impl SwitchNode for ModelSwitch {
 
     fn set_multicast(&mut self, tree: u16, entry: Option<Tree>) -> Result<()> {
         self.switch.set_multicast(tree, entry)?;
-        self.parents[usize::from(tree)] = entry.map(|entry| entry.parent);
+        self.parents[usize::from(tree)] = entry.map(|entry| Parent {
+            port: entry.parent,
+            looks: self.engines && entry.wait != 0,
+        });
         Ok(())
     }
 
@@ -209,7 +219,10 @@ impl SwitchNode for ModelSwitch {
         if offset == regs::MULTICAST_COMMIT.offset {
             let entry = self.switch.read(regs::MULTICAST_ENTRY.offset)?;
             let valid = regs::MULTICAST_VALID.get(entry) == 1;
-            let parent = regs::MULTICAST_PARENT.get(entry) as u8;
+            let parent = Parent {
+                port: regs::MULTICAST_PARENT.get(entry) as u8,
+                looks: self.engines && regs::MULTICAST_WAIT.get(entry) != 0,
+            };
             let tree = regs::MULTICAST_INDEX.get(value) as usize;
             if let Some(slot) = self.parents.get_mut(tree) {
                 *slot = valid.then_some(parent);
@@ -248,16 +261,19 @@ impl SwitchNode for ModelSwitch {
         } else {
             words(bytes.len())
         };
+        let looks = parent.is_some_and(|p| p.looks);
+        let parent = parent.map(|p| p.port);
+        let up = parent.is_some() && (parent != Some(port) || self.switch.turns(port, bytes));
         let mut at_parent = None;
         // Upwards, or downwards past the engine of the port that it came by.
         if let Some(output) = parent.and_then(|p| self.outputs.get_mut(usize::from(p)))
-            && (parent != Some(port) || self.engines)
+            && (up || looks)
         {
             if output.room(input, now) >= length {
                 at_parent = Some(output.at_engine(input, now));
             } else {
                 self.queue_full += 1;
-                if parent != Some(port) {
+                if up {
                     return;
                 }
             }
@@ -275,8 +291,8 @@ impl SwitchNode for ModelSwitch {
                 let queue = output.queues.len() - 1;
                 let clocks = match (passes, upwards) {
                     (false, _) => ENGINE_CLOCKS,
-                    (true, Some(_)) => PASS_CLOCKS,
-                    (true, None) => DOWN_CLOCKS,
+                    (true, Some(_)) if looks => PASS_CLOCKS,
+                    (true, _) => DOWN_CLOCKS,
                 };
                 output.push(queue, sent, begin + clocks);
             } else {

@@ -9,7 +9,7 @@
 //! let group = Group::new(&network, [0, 3, 9])?;
 //! let (hops, load) = (HopTable::new(&network)?, Load::new(&network));
 //! let tree = Own::default().route(&network, &hops, &load, group.switches())?;
-//! let routed = Routed { id: 5, group: &group, tree: &tree, leader: 9 };
+//! let routed = Routed { id: 5, group: &group, tree: &tree, leader: 9.into() };
 //!
 //! let fabric = Fabric::from_network(&network, LinkSpec::default())?;
 //! let simulator = Simulator::new(fabric.with_trees(&network, &[routed])?, 1)?;
@@ -207,10 +207,12 @@ pub fn tree(network: &Network, routed: &Routed<'_>) -> Result<TreeSpec, NetworkE
     let entries = table::entries(network, routed.group, routed.tree, routed.leader)
         .map_err(|source| NetworkError::Table { id, source })?;
     let members = routed.group.endnodes().iter();
-    let members = members.filter(|&&e| e != routed.leader);
+    let leader = routed.leader;
+    let members = members.filter(|&&e| e != leader.endnode);
     Ok(TreeSpec {
         id,
-        root: routed.leader as usize,
+        root: leader.endnode as usize,
+        root_contributes: leader.contributes,
         members: members.map(|&e| e as usize).collect(),
         entries: entries.iter().map(|&(s, e)| (s as usize, e)).collect(),
     })

@@ -59,7 +59,7 @@ pub fn total(
     let mut up: Vec<&Seen> = seen
         .iter()
         .filter(|s| s.frame.red.seqno == seqno && !s.frame.red.arm && s.frame.red.count != 0)
-        .filter(|s| s.frame.fabric.sfa != group.root)
+        .filter(|s| s.frame.fabric.sfa != group.root || s.frame.contributes())
         .filter(|s| s.start >= first.start && s.start <= last.start)
         .collect();
     up.sort_by_key(|s| s.end);
@@ -82,7 +82,10 @@ pub fn total(
     {
         tally.add(&mut sum, from, 0)?;
     }
-    tally.add(&mut sum, group.root, 0)?;
+    // Where the root contributes up its own port, its value is in what came.
+    if tally.up.iter().all(|s| s.frame.fabric.sfa != group.root) {
+        tally.add(&mut sum, group.root, 0)?;
+    }
     sum
 }
 

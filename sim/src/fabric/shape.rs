@@ -110,6 +110,7 @@ impl Fabric {
         fabric.trees.push(TreeSpec {
             id: 1,
             root: 0,
+            root_contributes: false,
             members: (1..fabric.endpoints.len()).collect(),
             entries: Vec::new(),
         });

@@ -22,7 +22,7 @@ use tributary_protocol::red::{Counter, Tree, host::repsum::TooManySummands};
 use super::cable::{Arrival, Fate, Sighting, Wire};
 use super::check::{Cabling, Problem};
 use super::describe::{Fabric, Place, TreeSpec};
-use super::endpoint::{Contribution, Cost, Endpoint, Role};
+use super::endpoint::{Contribution, Cost, Endpoint, Role, RootCard};
 use super::node::{ActsOn, Departure, SwitchNode};
 use super::ranks::{Crossing, Ranks};
 use super::tree;
@@ -267,6 +267,15 @@ impl Simulator {
         }
     }
 
+    /// Sets what the software of one endpoint takes.
+    ///
+    /// # Errors
+    /// There is none of this number.
+    pub fn set_cost_of(&mut self, endpoint: usize, cost: Cost) -> Result<(), SimulationError> {
+        self.endpoint(endpoint)?.set_cost(cost);
+        Ok(())
+    }
+
     /// Lets an endpoint live or die.
     ///
     /// # Errors
@@ -323,9 +332,10 @@ impl Simulator {
         endpoint: usize,
         group: usize,
         role: Role,
+        card: Option<RootCard>,
     ) -> Result<(), SimulationError> {
         let now = self.now;
-        self.endpoint(endpoint)?.add(group, role, now);
+        self.endpoint(endpoint)?.add(group, role, card, now);
         self.rouse(Node::Endpoint(endpoint));
         Ok(())
     }

@@ -77,6 +77,11 @@ fn derive(
     index: usize,
     tree: &TreeSpec,
 ) -> Result<Entries, Problem> {
+    let root_switch = match cabling.peer(Place::Endpoint(tree.root)) {
+        Some(Place::Switch(switch, _)) => Some(switch),
+        _ if tree.root_contributes => return Err(without_switch(index, tree)),
+        _ => None,
+    };
     let distances = distances(cabling, fabric.switches.len(), tree.root);
     let towards = |switch: usize| {
         cabling.neighbours(switch).find(|(_, place)| match *place {
@@ -110,7 +115,18 @@ fn derive(
             }
         }
     }
+    if tree.root_contributes
+        && let Some(entry) = root_switch.and_then(|switch| entries.get_mut(&switch))
+    {
+        entry.children |= 1 << entry.parent;
+        entry.wait += 1;
+    }
     Ok(entries)
+}
+
+fn without_switch(index: usize, tree: &TreeSpec) -> Problem {
+    let reason = format!("tree {}: the root hangs on no switch", tree.id);
+    Problem::new(Item::Tree(index), reason)
 }
 
 fn unreachable(fabric: &Fabric, index: usize, tree: &TreeSpec, member: usize) -> Problem {
@@ -184,12 +200,7 @@ impl<'a> Walk<'a> {
                 let name = self.fabric.name(root);
                 self.switch(switch, port, &name)?;
             }
-            _ => {
-                return Err(Problem::new(
-                    Item::Tree(self.index),
-                    format!("tree {}: the root hangs on no switch", self.tree.id),
-                ));
-            }
+            _ => return Err(without_switch(self.index, self.tree)),
         }
         let missing = self.tree.members.iter().find(|e| !self.reached.contains(e));
         if let Some(&e) = missing {
@@ -302,13 +313,32 @@ impl<'a> Walk<'a> {
                 ),
             ));
         }
-        if entry.children >> port & 1 == 1 {
-            return Err(self.problem(switch, format!("port {port} is parent and child")));
+        let contributes = self.root_contributes_at(switch);
+        match entry.children >> port & 1 == 1 {
+            true if !contributes => {
+                let reason = format!(
+                    "port {port} is parent and child, which only the root's own port is, if the tree says `root_contributes`"
+                );
+                return Err(self.problem(switch, reason));
+            }
+            false if contributes => {
+                let reason =
+                    format!("port {port} is no child, though the root contributes through it");
+                return Err(self.problem(switch, reason));
+            }
+            _ => {}
         }
-        if entry.children == 0 {
+        let below = entry.children & !(1 << port);
+        if below == 0 {
             return Err(self.problem(switch, "no children".to_owned()));
         }
-        Ok(entry.children)
+        Ok(below)
+    }
+
+    /// Whether the root contributes at this switch, which is its own then.
+    fn root_contributes_at(&self, switch: usize) -> bool {
+        let at = || self.cabling.peer(Place::Endpoint(self.tree.root));
+        self.tree.root_contributes && matches!(at(), Some(Place::Switch(s, _)) if s == switch)
     }
 
     fn leave(&self, switch: usize, below: u32) -> Result<(), Problem> {
@@ -316,12 +346,18 @@ impl<'a> Walk<'a> {
             .at
             .get(&switch)
             .map_or(0, |at| self.tree.entries[*at].1.wait);
+        let root = self.root_contributes_at(switch);
         // A wait count of 0 is plain multicast (RED-17).
-        if wait != below && wait != 0 {
+        if wait != below + u32::from(root) && wait != 0 {
             let name = &self.fabric.switches[switch].name;
+            let and = if root {
+                ", and the root contributes"
+            } else {
+                ""
+            };
             return Err(self.problem(
                 switch,
-                format!("{name} waits for {wait}, but {below} members are below it"),
+                format!("{name} waits for {wait}, but {below} members are below it{and}"),
             ));
         }
         Ok(())

@@ -22,16 +22,16 @@ use super::bulk::{library, open_to_writes, write};
 use super::traffic::{READABLE, Traffic, WRITABLE, work};
 use super::{long, seed};
 
-const MTU: u32 = 512;
-const QUIET: u64 = 1_000 * CLOCK_NS;
-const VNI: u32 = 0x5A3;
-const TREE: u32 = 0x1234;
-const COOKIE: u32 = 0x8765_4320;
+pub(super) const MTU: u32 = 512;
+pub(super) const QUIET: u64 = 1_000 * CLOCK_NS;
+pub(super) const VNI: u32 = 0x5A3;
+pub(super) const TREE: u32 = 0x1234;
+pub(super) const COOKIE: u32 = 0x8765_4320;
 /// The queue pair in the group.
-const QPN: u32 = 9;
-const SIGNAL: u8 = flags::SIGNAL.mask() as u8;
+pub(super) const QPN: u32 = 9;
+pub(super) const SIGNAL: u8 = flags::SIGNAL.mask() as u8;
 
-fn rtl(seed: u64, stall: Profile) -> Pair {
+pub(super) fn rtl(seed: u64, stall: Profile) -> Pair {
     Pair::rtl_of(
         library(),
         &Config {
@@ -56,7 +56,7 @@ fn join(pair: &mut Pair, at: usize, queue: &Queue) {
     }
 }
 
-fn count(pair: &mut Pair, at: usize, counter: ReductionCounter) -> u32 {
+pub(super) fn count(pair: &mut Pair, at: usize, counter: ReductionCounter) -> u32 {
     pair.write(at, &STATISTICS_SELECT, counter.code().into());
     pair.read(at, &STATISTICS_LOW)
 }
@@ -98,7 +98,7 @@ fn data(round: u64) -> [u64; 4] {
 
 /// What an entry of the completion ring is.
 #[derive(Debug, PartialEq)]
-enum Entry {
+pub(super) enum Entry {
     Frame(Arrival),
     Work(Completion),
 }
@@ -114,7 +114,7 @@ fn entry(bytes: &[u8; COMPLETION_LEN]) -> Entry {
 }
 
 /// New entries, taken.
-fn take(pair: &mut Pair, at: usize, queue: &mut Queue) -> Vec<Entry> {
+pub(super) fn take(pair: &mut Pair, at: usize, queue: &mut Queue) -> Vec<Entry> {
     let entries = pair.entries(at, queue);
     queue.consumed = queue.consumed.wrapping_add(entries.len() as u16);
     if !entries.is_empty() {

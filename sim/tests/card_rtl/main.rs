@@ -24,6 +24,7 @@ mod onesided_runs;
 mod ordered;
 mod regions;
 mod reset;
+mod roots;
 mod stalls;
 mod traffic;
 mod unreadable;

@@ -4,6 +4,7 @@ mod faults;
 mod jobs;
 mod moves;
 mod remote;
+mod root;
 mod values;
 
 use std::sync::{Arc, Mutex};

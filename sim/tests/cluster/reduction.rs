@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use tributary_fabric::Leader;
 use tributary_host_driver::{
-    Context, Counter, Device, Error, Options, ReductionCounter, ReductionGroup, ReductionPair,
+    Context, Counter, Device, Error, Options, ReductionArrival, ReductionCounter, ReductionGroup,
+    ReductionPair,
 };
 use tributary_protocol::card::descriptor::{Arrival, ReductionRequest};
 use tributary_protocol::card::model::ModelConfig;
@@ -58,29 +60,43 @@ impl Cards {
 }
 
 fn hosts(cards: Cards, seed: u64) -> Hosts {
+    hosts_of(cards, seed, false)
+}
+
+/// Sixteen hosts on a tree whose root contributes, and has a card that answers, or not.
+fn hosts_of(cards: Cards, seed: u64, root_contributes: bool) -> Hosts {
     let fabric = sixteen();
     let plan = fabric.plan().unwrap();
     let mut sim = unrouted(fabric, seed);
     let mut control = start(&mut sim, &plan);
     let members: Vec<u32> = (0..16).collect();
-    let number = control.add_group(&members, 0, &mut sim).unwrap();
+    let leader = Leader {
+        endnode: 0,
+        contributes: root_contributes,
+    };
+    let number = control.add_group(&members, leader, &mut sim).unwrap();
     assert_eq!(control.tree(number), Some(GROUP.tree));
-    joined(cards.over(sim))
+    joined(cards.over(sim), root_contributes)
 }
 
 /// Two cards on one cable: what one end sends, the other gets, whatever it is.
 fn two(cards: Cards) -> Hosts {
     let sim = Simulator::new(small(2, LinkSpec::default()), 1).unwrap();
-    joined(cards.over(sim))
+    joined(cards.over(sim), false)
 }
 
-fn joined(cluster: Cluster) -> Hosts {
+fn joined(cluster: Cluster, root_contributes: bool) -> Hosts {
     let contexts = open(&cluster);
-    let join = |context: &Context| {
+    let join = |(at, context): (usize, &Context)| {
         let domain = context.alloc_pd().unwrap();
-        domain.join_group(GROUP, 32, 0).unwrap()
+        let members = contexts.len() as u32;
+        if root_contributes && at == 0 {
+            domain.join_group_as_root(GROUP, members, 32, 0).unwrap()
+        } else {
+            domain.join_group(GROUP, 32, 0).unwrap()
+        }
     };
-    let pairs = contexts.iter().map(join).collect();
+    let pairs = contexts.iter().enumerate().map(join).collect();
     Hosts {
         cluster,
         contexts,
@@ -123,9 +139,10 @@ impl Machine {
         }
     }
 
-    fn receive(&mut self, frame: &Frame, now: u64) {
-        let bytes = frame.to_bytes(DEFAULT_ETHERTYPE);
+    fn receive(&mut self, came: &ReductionArrival, now: u64) {
+        let bytes = came.frame.to_bytes(DEFAULT_ETHERTYPE);
         let _ = match self {
+            Self::Root(root) if came.answered => root.answered(&bytes, now),
             Self::Root(root) => root.receive(&bytes, now),
             Self::Leaf(leaf) => leaf.receive(&bytes, now),
         };
@@ -133,7 +150,7 @@ impl Machine {
 }
 
 /// Root and leaves of a reduction id, above the queue pairs.
-fn machines(reduction: u8, now: u64) -> Vec<Machine> {
+fn machines(reduction: u8, contributes: bool, now: u64) -> Vec<Machine> {
     let tree = GROUP.tree;
     let leaves: Vec<Address> = (1..16).map(|n| Address::unicast(n, 0)).collect();
     let group = Arc::new(Group::new(
@@ -143,7 +160,11 @@ fn machines(reduction: u8, now: u64) -> Vec<Machine> {
         Address::unicast(0, 0),
         leaves.clone(),
     ));
-    let root = Root::new(group.clone(), RootConfig::default(), now);
+    let config = RootConfig {
+        contributes,
+        ..RootConfig::default()
+    };
+    let root = Root::new(group.clone(), config, now);
     let leaf = |at| Machine::Leaf(Leaf::new(group.clone(), at, LeafConfig::default()));
     let root = Machine::Root(Box::new(root));
     [root]
@@ -172,8 +193,8 @@ fn round(
     for _ in 0..1_000_000 {
         let now = hosts.cluster.devices()[0].now_ns();
         for (host, pair) in hosts.pairs.iter_mut().enumerate() {
-            while let Some((reduction, frame)) = pair.poll().unwrap() {
-                machines[usize::from(reduction)][host].receive(&frame, now);
+            while let Some(came) = pair.poll().unwrap() {
+                machines[usize::from(came.reduction)][host].receive(&came, now);
             }
             for (reduction, machines) in machines.iter_mut().enumerate() {
                 for output in machines[host].poll(now) {
@@ -217,15 +238,16 @@ fn random(rng: &mut StdRng, op: Op) -> Value {
     }
 }
 
-/// Every operation, eight at once on the reduction ids of a tree, several rounds: each host posts one work request and has one
-/// completion for each reduction, the root its arming frame besides, and the values are those of the reference.
-fn a_reduction_is_one_work_request_and_one_completion_of_each_leaf(cards: Cards) {
+/// Every operation, eight at once on the reduction ids of a tree, several rounds: each leaf posts one work request and has one
+/// completion for each reduction, and the values are those of the reference. So does a root whose card answers; another one has its
+/// arming frame besides.
+fn a_reduction_is_one_work_request_and_one_completion(cards: Cards, root_contributes: bool) {
     let seed = std::env::var("TRIBUTARY_SEED").map_or(1, |s| s.parse().unwrap());
     eprintln!("TRIBUTARY_SEED={seed} replays this");
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut hosts = hosts(cards, seed);
+    let mut hosts = hosts_of(cards, seed, root_contributes);
     let now = hosts.cluster.devices()[0].now_ns();
-    let mut all: Vec<Vec<Machine>> = (0..8).map(|r| machines(r, now)).collect();
+    let mut all: Vec<Vec<Machine>> = (0..8).map(|r| machines(r, root_contributes, now)).collect();
     // Sums of doubles depend on the tree's order; without rounding they do not.
     let ops: Vec<Op> = Op::ALL
         .iter()
@@ -257,25 +279,42 @@ fn a_reduction_is_one_work_request_and_one_completion_of_each_leaf(cards: Cards)
     for host in 0..16 {
         let sent = hosts.count(host, ReductionCounter::Sent);
         let received = hosts.count(host, ReductionCounter::Received);
-        // The root's last frames have armed the next round, the first had no result.
-        let expected = if host == 0 {
+        // The root's last frames have armed the next round, the first had no result. A card that answers sends as many results as
+        // its host contributions, and the host only its first frames besides.
+        let expected = if host == 0 && root_contributes {
+            (2 * reductions + 8, reductions)
+        } else if host == 0 {
             (reductions + 8, reductions)
         } else {
             (reductions, reductions + 8)
         };
         assert_eq!((sent, received), expected, "host {host}");
         assert_eq!(hosts.contexts[host].counter(Counter::Accepted).unwrap(), 0);
+        let answered = hosts.count(host, ReductionCounter::Answered);
+        let here = host == 0 && root_contributes;
+        assert_eq!(answered, if here { reductions } else { 0 });
+        assert_eq!(hosts.count(host, ReductionCounter::Overtaken), 0);
     }
 }
 
 #[test]
 fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf() {
-    a_reduction_is_one_work_request_and_one_completion_of_each_leaf(Cards::Models);
+    a_reduction_is_one_work_request_and_one_completion(Cards::Models, false);
 }
 
 #[test]
 fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf_in_rtl() {
-    a_reduction_is_one_work_request_and_one_completion_of_each_leaf(Cards::Rtl);
+    a_reduction_is_one_work_request_and_one_completion(Cards::Rtl, false);
+}
+
+#[test]
+fn cl_06_a_reduction_is_one_work_request_and_one_completion_of_the_root_too() {
+    a_reduction_is_one_work_request_and_one_completion(Cards::Models, true);
+}
+
+#[test]
+fn cl_06_a_reduction_is_one_work_request_and_one_completion_of_the_root_too_in_rtl() {
+    a_reduction_is_one_work_request_and_one_completion(Cards::Rtl, true);
 }
 
 fn frame(from: u32, to: Address, vni: u16, cookie: u32) -> Frame {
@@ -325,7 +364,12 @@ fn frames_that_are_not_of_the_group_change_a_counter(cards: Cards) {
     ];
     for frame in &good {
         hosts.give(&frame.to_bytes(DEFAULT_ETHERTYPE));
-        assert_eq!(hosts.pairs[1].poll().unwrap(), Some((2, *frame)));
+        let expected = ReductionArrival {
+            reduction: 2,
+            frame: *frame,
+            answered: false,
+        };
+        assert_eq!(hosts.pairs[1].poll().unwrap(), Some(expected));
     }
     // The checksum finds every turned bit of the fabric header; the others are fields with one legal value, the group, or free.
     let bytes = good[0].to_bytes(DEFAULT_ETHERTYPE);
@@ -379,8 +423,8 @@ fn cl_02_verilated_cards_do_the_same_on_any_number_of_threads() {
                 hosts.wait(4);
                 let now = hosts.cluster.devices()[0].now_ns();
                 for (host, pair) in hosts.pairs.iter_mut().enumerate() {
-                    while let Some((_, frame)) = pair.poll().unwrap() {
-                        came.push((now, host, frame));
+                    while let Some(next) = pair.poll().unwrap() {
+                        came.push((now, host, next.frame));
                     }
                 }
             }
@@ -408,15 +452,15 @@ fn without_a_completion_slot_a_frame_is_dropped_and_counted(cards: Cards) {
     }
     let dropped = hosts.count(1, ReductionCounter::NoSlot);
     let mut rounds = Vec::new();
-    while let Some((_, frame)) = hosts.pairs[1].poll().unwrap() {
-        rounds.push(frame.restricted.remote_offset);
+    while let Some(came) = hosts.pairs[1].poll().unwrap() {
+        rounds.push(came.frame.restricted.remote_offset);
     }
     assert_eq!(rounds.len() as u64 + dropped, 300);
     assert!(dropped > 100 && rounds.iter().copied().eq(0..rounds.len() as u64));
     for round in 0..1_000 {
         hosts.give(&numbered(round));
-        let (_, frame) = hosts.pairs[1].poll().unwrap().unwrap();
-        assert_eq!(frame.restricted.remote_offset, round);
+        let next = hosts.pairs[1].poll().unwrap().unwrap();
+        assert_eq!(next.frame.restricted.remote_offset, round);
     }
     assert_eq!(hosts.count(1, ReductionCounter::NoSlot), dropped);
 }
@@ -444,8 +488,8 @@ fn a_ring_of_work_requests_goes_round_though_nothing_arrives(cards: Cards) {
             hosts.pairs[0].ring().unwrap();
         }
         assert!(hosts.pairs[0].poll().unwrap().is_none());
-        while let Some((_, frame)) = hosts.pairs[1].poll().unwrap() {
-            assert_eq!(frame.restricted.remote_offset, came);
+        while let Some(next) = hosts.pairs[1].poll().unwrap() {
+            assert_eq!(next.frame.restricted.remote_offset, came);
             came += 1;
         }
         hosts.wait(1);
@@ -489,6 +533,12 @@ fn cl_05_groups_that_cannot_be_are_refused() {
     .unwrap_err();
     assert_eq!(far, "tree = 8192 is not within 0 to 8191");
     join(ReductionGroup { vni: 6, ..GROUP }).unwrap();
+    for members in [0, 1, 1 << 19] {
+        let as_root = domain.join_group_as_root(ReductionGroup { vni: 7, ..GROUP }, members, 8, 0);
+        let error = as_root.map(drop).unwrap_err().to_string();
+        let said = format!("members = {members} is not within 2 to 524287");
+        assert_eq!(error, said);
+    }
     // What was refused holds no queue pair.
     assert_eq!(hosts.contexts[0].in_use().0, in_use);
     let plain = ModelConfig {
@@ -532,6 +582,7 @@ fn cl_05_descriptors_keep_every_field() {
             source: Address(rng.random()),
             red,
             data: rng.random(),
+            answered: rng.random(),
             number: rng.random(),
         };
         let bytes = arrival.encode(5);

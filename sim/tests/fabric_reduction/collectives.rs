@@ -15,6 +15,7 @@ fn nodes(trees: usize) -> Simulator {
     let tree = |t: usize| TreeSpec {
         id: 1 + t as u16,
         root: t * 9,
+        root_contributes: false,
         members: (0..NODES).filter(|e| *e != t * 9).collect(),
         entries: Vec::new(),
     };

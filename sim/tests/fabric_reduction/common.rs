@@ -94,7 +94,7 @@ pub fn finish(sim: &mut Simulator, group: usize, round: u64, alive: impl Fn(usiz
         .copied()
         .filter(|&e| alive(e))
         .collect();
-    sim.run_while(LIMIT, |sim| {
+    sim.run_while(sim.now() + LIMIT, |sim| {
         open.retain(|&e| !sim.is_over(group, e, round));
         !open.is_empty()
     })

@@ -62,6 +62,7 @@ fn many_trees(
     let tree = |t| TreeSpec {
         id: t as u16 * 100,
         root: root(t),
+        root_contributes: false,
         members: (0..16).filter(|e| *e != root(t)).collect(),
         entries: Vec::new(),
     };

@@ -7,3 +7,4 @@ mod faults;
 mod losses;
 mod operations;
 mod plain;
+mod root;

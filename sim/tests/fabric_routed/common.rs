@@ -70,7 +70,7 @@ impl Job {
             id: self.ids[i],
             group: &self.groups[i],
             tree: &self.trees[i],
-            leader: self.leaders[i],
+            leader: tributary_fabric::Leader::from(self.leaders[i]),
         };
         (0..self.trees.len()).map(one).collect()
     }

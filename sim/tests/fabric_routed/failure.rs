@@ -84,7 +84,7 @@ impl Managed {
                 id,
                 group,
                 tree,
-                leader,
+                leader: leader.into(),
             }
         };
         self.manager.keys().into_iter().map(one).collect()
@@ -95,11 +95,11 @@ impl Managed {
         let routed = self.routed();
         let sends: Vec<_> = (0..)
             .zip(&routed)
-            .map(|(mark, r)| (r.leader as usize, r.id, mark))
+            .map(|(mark, r)| (r.leader.endnode as usize, r.id, mark))
             .collect();
         let due = |endpoint: usize| -> Vec<u64> {
             let member = |r: &Routed<'_>| r.group.endnodes().contains(&(endpoint as u32));
-            let other = |r: &Routed<'_>| member(r) && r.leader as usize != endpoint;
+            let other = |r: &Routed<'_>| member(r) && r.leader.endnode as usize != endpoint;
             let marks = (0u64..).zip(&routed).filter(|(_, r)| other(r));
             marks.map(|(mark, _)| mark).collect()
         };

@@ -1,5 +1,6 @@
 //! The Verilated reducing switch: trees, engines and queues together, against the model of the switch.
 
+mod root;
 mod stalls;
 
 use std::sync::OnceLock;
@@ -154,26 +155,33 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
         };
         model.set_port(i as u8, settings).unwrap();
     }
+    let mut parents = vec![];
     for tree in 0..6u16 {
         let parent = rng.random_range(0..N as u8);
+        // The roots of most of them contribute by their own port.
+        let root = u64::from(tree % 3 != 2) << parent;
         let entry = Tree {
             parent,
-            children: 0xf & !(1 << parent),
-            wait: if tree == 5 { 0 } else { rng.random_range(1..4) },
+            children: 0xf & !(1 << parent) | root,
+            wait: if tree == 4 { 0 } else { rng.random_range(1..4) },
         };
         bench.rtl.write_multicast(tree, Some(entry)).unwrap();
         model.set_multicast(tree, Some(entry)).unwrap();
+        parents.push(parent);
     }
     for node in 0..16 {
         let port = rng.random_range(0..N as u8);
         bench.rtl.write_unicast(node, Some(port)).unwrap();
         model.set_unicast(node, Some(port)).unwrap();
     }
-    let (mut out, mut dropped) = (0, 0);
+    let (mut out, mut dropped, mut turned) = (0, 0, 0);
     let mut seqnos = [[3u16; 8]; 13];
-    for n in 0..2500 {
-        let port = rng.random_range(0..N);
+    for n in 0..8000 {
         let tree = rng.random_range(0..7u16);
+        let port = match parents.get(usize::from(tree)) {
+            Some(&parent) if rng.random_range(0..4) == 0 => usize::from(parent),
+            _ => rng.random_range(0..N),
+        };
         let key = Key {
             tree,
             reduction: rng.random_range(0..2),
@@ -193,6 +201,12 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
         one.restricted.remote_offset = rng.random::<u64>() >> 8;
         one.red.pad = rng.random_range(0..8);
         one.red.m = rng.random_range(-2..3);
+        if rng.random_range(0..6) == 0 {
+            one.restricted.opcode = rng.random_range(0..16);
+        }
+        if rng.random_range(0..30) == 0 {
+            one.red.count = 0;
+        }
         if rng.random_range(0..30) == 0 {
             one.fabric.vni = 10;
         }
@@ -212,6 +226,7 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
             2 => raw.truncate(rng.random_range(60..94)),
             _ => {}
         }
+        turned += usize::from(model.turns(port as u8, &raw));
         let mut expected: Vec<(usize, Vec<u8>)> = model
             .receive(port as u8, &raw, 0)
             .into_iter()
@@ -248,7 +263,9 @@ fn red_09_red_10_red_13_red_14_red_15_red_17_switch_equals_its_model() {
             bench.rtl.events
         );
     }
+    println!("{out} out, {dropped} without a frame out, {turned} contributions of roots");
     assert!(out > 500 && dropped > 200, "{out} {dropped}");
+    assert!(turned > 1000, "{turned}");
     assert!(bench.rtl.events[8] > 10, "{:?}", bench.rtl.events);
 }
 

@@ -2,7 +2,8 @@
 //! model, and none is missing.
 //!
 //! Each tree has one reduction under way for each of its numbers: its root arms it, a member contributes when the arm
-//! frame has reached it and the engine, and the root arms again when it has the result. So no more descriptors are wanted
+//! frame has reached it and the engine, and the root arms again when it has the result. Of every second tree the root
+//! contributes too, by the port that it arms by (CL-6). So no more descriptors are wanted
 //! than there are, no queue runs full, and what comes out does not depend on who waits for whom.
 //! Long form:
 //!
@@ -53,6 +54,8 @@ struct World {
     /// Beats that stand at the outputs untaken.
     waiting: [Option<Beat>; N],
     left: u64,
+    /// Contributions of roots.
+    turned: u64,
     place: String,
 }
 
@@ -77,9 +80,10 @@ impl World {
             model.set_port(i as u8, settings).unwrap();
             model.set_unicast(i as u32, Some(i as u8)).unwrap();
             bench.rtl.write_unicast(i as u32, Some(i as u8)).unwrap();
-            for _ in 0..TREES {
+            for at in 0..TREES {
                 let others = 0xf & !(1 << i);
                 let children = (rng.random_range(1..16u64) & others).max(others & (!others + 1));
+                let children = children | (at as u64 % 2) << i;
                 let tree = Tree {
                     parent: i as u8,
                     children,
@@ -118,6 +122,7 @@ impl World {
             trees,
             waiting: [None; N],
             left: 0,
+            turned: 0,
             place: format!("seed {seed}, {profile}"),
         }
     }
@@ -147,6 +152,9 @@ impl World {
         self.armed[root] += 1;
         self.turn[tree][reduction] = self.armed[root];
         self.push(root, &arm);
+        if self.trees[tree].0.children >> root & 1 == 1 {
+            self.members.push((root, tree, reduction));
+        }
     }
 
     /// Members contribute to what is armed: one that comes sooner than the arm frame passes.
@@ -171,6 +179,7 @@ impl World {
         } else {
             self.rng.random()
         };
+        self.turned += u64::from(self.model.turns(port as u8, &bytes(&one)));
         self.push(port, &one);
     }
 
@@ -248,7 +257,7 @@ impl World {
     }
 }
 
-fn run(seed: u64) -> u64 {
+fn run(seed: u64, turned: &mut u64) -> u64 {
     let mut world = World::new(seed);
     for tree in 0..world.trees.len() {
         for reduction in 0..REDUCTIONS {
@@ -278,10 +287,14 @@ fn run(seed: u64) -> u64 {
     assert_eq!(world.bench.rtl.queue_full, 0, "{}", world.place);
     assert_eq!(world.bench.rtl.in_use(), 0, "{}", world.place);
     assert!(world.left > 60, "{} frames, {}", world.left, world.place);
+    *turned += world.turned;
     world.left
 }
 
 #[test]
 fn red_10_red_15_red_17_reductions_at_once_under_every_profile_of_stalls() {
-    profiles("reducing switch: frames", run);
+    let mut turned = 0;
+    profiles("reducing switch: frames", |seed| run(seed, &mut turned));
+    println!("{turned} contributions of roots");
+    assert!(turned > 100, "{turned}");
 }

@@ -412,15 +412,15 @@ impl Bench {
                 assert_eq!(value, model.get(counter), "port {port}: {counter}, {place}");
             }
             let mut dropped = 0;
-            // What a port hands to its own engine leaves by no port.
-            for input in (0..self.ports()).filter(|&i| i != port) {
+            for input in 0..self.ports() {
                 let full = self.counts[input].full[port];
                 let missing = self.missing[input][port] + self.expected[input][port].len() as u64;
-                assert_eq!(
-                    missing, full,
-                    "from {input} to {port}: missing, dropped, {place}"
+                // Most of what a port hands to its own engine leaves by no port: only contributions of a root do.
+                assert!(
+                    missing == full || missing < full && input == port,
+                    "from {input} to {port}: {missing} missing, {full} dropped, {place}"
                 );
-                dropped += full;
+                dropped += missing;
             }
             let delivered: u64 = self.delivered.iter().map(|d| d[port]).sum();
             assert_eq!(

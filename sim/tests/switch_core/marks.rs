@@ -288,7 +288,7 @@ fn traffic(library: &Verilated, seed: u64, frames: usize, threshold: u16) -> Ben
         TREE,
         Some(Tree {
             parent: PARENT as u8,
-            children: 0b1101,
+            children: 0b1111,
             wait: 3,
         }),
     );

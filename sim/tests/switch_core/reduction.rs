@@ -1,14 +1,18 @@
 //! Reduction frames on their way to the engines.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use rand::RngExt;
+use tributary_hdl::catalog;
 use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric, Reduction, Restricted};
 use tributary_protocol::red::{Address, Frame, Key, Op, Rc, Tree};
 use tributary_sim::verilate::Verilated;
 
-use crate::bench::{Bench, PLAIN};
+use crate::bench::{Bench, PLAIN, sizes};
 use crate::engine::Stored;
 use crate::seeds;
 use tributary_sim::testbench::profiles;
+use tributary_sim::testbench::wrong::{self, Wrong};
 
 /// Clocks from the edge that takes the last beat to the first word at eng_*.
 const LATENCY: u64 = 5;
@@ -20,12 +24,44 @@ struct Trees {
     bench: Bench,
     entries: Vec<Option<Tree>>,
     expected: Vec<Expected>,
+    /// Ports whose engine sees frames; ports that are enabled.
+    engines: u64,
+    enabled: u64,
+    turned: Turned,
+}
+
+/// Frames from the parent port of a tree that has it among its children (CL-6).
+#[derive(Clone, Copy, Debug, Default)]
+struct Turned {
+    /// Contributions for the engine, those that pass, those that count for no one.
+    up: u64,
+    passing: u64,
+    malformed: u64,
+    /// They go down: they arm, have another opcode, both.
+    arms: u64,
+    other: u64,
+    both: u64,
+}
+
+impl std::ops::AddAssign for Turned {
+    fn add_assign(&mut self, other: Self) {
+        self.up += other.up;
+        self.passing += other.passing;
+        self.malformed += other.malformed;
+        self.arms += other.arms;
+        self.other += other.other;
+        self.both += other.both;
+    }
 }
 
 impl Trees {
     fn new(library: &Verilated, ports: usize, seed: u64) -> Self {
         let mut bench = Bench::new(library, ports, seed);
-        bench.rtl.reduce(true, u64::MAX);
+        let engines = match seed % 2 {
+            0 => u64::MAX,
+            _ => bench.rng.random_range(1..1 << ports),
+        };
+        bench.rtl.reduce(true, engines);
         let entries: Vec<Option<Tree>> = (0..64)
             .map(|tree| {
                 let entry = (tree % 16 != 15).then(|| Tree {
@@ -45,17 +81,42 @@ impl Trees {
             bench,
             entries,
             expected: vec![Expected::new(); ports],
+            engines,
+            enabled: u64::MAX,
+            turned: Turned::default(),
         }
     }
 
+    fn enable(&mut self, mask: u64) {
+        self.bench.drain();
+        self.bench.enable(mask);
+        self.enabled = mask;
+    }
+
     fn frame(&mut self, input: usize) -> Vec<u8> {
+        // Half of the frames are for trees that have their parent there, as far as there are any.
+        let below: Vec<u16> = (0..64)
+            .filter(|&tree| {
+                self.entries[usize::from(tree)].is_some_and(|e| usize::from(e.parent) == input)
+            })
+            .collect();
         let rng = &mut self.bench.rng;
+        let tree = match below.get(rng.random_range(0..below.len().max(1))) {
+            Some(&tree) if rng.random() => tree,
+            _ => rng.random_range(0..64),
+        };
+        // Most are contributions or arm; the other opcodes are one bit away from them, or any.
+        let opcode = match rng.random_range(0..8) {
+            0 => 1 << rng.random_range(0..4),
+            1 => rng.random_range(0..16),
+            _ => 0,
+        };
         let ops = [
             0, 1, 2, 3, 0x10, 0x11, 0x12, 0x14, 0x20, 0x21, 0x22, 0x24, 0x25, 0x26, 0x28, 0x29,
         ];
         let ops: Vec<u8> = ops.into_iter().chain(0x2a..=0x30).collect();
         let key = Key {
-            tree: rng.random_range(0..64),
+            tree,
             reduction: rng.random_range(0..8),
         };
         let frame = Frame {
@@ -71,7 +132,7 @@ impl Trees {
             },
             restricted: Restricted {
                 req_not_rsp: rng.random(),
-                opcode: rng.random_range(0..16),
+                opcode,
                 flush: rng.random(),
                 pktid_ext: rng.random_range(0..4),
                 index_ext: rng.random_range(0..32),
@@ -102,6 +163,9 @@ impl Trees {
         let Ok(parsed) = Frame::parse(frame, DEFAULT_ETHERTYPE) else {
             return;
         };
+        if self.enabled >> input & 1 == 0 {
+            return;
+        }
         let Some(key) = parsed.fabric.dfa.multicast().filter(|_| frame[0] == 3) else {
             return;
         };
@@ -109,18 +173,62 @@ impl Trees {
             return;
         };
         let seen = |kind| (kind, frame.to_vec(), tree.wait);
-        if usize::from(tree.parent) == input {
+        let engine = tree.wait != 0 && self.engines >> tree.parent & 1 == 1;
+        let from_parent = usize::from(tree.parent) == input;
+        let turned = &mut self.turned;
+        let turns = if from_parent && tree.children >> input & 1 == 1 {
+            let (arms, other) = (parsed.red.arm, parsed.restricted.opcode != 0);
+            *match (arms, other) {
+                (true, true) => &mut turned.both,
+                (true, false) => &mut turned.arms,
+                (false, true) => &mut turned.other,
+                _ if parsed.red.count == 0 => &mut turned.malformed,
+                _ if engine => &mut turned.up,
+                _ => &mut turned.passing,
+            } += 1;
+            !arms && !other
+        } else {
+            false
+        };
+        if from_parent && !turns {
             for port in 0..self.bench.ports() {
-                if port != input && tree.children >> port & 1 == 1 {
+                if port != input && (tree.children & self.enabled) >> port & 1 == 1 {
                     self.expected[port].push(seen(2));
                 }
             }
-            if tree.wait != 0 {
+            if engine {
                 self.expected[input].push(seen(3));
             }
         } else if tree.children >> input & 1 == 1 && parsed.check_up().is_ok() {
-            let kind = if tree.wait == 0 { 2 } else { 1 };
-            self.expected[usize::from(tree.parent)].push(seen(kind));
+            let kind = if engine { 1 } else { 2 };
+            if self.enabled >> tree.parent & 1 == 1 {
+                self.expected[usize::from(tree.parent)].push(seen(kind));
+            }
+        }
+    }
+
+    /// Frames of all inputs, and plain ones between them.
+    fn traffic(&mut self, rounds: usize) {
+        for _ in 0..rounds {
+            for input in 0..4 {
+                let mut frame = self.frame(input);
+                // But for its ethertype a reduction frame.
+                if self.bench.rng.random_range(0..8) == 0 {
+                    frame[12..14].copy_from_slice(&PLAIN);
+                }
+                self.push(input, &frame);
+                if self.bench.rng.random_range(0..4) == 0 {
+                    let output = self.bench.rng.random_range(0..4);
+                    let length = self.bench.rng.random_range(60..200);
+                    self.bench.send_of(input, output, length);
+                }
+            }
+            // Now and then, so that queues run full and empty.
+            if self.bench.rng.random_range(0..3) != 0 {
+                for _ in 0..40 {
+                    self.bench.clock();
+                }
+            }
         }
     }
 
@@ -146,7 +254,9 @@ impl Trees {
             seen.sort();
             expected.sort();
             if dropped == 0 {
-                assert_eq!(&seen, expected, "port {port}, seed {seed}");
+                let differ = seen.iter().zip(&*expected).find(|(a, b)| a != b);
+                assert!(differ.is_none(), "port {port}, seed {seed}: {differ:?}");
+                assert_eq!(seen.len(), expected.len(), "port {port}, seed {seed}");
             } else {
                 assert!(
                     seen.iter().all(|s| expected.contains(s)),
@@ -161,34 +271,111 @@ impl Trees {
 #[test]
 fn reduction_frames_reach_the_engines_in_their_order_and_leave_as_they_came() {
     let library = Bench::library(4);
+    let mut sum = Turned::default();
     profiles("core: frames to engines", |seed| {
         let mut trees = Trees::new(&library, 4, seed);
         trees.bench.stall();
-        for _ in 0..300 {
-            for input in 0..4 {
-                let frame = trees.frame(input);
-                trees.push(input, &frame);
-                if trees.bench.rng.random_range(0..4) == 0 {
-                    let output = trees.bench.rng.random_range(0..4);
-                    let length = trees.bench.rng.random_range(60..200);
-                    trees.bench.send_of(input, output, length);
-                }
-            }
-            // Now and then, so that queues run full and empty.
-            if trees.bench.rng.random_range(0..3) != 0 {
-                for _ in 0..40 {
-                    trees.bench.clock();
-                }
-            }
-        }
+        trees.traffic(700);
+        let (turned, engines) = (trees.turned, trees.engines);
+        assert!(turned.malformed > 0, "seed {seed}: {turned:?}");
+        assert!(turned.arms > 10, "seed {seed}: {turned:?}");
+        sum += turned;
         let bench = trees.finish();
         let seen: Vec<&Stored> = bench.engines.iter().flat_map(|e| &e.seen).collect();
+        // Where few engines take part, most frames pass.
+        let all = engines == u64::MAX;
         for kind in 1..4 {
             let count = seen.iter().filter(|s| s.kind == kind).count();
-            assert!(count > 50, "kind {kind}: {count}, seed {seed}");
+            let least = if all || kind == 2 { 50 } else { 0 };
+            assert!(count > least, "kind {kind}: {count}, seed {seed}");
         }
         seen.len() as u64
     });
+    println!("{sum:?}");
+    assert!(
+        sum.up > 1000 && sum.passing > 1000 && sum.malformed > 1000 && sum.other > 1000,
+        "{sum:?}"
+    );
+}
+
+/// Each of them lets frames that enter at the parent port go a wrong way, or lets them be counted wrongly.
+const WRONG: &[Wrong] = &[
+    // What arms is a contribution; what has another opcode, whichever bit of it is looked at.
+    ("red_check", "gives_reg <=", "opcode_0_reg"),
+    ("red_check", "gives_reg <=", "!word_reg[10]"),
+    ("red_check", "opcode_0_reg <=", "!(|word_reg[26:24])"),
+    ("red_check", "opcode_0_reg <=", "!(|word_reg[27:25])"),
+    // The entry does not say that the root contributes; the frame comes from a child.
+    (
+        "switch_rx",
+        "t_turn_reg <=",
+        "a_multicast_reg & from_parent",
+    ),
+    ("switch_rx", "t_turn_reg <=", "a_multicast_reg & from_child"),
+    // Plain frames turn too; nothing does.
+    ("switch_rx", "turns =", "t_turn_reg & check_contributes"),
+    ("switch_rx", "turns =", "1'b0"),
+    // Children get copies, or are counted as disabled.
+    ("switch_rx", "d_ports_reg <=", "home | t_ports_reg"),
+    ("switch_rx", "d_turn_reg <=", "1'b0"),
+    // A count of 0 is let through.
+    (
+        "switch_rx",
+        "d_malformed_reg <=",
+        "red_reg & (check_malformed | (check_no_count & !t_down_reg))",
+    ),
+    // Kind 2 is taken for 3, for a plain frame, for 1; kind 3 stays what it is in other ports.
+    (
+        "switch_crosspoint",
+        "oldest_reg <=",
+        "entries_rd_data | ((entries_rd_data >> 1) & 16'h0200)",
+    ),
+    ("switch_crosspoint", "entry_red =", "entries_rd_data[9]"),
+    (
+        "switch_crosspoint",
+        "oldest_reg <=",
+        "(entries_rd_data[10:9] == 2'd2) ? (entries_rd_data ^ 16'h0600) : entries_rd_data",
+    ),
+    ("switch_out", "passes =", "1'b0"),
+];
+
+/// Words that no queue reaches, and from there on the number of the error that is there.
+const FIRST: u64 = 512;
+
+#[test]
+fn cl_06_contributions_of_a_root_that_go_wrong_ways_are_noticed() {
+    let sizes = sizes(4);
+    let choice = catalog::choose(
+        "switch_core",
+        &[("N", sizes.ports), ("U", sizes.nodes), ("T", sizes.trees)],
+    )
+    .unwrap();
+    let design = choice.emit().unwrap();
+    let port = ("cfg_ecn_words", 10);
+    let library = wrong::library(&design.top, design.files(), port, FIRST, WRONG);
+    let run = |words: u64| {
+        let run = || {
+            // One seed with all engines, one with some.
+            for seed in [4, 7] {
+                let mut trees = Trees::new(&library, 4, seed);
+                trees.bench.rtl.mark_above(words as u16);
+                trees.bench.stall();
+                trees.enable(0b1110);
+                trees.traffic(60);
+                trees.enable(0b1111);
+                trees.traffic(60);
+                trees.finish();
+            }
+        };
+        catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            text.unwrap_or_else(|| "a panic".into())
+        })
+    };
+    // Without an error there is nothing to notice.
+    run(0).unwrap();
+    run(FIRST + WRONG.len() as u64).unwrap();
+    wrong::every_is_noticed(WRONG, |number| run(FIRST + number));
 }
 
 /// IPv4's checksum made right again.

@@ -73,7 +73,8 @@ impl World {
                 1 => world.bench.rng.random_range(1..1 << 20),
                 _ => world.bench.rng.random_range(1..4),
             };
-            world.plant(wait);
+            // Of every second one the root contributes.
+            world.plant_with(wait, tree % 2 == 0);
         }
         world
     }
@@ -89,6 +90,11 @@ impl World {
 
     /// A tree at a free place of the table, between random ports: its number and its parent.
     fn plant(&mut self, wait: u32) -> (u16, usize) {
+        self.plant_with(wait, false)
+    }
+
+    /// The same, and whether the root contributes by its own port (CL-6).
+    fn plant_with(&mut self, wait: u32, root: bool) -> (u16, usize) {
         let rng = &mut self.bench.rng;
         let number = loop {
             let number = rng.random_range(0..64);
@@ -102,8 +108,9 @@ impl World {
             | regs::MULTICAST_WAIT.put(wait);
         // The port after the parent is a child, others may be.
         let children = rng.random_range(0..16) | 1 << ((parent + 1) % PORTS as u32);
+        let children = children & !(1 << parent) | u32::from(root) << parent;
         let bench = &mut self.bench;
-        bench.set(&regs::MULTICAST_CHILDREN_LOW, children & !(1 << parent));
+        bench.set(&regs::MULTICAST_CHILDREN_LOW, children);
         bench.set(&regs::MULTICAST_ENTRY, entry);
         bench.set(&regs::MULTICAST_COMMIT, number.into());
         self.trees.push((number, parent as usize));
@@ -207,6 +214,7 @@ impl World {
 fn red_13_red_14_red_17_every_counter_and_setting_is_that_of_the_model() {
     let library = library();
     let mut total = [0; Counter::ALL.len()];
+    let mut turned = 0;
     for seed in seeds(8) {
         let mut world = World::new(seed, &library);
         for _ in 0..400 {
@@ -217,7 +225,7 @@ fn red_13_red_14_red_17_every_counter_and_setting_is_that_of_the_model() {
             let (mut tree, parent) = world.trees[rng.random_range(0..TREES)];
             let port = match rng.random_range(0..2) {
                 0 => rng.random_range(0..PORTS),
-                _ if arm => parent,
+                _ if arm || rng.random_range(0..3) == 0 => parent,
                 _ => (parent + 1) % PORTS,
             };
             if rng.random_range(0..12) == 0 {
@@ -240,7 +248,9 @@ fn red_13_red_14_red_17_every_counter_and_setting_is_that_of_the_model() {
                 0 => one.fabric.vni = 10,
                 1 => one.red.cookie = 1,
                 2 => one.red.seqno = (one.red.seqno + rng.random_range(0..1024)) % 1024,
-                3 | 4 => one.red.count = rng.random_range(1..1 << 20),
+                3 | 4 => one.red.count = rng.random_range(0..1 << 20),
+                10 => one.red.count = 0,
+                11 => one.restricted.opcode = rng.random_range(0..16),
                 _ => {}
             }
             let mut raw = one.to_bytes(world.ethertype).to_vec();
@@ -254,6 +264,7 @@ fn red_13_red_14_red_17_every_counter_and_setting_is_that_of_the_model() {
                 8 => raw.truncate(rng.random_range(60..94)),
                 _ => {}
             }
+            turned += usize::from(world.bench.model.turns(port as u8, &raw));
             world.send(port, &raw);
         }
         // More reductions at once than there are descriptors.
@@ -271,6 +282,8 @@ fn red_13_red_14_red_17_every_counter_and_setting_is_that_of_the_model() {
             }
         }
     }
+    println!("contributions of roots: {turned}");
+    assert!(turned > 30, "{turned}");
     for (sum, counter) in total.iter().zip(Counter::ALL) {
         println!("{counter}: {sum}");
         let elsewhere = [
@@ -291,28 +304,32 @@ fn red_10_a_wrong_bit_anywhere_is_what_the_model_makes_of_it() {
     for seed in seeds(2) {
         let mut world = World::new(seed, &library);
         world.all_on();
-        // Wait counts that no sum here reaches.
-        let (tree, parent) = world.plant((1 << 20) - 1);
-        let key = Key { tree, reduction: 3 };
-        let arm = world.frame(key, true, Op::ALL[0]);
-        world.send(parent, &arm.to_bytes(world.ethertype));
-        for bit in 0..8 * arm.to_bytes(world.ethertype).len() {
-            let mut raw = world
-                .frame(key, false, Op::ALL[0])
-                .to_bytes(world.ethertype)
-                .to_vec();
-            raw[bit / 8] ^= 1 << (bit % 8);
-            world.send((parent + 1) % PORTS, &raw);
+        // From a leaf, and from a root that contributes (CL-6).
+        for root in [false, true] {
+            // Wait counts that no sum here reaches.
+            let (tree, parent) = world.plant_with((1 << 20) - 1, root);
+            let port = if root { parent } else { (parent + 1) % PORTS };
+            let key = Key { tree, reduction: 3 };
+            let arm = world.frame(key, true, Op::ALL[0]);
+            world.send(parent, &arm.to_bytes(world.ethertype));
+            for bit in 0..8 * arm.to_bytes(world.ethertype).len() {
+                let mut raw = world
+                    .frame(key, false, Op::ALL[0])
+                    .to_bytes(world.ethertype)
+                    .to_vec();
+                raw[bit / 8] ^= 1 << (bit % 8);
+                world.send(port, &raw);
+            }
+            // Another destination than that of the Ethernet header, and a checksum that fits it.
+            for bit in 0..32 {
+                let mut one = world.frame(key, false, Op::ALL[0]);
+                one.fabric.dfa.0 ^= 1 << bit;
+                let mut raw = one.to_bytes(world.ethertype).to_vec();
+                raw[..6].copy_from_slice(&key.address().mac());
+                world.send(port, &raw);
+            }
+            world.compare_counters();
         }
-        // Another destination than that of the Ethernet header, and a checksum that fits it.
-        for bit in 0..32 {
-            let mut one = world.frame(key, false, Op::ALL[0]);
-            one.fabric.dfa.0 ^= 1 << bit;
-            let mut raw = one.to_bytes(world.ethertype).to_vec();
-            raw[..6].copy_from_slice(&key.address().mac());
-            world.send((parent + 1) % PORTS, &raw);
-        }
-        world.compare_counters();
     }
 }
 

@@ -72,7 +72,8 @@ impl<'a> Entries<'a> {
         let each = self.trees.iter().zip(&self.of_tree);
         let tree = each.map(|(routed, entries)| TreeTable {
             id: routed.id,
-            root: name(&routed.leader),
+            root: name(&routed.leader.endnode),
+            root_contributes: routed.leader.contributes,
             members: members(routed).map(name).collect(),
             switch: entries.iter().map(entry).collect(),
         });
@@ -117,7 +118,8 @@ impl<'a> Entries<'a> {
                 text.push('\n');
             }
             let members = members(routed).map(name);
-            push_tree(&mut text, routed.id, name(&routed.leader), members);
+            let (root, contributes) = (name(&routed.leader.endnode), routed.leader.contributes);
+            push_tree(&mut text, routed.id, root, contributes, members);
             for (switch, entry) in &self.of_tree[index] {
                 let name = &switches[*switch as usize].name;
                 let children = ports(entry.children);
@@ -130,7 +132,7 @@ impl<'a> Entries<'a> {
 
 /// The members of a tree but its leader.
 fn members<'a>(routed: &Routed<'a>) -> impl Iterator<Item = &'a EndnodeId> {
-    let leader = routed.leader;
+    let leader = routed.leader.endnode;
     let all = routed.group.endnodes().iter();
     all.filter(move |&&endnode| endnode != leader)
 }

@@ -8,7 +8,7 @@ use tributary_protocol::red;
 use super::{ID_LAST, NamedTables, SwitchEntry, TreeTable};
 use crate::group::{Group, GroupError};
 use crate::network::{EndnodeId, Network, SwitchId};
-use crate::table::PORTS_MAX;
+use crate::table::{Leader, PORTS_MAX};
 
 /// A tree that was read, ready to be written to switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Programmed {
     /// Its id.
     pub id: u16,
     /// The member that sends down.
-    pub leader: EndnodeId,
+    pub leader: Leader,
     /// Everyone on it, the leader too.
     pub group: Group,
     /// Entries of its switches, in the order of the table.
@@ -113,7 +113,10 @@ impl Names<'_> {
         let entries = entries.collect::<Result<_, _>>()?;
         Ok(Programmed {
             id,
-            leader,
+            leader: Leader {
+                endnode: leader,
+                contributes: tree.root_contributes,
+            },
             group,
             entries,
         })

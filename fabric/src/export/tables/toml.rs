@@ -22,7 +22,8 @@ impl fmt::Display for TreeTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         let members = self.members.iter().map(String::as_str);
-        push_tree(&mut text, self.id, &self.root, members);
+        let (root, contributes) = (&self.root, self.root_contributes);
+        push_tree(&mut text, self.id, root, contributes, members);
         for entry in &self.switch {
             let children = entry.children.iter().copied();
             push_entry(&mut text, &entry.name, entry.parent, children, entry.wait);
@@ -36,12 +37,16 @@ pub(super) fn push_tree<'a>(
     text: &mut String,
     id: u16,
     root: &str,
+    contributes: bool,
     members: impl Iterator<Item = &'a str>,
 ) {
     text.push_str("[[tree]]\nid = ");
     text.push_str(itoa::Buffer::new().format(id));
     text.push_str("\nroot = ");
     push_quoted(text, root);
+    if contributes {
+        text.push_str("\nroot_contributes = true");
+    }
     text.push_str("\nmembers = [");
     for (i, name) in members.enumerate() {
         text.push_str(if i > 0 { ", " } else { "" });

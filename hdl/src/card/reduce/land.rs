@@ -2,18 +2,19 @@
 
 use crate::blocks::AsyncRam;
 use crate::bus::{
-    CompletionOut, Ended, RamWriteIn, ReduceArrivalsIn, ReduceKey, ReduceRowsIn, ReduceVerdictsOut,
-    ReserveOut,
+    CompletionOut, Ended, RamWriteIn, ReduceAnswer, ReduceAnsweredOut, ReduceArrivalsIn, ReduceKey,
+    ReduceResultOut, ReduceRowsIn, ReduceVerdictsOut, ReserveOut,
 };
 use crate::prelude::*;
 
 hdl_module! {
     /// Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so what becomes of the
     /// frame's words. In their order, one in 10 clocks if slots are answered within 8.
+    /// Of a group whose root is here, what may be the result of a round is asked for when it has its slot: 8 clocks more.
     /// Its completion says how many work requests its queue pair has fetched, and never fewer than completions in front of it.
     /// While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
-    /// Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked for; 3 its completion and
-    /// the verdict on its words. Each waits for the next one.
+    /// Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked for, then whether it is
+    /// answered; 3 its completion and the verdict on its words. Each waits for the next one.
     #[module("card_reduce_land_q{}", 1usize << LQ)]
     pub struct CardReduceLand<const LQ: usize> {
         /// Clock.
@@ -28,6 +29,10 @@ hdl_module! {
         pub s: ReduceArrivalsIn,
         /// What becomes of their words.
         pub m_verdict: ReduceVerdictsOut,
+        /// What may be the result of a round.
+        pub m_result: ReduceResultOut,
+        /// Whether those whose words are delivered are answered.
+        pub m_answered: ReduceAnsweredOut,
         /// Completion slots.
         pub m_rsv: ReserveOut<LQ>,
         /// Completions.
@@ -38,6 +43,8 @@ hdl_module! {
         pub ev_joined: Signal<In, Bit>,
         /// Its row.
         pub joined_row: Signal<In, Bits<3>>,
+        /// A frame is answered.
+        pub ev_answered: Signal<Out, Bit>,
         /// A frame becomes a completion.
         pub ev_received: Signal<Out, Bit>,
         /// A frame is of no group here.
@@ -60,6 +67,8 @@ hdl_module! {
         l_hit: DFF<Bit>,
         l_qpn: DFF<Bits<LQ>>,
         l_row: DFF<Bits<3>>,
+        /// It has the contributions of all members.
+        l_all: DFF<Bit>,
         is_for: Signal<Local, Bit>,
         l_done: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
@@ -70,11 +79,19 @@ hdl_module! {
         a_ok: DFF<Bit>,
         a_qpn: DFF<Bits<LQ>>,
         a_row: DFF<Bits<3>>,
+        a_key: DFF<ReduceKey>,
+        a_all: DFF<Bit>,
+        /// Whether it is answered is asked; it is, and begins this round.
+        #[reset] result: DFF<Bit>,
+        a_answers: DFF<Bit>,
+        a_round: DFF<Bits<56>>,
         a_done: Signal<Local, Bit>,
         /// Stage 3: a completion is offered.
         #[reset] c_valid: DFF<Bit>,
         c_qpn: DFF<Bits<LQ>>,
         c_fetched: DFF<Bits<16>>,
+        c_answered: DFF<Bit>,
+        #[reset] answered: DFF<Bit>,
         #[reset] received: DFF<Bit>,
         #[reset] foreign: DFF<Bit>,
         #[reset] no_slot: DFF<Bit>,
@@ -107,6 +124,10 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
                 self.l_hit.d.next = true;
                 self.l_qpn.d.next = self.s_row.of.val().of.qpn.get_bits::<LQ>(0);
                 self.l_row.d.next = self.s_row.of.val().number;
+                self.l_all.d.next = self.l_key.q.val().whole
+                    & !self.l_key.q.val().own
+                    & (bit_cast::<20, 19>(self.s_row.of.val().of.members)
+                        == self.l_key.q.val().count);
             }
         }
 
@@ -118,20 +139,43 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
             self.a_hit.d.next = self.l_hit.q.val();
             self.a_qpn.d.next = self.l_qpn.q.val();
             self.a_row.d.next = self.l_row.q.val();
+            self.a_key.d.next = self.l_key.q.val();
+            self.a_all.d.next = self.l_all.q.val();
             self.a_ok.d.next = false;
+            self.a_answers.d.next = false;
         }
         self.m_rsv.valid.next = self.asks.q.val();
         self.m_rsv.qpn.next = self.a_qpn.q.val();
         if self.asks.q.val() & self.m_rsv.done.val() {
             self.asks.d.next = false;
             self.a_ok.d.next = self.m_rsv.ok.val();
+            self.result.d.next = self.m_rsv.ok.val() & self.a_all.q.val();
+        }
+        self.m_result.valid.next = self.result.q.val();
+        self.m_result.place.next = (bit_cast::<6, 3>(self.a_row.q.val()) << 3)
+            | bit_cast::<6, 3>(self.a_key.q.val().cookie.get_bits::<3>(0));
+        self.m_result.seqno.next = self.a_key.q.val().seqno;
+        if self.m_result.done.val() {
+            self.result.d.next = false;
+            self.a_answers.d.next = self.m_result.ok.val();
+            self.a_round.d.next = self.m_result.round.val();
         }
 
         // Stage 3: its completion, and what becomes of its words.
         self.a_done.next = self.a_busy.q.val()
             & !self.asks.q.val()
+            & !self.result.q.val()
             & !self.c_valid.q.val()
+            & self.m_answered.ready.val()
             & self.m_verdict.room.val();
+        self.m_answered.valid.next = self.a_done.val() & self.a_ok.q.val();
+        self.m_answered.answers.next = self.a_answers.q.val();
+        self.m_answered.of.next = ReduceAnswer {
+            vni: self.a_key.q.val().vni,
+            cookie: self.a_key.q.val().cookie,
+            tree: self.a_key.q.val().tree,
+            round: self.a_round.q.val(),
+        };
         self.m_verdict.valid.next = self.a_done.val();
         self.m_verdict.drop.next = !self.a_ok.q.val();
         self.counts.rd.addr.next = self.a_row.q.val();
@@ -149,6 +193,7 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
             self.zero.d.next = true;
             self.zero_row.d.next = self.joined_row.val();
         }
+        self.answered.d.next = self.a_done.val() & self.a_answers.q.val();
         self.received.d.next = self.a_done.val() & self.a_ok.q.val();
         self.foreign.d.next = self.a_done.val() & !self.a_hit.q.val();
         self.no_slot.d.next = self.a_done.val() & self.a_hit.q.val() & !self.a_ok.q.val();
@@ -159,6 +204,7 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
             self.a_busy.d.next = false;
             self.c_valid.d.next = self.a_ok.q.val();
             self.c_qpn.d.next = self.a_qpn.q.val();
+            self.c_answered.d.next = self.a_answers.q.val();
             // What begins in this clock counts: its completion may be in front of this one.
             self.c_fetched.d.next = self.counts.rd.data.val();
             if self.fetched_now.val() {
@@ -170,6 +216,8 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
         self.m_cpl.of.next = bits::<{ Ended::BITS }>(0).into();
         self.m_cpl.of.next.request = self.c_fetched.q.val();
         self.m_cpl.of.next.arrived = true;
+        self.m_cpl.of.next.notified = self.c_answered.q.val();
+        self.ev_answered.next = self.answered.q.val();
         self.ev_received.next = self.received.q.val();
         self.ev_foreign.next = self.foreign.q.val();
         self.ev_no_slot.next = self.no_slot.q.val();

@@ -7,7 +7,7 @@ use crate::record::ArrivalEntry;
 use crate::switch::{ByteSwap, RedCheck};
 use crate::xud::XudRxBuffer;
 use tributary_protocol::card::descriptor::Of;
-use tributary_protocol::red::{address, wire};
+use tributary_protocol::red::{Rc, address, wire};
 
 hdl_module! {
     /// Takes the frames with the ethertype of reductions out of those that arrive, checks them (docs/rules/reduction.md), and
@@ -72,6 +72,10 @@ hdl_module! {
         kind: DFF<Bits<4>>,
         round: DFF<Bits<56>>,
         cookie: DFF<Bits<32>>,
+        seqno: DFF<Bits<10>>,
+        count: DFF<Bits<20>>,
+        /// It contributes, and no engine was told of too many.
+        plain: DFF<Bit>,
         own: DFF<Bit>,
         by_tree: DFF<Bit>,
         group: Signal<Local, Bit>,
@@ -104,6 +108,7 @@ hdl_module! {
         fixed: Param<{ address::MULTICAST as usize }, 32>,
         reduction: Param<{ Of::Reduction as usize }, 8>,
         words: Param<7, 10>,
+        too_many: Param<{ Rc::CONTR_OVERFLOW.code() as usize }, 4>,
     }
 }
 
@@ -171,6 +176,13 @@ impl Logic for CardReduceReceive {
                 self.by_tree.d.next = self.group.val()
                     & (self.to.q.val().get_bits::<3>(18) == self.cookie_now.val().get_bits::<3>(0));
             }
+            if self.r_number.q.val() == 7 {
+                self.seqno.d.next = self.word.val().get_bits::<10>(0);
+                self.count.d.next = self.word.val().get_bits::<20>(17);
+                self.plain.d.next = !self.word.val().get_bit(10)
+                    & !self.kind.q.val().any()
+                    & (self.word.val().get_bits::<4>(47) != self.too_many.val());
+            }
             self.before.d.next = self.word.val();
         }
         self.check.s_valid.next = self.r_valid.q.val();
@@ -194,6 +206,7 @@ impl Logic for CardReduceReceive {
             data2: 0.into(),
             data3: 0.into(),
             phase: false,
+            answered: false,
             number: 0.into(),
         };
         self.first.next = self.entry.val().get_bits::<64>(0);
@@ -229,6 +242,9 @@ impl Logic for CardReduceReceive {
                 tree: self.to.q.val().get_bits::<13>(3),
                 by_tree: self.by_tree.q.val(),
                 own: self.own.q.val(),
+                whole: self.plain.q.val(),
+                count: self.count.q.val(),
+                seqno: self.seqno.q.val(),
             };
         }
 

@@ -8,10 +8,10 @@ use tributary_protocol::card::regs::{self, ReductionCounter};
 /// Number of the first counter.
 const FIRST: usize = ReductionCounter::ALL[0].code() as usize;
 // Which counter is chosen is looked at by these bits.
-const _: () = assert!(FIRST == 96 && ReductionCounter::ALL.len() == 5);
+const _: () = assert!(FIRST == 96 && ReductionCounter::ALL.len() == 7);
 
 hdl_module! {
-    /// Counters 96 to 100 of reductions, beside card_regs, which decodes accesses, and the bit of the register features that a
+    /// Counters 96 to 102 of reductions, beside card_regs, which decodes accesses, and the bit of the register features that a
     /// card with them has. It has no registers.
     /// Nothing stalls it.
     #[module("card_regs_reduce")]
@@ -23,8 +23,8 @@ hdl_module! {
         /// Accesses.
         pub reg: MoreRegistersIn,
         /// Events, by the number of their counter less 96.
-        pub ev: Signal<In, Bits<5>>,
-        stats: CardRegsStats<5, 3>,
+        pub ev: Signal<In, Bits<7>>,
+        stats: CardRegsStats<7, 3>,
         /// A counter of these is chosen.
         chosen: DFF<Bit>,
         first: Param<{ FIRST >> 3 }, 5>,
@@ -40,7 +40,7 @@ impl Logic for CardRegsReduce {
         self.stats.select.next = self.reg.select.val().get_bits::<3>(0);
         self.stats.take.next = self.reg.take.val();
         self.chosen.d.next = (self.reg.select.val().get_bits::<5>(3) == self.first.val())
-            & (self.reg.select.val().get_bits::<3>(0) < 5);
+            & !self.reg.select.val().get_bits::<3>(0).all();
         self.reg.count.next = 0.into();
         if self.chosen.q.val() {
             self.reg.count.next = self.stats.count.val();

@@ -1,7 +1,10 @@
 //! Work requests of queue pairs in reduction groups, and their frames.
 
 use crate::blocks::{AsyncRam, FifoAhead};
-use crate::bus::{AxisOut, CompletionOut, Ended, RamWriteOut, ReduceRowsIn, ReduceWorksIn};
+use crate::bus::{
+    AxisOut, CompletionOut, Ended, RamWriteOut, ReduceAnswersIn, ReduceLeaveOut, ReduceRowsIn,
+    ReduceWorksIn,
+};
 use crate::prelude::*;
 use crate::record::ReduceEntry;
 use crate::switch::{ByteSwap, ops};
@@ -32,6 +35,12 @@ hdl_record! {
         reduction: Bits<3>,
         /// Kind of message between hosts.
         kind: Bits<4>,
+        /// Its sequence number.
+        seqno: Bits<10>,
+        /// Its round.
+        round: Bits<56>,
+        /// It arms.
+        arm: Bit,
         /// It has a completion.
         signal: Bit,
         /// It has no meaning.
@@ -45,9 +54,13 @@ hdl_module! {
     /// out to be of a group it stays there until its frame has left. Its group is looked for in the rows that go round.
     /// A good one gives its completion slot back, unless its flag signal wants a completion; a bad one, without a meaning,
     /// always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
-    /// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them in the table.
+    /// Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may not ends as a good one,
+    /// OVERTAKEN. Results that the card answers leave between them, first of all, and are nobody's work request.
+    /// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them in the table; of a root's 8 more at least; 7 of
+    /// an answer.
     /// Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group, up to 9 clocks; 5 to 8
-    /// the checksum of its header; 9 its words, moved by the two bytes of the Ethernet header; 10 m_axis.
+    /// the checksum of its header, or 5 to 12 whether it may leave; 9 its words, moved by the two bytes of the Ethernet header;
+    /// 10 m_axis.
     /// While m_axis is held its word stays; the work request behind it is looked up meanwhile, and more land.
     #[module("card_reduce_send_q{}", 1usize << LQ)]
     pub struct CardReduceSend<const LQ: usize> {
@@ -61,6 +74,10 @@ hdl_module! {
         pub s: ReduceWorksIn<LQ>,
         /// The groups.
         pub s_row: ReduceRowsIn,
+        /// Whether a frame of a root may leave.
+        pub m_leave: ReduceLeaveOut,
+        /// Results that the card answers.
+        pub s_answers: ReduceAnswersIn,
         /// Frames.
         pub m_axis: AxisOut<64, 8>,
         /// Completions.
@@ -77,6 +94,8 @@ hdl_module! {
         pub ev_sent: Signal<Out, Bit>,
         /// A work request was bad.
         pub ev_local_error: Signal<Out, Bit>,
+        /// An answer has overtaken one: nothing left.
+        pub ev_overtaken: Signal<Out, Bit>,
         /// No work request waits and no frame leaves.
         pub m_idle: Signal<Out, Bit>,
 
@@ -104,9 +123,18 @@ hdl_module! {
         works: FifoAhead<{ ReduceWork::BITS }, 2>,
         work: Signal<Local, ReduceWork>,
 
-        /// The group of the oldest one: rows still to be looked at; it is found.
+        /// The group of the oldest one: rows still to be looked at; it is found. It is an answer, whose group is known.
         #[reset] looks: DFF<Bit>,
         #[reset] found: DFF<Bit>,
+        #[reset] answers: DFF<Bit>,
+        reduction: Signal<Local, Bits<3>>,
+        to_node: Signal<Local, Bit>,
+        kind: Signal<Local, Bits<4>>,
+        bad: Signal<Local, Bit>,
+        /// Its root is here: whether it may leave is asked; it is known, and it may not.
+        #[reset] asks: DFF<Bit>,
+        #[reset] known: DFF<Bit>,
+        late: DFF<Bit>,
         row: DFF<Bits<3>>,
         vni: DFF<Bits<16>>,
         tree: DFF<Bits<13>>,
@@ -129,7 +157,9 @@ hdl_module! {
         end_wr_id: DFF<Bits<64>>,
         end_request: DFF<Bits<16>>,
         end_bad: DFF<Bit>,
+        end_late: DFF<Bit>,
         #[reset] error: DFF<Bit>,
+        #[reset] overtaken: DFF<Bit>,
 
         /// The frame that leaves: word that comes next, 0 to 12.
         #[reset] busy: DFF<Bit>,
@@ -140,6 +170,7 @@ hdl_module! {
         f_group: DFF<Bit>,
         f_cookie: DFF<Bits<32>>,
         f_kind: DFF<Bits<4>>,
+        f_answer: DFF<Bit>,
         f_sum: DFF<Bits<16>>,
         sfa: Signal<Local, Bits<32>>,
         stored: Signal<Local, Bits<64>>,
@@ -169,6 +200,7 @@ hdl_module! {
         request: Param<{ 8 | wire::TYPE as usize }, 4>,
         request_len: Param<{ wire::REQUEST_LEN as usize }, 12>,
         local_opcode: Param<{ Outcome::LocalOpcode as usize }, 8>,
+        overtaken_status: Param<{ Outcome::Overtaken as usize }, 8>,
     }
 }
 
@@ -205,6 +237,11 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             if self.number_now.val() == 2 {
                 self.op_bad.d.next =
                     !(self.ops.val() >> self.entry.val().header.get_bits::<6>(11)).get_bit(0);
+                self.head.d.next.seqno = self.entry.val().header.get_bits::<10>(0);
+                self.head.d.next.arm = self.entry.val().header.get_bit(10);
+            }
+            if self.number_now.val() == 3 {
+                self.head.d.next.round = self.entry.val().round;
             }
         }
 
@@ -234,13 +271,41 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         // Another one lands meanwhile: its place is none of these.
         self.room.d.next = !self.held.q.val().all() & !self.take.q.val() & !self.s.valid.val();
 
-        // Its group.
-        if self.works.m.valid.val() & !self.looks.q.val() {
-            self.looks.d.next = true;
+        // Its group. An answer goes first, and brings its own.
+        self.reduction.next = self.work.val().reduction;
+        self.to_node.next = self.work.val().to_node;
+        self.kind.next = self.work.val().kind;
+        self.bad.next = self.work.val().bad;
+        if self.answers.q.val() {
+            self.reduction.next = self.s_answers.of.val().cookie.get_bits::<3>(0);
+            self.to_node.next = false;
+            self.kind.next = 0.into();
+            self.bad.next = false;
+        }
+        if !self.looks.q.val() {
             self.found.d.next = false;
+            self.known.d.next = false;
+            self.late.d.next = false;
             self.summed.d.next = 0.into();
+            self.answers.d.next = false;
+            if self.works.m.valid.val() {
+                self.looks.d.next = true;
+            }
+            // The one before has left its place.
+            if self.s_answers.valid.val() & !self.f_answer.q.val() {
+                self.looks.d.next = true;
+                self.answers.d.next = true;
+            }
+        }
+        if self.looks.q.val() & self.answers.q.val() {
+            self.found.d.next = true;
+            self.vni.d.next = self.s_answers.of.val().vni;
+            self.tree.d.next = self.s_answers.of.val().tree;
+            self.cookie.d.next = self.s_answers.of.val().cookie.get_bits::<29>(3);
+            self.known.d.next = true;
         }
         if self.looks.q.val()
+            & !self.answers.q.val()
             & !self.found.q.val()
             & self.s_row.of.val().there
             & (self.s_row.of.val().of.qpn == self.work.val().qpn)
@@ -250,6 +315,23 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.vni.d.next = self.s_row.of.val().of.vni;
             self.tree.d.next = self.s_row.of.val().of.tree;
             self.cookie.d.next = self.s_row.of.val().of.cookie;
+            self.asks.d.next = self.s_row.of.val().of.members.any() & !self.work.val().bad;
+            self.known.d.next = !self.s_row.of.val().of.members.any() | self.work.val().bad;
+        }
+
+        // Whether it may leave.
+        self.m_leave.valid.next = self.asks.q.val();
+        self.m_leave.place.next =
+            (bit_cast::<6, 3>(self.row.q.val()) << 3) | bit_cast::<6, 3>(self.work.val().reduction);
+        self.m_leave.to_tree.next = !self.work.val().to_node;
+        self.m_leave.plain.next = !self.work.val().kind.any();
+        self.m_leave.arm.next = self.work.val().arm;
+        self.m_leave.seqno.next = self.work.val().seqno;
+        self.m_leave.round.next = self.work.val().round;
+        if self.asks.q.val() & self.m_leave.done.val() {
+            self.asks.d.next = false;
+            self.known.d.next = true;
+            self.late.d.next = !self.m_leave.ok.val();
         }
         if self.found.q.val() & !self.summed.q.val().get_bit(2) {
             self.summed.d.next = self.summed.q.val() + 1;
@@ -261,9 +343,9 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             + bit_cast::<18, 16>(self.sfa.val().get_bits::<16>(16))
             + bit_cast::<18, 16>(self.sfa.val().get_bits::<16>(0));
         self.dfa.d.next = self.multicast.val()
-            | (bit_cast::<32, 3>(self.work.val().reduction) << 18)
+            | (bit_cast::<32, 3>(self.reduction.val()) << 18)
             | (bit_cast::<32, 13>(self.tree.q.val()) << 3);
-        if self.work.val().to_node {
+        if self.to_node.val() {
             self.dfa.d.next = bit_cast::<32, 16>(self.work.val().node) << 12;
         }
         self.left_sum.d.next = self.own_sum.q.val() + bit_cast::<18, 16>(self.vni.q.val());
@@ -273,27 +355,32 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             bit_cast::<19, 18>(self.left_sum.q.val()) + bit_cast::<19, 17>(self.right_sum.q.val());
         self.folded.d.next = bit_cast::<17, 16>(self.all_sum.q.val().get_bits::<16>(0))
             + bit_cast::<17, 3>(self.all_sum.q.val().get_bits::<3>(16));
-        self.settled.next = self.found.q.val() & self.summed.q.val().get_bit(2);
+        self.settled.next =
+            self.found.q.val() & self.known.q.val() & self.summed.q.val().get_bit(2);
 
         // It leaves, or has no meaning, in its turn.
         self.begins.next = self.settled.val()
             & !self.busy.q.val()
             & !self.completes.q.val()
             & !self.cancels.q.val();
-        self.works.m.ready.next = self.begins.val();
-        self.m_fetched.en.next = self.begins.val();
+        self.works.m.ready.next = self.begins.val() & !self.answers.q.val();
+        self.m_fetched.en.next = self.begins.val() & !self.answers.q.val();
         self.m_fetched.addr.next = self.row.q.val();
         self.m_fetched.data.next = self.work.val().request + 1;
-        self.error.d.next = self.begins.val() & self.work.val().bad;
+        self.error.d.next = self.begins.val() & self.bad.val();
+        self.overtaken.d.next = self.begins.val() & self.late.q.val();
         if self.begins.val() {
             self.looks.d.next = false;
             self.found.d.next = false;
-            self.completes.d.next = self.work.val().bad | self.work.val().signal;
-            self.cancels.d.next = !self.work.val().bad & !self.work.val().signal;
+            self.completes.d.next =
+                (self.work.val().bad | self.work.val().signal) & !self.answers.q.val();
+            self.cancels.d.next =
+                !self.work.val().bad & !self.work.val().signal & !self.answers.q.val();
             self.end_qpn.d.next = self.work.val().qpn.get_bits::<LQ>(0);
             self.end_wr_id.d.next = self.work.val().wr_id;
             self.end_request.d.next = self.work.val().request;
             self.end_bad.d.next = self.work.val().bad;
+            self.end_late.d.next = self.late.q.val();
         }
         if self.completes.q.val() & self.m_cpl.ready.val() {
             self.completes.d.next = false;
@@ -309,22 +396,27 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         if self.end_bad.q.val() {
             self.m_cpl.of.next.status = self.local_opcode.val();
         }
+        if self.end_late.q.val() {
+            self.m_cpl.of.next.status = self.overtaken_status.val();
+        }
         self.m_cancel_valid.next = self.cancels.q.val();
         self.m_cancel_qpn.next = self.end_qpn.q.val();
         self.ev_local_error.next = self.error.q.val();
+        self.ev_overtaken.next = self.overtaken.q.val();
 
         // The frame: word by word as the header of 80 bytes and its data stand behind two bytes.
-        if self.begins.val() & !self.work.val().bad {
+        if self.begins.val() & !self.bad.val() & !self.late.q.val() {
             self.busy.d.next = true;
         }
         if !self.busy.q.val() {
             self.step.d.next = 0.into();
             self.f_vni.d.next = self.vni.q.val();
             self.f_dfa.d.next = self.dfa.q.val();
-            self.f_group.d.next = !self.work.val().to_node;
+            self.f_group.d.next = !self.to_node.val();
             self.f_cookie.d.next = (bit_cast::<32, 29>(self.cookie.q.val()) << 3)
-                | bit_cast::<32, 3>(self.work.val().reduction);
-            self.f_kind.d.next = self.work.val().kind;
+                | bit_cast::<32, 3>(self.reduction.val());
+            self.f_kind.d.next = self.kind.val();
+            self.f_answer.d.next = self.answers.q.val();
             self.f_sum.d.next = !(self.folded.q.val().get_bits::<16>(0)
                 + bit_cast::<16, 1>(self.folded.q.val().get_bits::<1>(16)));
         }
@@ -340,7 +432,11 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.words.rd.addr.next =
                 (bit_cast::<5, 2>(self.read_place.q.val()) << 3) | bits::<5>(3);
         }
+        self.s_answers.word.next = self.words.rd.addr.val().get_bits::<3>(0);
         self.stored.next = self.words.rd.data.val();
+        if self.f_answer.q.val() {
+            self.stored.next = self.s_answers.data.val();
+        }
         self.round.next = self.stored.val().into();
         // Words 7 to 11 are those of the work request as they are.
         self.moved.next = self.stored.val();
@@ -383,7 +479,8 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             | bit_cast::<64, 16>(self.moved.val().get_bits::<16>(48));
         self.advance.next =
             self.busy.q.val() & (!self.out_valid.q.val() | self.m_axis.tready.val());
-        self.frees.next = self.error.q.val();
+        self.frees.next = self.error.q.val() | self.overtaken.q.val();
+        self.s_answers.done.next = false;
         self.sent.d.next = false;
         if self.m_axis.tready.val() {
             self.out_valid.d.next = false;
@@ -397,7 +494,8 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.out_last.d.next = self.step.q.val() == 12;
             if self.step.q.val() == 12 {
                 self.busy.d.next = false;
-                self.frees.next = true;
+                self.frees.next = !self.f_answer.q.val();
+                self.s_answers.done.next = self.f_answer.q.val();
             }
         }
         if self.frees.val() {

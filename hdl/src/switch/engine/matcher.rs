@@ -62,7 +62,7 @@ hdl_module! {
         pub m_mismatched: Signal<Out, Bit>,
         /// Clock 2: reduction header, most significant byte first.
         pub m_header: Signal<Out, Bits<64>>,
-        /// Clock 3: the frame goes on down the tree, and is of no other concern.
+        /// Clock 3: the frame passes, down the tree or up, and is of no other concern.
         pub d_pass: Signal<Out, Bit>,
         /// Clock 5: a decision.
         pub c_valid: Signal<Out, Bit>,
@@ -104,7 +104,7 @@ hdl_module! {
         pub ev_valid: Signal<Out, Bit>,
         /// 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence number,
         /// 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired empty, 12 operations differ,
-        /// 13 too many contributions, 14 nothing to do, 15 passed down the tree.
+        /// 13 too many contributions, 14 nothing to do, 15 passed without a look.
         pub ev_code: Signal<Out, Bits<4>>,
         /// The descriptor.
         pub ev_index: Signal<Out, Bits<3>>,

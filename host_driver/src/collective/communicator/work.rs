@@ -227,17 +227,18 @@ impl Communicator {
 
     fn poll_switches(&mut self, now: u64) -> Result<(), Error> {
         for previous in &mut self.previous {
-            previous.poll(now)?;
+            previous.serve(now)?;
         }
         let Plan::Switches(switch) = &mut self.plan else {
             return Ok(());
         };
         let news = switch.poll(now)?;
-        let mut again = false;
+        let mut called = Vec::new();
         for news in news {
             match news {
                 News::Failed(rank, why) => self.fail(rank, why),
-                News::Again => again = true,
+                News::Again => self.trouble = self.rank == 0,
+                News::Called(chunk) => called.push(chunk),
                 News::Done(chunk, value, engines, first) => {
                     if self.rank == 0 {
                         self.counters.completed_by_root += u64::from(!engines);
@@ -253,14 +254,31 @@ impl Communicator {
                 }
             }
         }
-        if again {
-            self.look_for_another_tree();
+        // Nobody has a result of the operation, since one of its values has none.
+        let open = self.operations.front().is_some_and(|op| match &op.work {
+            Work::InSwitches { results, .. } => {
+                let mut called = called.iter().filter_map(|&chunk| results.get(chunk));
+                called.any(Option::is_none)
+            }
+            _ => false,
+        });
+        if open && now.saturating_sub(self.asked) >= self.attempt() {
+            self.look_for_another_tree(now);
         }
         Ok(())
     }
 
-    /// At the root, when a round is in trouble: has the manager made another tree?
-    fn look_for_another_tree(&mut self) {
+    /// An attempt, in ns.
+    fn attempt(&self) -> u64 {
+        u64::try_from(self.options.attempt.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// At the leader, when a round is or was in trouble: has the manager made another tree? Nobody has a result of the operation that
+    /// is under way, or that comes next. That the leader has none is not enough: its card may have answered one that it has not
+    /// looked at.
+    fn look_for_another_tree(&mut self, now: u64) {
+        self.trouble = false;
+        self.asked = now;
         let (Plan::Switches(switch), Some(group), Some(trees)) =
             (&self.plan, self.planted, &self.trees)
         else {
@@ -271,12 +289,7 @@ impl Communicator {
             trees.current(group)
         };
         let same = current.is_some_and(|now| now.tree == switch.grant.tree);
-        // A result that this member has already is not made again.
-        let unfinished = self.operations.front().is_some_and(|op| match op.work {
-            Work::InSwitches { left, .. } => left > 0,
-            _ => false,
-        });
-        if !same && unfinished {
+        if !same {
             self.counters.no_tree += u64::from(current.is_none());
             self.decide(self.open(), current);
         }
@@ -285,6 +298,11 @@ impl Communicator {
     /// Brings the oldest operation further; whether it has ended.
     fn advance(&mut self, now: u64) -> bool {
         self.adopt();
+        // Without the leader's own value nobody has a result.
+        let waits = |op: &Operation| matches!(op.work, Work::Waiting);
+        if self.trouble && self.operations.front().is_none_or(waits) {
+            self.look_for_another_tree(now);
+        }
         let alone = self.size() == 1;
         let Some(op) = self.operations.front_mut() else {
             return false;

@@ -294,6 +294,7 @@ pub mod join_group {
         ARGUMENTS "Arguments of JOIN_GROUP.";
         VNI "vni" [0, 0 +: 16] Limit::Any, "VNI: the job. Frames of the group carry it.";
         TREE "tree" [1, 0 +: 13] Limit::Any, "Tree in the switches' multicast tables. Frames that come by another one are dropped.";
+        MEMBERS "members" [1, 13 +: 19] Limit::Any, "0, or of the root's queue pair how many members the group has, the root among them: the card answers complete results itself (CL-6).";
         COOKIE "cookie" [2, 0 +: 32] Limit::Multiple(8), "Names the group among those of the VNI. Frames of the group carry it plus their reduction id.";
     }
 }

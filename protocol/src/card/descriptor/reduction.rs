@@ -40,6 +40,7 @@ layout! {
     A_DATA2 "data2" [5, 0 +: 64] "Third.",
     A_DATA3 "data3" [6, 0 +: 64] "Fourth.",
     A_PHASE "phase" [7, 0 +: 1] "As of every completion.",
+    A_ANSWERED "answered" [7, 1 +: 1] "1: it was the result of its round, and the card has answered it (CL-6): the tree is armed for the next round.",
     A_NUMBER "number" [7, 16 +: 16] "As of every completion.",
 }
 
@@ -131,6 +132,8 @@ pub struct Arrival {
     pub red: Reduction,
     /// Data.
     pub data: [u64; 4],
+    /// The card has answered it (CL-6).
+    pub answered: bool,
     /// Number of the completion.
     pub number: u16,
 }
@@ -153,6 +156,7 @@ impl Arrival {
             place.put(&mut w, word);
         }
         A_PHASE.put(&mut w, Completion::phase(self.number, log));
+        A_ANSWERED.put(&mut w, self.answered);
         A_NUMBER.put(&mut w, self.number);
         bytes(&w)
     }
@@ -187,6 +191,7 @@ impl Arrival {
             source: Address(A_SOURCE.get(w) as u32),
             red: Reduction::from_word(0, A_HEADER.get(w)).map_err(|_| bad(&A_HEADER))?,
             data: ARRIVAL_DATA.map(|place| place.get(w)),
+            answered: A_ANSWERED.get(w) != 0,
             number: A_NUMBER.get(w) as u16,
         })
     }

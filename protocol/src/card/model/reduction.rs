@@ -1,5 +1,5 @@
 //! Queue pairs in reduction groups (CL-5): their work requests leave as reduction frames, and each frame of the group that comes is
-//! one completion. What the frames mean to each other is the driver's matter.
+//! one completion. What the frames mean to each other is the driver's matter, but for results that the root's card answers (CL-6).
 
 use std::collections::VecDeque;
 
@@ -11,6 +11,7 @@ use crate::card::descriptor::{
 };
 use crate::card::regs::{Counter, ReductionCounter};
 use crate::red::address::REDUCTIONS;
+use crate::red::answer::Answers;
 use crate::red::wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Restricted};
 use crate::red::{Address, Key};
 use crate::xud::Outcome;
@@ -22,6 +23,8 @@ pub(super) struct Membership {
     pub tree: u16,
     /// A multiple of 8; frames carry it plus their reduction id.
     pub cookie: u32,
+    /// Of the root: results that are to be answered, by reduction id.
+    pub answers: Option<[Answers; REDUCTIONS as usize]>,
 }
 
 impl Membership {
@@ -100,6 +103,10 @@ impl CardModel {
             vni: value(&join_group::VNI) as u16,
             tree: value(&join_group::TREE) as u16,
             cookie: value(&join_group::COOKIE) as u32,
+            answers: match value(&join_group::MEMBERS) as u32 {
+                0 => None,
+                members => Some([Answers::new(members); REDUCTIONS as usize]),
+            },
         };
         let named = |queue: &Queue| {
             (queue.group).is_some_and(|g| (g.vni, g.cookie) == (group.vni, group.cookie))
@@ -138,22 +145,35 @@ impl CardModel {
         }
         queue.send.consumer = number.wrapping_add(1);
         queue.psn = psn.wrapping_add(1) & 0xff_ffff;
-        let asked = ReductionRequest::decode(&entry).zip(queue.group);
-        let status = match asked {
-            Some(_) => Outcome::Ok,
+        let asked = ReductionRequest::decode(&entry).zip(queue.group.as_mut());
+        let signal = asked.as_ref().is_none_or(|(request, _)| {
+            let flags = request.flags.into();
+            flags::SIGNAL.get(flags) != 0
+        });
+        let leaves = asked.map(|(request, group)| {
+            let frame = frame(node, group, &request);
+            let answers = group.answers.as_mut();
+            let leaves = answers.is_none_or(|a| a[usize::from(request.reduction)].leaves(&frame));
+            leaves.then_some(frame)
+        });
+        let status = match leaves {
+            Some(Some(frame)) => {
+                if let Some(reductions) = &mut self.reductions {
+                    let bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+                    reductions.out.push_back(bytes);
+                }
+                Outcome::Ok
+            }
+            Some(None) => {
+                self.count_reduction(ReductionCounter::Overtaken);
+                Outcome::Overtaken
+            }
             None => {
                 self.count(Counter::LocalError);
                 Outcome::LocalOpcode
             }
         };
-        if let Some((request, group)) = asked
-            && let Some(reductions) = &mut self.reductions
-        {
-            let frame = frame(node, group, &request);
-            (reductions.out).push_back(frame.to_bytes(DEFAULT_ETHERTYPE).to_vec());
-        }
-        let signal = |r: ReductionRequest| flags::SIGNAL.get(r.flags.into()) != 0;
-        if asked.is_some_and(|(request, _)| !signal(request)) {
+        if !signal {
             self.engine.release(qpn, 1);
             return true;
         }
@@ -181,25 +201,44 @@ impl CardModel {
             let receives = queue.state.receives() && !queue.fatal;
             receives && queue.group.is_some_and(|group| group.has(&frame, own))
         };
-        let Some((&qpn, queue)) = self.queues.iter().find(|(_, queue)| of(queue)) else {
+        let Some((&qpn, queue)) = self.queues.iter_mut().find(|(_, queue)| of(queue)) else {
             return self.count_reduction(ReductionCounter::Foreign);
-        };
-        let arrival = Arrival {
-            kind: frame.restricted.opcode,
-            round: frame.restricted.remote_offset,
-            reduction: (frame.red.cookie % u32::from(REDUCTIONS)) as u8,
-            by_tree: frame.fabric.dfa != own,
-            fetched: queue.send.consumer,
-            source: frame.fabric.sfa,
-            red: frame.red,
-            data: frame.data,
-            number: 0,
         };
         if !self.engine.reserve_slot(qpn) {
             return self.count_reduction(ReductionCounter::NoSlot);
         }
+        let by_tree = frame.fabric.dfa != own;
+        let answer = queue.group.as_mut().filter(|_| by_tree).and_then(|group| {
+            let answers = group.answers.as_mut()?;
+            let id = frame.red.cookie % u32::from(REDUCTIONS);
+            let (round, red) = answers[id as usize].answer(&frame)?;
+            let mut answer = Frame { red, ..frame };
+            answer.fabric = Fabric::new(own, frame.fabric.dfa, group.vni);
+            answer.restricted = Restricted {
+                remote_offset: round,
+                ..Restricted::default()
+            };
+            Some(answer)
+        });
+        let arrival = Arrival {
+            kind: frame.restricted.opcode,
+            round: frame.restricted.remote_offset,
+            reduction: (frame.red.cookie % u32::from(REDUCTIONS)) as u8,
+            by_tree,
+            fetched: queue.send.consumer,
+            source: frame.fabric.sfa,
+            red: frame.red,
+            data: frame.data,
+            answered: answer.is_some(),
+            number: 0,
+        };
         self.count_reduction(ReductionCounter::Received);
         if let Some(reductions) = &mut self.reductions {
+            if let Some(answer) = answer {
+                reductions.count(ReductionCounter::Answered);
+                let bytes = answer.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+                reductions.out.push_back(bytes);
+            }
             reductions.landing.push_back((qpn, arrival));
         }
     }
@@ -229,7 +268,7 @@ impl CardModel {
 }
 
 /// The frame that a work request asks for.
-fn frame(node: u16, group: Membership, request: &ReductionRequest) -> Frame {
+fn frame(node: u16, group: &Membership, request: &ReductionRequest) -> Frame {
     let key = Key {
         tree: group.tree,
         reduction: request.reduction,

@@ -15,7 +15,7 @@ use crate::red::{
     address::Address,
     ops::{Op, Rc, Value},
     partial::Partial,
-    seqno_after,
+    seqno_after, seqno_newer,
     wire::Frame,
 };
 
@@ -32,6 +32,10 @@ pub struct RootConfig {
     pub rolls: u32,
     /// Arm anew at the start of a round if the tree was armed longer ago than this and nothing has come: engines have timed out.
     pub rearm_after: u64,
+    /// The root's value goes up its own port, as a leaf's does, and comes back with all others ([`crate::red::switch::Tree`]): so
+    /// that its card can answer the result (CL-6). Otherwise the root adds its value in software. `rolls` calls together must take
+    /// longer than the card's completions, or a round that the card has answered may end without those who were in it.
+    pub contributes: bool,
 }
 
 impl Default for RootConfig {
@@ -43,6 +47,7 @@ impl Default for RootConfig {
             roll_timeout: 100_000,
             rolls: 3,
             rearm_after: 25_000,
+            contributes: false,
         }
     }
 }
@@ -73,6 +78,8 @@ pub struct Root {
     config: RootConfig,
     round: u64,
     seqno: u16,
+    /// The first one of this round.
+    first: u16,
     phase: Phase,
     /// The root's own value: the round is under way.
     own: Option<(Op, Value)>,
@@ -107,6 +114,7 @@ impl Root {
             config,
             round: 0,
             seqno,
+            first: seqno,
             phase: Phase::Attempt(1),
             own: None,
             collected: None,
@@ -142,6 +150,8 @@ impl Root {
         self.deadline = now.saturating_add(self.config.attempt_timeout);
         if self.collected.is_none() && now.saturating_sub(self.armed_at) > self.config.rearm_after {
             self.attempt(Phase::Attempt(1), now);
+        } else {
+            self.contribute();
         }
         let round = self.round;
         self.check(now);
@@ -152,6 +162,45 @@ impl Root {
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
         self.own.map(|_| self.deadline)
+    }
+
+    /// A frame that has come in, and that the card has answered (CL-6): the result of its round. The tree is armed for the next
+    /// one, with the sequence number after its own.
+    ///
+    /// # Errors
+    /// It ended no round: it is not of this group, or that round was over.
+    pub fn answered(&mut self, bytes: &[u8], now: u64) -> Result<(), Ignored> {
+        let (frame, kind) = self.group.parse(bytes)?;
+        let to = frame.fabric.dfa.multicast();
+        if kind != Kind::Reduce || to != Some(self.group.key) || !frame.contributes() {
+            return Err(Ignored::Foreign);
+        }
+        let earlier = frame.red.seqno != self.first && !seqno_newer(frame.red.seqno, self.first);
+        if earlier || self.own.is_none() {
+            // Software had ended that round by other frames of this attempt, which all members are in, too.
+            if frame.red.seqno == self.last.0 {
+                let (round, leaf) = (self.last.1.round, frame.fabric.sfa);
+                self.outputs
+                    .push_back(Output::Event(Event::Doubtful { round, leaf }));
+            }
+            return Err(Ignored::Stale);
+        }
+        self.own = None;
+        let next = seqno_after(frame.red.seqno);
+        self.end(frame.red.seqno, Partial::first(&frame));
+        self.last_sources = std::mem::take(&mut self.sources);
+        self.last_sources.insert(frame.fabric.sfa);
+        self.forget();
+        if seqno_newer(self.seqno, next) {
+            // Attempts at the round that is over are under way: the next one begins behind them.
+            self.seqno = seqno_after(self.seqno);
+            self.announce(Kind::Reduce, now);
+        } else {
+            self.seqno = next;
+            self.armed_at = now;
+        }
+        self.first = self.seqno;
+        Ok(())
     }
 
     /// What has come up since the last call.
@@ -186,7 +235,8 @@ impl Root {
                 frame.check_up()?;
                 let called = matches!(self.phase, Phase::RollCall(_));
                 if called || frame.red.seqno != self.seqno {
-                    if frame.red.seqno == self.last.0 && leaf() {
+                    let own = self.config.contributes && from == self.group.root;
+                    if frame.red.seqno == self.last.0 && (leaf() || own) {
                         self.doubt(from);
                     }
                     return Err(Ignored::Stale);
@@ -218,7 +268,7 @@ impl Root {
         Ok(())
     }
 
-    /// A leaf's contribution to a complete round came after its result: a frame of someone has been there twice.
+    /// A member's contribution to a complete round came after its result: a frame of someone has been there twice.
     fn doubt(&mut self, leaf: Address) {
         let complete = self.last.1.count == self.group.size();
         if complete && self.last_sources.insert(leaf) {
@@ -241,9 +291,11 @@ impl Root {
 
     /// Ends the round if everyone is in; throws an attempt away in which someone was counted twice.
     fn check(&mut self, now: u64) {
-        let leaves = self.group.size() - 1;
+        let called = matches!(self.phase, Phase::RollCall(_));
+        let own_comes = self.config.contributes && !called;
+        let wanted = self.group.size() - u32::from(!own_comes);
         let count = self.collected.map_or(0, |c| c.count);
-        let doubled = count > leaves
+        let doubled = count > wanted
             || self
                 .collected
                 .is_some_and(|c| c.value.rc == Rc::CONTR_OVERFLOW);
@@ -256,7 +308,7 @@ impl Root {
                     self.attempt(Phase::RollCall(1), now);
                 }
             }
-            (Some(_), _) if count >= leaves => self.finish(now),
+            (Some(_), _) if count >= wanted => self.finish(now),
             _ => {}
         }
     }
@@ -282,6 +334,33 @@ impl Root {
             seqno: self.seqno,
         }));
         self.announce(kind, now);
+        self.contribute();
+    }
+
+    /// Sends the root's own value, if it goes up with the others.
+    fn contribute(&mut self) {
+        let Some((op, value)) = self.own.filter(|_| self.config.contributes) else {
+            return;
+        };
+        if matches!(self.phase, Phase::Attempt(_)) {
+            let own = self.own_frame(op, value);
+            let bytes = own.to_bytes(self.group.ethertype).to_vec();
+            self.outputs.push_back(Output::Send(bytes));
+        }
+    }
+
+    fn own_frame(&self, op: Op, value: Value) -> Frame {
+        let own = Fill {
+            round: self.round,
+            seqno: self.seqno,
+            resno: self.seqno,
+            arm: false,
+            op,
+            count: 1,
+            value,
+        };
+        let to = self.group.key.address();
+        self.group.frame(Kind::Reduce, self.group.root, to, &own)
     }
 
     fn forget(&mut self) {
@@ -309,24 +388,26 @@ impl Root {
                 silent: self.not_in(&self.present),
             }));
         }
-        let own = Fill {
-            round: self.round,
-            seqno: self.seqno,
-            resno: self.seqno,
-            arm: false,
-            op,
-            count: 1,
-            value,
-        };
-        let to = self.group.key.address();
-        let own = self.group.frame(Kind::Reduce, self.group.root, to, &own);
+        let called = matches!(self.phase, Phase::RollCall(_));
+        let own = self.own_frame(op, value);
         let total = match self.collected.take() {
-            None => Partial::first(&own),
+            Some(partial) if self.config.contributes && !called => partial,
             Some(mut partial) => {
                 partial.add(&own, self.group.mode);
                 partial
             }
+            None => Partial::first(&own),
         };
+        self.end(self.seqno, total);
+        self.seqno = seqno_after(self.seqno);
+        self.first = self.seqno;
+        self.last_sources = std::mem::take(&mut self.sources);
+        self.forget();
+        self.announce(Kind::Reduce, now);
+    }
+
+    /// The round is over, with what was collected under this sequence number.
+    fn end(&mut self, seqno: u16, total: Partial) {
         let outcome = Outcome {
             round: self.round,
             op: total.op,
@@ -334,13 +415,9 @@ impl Root {
             count: total.count,
         };
         self.outputs.push_back(Output::Event(Event::Done(outcome)));
-        self.last = (self.seqno, outcome);
+        self.last = (seqno, outcome);
         self.round += 1;
-        self.seqno = seqno_after(self.seqno);
         self.phase = Phase::Attempt(1);
-        self.last_sources = std::mem::take(&mut self.sources);
-        self.forget();
-        self.announce(Kind::Reduce, now);
     }
 
     /// Multicasts the last result with the number that is now armed (or, for a roll call, released).

@@ -86,10 +86,11 @@ fn tree(fabric: &Fabric, tree: &TreeSpec, f: &mut String) -> fmt::Result {
     let name = |&e: &usize| Quoted(&fabric.name(Place::Endpoint(e))).to_string();
     let members: Vec<String> = tree.members.iter().map(name).collect();
     let (id, root, members) = (tree.id, name(&tree.root), members.join(", "));
-    writeln!(
-        f,
-        "\n[[tree]]\nid = {id}\nroot = {root}\nmembers = [{members}]"
-    )?;
+    writeln!(f, "\n[[tree]]\nid = {id}\nroot = {root}")?;
+    if tree.root_contributes {
+        writeln!(f, "root_contributes = true")?;
+    }
+    writeln!(f, "members = [{members}]")?;
     for (switch, entry) in &tree.entries {
         let name = fabric.switches.get(*switch).map_or("", |s| &s.name);
         writeln!(f, "\n[[tree.switch]]\nname = {}", Quoted(name))?;

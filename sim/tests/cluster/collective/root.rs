@@ -1,0 +1,75 @@
+//! The root in hardware: the leader's card answers every round, and its host pays what others pay.
+
+use rand::RngExt;
+use tributary_host_driver::ReductionCounter;
+use tributary_host_driver::collective::{Data, Operation, Options, Path};
+use tributary_sim::fabric::Fabric;
+
+use super::{World, all, close, communicators, host_options, rng, seed, sixteen};
+
+/// Engines that wait for members that are far apart.
+fn patient() -> Fabric {
+    let mut fabric = sixteen();
+    for switch in &mut fabric.switches {
+        switch.engine.timeouts = [2_000; 4];
+    }
+    fabric
+}
+
+/// Operations of one frame and of many, on one lane and on all: as many results are answered by the leader's card as there were
+/// rounds, each from one frame of its host.
+#[test]
+fn cl_06_every_round_of_a_group_is_answered_by_the_leaders_card() {
+    let seed = seed();
+    let mut rng = rng(seed);
+    for leader in [0, 9] {
+        let world = World::new(patient(), seed);
+        let everyone: Vec<usize> = (0..16).map(|at| (at + leader) % 16).collect();
+        let hosts = world.hosts(&everyone, host_options(1, 1));
+        let mut group = communicators(&hosts, 1, Some(&world.trees), Options::default());
+        let (mut rounds, mut lanes) = (0u64, 0);
+        let mut operations = 0;
+        for length in [64, 1, 4, 5, 100, 64, 3] {
+            let doubles: Vec<Vec<f64>> = (0..16)
+                .map(|_| (0..length).map(|_| rng.random::<f64>() - 0.5).collect())
+                .collect();
+            let outcomes = all(&mut group, &mut rng, |member| {
+                let own = Data::F64(doubles[member.rank()].clone());
+                member.post_all_reduce(Operation::Max, &own)
+            });
+            let largest = |at: usize| doubles.iter().map(|own| own[at]).fold(-1.0, f64::max);
+            let expected = Data::F64((0..length).map(largest).collect());
+            for outcome in outcomes {
+                assert_eq!(outcome.data, expected, "{length}");
+            }
+            // Of this operation each value is a frame.
+            let sums = all(&mut group, &mut rng, |member| {
+                let own = Data::F64(doubles[member.rank()].clone());
+                member.post_all_reduce(Operation::SumReproducible, &own)
+            });
+            assert!(sums.windows(2).all(|pair| pair[0].data == pair[1].data));
+            all(&mut group, &mut rng, |member| member.post_barrier());
+            let frames = [length.div_ceil(4), length, 1];
+            rounds += frames.iter().sum::<usize>() as u64;
+            lanes = lanes.max(length.min(Options::default().lanes.into()) as u64);
+            operations += 3;
+        }
+        let counters = group[0].counters();
+        assert_eq!(
+            (counters.in_switches, counters.in_software),
+            (operations, 0)
+        );
+        assert_eq!((counters.completed_by_root, counters.again), (0, 0));
+        for (rank, &at) in everyone.iter().enumerate() {
+            let count = |counter| world.contexts[at].reduction_counter(counter).unwrap();
+            let own = if rank == 0 { rounds } else { 0 };
+            assert_eq!(count(ReductionCounter::Answered), own, "rank {rank}");
+            // A lane begins with a frame that arms the tree.
+            let first = if rank == 0 { lanes } else { 0 };
+            assert_eq!(count(ReductionCounter::Sent), rounds + own + first);
+            assert_eq!(count(ReductionCounter::Overtaken), 0, "rank {rank}");
+        }
+        assert!(matches!(group[0].path(), Path::Switches(_)));
+        close(group, &mut rng);
+    }
+}
