@@ -153,7 +153,8 @@
 /* Staged entry of the multicast table: child ports 0 to 31. */
 #define TRIB_SWITCH_MULTICAST_CHILDREN_LOW               0x050u
 #define TRIB_SWITCH_MULTICAST_CHILDREN_LOW_AFTER_RESET   0x00000000u
-/* Bit p: port p is a child. */
+/* Bit p: port p is a child. The parent port among them: the root contributes by its own port,
+ * and wait counts it (CL-6). */
 #define TRIB_SWITCH_MULTICAST_CHILDREN_LOW_MASK_SHIFT    0u
 #define TRIB_SWITCH_MULTICAST_CHILDREN_LOW_MASK_WIDTH    32u
 #define TRIB_SWITCH_MULTICAST_CHILDREN_LOW_MASK_MASK     0xffffffffu

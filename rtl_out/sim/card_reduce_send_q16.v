@@ -161,6 +161,7 @@ module card_reduce_send_q16 (
     reg         looks_reg;
     reg         found_reg;
     reg         answers_reg;
+    reg  [11:0] look_qpn_reg;
     reg         asks_reg;            // Its root is here: whether it may leave is asked; it is known, and it may not.
     reg         known_reg;
     reg         late_reg;
@@ -187,6 +188,7 @@ module card_reduce_send_q16 (
     reg         busy_reg;            // The frame that leaves: word that comes next, 0 to 12.
     reg  [3:0]  step_reg;
     reg  [1:0]  read_place_reg;
+    reg  [2:0]  read_reg;            // The word of it that is read.
     reg  [15:0] f_vni_reg;
     reg  [31:0] f_dfa_reg;
     reg         f_group_reg;
@@ -194,6 +196,7 @@ module card_reduce_send_q16 (
     reg  [3:0]  f_kind_reg;
     reg         f_answer_reg;
     reg  [15:0] f_sum_reg;
+    reg  [63:0] stored_reg;          // The word of the work request, or of the answer, for this step.
     reg  [47:0] carry_reg;
     reg         out_valid_reg;
     reg  [63:0] out_data_reg;
@@ -230,13 +233,13 @@ module card_reduce_send_q16 (
     wire         settled;              // It is settled; it begins to leave or to end.
     wire         begins;
     wire [31:0]  sfa;
-    wire [63:0]  stored;
     wire [55:0]  round_round;          // remote_offset of the restricted header.
     // The word, first byte on top, moved by two bytes; what is left of the one before.
     reg  [63:0]  moved;
     wire         advance;
     reg          busy_next;            // The frame that leaves: word that comes next, 0 to 12.
     reg  [3:0]   step_next;
+    reg  [2:0]   read_next;            // The word of it that is read.
     reg  [15:0]  f_vni_next;
     reg  [31:0]  f_dfa_next;
     reg          f_group_next;
@@ -244,12 +247,12 @@ module card_reduce_send_q16 (
     reg  [3:0]   f_kind_next;
     reg          f_answer_next;
     reg  [15:0]  f_sum_next;
+    reg  [63:0]  stored_next;          // The word of the work request, or of the answer, for this step.
     reg  [47:0]  carry_next;
     reg          out_valid_next;
     reg  [63:0]  out_data_next;
     reg          out_last_next;
     reg          sent_next;
-    reg  [4:0]   words_rd_addr;        // Read address.
     wire [63:0]  words_rd_data;        // The word that was read.
     wire         works_s_ready;        // It is taken.
     wire         works_m_valid;        // A word is offered.
@@ -261,7 +264,8 @@ module card_reduce_send_q16 (
 
     ram_async #(.W(64), .A(5)) words (
         .clk     (clk),
-        .rd_addr (words_rd_addr),
+        // Read a step before: the round for steps 4 and 5, the header for 7, data from 8 on.
+        .rd_addr ({read_place_reg, read_reg}),
         .rd_data (words_rd_data),
         .wr_en   (in_valid_reg),
         .wr_addr ({place_reg, number_now}),
@@ -376,6 +380,7 @@ module card_reduce_send_q16 (
     always @(*) begin
         busy_next = busy_reg;
         step_next = step_reg;
+        read_next = read_reg;
         f_vni_next = f_vni_reg;
         f_dfa_next = f_dfa_reg;
         f_group_next = f_group_reg;
@@ -383,6 +388,7 @@ module card_reduce_send_q16 (
         f_kind_next = f_kind_reg;
         f_answer_next = f_answer_reg;
         f_sum_next = f_sum_reg;
+        stored_next = stored_reg;
         carry_next = carry_reg;
         out_valid_next = out_valid_reg;
         out_data_next = out_data_reg;
@@ -393,6 +399,7 @@ module card_reduce_send_q16 (
         end
         if (!busy_reg) begin
             step_next = 4'd0;
+            read_next = 3'd3;
             f_vni_next = vni_reg;
             f_dfa_next = dfa_reg;
             f_group_next = !to_node;
@@ -410,7 +417,20 @@ module card_reduce_send_q16 (
         end
         if (advance) begin
             step_next = step_reg + 4'd1;
+            if (step_reg == 4'd4) begin
+                read_next = 3'd2;
+            end
+            if (step_reg == 4'd6) begin
+                read_next = 3'd4;
+            end
+            if (step_reg >= 4'd7) begin
+                read_next = read_reg + 3'd1;
+            end
             carry_next = moved[47:0];
+            stored_next = words_rd_data;
+            if (f_answer_reg) begin
+                stored_next = s_answers_data;
+            end
             out_valid_next = |step_reg;
             out_data_next = swap_m;
             out_last_next = step_reg == 4'd12;
@@ -422,24 +442,12 @@ module card_reduce_send_q16 (
         end
     end
 
-    always @(*) begin
-        words_rd_addr = {read_place_reg, 3'd0};
-        if (step_reg[3]) begin
-            words_rd_addr = {read_place_reg, 1'b1, step_reg[1:0]};
-        end else if (step_reg[1]) begin
-            words_rd_addr = {read_place_reg, 3'd2};
-        end else begin
-            words_rd_addr = {read_place_reg, 3'd3};
-        end
-    end
-
-    assign s_answers_word = words_rd_addr[2:0];
-    assign stored = f_answer_reg ? s_answers_data : words_rd_data;
-    assign round_round = stored[55:0];
+    assign s_answers_word = read_reg;
+    assign round_round = stored_reg[55:0];
 
     always @(*) begin
         // Words 7 to 11 are those of the work request as they are.
-        moved = stored;
+        moved = stored_reg;
         if (step_reg == 4'd0) begin
             moved = {16'd0, MAC, f_dfa_reg};
             if (f_group_reg) begin
@@ -505,6 +513,7 @@ module card_reduce_send_q16 (
         looks_reg = 1'b0;
         found_reg = 1'b0;
         answers_reg = 1'b0;
+        look_qpn_reg = 12'd0;
         asks_reg = 1'b0;
         known_reg = 1'b0;
         late_reg = 1'b0;
@@ -531,6 +540,7 @@ module card_reduce_send_q16 (
         busy_reg = 1'b0;
         step_reg = 4'd0;
         read_place_reg = 2'd0;
+        read_reg = 3'd0;
         f_vni_reg = 16'd0;
         f_dfa_reg = 32'd0;
         f_group_reg = 1'b0;
@@ -538,6 +548,7 @@ module card_reduce_send_q16 (
         f_kind_reg = 4'd0;
         f_answer_reg = 1'b0;
         f_sum_reg = 16'd0;
+        stored_reg = 64'd0;
         carry_reg = 48'd0;
         out_valid_reg = 1'b0;
         out_data_reg = 64'd0;
@@ -599,6 +610,7 @@ module card_reduce_send_q16 (
             late_reg <= 1'b0;
             summed_reg <= 3'd0;
             answers_reg <= 1'b0;
+            look_qpn_reg <= work_qpn;
             if (works_m_valid) begin
                 looks_reg <= 1'b1;
             end
@@ -615,7 +627,11 @@ module card_reduce_send_q16 (
             cookie_reg <= s_answers_cookie[31:3];
             known_reg <= 1'b1;
         end
-        if (looks_reg & !answers_reg & !found_reg & s_row_there & (s_row_of_qpn == work_qpn)) begin
+        if (looks_reg
+                & !answers_reg
+                & !found_reg
+                & s_row_there
+                & (s_row_of_qpn == look_qpn_reg)) begin
             found_reg <= 1'b1;
             row_reg <= s_row_number;
             vni_reg <= s_row_of_vni;
@@ -669,6 +685,7 @@ module card_reduce_send_q16 (
 
         busy_reg <= busy_next;
         step_reg <= step_next;
+        read_reg <= read_next;
         f_vni_reg <= f_vni_next;
         f_dfa_reg <= f_dfa_next;
         f_group_reg <= f_group_next;
@@ -676,6 +693,7 @@ module card_reduce_send_q16 (
         f_kind_reg <= f_kind_next;
         f_answer_reg <= f_answer_next;
         f_sum_reg <= f_sum_next;
+        stored_reg <= stored_next;
         carry_reg <= carry_next;
         out_valid_reg <= out_valid_next;
         out_data_reg <= out_data_next;

@@ -122,7 +122,11 @@ const WRONG: [Wrong; 45] = [
     ),
     // An answer: its header, its place, when it is there.
     ("card_reduce_answer", "s_room = ", "1'b1"),
-    ("card_reduce_answer", "made = ", "last"),
+    (
+        "card_reduce_answer",
+        "words_wr_en = ",
+        "moves & answered & (number_reg >= 3'd3)",
+    ),
     (
         "card_reduce_answer",
         "header = ",

@@ -62,7 +62,7 @@ registers! {
         UNICAST_INDEX "index" [0 +: 20] "Node, as far as the table reaches.",
     }
     MULTICAST_CHILDREN_LOW @ 0x050 ReadWrite reset 0 "multicast_children_low" "Staged entry of the multicast table: child ports 0 to 31." {
-        CHILDREN_LOW "mask" [0 +: 32] "Bit p: port p is a child.",
+        CHILDREN_LOW "mask" [0 +: 32] "Bit p: port p is a child. The parent port among them: the root contributes by its own port, and `wait` counts it (CL-6).",
     }
     MULTICAST_CHILDREN_HIGH @ 0x054 ReadWrite reset 0 "multicast_children_high" "Child ports 32 to 63." {
         CHILDREN_HIGH "mask" [0 +: 32] "Bit p - 32: port p is a child.",

@@ -130,8 +130,10 @@ const GROUPS: [Group; 24] = [
     Group {
         blocks: &[
             "card_reduce",
+            "card_reduce_answer",
             "card_reduce_land",
             "card_reduce_receive",
+            "card_reduce_root",
             "card_reduce_send",
             "card_reduce_table",
             "card_regs_reduce",

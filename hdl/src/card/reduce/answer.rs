@@ -9,8 +9,9 @@ hdl_module! {
     /// Keeps the words of results that are answered (CL-6) while they pass on their way into completions, two results at most:
     /// header and data of the frame that goes down, the header with the next sequence number and armed.
     /// What passes waits for nothing here: what is decided of a frame is here before its words are.
-    /// Latency: 1 clock from the last word to m.
-    /// Stages: 1 a word passes, and is written with what was decided; 2 the answer is at m, until it has left.
+    /// Latency: 2 clocks from the last word to m.
+    /// Stages: 1 a word passes, and is written if its frame is answered; 2 the frame has passed; 3 the answer is at m, until it has
+    /// left.
     #[module("card_reduce_answer")]
     pub struct CardReduceAnswer {
         /// Clock.
@@ -42,9 +43,11 @@ hdl_module! {
         /// The word that passes.
         #[reset] number: DFF<Bits<3>>,
         moves: Signal<Local, Bit>,
-        answered: Signal<Local, Bit>,
         last: Signal<Local, Bit>,
-        made: Signal<Local, Bit>,
+        answered: Signal<Local, Bit>,
+        /// The last word has passed; of an answer.
+        #[reset] passed: DFF<Bit>,
+        #[reset] made: DFF<Bit>,
         header: Signal<Local, Bits<64>>,
         seqno: Signal<Local, Bits<10>>,
         /// All of a header but seqno and resno; that it arms.
@@ -81,19 +84,21 @@ impl Logic for CardReduceAnswer {
         if self.last.val() {
             self.number.d.next = 0.into();
         }
+        // What is decided of the next frame shows from its second word on.
         self.answered.next = self.decided.m.data.val().any();
-        self.decided.m.ready.next = self.last.val();
-        self.made.next = self.last.val() & self.answered.val();
-        if self.made.val() {
+        self.passed.d.next = self.last.val();
+        self.made.d.next = self.last.val() & self.answered.val();
+        self.decided.m.ready.next = self.passed.q.val();
+        if self.made.q.val() {
             self.place.d.next = !self.place.q.val();
         }
-        // Words 2 to 6 are header and data; of a work request data begin at word 4.
+        // Its words 2 to 6 are header and data; of a work request data begin at word 4.
         self.seqno.next = self.s_words.of.val().data.get_bits::<10>(0);
         self.header.next = (self.s_words.of.val().data & self.rest.val())
             | self.arm.val()
             | bit_cast::<64, 10>(self.seqno.val() + 1)
             | (bit_cast::<64, 10>(self.seqno.val()) << 37);
-        self.words.wr.en.next = self.moves.val() & self.answered.val();
+        self.words.wr.en.next = self.moves.val() & self.answered.val() & (self.number.q.val() >= 2);
         self.words.wr.addr.next =
             (bit_cast::<4, 1>(self.place.q.val()) << 3) | bit_cast::<4, 3>(self.number.q.val() + 1);
         self.words.wr.data.next = self.s_words.of.val().data;
@@ -105,7 +110,7 @@ impl Logic for CardReduceAnswer {
         // Answers leave.
         self.kept.d.next = self.kept.q.val() + bit_cast::<2, 1>(self.takes.val().into())
             - bit_cast::<2, 1>(self.m.done.val().into());
-        self.ready.d.next = self.ready.q.val() + bit_cast::<2, 1>(self.made.val().into())
+        self.ready.d.next = self.ready.q.val() + bit_cast::<2, 1>(self.made.q.val().into())
             - bit_cast::<2, 1>(self.m.done.val().into());
         if self.m.done.val() {
             self.out_place.d.next = !self.out_place.q.val();

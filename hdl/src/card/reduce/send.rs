@@ -127,6 +127,7 @@ hdl_module! {
         #[reset] looks: DFF<Bit>,
         #[reset] found: DFF<Bit>,
         #[reset] answers: DFF<Bit>,
+        look_qpn: DFF<Bits<12>>,
         reduction: Signal<Local, Bits<3>>,
         to_node: Signal<Local, Bit>,
         kind: Signal<Local, Bits<4>>,
@@ -165,6 +166,8 @@ hdl_module! {
         #[reset] busy: DFF<Bit>,
         step: DFF<Bits<4>>,
         #[reset] read_place: DFF<Bits<2>>,
+        /// The word of it that is read.
+        read: DFF<Bits<3>>,
         f_vni: DFF<Bits<16>>,
         f_dfa: DFF<Bits<32>>,
         f_group: DFF<Bit>,
@@ -173,7 +176,8 @@ hdl_module! {
         f_answer: DFF<Bit>,
         f_sum: DFF<Bits<16>>,
         sfa: Signal<Local, Bits<32>>,
-        stored: Signal<Local, Bits<64>>,
+        /// The word of the work request, or of the answer, for this step.
+        stored: DFF<Bits<64>>,
         round: Signal<Local, ReduceEntry>,
         /// The word, first byte on top, moved by two bytes; what is left of the one before.
         moved: Signal<Local, Bits<64>>,
@@ -288,6 +292,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.late.d.next = false;
             self.summed.d.next = 0.into();
             self.answers.d.next = false;
+            self.look_qpn.d.next = self.work.val().qpn;
             if self.works.m.valid.val() {
                 self.looks.d.next = true;
             }
@@ -308,7 +313,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             & !self.answers.q.val()
             & !self.found.q.val()
             & self.s_row.of.val().there
-            & (self.s_row.of.val().of.qpn == self.work.val().qpn)
+            & (self.s_row.of.val().of.qpn == self.look_qpn.q.val())
         {
             self.found.d.next = true;
             self.row.d.next = self.s_row.of.val().number;
@@ -410,6 +415,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         }
         if !self.busy.q.val() {
             self.step.d.next = 0.into();
+            self.read.d.next = 3.into();
             self.f_vni.d.next = self.vni.q.val();
             self.f_dfa.d.next = self.dfa.q.val();
             self.f_group.d.next = !self.to_node.val();
@@ -420,26 +426,13 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.f_sum.d.next = !(self.folded.q.val().get_bits::<16>(0)
                 + bit_cast::<16, 1>(self.folded.q.val().get_bits::<1>(16)));
         }
-        self.words.rd.addr.next = bit_cast::<5, 2>(self.read_place.q.val()) << 3;
-        if self.step.q.val().get_bit(3) {
-            self.words.rd.addr.next = (bit_cast::<5, 2>(self.read_place.q.val()) << 3)
-                | bits::<5>(4)
-                | bit_cast::<5, 2>(self.step.q.val().get_bits::<2>(0));
-        } else if self.step.q.val().get_bit(1) {
-            self.words.rd.addr.next =
-                (bit_cast::<5, 2>(self.read_place.q.val()) << 3) | bits::<5>(2);
-        } else {
-            self.words.rd.addr.next =
-                (bit_cast::<5, 2>(self.read_place.q.val()) << 3) | bits::<5>(3);
-        }
-        self.s_answers.word.next = self.words.rd.addr.val().get_bits::<3>(0);
-        self.stored.next = self.words.rd.data.val();
-        if self.f_answer.q.val() {
-            self.stored.next = self.s_answers.data.val();
-        }
-        self.round.next = self.stored.val().into();
+        // Read a step before: the round for steps 4 and 5, the header for 7, data from 8 on.
+        self.words.rd.addr.next =
+            (bit_cast::<5, 2>(self.read_place.q.val()) << 3) | bit_cast::<5, 3>(self.read.q.val());
+        self.s_answers.word.next = self.read.q.val();
+        self.round.next = self.stored.q.val().into();
         // Words 7 to 11 are those of the work request as they are.
-        self.moved.next = self.stored.val();
+        self.moved.next = self.stored.q.val();
         if self.step.q.val() == 0 {
             self.moved.next =
                 (bit_cast::<64, 16>(self.mac.val()) << 32) | bit_cast::<64, 32>(self.f_dfa.q.val());
@@ -488,7 +481,20 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         }
         if self.advance.val() {
             self.step.d.next = self.step.q.val() + 1;
+            if self.step.q.val() == 4 {
+                self.read.d.next = 2.into();
+            }
+            if self.step.q.val() == 6 {
+                self.read.d.next = 4.into();
+            }
+            if self.step.q.val() >= 7 {
+                self.read.d.next = self.read.q.val() + 1;
+            }
             self.carry.d.next = self.moved.val().get_bits::<48>(0);
+            self.stored.d.next = self.words.rd.data.val();
+            if self.f_answer.q.val() {
+                self.stored.d.next = self.s_answers.data.val();
+            }
             self.out_valid.d.next = self.step.q.val().any();
             self.out_data.d.next = self.swap.m.val();
             self.out_last.d.next = self.step.q.val() == 12;
