@@ -1,16 +1,16 @@
 // card_reduce_land_q16
 //
 // Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so
-// what becomes of the frame's words. In their order, one in 10 clocks if slots are answered within
-// 8.
+// what becomes of the frame's words. In their order, one in 11 clocks if slots are answered within
+// 9.
 // Of a group whose root is here, what may be the result of a round is asked for when it has its
 // slot: 8 clocks more.
 // Its completion says how many work requests its queue pair has fetched, and never fewer than
 // completions in front of it.
 // While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
-// Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked
-// for, then whether it is answered; 3 its completion and the verdict on its words. Each waits for
-// the next one.
+// Stages: 1 its group is looked for in the rows that go round, each compared in one clock and
+// judged in the next, 10 clocks; 2 its slot is asked for, then whether it is answered; 3 its
+// completion and the verdict on its words. Each waits for the next one.
 //
 // Sizes: q = 16.
 //
@@ -136,6 +136,13 @@ module card_reduce_land_q16 (
     reg  [3:0]  l_qpn_reg;
     reg  [2:0]  l_row_reg;
     reg         l_all_reg;          // It has the contributions of all members.
+    reg         same_vni_reg;       // The row of the clock before: parts of it are those of the frame, who it is.
+    reg         same_cookie_reg;
+    reg         same_tree_reg;
+    reg         same_count_reg;
+    reg         takes_part_reg;
+    reg  [3:0]  row_qpn_reg;
+    reg  [2:0]  row_reg;
     reg         a_busy_reg;         // Stage 2: a slot is asked for; the answer is here.
     reg         asks_reg;
     reg         a_hit_reg;
@@ -184,11 +191,10 @@ module card_reduce_land_q16 (
     assign l_done = l_busy_reg & !(|l_left_reg);
     assign takes = !l_busy_reg & s_valid & !hold;
     assign s_ready = !l_busy_reg & !hold;
-    assign is_for = s_row_there
-        & s_row_receives
-        & (s_row_of_vni == l_key_vni_reg)
-        & (s_row_of_cookie == l_key_cookie_reg[31:3])
-        & (l_key_own_reg | (l_key_by_tree_reg & (s_row_of_tree == l_key_tree_reg)));
+    assign is_for = takes_part_reg
+        & same_vni_reg
+        & same_cookie_reg
+        & (l_key_own_reg | (l_key_by_tree_reg & same_tree_reg));
     assign m_rsv_valid = asks_reg;
     assign m_rsv_qpn = a_qpn_reg;
     assign m_result_valid = result_reg;
@@ -261,6 +267,13 @@ module card_reduce_land_q16 (
         l_qpn_reg = 4'd0;
         l_row_reg = 3'd0;
         l_all_reg = 1'b0;
+        same_vni_reg = 1'b0;
+        same_cookie_reg = 1'b0;
+        same_tree_reg = 1'b0;
+        same_count_reg = 1'b0;
+        takes_part_reg = 1'b0;
+        row_qpn_reg = 4'd0;
+        row_reg = 3'd0;
         a_busy_reg = 1'b0;
         asks_reg = 1'b0;
         a_hit_reg = 1'b0;
@@ -296,19 +309,18 @@ module card_reduce_land_q16 (
             l_key_whole_reg <= s_whole;
             l_key_count_reg <= s_count;
             l_key_seqno_reg <= s_seqno;
-            l_left_reg <= 4'd8;
+            l_left_reg <= 4'd9;
             l_hit_reg <= 1'b0;
         end
         if (|l_left_reg) begin
             l_left_reg <= l_left_reg - 4'd1;
-            if (is_for) begin
-                l_hit_reg <= 1'b1;
-                l_qpn_reg <= s_row_of_qpn[3:0];
-                l_row_reg <= s_row_number;
-                l_all_reg <= l_key_whole_reg
-                    & !l_key_own_reg
-                    & ({1'b0, s_row_of_members} == l_key_count_reg);
-            end
+        end
+        // In the first clock the row before was compared with the frame before.
+        if ((|l_left_reg) & (l_left_reg != 4'd9) & is_for) begin
+            l_hit_reg <= 1'b1;
+            l_qpn_reg <= row_qpn_reg;
+            l_row_reg <= row_reg;
+            l_all_reg <= l_key_whole_reg & !l_key_own_reg & same_count_reg;
         end
         // Stage 2: its slot.
         if (l_done & !a_busy_reg) begin
@@ -350,6 +362,14 @@ module card_reduce_land_q16 (
                 c_fetched_reg <= fetched_data;
             end
         end
+
+        takes_part_reg <= s_row_there & s_row_receives;
+        same_vni_reg <= s_row_of_vni == l_key_vni_reg;
+        same_cookie_reg <= s_row_of_cookie == l_key_cookie_reg[31:3];
+        same_tree_reg <= s_row_of_tree == l_key_tree_reg;
+        same_count_reg <= {1'b0, s_row_of_members} == l_key_count_reg;
+        row_qpn_reg <= s_row_of_qpn[3:0];
+        row_reg <= s_row_number;
 
         zero_reg <= zero_reg & fetched_en;
         if (ev_joined) begin

@@ -31,7 +31,7 @@ const REST: u64 = 32;
 const ASKS: u64 = 20;
 const COUNTS: u64 = 28;
 
-const WRONG: [Wrong; 45] = [
+const WRONG: [Wrong; 46] = [
     // A queue pair joins twice over, or without room; what it fetched is not forgotten.
     (
         "card_reduce_table",
@@ -46,13 +46,14 @@ const WRONG: [Wrong; 45] = [
     (
         "card_reduce_land",
         "is_for = ",
-        "s_row_there & s_row_receives & (s_row_of_cookie == l_key_cookie_reg[31:3]) & (l_key_own_reg | l_key_by_tree_reg)",
+        "takes_part_reg & same_cookie_reg & (l_key_own_reg | l_key_by_tree_reg)",
     ),
     (
         "card_reduce_land",
         "is_for = ",
-        "s_row_there & (s_row_of_vni == l_key_vni_reg) & (s_row_of_cookie == l_key_cookie_reg[31:3])",
+        "takes_part_reg & same_vni_reg & same_cookie_reg",
     ),
+    ("card_reduce_land", "takes_part_reg <= ", "s_row_there"),
     // Looked up though nothing may begin; a completion before the one in front has left; words that stay.
     ("card_reduce_land", "takes = ", "s_valid & !l_busy_reg"),
     (
@@ -106,7 +107,7 @@ const WRONG: [Wrong; 45] = [
     (
         "card_reduce_land",
         "l_all_reg <= ",
-        "l_key_whole_reg & ({1'b0, s_row_of_members} == l_key_count_reg)",
+        "l_key_whole_reg & same_count_reg",
     ),
     ("card_reduce_land", "m_answered_valid = ", "a_done"),
     ("card_reduce_land", "m_result_place = ", "{a_row_reg, 3'd0}"),

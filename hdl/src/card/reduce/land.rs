@@ -9,11 +9,11 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so what becomes of the
-    /// frame's words. In their order, one in 10 clocks if slots are answered within 8.
+    /// frame's words. In their order, one in 11 clocks if slots are answered within 9.
     /// Of a group whose root is here, what may be the result of a round is asked for when it has its slot: 8 clocks more.
     /// Its completion says how many work requests its queue pair has fetched, and never fewer than completions in front of it.
     /// While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
-    /// Stages: 1 its group is looked for in the rows that go round, 8 clocks and 1; 2 its slot is asked for, then whether it is
+    /// Stages: 1 its group is looked for in the rows that go round, each compared in one clock and judged in the next, 10 clocks; 2 its slot is asked for, then whether it is
     /// answered; 3 its completion and the verdict on its words. Each waits for the next one.
     #[module("card_reduce_land_q{}", 1usize << LQ)]
     pub struct CardReduceLand<const LQ: usize> {
@@ -69,6 +69,14 @@ hdl_module! {
         l_row: DFF<Bits<3>>,
         /// It has the contributions of all members.
         l_all: DFF<Bit>,
+        /// The row of the clock before: parts of it are those of the frame, who it is.
+        same_vni: DFF<Bit>,
+        same_cookie: DFF<Bit>,
+        same_tree: DFF<Bit>,
+        same_count: DFF<Bit>,
+        takes_part: DFF<Bit>,
+        row_qpn: DFF<Bits<LQ>>,
+        row: DFF<Bits<3>>,
         is_for: Signal<Local, Bit>,
         l_done: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
@@ -108,27 +116,32 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
         if self.takes.val() {
             self.l_busy.d.next = true;
             self.l_key.d.next = self.s.of.val();
-            self.l_left.d.next = 8.into();
+            self.l_left.d.next = 9.into();
             self.l_hit.d.next = false;
         }
-        self.is_for.next = self.s_row.of.val().there
-            & self.s_row.of.val().receives
-            & (self.s_row.of.val().of.vni == self.l_key.q.val().vni)
-            & (self.s_row.of.val().of.cookie == self.l_key.q.val().cookie.get_bits::<29>(3))
-            & (self.l_key.q.val().own
-                | (self.l_key.q.val().by_tree
-                    & (self.s_row.of.val().of.tree == self.l_key.q.val().tree)));
+        self.takes_part.d.next = self.s_row.of.val().there & self.s_row.of.val().receives;
+        self.same_vni.d.next = self.s_row.of.val().of.vni == self.l_key.q.val().vni;
+        self.same_cookie.d.next =
+            self.s_row.of.val().of.cookie == self.l_key.q.val().cookie.get_bits::<29>(3);
+        self.same_tree.d.next = self.s_row.of.val().of.tree == self.l_key.q.val().tree;
+        self.same_count.d.next =
+            bit_cast::<20, 19>(self.s_row.of.val().of.members) == self.l_key.q.val().count;
+        self.row_qpn.d.next = self.s_row.of.val().of.qpn.get_bits::<LQ>(0);
+        self.row.d.next = self.s_row.of.val().number;
+        self.is_for.next = self.takes_part.q.val()
+            & self.same_vni.q.val()
+            & self.same_cookie.q.val()
+            & (self.l_key.q.val().own | (self.l_key.q.val().by_tree & self.same_tree.q.val()));
         if self.l_left.q.val().any() {
             self.l_left.d.next = self.l_left.q.val() - 1;
-            if self.is_for.val() {
-                self.l_hit.d.next = true;
-                self.l_qpn.d.next = self.s_row.of.val().of.qpn.get_bits::<LQ>(0);
-                self.l_row.d.next = self.s_row.of.val().number;
-                self.l_all.d.next = self.l_key.q.val().whole
-                    & !self.l_key.q.val().own
-                    & (bit_cast::<20, 19>(self.s_row.of.val().of.members)
-                        == self.l_key.q.val().count);
-            }
+        }
+        // In the first clock the row before was compared with the frame before.
+        if self.l_left.q.val().any() & (self.l_left.q.val() != 9) & self.is_for.val() {
+            self.l_hit.d.next = true;
+            self.l_qpn.d.next = self.row_qpn.q.val();
+            self.l_row.d.next = self.row.q.val();
+            self.l_all.d.next =
+                self.l_key.q.val().whole & !self.l_key.q.val().own & self.same_count.q.val();
         }
 
         // Stage 2: its slot.
