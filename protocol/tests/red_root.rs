@@ -308,6 +308,9 @@ fn cl_06_what_an_answer_has_overtaken_does_not_leave() {
     assert!(!card.leaves(&frame(0, true, (1 << 56) - 1, 8, 1)));
     assert!(!card.leaves(&frame(1, false, (1 << 56) - 1, 8, 1)));
     assert!(!card.leaves(&frame(0, false, (1 << 56) - 1, 8, 1)));
+    // However often it is repeated.
+    assert!(!card.leaves(&frame(0, true, (1 << 56) - 1, 9, 1)));
+    assert!(!card.leaves(&frame(1, false, (1 << 56) - 1, 10, 1)));
     assert!(card.leaves(&frame(0, false, 0, 8, 1)), "of the next one");
     // To one leaf, alike.
     let to_leaf = |kind, arm, round, seqno| {

@@ -3,9 +3,10 @@
 // Keeps what the trees were told last, by group and reduction id, and decides by that, one after
 // the other, what the hosts of roots may send and which results the card answers (CL-6).
 // A frame to the tree that arms, or is not of kind 0, may leave under a newer sequence number than
-// the last one, and is kept. All others may in the round and under the number of the last one:
-// contributions if it armed, frames to a node if it armed and they do, or neither does. A result is
-// answered under the number that is armed; then the next one is, in the next round.
+// the last one, unless its round is behind, and is kept. All others may in the round and under the
+// number of the last one: contributions if it armed, frames to a node if it armed and they do, or
+// neither does. A result is answered under the number that is armed; then the next one is, in the
+// next round.
 // A decision takes 7 clocks; both sides take turns. When a queue pair joins, its rows are emptied,
 // one a clock.
 // Stages: 1 whose turn; 2, 3 the memory; 4 what it says; 5 it is compared; 6 the decision, written;
@@ -63,10 +64,11 @@ module card_reduce_root (
     reg  [9:0]  now_seqno_reg;    // Its sequence number.
     reg         now_arms_reg;     // Engines are armed.
     reg         now_there_reg;    // It was told something.
-    // Stage 5: it is of the same number, of a newer one; of the same round, by quarters; how the
-    // engines are.
+    // Stage 5: it is of the same number, of one so far ahead; of a round so far on, of the same
+    // one, by quarters; engines are as it wants them.
     reg         same_reg;
     reg  [9:0]  ahead_reg;
+    reg  [15:0] on_reg;
     reg  [3:0]  rounds_reg;
     reg         state_reg;
     reg  [9:0]  next_seqno_reg;
@@ -111,7 +113,7 @@ module card_reduce_root (
     always @(*) begin
         yes = now_there_reg & same_reg & (&rounds_reg) & state_reg;
         if (tells_reg) begin
-            yes = newer | !now_there_reg;
+            yes = (newer & !on_reg[15]) | !now_there_reg;
         end
         keep_round = round_reg;
         keep_seqno = seqno_reg;
@@ -173,6 +175,7 @@ module card_reduce_root (
         now_there_reg = 1'b0;
         same_reg = 1'b0;
         ahead_reg = 10'd0;
+        on_reg = 16'd0;
         rounds_reg = 4'd0;
         state_reg = 1'b0;
         next_seqno_reg = 10'd0;
@@ -206,6 +209,7 @@ module card_reduce_root (
         same_reg <= now_seqno_reg == seqno_reg;
 
         ahead_reg <= seqno_reg - now_seqno_reg;
+        on_reg <= round_reg[15:0] - now_round_reg[15:0];
 
         rounds_reg <= {
             now_round_reg[55:42] == round_reg[55:42],
@@ -232,6 +236,9 @@ module card_reduce_root (
             result_next_reg <= 1'b0;
         end
     end
+
+    // Read by nothing; named here so that linters know it is meant
+    wire _unused = &{1'b0, on_reg[14:0]};
 
 endmodule
 

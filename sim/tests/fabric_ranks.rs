@@ -84,7 +84,7 @@ impl Plan {
         let further = TreeSpec {
             id: 9,
             root: ends.len() - 1,
-            root_contributes: false,
+            root_contributes: true,
             members: (0..ends.len() - 1).step_by(2).collect(),
             entries: Vec::new(),
         };

@@ -31,7 +31,7 @@ const REST: u64 = 32;
 const ASKS: u64 = 20;
 const COUNTS: u64 = 28;
 
-const WRONG: [Wrong; 46] = [
+const WRONG: [Wrong; 47] = [
     // A queue pair joins twice over, or without room; what it fetched is not forgotten.
     (
         "card_reduce_table",
@@ -89,6 +89,7 @@ const WRONG: [Wrong; 46] = [
         "now_seqno_reg[8:0] == seqno_reg[8:0]",
     ),
     ("card_reduce_root", "rounds_reg <= ", "4'd15"),
+    ("card_reduce_root", "on_reg <= ", "16'd0"),
     ("card_reduce_root", "state_reg <= ", "1'b1"),
     (
         "card_reduce_root",
@@ -353,7 +354,14 @@ fn entry(rng: &mut ChaCha8Rng, of: Option<&Member>) -> [u64; 8] {
         } else {
             0
         };
-        asked.round = round ^ other;
+        // An attempt at the round that has just been over, or the next one.
+        let behind = if rng.random_range(0..4) == 0 {
+            u64::MAX >> 8
+        } else {
+            u64::from(rng.random_range(0..4) == 0)
+        };
+        let near = (round ^ other).wrapping_add(if arms < 3 { behind } else { 0 });
+        asked.round = near & (u64::MAX >> 8);
         match arms {
             0..3 => (asked.kind, asked.red.arm, asked.to) = (0, true, None),
             3..6 => (asked.kind, asked.red.arm, asked.to) = (0, false, None),
@@ -1275,10 +1283,11 @@ fn answer_latency() -> Result<u64> {
 }
 
 #[test]
-fn cl_06_an_answer_begins_to_leave_within_50_clocks_of_its_result() {
+fn cl_06_an_answer_begins_to_leave_47_clocks_after_its_result() {
     let clocks = answer_latency().unwrap_or_else(|what| panic!("{what}"));
     println!("{clocks} clocks from the last word of a result to the first of its answer");
-    assert!(clocks <= 50, "{clocks}");
+    // What simulated fabrics count with.
+    assert_eq!(clocks, tributary_sim::fabric::timing::ANSWER_CLOCKS);
 }
 
 #[test]

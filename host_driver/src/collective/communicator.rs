@@ -207,8 +207,8 @@ pub struct Communicator {
     settled: Option<u16>,
     /// At the leader: a round was in trouble, and the manager was not asked for another tree since.
     trouble: bool,
-    /// When it was asked last.
-    asked: u64,
+    /// While a roll is called, the manager is not asked before.
+    ask_again_at: u64,
     operations: VecDeque<Operation>,
     next: u64,
     finished: VecDeque<Finished>,
@@ -259,7 +259,7 @@ impl Communicator {
             previous: Vec::new(),
             settled: None,
             trouble: false,
-            asked: 0,
+            ask_again_at: 0,
             operations: VecDeque::new(),
             next: 0,
             finished: VecDeque::new(),

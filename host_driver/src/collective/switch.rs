@@ -94,7 +94,8 @@ impl Machine {
 
 /// A reduction id.
 struct Lane {
-    /// Nothing until it is used: a root that begins takes a descriptor of each engine on the way, of which there are few.
+    /// Nothing until it is used, or at a leaf until the root has armed it: a root that begins takes a descriptor of each engine on the
+    /// way, of which there are few.
     machine: Option<Machine>,
     /// The value of the operation that is under way.
     chunk: Option<usize>,
@@ -127,6 +128,10 @@ pub struct Switch {
     times: Times,
     lanes: Vec<Lane>,
     unsent: VecDeque<(u8, Frame)>,
+    /// A round has ended: everyone has joined.
+    met: bool,
+    /// What has come up since the last call.
+    news: Vec<News>,
 }
 
 impl Switch {
@@ -183,9 +188,14 @@ impl Switch {
             times,
             lanes: (0..lanes).map(lane).collect(),
             unsent: VecDeque::new(),
+            met: false,
+            news: Vec::new(),
         };
         // The first is for nearly every operation, and armed long before it.
-        switch.machine(0, domain.context().device().now_ns());
+        let now = domain.context().device().now_ns();
+        switch.machine(0, now);
+        switch.outputs(0, now);
+        switch.send()?;
         Ok(switch)
     }
 
@@ -200,7 +210,9 @@ impl Switch {
         if self.rank == 0 {
             let config = RootConfig {
                 attempt_timeout: ns(self.times.attempt),
-                attempts: 3,
+                // Nobody has a result that the root does not know of once a member has answered the roll, and not before. So it
+                // is called at once: the tree may be gone.
+                attempts: 1,
                 roll_timeout: ns(self.times.roll),
                 // A round ends with everyone; who is not there any more ends the communicator.
                 rolls: u32::MAX,
@@ -210,7 +222,7 @@ impl Switch {
             Machine::Root(Box::new(Root::new(group, config, now)))
         } else {
             let config = LeafConfig {
-                // A value that overtakes the root's first frame passes the engines, and the root combines it.
+                // The first lane was armed when the root joined, maybe before this member has; the others this member has heard of.
                 wait_for_arm: false,
                 patience: 2 * ns(self.times.attempt),
             };
@@ -227,22 +239,25 @@ impl Switch {
     /// Gives this member's value number `chunk` of an operation on the lane for it, if that is free.
     pub fn start(&mut self, chunk: usize, op: Op, value: Value, now: u64) -> bool {
         let lane = chunk % self.lanes.len();
-        if self.lanes[lane].chunk.is_some() {
+        // A value that overtakes the frame that arms a lane passes an engine that then waits for it, with the root's own. So it
+        // waits for that frame, which everyone hears who has joined.
+        let unheard = self.rank > 0 && self.lanes[lane].machine.is_none();
+        if self.lanes[lane].chunk.is_some() || unheard || lane > 0 && !self.met {
             return false;
         }
         let started = self.machine(lane, now).start(op, value, now);
         if started {
-            let lane = &mut self.lanes[lane];
-            lane.chunk = Some(chunk);
-            lane.begun = now;
-            lane.again = false;
+            let began = &mut self.lanes[lane];
+            began.chunk = Some(chunk);
+            began.begun = now;
+            began.again = false;
+            self.outputs(lane, now);
         }
         started
     }
 
     /// Takes what has come, sends what is to be sent.
     pub fn poll(&mut self, now: u64) -> Result<Vec<News>, Error> {
-        let mut news = Vec::new();
         while let Some(came) = self.pair.poll()? {
             let at = usize::from(came.reduction);
             if at >= self.lanes.len() {
@@ -257,16 +272,16 @@ impl Switch {
                 Some(Kind::Reduce) if taken => lane.frames += 1,
                 _ => {}
             }
-            self.outputs(at, now, &mut news);
+            self.outputs(at, now);
             if taken && kind == Some(Kind::Present) {
-                news.extend(self.lanes[at].chunk.map(News::Called));
+                self.news.extend(self.lanes[at].chunk.map(News::Called));
             }
         }
         for lane in 0..self.lanes.len() {
-            self.outputs(lane, now, &mut news);
+            self.outputs(lane, now);
         }
         self.send()?;
-        Ok(news)
+        Ok(std::mem::take(&mut self.news))
     }
 
     /// At the root of a tree that is used no more: members that have missed a result still get it. A round that is open stays so.
@@ -317,7 +332,7 @@ impl Switch {
         leaf.map_or(0, |leaf| leaf + 1)
     }
 
-    fn outputs(&mut self, at: usize, now: u64, news: &mut Vec<News>) {
+    fn outputs(&mut self, at: usize, now: u64) {
         let Some(machine) = &mut self.lanes[at].machine else {
             return;
         };
@@ -329,7 +344,7 @@ impl Switch {
                 }
                 Output::Event(event) => {
                     let event = self.event(at, event, now);
-                    news.extend(event);
+                    self.news.extend(event);
                 }
             }
         }
@@ -339,6 +354,7 @@ impl Switch {
         let lane = &mut self.lanes[at];
         match event {
             Event::Done(outcome) => {
+                self.met = true;
                 let chunk = lane.chunk.take()?;
                 let one = std::mem::take(&mut lane.frames) <= 1;
                 let first = !std::mem::take(&mut lane.again);

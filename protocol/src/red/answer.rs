@@ -13,6 +13,11 @@ use super::{ops::Rc, seqno_after, seqno_newer};
 /// Bits of a round on the wire.
 const ROUND: u64 = (1 << 56) - 1;
 
+/// Whether round `a` is before `b`.
+const fn is_behind(a: u64, b: u64) -> bool {
+    (a.wrapping_sub(b) as i16) < 0
+}
+
 /// What the tree was told last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Armed {
@@ -40,14 +45,14 @@ impl Answers {
     }
 
     /// Whether a frame that the host sends may leave. One to the tree that is no contribution, and so arms or releases engines, may
-    /// under a newer sequence number than the last one. All others, contributions and frames to one node, may in the round and under
+    /// under a newer sequence number than the last one, unless its round is behind: by the lowest 16 bits of both. All others, contributions and frames to one node, may in the round and under
     /// the number of the last one: contributions if it armed, and what arms to a node if it did, too.
     pub const fn leaves(&mut self, frame: &Frame) -> bool {
         let (red, round) = (&frame.red, frame.restricted.remote_offset & ROUND);
         let to_tree = frame.fabric.dfa.multicast().is_some();
         if to_tree && !frame.contributes() {
             if let Some(armed) = self.armed
-                && !seqno_newer(red.seqno, armed.seqno)
+                && (!seqno_newer(red.seqno, armed.seqno) || is_behind(round, armed.round))
             {
                 return false;
             }

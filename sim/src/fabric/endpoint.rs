@@ -1,8 +1,8 @@
 //! An endpoint: protocol machines, a processor that takes its time, and a port.
 //!
 //! Between processor and port of a root that contributes there is its card (CL-6): it sees a frame [`ENDPOINT_CLOCKS`] after the
-//! frame's last word, and an answer may leave in that clock, without the processor. What the processor sends it sees when the
-//! processor is done with it.
+//! frame's last word, and an answer may leave [`ANSWER_CLOCKS`] after it, without the processor. What the processor sends it sees
+//! when the processor is done with it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tributary_protocol::red::{
 };
 
 use super::describe::LinkSpec;
-use super::timing::ENDPOINT_CLOCKS;
+use super::timing::{ANSWER_CLOCKS, ENDPOINT_CLOCKS};
 
 /// What the host's software takes, clocks; one thing at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,23 +51,23 @@ impl RootCard {
         Self { group, answers }
     }
 
-    /// A frame of the group that is sent to the tree.
-    fn by_tree(&self, bytes: &[u8]) -> Option<Frame> {
+    /// A frame of the group.
+    fn frame(&self, bytes: &[u8]) -> Option<Frame> {
         let group = &self.group;
         let frame = Frame::parse(bytes, group.ethertype).ok()?;
         let is_of = (frame.fabric.vni, frame.red.cookie) == (group.vni, group.cookie);
-        let by_tree = frame.fabric.dfa.multicast() == Some(group.key);
-        Some(frame).filter(|_| is_of && by_tree)
+        Some(frame).filter(|_| is_of)
     }
 
     /// Whether a frame of the host leaves.
     fn leaves(&mut self, bytes: &[u8]) -> bool {
-        let frame = self.by_tree(bytes);
+        let frame = self.frame(bytes);
         frame.is_none_or(|frame| self.answers.leaves(&frame))
     }
 
     fn answer(&mut self, bytes: &[u8]) -> Option<Arc<[u8]>> {
-        let frame = self.by_tree(bytes)?;
+        let by_tree = |frame: &Frame| frame.fabric.dfa.multicast() == Some(self.group.key);
+        let frame = self.frame(bytes).filter(by_tree)?;
         let (round, red) = self.answers.answer(&frame)?;
         let group = &self.group;
         let down = Frame {
@@ -346,7 +346,7 @@ impl Endpoint {
             };
             frame.answered_by = Some(player);
             self.answered += 1;
-            self.send(answer, now, None);
+            self.send(answer, now + (ANSWER_CLOCKS - ENDPOINT_CLOCKS), None);
         }
     }
 

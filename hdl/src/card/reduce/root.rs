@@ -21,8 +21,8 @@ hdl_record! {
 hdl_module! {
     /// Keeps what the trees were told last, by group and reduction id, and decides by that, one after the other, what the
     /// hosts of roots may send and which results the card answers (CL-6).
-    /// A frame to the tree that arms, or is not of kind 0, may leave under a newer sequence number than the last one, and is
-    /// kept. All others may in the round and under the number of the last one: contributions if it armed, frames to a node if
+    /// A frame to the tree that arms, or is not of kind 0, may leave under a newer sequence number than the last one, unless its
+    /// round is behind, and is kept. All others may in the round and under the number of the last one: contributions if it armed, frames to a node if
     /// it armed and they do, or neither does. A result is answered under the number that is armed; then the next one is, in
     /// the next round.
     /// A decision takes 7 clocks; both sides take turns. When a queue pair joins, its rows are emptied, one a clock.
@@ -68,9 +68,11 @@ hdl_module! {
         for_armed: DFF<Bit>,
         /// Stage 4: what is there.
         now: DFF<Told>,
-        /// Stage 5: it is of the same number, of a newer one; of the same round, by quarters; how the engines are.
+        /// Stage 5: it is of the same number, of one so far ahead; of a round so far on, of the same one, by quarters; engines are as
+        /// it wants them.
         same: DFF<Bit>,
         ahead: DFF<Bits<10>>,
+        on: DFF<Bits<16>>,
         rounds: DFF<Bits<4>>,
         state: DFF<Bit>,
         next_seqno: DFF<Bits<10>>,
@@ -117,6 +119,8 @@ impl Logic for CardReduceRoot {
         // Stage 5: compared.
         self.same.d.next = self.now.q.val().seqno == self.seqno.q.val();
         self.ahead.d.next = self.seqno.q.val() - self.now.q.val().seqno;
+        self.on.d.next =
+            self.round.q.val().get_bits::<16>(0) - self.now.q.val().round.get_bits::<16>(0);
         self.rounds.d.next = bit_cast::<4, 1>(
             (self.now.q.val().round.get_bits::<14>(0) == self.round.q.val().get_bits::<14>(0))
                 .into(),
@@ -145,7 +149,8 @@ impl Logic for CardReduceRoot {
             & self.rounds.q.val().all()
             & self.state.q.val();
         if self.tells.q.val() {
-            self.yes.next = self.newer.val() | !self.now.q.val().there;
+            self.yes.next =
+                (self.newer.val() & !self.on.q.val().get_bit(15)) | !self.now.q.val().there;
         }
         self.keep.next = Told {
             round: self.round.q.val(),

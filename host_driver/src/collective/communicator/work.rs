@@ -262,23 +262,19 @@ impl Communicator {
             }
             _ => false,
         });
-        if open && now.saturating_sub(self.asked) >= self.attempt() {
-            self.look_for_another_tree(now);
+        let attempt = u64::try_from(self.options.attempt.as_nanos()).unwrap_or(u64::MAX);
+        if open && now >= self.ask_again_at {
+            self.ask_again_at = now.saturating_add(attempt);
+            self.change_tree();
         }
         Ok(())
     }
 
-    /// An attempt, in ns.
-    fn attempt(&self) -> u64 {
-        u64::try_from(self.options.attempt.as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    /// At the leader, when a round is or was in trouble: has the manager made another tree? Nobody has a result of the operation that
-    /// is under way, or that comes next. That the leader has none is not enough: its card may have answered one that it has not
-    /// looked at.
-    fn look_for_another_tree(&mut self, now: u64) {
-        self.trouble = false;
-        self.asked = now;
+    /// At the leader: goes over to the tree that the manager has made in place of the one of now, if it has.
+    ///
+    /// Nobody has a result of the operation that is under way, or comes next. That the leader has none is not enough: its card may
+    /// have answered one that it has not looked at. So either it has not begun here, or a member has answered the roll.
+    fn change_tree(&mut self) {
         let (Plan::Switches(switch), Some(group), Some(trees)) =
             (&self.plan, self.planted, &self.trees)
         else {
@@ -301,7 +297,8 @@ impl Communicator {
         // Without the leader's own value nobody has a result.
         let waits = |op: &Operation| matches!(op.work, Work::Waiting);
         if self.trouble && self.operations.front().is_none_or(waits) {
-            self.look_for_another_tree(now);
+            self.trouble = false;
+            self.change_tree();
         }
         let alone = self.size() == 1;
         let Some(op) = self.operations.front_mut() else {

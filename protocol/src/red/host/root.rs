@@ -186,20 +186,14 @@ impl Root {
             return Err(Ignored::Stale);
         }
         self.own = None;
-        let next = seqno_after(frame.red.seqno);
         self.end(frame.red.seqno, Partial::first(&frame));
         self.last_sources = std::mem::take(&mut self.sources);
         self.last_sources.insert(frame.fabric.sfa);
         self.forget();
-        if seqno_newer(self.seqno, next) {
-            // Attempts at the round that is over are under way: the next one begins behind them.
-            self.seqno = seqno_after(self.seqno);
-            self.announce(Kind::Reduce, now);
-        } else {
-            self.seqno = next;
-            self.armed_at = now;
-        }
+        // Further attempts at this round do not leave the card any more.
+        self.seqno = seqno_after(frame.red.seqno);
         self.first = self.seqno;
+        self.armed_at = now;
         Ok(())
     }
 

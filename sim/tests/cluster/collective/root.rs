@@ -5,7 +5,7 @@ use tributary_host_driver::ReductionCounter;
 use tributary_host_driver::collective::{Data, Operation, Options, Path};
 use tributary_sim::fabric::Fabric;
 
-use super::{World, all, close, communicators, host_options, rng, seed, sixteen};
+use super::{World, all, close, communicators, host_options, rng, run, seed, sixteen};
 
 /// Engines that wait for members that are far apart.
 fn patient() -> Fabric {
@@ -70,6 +70,62 @@ fn cl_06_every_round_of_a_group_is_answered_by_the_leaders_card() {
             assert_eq!(count(ReductionCounter::Overtaken), 0, "rank {rank}");
         }
         assert!(matches!(group[0].path(), Path::Switches(_)));
+        close(group, &mut rng);
+    }
+}
+
+/// The first operations of a tree are of many values, and members begin them in every order: at once, the leader first, last, or long
+/// after the others. No engine waits for a value that has passed it.
+#[test]
+fn cl_06_no_value_overtakes_the_frame_that_arms_its_lane() {
+    let seed = seed();
+    let mut rng = rng(seed);
+    let world = World::new(patient(), seed);
+    let everyone: Vec<usize> = (0..16).collect();
+    let hosts = world.hosts(&everyone, host_options(1, 1));
+    // How long, in ns, a member waits before it begins; and which one.
+    let cases = [
+        (None, 0),
+        (Some(0), 500_000),
+        (Some(3), 500_000),
+        (Some(15), 50_000),
+    ];
+    for (name, (late, pause)) in (1..).zip(cases) {
+        let mut group = communicators(&hosts, name, Some(&world.trees), Options::default());
+        let mut slowest = 0;
+        for _ in 0..3 {
+            let begun = world.now();
+            let given = |rank: usize| Data::U64((0..40).map(|at| at * rank as u64).collect());
+            for (rank, member) in group.iter_mut().enumerate() {
+                if late != Some(rank) {
+                    member
+                        .post_all_reduce(Operation::Sum, &given(rank))
+                        .unwrap();
+                }
+            }
+            while world.now() < begun + pause {
+                for member in &mut group {
+                    assert!(member.poll().unwrap().is_none());
+                }
+            }
+            if let Some(late) = late {
+                group[late]
+                    .post_all_reduce(Operation::Sum, &given(late))
+                    .unwrap();
+            }
+            for list in run(&mut group, 1, &mut rng) {
+                let sums = Data::U64((0..40).map(|at| at * 120).collect());
+                assert_eq!(list[0].as_ref().unwrap().data, sums);
+            }
+            slowest = slowest.max(world.now() - begun - pause);
+        }
+        let counters = group[0].counters();
+        assert_eq!(
+            (counters.completed_by_root, counters.again),
+            (0, 0),
+            "{late:?}"
+        );
+        assert!(slowest < 400_000, "{late:?}: {slowest} ns");
         close(group, &mut rng);
     }
 }
