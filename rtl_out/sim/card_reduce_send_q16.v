@@ -9,10 +9,10 @@
 // Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may
 // not ends as a good one, OVERTAKEN. Results that the card answers leave between them, first of
 // all, and are nobody's work request.
-// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them in the table; of a
+// Latency: 17 clocks from s_valid to the first word of its frame, 10 of them in the table; of a
 // root's 8 more at least; 7 of an answer.
 // Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group,
-// up to 9 clocks; 5 to 8 the checksum of its header, or 5 to 12 whether it may leave; 9 its words,
+// up to 10 clocks; 5 to 8 the checksum of its header, or 5 to 12 whether it may leave; 9 its words,
 // moved by the two bytes of the Ethernet header; 10 m_axis.
 // While m_axis is held its word stays; the work request behind it is looked up meanwhile, and more
 // land.
@@ -162,6 +162,15 @@ module card_reduce_send_q16 (
     reg         found_reg;
     reg         answers_reg;
     reg  [11:0] look_qpn_reg;
+    // The row of the clock before: it was compared with who is looked for, and is of that one; it
+    // has the root.
+    reg         compared_reg;
+    reg         same_qpn_reg;
+    reg  [15:0] before_vni_reg;      // VNI of the group.
+    reg  [12:0] before_tree_reg;     // Its tree.
+    reg  [28:0] before_cookie_reg;   // Its cookie, in units of 8.
+    reg  [2:0]  before_row_reg;
+    reg         of_root_reg;
     reg         asks_reg;            // Its root is here: whether it may leave is asked; it is known, and it may not.
     reg         known_reg;
     reg         late_reg;
@@ -514,6 +523,13 @@ module card_reduce_send_q16 (
         found_reg = 1'b0;
         answers_reg = 1'b0;
         look_qpn_reg = 12'd0;
+        compared_reg = 1'b0;
+        same_qpn_reg = 1'b0;
+        before_vni_reg = 16'd0;
+        before_tree_reg = 13'd0;
+        before_cookie_reg = 29'd0;
+        before_row_reg = 3'd0;
+        of_root_reg = 1'b0;
         asks_reg = 1'b0;
         known_reg = 1'b0;
         late_reg = 1'b0;
@@ -627,18 +643,14 @@ module card_reduce_send_q16 (
             cookie_reg <= s_answers_cookie[31:3];
             known_reg <= 1'b1;
         end
-        if (looks_reg
-                & !answers_reg
-                & !found_reg
-                & s_row_there
-                & (s_row_of_qpn == look_qpn_reg)) begin
+        if (looks_reg & compared_reg & same_qpn_reg & !answers_reg & !found_reg) begin
             found_reg <= 1'b1;
-            row_reg <= s_row_number;
-            vni_reg <= s_row_of_vni;
-            tree_reg <= s_row_of_tree;
-            cookie_reg <= s_row_of_cookie;
-            asks_reg <= (|s_row_of_members) & !work_bad;
-            known_reg <= !(|s_row_of_members) | work_bad;
+            row_reg <= before_row_reg;
+            vni_reg <= before_vni_reg;
+            tree_reg <= before_tree_reg;
+            cookie_reg <= before_cookie_reg;
+            asks_reg <= of_root_reg & !work_bad;
+            known_reg <= !of_root_reg | work_bad;
         end
         if (asks_reg & m_leave_done) begin
             asks_reg <= 1'b0;
@@ -666,6 +678,13 @@ module card_reduce_send_q16 (
             cancels_reg <= 1'b0;
         end
 
+        compared_reg <= looks_reg;
+        same_qpn_reg <= s_row_there & (s_row_of_qpn == look_qpn_reg);
+        before_vni_reg <= s_row_of_vni;
+        before_tree_reg <= s_row_of_tree;
+        before_cookie_reg <= s_row_of_cookie;
+        before_row_reg <= s_row_number;
+        of_root_reg <= |s_row_of_members;
         own_sum_reg <= FIXED + {2'd0, sfa[31:16]} + {2'd0, sfa[15:0]};
 
         dfa_reg <= to_node
@@ -709,6 +728,7 @@ module card_reduce_send_q16 (
             looks_reg <= 1'b0;
             found_reg <= 1'b0;
             answers_reg <= 1'b0;
+            compared_reg <= 1'b0;
             asks_reg <= 1'b0;
             known_reg <= 1'b0;
             summed_reg <= 3'd0;

@@ -515,7 +515,7 @@ fn over(under_way: &mut BTreeMap<(u64, u8), u32>, place: Place) {
 
 /// What the bench asks the table for.
 enum Change {
-    Join(Member),
+    Join(Box<Member>),
     State(usize, State),
 }
 
@@ -722,7 +722,8 @@ fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
                         2 => bench.rng.random_range(1..1 << 19),
                         _ => bench.rng.random_range(1..5),
                     };
-                    Change::Join(Member::new(qpn, (vni, tree & 0x1FFF, cookie), members))
+                    let group = (vni, tree & 0x1FFF, cookie);
+                    Change::Join(Box::new(Member::new(qpn, group, members)))
                 } else {
                     let at = bench.rng.random_range(0..some);
                     let to = match world.members[at].state {
@@ -812,7 +813,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
                 bench.says("s_join_ok", joins)?;
                 seen[if clash { 6 } else { 8 }] += u64::from(!joins);
                 if joins {
-                    world.members.push(member.clone());
+                    world.members.push((**member).clone());
                 }
                 change = None;
                 bench.set("s_join_valid", 0);

@@ -206,7 +206,7 @@ fn rounds(pair: &mut Pair, dice: &mut Dice, wanted: u64, mut beside: Option<&mut
     let new: [u32; 5] = std::array::from_fn(|i| after[i] - before[i]);
     // A round is one contribution and one answer; before the first, the tree is armed.
     assert_eq!(new, [all, late as u32, all, 2 * all + IDS as u32, all]);
-    for at in 0..2 {
+    for (at, queue) in queues.iter().enumerate() {
         for counter in [
             ReductionCounter::BadFrame,
             ReductionCounter::Foreign,
@@ -214,7 +214,7 @@ fn rounds(pair: &mut Pair, dice: &mut Dice, wanted: u64, mut beside: Option<&mut
         ] {
             assert_eq!(count(pair, at, counter), 0, "{counter:?}");
         }
-        pair.destroy(at, &queues[at]);
+        pair.destroy(at, queue);
     }
     pair.check();
 }

@@ -2,8 +2,8 @@
 
 use crate::blocks::{AsyncRam, FifoAhead};
 use crate::bus::{
-    AxisOut, CompletionOut, Ended, RamWriteOut, ReduceAnswersIn, ReduceLeaveOut, ReduceRowsIn,
-    ReduceWorksIn,
+    AxisOut, CompletionOut, Ended, RamWriteOut, ReduceAnswersIn, ReduceLeaveOut, ReduceMember,
+    ReduceRowsIn, ReduceWorksIn,
 };
 use crate::prelude::*;
 use crate::record::ReduceEntry;
@@ -56,9 +56,9 @@ hdl_module! {
     /// always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
     /// Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may not ends as a good one,
     /// OVERTAKEN. Results that the card answers leave between them, first of all, and are nobody's work request.
-    /// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them in the table; of a root's 8 more at least; 7 of
+    /// Latency: 17 clocks from s_valid to the first word of its frame, 10 of them in the table; of a root's 8 more at least; 7 of
     /// an answer.
-    /// Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group, up to 9 clocks; 5 to 8
+    /// Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group, up to 10 clocks; 5 to 8
     /// the checksum of its header, or 5 to 12 whether it may leave; 9 its words, moved by the two bytes of the Ethernet header;
     /// 10 m_axis.
     /// While m_axis is held its word stays; the work request behind it is looked up meanwhile, and more land.
@@ -128,6 +128,12 @@ hdl_module! {
         #[reset] found: DFF<Bit>,
         #[reset] answers: DFF<Bit>,
         look_qpn: DFF<Bits<12>>,
+        /// The row of the clock before: it was compared with who is looked for, and is of that one; it has the root.
+        #[reset] compared: DFF<Bit>,
+        same_qpn: DFF<Bit>,
+        before: DFF<ReduceMember>,
+        before_row: DFF<Bits<3>>,
+        of_root: DFF<Bit>,
         reduction: Signal<Local, Bits<3>>,
         to_node: Signal<Local, Bit>,
         kind: Signal<Local, Bits<4>>,
@@ -309,19 +315,25 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.cookie.d.next = self.s_answers.of.val().cookie.get_bits::<29>(3);
             self.known.d.next = true;
         }
+        self.compared.d.next = self.looks.q.val();
+        self.same_qpn.d.next =
+            self.s_row.of.val().there & (self.s_row.of.val().of.qpn == self.look_qpn.q.val());
+        self.before.d.next = self.s_row.of.val().of;
+        self.before_row.d.next = self.s_row.of.val().number;
+        self.of_root.d.next = self.s_row.of.val().of.members.any();
         if self.looks.q.val()
+            & self.compared.q.val()
+            & self.same_qpn.q.val()
             & !self.answers.q.val()
             & !self.found.q.val()
-            & self.s_row.of.val().there
-            & (self.s_row.of.val().of.qpn == self.look_qpn.q.val())
         {
             self.found.d.next = true;
-            self.row.d.next = self.s_row.of.val().number;
-            self.vni.d.next = self.s_row.of.val().of.vni;
-            self.tree.d.next = self.s_row.of.val().of.tree;
-            self.cookie.d.next = self.s_row.of.val().of.cookie;
-            self.asks.d.next = self.s_row.of.val().of.members.any() & !self.work.val().bad;
-            self.known.d.next = !self.s_row.of.val().of.members.any() | self.work.val().bad;
+            self.row.d.next = self.before_row.q.val();
+            self.vni.d.next = self.before.q.val().vni;
+            self.tree.d.next = self.before.q.val().tree;
+            self.cookie.d.next = self.before.q.val().cookie;
+            self.asks.d.next = self.of_root.q.val() & !self.work.val().bad;
+            self.known.d.next = !self.of_root.q.val() | self.work.val().bad;
         }
 
         // Whether it may leave.
