@@ -227,13 +227,23 @@ fn random(rng: &mut StdRng, op: Op) -> Value {
     if op == Op::FltRepsum {
         return tributary_protocol::red::host::repsum::encode(rng.random::<f64>().to_bits());
     }
+    let mut data = std::array::from_fn(|_| match rng.random_range(0..4) {
+        0 => rng.random_range(0..8),
+        1 => rng.random::<f64>().to_bits(),
+        2 => 0x7ff0_0000_0000_0000 | rng.random_range(0..4) << 50,
+        _ => rng.random(),
+    });
+    if matches!(op, Op::FltMin | Op::FltMax | Op::FltMinmaxloc) {
+        // Which of several NaNs is left depends on the order where signalling ones are among them (RED-3).
+        for word in data
+            .iter_mut()
+            .filter(|word| f64::from_bits(**word).is_nan())
+        {
+            *word |= 1 << 51;
+        }
+    }
     Value {
-        data: std::array::from_fn(|_| match rng.random_range(0..4) {
-            0 => rng.random_range(0..8),
-            1 => rng.random::<f64>().to_bits(),
-            2 => 0x7ff0_0000_0000_0000 | rng.random_range(0..4) << 50,
-            _ => rng.random(),
-        }),
+        data,
         ..Value::default()
     }
 }
