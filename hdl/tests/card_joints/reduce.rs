@@ -160,7 +160,7 @@ struct Member {
     /// Of a root: members of its group, and what was told to the tree, by reduction id.
     members: u32,
     answers: [Answers; 8],
-    /// Sequence number and round of what was told last.
+    /// Sequence number and round of what was told last; of any before the first.
     last: [(u16, u64); 8],
 }
 
@@ -177,7 +177,11 @@ impl Member {
             told: 0,
             members,
             answers: [Answers::new(members); 8],
-            last: [(0, 0); 8],
+            last: std::array::from_fn(|id| {
+                let bits = u64::from(cookie) + qpn + id as u64;
+                let bits = bits.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                ((bits >> 54) as u16, bits & (u64::MAX >> 8))
+            }),
         }
     }
 }
@@ -461,6 +465,9 @@ fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
             _ => {}
         }
     }
+    if rng.random_range(0..24) == 0 {
+        frame.fabric.dfa.0 ^= 1 << rng.random_range(0..32);
+    }
     let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
     let mut broken = false;
     match rng.random_range(0..16) {
@@ -485,7 +492,7 @@ fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
         word[..chunk.len()].copy_from_slice(chunk);
         let mut keep = (1 << chunk.len()) - 1;
         if ragged && at == last / 2 {
-            keep = 0x7F;
+            keep = 0xFF ^ 1 << rng.random_range(0..8);
         }
         (
             u64::from_le_bytes(word),
