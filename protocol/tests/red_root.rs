@@ -258,7 +258,11 @@ fn frame(kind: u8, arm: bool, round: u64, seqno: u16, count: u32) -> Frame {
 fn cl_06_only_the_result_of_the_round_that_is_armed_is_answered_and_once() {
     let result = |seqno, count| frame(0, false, 0, seqno, count);
     let mut card = Answers::new(5);
-    assert_eq!(card.answer(&result(0, 5)), None, "before the tree is armed");
+    assert_eq!(
+        card.answer(&result(0, 5), address(ROOT)),
+        None,
+        "before the tree is armed"
+    );
     assert!(
         !card.leaves(&frame(0, false, 0, 0, 1)),
         "nor a contribution"
@@ -272,6 +276,10 @@ fn cl_06_only_the_result_of_the_round_that_is_armed_is_answered_and_once() {
         frame(2, false, 0, 1_023, 5),
         frame(0, true, 0, 1_023, 5),
         Frame {
+            fabric: wire::Fabric::new(address(3), address(ROOT), 7),
+            ..result(1_023, 5)
+        },
+        Frame {
             red: wire::Reduction {
                 rc: Rc::CONTR_OVERFLOW,
                 ..result(1_023, 5).red
@@ -279,18 +287,14 @@ fn cl_06_only_the_result_of_the_round_that_is_armed_is_answered_and_once() {
             ..result(1_023, 5)
         },
     ] {
-        assert_eq!(card.answer(&wrong), None, "{wrong:?}");
+        assert_eq!(card.answer(&wrong, address(ROOT)), None, "{wrong:?}");
     }
     let right = result(1_023, 5);
-    let (round, red) = card.answer(&right).expect("complete");
-    let want = wire::Reduction {
-        arm: true,
-        seqno: 0,
-        resno: 1_023,
-        ..right.red
-    };
-    assert_eq!((round, red), (10, want));
-    assert_eq!(card.answer(&right), None, "twice");
+    let answer = card.answer(&right, address(ROOT)).expect("complete");
+    let mut want = frame(0, true, 10, 0, 5);
+    (want.fabric.sfa, want.red.resno) = (address(ROOT), 1_023);
+    assert_eq!(answer, want);
+    assert_eq!(card.answer(&right, address(ROOT)), None, "twice");
 }
 
 #[test]
@@ -300,10 +304,8 @@ fn cl_06_what_an_answer_has_overtaken_does_not_leave() {
     assert!(card.leaves(&frame(0, false, (1 << 56) - 1, 7, 1)));
     assert!(!card.leaves(&frame(0, false, 3, 7, 1)), "of another round");
     assert!(!card.leaves(&frame(0, true, 0, 7, 1)), "the same number");
-    assert_eq!(
-        card.answer(&frame(0, false, 0, 7, 2)).expect("an answer").0,
-        0
-    );
+    let answer = card.answer(&frame(0, false, 0, 7, 2), address(ROOT));
+    assert_eq!(answer.expect("an answer").restricted.remote_offset, 0);
     // The round is over: another attempt at it, its roll call, its contribution.
     assert!(!card.leaves(&frame(0, true, (1 << 56) - 1, 8, 1)));
     assert!(!card.leaves(&frame(1, false, (1 << 56) - 1, 8, 1)));
@@ -327,7 +329,10 @@ fn cl_06_what_an_answer_has_overtaken_does_not_leave() {
     assert!(!card.leaves(&frame(0, false, 0, 9, 1)));
     assert!(card.leaves(&to_leaf(1, false, 0, 9)));
     assert!(!card.leaves(&to_leaf(0, true, 0, 9)));
-    assert_eq!(card.answer(&frame(0, false, 0, 9, 2)), None);
+    assert_eq!(card.answer(&frame(0, false, 0, 9, 2), address(ROOT)), None);
     assert!(card.leaves(&frame(0, true, 1, 10, 1)));
-    assert!(card.answer(&frame(0, false, 0, 10, 2)).is_some());
+    assert!(
+        card.answer(&frame(0, false, 0, 10, 2), address(ROOT))
+            .is_some()
+    );
 }

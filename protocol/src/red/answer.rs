@@ -7,8 +7,8 @@
 //! The host may send at the same moment, for the round that is just over: an attempt that it repeats, its own contribution, what
 //! it says to one leaf. What an answer has overtaken does not leave, so that no value of one round gets into the next.
 
-use super::wire::{Frame, Reduction};
-use super::{ops::Rc, seqno_after, seqno_newer};
+use super::wire::{Fabric, Frame, Reduction, Restricted};
+use super::{address::Address, ops::Rc, seqno_after, seqno_newer};
 
 /// Bits of a round on the wire.
 const ROUND: u64 = (1 << 56) - 1;
@@ -70,14 +70,13 @@ impl Answers {
         armed.seqno == red.seqno && armed.round == round && armed.arms == arms
     }
 
-    /// The answer to a frame that has come by the tree, if it is the result of the round that is armed: its round and header.
-    /// The data are those of the frame.
-    pub const fn answer(&mut self, frame: &Frame) -> Option<(u64, Reduction)> {
+    /// The answer of the root at this address to a frame that has come, if that is the result of the round that is armed, by the
+    /// tree: the same value on its way down, which arms the next round.
+    pub fn answer(&mut self, frame: &Frame, root: Address) -> Option<Frame> {
         let red = &frame.red;
-        let complete = frame.contributes() && red.count == self.members;
-        let Some(armed) = self.armed else {
-            return None;
-        };
+        let by_tree = frame.fabric.dfa.multicast().is_some();
+        let complete = by_tree && frame.contributes() && red.count == self.members;
+        let armed = self.armed?;
         if !complete
             || !armed.arms
             || armed.seqno != red.seqno
@@ -91,12 +90,19 @@ impl Answers {
             arms: true,
         };
         self.armed = Some(next);
-        let header = Reduction {
-            seqno: next.seqno,
-            arm: true,
-            resno: armed.seqno,
-            ..*red
-        };
-        Some((next.round, header))
+        Some(Frame {
+            fabric: Fabric::new(root, frame.fabric.dfa, frame.fabric.vni),
+            restricted: Restricted {
+                remote_offset: next.round,
+                ..Restricted::default()
+            },
+            red: Reduction {
+                seqno: next.seqno,
+                arm: true,
+                resno: armed.seqno,
+                ..*red
+            },
+            data: frame.data,
+        })
     }
 }

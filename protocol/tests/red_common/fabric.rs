@@ -264,13 +264,9 @@ impl Fabric {
     /// A frame comes to the root's card: it may answer, and its host gets it later.
     fn arrive(&mut self, bytes: Vec<u8>) {
         let frame = Frame::parse(&bytes, DEFAULT_ETHERTYPE).expect("of the group");
-        let by_tree = frame.fabric.dfa.multicast().is_some();
-        let card = self.card.as_mut().filter(|_| by_tree);
-        let answer = card.and_then(|card| card.answer(&frame));
-        if let Some((round, red)) = answer {
-            let mut down = Frame { red, ..frame };
-            down.fabric.sfa = self.group.root;
-            down.restricted.remote_offset = round;
+        let card = self.card.as_mut();
+        let answer = card.and_then(|card| card.answer(&frame, self.group.root));
+        if let Some(down) = answer {
             self.answered += 1;
             let down = down.to_bytes(DEFAULT_ETHERTYPE).to_vec();
             self.transmit(Node::Host(self.root_host), 0, down);

@@ -12,7 +12,6 @@ use tributary_protocol::red::{
     Frame, Op, Value,
     answer::Answers,
     host::{Doubling, Event, Group, Leaf, Output, Root},
-    wire,
 };
 
 use super::describe::LinkSpec;
@@ -68,18 +67,8 @@ impl RootCard {
     fn answer(&mut self, bytes: &[u8]) -> Option<Arc<[u8]>> {
         let by_tree = |frame: &Frame| frame.fabric.dfa.multicast() == Some(self.group.key);
         let frame = self.frame(bytes).filter(by_tree)?;
-        let (round, red) = self.answers.answer(&frame)?;
-        let group = &self.group;
-        let down = Frame {
-            fabric: wire::Fabric::new(group.root, frame.fabric.dfa, group.vni),
-            restricted: wire::Restricted {
-                remote_offset: round,
-                ..wire::Restricted::default()
-            },
-            red,
-            data: frame.data,
-        };
-        Some(down.to_bytes(group.ethertype)[..].into())
+        let down = self.answers.answer(&frame, self.group.root)?;
+        Some(down.to_bytes(self.group.ethertype)[..].into())
     }
 }
 

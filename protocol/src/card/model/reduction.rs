@@ -207,24 +207,14 @@ impl CardModel {
         if !self.engine.reserve_slot(qpn) {
             return self.count_reduction(ReductionCounter::NoSlot);
         }
-        let by_tree = frame.fabric.dfa != own;
-        let answer = queue.group.as_mut().filter(|_| by_tree).and_then(|group| {
-            let answers = group.answers.as_mut()?;
-            let id = frame.red.cookie % u32::from(REDUCTIONS);
-            let (round, red) = answers[id as usize].answer(&frame)?;
-            let mut answer = Frame { red, ..frame };
-            answer.fabric = Fabric::new(own, frame.fabric.dfa, group.vni);
-            answer.restricted = Restricted {
-                remote_offset: round,
-                ..Restricted::default()
-            };
-            Some(answer)
-        });
+        let reduction = (frame.red.cookie % u32::from(REDUCTIONS)) as u8;
+        let answers = queue.group.as_mut().and_then(|g| g.answers.as_mut());
+        let answer = answers.and_then(|a| a[usize::from(reduction)].answer(&frame, own));
         let arrival = Arrival {
             kind: frame.restricted.opcode,
             round: frame.restricted.remote_offset,
-            reduction: (frame.red.cookie % u32::from(REDUCTIONS)) as u8,
-            by_tree,
+            reduction,
+            by_tree: frame.fabric.dfa != own,
             fetched: queue.send.consumer,
             source: frame.fabric.sfa,
             red: frame.red,
