@@ -5,6 +5,8 @@
 //! [`ReadRequest`], on which the target's card makes such a transfer back to the requester (BW-11); [`ReadRefused`] says that it
 //! will not. Rule ids (`BW-1` …) are those of `docs/conformance.md`; `docs/bulk.md` is the contract.
 
+pub mod watch;
+
 use thiserror::Error;
 
 use crate::roce::{self, Bth, FrameError, Link};

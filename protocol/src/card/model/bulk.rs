@@ -14,6 +14,7 @@ pub mod times;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{CardModel, HostMemory};
+use crate::bulk::watch::Watch;
 use crate::bulk::{Purpose, Transfer};
 use crate::card::descriptor::Completion;
 use crate::card::regs::{BulkCounter, CongestionCounter};
@@ -161,14 +162,6 @@ struct Window {
     purpose: Purpose,
     /// Every byte is in memory since this tick, and nobody takes the notification.
     waits_since: Option<u64>,
-    /// When it was opened, ticks, and the number of windows that its sender was told last.
-    since: u64,
-    share: u16,
-    /// When its sender was last told of marks.
-    told_at: Option<u64>,
-    /// Packets since a tick, each counted as the ticks that it may take if all windows have the same part of the line.
-    load: u64,
-    load_since: u64,
 }
 
 /// The engines of a card.
@@ -197,8 +190,8 @@ pub(super) struct Bulk {
     congestion: BTreeMap<CongestionCounter, u64>,
     /// How transfers slow down, if they do.
     pace: Option<PaceConfig>,
-    /// When DATA last came marked.
-    marked_at: Option<u64>,
+    /// Who is told of marks.
+    watch: Watch,
     /// What time goes to, since when, ns.
     waits: [Option<Wait>; 2],
     since: u64,
@@ -250,7 +243,7 @@ impl Bulk {
             counters: [0; BulkCounter::ALL.len()],
             congestion: BTreeMap::new(),
             pace: None,
-            marked_at: None,
+            watch: Watch::default(),
             waits: [None; 2],
             since: 0,
             arrived: false,

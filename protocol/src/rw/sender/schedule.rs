@@ -19,7 +19,7 @@ impl Sender {
         None
     }
 
-    /// Looks at the timers of the transfer in a slot, as every operation does at its end; what it wants then.
+    /// Looks at the timers of the transfer in a slot, as every operation does at its end; what it wants then, whatever its pace.
     pub fn visit(&mut self, slot: u16, now: u64) -> Wants {
         if let Some(t) = self
             .slots
@@ -32,7 +32,7 @@ impl Sender {
         self.wants(slot, now)
     }
 
-    /// What the transfer in a slot wants of the line.
+    /// What the transfer in a slot wants of the line, whatever its pace: a packet that only waits for that is nothing to poll about.
     #[must_use]
     pub fn wants(&self, slot: u16, now: u64) -> Wants {
         let now = now as Tick;
@@ -40,14 +40,18 @@ impl Sender {
             return Wants::default();
         };
         let polls = !self.config.mutations.no_poll;
-        let held = t.pace.holds(now);
         Wants {
-            // A packet that only waits for its pace is nothing to poll about.
             due: t.poll_due(now) && self.query(slot, t).is_some(),
-            resend: t.has_resend() && !held,
-            fresh: t.has_fresh(&self.config) && !held,
-            spare: polls && !(held && t.has_resend()) && t.early_poll(&self.config, now),
+            resend: t.has_resend(),
+            fresh: t.has_fresh(&self.config),
+            spare: polls && t.early_poll(&self.config, now),
         }
+    }
+
+    /// Whether the next packet of the transfer in a slot has to wait for its pace (CL-4).
+    #[must_use]
+    pub fn is_held(&self, slot: u16, now: u64) -> bool {
+        self.get(slot).is_some_and(|t| t.pace.holds(now as Tick))
     }
 
     /// What to do for a transfer whose turn it is.
@@ -113,7 +117,7 @@ impl Sender {
             return Some(Choice::Abort);
         }
         let wants: Vec<_> = (0..self.config.slots)
-            .map(|slot| self.wants(slot, now))
+            .map(|slot| self.wants(slot, now).paced(self.is_held(slot, now)))
             .collect();
         let (slot, class) = self.turns.pick(&wants, self.config.fresh_every)?;
         self.choice(slot as u16, class)

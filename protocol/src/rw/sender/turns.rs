@@ -13,6 +13,19 @@ pub struct Wants {
     pub spare: bool,
 }
 
+impl Wants {
+    /// What is left while the packets of a transfer wait for its pace (CL-4): nothing fills the line in front of one that does.
+    #[must_use]
+    pub const fn paced(self, held: bool) -> Self {
+        Self {
+            due: self.due,
+            resend: self.resend && !held,
+            fresh: self.fresh && !held,
+            spare: self.spare && !(held && self.resend),
+        }
+    }
+}
+
 /// Why a transfer was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // as in `Wants`

@@ -88,7 +88,7 @@ impl Bulk {
             Ok(accepted) => {
                 self.arrived = true;
                 self.count(BulkCounter::DataAccepted);
-                self.watch(data.wptr, marked, tick);
+                self.data_came(data.wptr, marked, tick);
                 self.landing.push_back((accepted.write, payload.to_vec()));
                 if accepted.credit_due
                     && let Some(Output::Send { dst, msg }) = self.receiver.credit_update(data.wptr)
@@ -106,7 +106,7 @@ impl Bulk {
                 };
                 // It has crossed the same queues as one that came first.
                 if counter == BulkCounter::DataDuplicate {
-                    self.watch(data.wptr, marked, tick);
+                    self.data_came(data.wptr, marked, tick);
                 }
                 self.count(counter);
             }
@@ -153,7 +153,7 @@ impl Bulk {
                 ConnectStatus::Busy => self.count(BulkCounter::Busy),
                 ConnectStatus::Ok if !self.windows.contains_key(&m.wptr) => {
                     debug_assert!(out.aborted.is_some() || open == Some(m.wptr));
-                    self.opened(card, m.wptr, c, &header, tick);
+                    self.opened(card, m.wptr, c, &header);
                     new = Some(m.wptr);
                 }
                 ConnectStatus::Ok => {}
@@ -166,7 +166,7 @@ impl Bulk {
         }
         // Behind the answer, which the sender has to know first.
         if let Some(wptr) = new {
-            self.tell_shares(wptr, tick);
+            self.window_opened(wptr, tick);
         }
     }
 
@@ -222,7 +222,7 @@ impl Bulk {
         !read.answered && asked == (c.src, header.source, header.qpn, c.length, c.addr, c.rkey)
     }
 
-    fn opened(&mut self, card: &CardModel, wptr: u16, c: &Connect, header: &Transfer, tick: u64) {
+    fn opened(&mut self, card: &CardModel, wptr: u16, c: &Connect, header: &Transfer) {
         self.arrived = true;
         let from = Peer {
             node: c.src,
@@ -234,11 +234,6 @@ impl Bulk {
             from,
             purpose: header.purpose,
             waits_since: None,
-            since: tick,
-            share: 1,
-            told_at: None,
-            load: 0,
-            load_since: tick,
         };
         debug_assert!(card.queues.contains_key(&header.qpn));
         if let Purpose::Response(token) = header.purpose

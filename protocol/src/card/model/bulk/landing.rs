@@ -86,6 +86,7 @@ impl Bulk {
 
     /// A window is closed: nothing of it is written any more.
     pub(super) fn window_ended(&mut self, wptr: u16, status: Outcome) {
+        self.watch.close(wptr);
         let Some(window) = self.windows.remove(&wptr) else {
             return;
         };
