@@ -32,13 +32,14 @@ pub use axis::{AxisIn, AxisOut, AxisRxIn, AxisRxOut};
 pub use bulk::{
     BulkCancelIn, BulkCancelOut, BulkEndIn, BulkEndOut, BulkMessageIn, BulkMessageOut,
     BulkPacketIn, BulkPacketOut, BulkRequestIn, BulkRequestOut, BulkSettingsIn, BulkSettingsOut,
-    BulkStartedIn, BulkStartedOut,
+    BulkStartedIn, BulkStartedOut, CongestionSaidIn, CongestionSaidOut,
 };
 pub use bulk_line::{
     BulkArrival, BulkArrivalsIn, BulkArrivalsOut, BulkDeparture, BulkDeparturesIn,
     BulkDeparturesOut, ConnectAsked, ConnectHow, ConnectsAskedIn, ConnectsAskedOut,
-    ConnectsDecidedIn, ConnectsDecidedOut, ConnectsJudgedIn, ConnectsJudgedOut, WindowOpened,
-    WindowRecord, WindowRecordsIn, WindowRecordsOut, WindowsOpenedIn, WindowsOpenedOut,
+    ConnectsDecidedIn, ConnectsDecidedOut, ConnectsJudgedIn, ConnectsJudgedOut, Telling,
+    TellingsIn, TellingsOut, WindowOpened, WindowRecord, WindowRecordsIn, WindowRecordsOut,
+    WindowsOpenedIn, WindowsOpenedOut,
 };
 pub use bulk_read::{
     ReadAccess, ReadAccessesIn, ReadAccessesOut, ReadAnswer, ReadAnswersIn, ReadAnswersOut,

@@ -27,6 +27,7 @@ mod regs;
 mod regs_bulk;
 mod regs_bulk_times;
 mod regs_command;
+mod regs_congestion;
 mod regs_msix;
 mod regs_stats;
 mod reserve_merge;
@@ -64,6 +65,7 @@ pub use reduce::{
 pub use regions::CardRegions;
 pub use regs::CardRegs;
 pub use regs_bulk::CardRegsBulk;
+pub use regs_congestion::CardRegsCongestion;
 pub use reserve_merge::CardReserveMerge;
 pub use rings::{CardRegsRings, CardRingEnds, CardRingPairs, CardRingReads, CardRings};
 pub use rx_gate::CardRxGate;

@@ -356,7 +356,7 @@ macro_rules! bulk_cards {
             sizes: vec![("Q", $q), ("R", $r), ("F", $f), ("S", $s), ("V", $v), ("W", $w)],
             build: build::<BulkCard<
                 { log2($q) }, { log2($r) }, { log2($f) }, { log2(16 * $q) },
-                { log2($v) }, $w, { log2($w) },
+                { log2($v) }, $v, $w, { log2($w) },
                 { word($w) }, { log2(word($w)) }, { words($w) }, { log2(words($w)) },
                 { log2($v * words($w)) }, { log2((1 << 22) / word($w)) },
                 { log2(8 * $v) }, { 16 + log2($v) },
@@ -376,7 +376,7 @@ macro_rules! receivers {
             block: "bulk_receive",
             sizes: vec![("W", $w), ("R", $r), ("Q", $q)],
             build: build::<BulkReceive<
-                { log2($q) }, { log2($r) }, $w, { log2($w) },
+                { log2($q) }, { log2($r) }, $r, $w, { log2($w) },
                 { word($w) }, { log2(word($w)) }, { words($w) }, { log2(words($w)) },
                 { log2($r * words($w)) }, { log2((1 << 22) / word($w)) },
                 { log2(8 * $r) }, { 16 + log2($r) },

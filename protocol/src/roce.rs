@@ -29,7 +29,7 @@ pub const BTH_ZERO: u8 = 0xCF;
 /// ECN field of IPv4, the lowest two bits of the byte of [`F_IP_DSCP`]: 0 cannot be marked, 1 and 2 can (ECT), 3 is (CE).
 pub const ECN_MASK: u8 = 3;
 /// ECN field of a frame of a card that may be marked: ECT(0).
-const ECN_CAPABLE: u8 = 2;
+pub const ECN_CAPABLE: u8 = 2;
 /// BECN among the bits of [`F_BTH_ECN`].
 const BECN: u64 = 0x40;
 /// BTH partition key: the default one.

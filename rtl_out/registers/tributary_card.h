@@ -173,7 +173,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CARD_FEATURES_RINGS_WIDTH                   1u
 #define TRIB_CARD_FEATURES_RINGS_MASK                    0x00000010u
 /* Marks of switches (CL-4): the registers of congestion and their counters. Cards with it have
- * bulk, too. 0 in the RTL so far. */
+ * bulk, too. Of cards in RTL, bulk_card has them. */
 #define TRIB_CARD_FEATURES_CONGESTION_SHIFT              5u
 #define TRIB_CARD_FEATURES_CONGESTION_WIDTH              1u
 #define TRIB_CARD_FEATURES_CONGESTION_MASK               0x00000020u

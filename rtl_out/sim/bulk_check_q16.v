@@ -126,6 +126,9 @@ module bulk_check_q16 (
     output reg         m_opened_valid,             // It was.
     output wire [15:0] m_opened_wptr,              // Which.
     output wire [15:0] m_opened_gen,               // Its incarnation.
+    output wire [15:0] m_opened_src,               // Node that sends its transfer.
+    output wire [15:0] m_opened_slot,              // Slot of that there.
+    output wire [31:0] m_opened_xid,               // The transfer.
     output wire [23:0] m_opened_qpn,               // Queue pair that it is for.
     output wire [31:0] m_opened_rkey,              // Key of its region.
     output wire [23:0] m_opened_notice_qpn,        // Queue pair here.
@@ -311,6 +314,9 @@ module bulk_check_q16 (
     assign m_win_verdict = verdict_reg;
     assign m_opened_wptr = s_how_wptr;
     assign m_opened_gen = s_how_gen;
+    assign m_opened_src = r_src_reg;
+    assign m_opened_slot = r_slot_reg;
+    assign m_opened_xid = r_xid_reg;
     assign m_opened_qpn = r_qpn_reg;
     assign m_opened_rkey = r_rkey_reg;
     assign m_opened_notice_qpn = r_qpn_reg;

@@ -83,7 +83,8 @@ module bulk_engine_s16_d512_b64 (
     output wire        set_fresh,        // A fresh packet.
     output wire        set_spare,        // A poll of an idle line.
 
-    output wire        begin_en,         // That transfer begins, and sends oldest first.
+    output wire        new_en,           // A transfer begins there.
+    output wire        begin_en,         // That one sends oldest first.
     output wire        end_en,           // It ends.
 
     output wire        sent_en,          // A DATA packet leaves.
@@ -1514,6 +1515,7 @@ module bulk_engine_s16_d512_b64 (
     assign set_resend = wants_resend & (state_reg == STATE_STORE);
     assign set_fresh = wants_fresh & (state_reg == STATE_STORE);
     assign set_spare = wants_spare & (state_reg == STATE_STORE);
+    assign new_en = (state_reg == STATE_ACT) & begins_reg;
     assign begin_en = (state_reg == STATE_ACT) & begins_reg & s_oldest_first;
     assign end_en = state_reg == STATE_END;
     assign sent_en = (state_reg == STATE_EMIT) & (kind_reg == DATA);

@@ -55,6 +55,9 @@ module bulk_land_r16 (
     input  wire        s_opened_valid,             // It was.
     input  wire [15:0] s_opened_wptr,              // Which.
     input  wire [15:0] s_opened_gen,               // Its incarnation.
+    input  wire [15:0] s_opened_src,               // Node that sends its transfer.
+    input  wire [15:0] s_opened_slot,              // Slot of that there.
+    input  wire [31:0] s_opened_xid,               // The transfer.
     input  wire [23:0] s_opened_qpn,               // Queue pair that it is for.
     input  wire [31:0] s_opened_rkey,              // Key of its region.
     input  wire [23:0] s_opened_notice_qpn,        // Queue pair here.
@@ -91,6 +94,7 @@ module bulk_land_r16 (
     // No write is under way, none waits to be acknowledged, and the headers have been cleared.
     output wire        m_idle,
     output wire        m_writing,                  // Packets are on their way to host memory.
+    output wire [15:0] m_counted,                  // Window of the DATA that is counted now.
 
     output wire        ev_accepted,                // DATA is written; pulse, as all below.
     output wire        ev_duplicate,               // It came before.
@@ -120,6 +124,7 @@ module bulk_land_r16 (
     // Registers
     reg  [4:0]  done_reg;         // Writes that are done and not acknowledged.
     reg  [3:0]  reason_reg;
+    reg  [15:0] wptr_reg;
     reg         decided_reg;
     (* fsm_encoding = "auto" *)
     reg  [2:0]  search_reg;
@@ -194,6 +199,7 @@ module bulk_land_r16 (
     assign m_wanted = writes;
     assign pending_s_valid = leaves & accepted;
     assign pending_s_data = {!(|s_wr_len), s_wr_gen, s_wr_wptr};
+    assign m_counted = wptr_reg;
     assign ev_accepted = decided_reg & !(|reason_reg);
     assign ev_duplicate = decided_reg
         & ((reason_reg == WHY_BELOW) | (reason_reg == WHY_DUPLICATE));
@@ -245,6 +251,7 @@ module bulk_land_r16 (
     initial begin
         done_reg = 5'd0;
         reason_reg = 4'd0;
+        wptr_reg = 16'd0;
         decided_reg = 1'b0;
         search_reg = 3'd0;
         at_reg = 4'd0;
@@ -257,6 +264,7 @@ module bulk_land_r16 (
     always @(posedge clk) begin
         decided_reg <= leaves;
         reason_reg <= s_wr_reason;
+        wptr_reg <= s_wr_wptr;
 
         if (s_done & !spent) begin
             done_reg <= done_reg + 5'd1;
@@ -334,10 +342,10 @@ module bulk_land_r16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_opened_wptr[15:4], s_opened_rkey[7:0], s_opened_notice_qpn,
-        s_opened_notice_node, s_opened_notice_source, s_opened_notice_q_key,
-        s_opened_notice_immediate, s_opened_notice_length, s_cpl_wptr[15:4], s_cpl_src, s_cpl_slot,
-        s_cpl_xid, s_cpl_length, s_cpl_reason, pending_count};
+    wire _unused = &{1'b0, s_opened_wptr[15:4], s_opened_src, s_opened_slot, s_opened_xid,
+        s_opened_rkey[7:0], s_opened_notice_qpn, s_opened_notice_node, s_opened_notice_source,
+        s_opened_notice_q_key, s_opened_notice_immediate, s_opened_notice_length, s_cpl_wptr[15:4],
+        s_cpl_src, s_cpl_slot, s_cpl_xid, s_cpl_length, s_cpl_reason, pending_count};
 
 endmodule
 

@@ -40,6 +40,9 @@ module bulk_notify_r16 (
     input  wire        s_opened_valid,             // It was.
     input  wire [15:0] s_opened_wptr,              // Which.
     input  wire [15:0] s_opened_gen,               // Its incarnation.
+    input  wire [15:0] s_opened_src,               // Node that sends its transfer.
+    input  wire [15:0] s_opened_slot,              // Slot of that there.
+    input  wire [31:0] s_opened_xid,               // The transfer.
     input  wire [23:0] s_opened_qpn,               // Queue pair that it is for.
     input  wire [31:0] s_opened_rkey,              // Key of its region.
     input  wire [23:0] s_opened_notice_qpn,        // Queue pair here.
@@ -336,7 +339,8 @@ module bulk_notify_r16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_opened_wptr[15:4], s_opened_gen, s_opened_qpn, s_opened_rkey};
+    wire _unused = &{1'b0, s_opened_wptr[15:4], s_opened_gen, s_opened_src, s_opened_slot,
+        s_opened_xid, s_opened_qpn, s_opened_rkey};
 
 endmodule
 

@@ -23,6 +23,7 @@ module bulk_queue_s16 (
     input  wire        s_set,     // It says what it wants.
     input  wire        s_fresh,   // A fresh packet.
     input  wire        s_end,     // It ends.
+    input  wire [15:0] s_held,    // Transfers whose packets have to wait: as if they had none.
 
     // m: stream out
     output wire [15:0] m_queued,  // Transfers in the queue.
@@ -47,25 +48,35 @@ module bulk_queue_s16 (
 
     // Signals
     wire [7:0]  here;
-    wire [7:0]  stays;            // After what it says, before places move.
+    wire [7:0]  stays;              // After what it says, before places move.
     reg  [7:0]  wants;
     wire [7:0]  has;
-    wire [7:0]  free;             // Places that take over from above: those from the lowest free one on.
+    wire [7:0]  free;               // Places that take over from above: those from the lowest free one on.
     wire [7:0]  moves;
     wire        enters;
+    wire [7:0]  may;
     wire [2:0]  place;
     wire [15:0] mask;
-    wire        same_s_0;         // Bit i.
-    wire        same_s_1;         // Bit i.
-    wire        same_s_2;         // Bit i.
-    wire        same_s_3;         // Bit i.
-    wire        same_s_4;         // Bit i.
-    wire        same_s_5;         // Bit i.
-    wire        same_s_6;         // Bit i.
-    wire        same_s_7;         // Bit i.
-    wire [7:0]  same_m;           // The vector.
-    wire        first_inst_none;  // No bit is set.
+    wire        same_s_0;           // Bit i.
+    wire        same_s_1;           // Bit i.
+    wire        same_s_2;           // Bit i.
+    wire        same_s_3;           // Bit i.
+    wire        same_s_4;           // Bit i.
+    wire        same_s_5;           // Bit i.
+    wire        same_s_6;           // Bit i.
+    wire        same_s_7;           // Bit i.
+    wire [7:0]  same_m;             // The vector.
+    wire [7:0]  waits_m;            // The vector.
+    wire        first_inst_none;    // No bit is set.
     wire [7:0]  taken_next_word;
+    wire [15:0] waits_s_0_shifted;
+    wire [15:0] waits_s_1_shifted;
+    wire [15:0] waits_s_2_shifted;
+    wire [15:0] waits_s_3_shifted;
+    wire [15:0] waits_s_4_shifted;
+    wire [15:0] waits_s_5_shifted;
+    wire [15:0] waits_s_6_shifted;
+    wire [15:0] waits_s_7_shifted;
 
     // Places of the transfer named.
     gather_n8 same (
@@ -80,15 +91,36 @@ module bulk_queue_s16 (
         .m   (same_m)
     );
 
+    // Places whose packets have to wait.
+    gather_n8 waits (
+        .s_0 (waits_s_0_shifted[0]),
+        .s_1 (waits_s_1_shifted[0]),
+        .s_2 (waits_s_2_shifted[0]),
+        .s_3 (waits_s_3_shifted[0]),
+        .s_4 (waits_s_4_shifted[0]),
+        .s_5 (waits_s_5_shifted[0]),
+        .s_6 (waits_s_6_shifted[0]),
+        .s_7 (waits_s_7_shifted[0]),
+        .m   (waits_m)
+    );
+
     // The lowest place with a fresh packet.
     priority_encoder_w8 first_inst (
-        .req   (fresh_reg),
+        .req   (may),
         .index (place),
         .none  (first_inst_none)
     );
 
     // Combinational logic
     assign taken_next_word = {1'b0, stays[7:1]} & moves;
+    assign waits_s_0_shifted = s_held >> slots_0_reg;
+    assign waits_s_1_shifted = s_held >> slots_1_reg;
+    assign waits_s_2_shifted = s_held >> slots_2_reg;
+    assign waits_s_3_shifted = s_held >> slots_3_reg;
+    assign waits_s_4_shifted = s_held >> slots_4_reg;
+    assign waits_s_5_shifted = s_held >> slots_5_reg;
+    assign waits_s_6_shifted = s_held >> slots_6_reg;
+    assign waits_s_7_shifted = s_held >> slots_7_reg;
     assign same_s_0 = slots_0_reg == s_slot;
     assign same_s_1 = slots_1_reg == s_slot;
     assign same_s_2 = slots_2_reg == s_slot;
@@ -114,6 +146,7 @@ module bulk_queue_s16 (
     assign moves = free | (8'd0 - free);
     assign enters = s_begin & moves[7];
     assign has = wants & stays;
+    assign may = fresh_reg & ~waits_m;
     assign mask = 16'd1 << s_slot;
     assign m_queued = queued_reg;
     assign m_any = any_reg;
@@ -213,7 +246,9 @@ module bulk_queue_s16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, taken_next_word[7]};
+    wire _unused = &{1'b0, taken_next_word[7], waits_s_0_shifted[15:1], waits_s_1_shifted[15:1],
+        waits_s_2_shifted[15:1], waits_s_3_shifted[15:1], waits_s_4_shifted[15:1],
+        waits_s_5_shifted[15:1], waits_s_6_shifted[15:1], waits_s_7_shifted[15:1]};
 
 endmodule
 

@@ -102,6 +102,19 @@ module bulk_send_s16_b64 (
 
     input  wire [15:0] now,              // Coarse time, a free-running count.
 
+    // s_said: What receivers say, of transfers under way.
+    input  wire        s_said_valid,     // Something is said.
+    output wire        s_said_ready,     // It is taken.
+    input  wire [3:0]  s_said_slot,      // Slot of the transfer, which is under way.
+    // Its packets came marked, or it has more than its part; otherwise its sender only learns its
+    // part.
+    input  wire        s_said_marked,
+    input  wire [15:0] s_said_share,     // Transfers that share the receiver's line, 1 at least.
+
+    output wire        ev_slowed,        // A transfer is slower for it; pulse.
+    // In this clock nothing is sent, since all that have packets wait for their pace.
+    output wire        m_paced,
+
     // stat: A counter is read: 1 fresh and 2 further DATA, 3 POLL, 4 CONNECT, 5 ABORT, 6 messages
     // ignored, 7 requests that came too early or too late. Its count comes two clocks later.
     input  wire [3:0]  stat_addr,        // Read address.
@@ -127,6 +140,12 @@ module bulk_send_s16_b64 (
     output wire [1:0]  mon_class,        // What was sent for: 0 due, 1 resend, 2 fresh, 3 spare.
     output wire [15:0] mon_now,          // Time it went by.
     output wire [3:0]  mon_wants,        // What the transfer wants then: due, resend, fresh, spare from bit 0 on.
+    output wire        mon_pace,         // A deed of bulk_pace is done; pulse.
+    output wire [1:0]  mon_deed,         // Which: 0 new, 1 packet, 2 word of a receiver, 3 looked at.
+    output wire [3:0]  mon_pace_slot,    // Its slot.
+    output wire [15:0] mon_tick,         // Tick it went by.
+    output wire [15:0] mon_gap,          // Gap of the transfer then.
+    output wire [15:0] mon_held,         // Transfers whose next packet has to wait.
 
     // cfg: Times and limits.
     // Number of the transfer before the first one of each slot; looked at while the engine leaves
@@ -146,7 +165,12 @@ module bulk_send_s16_b64 (
     input  wire [15:0] cfg_max_busy,     // BUSY answers before giving up, less one.
     input  wire [7:0]  cfg_fresh_every,  // One fresh packet at least in so many, 2 or more.
     input  wire [15:0] cfg_overrun,      // Packets above the credit, at most.
-    input  wire        cfg_echo          // Second copies of repairs, and polls of an idle line.
+    input  wire        cfg_echo,         // Second copies of repairs, and polls of an idle line.
+
+    // Configuration
+    input  wire        cfg_pace,         // Transfers slow down when their receivers say so (CL-4).
+    // Ticks at least between two cuts of a pace, and between two steps of recovery, 1 to 4,096.
+    input  wire [12:0] cfg_interval
 );
 
     // Registers
@@ -154,6 +178,8 @@ module bulk_send_s16_b64 (
     reg  [1:0] clock_for_reg;
 
     // Signals
+    wire        waits;
+    wire [15:0] pace_m_held;          // Transfers whose next packet has to wait.
     wire        inbox_m_valid;        // A message is offered.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     wire [2:0]  inbox_m_type;
@@ -178,7 +204,8 @@ module bulk_send_s16_b64 (
     wire        engine_set_resend;    // Packets to send again.
     wire        engine_set_fresh;     // A fresh packet.
     wire        engine_set_spare;     // A poll of an idle line.
-    wire        engine_begin_en;      // That transfer begins, and sends oldest first.
+    wire        engine_new_en;        // A transfer begins there.
+    wire        engine_begin_en;      // That one sends oldest first.
     wire        engine_end_en;        // It ends.
     wire        engine_sent_en;       // A DATA packet leaves.
     wire        engine_sent_resend;   // It was asked for.
@@ -189,12 +216,38 @@ module bulk_send_s16_b64 (
     // of credit, 2 no transfer has anything to send, 3 something else.
     wire [1:0]  engine_clock_for;
     wire        engine_ready;         // The states have been cleared.
+    wire [15:0] engine_mon_now;       // Time it went by.
+    wire        turns_m_paced;        // A packet waits for that.
     wire        turns_valid;          // Somebody is chosen.
     wire [3:0]  turns_slot;           // Who.
     wire [1:0]  turns_purpose;        // What for: 0 due, 1 resend, 2 fresh, 3 spare.
     wire        counts_inst_s_valid;  // A word is offered.
     wire        counts_inst_s_ready;  // It is taken.
     wire        times_s_ready;        // It is taken.
+
+    bulk_pace_s16 pace (
+        .clk           (clk),
+        .rst           (rst),
+        .now           (now),
+        .s_new         (engine_new_en),
+        .s_sent        (engine_sent_en),
+        .s_slot        (engine_set_slot),
+        .s_tick        (engine_mon_now),
+        .s_said_valid  (s_said_valid),
+        .s_said_ready  (s_said_ready),
+        .s_said_slot   (s_said_slot),
+        .s_said_marked (s_said_marked),
+        .s_said_share  (s_said_share),
+        .m_held        (pace_m_held),
+        .ev_slowed     (ev_slowed),
+        .mon_act       (mon_pace),
+        .mon_deed      (mon_deed),
+        .mon_slot      (mon_pace_slot),
+        .mon_tick      (mon_tick),
+        .mon_gap       (mon_gap),
+        .cfg_enable    (cfg_pace),
+        .cfg_interval  (cfg_interval)
+    );
 
     bulk_inbox_b64 inbox (
         .clk            (clk),
@@ -282,6 +335,7 @@ module bulk_send_s16_b64 (
         .set_resend      (engine_set_resend),
         .set_fresh       (engine_set_fresh),
         .set_spare       (engine_set_spare),
+        .new_en          (engine_new_en),
         .begin_en        (engine_begin_en),
         .end_en          (engine_end_en),
         .sent_en         (engine_sent_en),
@@ -317,7 +371,7 @@ module bulk_send_s16_b64 (
         .mon_op          (mon_op),
         .mon_slot        (mon_slot),
         .mon_class       (mon_class),
-        .mon_now         (mon_now),
+        .mon_now         (engine_mon_now),
         .mon_wants       (mon_wants),
         .cfg_xid_before  (cfg_xid_before),
         .cfg_settled     (cfg_settled),
@@ -350,6 +404,8 @@ module bulk_send_s16_b64 (
         .sent_en         (engine_sent_en),
         .sent_slot       (engine_set_slot),
         .sent_resend     (engine_sent_resend),
+        .s_held          (pace_m_held),
+        .m_paced         (turns_m_paced),
         .valid           (turns_valid),
         .slot            (turns_slot),
         .purpose         (turns_purpose),
@@ -377,12 +433,16 @@ module bulk_send_s16_b64 (
     );
 
     // Combinational logic
+    assign mon_held = pace_m_held;
     assign counts_inst_s_valid = |counted_reg;
     assign ev_fresh = counted_reg == 4'd1;
     assign ev_again = counted_reg == 4'd2;
-    assign m_starved = clock_for_reg == 2'd1;
-    assign m_nothing = clock_for_reg == 2'd2;
+    assign waits = (clock_for_reg == 2'd1) | (clock_for_reg == 2'd2);
+    assign m_paced = waits & turns_m_paced;
+    assign m_starved = (clock_for_reg == 2'd1) & !turns_m_paced;
+    assign m_nothing = (clock_for_reg == 2'd2) & !turns_m_paced;
     assign ready = engine_ready & counts_inst_s_ready;
+    assign mon_now = engine_mon_now;
 
     // Clocked logic
     initial begin

@@ -18,27 +18,31 @@
 
 module bulk_turns_s16 (
     // Clock and reset
-    input  wire       clk,              // Clock.
-    input  wire       rst,              // Synchronous reset: nobody wants anything.
+    input  wire        clk,              // Clock.
+    input  wire        rst,              // Synchronous reset: nobody wants anything.
 
-    input  wire       set_en,           // A transfer says what it wants now.
-    input  wire [3:0] set_slot,         // Which; begin and end are about it too.
-    input  wire       set_due,          // Its CONNECT, POLL or end is due.
-    input  wire       set_resend,       // It has packets to send again.
-    input  wire       set_fresh,        // It has a fresh packet that may leave.
-    input  wire       set_spare,        // It has a poll for an idle line.
+    input  wire        set_en,           // A transfer says what it wants now.
+    input  wire [3:0]  set_slot,         // Which; begin and end are about it too.
+    input  wire        set_due,          // Its CONNECT, POLL or end is due.
+    input  wire        set_resend,       // It has packets to send again.
+    input  wire        set_fresh,        // It has a fresh packet that may leave.
+    input  wire        set_spare,        // It has a poll for an idle line.
 
-    input  wire       begin_en,         // That transfer begins, and sends oldest first.
-    input  wire       end_en,           // It ends.
+    input  wire        begin_en,         // That transfer begins, and sends oldest first.
+    input  wire        end_en,           // It ends.
 
-    input  wire       sent_en,          // A DATA packet leaves.
-    input  wire [3:0] sent_slot,        // Its transfer.
-    input  wire       sent_resend,      // It was asked for.
+    input  wire        sent_en,          // A DATA packet leaves.
+    input  wire [3:0]  sent_slot,        // Its transfer.
+    input  wire        sent_resend,      // It was asked for.
 
-    output wire       valid,            // Somebody is chosen.
-    output wire [3:0] slot,             // Who.
-    output wire [1:0] purpose,          // What for: 0 due, 1 resend, 2 fresh, 3 spare.
-    input  wire [7:0] cfg_fresh_every   // One fresh packet at least in so many.
+    // Transfers whose packets have to wait for their pace (CL-4); their polls of an idle line wait
+    // behind packets to send again.
+    input  wire [15:0] s_held,
+    output wire        m_paced,          // A packet waits for that.
+    output wire        valid,            // Somebody is chosen.
+    output wire [3:0]  slot,             // Who.
+    output wire [1:0]  purpose,          // What for: 0 due, 1 resend, 2 fresh, 3 spare.
+    input  wire [7:0]  cfg_fresh_every   // One fresh packet at least in so many.
 );
 
     // Registers
@@ -51,6 +55,7 @@ module bulk_turns_s16 (
     reg  [3:0]  turn_reg;
     reg  [7:0]  resends_reg;       // Packets sent again since the last fresh one.
     reg         fresh_first_reg;   // It is time for a fresh packet.
+    reg         paced_reg;
     reg  [15:0] chosen_reg;        // Those of the class chosen.
     reg  [1:0]  chosen_class_reg;
     reg         some_reg;
@@ -62,6 +67,9 @@ module bulk_turns_s16 (
     wire [15:0] oldest;
     wire [15:0] may;
     wire [15:0] mask;            // The transfer set, one-hot.
+    wire [15:0] ready_resend;    // Those that do not wait for their pace.
+    wire [15:0] ready_fresh;
+    wire [15:0] ready_spare;
     wire        any_due;
     wire        any_resend;
     wire        any_fresh;
@@ -95,6 +103,7 @@ module bulk_turns_s16 (
         .s_set    (set_en),
         .s_fresh  (set_fresh),
         .s_end    (end_en),
+        .s_held   (s_held),
         .m_queued (queue_m_queued),
         .m_any    (queue_m_any),
         .m_oldest (queue_m_oldest)
@@ -102,11 +111,15 @@ module bulk_turns_s16 (
 
     // Combinational logic
     assign mask = 16'd1 << set_slot;
-    assign others = fresh_reg & ~queue_m_queued;
+    assign ready_resend = resend_reg & ~s_held;
+    assign ready_fresh = fresh_reg & ~s_held;
+    assign ready_spare = spare_reg & ~(s_held & resend_reg);
+    assign m_paced = paced_reg;
+    assign others = ready_fresh & ~queue_m_queued;
     assign oldest = 16'd1 << queue_m_oldest;
     assign may = queue_m_any ? (others | oldest) : others;
     assign any_due = |due_reg;
-    assign any_resend = |resend_reg;
+    assign any_resend = |ready_resend;
     assign any_fresh = (|others) | queue_m_any;
     assign behind_req = chosen_reg & from_reg;
     assign valid = some_reg;
@@ -124,6 +137,7 @@ module bulk_turns_s16 (
         turn_reg = 4'd0;
         resends_reg = 8'd0;
         fresh_first_reg = 1'b0;
+        paced_reg = 1'b0;
         chosen_reg = 16'd0;
         chosen_class_reg = 2'd0;
         some_reg = 1'b0;
@@ -167,14 +181,15 @@ module bulk_turns_s16 (
         from_reg <= !started_reg ? ~16'd0 : (~16'd1 << turn_reg);
 
         fresh_first_reg <= resends_reg >= (cfg_fresh_every - 8'd1);
+        paced_reg <= |((resend_reg | fresh_reg) & s_held);
 
-        chosen_reg <= spare_reg;
+        chosen_reg <= ready_spare;
         chosen_class_reg <= 2'd3;
         if (any_due) begin
             chosen_reg <= due_reg;
             chosen_class_reg <= 2'd0;
         end else if (any_resend & !(any_fresh & fresh_first_reg)) begin
-            chosen_reg <= resend_reg;
+            chosen_reg <= ready_resend;
             chosen_class_reg <= 2'd1;
         end else if (any_fresh) begin
             chosen_reg <= may;

@@ -1,4 +1,4 @@
-//! `tributary bench incast`: all hosts of a fabric write in bulk to the first one at once, on models, with and without marks of
+//! `tributary bench incast`: all hosts of a fabric write in bulk to the first one at once, cards as models or RTL, with and without marks of
 //! switches (CL-4).
 //!
 //! * *dropped*: frames that found a queue of a switch full, of all that were sent into switches.
@@ -14,12 +14,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
-use tributary_sim::card::{CLOCK_NS, Incast, IncastReport, LINE_MBPS, incast};
+use tributary_sim::card::{CLOCK_NS, Incast, IncastReport, LINE_MBPS, incast, incast_on};
 use tributary_sim::fabric::timing::QUEUE_WORDS;
 use tributary_sim::fabric::{Fabric, LinkSpec, file};
 
 use crate::Verdict;
+use crate::cards::cluster;
 use crate::progress::Progress;
+use crate::sim::{Engine, engine_name};
 
 /// Hosts of the fabrics without --fabric: on one switch, and on five.
 const HOSTS: usize = 16;
@@ -47,6 +49,9 @@ pub struct Arguments {
     /// Ticks between two cuts of a transfer; without, what a card has after a reset.
     #[arg(long, value_name = "TICKS", value_parser = clap::value_parser!(u16).range(1..=4096))]
     interval: Option<u16>,
+    /// What the cards are; the switches are models.
+    #[arg(long, value_enum, default_value_t = Engine::Model)]
+    engine: Engine,
     /// Every random choice comes from this number.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -85,6 +90,7 @@ struct Row {
 #[derive(Serialize)]
 struct Table {
     bench: &'static str,
+    engine: &'static str,
     bytes: u32,
     packet_bytes: u16,
     line_mbps: u32,
@@ -111,6 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     drop(progress);
     let table = Table {
         bench: "incast",
+        engine: engine_name(arguments.engine),
         bytes: arguments.bytes,
         packet_bytes: MTU,
         line_mbps: LINE_MBPS,
@@ -164,7 +171,12 @@ fn measure(
             bytes,
             ..plan.clone()
         };
-        incast(fabric, &plan, &mut |_| {}).with_context(|| format!("{name}, {words} words"))
+        let cards = |simulator| cluster(arguments.engine, simulator, arguments.seed);
+        let report = match arguments.engine {
+            Engine::Model => incast(fabric, &plan, &mut |_| {}),
+            Engine::Rtl => incast_on(fabric, &plan, cards, &mut |_| {}),
+        };
+        report.with_context(|| format!("{name}, {words} words"))
     };
     let last = fabric.endpoints.len() - 1;
     let all = go(plan.bytes.clone())?;

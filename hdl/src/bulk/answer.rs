@@ -1,9 +1,13 @@
 //! Messages of rw_window become frames.
 
 use super::layout::{BodyHead, ConnectRespRest, StatusRest};
-use crate::bus::{BulkDeparturesOut, FramesIn, FramesOut, WindowAnswer, WindowMessageIn};
+use crate::bus::{
+    BulkDeparturesOut, FramesIn, FramesOut, Telling, TellingsIn, WindowAnswer, WindowMessageIn,
+};
 use crate::prelude::*;
 use crate::switch::ByteSwap;
+use tributary_protocol::bulk::{CONGESTED_LEN, OPCODE_CONGESTED};
+use tributary_protocol::rw::wire::HEADER_LEN;
 use tributary_protocol::rw::wire::layout::{CONNECT_RESP_REST, STATUS_REST};
 use tributary_protocol::rw::{ConnectStatus, MessageType};
 
@@ -19,7 +23,7 @@ pub enum State {
 }
 
 hdl_module! {
-    /// Makes frames of the messages of rw_window, each of one: record at m, then what follows the first 8 bytes of its body
+    /// Makes frames of the messages of rw_window, and behind these of what senders are told of congestion, each of one: record at m, then what follows the first 8 bytes of its body
     /// at m_pl. Fields that a message does not have are 0 there. Words of the bitmap have B bits here and 64 in frames.
     /// Clocks: 3 for a message without more, then one for each word, 2 for a word of the bitmap at B = 64 and 3 at 32.
     /// Stages: 1 message in registers; 2 record offered; then word by word.
@@ -34,6 +38,10 @@ hdl_module! {
         pub s: WindowMessageIn,
         /// The bitmap of a STATUS.
         pub s_bitmap: FramesIn<B>,
+        /// Own node.
+        pub cfg_node: Signal<In, Bits<16>>,
+        /// Senders that are told of congestion.
+        pub s_tell: TellingsIn,
         /// Frames.
         pub m: BulkDeparturesOut,
         /// What follows the first 8 bytes of their bodies.
@@ -43,6 +51,10 @@ hdl_module! {
 
         state: DFF<State>,
         r: DFF<WindowAnswer>,
+        /// It is of congestion, and what it says.
+        tells: DFF<Bit>,
+        told: DFF<Telling>,
+        takes: Signal<Local, Bit>,
         is_resp: DFF<Bit>,
         is_status: DFF<Bit>,
         granted: DFF<Bit>,
@@ -65,6 +77,8 @@ hdl_module! {
         poll_status: Param<{ MessageType::PollStatus as usize }, 3>,
         retx_one: Param<{ MessageType::RetxOne as usize }, 3>,
         retx_range: Param<{ MessageType::RetxRange as usize }, 3>,
+        congested_bytes: Param<{ CONGESTED_LEN - HEADER_LEN }, 13>,
+        congested: Param<{ OPCODE_CONGESTED as usize & 15 }, 4>,
         ok: Param<{ ConnectStatus::Ok as usize }, 4>,
         busy: Param<{ ConnectStatus::Busy as usize }, 4>,
     }
@@ -102,11 +116,23 @@ impl<const W: usize, const B: usize> Logic for BulkAnswer<W, B> {
             self.head.next.arg = 0.into();
             self.m.of.next.psn = bit_cast::<24, 22>(self.r.q.val().pidx);
         }
-        self.m.valid.next = self.state.q.val() == State::Frame;
         self.m.of.next.node = self.r.q.val().dst;
         self.m.of.next.opcode = bit_cast::<4, 3>(self.r.q.val().kind);
         self.m.of.next.dest = bit_cast::<24, 16>(self.r.q.val().slot);
+        if self.tells.q.val() {
+            self.head.next.to_sender = bit_cast::<1, 1>(self.told.q.val().marked.into());
+            self.head.next.tail = 0.into();
+            self.head.next.arg = 0.into();
+            self.head.next.node = self.cfg_node.val();
+            self.head.next.word = self.told.q.val().xid;
+            self.m.of.next.node = self.told.q.val().node;
+            self.m.of.next.opcode = self.congested.val();
+            self.m.of.next.dest = bit_cast::<24, 16>(self.told.q.val().slot);
+            self.m.of.next.psn = 0.into();
+            self.m.of.next.len = self.congested_bytes.val();
+        }
         self.m.of.next.head = self.head.val().to_bits();
+        self.m.valid.next = self.state.q.val() == State::Frame;
         self.ev_sent.next = (self.state.q.val() == State::Frame) & self.m.ready.val();
 
         // What follows.
@@ -135,6 +161,9 @@ impl<const W: usize, const B: usize> Logic for BulkAnswer<W, B> {
             if self.is_status.q.val() {
                 self.swap.s.next = self.report_bits.val().get_bits::<64>(64);
             }
+            if self.tells.q.val() {
+                self.swap.s.next = bit_cast::<64, 16>(self.told.q.val().share) << 48;
+            }
         }
         if self.state.q.val() == State::Second {
             self.swap.s.next = self.resp_bits.val().get_bits::<64>(0);
@@ -146,15 +175,20 @@ impl<const W: usize, const B: usize> Logic for BulkAnswer<W, B> {
             | (self.state.q.val() == State::Second)
             | (self.state.q.val() == State::Word);
         self.m_pl.of.next.data = self.swap.m.val();
-        self.m_pl.of.next.last = ((self.state.q.val() == State::Second) & !self.is_status.q.val())
+        self.m_pl.of.next.last = ((self.state.q.val() == State::First) & self.tells.q.val())
+            | ((self.state.q.val() == State::Second) & !self.is_status.q.val())
             | ((self.state.q.val() == State::Word) & self.last.q.val());
         self.s_bitmap.ready.next = self.state.q.val() == State::Bitmap;
         self.s.ready.next = self.state.q.val() == State::Idle;
+        self.takes.next = (self.state.q.val() == State::Idle) & !self.s.valid.val();
+        self.s_tell.ready.next = self.takes.val();
         match self.state.q.val() {
             State::Idle => {
                 self.half.d.next = false;
                 self.r.d.next = self.s.of.val();
-                if self.s.valid.val() {
+                self.told.d.next = self.s_tell.of.val();
+                self.tells.d.next = self.takes.val();
+                if self.s.valid.val() | self.s_tell.valid.val() {
                     self.state.d.next = State::Frame;
                 }
             }
@@ -163,6 +197,7 @@ impl<const W: usize, const B: usize> Logic for BulkAnswer<W, B> {
                     self.state.d.next = State::Idle;
                     if (self.r.q.val().kind == self.poll_status.val())
                         | (self.r.q.val().kind == self.connect_resp.val())
+                        | self.tells.q.val()
                     {
                         self.state.d.next = State::First;
                     }
@@ -171,6 +206,9 @@ impl<const W: usize, const B: usize> Logic for BulkAnswer<W, B> {
             State::First => {
                 if self.m_pl.ready.val() {
                     self.state.d.next = State::Second;
+                    if self.tells.q.val() {
+                        self.state.d.next = State::Idle;
+                    }
                 }
             }
             State::Second => {

@@ -180,6 +180,9 @@ impl<const LQ: usize> Logic for BulkCheck<LQ> {
         self.m_opened.valid.next = false;
         self.m_opened.of.next.wptr = self.s_how.of.val().wptr;
         self.m_opened.of.next.incarnation = self.s_how.of.val().incarnation;
+        self.m_opened.of.next.src = self.r.q.val().src;
+        self.m_opened.of.next.slot = self.r.q.val().slot;
+        self.m_opened.of.next.xid = self.r.q.val().xid;
         self.m_opened.of.next.qpn = self.r.q.val().qpn;
         self.m_opened.of.next.rkey = self.r.q.val().rkey;
         self.m_opened.of.next.notice = Notice {

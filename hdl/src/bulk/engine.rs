@@ -116,7 +116,9 @@ hdl_module! {
         pub set_fresh: Signal<Out, Bit>,
         /// A poll of an idle line.
         pub set_spare: Signal<Out, Bit>,
-        /// That transfer begins, and sends oldest first.
+        /// A transfer begins there.
+        pub new_en: Signal<Out, Bit>,
+        /// That one sends oldest first.
         pub begin_en: Signal<Out, Bit>,
         /// It ends.
         pub end_en: Signal<Out, Bit>,
@@ -831,6 +833,7 @@ impl<
         self.set_resend.next = self.wants.resend.val() & (self.state.q.val() == State::Store);
         self.set_fresh.next = self.wants.fresh.val() & (self.state.q.val() == State::Store);
         self.set_spare.next = self.wants.spare.val() & (self.state.q.val() == State::Store);
+        self.new_en.next = (self.state.q.val() == State::Act) & self.begins.q.val();
         self.begin_en.next =
             (self.state.q.val() == State::Act) & self.begins.q.val() & self.s.oldest_first.val();
         self.end_en.next = self.state.q.val() == State::End;

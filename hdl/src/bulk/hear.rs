@@ -2,10 +2,14 @@
 
 use super::layout::{BodyHead, ConnectRespRest, StatusRest};
 use crate::blocks::RamReg;
-use crate::bus::{BulkArrival, BulkArrivalsIn, BulkMessageOut, FramesIn, FramesOut};
+use crate::bus::{
+    BulkArrival, BulkArrivalsIn, BulkMessageOut, CongestionSaidOut, FramesIn, FramesOut,
+};
 use crate::prelude::*;
 use crate::record::header_gaps;
 use crate::switch::ByteSwap;
+use tributary_protocol::bulk::{CONGESTED, CONGESTED_LEN, OPCODE_CONGESTED};
+use tributary_protocol::rw::wire::HEADER_LEN;
 use tributary_protocol::rw::wire::layout::{BODY, CONNECT_RESP_REST, STATUS_REST};
 use tributary_protocol::rw::wire::{MAX_W, NUMBER_MAX};
 use tributary_protocol::rw::{ConnectStatus, MessageType, Reason, Status};
@@ -20,6 +24,7 @@ pub enum State {
     Verify,
     Ask,
     Offer,
+    Say,
     Word,
 }
 
@@ -30,9 +35,10 @@ hdl_module! {
     /// The bitmap of a STATUS is kept until then; of one with more than 1,024 packets the first 1,024 go on, and bulk_send
     /// looks at no more. Answers with incarnations of more than 16 bits are of no window that bulk_send can name, and count
     /// as strays.
-    /// Clocks of a message: 10; CONNECT_RESP 17; STATUS 17 and 5 for each word of its bitmap, and what bulk_send waits.
+    /// What receivers say of congestion (CL-4) is looked at alike and leaves at m_said.
+    /// Clocks of a message: 10; of congestion 15; CONNECT_RESP 17; STATUS 17 and 5 for each word of its bitmap, and what bulk_send waits.
     /// Stages of a look: 1 fields compared, 2 verdict; of what follows 3: words, fields, verdict; 3 until a slot is read.
-    /// While m or m_bitmap is not taken the message stays, and s waits.
+    /// While m, m_said or m_bitmap is not taken the message stays, and s waits.
     #[module("bulk_hear_s{}", 1usize << LS)]
     pub struct BulkHear<const LS: usize> {
         /// Clock.
@@ -53,6 +59,8 @@ hdl_module! {
         pub s_node_of_slot: Signal<In, Bits<16>>,
         /// Messages for bulk_send.
         pub m: BulkMessageOut,
+        /// What receivers say of congestion.
+        pub m_said: CongestionSaidOut<LS>,
         /// The bitmap of a STATUS; bit 0 of its first word is packet wbase.
         pub m_bitmap: FramesOut<64>,
         /// No receiver sends such a message; pulse.
@@ -72,6 +80,8 @@ hdl_module! {
         is_resp: DFF<Bit>,
         is_status: DFF<Bit>,
         is_unknown: DFF<Bit>,
+        is_said: DFF<Bit>,
+        other_node: DFF<Bit>,
         bad_head: DFF<Bit>,
         bad_number: DFF<Bit>,
         bad_seq: DFF<Bit>,
@@ -108,6 +118,7 @@ hdl_module! {
         bad_beyond: DFF<Bit>,
         bad_length: DFF<Bit>,
         bad_status: DFF<Bit>,
+        bad_said: DFF<Bit>,
         stray: DFF<Bit>,
         // The bitmap on its way out.
         at: DFF<Bits<5>>,
@@ -118,6 +129,9 @@ hdl_module! {
         connect_resp: Param<{ MessageType::ConnectResp as usize }, 4>,
         poll_status: Param<{ MessageType::PollStatus as usize }, 4>,
         abort: Param<{ MessageType::AbortUnknown as usize }, 4>,
+        congested: Param<{ OPCODE_CONGESTED as usize & 15 }, 4>,
+        said_bytes: Param<{ CONGESTED_LEN - HEADER_LEN }, 13>,
+        said_gaps: Param<{ header_gaps(&CONGESTED, 1) }, 64>,
         ends: Param<{ Status::ALL.len() }, 8>,
         answers: Param<{ ConnectStatus::ALL.len() }, 8>,
         reasons: Param<{ Reason::ALL.len() }, 8>,
@@ -147,10 +161,17 @@ impl<const LS: usize> Logic for BulkHear<LS> {
         self.is_resp.d.next = self.r.q.val().opcode == self.connect_resp.val();
         self.is_status.d.next = self.r.q.val().opcode == self.poll_status.val();
         self.is_unknown.d.next = self.r.q.val().opcode == self.abort.val();
+        // Known a clock earlier than the rest, which looks at it.
+        self.is_said.d.next = self.s.of.val().opcode == self.congested.val();
+        if self.state.q.val() != State::Idle {
+            self.is_said.d.next = self.is_said.q.val();
+        }
+        self.other_node.d.next =
+            self.is_said.q.val() & (self.head.val().node != self.r.q.val().node);
         self.bad_head.d.next = self.head.val().version.any()
             | (self.r.q.val().head & self.head_gaps.val()).any()
-            | !self.head.val().to_sender.get_bit(0)
-            | self.head.val().node.any()
+            | (!self.is_said.q.val()
+                & (!self.head.val().to_sender.get_bit(0) | self.head.val().node.any()))
             | (self.r.q.val().dest >> 16).any()
             | self.r.q.val().short;
         self.bad_number.d.next = (self.r.q.val().psn >> 21).any();
@@ -168,7 +189,14 @@ impl<const LS: usize> Logic for BulkHear<LS> {
         // Stage 2.
         self.bad.d.next = self.bad_head.q.val()
             | (!self.is_status.q.val() & self.tail.q.val())
-            | (!self.is_status.q.val() & !self.is_resp.q.val() & !self.is_0.q.val())
+            | (!self.is_status.q.val()
+                & !self.is_resp.q.val()
+                & !self.is_said.q.val()
+                & !self.is_0.q.val())
+            | (self.is_said.q.val()
+                & (self.bad_zero.q.val()
+                    | self.bad_arg.q.val()
+                    | (self.r.q.val().len != self.said_bytes.val())))
             | (self.is_complete.q.val() & (self.bad_zero.q.val() | self.bad_end.q.val()))
             | (self.is_one.q.val() & (self.bad_number.q.val() | self.bad_arg.q.val()))
             | (self.is_range.q.val() & (self.bad_number.q.val() | self.bad_round.q.val()))
@@ -228,12 +256,17 @@ impl<const LS: usize> Logic for BulkHear<LS> {
         self.bad_status.d.next =
             self.bad_counts.q.val() | self.bad_beyond.q.val() | self.bad_length.q.val();
 
+        // The part of the line is at least that of one.
+        self.bad_said.d.next = (self.latest.q.val() & self.said_gaps.val()).any()
+            | !self.latest.q.val().get_bits::<16>(48).any();
+
         // Whose transfer it is of.
         self.m_look.next = self.r.q.val().dest.get_bits::<LS>(0);
         self.stray.d.next = !self.s_active.val()
             | (self.s_xid.val() != self.head.val().word)
             | (self.s_node_of_slot.val() != self.r.q.val().node)
             | (self.r.q.val().dest >> self.ls.val()).any()
+            | self.other_node.q.val()
             | self.wide_gen.q.val();
 
         // What leaves.
@@ -253,6 +286,10 @@ impl<const LS: usize> Logic for BulkHear<LS> {
             self.m.credit.next = self.status.val().credit.get_bits::<22>(0);
             self.m.pidx.next = self.status.val().wbase.get_bits::<22>(0);
         }
+        self.m_said.valid.next = self.state.q.val() == State::Say;
+        self.m_said.slot.next = self.r.q.val().dest.get_bits::<LS>(0);
+        self.m_said.marked.next = self.head.val().to_sender.get_bit(0);
+        self.m_said.share.next = self.latest.q.val().get_bits::<16>(48);
         self.bitmap.rd.addr.next = self.at.q.val();
         self.m_bitmap.valid.next = (self.state.q.val() == State::Word) & (self.timer.q.val() == 2);
         self.m_bitmap.of.next.data = self.bitmap.rd.data.val();
@@ -292,7 +329,7 @@ impl<const LS: usize> Logic for BulkHear<LS> {
                 self.state.d.next = State::Idle;
                 if self.bad.q.val() {
                     self.ev_bad_message.next = true;
-                } else if self.is_resp.q.val() | self.is_status.q.val() {
+                } else if self.is_resp.q.val() | self.is_status.q.val() | self.is_said.q.val() {
                     self.s.unwanted.next = false;
                     self.state.d.next = State::Gather;
                 } else {
@@ -310,6 +347,7 @@ impl<const LS: usize> Logic for BulkHear<LS> {
                     self.state.d.next = State::Ask;
                     if (self.is_resp.q.val() & self.bad_resp.q.val())
                         | (self.is_status.q.val() & self.bad_status.q.val())
+                        | (self.is_said.q.val() & self.bad_said.q.val())
                     {
                         self.ev_bad_message.next = true;
                         self.state.d.next = State::Idle;
@@ -319,6 +357,9 @@ impl<const LS: usize> Logic for BulkHear<LS> {
             State::Ask => {
                 if self.timer.q.val() == 3 {
                     self.state.d.next = State::Offer;
+                    if self.is_said.q.val() {
+                        self.state.d.next = State::Say;
+                    }
                     if self.stray.q.val() {
                         self.ev_stray.next = true;
                         self.state.d.next = State::Idle;
@@ -332,6 +373,11 @@ impl<const LS: usize> Logic for BulkHear<LS> {
                     if self.is_status.q.val() {
                         self.state.d.next = State::Word;
                     }
+                }
+            }
+            State::Say => {
+                if self.m_said.ready.val() {
+                    self.state.d.next = State::Idle;
                 }
             }
             State::Word => {

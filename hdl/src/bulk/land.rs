@@ -90,6 +90,8 @@ hdl_module! {
         pub m_idle: Signal<Out, Bit>,
         /// Packets are on their way to host memory.
         pub m_writing: Signal<Out, Bit>,
+        /// Window of the DATA that is counted now.
+        pub m_counted: Signal<Out, Bits<16>>,
         /// DATA is written; pulse, as all below.
         pub ev_accepted: Signal<Out, Bit>,
         /// It came before.
@@ -116,6 +118,7 @@ hdl_module! {
         acked: Signal<Local, Bit>,
         spent: Signal<Local, Bit>,
         reason: DFF<Bits<4>>,
+        wptr: DFF<Bits<16>>,
         #[reset] decided: DFF<Bit>,
 
         search: DFF<Search>,
@@ -165,6 +168,8 @@ impl<const A: usize> Logic for BulkLand<A> {
             | (bit_cast::<33, 1>((!self.s_wr_len.val().any()).into()) << 32);
         self.decided.d.next = self.leaves.val();
         self.reason.d.next = self.s_wr_reason.val();
+        self.wptr.d.next = self.s_wr_wptr.val();
+        self.m_counted.next = self.wptr.q.val();
         self.ev_accepted.next = self.decided.q.val() & !self.reason.q.val().any();
         self.ev_duplicate.next = self.decided.q.val()
             & ((self.reason.q.val() == self.why_below.val())

@@ -28,6 +28,8 @@ hdl_module! {
         pub s_fresh: Signal<In, Bit>,
         /// It ends.
         pub s_end: Signal<In, Bit>,
+        /// Transfers whose packets have to wait: as if they had none.
+        pub s_held: Signal<In, Bits<S>>,
         /// Transfers in the queue.
         pub m_queued: Signal<Out, Bits<S>>,
         /// One of them has a fresh packet.
@@ -50,6 +52,9 @@ hdl_module! {
         free: Signal<Local, Bits<8>>,
         moves: Signal<Local, Bits<8>>,
         enters: Signal<Local, Bit>,
+        /// Places whose packets have to wait.
+        waits: GatherBits<8>,
+        may: Signal<Local, Bits<8>>,
         /// The lowest place with a fresh packet.
         first: PriorityEncoder<8, 3>,
         place: Signal<Local, Bits<3>>,
@@ -115,7 +120,11 @@ impl<const S: usize, const LS: usize> Logic for BulkQueue<S, LS> {
             self.slots[7].d.next = self.s_slot.val();
         }
 
-        self.first.req.next = self.fresh.q.val();
+        for i in 0..8 {
+            self.waits.s[i].next = (self.s_held.val() >> self.slots[i].q.val()).get_bit(0);
+        }
+        self.may.next = self.fresh.q.val() & !self.waits.m.val();
+        self.first.req.next = self.may.val();
         self.any.d.next = !self.first.none.val();
         self.place.next = self.first.index.val();
         self.oldest.d.next = self.slots[0].q.val();

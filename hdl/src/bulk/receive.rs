@@ -1,12 +1,12 @@
 //! The receiving side of bulk transfers in a card.
 
-use super::{BulkAnswer, BulkCheck, BulkLand, BulkNotify, BulkSort};
+use super::{BulkAnswer, BulkCheck, BulkLand, BulkNotify, BulkSort, BulkWatch};
 use crate::blocks::{EventMerge, FifoReg};
 use crate::bus::{
     BulkArrivalsIn, BulkArrivalsOut, BulkDeparturesOut, ConnectAsked, ContextIn, DmaRequestOut,
     FramesIn, FramesOut, LookupRightsOut, NotifyOut, ReadAccessesIn, ReadAnswersOut,
-    ReadsAnsweredOut, StreamOut, TransferEndOut, VerdictIn, WindowClosedOut, WindowMessageOut,
-    WindowsOpenedOut,
+    ReadsAnsweredOut, StreamOut, TellingsOut, TransferEndOut, VerdictIn, WindowClosedOut,
+    WindowMessageOut, WindowsOpenedOut,
 };
 use crate::prelude::*;
 use crate::rw::RwWindow;
@@ -31,7 +31,7 @@ hdl_module! {
     /// rw_window wait, and DATA goes on. After reset ready says when the tables have been cleared.
     #[module("bulk_receive_w{W}_r{}_q{}", 1usize << A, 1usize << LQ)]
     pub struct BulkReceive<
-        const LQ: usize, const A: usize, const W: usize, const LW: usize, const B: usize,
+        const LQ: usize, const A: usize, const V: usize, const W: usize, const LW: usize, const B: usize,
         const LB: usize, const NW: usize, const LNW: usize, const BA: usize, const AW: usize,
         const PW: usize, const FA: usize, const LE: usize, const BE: usize,
     > {
@@ -91,6 +91,12 @@ hdl_module! {
         pub s_end_pair: Signal<In, Bit>,
         /// Its number, or the region's.
         pub s_end_index: Signal<In, Bits<24>>,
+        /// Own node.
+        pub cfg_node: Signal<In, Bits<16>>,
+        /// Senders are told of marks (CL-4).
+        pub cfg_tell: Signal<In, Bit>,
+        /// Ticks at least between two messages about the marks of a window, 1 to 4,096.
+        pub cfg_interval: Signal<In, Bits<13>>,
         /// Coarse time, a free-running count.
         pub now: Signal<In, Bits<16>>,
         /// Reorder allowance, packets.
@@ -111,6 +117,10 @@ hdl_module! {
         pub cfg_twice: Signal<In, Bit>,
         /// A counter counts one more, a bit each: bit 0 is counter 64.
         pub events: Signal<Out, Bits<32>>,
+        /// DATA of a window came marked; pulse.
+        pub ev_marked: Signal<Out, Bit>,
+        /// A sender is told of congestion; pulse.
+        pub ev_told: Signal<Out, Bit>,
 
         sort: BulkSort,
         check: BulkCheck<LQ>,
@@ -118,6 +128,7 @@ hdl_module! {
         land: BulkLand<A>,
         notify: BulkNotify<A>,
         answer: BulkAnswer<W, B>,
+        watch: BulkWatch<V, A>,
         /// A CONNECT is offered to rw_window, not a record of bulk_sort.
         #[reset] connects: DFF<Bit>,
         asked: FifoReg<{ ConnectAsked::BITS }, 4>,
@@ -158,6 +169,7 @@ hdl_module! {
 impl<
     const LQ: usize,
     const A: usize,
+    const V: usize,
     const W: usize,
     const LW: usize,
     const B: usize,
@@ -170,7 +182,7 @@ impl<
     const FA: usize,
     const LE: usize,
     const BE: usize,
-> Logic for BulkReceive<LQ, A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>
+> Logic for BulkReceive<LQ, A, V, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>
 {
     #[hdl_gen]
     fn update(&mut self) {
@@ -305,6 +317,20 @@ impl<
         // Answers.
         WindowMessageOut::join(&mut self.window.m_msg, &mut self.answer.s);
         FramesOut::<B>::join(&mut self.window.m_bitmap, &mut self.answer.s_bitmap);
+        self.answer.cfg_node.next = self.cfg_node.val();
+
+        // Marks of switches. DATA that came before has crossed the same queues.
+        WindowsOpenedOut::join(&mut self.check.m_opened, &mut self.watch.s_opened);
+        TransferEndOut::join(&mut self.window.m_cpl, &mut self.watch.s_cpl);
+        self.watch.s_data_valid.next = self.land.ev_accepted.val() | self.land.ev_duplicate.val();
+        self.watch.s_data_wptr.next = self.land.m_counted.val();
+        self.watch.s_data_marked.next = self.sort.m_marked.val();
+        self.watch.cfg_enable.next = self.cfg_tell.val();
+        self.watch.cfg_interval.next = self.cfg_interval.val();
+        self.watch.now.next = self.now.val();
+        TellingsOut::join(&mut self.watch.m, &mut self.answer.s_tell);
+        self.ev_marked.next = self.watch.ev_marked.val();
+        self.ev_told.next = self.watch.ev_told.val();
         BulkDeparturesOut::link(&mut self.m, &mut self.answer.m);
         FramesOut::<64>::link(&mut self.m_pl, &mut self.answer.m_pl);
 

@@ -1,10 +1,10 @@
 //! The sending side of the receiver window.
 
-use super::{BulkEngine, BulkInbox, BulkTurns};
+use super::{BulkEngine, BulkInbox, BulkPace, BulkTurns};
 use crate::blocks::StatCounters;
 use crate::bus::{
     BulkCancelIn, BulkEndOut, BulkMessageIn, BulkMessageOut, BulkPacketOut, BulkRequestIn,
-    BulkSettingsIn, BulkStartedOut, FramesIn, RamReadIn,
+    BulkSettingsIn, BulkStartedOut, CongestionSaidIn, FramesIn, RamReadIn,
 };
 use crate::prelude::*;
 
@@ -43,6 +43,16 @@ hdl_module! {
         pub now: Signal<In, Bits<16>>,
         /// Times and limits.
         pub cfg: BulkSettingsIn,
+        /// Transfers slow down when their receivers say so (CL-4).
+        pub cfg_pace: Signal<In, Bit>,
+        /// Ticks at least between two cuts of a pace, and between two steps of recovery, 1 to 4,096.
+        pub cfg_interval: Signal<In, Bits<13>>,
+        /// What receivers say, of transfers under way.
+        pub s_said: CongestionSaidIn<LS>,
+        /// A transfer is slower for it; pulse.
+        pub ev_slowed: Signal<Out, Bit>,
+        /// In this clock nothing is sent, since all that have packets wait for their pace.
+        pub m_paced: Signal<Out, Bit>,
         /// A counter is read: 1 fresh and 2 further DATA, 3 POLL, 4 CONNECT, 5 ABORT, 6 messages ignored, 7 requests
         /// that came too early or too late. Its count comes two clocks later.
         pub stat: RamReadIn<32, 4>,
@@ -71,7 +81,21 @@ hdl_module! {
         pub mon_now: Signal<Out, Bits<16>>,
         /// What the transfer wants then: due, resend, fresh, spare from bit 0 on.
         pub mon_wants: Signal<Out, Bits<4>>,
+        /// A deed of bulk_pace is done; pulse.
+        pub mon_pace: Signal<Out, Bit>,
+        /// Which: 0 new, 1 packet, 2 word of a receiver, 3 looked at.
+        pub mon_deed: Signal<Out, Bits<2>>,
+        /// Its slot.
+        pub mon_pace_slot: Signal<Out, Bits<LS>>,
+        /// Tick it went by.
+        pub mon_tick: Signal<Out, Bits<16>>,
+        /// Gap of the transfer then.
+        pub mon_gap: Signal<Out, Bits<16>>,
+        /// Transfers whose next packet has to wait.
+        pub mon_held: Signal<Out, Bits<S>>,
 
+        pace: BulkPace<S, LS>,
+        waits: Signal<Local, Bit>,
         inbox: BulkInbox<W, LW, A>,
         engine: BulkEngine<S, LS, SA, LD, RA, QA, W, LW, A>,
         turns: BulkTurns<S, LS>,
@@ -127,6 +151,23 @@ impl<
         self.engine.pick_slot.next = self.turns.slot.val();
         self.engine.pick_class.next = self.turns.purpose.val();
 
+        self.pace.cfg_enable.next = self.cfg_pace.val();
+        self.pace.cfg_interval.next = self.cfg_interval.val();
+        self.pace.now.next = self.now.val();
+        self.pace.s_new.next = self.engine.new_en.val();
+        self.pace.s_sent.next = self.engine.sent_en.val();
+        self.pace.s_slot.next = self.engine.set_slot.val();
+        self.pace.s_tick.next = self.engine.mon_now.val();
+        CongestionSaidIn::<LS>::link(&mut self.s_said, &mut self.pace.s_said);
+        self.ev_slowed.next = self.pace.ev_slowed.val();
+        self.turns.s_held.next = self.pace.m_held.val();
+        self.mon_held.next = self.pace.m_held.val();
+        self.mon_pace.next = self.pace.mon_act.val();
+        self.mon_deed.next = self.pace.mon_deed.val();
+        self.mon_pace_slot.next = self.pace.mon_slot.val();
+        self.mon_tick.next = self.pace.mon_tick.val();
+        self.mon_gap.next = self.pace.mon_gap.val();
+
         self.counted.d.next = self.engine.counted.val();
         self.counts.s.valid.next = self.counted.q.val().any();
         self.counts.s.data.next = self.counted.q.val();
@@ -134,8 +175,10 @@ impl<
         self.ev_fresh.next = self.counted.q.val() == 1;
         self.ev_again.next = self.counted.q.val() == 2;
         self.clock_for.d.next = self.engine.clock_for.val();
-        self.m_starved.next = self.clock_for.q.val() == 1;
-        self.m_nothing.next = self.clock_for.q.val() == 2;
+        self.waits.next = (self.clock_for.q.val() == 1) | (self.clock_for.q.val() == 2);
+        self.m_paced.next = self.waits.val() & self.turns.m_paced.val();
+        self.m_starved.next = (self.clock_for.q.val() == 1) & !self.turns.m_paced.val();
+        self.m_nothing.next = (self.clock_for.q.val() == 2) & !self.turns.m_paced.val();
         self.times.s.valid.next = true;
         self.times.s.data.next = self.clock_for.q.val();
         RamReadIn::<32, 2>::link(&mut self.stat_time, &mut self.times.rd);

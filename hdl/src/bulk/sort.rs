@@ -57,6 +57,8 @@ hdl_module! {
         pub s_decided: Signal<In, Bit>,
         /// With it: its payload is wanted.
         pub s_wanted: Signal<In, Bit>,
+        /// In the clock behind that: it came marked.
+        pub m_marked: Signal<Out, Bit>,
         /// Payload of DATA that is wanted.
         pub m_wd: StreamOut<64>,
         /// CONNECT.
@@ -156,6 +158,7 @@ impl Logic for BulkSort {
     #[hdl_gen]
     fn update(&mut self) {
         self.head.next = self.r.q.val().head.into();
+        self.m_marked.next = self.r.q.val().marked;
 
         // Stage 1.
         self.is_data.d.next = self.r.q.val().opcode == self.data.val();
@@ -190,9 +193,9 @@ impl Logic for BulkSort {
         self.is_24.d.next = self.r.q.val().len == 24;
         self.is_48.d.next = self.r.q.val().len == 48;
 
-        // Stage 2: messages for senders have the bit that says so, and those of READ are of another kind.
-        self.is_read.next = self.r.q.val().opcode.get_bit(3);
-        self.for_others.d.next = self.is_read.val()
+        // Stage 2: messages for senders have the bit that says so, or are of congestion, and those of READ are of another kind.
+        self.is_read.next = self.r.q.val().opcode.get_bit(3) & !self.r.q.val().opcode.get_bit(1);
+        self.for_others.d.next = self.r.q.val().opcode.get_bit(3)
             | (self.r.q.val().opcode == self.complete.val())
             | (self.r.q.val().opcode == self.retx_one.val())
             | (self.r.q.val().opcode == self.retx_range.val())

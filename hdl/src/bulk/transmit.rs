@@ -7,9 +7,9 @@ use crate::blocks::EventMerge;
 use crate::bus::{
     BulkArrivalsIn, BulkCancelOut, BulkDeparturesOut, BulkEndOut, BulkMessageOut, BulkPacketOut,
     BulkRequestOut, BulkSettingsIn, BulkSourcesOut, BulkStartedOut, BulkUnreadOut, BulkWorksIn,
-    CompletionOut, DmaReadWordsIn, DmaRequestOut, FramesIn, FramesOut, LookupRightsOut, PayloadOut,
-    RamReadIn, ReadAccessesOut, ReadAnswersIn, ReadRefusalsOut, ReadsAnsweredIn, ReadsOut,
-    ReadsServedOut, VerdictIn, VerdictOut, WindowClosedIn,
+    CompletionOut, CongestionSaidOut, DmaReadWordsIn, DmaRequestOut, FramesIn, FramesOut,
+    LookupRightsOut, PayloadOut, RamReadIn, ReadAccessesOut, ReadAnswersIn, ReadRefusalsOut,
+    ReadsAnsweredIn, ReadsOut, ReadsServedOut, VerdictIn, VerdictOut, WindowClosedIn,
 };
 use crate::card::CardCompletions;
 use crate::prelude::*;
@@ -54,6 +54,10 @@ hdl_module! {
         pub cfg_busy_hint: Signal<In, Bits<16>>,
         /// Times and limits.
         pub cfg: BulkSettingsIn,
+        /// Transfers slow down when their receivers say so (CL-4).
+        pub cfg_pace: Signal<In, Bit>,
+        /// Ticks at least between two cuts of a pace, and between two steps of recovery, 1 to 4,096.
+        pub cfg_interval: Signal<In, Bits<13>>,
         /// Coarse time, a free-running count.
         pub now: Signal<In, Bits<16>>,
         /// Work requests.
@@ -106,6 +110,12 @@ hdl_module! {
         pub stat_time: RamReadIn<32, 2>,
         /// A counter counts one more, a bit each: bit 0 is counter 64.
         pub events: Signal<Out, Bits<32>>,
+        /// A receiver says how a transfer fares; pulse.
+        pub ev_heard: Signal<Out, Bit>,
+        /// That is slower for it; pulse.
+        pub ev_slowed: Signal<Out, Bit>,
+        /// In this clock transfers wait for their pace.
+        pub m_paced: Signal<Out, Bit>,
         /// A work request or the key of a packet was refused; pulse.
         pub ev_local_error: Signal<Out, Bit>,
         /// The read of a packet has failed; pulse.
@@ -190,6 +200,8 @@ impl<
             (self.reads_ended.q.val() | self.reads.s_end_ready.val()) & !self.ended.val();
         BulkSettingsIn::link(&mut self.cfg, &mut self.send.cfg);
         self.send.now.next = self.now.val();
+        self.send.cfg_pace.next = self.cfg_pace.val();
+        self.send.cfg_interval.next = self.cfg_interval.val();
         RamReadIn::<32, 4>::link(&mut self.stat, &mut self.send.stat);
         RamReadIn::<32, 2>::link(&mut self.stat_time, &mut self.send.stat_time);
         self.ready.next = self.send.ready.val();
@@ -201,7 +213,12 @@ impl<
         self.hear.s_active.next = self.works.m_slot_active.val();
         self.hear.s_xid.next = self.works.m_slot_xid.val();
         self.hear.s_node_of_slot.next = self.works.m_slot_node.val();
+        self.none.next = self.works.m_active.val() & self.fetch.m_idle.val();
         BulkMessageOut::join(&mut self.hear.m, &mut self.send.s_msg);
+        CongestionSaidOut::<LS>::join(&mut self.hear.m_said, &mut self.send.s_said);
+        self.ev_heard.next = self.hear.m_said.valid.val() & self.send.s_said.ready.val();
+        self.ev_slowed.next = self.send.ev_slowed.val();
+        self.m_paced.next = self.none.val() & self.send.m_paced.val();
         FramesOut::<64>::join(&mut self.hear.m_bitmap, &mut self.send.s_bitmap);
 
         // READs of this host.
@@ -266,7 +283,6 @@ impl<
         self.local.b.next = self.fetch.ev_no_key.val();
         self.ev_local_error.next = self.local.m.val();
         self.ev_read_failed.next = self.fetch.ev_no_memory.val();
-        self.none.next = self.works.m_active.val() & self.fetch.m_idle.val();
         self.asks.next =
             !self.works.m_active.val() & self.fetch.m_idle.val() & self.reads.m_asks.val();
         self.strays.a.next = self.hear.ev_stray.val();

@@ -41,6 +41,10 @@ hdl_module! {
         pub sent_resend: Signal<In, Bit>,
         /// One fresh packet at least in so many.
         pub cfg_fresh_every: Signal<In, Bits<8>>,
+        /// Transfers whose packets have to wait for their pace (CL-4); their polls of an idle line wait behind packets to send again.
+        pub s_held: Signal<In, Bits<S>>,
+        /// A packet waits for that.
+        pub m_paced: Signal<Out, Bit>,
         /// Somebody is chosen.
         pub valid: Signal<Out, Bit>,
         /// Who.
@@ -71,6 +75,11 @@ hdl_module! {
         #[reset] resends: DFF<Bits<8>>,
         /// It is time for a fresh packet.
         fresh_first: DFF<Bit>,
+        /// Those that do not wait for their pace.
+        ready_resend: Signal<Local, Bits<S>>,
+        ready_fresh: Signal<Local, Bits<S>>,
+        ready_spare: Signal<Local, Bits<S>>,
+        paced: DFF<Bit>,
         any_due: Signal<Local, Bit>,
         any_resend: Signal<Local, Bit>,
         any_fresh: Signal<Local, Bit>,
@@ -128,22 +137,28 @@ impl<const S: usize, const LS: usize> Logic for BulkTurns<S, LS> {
         self.queue.s_set.next = self.set_en.val();
         self.queue.s_fresh.next = self.set_fresh.val();
         self.queue.s_end.next = self.end_en.val();
-        self.others.next = self.fresh.q.val() & !self.queue.m_queued.val();
+        self.queue.s_held.next = self.s_held.val();
+        self.ready_resend.next = self.resend.q.val() & !self.s_held.val();
+        self.ready_fresh.next = self.fresh.q.val() & !self.s_held.val();
+        self.ready_spare.next = self.spare.q.val() & !(self.s_held.val() & self.resend.q.val());
+        self.paced.d.next = ((self.resend.q.val() | self.fresh.q.val()) & self.s_held.val()).any();
+        self.m_paced.next = self.paced.q.val();
+        self.others.next = self.ready_fresh.val() & !self.queue.m_queued.val();
         self.oldest.next = bits::<S>(1) << self.queue.m_oldest.val();
         self.may.next = self.others.val();
         if self.queue.m_any.val() {
             self.may.next = self.others.val() | self.oldest.val();
         }
         self.any_due.next = self.due.q.val().any();
-        self.any_resend.next = self.resend.q.val().any();
+        self.any_resend.next = self.ready_resend.val().any();
         self.any_fresh.next = self.others.val().any() | self.queue.m_any.val();
-        self.chosen.d.next = self.spare.q.val();
+        self.chosen.d.next = self.ready_spare.val();
         self.chosen_class.d.next = 3.into();
         if self.any_due.val() {
             self.chosen.d.next = self.due.q.val();
             self.chosen_class.d.next = 0.into();
         } else if self.any_resend.val() & !(self.any_fresh.val() & self.fresh_first.q.val()) {
-            self.chosen.d.next = self.resend.q.val();
+            self.chosen.d.next = self.ready_resend.val();
             self.chosen_class.d.next = 1.into();
         } else if self.any_fresh.val() {
             self.chosen.d.next = self.may.val();

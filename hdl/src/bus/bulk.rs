@@ -183,3 +183,19 @@ hdl_bus! {
         echo: Bit,
     }
 }
+
+hdl_bus! {
+    /// A receiver says how a transfer fares (CL-4).
+    pub struct CongestionSaid<const LS: usize> {
+        /// Something is said.
+        valid: Bit,
+        /// It is taken.
+        #[back] ready: Bit,
+        /// Slot of the transfer, which is under way.
+        slot: Bits<LS>,
+        /// Its packets came marked, or it has more than its part; otherwise its sender only learns its part.
+        marked: Bit,
+        /// Transfers that share the receiver's line, 1 at least.
+        share: Bits<16>,
+    }
+}

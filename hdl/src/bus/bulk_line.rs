@@ -8,8 +8,10 @@ hdl_record! {
     pub struct BulkArrival {
         /// Node that it comes from.
         node: Bits<16>,
-        /// Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+        /// Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of congestion.
         opcode: Bits<4>,
+        /// A switch has marked it.
+        marked: Bit,
         /// Destination queue pair.
         dest: Bits<24>,
         /// Packet sequence number.
@@ -161,6 +163,12 @@ hdl_record! {
         /// Its incarnation.
         #[verilog("gen")]
         incarnation: Bits<16>,
+        /// Node that sends its transfer.
+        src: Bits<16>,
+        /// Slot of that there.
+        slot: Bits<16>,
+        /// The transfer.
+        xid: Bits<32>,
         /// Queue pair that it is for.
         qpn: Bits<24>,
         /// Key of its region.
@@ -216,5 +224,33 @@ hdl_bus! {
         of: ConnectHow,
         /// It was lost before that; pulse.
         lost: Bit,
+    }
+}
+
+hdl_record! {
+    /// What the sender of a window is told of congestion (CL-4).
+    pub struct Telling {
+        /// Node of the sender.
+        node: Bits<16>,
+        /// Slot of the transfer there.
+        slot: Bits<16>,
+        /// The transfer.
+        xid: Bits<32>,
+        /// Its packets came marked, or it has more than its part; otherwise it only learns its part.
+        marked: Bit,
+        /// Windows that are open here.
+        share: Bits<16>,
+    }
+}
+
+hdl_bus! {
+    /// The sender of a window is to be told of congestion.
+    pub struct Tellings {
+        /// It is.
+        valid: Bit,
+        /// The message is made.
+        #[back] ready: Bit,
+        /// What it says; the number of windows may change until then.
+        of: Telling,
     }
 }

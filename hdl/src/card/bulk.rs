@@ -1,6 +1,9 @@
 //! A card with the engines of bulk transfers.
 
-use super::{CardCompletions, CardCore, CardReduce, CardRegsBulk, CardRings, CardSendRoom};
+use super::{
+    CardCompletions, CardCore, CardReduce, CardRegsBulk, CardRegsCongestion, CardRings,
+    CardSendRoom,
+};
 use crate::blocks::{EventMerge, Pow2};
 use crate::bulk::{BulkDepart, BulkEnds, BulkLooks, BulkReceive, BulkTransmit};
 use crate::bus::{
@@ -22,7 +25,7 @@ hdl_module! {
     #[module("bulk_card_q{}_r{}_f{}_s{S}_w{W}", 1usize << LQ, 1usize << LR, 1usize << LF)]
     pub struct BulkCard<
         const LQ: usize, const LR: usize, const LF: usize, const CA: usize,
-        const A: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
+        const A: usize, const V: usize, const W: usize, const LW: usize, const B: usize, const LB: usize,
         const NW: usize, const LNW: usize, const BA: usize, const AW: usize, const PW: usize,
         const FA: usize, const LE: usize, const BE: usize,
         const S: usize, const LS: usize, const SA: usize, const LD: usize, const RA: usize,
@@ -76,13 +79,14 @@ hdl_module! {
 
         core: CardCore<LQ, LR, LF, CA>,
         regs: CardRegsBulk,
-        receive: BulkReceive<LQ, A, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>,
+        receive: BulkReceive<LQ, A, V, W, LW, B, LB, NW, LNW, BA, AW, PW, FA, LE, BE>,
         transmit: BulkTransmit<S, LS, SA, LD, RA, QA, LQ, D, R, LN, A>,
         depart: BulkDepart,
         /// Payload of datagrams that was read.
         room: CardSendRoom<10>,
         ends: BulkEnds,
         rings: CardRings<LQ>,
+        congestion: CardRegsCongestion,
         /// Reduction groups.
         reduce: CardReduce<LQ>,
         /// Completions of bulk transfers and of these, and what is wrong with their work requests.
@@ -107,6 +111,7 @@ impl<
     const LF: usize,
     const CA: usize,
     const A: usize,
+    const V: usize,
     const W: usize,
     const LW: usize,
     const B: usize,
@@ -135,6 +140,7 @@ impl<
         LF,
         CA,
         A,
+        V,
         W,
         LW,
         B,
@@ -206,16 +212,29 @@ impl<
         self.reduce.reg.rd_word.next = self.core.more.rd_word.val();
         self.reduce.reg.select.next = self.core.more.select.val();
         self.reduce.reg.take.next = self.core.more.take.val();
+        self.congestion.rst.next = self.core.m_reset.val();
+        self.congestion.reg.wr_word.next = self.core.more.wr_word.val();
+        self.congestion.reg.wr_data.next = self.core.more.wr_data.val();
+        self.congestion.reg.wr_acts.next = self.core.more.wr_acts.val();
+        self.congestion.reg.rd_global.next = self.core.more.rd_global.val();
+        self.congestion.reg.rd_word.next = self.core.more.rd_word.val();
+        self.congestion.reg.select.next = self.core.more.select.val();
+        self.congestion.reg.take.next = self.core.more.take.val();
         self.core.more.wr_known.next = self.regs.reg.wr_known.val()
             | self.rings.reg.wr_known.val()
+            | self.congestion.reg.wr_known.val()
             | self.reduce.reg.wr_known.val();
         self.core.more.rd_data.next = self.regs.reg.rd_data.val()
             | self.rings.reg.rd_data.val()
+            | self.congestion.reg.rd_data.val()
             | self.reduce.reg.rd_data.val();
-        self.core.more.count.next =
-            self.regs.reg.count.val() | self.rings.reg.count.val() | self.reduce.reg.count.val();
+        self.core.more.count.next = self.regs.reg.count.val()
+            | self.rings.reg.count.val()
+            | self.reduce.reg.count.val()
+            | self.congestion.reg.count.val();
         self.core.more.features.next = self.regs.reg.features.val()
             | self.rings.reg.features.val()
+            | self.congestion.reg.features.val()
             | self.reduce.reg.features.val();
         self.regs.rst.next = self.rst.val();
         self.regs.s_reset.next = self.core.m_reset.val();
@@ -227,6 +246,19 @@ impl<
         self.regs.features.next = self.features.val();
         self.regs.ev_send.next = self.transmit.events.val();
         self.regs.ev_receive.next = self.receive.events.val();
+
+        // Congestion.
+        self.core.cfg_marks.next = self.congestion.cfg_enable.val();
+        self.transmit.cfg_pace.next = self.congestion.cfg_enable.val();
+        self.transmit.cfg_interval.next = self.congestion.cfg_interval.val();
+        self.receive.cfg_tell.next = self.congestion.cfg_enable.val();
+        self.receive.cfg_interval.next = self.congestion.cfg_interval.val();
+        self.receive.cfg_node.next = self.core.cfg_node.val();
+        self.congestion.ev.next = bit_cast::<5, 1>(self.receive.ev_marked.val().into())
+            | (bit_cast::<5, 1>(self.receive.ev_told.val().into()) << 1)
+            | (bit_cast::<5, 1>(self.transmit.ev_heard.val().into()) << 2)
+            | (bit_cast::<5, 1>(self.transmit.ev_slowed.val().into()) << 3)
+            | (bit_cast::<5, 1>(self.transmit.m_paced.val().into()) << 4);
 
         // Resets, rest, ends.
         self.receive.rst.next = self.core.m_soft.val();

@@ -78,6 +78,8 @@ hdl_module! {
 
         /// Bulk transfers are there; constant.
         pub cfg_bulk: Signal<In, Bit>,
+        /// Frames may be marked, and those of congestion are known (CL-4); only with cfg_bulk.
+        pub cfg_marks: Signal<In, Bit>,
         /// Their share of the line, of 256.
         pub cfg_share: Signal<In, Bits<9>>,
         /// Their registers and counters.
@@ -267,6 +269,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.rx.s_axis_rx.tuser.next = self.s_axis_rx.tuser.val();
         // Frames of bulk transfers, and whose turn it is.
         self.rx.cfg_bulk.next = self.cfg_bulk.val();
+        self.rx.cfg_marks.next = self.cfg_marks.val();
         BulkArrivalsOut::link(&mut self.m_frames, &mut self.rx.m_bulk);
         FramesOut::<64>::link(&mut self.m_frames_pl, &mut self.rx.m_bulk_pl);
         BulkDeparturesIn::link(&mut self.s_frames, &mut self.tx.s_bulk);
@@ -406,6 +409,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.recv.hold.next = self.stop.q.val();
         self.in_flight.cfg_timeout_unit.next = self.regs.cfg_timeout_unit.val();
         self.tx.cfg_node.next = self.regs.cfg_node.val();
+        self.tx.cfg_marks.next = self.cfg_marks.val();
         self.cq.a_rsv.valid.next = self.send.m_rsv.valid.val();
         self.cq.a_rsv.qpn.next = self.send.m_rsv.qpn.val();
         self.send.rsv_done.next = self.cq.a_rsv.done.val();

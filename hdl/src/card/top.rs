@@ -107,6 +107,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.no_frame.next = bits::<{ BulkDeparture::BITS }>(0).into();
         self.no_word.next = bits::<{ PayloadWord::BITS }>(0).into();
         self.core.cfg_bulk.next = false;
+        self.core.cfg_marks.next = false;
         self.core.cfg_share.next = 0.into();
         self.core.more.wr_known.next = false;
         self.core.more.rd_data.next = 0.into();

@@ -83,6 +83,8 @@ hdl_module! {
         pub m_pl: FramesOut<64>,
         /// Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
         pub cfg_bulk: Signal<In, Bit>,
+        /// So are those of congestion (CL-4).
+        pub cfg_marks: Signal<In, Bit>,
         /// Frames with the ethertype of reductions are for another block, and not counted here. Constant.
         pub cfg_reduce: Signal<In, Bit>,
         /// A frame of a bulk transfer.
@@ -290,6 +292,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.s5_other.d.next = self.s4_other.q.val();
         // Payload begins with the last two bytes of word 8, of word 7 of a bulk frame. A last word of two bytes is ICRC alone.
         self.header.cfg_bulk.next = self.cfg_bulk.val();
+        self.header.cfg_marks.next = self.cfg_marks.val();
         self.buffer.s_begin.next = self.at.val().get_bit(8);
         if self.header.bulk.val() {
             self.buffer.s_begin.next = self.at.val().get_bit(7);
@@ -406,6 +409,7 @@ impl<const A: usize> Logic for XudRx<A> {
                     | (bit_cast::<192, 24>(self.header.qpn.val()) << 152)
                     | (bit_cast::<192, 24>(self.header.psn.val()) << 128)
                     | (bit_cast::<192, 64>(self.header.body.val().get_bits::<64>(64)) << 64)
+                    | (bit_cast::<192, 1>(self.header.marked.val().into()) << 4)
                     | bit_cast::<192, 4>(self.header.opcode.val());
             }
         }
@@ -506,6 +510,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_bulk.valid.next = self.request.m.valid.val() & self.is_bulk.val();
         self.m_bulk.of.next.node = self.request.m.data.val().get_bits::<16>(176);
         self.m_bulk.of.next.opcode = self.request.m.data.val().get_bits::<4>(0);
+        self.m_bulk.of.next.marked = self.request.m.data.val().get_bit(4);
         self.m_bulk.of.next.dest = self.request.m.data.val().get_bits::<24>(152);
         self.m_bulk.of.next.psn = self.request.m.data.val().get_bits::<24>(128);
         self.m_bulk.of.next.head = self.request.m.data.val().get_bits::<64>(64);

@@ -58,6 +58,8 @@ hdl_module! {
         pub m_axis_tx: AxisOut<64, 8>,
         /// Node number of this card.
         pub cfg_node: Signal<In, Bits<16>>,
+        /// Switches may mark frames (CL-4): ECT(0).
+        pub cfg_marks: Signal<In, Bit>,
         /// A request has left.
         pub ev_sent: Signal<Out, Bit>,
         /// An acknowledgement has left.
@@ -73,6 +75,7 @@ impl<const B: usize> Logic for XudTx<B> {
     fn update(&mut self) {
         self.items.room.next = self.buffer.room.val();
         self.items.cfg_node.next = self.cfg_node.val();
+        self.items.cfg_marks.next = self.cfg_marks.val();
         self.items.s_sd_valid.next = self.s_sd.valid.val();
         self.s_sd.ready.next = self.items.s_sd_ready.val();
         self.items.s_sd_node.next = self.s_sd.of.val().node;

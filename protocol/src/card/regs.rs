@@ -65,7 +65,7 @@ registers! {
         FEATURES_BULK "bulk" [2 +: 1] "Bulk transfers (BW-1): opcodes bulk_write and bulk_read, the registers of bulk transfers, and their counters. Of cards in RTL, bulk_card has them.",
         FEATURES_REDUCTIONS "reductions" [3 +: 1] "Reductions (CL-5): JOIN_GROUP, the opcode reduce, and their counters. Of cards in RTL, bulk_card has them.",
         FEATURES_RINGS "rings" [4 +: 1] "Schedule rings (MB-16): the registers of schedule rings. Cards with it have bulk, too.",
-        FEATURES_CONGESTION "congestion" [5 +: 1] "Marks of switches (CL-4): the registers of congestion and their counters. Cards with it have bulk, too. 0 in the RTL so far.",
+        FEATURES_CONGESTION "congestion" [5 +: 1] "Marks of switches (CL-4): the registers of congestion and their counters. Cards with it have bulk, too. Of cards in RTL, bulk_card has them.",
     }
     SIZES @ 0x00c ReadOnly reset 0 "sizes" "How large this card was built: log2 of each number." {
         SIZES_QPS "qps" [0 +: 5] "Queue pairs.",

@@ -204,6 +204,28 @@ struct Writer {
 /// # Errors
 /// A fabric that cannot be or is too small, an error of the driver, or transfers that do not end.
 pub fn incast(fabric: &Fabric, plan: &Incast, watch: &mut dyn FnMut(u64)) -> Result<IncastReport> {
+    let card = ModelConfig {
+        bulk: Some(BulkConfig {
+            line_mbps: LINE_MBPS,
+            mutations: plan.mutations,
+            ..BulkConfig::default()
+        }),
+        ..ModelConfig::default()
+    };
+    let models = |simulator| Cluster::of_models(simulator, card, SLOT_NS);
+    incast_on(fabric, plan, models, watch)
+}
+
+/// The same on cards of any kind, without the deliberate errors of the plan.
+///
+/// # Errors
+/// As [`incast`], or of `cards`.
+pub fn incast_on(
+    fabric: &Fabric,
+    plan: &Incast,
+    cards: impl FnOnce(Simulator) -> Result<Cluster>,
+    watch: &mut dyn FnMut(u64),
+) -> Result<IncastReport> {
     let mut fabric = fabric.clone();
     ensure!(
         fabric.endpoints.len() > 1 && plan.bytes.len() == fabric.endpoints.len(),
@@ -214,15 +236,7 @@ pub fn incast(fabric: &Fabric, plan: &Incast, watch: &mut dyn FnMut(u64)) -> Res
     for switch in &mut fabric.switches {
         switch.ecn_words = plan.ecn_words;
     }
-    let card = ModelConfig {
-        bulk: Some(BulkConfig {
-            line_mbps: LINE_MBPS,
-            mutations: plan.mutations,
-            ..BulkConfig::default()
-        }),
-        ..ModelConfig::default()
-    };
-    let cluster = Cluster::of_models(Simulator::new(fabric, plan.seed)?, card, SLOT_NS)?;
+    let cluster = cards(Simulator::new(fabric, plan.seed)?)?;
     let seen = Arc::new(Mutex::new(Seen::default()));
     let looks = Arc::clone(&seen);
     cluster.with(|sim| {

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use tributary_hdl::catalog;
+use tributary_protocol::rw::pace::Congestion;
 use tributary_protocol::rw::{Message, Mode, Reason, Request, SenderConfig};
 
 use crate::verilate::{BuildOptions, Model, Port, Verilated};
@@ -97,6 +98,15 @@ ports!(
     stat_data,
     stat_time_addr,
     stat_time_data,
+    cfg_pace,
+    cfg_interval,
+    s_said_valid,
+    s_said_ready,
+    s_said_slot,
+    s_said_marked,
+    s_said_share,
+    ev_slowed,
+    m_paced,
     m_starved,
     m_nothing,
     ready,
@@ -106,6 +116,12 @@ ports!(
     mon_class,
     mon_now,
     mon_wants,
+    mon_pace,
+    mon_deed,
+    mon_pace_slot,
+    mon_tick,
+    mon_gap,
+    mon_held,
 );
 
 /// What the engine is given in one clock.
@@ -119,6 +135,8 @@ pub struct Inputs {
     pub message: Option<Message>,
     /// A word of a bitmap, and whether it is the last one; stays until it is taken.
     pub bitmap: Option<(u64, bool)>,
+    /// What a receiver says of the transfer in a slot (CL-4); stays until it is taken.
+    pub said: Option<(u16, Congestion)>,
     /// Coarse time.
     pub now: u16,
     /// A packet is taken.
@@ -166,6 +184,21 @@ pub struct Act {
     pub wants: u8,
 }
 
+/// What has become of the pace of a transfer (CL-4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaceAct {
+    /// 0 new, 1 packet, 2 word of a receiver, 3 looked at.
+    pub deed: u8,
+    /// Transfer slot.
+    pub slot: u16,
+    /// Tick it went by.
+    pub tick: u16,
+    /// Its gap then, in parts of a tick.
+    pub gap: u32,
+    /// It is slower for what its receiver said.
+    pub slowed: bool,
+}
+
 /// What happened in one clock.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
@@ -185,8 +218,14 @@ pub struct Sample {
     pub started: Option<(u8, u16, u32)>,
     /// What stands at an output: packet, completion record, answer.
     pub waits: [bool; 3],
-    /// No transfer may send for want of credit; none has anything to send.
-    pub idle_for: [bool; 2],
+    /// What a receiver said was taken.
+    pub said_taken: bool,
+    /// No transfer may send for want of credit; none has anything to send; all that have wait for their pace.
+    pub idle_for: [bool; 3],
+    /// The pace of a transfer.
+    pub pace: Option<PaceAct>,
+    /// Transfers whose packets wait, a bit for each of the first 64.
+    pub held: u64,
     /// An operation ends.
     pub act: Option<Act>,
 }
@@ -282,6 +321,10 @@ impl RtlSender {
         ] {
             rtl.model.set(port, setting(name, value, bits)?);
         }
+        rtl.model.set(p.cfg_pace, config.pace.is_some().into());
+        let interval = config.pace.map_or(1, |pace| pace.interval);
+        rtl.model
+            .set(p.cfg_interval, setting("interval", interval.into(), 13)?);
         let before = config.first_xid.wrapping_sub(1);
         rtl.model.set(p.cfg_xid_before, before.into());
         rtl.model.reset(4)?;
@@ -353,6 +396,12 @@ impl RtlSender {
             m.set(p.s_bitmap_data, word);
             m.set(p.s_bitmap_last, last.into());
         }
+        m.set(p.s_said_valid, inputs.said.is_some().into());
+        if let Some((slot, said)) = inputs.said {
+            m.set(p.s_said_slot, slot.into());
+            m.set(p.s_said_marked, said.marked.into());
+            m.set(p.s_said_share, said.share.into());
+        }
         m.set(p.now, inputs.now.into());
         m.set(p.m_pkt_ready, inputs.pkt_ready.into());
         m.set(p.m_end_ready, inputs.end_ready.into());
@@ -364,7 +413,9 @@ impl RtlSender {
             message_taken: inputs.message.is_some() && m.is_set(p.s_msg_ready),
             bitmap_taken: inputs.bitmap.is_some() && m.is_set(p.s_bitmap_ready),
             waits: [p.m_pkt_valid, p.m_end_valid, p.m_started_valid].map(|valid| m.is_set(valid)),
-            idle_for: [p.m_starved, p.m_nothing].map(|idle| m.is_set(idle)),
+            said_taken: inputs.said.is_some() && m.is_set(p.s_said_ready),
+            idle_for: [p.m_starved, p.m_nothing, p.m_paced].map(|idle| m.is_set(idle)),
+            held: m.get(p.mon_held),
             ..Sample::default()
         };
         if s.waits[0] && inputs.pkt_ready {
@@ -391,6 +442,15 @@ impl RtlSender {
                 class: m.get(p.mon_class) as u8,
                 now: m.get(p.mon_now) as u16,
                 wants: m.get(p.mon_wants) as u8,
+            });
+        }
+        if m.is_set(p.mon_pace) {
+            s.pace = Some(PaceAct {
+                deed: m.get(p.mon_deed) as u8,
+                slot: m.get(p.mon_pace_slot) as u16,
+                tick: m.get(p.mon_tick) as u16,
+                gap: m.get(p.mon_gap) as u32,
+                slowed: m.is_set(p.ev_slowed),
             });
         }
         m.clock()?;

@@ -4,9 +4,11 @@
 //! what left the model, in its order; what a transfer wants must be what the model says; and who sends must be whom
 //! `Turns` chooses from what the transfers want.
 
+use crate::pace::Paces;
 use crate::window::Window;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::collections::{BTreeMap, VecDeque};
+use tributary_protocol::rw::pace::{Congestion, PaceConfig};
 use tributary_protocol::rw::*;
 use tributary_sim::rw::rtl_sender::{Act, Inputs, RawPacket, RtlSender};
 use tributary_sim::testbench::{Profile, Stalls};
@@ -48,6 +50,8 @@ pub struct Plan {
     pub oldest_first: u32,
     /// Clocks between two requests.
     pub gap: u32,
+    /// Ticks between two changes of a pace, if transfers have one, and clocks between two words of receivers.
+    pub pace: Option<(u16, u64)>,
 }
 
 /// What a run has covered.
@@ -62,7 +66,9 @@ pub struct Coverage {
     pub messages: BTreeMap<String, u64>,
     pub refused: [u64; 4],
     /// Times that nothing was sent for want of credit, and because there was nothing.
-    pub idle: [u64; 2],
+    pub idle: [u64; 3],
+    /// Words that made a transfer slower, packets that made one faster, clocks in which one was held.
+    pub paces: [u64; 3],
 }
 
 impl Coverage {
@@ -70,6 +76,9 @@ impl Coverage {
         self.packets += other.packets;
         self.highest = self.highest.max(other.highest);
         for (sum, more) in self.idle.iter_mut().zip(other.idle) {
+            *sum += more;
+        }
+        for (sum, more) in self.paces.iter_mut().zip(other.paces) {
             *sum += more;
         }
         for (sum, more) in [
@@ -107,6 +116,10 @@ pub fn config(plan: &Plan) -> SenderConfig {
         overrun: rtt.min(160),
         span: SPAN,
         echo: plan.echo,
+        pace: plan.pace.map(|(interval, _)| PaceConfig {
+            interval,
+            no_recovery: false,
+        }),
         ..Default::default()
     }
 }
@@ -284,8 +297,11 @@ pub struct Bench {
     rng: SmallRng,
     /// Of forged numbers that are far away: what else comes at random does not depend on it.
     far: SmallRng,
+    /// Of what receivers say of congestion, likewise.
+    words: SmallRng,
     turns: Turns,
     wants: Vec<Wants>,
+    paces: Option<Paces>,
     /// Clocks since an operation ended or a packet waited for the line.
     settled: u32,
     mtu: Vec<u8>,
@@ -306,7 +322,9 @@ impl Bench {
         let config = config(&plan);
         let rx = receiver(&plan);
         let slots = usize::from(plan.slots);
+        let paces = config.pace.map(|pace| Paces::new(pace, plan.slots));
         Self {
+            paces,
             rtl: RtlSender::new(library, &config).unwrap(),
             tx: Sender::new(config).unwrap(),
             rx: Receiver::new(rx).unwrap(),
@@ -314,6 +332,7 @@ impl Bench {
             done: Vec::new(),
             rng: SmallRng::seed_from_u64(plan.seed),
             far: SmallRng::seed_from_u64(!plan.seed),
+            words: SmallRng::seed_from_u64(plan.seed.rotate_left(32)),
             turns: Turns::new(),
             wants: vec![Wants::default(); slots],
             settled: 0,
@@ -451,6 +470,19 @@ impl Bench {
         }
     }
 
+    /// What a receiver may say of a transfer under way.
+    fn said(&mut self) -> Option<(u16, Congestion)> {
+        let slot = self.words.random_range(0..self.plan.slots);
+        self.tx.xid(slot)?;
+        let share = match self.words.random_range(0..16) {
+            0 => self.words.random_range(1..=u16::MAX),
+            1..4 => 1,
+            _ => self.words.random_range(1..40),
+        };
+        let marked = self.words.random_range(0..4) != 0;
+        Some((slot, Congestion { marked, share }))
+    }
+
     fn act(&mut self, act: Act) -> Result<(), String> {
         let now = u64::from(act.now);
         let slot = act.slot;
@@ -472,6 +504,9 @@ impl Bench {
                         }
                         self.mtu[usize::from(slot)] = request.mtu;
                         self.turns.started(slot.into(), request.oldest_first);
+                        if let Some(paces) = &mut self.paces {
+                            paces.begins(slot, act.now);
+                        }
                         (0, at, xid)
                     }
                     Err(StartError::Mtu(_)) => (1, 0, 0),
@@ -492,8 +527,9 @@ impl Bench {
                 format!("cancel {hit}")
             }
             3 => {
-                let picked = self.turns.pick(&self.wants, self.tx.config().fresh_every);
-                if picked != Some((usize::from(slot), class)) {
+                let sets = self.paces.as_ref().map_or(&[0][..], |paces| paces.seen());
+                let picked: Vec<_> = sets.iter().map(|held| self.pick(*held)).collect();
+                if !picked.contains(&Some((usize::from(slot), class))) {
                     return Err(format!(
                         "{slot} sends for {class:?}, model picks {picked:?}"
                     ));
@@ -507,6 +543,9 @@ impl Bench {
                     self.packets
                         .push_back(expected(out, self.mtu[usize::from(slot)]));
                     if matches!(out.msg, Message::Data(_)) {
+                        if let Some(paces) = &mut self.paces {
+                            paces.sends(slot, act.now);
+                        }
                         self.turns.sent(
                             slot.into(),
                             self.plan.slots.into(),
@@ -550,6 +589,9 @@ impl Bench {
                 self.done.push((done.slot, done.xid));
             }
             self.turns.ended(done.slot.into());
+            if let Some(paces) = &mut self.paces {
+                paces.ends(done.slot);
+            }
             self.ends.push_back((done.slot, done.xid, outcome));
         }
         let wants = self.tx.visit(slot, now);
@@ -567,9 +609,26 @@ impl Bench {
         Ok(())
     }
 
+    /// What transfers want, those that are held.
+    fn paced(&self, held: u64) -> Vec<Wants> {
+        let wants = self.wants.iter().enumerate();
+        wants
+            .map(|(slot, wants)| wants.paced(slot < 64 && held >> slot & 1 != 0))
+            .collect()
+    }
+
+    /// Whose turn it is, when these are held.
+    fn pick(&self, held: u64) -> Option<(usize, Class)> {
+        self.turns
+            .pick(&self.paced(held), self.tx.config().fresh_every)
+    }
+
     /// Compares why nothing is sent.
-    fn idle_for(&mut self, [starved, nothing]: [bool; 2]) -> Result<(), String> {
-        let busy = self.wants.iter().any(|wants| *wants != Wants::default());
+    fn idle_for(&mut self, idle: [bool; 3]) -> Result<(), String> {
+        let held = self.paces.as_ref().map_or(0, Paces::now);
+        let paced = self.paced(held);
+        let busy = paced.iter().any(|wants| *wants != Wants::default());
+        let held = !busy && paced != self.wants;
         let starves = |slot: u16| {
             let left = |request: &Request| {
                 let (next, _) = self.tx.pointers(slot).unwrap_or_default();
@@ -578,15 +637,15 @@ impl Bench {
             self.tx.connected(slot) && self.tx.request(slot).is_some_and(left)
         };
         let lacks = !busy && (0..self.plan.slots).any(starves);
-        let wanted = [lacks, !busy && !lacks];
+        let wanted = [lacks && !held, !busy && !lacks && !held, held];
         for (count, idle) in self.coverage.idle.iter_mut().zip(wanted) {
             *count += u64::from(idle);
         }
-        if [starved, nothing] == wanted {
+        if idle == wanted {
             Ok(())
         } else {
             Err(format!(
-                "starved {starved}, nothing to send {nothing}, model {wanted:?}"
+                "starved, nothing to send, held {idle:?}, model {wanted:?}"
             ))
         }
     }
@@ -704,6 +763,12 @@ impl Bench {
                 let slot = (*clock / 512 % u64::from(plan.slots)) as u16;
                 inputs.cancel = self.tx.xid(slot).map(|xid| (slot, xid, Reason::Cancelled));
             }
+            if let Some((_, words)) = plan.pace
+                && inputs.said.is_none()
+                && self.words.random_range(0..words) == 0
+            {
+                inputs.said = self.said();
+            }
             inputs.now = now as u16;
             inputs.pkt_ready = stalls.ready(0);
             inputs.end_ready = stalls.ready(1);
@@ -735,12 +800,25 @@ impl Bench {
                 bitmap.pop_front();
                 inputs.bitmap = None;
             }
+            if sample.said_taken
+                && let (Some((slot, said)), Some(paces)) = (inputs.said.take(), &mut self.paces)
+            {
+                paces.hears(slot, said);
+            }
+            if let Some(paces) = &mut self.paces
+                && paces.clock(sample.pace, sample.held, now as u16)?
+            {
+                self.settled = 0;
+            }
             self.settled += 1;
             if sample.act.is_some() || sample.waits[0] {
                 self.settled = 0;
             }
             if let Some(act) = sample.act {
                 self.act(act)?;
+                if let Some(paces) = &mut self.paces {
+                    paces.operation();
+                }
             }
             if self.settled == SETTLED {
                 self.idle_for(sample.idle_for)?;
@@ -771,6 +849,12 @@ impl Bench {
             if *clock > drain {
                 return Err(format!("{} transfers never end", self.tx.active()));
             }
+        }
+        if let Some(paces) = &self.paces {
+            if !paces.is_done() {
+                return Err("a deed of a pace is left".into());
+            }
+            self.coverage.paces = paces.counts;
         }
         self.settled()
     }

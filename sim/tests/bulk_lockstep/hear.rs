@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_hdl::bulk::BulkHear;
 use tributary_hdl::emit::{Design, emit_block};
+use tributary_protocol::bulk::{Congested, OPCODE_CONGESTED};
 use tributary_protocol::roce::Bth;
+use tributary_protocol::rw::pace::Congestion;
 use tributary_protocol::rw::{
     Bitmap, Complete, ConnectResp, ConnectStatus, Message, Reason, RetxOne, RetxRange, Status,
     StatusReport, Unknown, wire,
@@ -45,6 +47,7 @@ struct Frame {
 #[derive(Clone, Debug, PartialEq)]
 enum Wanted {
     Message(Message),
+    Said(u16, Congestion),
     Bad,
     Stray,
 }
@@ -124,7 +127,7 @@ struct Bench {
     wanted: VecDeque<(Frame, Wanted)>,
     /// Words of the bitmap that is leaving.
     words: VecDeque<u64>,
-    met: [u64; 3],
+    met: [u64; 4],
     idle: u64,
 }
 
@@ -142,14 +145,14 @@ impl Bench {
         Self {
             model,
             rng,
-            stalls: Stalls::new(Profile::of_seed(seed), seed, 2),
+            stalls: Stalls::new(Profile::of_seed(seed), seed, 3),
             slots,
             asked: [0; 2],
             offered: None,
             payload: VecDeque::new(),
             wanted: VecDeque::new(),
             words: VecDeque::new(),
-            met: [0; 3],
+            met: [0; 4],
             idle: 0,
         }
     }
@@ -234,11 +237,36 @@ impl Bench {
         (node, message)
     }
 
+    /// What a receiver says of congestion, of the transfer that another message was of.
+    fn congested(&mut self, node: u16, slot: u32, of: &[u8]) -> (Bth, Vec<u8>) {
+        let rng = &mut self.rng;
+        let share = match rng.random_range(0..4) {
+            0 => rng.random_range(1..=u16::MAX),
+            _ => rng.random_range(1..20),
+        };
+        let other = u16::from(rng.random_range(0..20) == 0);
+        let said = Congestion {
+            marked: rng.random(),
+            share,
+        };
+        let message = Congested {
+            node: node ^ other << rng.random_range(0..16),
+            slot: slot as u16,
+            xid: u32::from_be_bytes(of[4..8].try_into().unwrap()),
+            said,
+        };
+        let (bth, body) = message.encode();
+        (bth, body.to_vec())
+    }
+
     /// A frame that `bulk_sort` does not keep: a message with anything done to it.
     fn frame(&mut self) -> Frame {
         loop {
             let (node, message) = self.message();
             let (mut bth, mut body) = wire::encode(&message).unwrap();
+            if self.rng.random_range(0..5) == 0 {
+                (bth, body) = self.congested(node, bth.dest_qp, &body);
+            }
             let rng = &mut self.rng;
             match rng.random_range(0..12) {
                 0..3 => {
@@ -261,7 +289,7 @@ impl Bench {
             }
             let to_sender = body.first().is_some_and(|byte| byte & 8 != 0);
             let for_others = match bth.opcode & 15 {
-                1 | 2 | 3 | 5 => true,
+                1 | 2 | 3 | 5 | 10 => true,
                 6 | 7 => to_sender,
                 _ => false,
             };
@@ -272,12 +300,29 @@ impl Bench {
     }
 
     fn judge(&self, frame: &Frame) -> Wanted {
+        let slot = self.slots.get(frame.bth.dest_qp as usize);
+        if frame.bth.opcode == OPCODE_CONGESTED {
+            let Ok(message) = Congested::decode(&frame.bth, &frame.body) else {
+                return Wanted::Bad;
+            };
+            let from_there = message.node == frame.node;
+            return match slot {
+                Some(slot)
+                    if slot.active
+                        && (slot.xid, slot.node) == (message.xid, frame.node)
+                        && from_there =>
+                {
+                    Wanted::Said(message.slot, message.said)
+                }
+                _ => Wanted::Stray,
+            };
+        }
         let Ok((message, _)) = wire::decode(&frame.bth, &frame.body) else {
             return Wanted::Bad;
         };
         let xid = u32::from_be_bytes(frame.body[4..8].try_into().unwrap());
         let wide = matches!(&message, Message::ConnectResp(m) if m.r#gen > 0xFFFF);
-        match self.slots.get(frame.bth.dest_qp as usize) {
+        match slot {
             Some(slot) if slot.active && (slot.xid, slot.node) == (xid, frame.node) && !wide => {
                 Wanted::Message(message)
             }
@@ -318,13 +363,15 @@ impl Bench {
         self.set("s_active", slot.active.into());
         self.set("s_xid", slot.xid.into());
         self.set("s_node_of_slot", slot.node.into());
-        let ready = [self.stalls.ready(0), self.stalls.ready(1)];
+        let ready = [0, 1, 2].map(|port| self.stalls.ready(port));
+        self.set("m_said_ready", ready[2].into());
         self.set("m_ready", ready[0].into());
         self.set("m_bitmap_ready", ready[1].into());
         self.model.eval().map_err(|e| e.to_string())?;
         self.stalls.observe(0, self.get("m_valid") == 1, true);
         self.stalls
             .observe(1, self.get("m_bitmap_valid") == 1, true);
+        self.stalls.observe(2, self.get("m_said_valid") == 1, true);
         self.asked = [self.asked[1], self.get("m_look")];
         self.idle += 1;
         if word.is_some() && self.get("s_pl_ready") == 1 {
@@ -356,7 +403,7 @@ impl Bench {
     }
 
     /// What becomes of the oldest frame.
-    fn ends(&mut self, ready: [bool; 2]) -> Result<(), String> {
+    fn ends(&mut self, ready: [bool; 3]) -> Result<(), String> {
         for (at, name, wanted) in [
             (1, "ev_bad_message", Wanted::Bad),
             (2, "ev_stray", Wanted::Stray),
@@ -385,6 +432,19 @@ impl Bench {
             self.met[0] += 1;
             self.idle = 0;
         }
+        if ready[2] && self.get("m_said_valid") == 1 {
+            let (frame, wanted) = self.wanted.pop_front().ok_or("said by no frame")?;
+            let said = Congestion {
+                marked: self.get("m_said_marked") == 1,
+                share: self.get("m_said_share") as u16,
+            };
+            let seen = Wanted::Said(self.get("m_said_slot") as u16, said);
+            if seen != wanted {
+                return Err(format!("{seen:?} of {frame:?}, wanted {wanted:?}"));
+            }
+            self.met[3] += 1;
+            self.idle = 0;
+        }
         if ready[1] && self.get("m_bitmap_valid") == 1 {
             let (word, last) = (self.get("m_bitmap_data"), self.get("m_bitmap_last") == 1);
             if self.words.pop_front() != Some(word) || self.words.is_empty() != last {
@@ -396,7 +456,7 @@ impl Bench {
     }
 }
 
-fn run(library: &Verilated, seed: u64) -> Result<[u64; 3], String> {
+fn run(library: &Verilated, seed: u64) -> Result<[u64; 4], String> {
     let mut bench = Bench::new(library, seed);
     while bench.met.iter().sum::<u64>() < 1_500 {
         bench.clock(true)?;
@@ -411,13 +471,13 @@ fn run(library: &Verilated, seed: u64) -> Result<[u64; 3], String> {
 }
 
 #[test]
-fn bw_08_rw_07_rw_20_messages_of_receivers_are_read_as_the_model_reads_them() {
-    let mut all = [0; 3];
+fn bw_08_cl_04_rw_07_rw_20_messages_of_receivers_are_read_as_the_model_reads_them() {
+    let mut all = [0; 4];
     for seed in seeds(PROFILES.len() as u64) {
         let met = run(library(), seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         all.iter_mut().zip(met).for_each(|(all, met)| *all += met);
     }
-    println!("{all:?}: messages, bad ones, strays");
+    println!("{all:?}: messages, bad ones, strays, of congestion");
     assert!(all.iter().all(|count| *count > 50), "{all:?}");
 }
 
@@ -433,6 +493,8 @@ fn bw_08_rw_07_rw_20_every_check_of_a_message_that_is_left_out_is_noticed() {
         "bad_beyond_reg",
         "bad_length_reg",
         "stray_reg",
+        "other_node_reg",
+        "bad_said_reg",
     ] {
         let mut files = design().files();
         let assigned = format!(" {signal} <= ");

@@ -6,6 +6,7 @@
 mod bench;
 mod hear;
 mod mutations;
+mod pace;
 mod window;
 
 use bench::{Bench, Coverage, Plan};
@@ -38,11 +39,12 @@ fn plan(seed: u64) -> Plan {
         echo: seed % 5 != 4,
         oldest_first: [0, 4, 8, 2, 7][(seed % 5) as usize],
         gap: [200, 200, 200, 20_000][(seed % 4) as usize],
+        pace: [None, Some((12, 3_000)), Some((48, 400))][(seed / 3 % 3) as usize],
     }
 }
 
 #[test]
-fn bw_08_bw_04_rw_10_rw_14_rw_15_rw_18_rw_19_lock_step_with_every_profile_of_stalls() {
+fn bw_08_bw_04_cl_04_rw_10_rw_14_rw_15_rw_18_rw_19_lock_step_with_every_profile_of_stalls() {
     let library = rtl_sender::build(16).unwrap();
     let mut coverage = Coverage::default();
     profiles("packets of bulk_send", |seed| {
@@ -52,6 +54,8 @@ fn bw_08_bw_04_rw_10_rw_14_rw_15_rw_18_rw_19_lock_step_with_every_profile_of_sta
         bench.coverage.packets
     });
     println!("{coverage:#?}");
+    let [slowed, risen, held] = coverage.paces;
+    assert!(slowed > 100 && risen > 100 && held > 100_000 && coverage.idle[2] > 100);
 }
 
 #[test]
@@ -62,6 +66,7 @@ fn bw_08_bw_04_lock_step_of_other_sizes() {
             let plan = Plan {
                 slots,
                 r: 512,
+                pace: None,
                 ..plan(seed)
             };
             let mut bench = Bench::new(&library, plan);

@@ -10,7 +10,7 @@ use crate::bench::{Bench, Plan};
 
 /// Module, the signal that is assigned, and what it is instead. The number of the mutation, from 101 on, comes as
 /// `cfg_max_busy`; with any other the engine is right.
-const WRONG: [(&str, &str, &str); 42] = [
+const WRONG: [(&str, &str, &str); 61] = [
     // RW-7: a message of any transfer counts.
     ("bulk_engine", "same_xid_reg <= ", "1'b1"),
     // RW-7: a slot that is not there is the one of its lower bits.
@@ -121,6 +121,36 @@ const WRONG: [(&str, &str, &str); 42] = [
         "polled_wr_en = ",
         "(state_reg == STATE_EMIT) & (kind_reg != CONNECT)",
     ),
+    // CL-4: a gap begins with each packet, however late it is; or where the last one ended, however long ago.
+    ("bulk_pace", "soon_reg <= ", "1'b0"),
+    ("bulk_pace", "soon_reg <= ", "!late_reg[19]"),
+    // CL-4: a gap that is over holds; one that is not lets go.
+    ("bulk_pace", "late_reg <= ", "20'd524288"),
+    ("bulk_pace", "late_reg <= ", "20'd0"),
+    // CL-4: packets of the moment between a packet and its deed.
+    ("bulk_pace", "is_slow = ", "1'b0"),
+    // CL-4: as often as one likes; never.
+    ("bulk_pace", "recent_reg <= ", "1'b0"),
+    ("bulk_pace", "recent_reg <= ", "1'b1"),
+    ("bulk_pace", "waited_reg <= ", "1'b1"),
+    ("bulk_pace", "enough_reg <= ", "1'b1"),
+    ("bulk_pace", "rises_reg <= ", "1'b0"),
+    // CL-4: steps of another size.
+    ("bulk_pace", "half_reg <= ", "to_reg"),
+    ("bulk_pace", "less_reg <= ", "small_reg"),
+    ("bulk_pace", "most_reg <= ", "17'h1ffff"),
+    ("bulk_pace", "above_fair_reg <= ", "1'b0"),
+    ("bulk_pace", "cut_target_reg <= ", "target_reg[15:0]"),
+    // CL-4: what is only told of its part forgets a cut.
+    (
+        "bulk_pace",
+        "begins_fair_reg <= ",
+        "!marked_reg & below_fair_reg",
+    ),
+    // CL-4: held packets leave, asked for again, fresh, of the queue.
+    ("bulk_turns", "ready_resend = ", "resend_reg"),
+    ("bulk_turns", "ready_fresh = ", "fresh_reg"),
+    ("bulk_queue", "may = ", "fresh_reg"),
 ];
 
 /// The right engine, with the wrong ones in it.
@@ -153,7 +183,7 @@ fn library() -> &'static Verilated {
 /// Runs with much loss, forged messages and short transfers, until something differs; what.
 pub fn runs(max_busy: u32) -> Result<u64, String> {
     let mut packets = 0;
-    for seed in 0..20 {
+    for seed in 0..30 {
         let kind = (seed % 4) as usize;
         let mut bench = Bench::new(
             library(),
@@ -177,6 +207,10 @@ pub fn runs(max_busy: u32) -> Result<u64, String> {
                 echo: true,
                 oldest_first: [4, 8, 6, 2, 0][(seed % 5) as usize],
                 gap: if seed % 8 == 7 { 10_000 } else { 200 },
+                pace: match seed {
+                    0..20 => None,
+                    _ => Some([(8, 500), (40, 300)][(seed % 2) as usize]),
+                },
             },
         );
         bench.run()?;

@@ -7,6 +7,7 @@
 mod bench;
 mod mutations;
 mod network;
+mod watch;
 mod world;
 
 use bench::{Bench, Coverage, Plan};

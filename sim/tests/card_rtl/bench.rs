@@ -19,6 +19,8 @@ use tributary_protocol::red::Frame;
 use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::registers::Register;
 use tributary_protocol::roce;
+use tributary_protocol::rw::MessageType;
+use tributary_protocol::rw::wire::opcode;
 use tributary_sim::card::{CLOCK_NS, Node, RtlNode};
 use tributary_sim::pcie::{Access, Config, HostMemory};
 use tributary_sim::testbench::stall::Profile;
@@ -257,6 +259,11 @@ pub struct Pair {
     pub copies: usize,
     /// Or what becomes of it on a bad link.
     pub faults: Option<Faults>,
+    /// If not 0, each such frame of those that switches may mark comes marked.
+    pub mark_every: u64,
+    /// Frames that could have been marked, and packets of DATA that were, by host that they went to.
+    pub markable: u64,
+    pub marked_data: [u64; 2],
     /// Frames on their way, when they arrive and where.
     flying: Vec<(u64, usize, Vec<u8>)>,
     /// If wanted: frames that were sent since somebody took them.
@@ -334,6 +341,9 @@ impl Pair {
             frames: 0,
             copies: 1,
             faults: None,
+            mark_every: 0,
+            markable: 0,
+            marked_data: [0; 2],
             flying: Vec::new(),
             sent: None,
         }
@@ -436,7 +446,9 @@ impl Pair {
                     Some(faults) => faults.arrivals(now),
                     None => vec![now; self.copies],
                 };
-                let copies = arrivals.into_iter().map(|at| (at, host, frame.clone()));
+                let mut comes = frame.clone();
+                self.mark(&mut comes, host);
+                let copies = arrivals.into_iter().map(|at| (at, host, comes.clone()));
                 self.flying.extend(copies);
             }
             if let Some(sent) = &mut self.sent {
@@ -445,6 +457,19 @@ impl Pair {
         }
         for (_, host, frame) in self.flying.extract_if(.., |(at, ..)| *at <= now) {
             self.hosts[host].inbox.push_back(frame);
+        }
+    }
+
+    /// What a switch does whose queue is long now and then.
+    fn mark(&mut self, frame: &mut [u8], host: usize) {
+        if !roce::mark_congestion(&mut frame.to_vec()) {
+            return;
+        }
+        self.markable += 1;
+        if self.mark_every > 0 && self.markable.is_multiple_of(self.mark_every) {
+            roce::mark_congestion(frame);
+            let is_data = roce::F_OPCODE.get(frame) == u64::from(opcode(MessageType::Data));
+            self.marked_data[host] += u64::from(is_data);
         }
     }
 

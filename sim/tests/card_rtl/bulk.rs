@@ -4,6 +4,7 @@ mod beside;
 mod ends;
 mod faults;
 mod latency;
+mod marks;
 mod notify;
 mod order;
 mod random;

@@ -1,10 +1,10 @@
 //! Many to one (CL-4): what is dropped, how much of the receiver's line is used, and that senders recover.
 
 use tributary_protocol::card::model::BulkMutations;
-use tributary_sim::card::{Incast, IncastReport, incast};
+use tributary_sim::card::{Incast, IncastReport, incast, incast_on};
 use tributary_sim::fabric::{Fabric, LinkSpec};
 
-use super::sixteen;
+use super::{rtl, sixteen};
 
 /// Threshold of the switches, words of a queue of 512, which takes seven packets of 512 bytes: three and a half.
 const WORDS: u16 = 256;
@@ -62,6 +62,20 @@ fn cl_04_incast_of_15_on_five_switches_drops_little_and_fills_the_line() {
     assert!(good(&on), "{}", figures(&on));
     let off = run(&fabric, &Incast::of_all(&fabric, BYTES, 0));
     assert!(!good(&off) && off.loss() > 0.2, "{}", figures(&off));
+}
+
+/// The whole of it with Verilated cards; short, since 16 of them take their time.
+#[test]
+fn cl_04_incast_of_15_verilated_cards_drops_little_and_fills_the_line() {
+    for (fabric, words) in [(one_switch(), WORDS), (sixteen(), WORDS)] {
+        let plan = Incast::of_all(&fabric, BYTES / 4, words);
+        let cards = |simulator| Ok(rtl(simulator));
+        let on = incast_on(&fabric, &plan, cards, &mut |_| {}).unwrap();
+        println!("{}", figures(&on));
+        assert_eq!((on.ok, on.right), (15, 15));
+        assert!(good(&on), "{}", figures(&on));
+        assert!(on.told > 15 && on.slowed > 15 && on.marked > 0);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use crate::switch::ByteSwap;
-use tributary_protocol::bulk::OPCODES as BULK_OPCODES;
+use tributary_protocol::bulk::{OPCODE_CONGESTED, OPCODES as BULK_OPCODES};
 use tributary_protocol::roce::{
     BTH_ZERO, ETHERTYPE, IP_CARDS, IP_FLAGS, IP_OFFSET, IP_PROTOCOL, IP_VERSION, PARTITION_KEY,
     UDP_OFFSET, UDP_PORT,
@@ -118,6 +118,10 @@ hdl_module! {
         pub bad_sum: Signal<Out, Bit>,
         /// Opcodes of bulk transfers are known. Constant.
         pub cfg_bulk: Signal<In, Bit>,
+        /// Those of congestion are, too (CL-4).
+        pub cfg_marks: Signal<In, Bit>,
+        /// A switch has marked the frame.
+        pub marked: Signal<Out, Bit>,
         /// The frame is of a bulk transfer: settled when its word 7 is here.
         pub bulk: Signal<Out, Bit>,
         /// Lower half of its opcode.
@@ -142,6 +146,7 @@ hdl_module! {
         udp_length: DFF<Bits<16>>,
         frame_length: DFF<Bits<17>>,
         from: DFF<Bits<16>>,
+        ce: DFF<Bit>,
         code: DFF<Bits<8>>,
         pads: DFF<Bits<2>>,
         to: DFF<Bits<24>>,
@@ -180,6 +185,8 @@ hdl_module! {
         /// Upper half of those of bulk transfers, and the last lower half.
         bulk_half: Param<{ *BULK_OPCODES.start() as usize >> 4 }, 4>,
         bulk_last: Param<{ *BULK_OPCODES.end() as usize & 15 }, 4>,
+        /// Lower half of that of congestion.
+        congested: Param<{ OPCODE_CONGESTED as usize & 15 }, 4>,
         /// Lower half of an acknowledgement's.
         ack: Param<{ OPCODE_ACK as usize & 15 }, 4>,
         /// What acknowledgements say.
@@ -200,8 +207,9 @@ impl Logic for XudRxHeader {
         self.sum.s_at.next = self.s_at.val().get_bits::<5>(0);
         self.sum.s_word.next = self.word.val();
 
-        // Ethertype, IPv4 version and header length.
+        // Ethertype, IPv4 version and header length, ECN.
         if self.s_at.val().get_bit(1) {
+            self.ce.d.next = self.word.val().get_bits::<2>(0).all();
             self.wrong.d.next = bit_cast::<9, 1>(
                 ((self.word.val().get_bits::<16>(16) != self.ethertype.val())
                     | (self.word.val().get_bits::<8>(8) != self.ip_version.val()))
@@ -274,7 +282,9 @@ impl Logic for XudRxHeader {
 
         self.is_bulk.next = self.cfg_bulk.val()
             & (self.code.q.val().get_bits::<4>(4) == self.bulk_half.val())
-            & (self.code.q.val().get_bits::<4>(0) <= self.bulk_last.val());
+            & ((self.code.q.val().get_bits::<4>(0) <= self.bulk_last.val())
+                | (self.cfg_marks.val()
+                    & (self.code.q.val().get_bits::<4>(0) == self.congested.val())));
         self.f_bulk.d.next = self.is_bulk.val();
         self.f_foreign.d.next =
             (self.code.q.val().get_bits::<4>(4) != self.xud.val()) & !self.is_bulk.val();
@@ -310,6 +320,7 @@ impl Logic for XudRxHeader {
         self.bad_fixed.next = self.wrong_any.q.val();
         self.bad_sum.next = self.sum.unequal.val();
         self.bulk.next = self.f_bulk.q.val();
+        self.marked.next = self.ce.q.val();
         self.opcode.next = self.code.q.val().get_bits::<4>(0);
         self.foreign.next = self.f_foreign.q.val();
         self.is_ack.next = self.f_ack.q.val();

@@ -7,8 +7,8 @@ use crate::switch::ByteSwap;
 use tributary_protocol::bulk::OPCODES as BULK_OPCODES;
 use tributary_protocol::red::address;
 use tributary_protocol::roce::{
-    BODY_OFFSET, ETHERTYPE, ICRC_LEN, IP_FLAGS, IP_NET, IP_OFFSET, IP_PROTOCOL, IP_TTL, IP_VERSION,
-    PARTITION_KEY, UDP_OFFSET, UDP_PORT, UDP_SOURCE,
+    BODY_OFFSET, ECN_CAPABLE, ETHERTYPE, ICRC_LEN, IP_FLAGS, IP_NET, IP_OFFSET, IP_PROTOCOL,
+    IP_TTL, IP_VERSION, PARTITION_KEY, UDP_OFFSET, UDP_PORT, UDP_SOURCE,
 };
 use tributary_protocol::rw::wire::HEADER_LEN;
 use tributary_protocol::xud::wire::{ACK_LEN, XUDETH_LEN};
@@ -62,6 +62,8 @@ hdl_module! {
         pub room: Signal<In, Bit>,
         /// Node number of this card.
         pub cfg_node: Signal<In, Bits<16>>,
+        /// Switches may mark frames (CL-4): ECT(0); counts as it is when a frame begins.
+        pub cfg_marks: Signal<In, Bit>,
         /// A request.
         pub s_sd_valid: Signal<In, Bit>,
         /// It is taken.
@@ -241,6 +243,12 @@ hdl_module! {
         partition_key: Param<{ PARTITION_KEY.swap_bytes() as usize }, 16>,
         /// Their part of the IPv4 checksum.
         header_sum: Param<HEADER_SUM, 16>,
+        /// With the mark that it may be marked.
+        marks_sum: Param<{ HEADER_SUM + ECN_CAPABLE as usize }, 16>,
+        ecn_capable: Param<{ ECN_CAPABLE as usize }, 8>,
+        fixed_sum: Signal<Local, Bits<16>>,
+        tos: Signal<Local, Bits<8>>,
+        ect: DFF<Bit>,
         /// Bytes of the IPv4 header.
         ip_header: Param<{ UDP_OFFSET - IP_OFFSET }, 16>,
         /// From it on, of an acknowledgement without echo.
@@ -311,6 +319,7 @@ impl Logic for XudTxItems {
             self.p_valid.d.next = false;
         }
         if self.between.val() {
+            self.ect.d.next = self.cfg_marks.val();
             self.ack.d.next = self.a_valid.q.val();
             self.short.d.next = self.a_valid.q.val() & !self.a_echo.q.val();
             self.bulk.d.next = self.p_bulk.q.val();
@@ -353,7 +362,13 @@ impl Logic for XudTxItems {
         self.udp_length.d.next = self.ip_length.q.val() - self.ip_header.val();
         self.sum_nodes.d.next =
             bit_cast::<17, 16>(self.node.q.val()) + bit_cast::<17, 16>(self.cfg_node.val());
-        self.sum_length.d.next = self.ip_length.q.val() + self.header_sum.val();
+        self.fixed_sum.next = self.header_sum.val();
+        self.tos.next = 0.into();
+        if self.ect.q.val() {
+            self.fixed_sum.next = self.marks_sum.val();
+            self.tos.next = self.ecn_capable.val();
+        }
+        self.sum_length.d.next = self.ip_length.q.val() + self.fixed_sum.val();
         self.sum.d.next = bit_cast::<18, 17>(self.sum_nodes.q.val())
             + bit_cast::<18, 16>(self.sum_length.q.val());
         self.folded.d.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0))
@@ -488,10 +503,11 @@ impl Logic for XudTxItems {
         self.mux.s[0].next = (bit_cast::<64, 24>(self.node_mac.val()) << 16)
             | (bit_cast::<64, 16>(self.mac.val()) << 48)
             | bit_cast::<64, 16>(self.mac.val());
-        // MAC, ethertype, IPv4 version and header length.
+        // MAC, ethertype, IPv4 version and header length, ECN.
         self.mux.s[1].next = bit_cast::<64, 24>(self.own_mac.val())
             | (bit_cast::<64, 16>(self.ethertype.val()) << 32)
-            | (bit_cast::<64, 8>(self.ip_version.val()) << 48);
+            | (bit_cast::<64, 8>(self.ip_version.val()) << 48)
+            | (bit_cast::<64, 8>(self.tos.val()) << 56);
         // Length, don't fragment, time to live 64, protocol 17.
         self.mux.s[2].next = bit_cast::<64, 8>(self.ip_length.q.val().get_bits::<8>(8))
             | (bit_cast::<64, 8>(self.ip_length.q.val().get_bits::<8>(0)) << 8)
