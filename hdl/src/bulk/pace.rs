@@ -48,7 +48,7 @@ pub enum Deed {
 hdl_module! {
     /// Pace of S transfers (CL-4): the least time between two packets of each, which grows when its receiver says so and
     /// shrinks as it sends. The arithmetic is that of `protocol/src/rw/sender/pace.rs`: sums, shifts, comparisons.
-    /// A transfer is held from its packet to the end of its gap, which is seen within 12 clocks for each transfer held. What is
+    /// A transfer is held from its packet to the end of its gap, which is seen within 16 clocks for each transfer held. What is
     /// said of a pace that is being looked at waits; one new transfer, one packet and one word of a receiver may wait at once,
     /// and bulk_send has 30 clocks and more between two of a kind.
     /// Stages of a deed: 1 and 2 the memory, 3 its register, 4 to 9 fields compared, moved and chosen, 10 stored; of a look at
@@ -109,16 +109,13 @@ hdl_module! {
         /// Slot that is looked at next.
         #[reset] turn: DFF<Bits<LS>>,
         turn_held: Signal<Local, Bit>,
-        /// Of each transfer: its next packet waits; its gap is longer than a tick.
+        /// Of each transfer: its next packet waits.
         #[reset] held: DFF<Bits<S>>,
-        #[reset] slow: DFF<Bits<S>>,
+        /// The gap is longer than a tick.
         is_slow: Signal<Local, Bit>,
         news: Signal<Local, Bits<S>>,
         holds: Signal<Local, Bits<S>>,
-        holds_late: Signal<Local, Bits<S>>,
         releases: Signal<Local, Bits<S>>,
-        slows: Signal<Local, Bits<S>>,
-        speeds: Signal<Local, Bits<S>>,
         at_mask: Signal<Local, Bits<S>>,
         in_mask: Signal<Local, Bits<S>>,
 
@@ -175,13 +172,9 @@ impl<const S: usize, const LS: usize> Logic for BulkPace<S, LS> {
         // What comes.
         self.in_mask.next = bits::<S>(1) << self.s_slot.val();
         self.at_mask.next = bits::<S>(1) << self.at.q.val();
-        self.is_slow.next = (self.slow.q.val() & self.in_mask.val()).any();
         self.holds.next = 0.into();
-        self.holds_late.next = 0.into();
         self.news.next = 0.into();
         self.releases.next = 0.into();
-        self.slows.next = 0.into();
-        self.speeds.next = 0.into();
         if self.s_new.val() {
             self.begins.d.next = true;
             self.begins_slot.d.next = self.s_slot.val();
@@ -192,9 +185,6 @@ impl<const S: usize, const LS: usize> Logic for BulkPace<S, LS> {
             self.left.d.next = true;
             self.left_slot.d.next = self.s_slot.val();
             self.left_tick.d.next = self.s_tick.val();
-            if self.is_slow.val() {
-                self.holds.next = self.in_mask.val();
-            }
         }
         self.s_said.ready.next = !self.told.q.val();
         if self.s_said.valid.val() & !self.told.q.val() {
@@ -205,6 +195,8 @@ impl<const S: usize, const LS: usize> Logic for BulkPace<S, LS> {
         }
         self.turn_held.next = ((self.held.q.val() >> self.turn.q.val()) & bits::<S>(1)).any();
         self.paces.rd.addr.next = self.at.q.val();
+
+        self.is_slow.next = self.pace.q.val().gap != self.line.val();
 
         // Stage 4.
         self.late.d.next = (bit_cast::<20, 16>(self.tick.q.val()) << 4) - self.pace.q.val().free_at;
@@ -420,6 +412,10 @@ impl<const S: usize, const LS: usize> Logic for BulkPace<S, LS> {
                 }
             }
             State::Work => {
+                // At once: bulk_turns may choose again 20 clocks after a packet.
+                if (self.deed.q.val() == Deed::Sent) & self.is_slow.val() {
+                    self.holds.next = self.at_mask.val();
+                }
                 if (self.timer.q.val() == 5)
                     | ((self.deed.q.val() == Deed::Visit) & self.timer.q.val().get_bit(0))
                 {
@@ -428,20 +424,9 @@ impl<const S: usize, const LS: usize> Logic for BulkPace<S, LS> {
             }
             State::Store => {
                 self.state.d.next = State::Idle;
-                // Of one that was made slow a moment before its packet.
-                if (self.deed.q.val() == Deed::Sent) & (self.pace.q.val().gap != self.line.val()) {
-                    self.holds_late.next = self.at_mask.val();
-                }
                 if self.deed.q.val() == Deed::Heard {
                     self.told.d.next = false;
                     self.ev_slowed.next = self.slower.q.val();
-                }
-                if self.deed.q.val() != Deed::Visit {
-                    if self.after.val().gap != self.line.val() {
-                        self.slows.next = self.at_mask.val();
-                    } else {
-                        self.speeds.next = self.at_mask.val();
-                    }
                 }
                 // A packet that waits to be counted holds anew.
                 if (self.deed.q.val() == Deed::Visit)
@@ -452,11 +437,8 @@ impl<const S: usize, const LS: usize> Logic for BulkPace<S, LS> {
                 }
             }
         }
-        self.held.d.next = (self.held.q.val() & !self.releases.val() & !self.news.val())
-            | self.holds.val()
-            | self.holds_late.val();
-        self.slow.d.next =
-            (self.slow.q.val() | self.slows.val()) & !self.speeds.val() & !self.news.val();
+        self.held.d.next =
+            (self.held.q.val() & !self.releases.val() & !self.news.val()) | self.holds.val();
         self.m_held.next = self.held.q.val();
         self.mon_act.next = self.state.q.val() == State::Store;
         self.mon_deed.next = 0.into();

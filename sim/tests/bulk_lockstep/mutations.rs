@@ -127,7 +127,7 @@ const WRONG: [(&str, &str, &str); 61] = [
     // CL-4: a gap that is over holds; one that is not lets go.
     ("bulk_pace", "late_reg <= ", "20'd524288"),
     ("bulk_pace", "late_reg <= ", "20'd0"),
-    // CL-4: packets of the moment between a packet and its deed.
+    // CL-4: what is slow is not held.
     ("bulk_pace", "is_slow = ", "1'b0"),
     // CL-4: as often as one likes; never.
     ("bulk_pace", "recent_reg <= ", "1'b0"),

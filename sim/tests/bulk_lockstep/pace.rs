@@ -6,7 +6,7 @@ use tributary_protocol::rw::pace::{Congestion, Pace, PaceConfig};
 use tributary_sim::rw::rtl_sender::PaceAct;
 
 /// Clocks of a deed, and within which one that waits is done.
-const DEED: u64 = 12;
+const DEED: u64 = 16;
 
 /// Deeds of the RTL that operations must explain, and the other way round.
 #[derive(Default)]
@@ -42,6 +42,8 @@ pub struct Paces {
     begun: Both,
     sent: Both,
     said: VecDeque<(u16, Congestion)>,
+    /// The latest deeds.
+    latest: VecDeque<PaceAct>,
     /// Who was held since the last operation, each set once.
     seen: Vec<u64>,
     /// Words that made a transfer slower, packets that made one faster, clocks in which one was held.
@@ -56,6 +58,7 @@ impl Paces {
             begun: Both::default(),
             sent: Both::default(),
             said: VecDeque::new(),
+            latest: VecDeque::new(),
             seen: vec![0],
             counts: [0; 3],
         }
@@ -114,7 +117,8 @@ impl Paces {
             }
             if *late > most {
                 return Err(format!(
-                    "slot {slot} is held for {late} clocks more: {pace:?}"
+                    "slot {slot} is held for {late} clocks more: {pace:?}, {held:#x} are, {:?}",
+                    self.latest
                 ));
             }
         }
@@ -128,6 +132,10 @@ impl Paces {
 
     fn act(&mut self, act: PaceAct) -> Result<(), String> {
         let PaceAct { slot, tick, .. } = act;
+        self.latest.push_back(act);
+        if self.latest.len() > 24 {
+            self.latest.pop_front();
+        }
         let place = &mut self.paces[usize::from(slot)];
         let mut slower = false;
         match act.deed {
