@@ -229,7 +229,7 @@ impl Bench {
         let config = ReceiverConfig {
             w: 64,
             r: 8,
-            src_limit: 1 << 16,
+            src_limit: tributary_protocol::red::address::NODES,
             slot_limit: 256,
             allowance,
             allowance_ticks: 16,

@@ -248,7 +248,7 @@ fn config(plan: &Plan) -> ReceiverConfig {
         w,
         r,
         gen_bits: 16,
-        src_limit: 1 << 16,
+        src_limit: tributary_protocol::red::address::NODES,
         slot_limit: 256,
         peers: Some(1_024),
         allowance: w / 4,

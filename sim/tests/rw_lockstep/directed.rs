@@ -1286,7 +1286,7 @@ fn bw_10_the_peer_whose_transfer_ended_first_is_forgotten_for_a_new_one() {
     let mut rig = Rig::new();
     let node = |i: u16| i.wrapping_mul(0x9E35) ^ 0x1234;
     let mut model = Receiver::new(ReceiverConfig {
-        src_limit: 1 << 16,
+        src_limit: tributary_protocol::red::address::NODES,
         slot_limit: 256,
         peers: Some(ENTRIES.into()),
         ..config()
