@@ -50,7 +50,7 @@ hdl_module! {
         /// Its number.
         pub s_xid: Signal<In, Bits<32>>,
         /// Node that it goes to.
-        pub s_node_of_slot: Signal<In, Bits<16>>,
+        pub s_node_of_slot: Signal<In, Bits<20>>,
         /// Messages for bulk_send.
         pub m: BulkMessageOut,
         /// The bitmap of a STATUS; bit 0 of its first word is packet wbase.

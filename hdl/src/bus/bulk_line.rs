@@ -7,7 +7,7 @@ hdl_record! {
     /// A good frame of a bulk transfer, but what follows the first 8 bytes of its body.
     pub struct BulkArrival {
         /// Node that it comes from.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
         opcode: Bits<4>,
         /// Destination queue pair.
@@ -41,7 +41,7 @@ hdl_record! {
     /// A frame of a bulk transfer to send, but what follows the first 8 bytes of its body.
     pub struct BulkDeparture {
         /// Node that it goes to.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Lower half of its opcode.
         opcode: Bits<4>,
         /// Destination queue pair.
@@ -74,7 +74,7 @@ hdl_record! {
         #[verilog("type")]
         kind: Bits<3>,
         /// Sending node.
-        src: Bits<16>,
+        src: Bits<20>,
         /// DATA, POLL: window.
         wptr: Bits<16>,
         /// DATA, POLL: incarnation of the window.
@@ -111,7 +111,7 @@ hdl_record! {
     /// A CONNECT of a card.
     pub struct ConnectAsked {
         /// Sending node.
-        src: Bits<16>,
+        src: Bits<20>,
         /// Transfer slot there.
         slot: Bits<16>,
         /// Transfer.

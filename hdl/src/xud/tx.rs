@@ -57,7 +57,7 @@ hdl_module! {
         /// AXI4-Stream to the MAC.
         pub m_axis_tx: AxisOut<64, 8>,
         /// Node number of this card.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// A request has left.
         pub ev_sent: Signal<Out, Bit>,
         /// An acknowledgement has left.
