@@ -136,7 +136,7 @@ module card_q64_r256_f1024 (
     wire [63:0] core_m_works_address;       // Address of byte 0 here.
     wire [31:0] core_m_works_lkey;          // Key of the region it lies in.
     wire [7:0]  core_m_works_vf;            // Version and flags of the XUDETH.
-    wire [15:0] core_m_works_node;          // Node of the destination.
+    wire [19:0] core_m_works_node;          // Node of the destination.
     wire [31:0] core_m_works_peer;          // Queue pair of the destination: 24 bits if it is one.
     wire [31:0] core_m_works_msn;           // Number in the window.
     wire [15:0] core_m_works_win_id;        // Window.
@@ -185,7 +185,7 @@ module card_q64_r256_f1024 (
     wire        core_m_send_pl_error;       // With the last word: the read of host memory failed.
     wire        core_s_send_pl_ready;       // It is taken.
     wire        core_m_frames_valid;        // A frame is offered.
-    wire [15:0] core_m_frames_node;         // Node that it comes from.
+    wire [19:0] core_m_frames_node;         // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  core_m_frames_opcode;
     wire [23:0] core_m_frames_dest;         // Destination queue pair.
@@ -228,7 +228,7 @@ module card_q64_r256_f1024 (
     wire [2:0]  core_cfg_word;              // Which word.
     wire [63:0] core_cfg_data;              // The word.
     wire [12:0] core_cfg_mtu;               // Largest payload of a packet.
-    wire [15:0] core_cfg_node;              // Who this card is.
+    wire [19:0] core_cfg_node;              // Who this card is.
 
     card_core_q64_r256_f1024 core (
         .clk                            (clk),
@@ -342,7 +342,7 @@ module card_q64_r256_f1024 (
         .s_cpl_status                   (8'd0),
         .s_cpl_vf                       (8'd0),
         .s_cpl_len                      (32'd0),
-        .s_cpl_node                     (16'd0),
+        .s_cpl_node                     (20'd0),
         .s_cpl_peer                     (24'd0),
         .s_cpl_win_id                   (16'd0),
         .s_cpl_epoch                    (16'd0),
@@ -396,7 +396,7 @@ module card_q64_r256_f1024 (
         .s_notify_told                  (core_s_notify_told),
         .s_notify_ok                    (core_s_notify_ok),
         .s_notify_qpn                   (24'd0),
-        .s_notify_node                  (16'd0),
+        .s_notify_node                  (20'd0),
         .s_notify_source                (24'd0),
         .s_notify_q_key                 (32'd0),
         .s_notify_immediate             (32'd0),
@@ -443,7 +443,7 @@ module card_q64_r256_f1024 (
         .m_frames_pl_last               (core_m_frames_pl_last),
         .s_frames_valid                 (1'b0),
         .s_frames_ready                 (core_s_frames_ready),
-        .s_frames_node                  (16'd0),
+        .s_frames_node                  (20'd0),
         .s_frames_opcode                (4'd0),
         .s_frames_dest                  (24'd0),
         .s_frames_psn                   (24'd0),

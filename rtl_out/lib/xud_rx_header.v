@@ -18,7 +18,7 @@ module xud_rx_header (
     input  wire [8:0]   s_at,         // A word is here, a bit for each of its numbers 0 to 8.
     input  wire [63:0]  s_data,       // The word, first byte in bits 7:0.
 
-    output wire [15:0]  node,         // Source node.
+    output wire [19:0]  node,         // Source node.
     output wire [23:0]  qpn,          // Destination queue pair.
     output wire [23:0]  psn,          // Packet number.
     output wire [1:0]   pad,          // Pad count.
@@ -45,7 +45,7 @@ module xud_rx_header (
     localparam [15:0] ETHERTYPE     = 16'd2048;  // Fixed fields of the headers.
     localparam [7:0] IP_VERSION     = 8'd69;
     localparam [15:0] IP_FLAGS      = 16'h4000;
-    localparam [15:0] IP_CARDS      = 16'd2560;
+    localparam [11:0] IP_CARDS      = 12'd160;
     localparam [7:0] IP_PROTOCOL    = 8'd17;
     localparam [15:0] UDP_PORT      = 16'd4791;
     localparam [7:0] BTH_ZERO       = 8'd207;  // Bits of BTH byte 1 that are 0.
@@ -65,7 +65,7 @@ module xud_rx_header (
     reg  [15:0]  ip_length_reg;     // Length fields: of IPv4; what UDP's must be; frame's.
     reg  [15:0]  udp_length_reg;
     reg  [16:0]  frame_length_reg;
-    reg  [15:0]  from_reg;
+    reg  [19:0]  from_reg;
     reg  [7:0]   code_reg;
     reg  [1:0]   pads_reg;
     reg  [23:0]  to_reg;
@@ -132,7 +132,7 @@ module xud_rx_header (
         ip_length_reg = 16'd0;
         udp_length_reg = 16'd0;
         frame_length_reg = 17'd0;
-        from_reg = 16'd0;
+        from_reg = 20'd0;
         code_reg = 8'd0;
         pads_reg = 2'd0;
         to_reg = 24'd0;
@@ -167,10 +167,10 @@ module xud_rx_header (
                 wrong_reg[1:0]
             };
         end
-        // Source address: a node that a card can be.
+        // Source address: 10, and a node.
         if (s_at[3]) begin
-            from_reg <= word[31:16];
-            wrong_reg <= {wrong_reg[8:4], word[47:32] != IP_CARDS, wrong_reg[2:0]};
+            from_reg <= word[35:16];
+            wrong_reg <= {wrong_reg[8:4], word[47:36] != IP_CARDS, wrong_reg[2:0]};
         end
         // UDP port and length.
         if (s_at[4]) begin

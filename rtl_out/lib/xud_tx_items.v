@@ -30,7 +30,7 @@ module xud_tx_items (
 
     input  wire         s_sd_valid,       // A request.
     output wire         s_sd_ready,       // It is taken.
-    input  wire [15:0]  s_sd_node,        // Destination node.
+    input  wire [19:0]  s_sd_node,        // Destination node.
     input  wire [23:0]  s_sd_peer,        // Destination queue pair.
     input  wire [23:0]  s_sd_psn,         // Packet number.
     input  wire [127:0] s_sd_body,        // XUDETH, most significant byte first.
@@ -50,7 +50,7 @@ module xud_tx_items (
     input  wire         s_bulk_valid,     // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     output wire         s_bulk_ready,
-    input  wire [15:0]  s_bulk_node,      // Node that it goes to.
+    input  wire [19:0]  s_bulk_node,      // Node that it goes to.
     input  wire [3:0]   s_bulk_opcode,    // Lower half of its opcode.
     input  wire [23:0]  s_bulk_dest,      // Destination queue pair.
     input  wire [23:0]  s_bulk_psn,       // Packet sequence number.
@@ -75,7 +75,7 @@ module xud_tx_items (
 
     input  wire         s_ak_valid,       // An acknowledgement.
     output wire         s_ak_ready,       // It is taken.
-    input  wire [15:0]  s_ak_node,        // Destination node.
+    input  wire [19:0]  s_ak_node,        // Destination node.
     input  wire [23:0]  s_ak_peer,        // Destination queue pair.
     input  wire [23:0]  s_ak_psn,         // Packet number of the request.
     input  wire         s_ak_echo,        // Its body has 16 bytes, not 4.
@@ -96,7 +96,7 @@ module xud_tx_items (
     output wire         m_ack,            // It is an acknowledgement.
     output wire         m_bulk,           // It is of a bulk transfer.
 
-    input  wire [15:0]  cfg_node          // Node number of this card.
+    input  wire [19:0]  cfg_node          // Node number of this card.
 );
 
     // Constants
@@ -133,13 +133,13 @@ module xud_tx_items (
     reg  [8:0]   step_reg;        // The word of headers that is due, a bit each.
     reg          second_reg;      // The second half of the head is due.
     reg          a_valid_reg;     // An acknowledgement that waits.
-    reg  [15:0]  a_node_reg;
+    reg  [19:0]  a_node_reg;
     reg  [23:0]  a_peer_reg;
     reg  [23:0]  a_psn_reg;
     reg          a_echo_reg;
     reg  [127:0] a_body_reg;
     reg          p_valid_reg;     // A request that waits, or whose payload does.
-    reg  [15:0]  p_node_reg;
+    reg  [19:0]  p_node_reg;
     reg  [23:0]  p_peer_reg;
     reg  [23:0]  p_psn_reg;
     reg  [127:0] p_body_reg;
@@ -152,7 +152,7 @@ module xud_tx_items (
     reg          short_reg;
     reg          bulk_reg;
     reg  [7:0]   code_reg;
-    reg  [15:0]  node_reg;
+    reg  [19:0]  node_reg;
     reg  [23:0]  peer_reg;
     reg  [23:0]  psn_reg;
     reg  [127:0] body_reg;
@@ -169,7 +169,10 @@ module xud_tx_items (
     reg  [1:0]   pad_reg;
     reg  [15:0]  ip_length_reg;
     reg  [15:0]  udp_length_reg;
-    reg  [16:0]  sum_nodes_reg;   // The IPv4 checksum: both nodes, constants and length, sum, carries folded.
+    // The IPv4 checksum: lower halves of both nodes, upper ones and constants, these and length,
+    // sum, carries folded.
+    reg  [16:0]  sum_nodes_reg;
+    reg  [15:0]  sum_upper_reg;
     reg  [15:0]  sum_length_reg;
     reg  [17:0]  sum_reg;
     reg  [16:0]  folded_reg;
@@ -200,7 +203,9 @@ module xud_tx_items (
     reg          pl_error;         // With the last word: the read of host memory failed.
     reg  [11:0]  choice;
     reg  [3:0]   bytes;
-    wire [15:0]  node_first;       // Fields with their first byte lowest.
+    wire [3:0]   node_upper;       // Bits 19:16 of the nodes.
+    wire [3:0]   own_upper;
+    wire [15:0]  node_first;       // Fields with their first byte lowest: bits 15:0 of the nodes.
     wire [15:0]  own_first;
     wire [23:0]  node_mac;         // Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
     wire [23:0]  own_mac;
@@ -213,7 +218,7 @@ module xud_tx_items (
     reg          short_next;
     reg          bulk_next;
     reg  [7:0]   code_next;
-    reg  [15:0]  node_next;
+    reg  [19:0]  node_next;
     reg  [23:0]  peer_next;
     reg  [23:0]  psn_next;
     reg  [127:0] body_next;
@@ -255,7 +260,7 @@ module xud_tx_items (
         // Length, don't fragment, time to live 64, protocol 17.
         .s_2  ({IP_PROTOCOL, IP_TTL, IP_FLAGS, 16'd0, ip_length_reg[7:0], ip_length_reg[15:8]}),
         // Checksum, source address, half of the destination address.
-        .s_3  ({8'd0, IP_NET, own_first, 8'd0, IP_NET, checksum[7:0], checksum[15:8]}),
+        .s_3  ({4'd0, node_upper, IP_NET, own_first, 4'd0, own_upper, IP_NET, checksum[7:0], checksum[15:8]}),
         .s_4  (mux_s_4),
         // BTH: opcode, pad count, partition key, queue pair.
         .s_5  ({peer_reg[23:16], 8'd0, PARTITION_KEY, 2'd0, pad_reg, 4'd0, code_reg, 16'd0}),
@@ -414,6 +419,8 @@ module xud_tx_items (
     assign take_ack = open & a_valid_reg;
     assign take_send = open & !a_valid_reg & p_valid_reg & fails_room_reg;
     assign around = bulk_reg ? BULK_PIECES : OTHER_PIECES;
+    assign node_upper = node_reg[19:16];
+    assign own_upper = cfg_node[19:16];
     assign checksum = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
     // Stage 1: which part is due.
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
@@ -460,8 +467,8 @@ module xud_tx_items (
     assign node_first = {node_reg[7:0], node_reg[15:8]};
     assign own_first = {cfg_node[7:0], cfg_node[15:8]};
     // 02:00 and the fabric address: node, 12 bits of 0.
-    assign node_mac = {node_reg[3:0], 4'd0, node_reg[11:4], 4'd0, node_reg[15:12]};
-    assign own_mac = {cfg_node[3:0], 4'd0, cfg_node[11:4], 4'd0, cfg_node[15:12]};
+    assign node_mac = {node_reg[3:0], 4'd0, node_reg[11:4], node_reg[19:12]};
+    assign own_mac = {cfg_node[3:0], 4'd0, cfg_node[11:4], cfg_node[19:12]};
     // The other half, UDP ports (source: 14 bits of the node), length.
     assign mux_s_4 = {
         udp_length_reg[7:0],
@@ -482,13 +489,13 @@ module xud_tx_items (
         step_reg = 9'd0;
         second_reg = 1'b0;
         a_valid_reg = 1'b0;
-        a_node_reg = 16'd0;
+        a_node_reg = 20'd0;
         a_peer_reg = 24'd0;
         a_psn_reg = 24'd0;
         a_echo_reg = 1'b0;
         a_body_reg = 128'd0;
         p_valid_reg = 1'b0;
-        p_node_reg = 16'd0;
+        p_node_reg = 20'd0;
         p_peer_reg = 24'd0;
         p_psn_reg = 24'd0;
         p_body_reg = 128'd0;
@@ -501,7 +508,7 @@ module xud_tx_items (
         short_reg = 1'b0;
         bulk_reg = 1'b0;
         code_reg = 8'd0;
-        node_reg = 16'd0;
+        node_reg = 20'd0;
         peer_reg = 24'd0;
         psn_reg = 24'd0;
         body_reg = 128'd0;
@@ -519,6 +526,7 @@ module xud_tx_items (
         ip_length_reg = 16'd0;
         udp_length_reg = 16'd0;
         sum_nodes_reg = 17'd0;
+        sum_upper_reg = 16'd0;
         sum_length_reg = 16'd0;
         sum_reg = 18'd0;
         folded_reg = 17'd0;
@@ -584,8 +592,9 @@ module xud_tx_items (
             : {3'd0, pieces_next_sum[12:2] + around, 2'd0};
 
         udp_length_reg <= ip_length_reg - IP_HEADER;
-        sum_nodes_reg <= {1'b0, node_reg} + {1'b0, cfg_node};
-        sum_length_reg <= ip_length_reg + HEADER_SUM;
+        sum_nodes_reg <= (node_reg[16:0] & 17'hffff) + (cfg_node[16:0] & 17'hffff);
+        sum_upper_reg <= {12'd0, node_upper} + {12'd0, own_upper} + HEADER_SUM;
+        sum_length_reg <= ip_length_reg + sum_upper_reg;
         sum_reg <= {1'b0, sum_nodes_reg} + {2'd0, sum_length_reg};
         folded_reg <= {1'b0, sum_reg[15:0]} + {15'd0, sum_reg[17:16]};
         failure_reg <= {body_reg[95:72], psn_reg};

@@ -25,7 +25,7 @@ module bulk_answer_w64 (
     output wire        s_ready,         // It is taken.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     input  wire [2:0]  s_type,
-    input  wire [15:0] s_dst,           // Node to send it to.
+    input  wire [19:0] s_dst,           // Node to send it to.
     input  wire [15:0] s_slot,          // Transfer slot there.
     input  wire [31:0] s_xid,           // Transfer.
     input  wire [3:0]  s_status,        // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
@@ -48,7 +48,7 @@ module bulk_answer_w64 (
     output wire        m_valid,         // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [15:0] m_node,          // Node that it goes to.
+    output wire [19:0] m_node,          // Node that it goes to.
     output wire [3:0]  m_opcode,        // Lower half of its opcode.
     output wire [23:0] m_dest,          // Destination queue pair.
     output reg  [23:0] m_psn,           // Packet sequence number.
@@ -87,7 +87,7 @@ module bulk_answer_w64 (
     reg  [2:0]  state_reg;
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     reg  [2:0]  r_type_reg;
-    reg  [15:0] r_dst_reg;      // Node to send it to.
+    reg  [19:0] r_dst_reg;      // Node to send it to.
     reg  [15:0] r_slot_reg;     // Transfer slot there.
     reg  [31:0] r_xid_reg;      // Transfer.
     reg  [3:0]  r_status_reg;   // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
@@ -200,7 +200,7 @@ module bulk_answer_w64 (
     initial begin
         state_reg = 3'd0;
         r_type_reg = 3'd0;
-        r_dst_reg = 16'd0;
+        r_dst_reg = 20'd0;
         r_slot_reg = 16'd0;
         r_xid_reg = 32'd0;
         r_status_reg = 4'd0;

@@ -152,7 +152,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [63:0] core_m_works_address;           // Address of byte 0 here.
     wire [31:0] core_m_works_lkey;              // Key of the region it lies in.
     wire [7:0]  core_m_works_vf;                // Version and flags of the XUDETH.
-    wire [15:0] core_m_works_node;              // Node of the destination.
+    wire [19:0] core_m_works_node;              // Node of the destination.
     wire [31:0] core_m_works_peer;              // Queue pair of the destination: 24 bits if it is one.
     wire [31:0] core_m_works_msn;               // Number in the window.
     wire [15:0] core_m_works_win_id;            // Window.
@@ -203,7 +203,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        core_m_send_pl_error;           // With the last word: the read of host memory failed.
     wire        core_s_send_pl_ready;           // It is taken.
     wire        core_m_frames_valid;            // A frame is offered.
-    wire [15:0] core_m_frames_node;             // Node that it comes from.
+    wire [19:0] core_m_frames_node;             // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  core_m_frames_opcode;
     wire [23:0] core_m_frames_dest;             // Destination queue pair.
@@ -246,7 +246,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [2:0]  core_cfg_word;                  // Which word.
     wire [63:0] core_cfg_data;                  // The word.
     wire [12:0] core_cfg_mtu;                   // Largest payload of a packet.
-    wire [15:0] core_cfg_node;                  // Who this card is.
+    wire [19:0] core_cfg_node;                  // Who this card is.
     // In that clock, whatever wr_acts says: it is a register of that block, and what is written
     // fits its fields.
     wire        regs_reg_wr_known;
@@ -305,13 +305,13 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // A notification is offered. It may be withdrawn while it has not begun.
     wire        receive_m_notify_valid;
     wire [23:0] receive_m_notify_qpn;           // Queue pair here.
-    wire [15:0] receive_m_notify_node;          // Node of the sender.
+    wire [19:0] receive_m_notify_node;          // Node of the sender.
     wire [23:0] receive_m_notify_source;        // Queue pair of the sender.
     wire [31:0] receive_m_notify_q_key;         // Q_Key of both.
     wire [31:0] receive_m_notify_immediate;     // Immediate data.
     wire [31:0] receive_m_notify_length;        // Bytes of the transfer.
     wire        receive_m_valid;                // A frame is offered.
-    wire [15:0] receive_m_node;                 // Node that it goes to.
+    wire [19:0] receive_m_node;                 // Node that it goes to.
     wire [3:0]  receive_m_opcode;               // Lower half of its opcode.
     wire [23:0] receive_m_dest;                 // Destination queue pair.
     wire [23:0] receive_m_psn;                  // Packet sequence number.
@@ -321,7 +321,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [63:0] receive_m_pl_data;              // The word.
     wire        receive_m_pl_last;              // It is the last word of its frame.
     wire        receive_m_own_valid;            // A frame is offered.
-    wire [15:0] receive_m_own_node;             // Node that it comes from.
+    wire [19:0] receive_m_own_node;             // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  receive_m_own_opcode;
     wire [23:0] receive_m_own_dest;             // Destination queue pair.
@@ -333,7 +333,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [63:0] receive_m_own_pl_data;          // The word.
     wire        receive_m_own_pl_last;          // It is the last word of its frame.
     wire        receive_m_read_valid;           // A frame is offered.
-    wire [15:0] receive_m_read_node;            // Node that it comes from.
+    wire [19:0] receive_m_read_node;            // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  receive_m_read_opcode;
     wire [23:0] receive_m_read_dest;            // Destination queue pair.
@@ -349,7 +349,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [15:0] receive_s_access_pd;            // With ready: protection domain of the queue pair.
     wire        receive_m_answer_valid;         // A CONNECT is offered.
     wire [63:0] receive_m_answer_token;         // The request that it names.
-    wire [15:0] receive_m_answer_src;           // Sending node.
+    wire [19:0] receive_m_answer_src;           // Sending node.
     wire [23:0] receive_m_answer_source;        // Queue pair there.
     wire [23:0] receive_m_answer_qpn;           // Queue pair here.
     wire [31:0] receive_m_answer_length;        // Bytes of the transfer.
@@ -372,7 +372,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [7:0]  transmit_m_cpl_status;          // How the request ended.
     wire [7:0]  transmit_m_cpl_vf;              // Version and flags of the XUDETH.
     wire [31:0] transmit_m_cpl_len;             // Bytes received; of a notification, of its transfer.
-    wire [15:0] transmit_m_cpl_node;            // Node of the peer.
+    wire [19:0] transmit_m_cpl_node;            // Node of the peer.
     wire [23:0] transmit_m_cpl_peer;            // Queue pair of the peer.
     wire [15:0] transmit_m_cpl_win_id;          // Window.
     wire [15:0] transmit_m_cpl_epoch;           // Epoch of the window.
@@ -418,7 +418,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [15:0] transmit_m_rd_ctx;
     wire        transmit_s_rd_ready;            // It is taken.
     wire        transmit_m_valid;               // A frame is offered.
-    wire [15:0] transmit_m_node;                // Node that it goes to.
+    wire [19:0] transmit_m_node;                // Node that it goes to.
     wire [3:0]  transmit_m_opcode;              // Lower half of its opcode.
     wire [23:0] transmit_m_dest;                // Destination queue pair.
     wire [23:0] transmit_m_psn;                 // Packet sequence number.
@@ -444,7 +444,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        depart_b_ready;
     wire        depart_b_pl_ready;              // It is taken.
     wire        depart_m_valid;                 // A frame is offered.
-    wire [15:0] depart_m_node;                  // Node that it goes to.
+    wire [19:0] depart_m_node;                  // Node that it goes to.
     wire [3:0]  depart_m_opcode;                // Lower half of its opcode.
     wire [23:0] depart_m_dest;                  // Destination queue pair.
     wire [23:0] depart_m_psn;                   // Packet sequence number.
@@ -487,7 +487,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [7:0]  rings_inst_m_cpl_status;        // How the request ended.
     wire [7:0]  rings_inst_m_cpl_vf;            // Version and flags of the XUDETH.
     wire [31:0] rings_inst_m_cpl_len;           // Bytes received; of a notification, of its transfer.
-    wire [15:0] rings_inst_m_cpl_node;          // Node of the peer.
+    wire [19:0] rings_inst_m_cpl_node;          // Node of the peer.
     wire [23:0] rings_inst_m_cpl_peer;          // Queue pair of the peer.
     wire [15:0] rings_inst_m_cpl_win_id;        // Window.
     wire [15:0] rings_inst_m_cpl_epoch;         // Epoch of the window.
@@ -509,7 +509,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // A notification is offered. It may be withdrawn while it has not begun.
     wire        rings_inst_m_notify_valid;
     wire [23:0] rings_inst_m_notify_qpn;        // Queue pair here.
-    wire [15:0] rings_inst_m_notify_node;       // Node of the sender.
+    wire [19:0] rings_inst_m_notify_node;       // Node of the sender.
     wire [23:0] rings_inst_m_notify_source;     // Queue pair of the sender.
     wire [31:0] rings_inst_m_notify_q_key;      // Q_Key of both.
     wire [31:0] rings_inst_m_notify_immediate;  // Immediate data.
@@ -555,7 +555,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [7:0]  reduce_m_cpl_status;            // How the request ended.
     wire [7:0]  reduce_m_cpl_vf;                // Version and flags of the XUDETH.
     wire [31:0] reduce_m_cpl_len;               // Bytes received; of a notification, of its transfer.
-    wire [15:0] reduce_m_cpl_node;              // Node of the peer.
+    wire [19:0] reduce_m_cpl_node;              // Node of the peer.
     wire [23:0] reduce_m_cpl_peer;              // Queue pair of the peer.
     wire [15:0] reduce_m_cpl_win_id;            // Window.
     wire [15:0] reduce_m_cpl_epoch;             // Epoch of the window.
@@ -580,7 +580,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [7:0]  completions_m_status;           // How the request ended.
     wire [7:0]  completions_m_vf;               // Version and flags of the XUDETH.
     wire [31:0] completions_m_len;              // Bytes received; of a notification, of its transfer.
-    wire [15:0] completions_m_node;             // Node of the peer.
+    wire [19:0] completions_m_node;             // Node of the peer.
     wire [23:0] completions_m_peer;             // Queue pair of the peer.
     wire [15:0] completions_m_win_id;           // Window.
     wire [15:0] completions_m_epoch;            // Epoch of the window.

@@ -30,7 +30,7 @@ module bulk_hear_s16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output reg         s_ready,
     output reg         s_unwanted,      // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_node,          // Node that it comes from.
+    input  wire [19:0] s_node,          // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_opcode,
     input  wire [23:0] s_dest,          // Destination queue pair.
@@ -50,7 +50,7 @@ module bulk_hear_s16 (
     // s: stream in
     input  wire        s_active,        // A transfer of it is under way; two clocks after m_look, as the next two.
     input  wire [31:0] s_xid,           // Its number.
-    input  wire [15:0] s_node_of_slot,  // Node that it goes to.
+    input  wire [19:0] s_node_of_slot,  // Node that it goes to.
 
     // m: Messages for bulk_send.
     output wire        m_valid,         // A message is offered.
@@ -110,7 +110,7 @@ module bulk_hear_s16 (
     (* fsm_encoding = "auto" *)
     reg  [2:0]   state_reg;
     reg  [1:0]   timer_reg;
-    reg  [15:0]  r_node_reg;       // The message. Node that it comes from.
+    reg  [19:0]  r_node_reg;       // The message. Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_reg;
     reg  [23:0]  r_dest_reg;       // Destination queue pair.
@@ -156,7 +156,8 @@ module bulk_hear_s16 (
 
     // Signals
     wire [31:0]  head_word;           // DATA, POLL: incarnation of the window; all others: number of the transfer.
-    wire [15:0]  head_node;           // To the receiver: node that sends.
+    // To the receiver: node that sends, bits 15:0; all 20 are in the address of the frame.
+    wire [15:0]  head_node;
     wire [7:0]   head_arg;            // Status, reason, round, or log2 of the packet size.
     wire         head_tail;           // DATA: the last packet; STATUS: that has arrived.
     wire         head_to_sender;      // The message is for the sender of its transfer, otherwise for the receiver.
@@ -172,7 +173,7 @@ module bulk_hear_s16 (
     wire [31:0]  status_wbase;        // First packet that is missing.
     reg  [2:0]   state_next;
     reg  [1:0]   timer_next;
-    reg  [15:0]  r_node_next;         // The message. Node that it comes from.
+    reg  [19:0]  r_node_next;         // The message. Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_next;
     reg  [23:0]  r_dest_next;         // Destination queue pair.
@@ -382,7 +383,7 @@ module bulk_hear_s16 (
     initial begin
         state_reg = 3'd0;
         timer_reg = 2'd0;
-        r_node_reg = 16'd0;
+        r_node_reg = 20'd0;
         r_opcode_reg = 4'd0;
         r_dest_reg = 24'd0;
         r_psn_reg = 24'd0;

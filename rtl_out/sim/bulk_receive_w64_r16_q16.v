@@ -33,7 +33,7 @@ module bulk_receive_w64_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output wire        s_ready,
     output wire        s_unwanted,           // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_node,               // Node that it comes from.
+    input  wire [19:0] s_node,               // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_opcode,
     input  wire [23:0] s_dest,               // Destination queue pair.
@@ -87,7 +87,7 @@ module bulk_receive_w64_r16_q16 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     input  wire        m_notify_ok,
     output wire [23:0] m_notify_qpn,         // Queue pair here.
-    output wire [15:0] m_notify_node,        // Node of the sender.
+    output wire [19:0] m_notify_node,        // Node of the sender.
     output wire [23:0] m_notify_source,      // Queue pair of the sender.
     output wire [31:0] m_notify_q_key,       // Q_Key of both.
     output wire [31:0] m_notify_immediate,   // Immediate data.
@@ -97,7 +97,7 @@ module bulk_receive_w64_r16_q16 (
     output wire        m_valid,              // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [15:0] m_node,               // Node that it goes to.
+    output wire [19:0] m_node,               // Node that it goes to.
     output wire [3:0]  m_opcode,             // Lower half of its opcode.
     output wire [23:0] m_dest,               // Destination queue pair.
     output wire [23:0] m_psn,                // Packet sequence number.
@@ -115,7 +115,7 @@ module bulk_receive_w64_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_own_ready,
     input  wire        m_own_unwanted,       // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_own_node,           // Node that it comes from.
+    output wire [19:0] m_own_node,           // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_own_opcode,
     output wire [23:0] m_own_dest,           // Destination queue pair.
@@ -135,7 +135,7 @@ module bulk_receive_w64_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_read_ready,
     input  wire        m_read_unwanted,      // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_read_node,          // Node that it comes from.
+    output wire [19:0] m_read_node,          // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_read_opcode,
     output wire [23:0] m_read_dest,          // Destination queue pair.
@@ -168,7 +168,7 @@ module bulk_receive_w64_r16_q16 (
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     input  wire        m_answer_ok,
     output wire [63:0] m_answer_token,       // The request that it names.
-    output wire [15:0] m_answer_src,         // Sending node.
+    output wire [19:0] m_answer_src,         // Sending node.
     output wire [23:0] m_answer_source,      // Queue pair there.
     output wire [23:0] m_answer_qpn,         // Queue pair here.
     output wire [31:0] m_answer_length,      // Bytes of the transfer.
@@ -229,7 +229,7 @@ module bulk_receive_w64_r16_q16 (
     wire         sort_m_win_valid;                 // A message is offered.
     wire         sort_m_win_ready;                 // It is taken.
     wire [2:0]   sort_m_win_type;                  // Type: 0 DATA, 6 POLL, 7 ABORT.
-    wire [15:0]  sort_m_win_src;                   // Sending node.
+    wire [19:0]  sort_m_win_src;                   // Sending node.
     wire [15:0]  sort_m_win_wptr;                  // DATA, POLL: window.
     wire [15:0]  sort_m_win_gen;                   // DATA, POLL: incarnation of the window.
     wire [21:0]  sort_m_win_number;                // DATA: packet number; POLL: number of the poll.
@@ -239,7 +239,7 @@ module bulk_receive_w64_r16_q16 (
     wire [31:0]  sort_m_win_xid;                   // POLL, ABORT: transfer.
     wire [3:0]   sort_m_win_reason;                // ABORT: reason.
     wire         sort_m_con_valid;                 // It has come.
-    wire [15:0]  sort_m_con_src;                   // Sending node.
+    wire [19:0]  sort_m_con_src;                   // Sending node.
     wire [15:0]  sort_m_con_slot;                  // Transfer slot there.
     wire [31:0]  sort_m_con_xid;                   // Transfer.
     wire [15:0]  sort_m_con_incarnation;           // Incarnation of the sender.
@@ -263,7 +263,7 @@ module bulk_receive_w64_r16_q16 (
     wire         check_busy;                       // One is looked at.
     wire         check_m_win_valid;                // It is offered.
     wire         check_m_win_ready;                // It is taken.
-    wire [15:0]  check_m_win_src;                  // Sending node.
+    wire [19:0]  check_m_win_src;                  // Sending node.
     wire [15:0]  check_m_win_slot;                 // Transfer slot there.
     wire [31:0]  check_m_win_xid;                  // Transfer.
     wire [15:0]  check_m_win_incarnation;          // Incarnation of the sender.
@@ -287,7 +287,7 @@ module bulk_receive_w64_r16_q16 (
     wire [23:0]  check_m_opened_qpn;               // Queue pair that it is for.
     wire [31:0]  check_m_opened_rkey;              // Key of its region.
     wire [23:0]  check_m_opened_notice_qpn;        // Queue pair here.
-    wire [15:0]  check_m_opened_notice_node;       // Node of the sender.
+    wire [19:0]  check_m_opened_notice_node;       // Node of the sender.
     wire [23:0]  check_m_opened_notice_source;     // Queue pair of the sender.
     wire [31:0]  check_m_opened_notice_q_key;      // Q_Key of both.
     wire [31:0]  check_m_opened_notice_immediate;  // Immediate data.
@@ -303,7 +303,7 @@ module bulk_receive_w64_r16_q16 (
     reg          window_s_valid;                   // A received message.
     wire         window_s_ready;                   // Taken.
     reg  [2:0]   window_s_type;                    // TYPE: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    reg  [15:0]  window_s_src;                     // Sending node.
+    reg  [19:0]  window_s_src;                     // Sending node.
     reg  [15:0]  window_s_slot;                    // Not DATA: transfer slot at the sender.
     reg  [31:0]  window_s_xid;                     // Not DATA: transfer.
     wire         window_con_valid;                 // A CONNECT is decided: pulse, in their order.
@@ -336,7 +336,7 @@ module bulk_receive_w64_r16_q16 (
     wire         window_m_msg_valid;               // A message is offered.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     wire [2:0]   window_m_msg_type;
-    wire [15:0]  window_m_msg_dst;                 // Node to send it to.
+    wire [19:0]  window_m_msg_dst;                 // Node to send it to.
     wire [15:0]  window_m_msg_slot;                // Transfer slot there.
     wire [31:0]  window_m_msg_xid;                 // Transfer.
     wire [3:0]   window_m_msg_status;              // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
@@ -353,7 +353,7 @@ module bulk_receive_w64_r16_q16 (
     wire         window_m_bitmap_last;             // It is the last word of its frame.
     wire         window_m_cpl_valid;               // A transfer has ended.
     wire [15:0]  window_m_cpl_wptr;                // Its window.
-    wire [15:0]  window_m_cpl_src;                 // Its sender.
+    wire [19:0]  window_m_cpl_src;                 // Its sender.
     wire [15:0]  window_m_cpl_slot;                // Its slot at the sender.
     wire [31:0]  window_m_cpl_xid;                 // The transfer.
     wire [31:0]  window_m_cpl_length;              // Its bytes.
@@ -412,7 +412,7 @@ module bulk_receive_w64_r16_q16 (
     wire         answer_ev_sent;                   // A frame leaves; pulse.
     wire         asked_s_ready;                    // It is taken.
     wire         asked_m_valid;                    // A word is offered.
-    wire [389:0] asked_m_data;                     // The word.
+    wire [393:0] asked_m_data;                     // The word.
     wire [15:0]  asked_count;                      // Words in the queue.
     wire         lost_m;                           // An event of either.
     wire         strays_m;                         // An event of either.
@@ -509,21 +509,21 @@ module bulk_receive_w64_r16_q16 (
         .clk                       (clk),
         .rst                       (rst),
         .s_valid                   (check_s_valid),
-        .s_src                     (asked_m_data[15:0]),
-        .s_slot                    (asked_m_data[31:16]),
-        .s_xid                     (asked_m_data[63:32]),
-        .s_incarnation             (asked_m_data[79:64]),
-        .s_length                  (asked_m_data[111:80]),
-        .s_addr                    (asked_m_data[175:112]),
-        .s_rkey                    (asked_m_data[207:176]),
-        .s_mtu                     (asked_m_data[211:208]),
-        .s_qpn                     (asked_m_data[235:212]),
-        .s_source                  (asked_m_data[259:236]),
-        .s_q_key                   (asked_m_data[291:260]),
-        .s_notify                  (asked_m_data[292]),
-        .s_response                (asked_m_data[293]),
-        .s_immediate               (asked_m_data[325:294]),
-        .s_token                   (asked_m_data[389:326]),
+        .s_src                     (asked_m_data[19:0]),
+        .s_slot                    (asked_m_data[35:20]),
+        .s_xid                     (asked_m_data[67:36]),
+        .s_incarnation             (asked_m_data[83:68]),
+        .s_length                  (asked_m_data[115:84]),
+        .s_addr                    (asked_m_data[179:116]),
+        .s_rkey                    (asked_m_data[211:180]),
+        .s_mtu                     (asked_m_data[215:212]),
+        .s_qpn                     (asked_m_data[239:216]),
+        .s_source                  (asked_m_data[263:240]),
+        .s_q_key                   (asked_m_data[295:264]),
+        .s_notify                  (asked_m_data[296]),
+        .s_response                (asked_m_data[297]),
+        .s_immediate               (asked_m_data[329:298]),
+        .s_token                   (asked_m_data[393:330]),
         .busy                      (check_busy),
         .m_look_valid              (m_look_valid),
         .m_look_key                (m_look_key),
@@ -853,7 +853,7 @@ module bulk_receive_w64_r16_q16 (
         .ev_sent        (answer_ev_sent)
     );
 
-    fifo_reg_w390_d16 asked (
+    fifo_reg_w394_d16 asked (
         .clk     (clk),
         .rst     (rst),
         // CONNECTs wait for those before them, and for a command that needs rest.

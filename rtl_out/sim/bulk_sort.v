@@ -28,7 +28,7 @@ module bulk_sort (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output reg         s_ready,
     output reg         s_unwanted,         // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_node,             // Node that it comes from.
+    input  wire [19:0] s_node,             // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_opcode,
     input  wire [23:0] s_dest,             // Destination queue pair.
@@ -52,7 +52,7 @@ module bulk_sort (
     output wire        m_win_valid,        // A message is offered.
     input  wire        m_win_ready,        // It is taken.
     output wire [2:0]  m_win_type,         // Type: 0 DATA, 6 POLL, 7 ABORT.
-    output wire [15:0] m_win_src,          // Sending node.
+    output wire [19:0] m_win_src,          // Sending node.
     output wire [15:0] m_win_wptr,         // DATA, POLL: window.
     output wire [15:0] m_win_gen,          // DATA, POLL: incarnation of the window.
     output wire [21:0] m_win_number,       // DATA: packet number; POLL: number of the poll.
@@ -73,7 +73,7 @@ module bulk_sort (
 
     // m_con: CONNECT.
     output reg         m_con_valid,        // It has come.
-    output wire [15:0] m_con_src,          // Sending node.
+    output wire [19:0] m_con_src,          // Sending node.
     output wire [15:0] m_con_slot,         // Transfer slot there.
     output wire [31:0] m_con_xid,          // Transfer.
     output wire [15:0] m_con_incarnation,  // Incarnation of the sender.
@@ -96,7 +96,7 @@ module bulk_sort (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_own_ready,
     input  wire        m_own_unwanted,     // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_own_node,         // Node that it comes from.
+    output wire [19:0] m_own_node,         // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_own_opcode,
     output wire [23:0] m_own_dest,         // Destination queue pair.
@@ -116,7 +116,7 @@ module bulk_sort (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_read_ready,
     input  wire        m_read_unwanted,    // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_read_node,        // Node that it comes from.
+    output wire [19:0] m_read_node,        // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_read_opcode,
     output wire [23:0] m_read_dest,        // Destination queue pair.
@@ -165,7 +165,7 @@ module bulk_sort (
     (* fsm_encoding = "auto" *)
     reg  [2:0]   state_reg;
     reg  [1:0]   timer_reg;
-    reg  [15:0]  r_node_reg;       // The frame that is looked at. Node that it comes from.
+    reg  [19:0]  r_node_reg;       // The frame that is looked at. Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_reg;
     reg  [23:0]  r_dest_reg;       // Destination queue pair.
@@ -211,7 +211,8 @@ module bulk_sort (
     // Signals
     // DATA, POLL: incarnation of the window; all others: number of the transfer.
     wire [31:0]  head_word;
-    wire [15:0]  head_node;                 // To the receiver: node that sends.
+    // To the receiver: node that sends, bits 15:0; all 20 are in the address of the frame.
+    wire [15:0]  head_node;
     wire [7:0]   head_arg;                  // Status, reason, round, or log2 of the packet size.
     wire         head_tail;                 // DATA: the last packet; STATUS: that has arrived.
     // The message is for the sender of its transfer, otherwise for the receiver.
@@ -240,7 +241,7 @@ module bulk_sort (
     wire [3:0]   transfer_version;          // 0.
     reg  [2:0]   state_next;
     reg  [1:0]   timer_next;
-    reg  [15:0]  r_node_next;               // The frame that is looked at. Node that it comes from.
+    reg  [19:0]  r_node_next;               // The frame that is looked at. Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_next;
     reg  [23:0]  r_dest_next;               // Destination queue pair.
@@ -537,7 +538,7 @@ module bulk_sort (
     initial begin
         state_reg = 3'd0;
         timer_reg = 2'd0;
-        r_node_reg = 16'd0;
+        r_node_reg = 20'd0;
         r_opcode_reg = 4'd0;
         r_dest_reg = 24'd0;
         r_psn_reg = 24'd0;
@@ -603,7 +604,7 @@ module bulk_sort (
         wide_gen_reg <= |{16'd0, head_word[31:16]};
         tail_reg <= head_tail;
         to_sender_reg <= head_to_sender;
-        strange_reg <= head_node != r_node_reg;
+        strange_reg <= head_node != r_node_reg[15:0];
 
         whole_len_reg <= (r_len_reg == 13'd256)
             | (r_len_reg == 13'd512)

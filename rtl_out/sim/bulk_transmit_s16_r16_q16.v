@@ -41,7 +41,7 @@ module bulk_transmit_s16_r16_q16 (
     input  wire [63:0] s_address,          // Address of byte 0 here.
     input  wire [31:0] s_lkey,             // Key of the region it lies in.
     input  wire [7:0]  s_vf,               // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,             // Node of the destination.
+    input  wire [19:0] s_node,             // Node of the destination.
     input  wire [31:0] s_peer,             // Queue pair of the destination: 24 bits if it is one.
     input  wire [31:0] s_msn,              // Number in the window.
     input  wire [15:0] s_win_id,           // Window.
@@ -62,7 +62,7 @@ module bulk_transmit_s16_r16_q16 (
     output wire [7:0]  m_cpl_status,       // How the request ended.
     output wire [7:0]  m_cpl_vf,           // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,          // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,         // Node of the peer.
+    output wire [19:0] m_cpl_node,         // Node of the peer.
     output wire [23:0] m_cpl_peer,         // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,       // Window.
     output wire [15:0] m_cpl_epoch,        // Epoch of the window.
@@ -82,7 +82,7 @@ module bulk_transmit_s16_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output wire        s_own_ready,
     output wire        s_own_unwanted,     // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_own_node,         // Node that it comes from.
+    input  wire [19:0] s_own_node,         // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_own_opcode,
     input  wire [23:0] s_own_dest,         // Destination queue pair.
@@ -102,7 +102,7 @@ module bulk_transmit_s16_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output wire        s_read_ready,
     output wire        s_read_unwanted,    // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_read_node,        // Node that it comes from.
+    input  wire [19:0] s_read_node,        // Node that it comes from.
     // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_read_opcode,
     input  wire [23:0] s_read_dest,        // Destination queue pair.
@@ -135,7 +135,7 @@ module bulk_transmit_s16_r16_q16 (
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     output wire        s_answer_ok,
     input  wire [63:0] s_answer_token,     // The request that it names.
-    input  wire [15:0] s_answer_src,       // Sending node.
+    input  wire [19:0] s_answer_src,       // Sending node.
     input  wire [23:0] s_answer_source,    // Queue pair there.
     input  wire [23:0] s_answer_qpn,       // Queue pair here.
     input  wire [31:0] s_answer_length,    // Bytes of the transfer.
@@ -185,7 +185,7 @@ module bulk_transmit_s16_r16_q16 (
     output wire        m_valid,            // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [15:0] m_node,             // Node that it goes to.
+    output wire [19:0] m_node,             // Node that it goes to.
     output wire [3:0]  m_opcode,           // Lower half of its opcode.
     output wire [23:0] m_dest,             // Destination queue pair.
     output wire [23:0] m_psn,              // Packet sequence number.
@@ -223,7 +223,7 @@ module bulk_transmit_s16_r16_q16 (
     output wire        ev_read_failed,     // The read of a packet has failed; pulse.
 
     // Configuration
-    input  wire [15:0] cfg_node,           // Own node.
+    input  wire [19:0] cfg_node,           // Own node.
     input  wire [15:0] cfg_incarnation,    // Resets so far, as CONNECT says them.
     // Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to
     // 4,096.
@@ -270,7 +270,7 @@ module bulk_transmit_s16_r16_q16 (
     wire        reads_m_valid;               // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        reads_m_ready;
-    wire [15:0] reads_m_node;                // Node that it goes to.
+    wire [19:0] reads_m_node;                // Node that it goes to.
     wire [3:0]  reads_m_opcode;              // Lower half of its opcode.
     wire [23:0] reads_m_dest;                // Destination queue pair.
     wire [23:0] reads_m_psn;                 // Packet sequence number.
@@ -285,7 +285,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [7:0]  reads_m_cpl_status;          // How the request ended.
     wire [7:0]  reads_m_cpl_vf;              // Version and flags of the XUDETH.
     wire [31:0] reads_m_cpl_len;             // Bytes received; of a notification, of its transfer.
-    wire [15:0] reads_m_cpl_node;            // Node of the peer.
+    wire [19:0] reads_m_cpl_node;            // Node of the peer.
     wire [23:0] reads_m_cpl_peer;            // Queue pair of the peer.
     wire [15:0] reads_m_cpl_win_id;          // Window.
     wire [15:0] reads_m_cpl_epoch;           // Epoch of the window.
@@ -303,7 +303,7 @@ module bulk_transmit_s16_r16_q16 (
     wire        reads_ev_failed;             // One has ended otherwise, with a completion; pulse.
     wire        serve_m_idle;                // Nothing is under way.
     wire        serve_m_start_valid;         // It is offered.
-    wire [15:0] serve_m_start_node;          // Node that has asked.
+    wire [19:0] serve_m_start_node;          // Node that has asked.
     wire [23:0] serve_m_start_peer;          // Queue pair that has asked.
     wire [23:0] serve_m_start_qpn;           // Queue pair here.
     wire [31:0] serve_m_start_q_key;         // Q_Key of both.
@@ -316,13 +316,13 @@ module bulk_transmit_s16_r16_q16 (
     wire [3:0]  serve_m_start_mtu;           // log2 of the packet size.
     wire [63:0] serve_m_start_token;         // The request.
     wire        serve_m_say_valid;           // A refusal is offered.
-    wire [15:0] serve_m_say_node;            // The other node: the one that refuses, or that is told.
+    wire [19:0] serve_m_say_node;            // The other node: the one that refuses, or that is told.
     wire [23:0] serve_m_say_qpn;             // Queue pair that has asked.
     wire [63:0] serve_m_say_token;           // The request.
     wire [2:0]  serve_m_say_reason;          // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
     wire [15:0] serve_m_say_retry;           // With busy: ask again after so many ticks.
     wire        serve_m_refused_valid;       // A refusal is offered.
-    wire [15:0] serve_m_refused_node;        // The other node: the one that refuses, or that is told.
+    wire [19:0] serve_m_refused_node;        // The other node: the one that refuses, or that is told.
     wire [23:0] serve_m_refused_qpn;         // Queue pair that has asked.
     wire [63:0] serve_m_refused_token;       // The request.
     wire [2:0]  serve_m_refused_reason;      // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
@@ -356,7 +356,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [63:0] works_m_read_address;        // Address of byte 0 here.
     wire [31:0] works_m_read_lkey;           // Key of the region it lies in.
     wire [7:0]  works_m_read_vf;             // Version and flags of the XUDETH.
-    wire [15:0] works_m_read_node;           // Node of the destination.
+    wire [19:0] works_m_read_node;           // Node of the destination.
     wire [31:0] works_m_read_peer;           // Queue pair of the destination: 24 bits if it is one.
     wire [31:0] works_m_read_msn;            // Number in the window.
     wire [15:0] works_m_read_win_id;         // Window.
@@ -382,7 +382,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [12:0] works_m_look_len;            // Bytes of the access.
     wire [3:0]  works_m_look_need;           // Rights that the access needs, a bit each, as `card_regions` keeps them.
     wire        works_m_start_valid;         // A transfer is offered.
-    wire [15:0] works_m_start_dst;           // Node that receives it.
+    wire [19:0] works_m_start_dst;           // Node that receives it.
     wire [63:0] works_m_start_addr;          // Address of byte 0 there.
     wire [31:0] works_m_start_rkey;          // Key of the region it lies in.
     wire [31:0] works_m_start_length;        // Bytes.
@@ -400,7 +400,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [7:0]  works_m_cpl_status;          // How the request ended.
     wire [7:0]  works_m_cpl_vf;              // Version and flags of the XUDETH.
     wire [31:0] works_m_cpl_len;             // Bytes received; of a notification, of its transfer.
-    wire [15:0] works_m_cpl_node;            // Node of the peer.
+    wire [19:0] works_m_cpl_node;            // Node of the peer.
     wire [23:0] works_m_cpl_peer;            // Queue pair of the peer.
     wire [15:0] works_m_cpl_win_id;          // Window.
     wire [15:0] works_m_cpl_epoch;           // Epoch of the window.
@@ -432,7 +432,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [63:0] works_s_source_token;        // Of that request.
     wire        works_m_slot_active;         // A transfer of it is under way; two clocks later, as the next two.
     wire [31:0] works_m_slot_xid;            // Its number.
-    wire [15:0] works_m_slot_node;           // Node that it goes to.
+    wire [19:0] works_m_slot_node;           // Node that it goes to.
     wire        works_ev_refused;            // A work request was refused here; pulse, as all below.
     wire        works_ev_served;             // A READ request was served to the end.
     wire        works_ev_completed;          // A transfer has ended well.
@@ -448,7 +448,7 @@ module bulk_transmit_s16_r16_q16 (
     wire        send_s_bitmap_ready;         // It is taken.
     wire        send_m_pkt_valid;            // A packet is offered.
     wire [2:0]  send_m_pkt_type;             // Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    wire [15:0] send_m_pkt_dst;              // Node it goes to.
+    wire [19:0] send_m_pkt_dst;              // Node it goes to.
     wire [15:0] send_m_pkt_slot;             // Transfer slot here.
     wire [31:0] send_m_pkt_xid;              // Transfer.
     wire [15:0] send_m_pkt_wptr;             // DATA, POLL: window.
@@ -514,7 +514,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [31:0] fetch_inst_m_unread_xid;     // Its number in that slot.
     wire        fetch_inst_m_unread_memory;  // Host memory failed; otherwise its key does not hold the packet any more.
     wire        fetch_inst_m_valid;          // A frame is offered.
-    wire [15:0] fetch_inst_m_node;           // Node that it goes to.
+    wire [19:0] fetch_inst_m_node;           // Node that it goes to.
     wire [3:0]  fetch_inst_m_opcode;         // Lower half of its opcode.
     wire [23:0] fetch_inst_m_dest;           // Destination queue pair.
     wire [23:0] fetch_inst_m_psn;            // Packet sequence number.

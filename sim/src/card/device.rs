@@ -326,7 +326,7 @@ mod tests {
             link,
             ..NetworkConfig::default()
         })?;
-        let open = |node: u16| {
+        let open = |node: u32| {
             let options = Options {
                 node,
                 ..Options::default()

@@ -111,7 +111,7 @@ pub fn exchange_over(
     ensure!((2..=64).contains(&devices.len()), "2 to 64 hosts");
     let hosts = devices.into_iter().enumerate().map(|(node, device)| {
         let options = Options {
-            node: node as u16,
+            node: node as u32,
             mtu: plan.mtu,
         };
         let domain = Context::open(Arc::new(device.clone()), options)?.alloc_pd()?;
