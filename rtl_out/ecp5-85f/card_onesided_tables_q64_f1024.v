@@ -275,9 +275,9 @@ module card_onesided_tables_q64_f1024 (
         done_reg <= win_3_reg;
 
         if (win_2_reg) begin
-            was_reg <= fixed_rd_data[80];
+            was_reg <= fixed_rd_data[84];
             number_reg <= 32'd0;
-            if (fixed_rd_data[80]) begin
+            if (fixed_rd_data[84]) begin
                 number_reg <= moving_rd_data[31:0];
             end
         end

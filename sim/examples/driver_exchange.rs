@@ -34,7 +34,7 @@ struct Arguments {
     seed: u64,
     /// Hosts with a card each.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(2..=64))]
-    nodes: u16,
+    nodes: u32,
     /// What the cards are.
     #[arg(long, value_enum, default_value = "model")]
     engine: Engine,

@@ -331,7 +331,7 @@ mod tests {
                 node,
                 ..Options::default()
             };
-            Context::open(Arc::new(cards[usize::from(node)].clone()), options)
+            Context::open(Arc::new(cards[node as usize].clone()), options)
         };
         // The other card answers that it has no such queue pair.
         let other = open(1)?;

@@ -37,7 +37,7 @@ struct Hosts {
 
 pub fn open(cluster: &Cluster) -> Vec<Context> {
     let hosts = cluster.devices().iter().zip(cluster.nodes());
-    let open = |(device, &node): (&tributary_sim::card::SimDevice, &u16)| {
+    let open = |(device, &node): (&tributary_sim::card::SimDevice, &u32)| {
         Context::open(Arc::new(device.clone()), Options { node, mtu: 512 }).unwrap()
     };
     hosts.map(open).collect()

@@ -164,9 +164,9 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.replay.next = self.moving.rd.data.val().get_bits::<64>(35);
         self.done.d.next = self.win_3.q.val();
         if self.win_2.q.val() {
-            self.was.d.next = self.fixed.rd.data.val().get_bit(80);
+            self.was.d.next = self.fixed.rd.data.val().get_bit(84);
             self.number.d.next = 0.into();
-            if self.fixed.rd.data.val().get_bit(80) {
+            if self.fixed.rd.data.val().get_bit(84) {
                 self.number.d.next = self.moving.rd.data.val().get_bits::<32>(0);
             }
         }
