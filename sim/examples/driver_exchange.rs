@@ -87,7 +87,7 @@ fn main() -> Result<()> {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} messages, {eta} left")?;
     let bar = ProgressBar::new(messages).with_style(style);
     let (started, mut shown) = (Instant::now(), Instant::now());
-    let report = exchange_over(&plan, devices.clone(), &mut |ended| {
+    let report = exchange_over(&plan, (0..).zip(devices.clone()).collect(), &mut |ended| {
         if shown.elapsed() > Duration::from_secs(1) {
             bar.set_position(ended);
             shown = Instant::now();

@@ -34,9 +34,9 @@ const ALONE: u64 = 50;
 /// From this node on there is an error.
 const BASE: u64 = 1_000_000;
 const ANSWER: [&str; 7] = ["token", "src", "source", "qpn", "length", "addr", "rkey"];
-const ANSWER_WIDTHS: [u32; 7] = [64, 16, 24, 24, 32, 64, 32];
+const ANSWER_WIDTHS: [u32; 7] = [64, 20, 24, 24, 32, 64, 32];
 const REFUSAL: [&str; 3] = ["token", "node", "qpn"];
-const REFUSAL_WIDTHS: [u32; 3] = [64, 16, 24];
+const REFUSAL_WIDTHS: [u32; 3] = [64, 20, 24];
 const COMPLETION: [&str; 13] = [
     "qpn", "vf", "len", "node", "peer", "win_id", "epoch", "msn", "q_key", "psn", "request",
     "notified", "arrived",

@@ -48,8 +48,8 @@ const TX: [Wrong; 6] = [
     ),
     ("in the destination address and its checksum", "node_reg[19:16]", "4'd0"),
     ("in the source address and its checksum", "cfg_node[19:16]", "4'd0"),
-    ("of the destination in the checksum", "{12'd0, node_upper} +", "16'd0 +"),
-    ("of the source in the checksum", "{12'd0, own_upper} +", "16'd0 +"),
+    ("of the destination in the checksum", "{12'd0, node_upper}", "16'd0"),
+    ("of the source in the checksum", "{12'd0, own_upper}", "16'd0"),
 ];
 
 /// All of them in one library; input `wrong` of the block chooses one, counted from 1.

@@ -44,8 +44,9 @@ impl Message {
 
     /// The request that it is, if every field is good.
     pub fn request(&self) -> Option<ReadRequest> {
-        match ReadMessage::decode(&self.bth, &self.body) {
-            Ok(ReadMessage::Request(of)) => Some(of),
+        let message = ReadMessage::decode(&self.bth, &self.body).ok()?;
+        match message.sent_by(self.node as u32) {
+            Some(ReadMessage::Request(of)) => Some(of),
             _ => None,
         }
     }
