@@ -5,8 +5,8 @@ use std::process::Command;
 
 use tributary_protocol::roce::Link;
 use tributary_protocol::rw::{self, Abort, Message, Reason};
-use tributary_protocol::xud::wire::{Ack, Packet, Reply};
 use tributary_protocol::xud;
+use tributary_protocol::xud::wire::{Ack, Packet, Reply};
 use tributary_sim::pcap::Capture;
 
 #[test]

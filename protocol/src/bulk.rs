@@ -8,8 +8,8 @@
 use thiserror::Error;
 
 use crate::roce::{self, Bth, FrameError, Link};
-use crate::rw::{MTU_RANGE, full};
 use crate::rw::pace::Congestion;
+use crate::rw::{MTU_RANGE, full};
 
 /// Bytes of [`TRANSFER`].
 pub const TRANSFER_LEN: usize = 24;

@@ -102,7 +102,14 @@ impl Link {
     #[must_use]
     pub fn between(src: u32, dst: u32) -> Self {
         let mac = |node: u32| Address::unicast(node, 0).mac();
-        let ip = |node: u32| [IP_NET, (node >> 16) as u8 & NODE_TOP, (node >> 8) as u8, node as u8];
+        let ip = |node: u32| {
+            [
+                IP_NET,
+                (node >> 16) as u8 & NODE_TOP,
+                (node >> 8) as u8,
+                node as u8,
+            ]
+        };
         Self {
             dst_mac: mac(dst),
             src_mac: mac(src),

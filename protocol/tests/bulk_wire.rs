@@ -27,10 +27,7 @@ fn transfer() -> impl Strategy<Value = Transfer> {
 fn message() -> impl Strategy<Value = ReadMessage> {
     let request = (
         (0..1u32 << 24, 0..1u32 << 24, 8u8..=12),
-        (
-            0..NODES,
-            any::<(u32, u64, u32, u64, u32, u64, u32)>(),
-        ),
+        (0..NODES, any::<(u32, u64, u32, u64, u32, u64, u32)>()),
     )
         .prop_map(
             |(

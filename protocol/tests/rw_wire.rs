@@ -121,14 +121,12 @@ fn message() -> impl Strategy<Value = Message> {
             })
         ),
         status().prop_map(Message::Status),
-        (id(), 0..NODES, reason()).prop_map(|((slot, xid), src, reason)| Message::Abort(
-            Abort {
-                src,
-                slot,
-                xid,
-                reason
-            }
-        )),
+        (id(), 0..NODES, reason()).prop_map(|((slot, xid), src, reason)| Message::Abort(Abort {
+            src,
+            slot,
+            xid,
+            reason
+        })),
         (id(), reason()).prop_map(|((slot, xid), reason)| Message::Unknown(Unknown {
             slot,
             xid,

@@ -112,10 +112,10 @@ impl<const A: usize, const PW: usize, const LE: usize, const BE: usize> Logic
         self.row.d.next = self.row.q.val() + 1;
         for i in 0..4 {
             self.keys[i].rd.addr.next = bit_cast::<BE, 10>(self.row.q.val());
-            self.low[i].d.next =
-                self.keys[i].rd.data.val().get_bits::<10>(0) == bit_cast::<10, 20>(self.s_src.val());
-            self.high[i].d.next =
-                self.keys[i].rd.data.val().get_bits::<10>(10) == self.s_src.val().get_bits::<10>(10);
+            self.low[i].d.next = self.keys[i].rd.data.val().get_bits::<10>(0)
+                == bit_cast::<10, 20>(self.s_src.val());
+            self.high[i].d.next = self.keys[i].rd.data.val().get_bits::<10>(10)
+                == self.s_src.val().get_bits::<10>(10);
             self.slot[i].d.next = self.keys[i].rd.data.val().get_bits::<8>(20) == self.s_slot.val();
             self.used[i].d.next = self.keys[i].rd.data.val().get_bit(28);
         }

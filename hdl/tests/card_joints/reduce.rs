@@ -36,7 +36,11 @@ const COUNTS: u64 = 28;
 
 const WRONG: [Wrong; 50] = [
     // CL-1: bits 19:16 of the own node are not sent, or not looked at; those of another one are not sent.
-    ("card_reduce_send", "assign sfa = ", "{4'd0, cfg_node[15:0], 12'd0}"),
+    (
+        "card_reduce_send",
+        "assign sfa = ",
+        "{4'd0, cfg_node[15:0], 12'd0}",
+    ),
     (
         "card_reduce_receive",
         "own_reg <= ",
@@ -47,7 +51,6 @@ const WRONG: [Wrong; 50] = [
         "dfa_reg <= ",
         "to_node ? {4'd0, work_node[15:0], 12'd0} : (MULTICAST | {11'd0, reduction, 18'd0} | {16'd0, tree_reg, 3'd0})",
     ),
-
     // A queue pair joins twice over, or without room; what it fetched is not forgotten.
     (
         "card_reduce_table",

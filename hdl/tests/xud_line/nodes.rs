@@ -16,8 +16,16 @@ use super::tx::lose;
 type Wrong = (&'static str, &'static str, &'static str);
 
 const RX: [Wrong; 5] = [
-    ("not taken out of the frame", "word[35:16]", "{4'd0, word[31:16]}"),
-    ("four bits above the node", "word[47:36] != IP_CARDS", "word[47:40] != IP_CARDS[11:4]"),
+    (
+        "not taken out of the frame",
+        "word[35:16]",
+        "{4'd0, word[31:16]}",
+    ),
+    (
+        "four bits above the node",
+        "word[47:36] != IP_CARDS",
+        "word[47:40] != IP_CARDS[11:4]",
+    ),
     (
         "of a request",
         "assign m_rq_node = request_m_data[195:176]",
@@ -46,10 +54,26 @@ const TX: [Wrong; 6] = [
         "{cfg_node[3:0], 4'd0, cfg_node[11:4], cfg_node[19:12]}",
         "{cfg_node[3:0], 4'd0, cfg_node[11:4], 4'd0, cfg_node[15:12]}",
     ),
-    ("in the destination address and its checksum", "node_reg[19:16]", "4'd0"),
-    ("in the source address and its checksum", "cfg_node[19:16]", "4'd0"),
-    ("of the destination in the checksum", "{12'd0, node_upper}", "16'd0"),
-    ("of the source in the checksum", "{12'd0, own_upper}", "16'd0"),
+    (
+        "in the destination address and its checksum",
+        "node_reg[19:16]",
+        "4'd0",
+    ),
+    (
+        "in the source address and its checksum",
+        "cfg_node[19:16]",
+        "4'd0",
+    ),
+    (
+        "of the destination in the checksum",
+        "{12'd0, node_upper}",
+        "16'd0",
+    ),
+    (
+        "of the source in the checksum",
+        "{12'd0, own_upper}",
+        "16'd0",
+    ),
 ];
 
 /// All of them in one library; input `wrong` of the block chooses one, counted from 1.
@@ -90,15 +114,17 @@ fn every_is_noticed(all: &[Wrong], run: impl Fn(u64)) {
 #[test]
 fn cl_01_receivers_that_lose_bits_of_a_node_are_noticed() {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
-    let library = LIBRARY
-        .get_or_init(|| library(emit_block(&mut XudRx::<10>::default()).unwrap(), &RX));
+    let library =
+        LIBRARY.get_or_init(|| library(emit_block(&mut XudRx::<10>::default()).unwrap(), &RX));
     every_is_noticed(&RX, |number| {
         let mut bench = Receiver::of(library, true, true);
         bench.choose(number);
         let mut rng = rng(7);
         for round in 0..400 {
             let mut frame = any_frame(&mut rng, 60);
-            if round % 8 == 0 && let Some(upper) = frame.get_mut(27) {
+            if round % 8 == 0
+                && let Some(upper) = frame.get_mut(27)
+            {
                 // No node: bits above its 20.
                 *upper ^= 0x10 << (round / 8 % 4);
                 super::rx::repair(&mut frame);
@@ -112,7 +138,7 @@ fn cl_01_receivers_that_lose_bits_of_a_node_are_noticed() {
 #[test]
 fn cl_01_senders_that_lose_bits_of_a_node_are_noticed() {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
-    let library = LIBRARY
-        .get_or_init(|| library(emit_block(&mut XudTx::<11>::default()).unwrap(), &TX));
+    let library =
+        LIBRARY.get_or_init(|| library(emit_block(&mut XudTx::<11>::default()).unwrap(), &TX));
     every_is_noticed(&TX, |number| lose(library, number));
 }

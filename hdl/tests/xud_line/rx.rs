@@ -453,7 +453,11 @@ fn cl_01_xud_14_no_other_source_address_is_taken_for_that_of_a_card() {
     let mut bench = Bench::new();
     for frame in samples() {
         let own = u16::from_be_bytes([frame[26], frame[27]]);
-        for upper in beyond(own.into(), 16, &[]).into_iter().chain([0, 1, 0x0900]).chain(0x0A00..0x0A20) {
+        for upper in beyond(own.into(), 16, &[])
+            .into_iter()
+            .chain([0, 1, 0x0900])
+            .chain(0x0A00..0x0A20)
+        {
             let mut strange = frame.clone();
             strange[26..28].copy_from_slice(&(upper as u16).to_be_bytes());
             repair(&mut strange);

@@ -21,7 +21,11 @@ pub fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
 pub fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
     let mut bytes = match rng.random_range(0..3) {
         0 => bulk_frame(rng, longest + 8),
-        _ => frame(rng.random_range(0..NODES), rng.random_range(0..NODES), &packet(rng, longest)),
+        _ => frame(
+            rng.random_range(0..NODES),
+            rng.random_range(0..NODES),
+            &packet(rng, longest),
+        ),
     };
     match rng.random_range(0..12) {
         0 => {

@@ -237,7 +237,11 @@ impl Message {
 
 /// The number of the node that a frame came from, if its lowest 16 bits are what the body of the frame says.
 pub(crate) const fn full(said: u32, node: u32) -> Option<u32> {
-    if said == node & NODE_SAID { Some(node) } else { None }
+    if said == node & NODE_SAID {
+        Some(node)
+    } else {
+        None
+    }
 }
 
 /// One line, as traces and counterexamples print it.

@@ -374,7 +374,11 @@ fn responses_that_nobody_asked_for_change_nothing() {
         ),
     ] {
         let message = ReadMessage::Refused(refused);
-        world.send(message.encode_frame(&Link::between(from, node_of(1))).unwrap());
+        world.send(
+            message
+                .encode_frame(&Link::between(from, node_of(1)))
+                .unwrap(),
+        );
         stray += 1;
     }
     // An answer to the read from the wrong node, queue pair, or for other memory.
@@ -387,7 +391,14 @@ fn responses_that_nobody_asked_for_change_nothing() {
         ..connect(9)
     };
     for (from, c, header) in [
-        (THEM, Connect { src: THEM, ..answer }, header),
+        (
+            THEM,
+            Connect {
+                src: THEM,
+                ..answer
+            },
+            header,
+        ),
         (
             9,
             Connect {
@@ -539,7 +550,11 @@ fn bw_11_a_read_request_of_a_stranger_reads_nothing_that_its_key_does_not_allow(
     for (request, counter) in cases {
         let before = world.hosts[1].count(counter);
         let message = ReadMessage::Request(request);
-        world.send(message.encode_frame(&Link::between(THEM, node_of(1))).unwrap());
+        world.send(
+            message
+                .encode_frame(&Link::between(THEM, node_of(1)))
+                .unwrap(),
+        );
         (0..12).for_each(|_| world.step());
         assert_eq!(world.hosts[1].count(counter), before + 1, "{request:?}");
         assert_eq!(world.hosts[1].card.bulk_under_way(), [0; 4]);
@@ -548,7 +563,11 @@ fn bw_11_a_read_request_of_a_stranger_reads_nothing_that_its_key_does_not_allow(
     // A good one, doubled, makes one transfer; its requester is silent, and it is given up.
     for _ in 0..3 {
         let message = ReadMessage::Request(good);
-        world.send(message.encode_frame(&Link::between(THEM, node_of(1))).unwrap());
+        world.send(
+            message
+                .encode_frame(&Link::between(THEM, node_of(1)))
+                .unwrap(),
+        );
     }
     (0..12).for_each(|_| world.step());
     assert_eq!(world.hosts[1].card.bulk_under_way(), [0, 1, 0, 0]);

@@ -291,7 +291,7 @@ impl Bench {
         };
         let mut packet = Packet {
             kind,
-            dst: rng.random(),
+            dst: rng.random_range(0..1 << 20),
             slot: at,
             xid,
             wptr: rng.random(),

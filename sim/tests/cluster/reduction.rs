@@ -20,7 +20,9 @@ use tributary_protocol::red::{Address, Frame, Key, Mode, Op, Rc, Value};
 use tributary_sim::card::{CLOCK_NS, Cluster};
 use tributary_sim::fabric::{LinkSpec, Simulator};
 
-use super::{SLOT_NS, far, far_node, manager::start, models, rtl, sixteen, traffic::small, unrouted};
+use super::{
+    SLOT_NS, far, far_node, manager::start, models, rtl, sixteen, traffic::small, unrouted,
+};
 
 const GROUP: ReductionGroup = ReductionGroup {
     vni: 5,

@@ -72,7 +72,11 @@ fn cl_01_sixteen_hosts_on_five_switches_all_to_all_by_the_tables_of_nodes() {
 #[test]
 fn cl_01_datagrams_of_verilated_cards_cross_a_switch_by_all_bits_of_a_node() {
     let mut fabric = small(3, LinkSpec::default());
-    for (endpoint, node) in fabric.endpoints.iter_mut().zip([0x3_1177, 0x5_1177, 0x1177]) {
+    for (endpoint, node) in fabric
+        .endpoints
+        .iter_mut()
+        .zip([0x3_1177, 0x5_1177, 0x1177])
+    {
         endpoint.node = node;
     }
     let cluster = rtl(Simulator::new(fabric, 9).unwrap());

@@ -357,8 +357,8 @@ impl Logic for XudTxItems {
         self.udp_length.d.next = self.ip_length.q.val() - self.ip_header.val();
         self.node_upper.next = self.node.q.val().get_bits::<4>(16);
         self.own_upper.next = self.cfg_node.val().get_bits::<4>(16);
-        self.sum_nodes.d.next =
-            bit_cast::<17, 20>(self.node.q.val() & 0xffff) + bit_cast::<17, 20>(self.cfg_node.val() & 0xffff);
+        self.sum_nodes.d.next = bit_cast::<17, 20>(self.node.q.val() & 0xffff)
+            + bit_cast::<17, 20>(self.cfg_node.val() & 0xffff);
         self.sum_upper.d.next = bit_cast::<16, 4>(self.node_upper.val())
             + bit_cast::<16, 4>(self.own_upper.val())
             + self.header_sum.val();

@@ -2,8 +2,8 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use tributary_protocol::red::address::NODES;
 use tributary_protocol::bulk::OPCODES;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::roce::{self, Bth, Link};
 use tributary_protocol::xud::Packet;
@@ -83,7 +83,12 @@ pub fn bulk_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
         dest_qp: rng.random_range(0..1 << 24),
         psn: rng.random_range(0..1 << 24),
     };
-    roce::encode(&Link::between(rng.random_range(0..NODES), rng.random_range(0..NODES)), &bth, &body).unwrap()
+    roce::encode(
+        &Link::between(rng.random_range(0..NODES), rng.random_range(0..NODES)),
+        &bth,
+        &body,
+    )
+    .unwrap()
 }
 
 /// Computes both checksums of a frame anew.
