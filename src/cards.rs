@@ -103,7 +103,7 @@ pub fn line_gbps(engine: Engine) -> f64 {
 pub fn cards(
     engine: Engine,
     sizes: CardSizes,
-    nodes: u16,
+    nodes: u32,
     [slot_ns, step_ns]: [u64; 2],
     wanted: &Network,
 ) -> Result<Vec<SimDevice>> {

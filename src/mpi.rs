@@ -214,7 +214,7 @@ struct Figures {
 
 /// What carries the ranks' messages.
 struct World {
-    cards: Vec<(u16, SimDevice)>,
+    cards: Vec<(u32, SimDevice)>,
     /// How many of them are Verilated.
     verilated: u16,
     fabric: Option<OfFabric>,
@@ -225,7 +225,13 @@ impl World {
         let (ranks, engine) = (arguments.ranks, arguments.engine);
         let Some(path) = &arguments.fabric else {
             let sizes = CardSizes::default();
-            let cards = cards(engine, sizes, ranks, [SLOT_NS; 2], &arguments.network)?;
+            let cards = cards(
+                engine,
+                sizes,
+                ranks.into(),
+                [SLOT_NS; 2],
+                &arguments.network,
+            )?;
             return Ok(Self {
                 cards: (0..).zip(cards).collect(),
                 verilated: if engine == Engine::Rtl { ranks } else { 0 },

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tributary_host_driver::collective::remote::TREES_SOCKET;
+use tributary_protocol::red::address::NODES;
 use tributary_sim::cable::Cable;
 use tributary_sim::card::{
     CardSizes, NetworkConfig, RemoteBoard, SLOT_NS, SimDevice, network_of, serve,
@@ -25,8 +26,8 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Cards.
-    #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "fabric", value_parser = clap::value_parser!(u16).range(1..=64))]
-    cards: u16,
+    #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "fabric", value_parser = clap::value_parser!(u32).range(1..=64))]
+    cards: u32,
     /// Fabric (TOML) whose endpoints are the cards; its cables, not the options of links, say how frames travel.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["loss", "dup", "reorder", "round_trip"])]
     fabric: Option<PathBuf>,
@@ -55,8 +56,8 @@ pub struct At {
     #[arg(long, value_name = "SOCKET", group = "at", conflicts_with_all = BOARD_HAS)]
     cable: Option<PathBuf>,
     /// Number of the board's node, which names its socket.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "at")]
-    node: u16,
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "at", value_parser = clap::value_parser!(u32).range(..i64::from(NODES)))]
+    node: u32,
     /// Time after which the link to the board sends again what is not acknowledged, ms. A simulated board is slow.
     #[arg(long, value_name = "MS", default_value_t = 2, requires = "at", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     link_timeout: u64,

@@ -110,15 +110,29 @@ fn xud_02_xud_03_xud_06_xud_13_xud_14_verilated_cards_are_as_documented_to_a_dri
     finds_all_as_documented("c_driver_rtl", &["--engine", "rtl"], NOT_REDUCED);
 }
 
-/// Cards with everything on one cable, as a fabric file has them.
-#[test]
-fn cl_05_cl_06_verilated_cards_reduce_as_documented_to_a_driver_in_c() {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c_driver_cable.toml");
-    let text = "[[endpoint]]\nname = \"a\"\n[[endpoint]]\nname = \"b\"\n[[cable]]\nends = [\"a\", \"b\"]\n";
+/// Two cards on one cable, as a fabric file has them. Their numbers differ in bits 19:16 alone, so that a driver, a card or a
+/// header that leaves one of these out is noticed.
+fn on_a_cable(name: &str, arguments: &[&str]) -> Server {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
+    let text = "[[endpoint]]\nname = \"a\"\nnode = 70007\n[[endpoint]]\nname = \"b\"\nnode = 463223\n\
+                [[cable]]\nends = [\"a\", \"b\"]\n";
+    assert_eq!(70_007 & 0xFFFF, 463_223 & 0xFFFF);
     std::fs::write(&file, text).unwrap();
-    let arguments = ["--engine", "rtl", "--fabric", file.to_str().unwrap()];
-    let server = Server::of("c_driver_bulk", 2, &arguments);
+    let all = [arguments, &["--fabric", file.to_str().unwrap()]].concat();
+    Server::of(name, 2, &all)
+}
+
+/// Cards with everything, of nodes above 65,535.
+#[test]
+fn cl_01_cl_05_cl_06_verilated_cards_reduce_as_documented_to_a_driver_in_c() {
+    let server = on_a_cable("c_driver_bulk", &["--engine", "rtl"]);
     finds_all_at("c_driver_bulk", &server, REDUCED, 20_000, 6);
+}
+
+#[test]
+fn cl_01_cards_of_nodes_above_65_535_are_as_documented_to_a_driver_in_c() {
+    let server = on_a_cable("c_driver_nodes", &[]);
+    finds_all_at("c_driver_nodes", &server, REDUCED, 20_000, 6);
 }
 
 #[test]
@@ -136,7 +150,7 @@ fn xud_02_xud_03_xud_06_xud_13_xud_14_boards_are_as_documented_to_a_driver_in_c(
 fn a_header_that_is_wrong_in_one_place_is_noticed() {
     let path = Path::new(ROOT).join("rtl_out/registers/tributary_card.h");
     let header = std::fs::read_to_string(path).unwrap();
-    let server = Server::start("c-driver-wrong", 2, &[]);
+    let server = on_a_cable("c-driver-wrong", &[]);
     for (name, from, to) in [
         ("TRIB_CARD_DOORBELLS", "0x10000u", "0x20000u"),
         ("TRIB_CREATE_QP_COMPLETE_LOG_SHIFT", "12u", "8u"),
@@ -152,6 +166,12 @@ fn a_header_that_is_wrong_in_one_place_is_noticed() {
         ("TRIB_ARRIVAL_FETCHED_SHIFT", "16u", "17u"),
         ("TRIB_ARRIVAL_ANSWERED_SHIFT", "1u", "2u"),
         ("TRIB_JOIN_GROUP_MEMBERS_SHIFT", "13u", "14u"),
+        ("TRIB_WORK_NODE_WIDTH", "20u", "16u"),
+        ("TRIB_WORK_NODE_SHIFT", "40u", "48u"),
+        ("TRIB_COMPLETION_NODE_WIDTH", "20u", "16u"),
+        ("TRIB_REDUCE_NODE_WIDTH", "20u", "16u"),
+        ("TRIB_OPEN_WINDOW_NODE_WIDTH", "20u", "16u"),
+        ("TRIB_CARD_NODE_NUMBER_MASK", "0x000fffffu", "0x0000ffffu"),
     ] {
         let line = format!("#define {name:<48} {from}\n");
         assert_eq!(header.matches(&line).count(), 1, "{line}");

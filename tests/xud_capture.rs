@@ -3,6 +3,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use tributary_protocol::roce::Link;
+use tributary_protocol::rw::{self, Abort, Message, Reason};
+use tributary_protocol::xud;
+use tributary_protocol::xud::wire::{Ack, Packet, Reply};
+use tributary_sim::pcap::Capture;
+
 #[test]
 fn tshark_decodes_every_datagram_without_complaint() {
     if Command::new("tshark").arg("--version").output().is_err() {
@@ -66,4 +72,57 @@ fn tshark_decodes_every_datagram_without_complaint() {
     }
     assert!(requests as u64 > sum["requests"].as_u64().unwrap());
     assert!(acks as u64 > sum["acks"].as_u64().unwrap());
+}
+
+/// Frames of datagrams and bulk transfers of nodes above 65,535, whose numbers differ in bits 19:16 alone: their addresses show all
+/// of a node, checksum and ICRC are right.
+#[test]
+fn cl_01_tshark_shows_all_20_bits_of_the_nodes() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        println!("skipped: tshark is not installed (apt-get install tshark)");
+        return;
+    }
+    let (from, to) = (0x5_0107, 0xF_0107);
+    let ack = Packet::Ack(Ack {
+        dest_qp: 0x11,
+        psn: 7,
+        reply: Reply::Ok,
+        echo: None,
+    });
+    let abort = Message::Abort(Abort {
+        src: from,
+        slot: 1,
+        xid: 2,
+        reason: Reason::GaveUp,
+    });
+    let link = Link::between(from, to);
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("nodes.pcapng");
+    let out = std::fs::File::create(&file).unwrap();
+    let mut capture = Capture::new(out, 8.0).unwrap();
+    let frames = [
+        xud::wire::encode_frame(&link, &ack).unwrap(),
+        rw::wire::encode_frame(&link, &abort, &[]).unwrap(),
+    ];
+    for (now, frame) in (0..).zip(&frames) {
+        capture.frame(0, now, frame).unwrap();
+    }
+    drop(capture);
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-r", file.to_str().unwrap(), "-T", "fields"]);
+    tshark.args(["-o", "ip.check_checksum:TRUE"]);
+    for field in [
+        "eth.src",
+        "eth.dst",
+        "ip.src",
+        "ip.dst",
+        "ip.checksum.status",
+        "_ws.malformed",
+        "_ws.expert.severity",
+    ] {
+        tshark.args(["-e", field]);
+    }
+    let read = tshark.output().unwrap();
+    assert!(read.status.success(), "{read:?}");
+    let expected = "02:00:50:10:70:00\t02:00:f0:10:70:00\t10.5.1.7\t10.15.1.7\t1\t\t\n".repeat(2);
+    assert_eq!(String::from_utf8(read.stdout).unwrap(), expected);
 }

@@ -51,7 +51,7 @@ static void reset(struct card *card) {
     wait_idle(card);
 }
 
-void card_open(struct card *card, const char *socket, uint16_t node, uint16_t mtu) {
+void card_open(struct card *card, const char *socket, uint32_t node, uint16_t mtu) {
     memset(card, 0, sizeof *card);
     vfio_connect(&card->vfio, socket);
     card->node = node;

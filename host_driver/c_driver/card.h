@@ -7,7 +7,7 @@
 
 struct card {
     struct vfio vfio;
-    uint16_t node;
+    uint32_t node;
     uint16_t mtu;
     uint32_t queue_pairs, regions, vectors;
     /* Next bus address that was never handed out. */
@@ -30,7 +30,7 @@ enum {
 };
 
 /* From reset to a card that sends and receives. */
-void card_open(struct card *card, const char *socket, uint16_t node, uint16_t mtu);
+void card_open(struct card *card, const char *socket, uint32_t node, uint16_t mtu);
 /* Resets it: it does nothing any more. */
 void card_close(struct card *card);
 

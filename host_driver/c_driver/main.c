@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct work message_to(const struct host *to) {
     return (struct work){
@@ -22,13 +23,19 @@ struct work message_to(const struct host *to) {
     };
 }
 
+/* Sockets are named by the node numbers of their cards, which have 20 bits. */
+static uint32_t node_of(const char *socket) {
+    const char *name = strrchr(socket, '/');
+    return (uint32_t)strtoul(name ? name + 1 : socket, NULL, 10);
+}
+
 int main(int count, char **arguments) {
     if (count < 3) fail("usage: %s SOCKET SOCKET [MESSAGES]", arguments[0]);
     unsigned messages = count > 3 ? (unsigned)strtoul(arguments[3], NULL, 10) : 300u;
     static struct host hosts[2];
     for (unsigned node = 0; node < 2; node++) {
         struct host *host = &hosts[node];
-        card_open(&host->card, arguments[1 + node], (uint16_t)node, MTU);
+        card_open(&host->card, arguments[1 + node], node_of(arguments[1 + node]), MTU);
         host->memory = card_memory(&host->card, MEMORY_BYTES);
         unsigned rights = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
         host->key = card_set_region(&host->card, 3 + node, 0x5a, DOMAIN, &host->memory, rights);

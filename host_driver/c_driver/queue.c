@@ -130,7 +130,7 @@ int queue_poll(struct queue *queue, struct completion *completion) {
         .of = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_OF, from),
         .version_flags = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_VERSION_FLAGS, from),
         .length = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_LENGTH, from),
-        .node = (uint16_t)TRIB_ENTRY_GET(TRIB_COMPLETION_NODE, from),
+        .node = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_NODE, from),
         .qpn = (uint32_t)TRIB_ENTRY_GET(TRIB_COMPLETION_QPN, from),
         .window = (uint16_t)TRIB_ENTRY_GET(TRIB_COMPLETION_WIN_ID, from),
         .epoch = (uint16_t)TRIB_ENTRY_GET(TRIB_COMPLETION_EPOCH, from),

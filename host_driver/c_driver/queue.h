@@ -32,7 +32,7 @@ struct work {
     uint32_t head_length;
     uint32_t version_flags;
     /* Where to. */
-    uint16_t node;
+    uint32_t node;
     uint32_t qpn;
     uint16_t window, epoch;
     uint32_t msn;
@@ -41,7 +41,7 @@ struct work {
 struct completion {
     uint64_t id;
     uint32_t status, of, version_flags, length;
-    uint16_t node;
+    uint32_t node;
     uint32_t qpn;
     uint16_t window, epoch;
     uint32_t msn, q_key;

@@ -169,7 +169,7 @@ void reductions(struct host hosts[2]) {
     }
     for (uint64_t id = 1; id <= 40; id++) {
         unsigned at = id % 2, by_tree = id % 3 == 0;
-        post(&queues[at], by_tree ? -1 : hosts[1 - at].card.node, id, 0, TRIB_OPCODE_REDUCE);
+        post(&queues[at], by_tree ? -1 : (int)hosts[1 - at].card.node, id, 0, TRIB_OPCODE_REDUCE);
         arrives(&queues[1 - at], &hosts[at], id, by_tree);
     }
     post(&queues[0], -1, 41, TRIB_PUT(TRIB_WORK_FLAGS_SIGNAL, 1), TRIB_OPCODE_REDUCE);
@@ -185,7 +185,7 @@ void reductions(struct host hosts[2]) {
     /* Nobody is in the group there any more. */
     uint64_t before = card_counter(&hosts[1].card, TRIB_REDUCTION_COUNTER_REDUCTION_FOREIGN), start = now_ms();
     queue_destroy(&queues[1]);
-    post(&queues[0], hosts[1].card.node, 43, TRIB_PUT(TRIB_WORK_FLAGS_SIGNAL, 1), TRIB_OPCODE_REDUCE);
+    post(&queues[0], (int)hosts[1].card.node, 43, TRIB_PUT(TRIB_WORK_FLAGS_SIGNAL, 1), TRIB_OPCODE_REDUCE);
     ends(&queues[0], 43, TRIB_OUTCOME_OK);
     while (card_counter(&hosts[1].card, TRIB_REDUCTION_COUNTER_REDUCTION_FOREIGN) != before + 1) give_up(start, "reduction_foreign");
     queue_destroy(&queues[0]);

@@ -32,7 +32,7 @@ typedef struct tributary_sim_config {
 /* A queue pair somewhere. */
 typedef struct tributary_address {
     uint32_t qp_num; /* 24 bits */
-    uint16_t node;
+    uint32_t node;
 } tributary_address;
 
 typedef struct tributary_endpoint_config {
@@ -70,11 +70,11 @@ typedef struct tributary_event {
 const char *tributary_error(void);
 
 /* Makes a simulated network of `count` cards, nodes 0 to count - 1. */
-int tributary_sim_network(const tributary_sim_config *config, uint16_t count, tributary_device **devices);
+int tributary_sim_network(const tributary_sim_config *config, uint32_t count, tributary_device **devices);
 void tributary_device_free(tributary_device *device);
 
-/* Opens a card under a node number; `mtu` is the largest payload of a packet, 256 to 4096. */
-int tributary_open(const tributary_device *device, uint16_t node, uint16_t mtu, tributary_card **card);
+/* Opens a card under a node number, below 2^20; `mtu` is the largest payload of a packet, 256 to 4096. */
+int tributary_open(const tributary_device *device, uint32_t node, uint16_t mtu, tributary_card **card);
 void tributary_close(tributary_card *card);
 /* A counter of the card, by its number in the register map. */
 int tributary_counter(const tributary_card *card, uint8_t counter, uint64_t *value);
@@ -120,7 +120,7 @@ typedef struct tributary_one_sided_config {
 /* What the user of a window has to know. */
 typedef struct tributary_grant {
     uint32_t qp_num;
-    uint16_t node;
+    uint32_t node;
     uint16_t window;
     uint16_t epoch;
 } tributary_grant;

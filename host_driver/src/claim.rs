@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use tributary_protocol::red::address::NODES;
+
 use crate::{DeviceError, VfioUserDevice};
 
 /// Why no card could be claimed.
@@ -53,7 +55,7 @@ pub enum ClaimError {
 /// A card that this process has. Others skip it until this is dropped or the process ends, however it does.
 #[derive(Debug)]
 pub struct Claim {
-    node: u16,
+    node: u32,
     socket: PathBuf,
     /// Locked; the system unlocks it with the last copy.
     _lock: File,
@@ -71,7 +73,7 @@ impl Claim {
         };
         let names = folder.read_dir().map_err(unreadable)?;
         let numbers = names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        let mut nodes: Vec<u16> = numbers.collect();
+        let mut nodes: Vec<u32> = numbers.filter(|node| *node < NODES).collect();
         nodes.sort_unstable();
         for node in &nodes {
             if let Some(claim) = Self::take(folder, *node)? {
@@ -86,7 +88,7 @@ impl Claim {
     }
 
     /// Claims one card; nothing if another process has it.
-    fn take(folder: &Path, node: u16) -> Result<Option<Self>, ClaimError> {
+    fn take(folder: &Path, node: u32) -> Result<Option<Self>, ClaimError> {
         let path = folder.join(format!("{node}.lock"));
         let lock = OpenOptions::new()
             .create(true)
@@ -111,7 +113,7 @@ impl Claim {
 
     /// Its node number.
     #[must_use]
-    pub fn node(&self) -> u16 {
+    pub fn node(&self) -> u32 {
         self.node
     }
 

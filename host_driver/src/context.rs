@@ -18,6 +18,7 @@ use tributary_protocol::card::regs::{
 use tributary_protocol::registers::Register;
 
 use crate::memory::Domain;
+use crate::queue::check_node;
 use crate::{CompletionQueue, Device, Error, MapVersion, ProtectionDomain};
 
 /// A command takes no longer, ms.
@@ -37,8 +38,8 @@ const DOMAINS: u32 = 1 << 12;
 /// How a card is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Its node number, unique in its network.
-    pub node: u16,
+    /// Its node number, below 2^20, unique in its network.
+    pub node: u32,
     /// Largest payload of a packet, bytes: 256 to 4,096.
     pub mtu: u16,
 }
@@ -226,7 +227,7 @@ impl Context {
     /// Resets a card and sets it up.
     ///
     /// # Errors
-    /// Not a card, one that this driver does not know, or an option out of range.
+    /// Not a card, one that this driver does not know, or an option out of range: a node from 2^20 on, an MTU.
     pub fn open(device: Arc<dyn Device>, options: Options) -> Result<Self, Error> {
         let mtu = u64::from(options.mtu);
         if !(256..=4_096).contains(&mtu) {
@@ -237,6 +238,7 @@ impl Context {
                 max: 4_096,
             });
         }
+        check_node(options.node)?;
         let read = |register: &Register| device.read32(register.offset.into());
         let found = read(&ID)?;
         if found != MAGIC {
@@ -294,7 +296,7 @@ impl Context {
         };
         inner.write(&CONTROL, CONTROL_RESET.put(1))?;
         inner.ended()?;
-        inner.write(&NODE, options.node.into())?;
+        inner.write(&NODE, options.node)?;
         inner.write(&MTU, options.mtu.into())?;
         if sizes.transfers > 0 {
             inner.write(&BULK_TICK, inner.tick_clocks()?)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tributary_protocol::card::descriptor::{HEAD_MAX, OPCODE_SEND, ReceiveRequest, WorkRequest};
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::xud::{Peer, Window};
 
 use crate::lock::{Held, Lock};
@@ -12,6 +13,19 @@ use crate::{
     QueuePairState, Rejected, WorkCompletion,
 };
 
+/// Whether there can be a node of this number.
+pub(crate) fn check_node(node: u32) -> Result<(), Error> {
+    if node < NODES {
+        return Ok(());
+    }
+    Err(Error::Range {
+        what: "node number",
+        value: node.into(),
+        min: 0,
+        max: (NODES - 1).into(),
+    })
+}
+
 /// A queue pair somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressHandle(Peer);
@@ -20,8 +34,9 @@ impl AddressHandle {
     /// Queue pair `qp_num` of a node.
     ///
     /// # Errors
-    /// A number of more than 24 bits.
-    pub fn new(node: u16, qp_num: u32) -> Result<Self, Error> {
+    /// A node of more than 20 bits, or a queue pair of more than 24.
+    pub fn new(node: u32, qp_num: u32) -> Result<Self, Error> {
+        check_node(node)?;
         if qp_num >= 1 << 24 {
             return Err(Error::Range {
                 what: "queue pair number",
@@ -35,7 +50,7 @@ impl AddressHandle {
 
     /// Node number.
     #[must_use]
-    pub fn node(self) -> u16 {
+    pub fn node(self) -> u32 {
         self.0.node
     }
 
@@ -53,11 +68,14 @@ impl AddressHandle {
         })
     }
 
-    /// Who has granted a window. A number that no card has ends in LOCAL_ADDRESS.
+    /// Who has granted a window. A number that no card has, of a node too, ends in LOCAL_ADDRESS.
     pub(crate) fn from_grant(grant: Grant) -> Self {
         Self(Peer {
             node: grant.node,
-            qpn: grant.qp_num,
+            qpn: match check_node(grant.node) {
+                Ok(()) => grant.qp_num,
+                Err(_) => u32::MAX,
+            },
         })
     }
 
@@ -67,11 +85,11 @@ impl AddressHandle {
 }
 
 impl From<Peer> for AddressHandle {
-    /// What a card says of a peer has 24 bits.
+    /// What a card says of a peer has 20 and 24 bits.
     fn from(peer: Peer) -> Self {
         Self(Peer {
+            node: peer.node & (NODES - 1),
             qpn: peer.qpn & 0xFF_FFFF,
-            ..peer
         })
     }
 }

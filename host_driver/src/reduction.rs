@@ -28,7 +28,7 @@ pub struct ReductionGroup {
 pub struct ReductionPair {
     rings: Rings<()>,
     group: ReductionGroup,
-    node: u16,
+    node: u32,
 }
 
 /// A frame that has arrived.
@@ -152,7 +152,7 @@ impl ReductionPair {
     /// No room, or the queue pair is over.
     pub fn post(&mut self, reduction: u8, frame: &Frame) -> Result<(), PostError> {
         self.rings.takes_send()?;
-        let node = frame.fabric.dfa.node() as u16;
+        let node = frame.fabric.dfa.node();
         let by_tree = frame.fabric.dfa.multicast().is_some();
         self.rings.put_reduction(&ReductionRequest {
             flags: 0,
@@ -208,7 +208,7 @@ impl ReductionPair {
         let to = if arrival.by_tree {
             key.address()
         } else {
-            Address::unicast(self.node.into(), 0)
+            Address::unicast(self.node, 0)
         };
         let mut red = arrival.red;
         red.cookie = self.group.cookie + u32::from(arrival.reduction);

@@ -11,7 +11,7 @@ use crate::{AddressHandle, Context, Error};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grant {
     /// Node of the memory.
-    pub node: u16,
+    pub node: u32,
     /// Queue pair there.
     pub qp_num: u32,
     /// Window there.
@@ -23,24 +23,24 @@ pub struct Grant {
 impl Grant {
     /// As bytes, for a message.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; 10] {
-        let mut bytes = [0; 10];
-        bytes[..2].copy_from_slice(&self.node.to_be_bytes());
-        bytes[2..6].copy_from_slice(&self.qp_num.to_be_bytes());
-        bytes[6..8].copy_from_slice(&self.window.to_be_bytes());
-        bytes[8..].copy_from_slice(&self.epoch.to_be_bytes());
+    pub fn to_bytes(&self) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        bytes[..4].copy_from_slice(&self.node.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.qp_num.to_be_bytes());
+        bytes[8..10].copy_from_slice(&self.window.to_be_bytes());
+        bytes[10..].copy_from_slice(&self.epoch.to_be_bytes());
         bytes
     }
 
     /// Of the bytes of a message. Numbers that no card has are refused where they are used.
     #[must_use]
-    pub fn from_bytes(bytes: &[u8; 10]) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j] = *bytes;
+    pub fn from_bytes(bytes: &[u8; 12]) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = *bytes;
         Self {
-            node: u16::from_be_bytes([a, b]),
-            qp_num: u32::from_be_bytes([c, d, e, f]),
-            window: u16::from_be_bytes([g, h]),
-            epoch: u16::from_be_bytes([i, j]),
+            node: u32::from_be_bytes([a, b, c, d]),
+            qp_num: u32::from_be_bytes([e, f, g, h]),
+            window: u16::from_be_bytes([i, j]),
+            epoch: u16::from_be_bytes([k, l]),
         }
     }
 }

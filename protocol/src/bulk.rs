@@ -10,8 +10,8 @@ pub mod watch;
 use thiserror::Error;
 
 use crate::roce::{self, Bth, FrameError, Link};
-use crate::rw::MTU_RANGE;
 use crate::rw::pace::Congestion;
+use crate::rw::{MTU_RANGE, full};
 
 /// Bytes of [`TRANSFER`].
 pub const TRANSFER_LEN: usize = 24;
@@ -46,7 +46,7 @@ header! {
     READ_REQUEST "read_request" READ_REQUEST_LEN, "Body of a READ request (BTH opcode 0xc8, destination queue pair: the target's, PSN 0): the target's card answers with a transfer into memory of the requester, or with read_refused.";
     Q_VERSION "version" [0 / 0 +: 4] "0.",
     Q_MTU "mtu" [1 / 0 +: 8] "log2 of the packet size of the transfer, 8 to 12.",
-    Q_NODE "node" [2 / 0 +: 16] "Node that asks.",
+    Q_NODE "node" [2 / 0 +: 16] "Node that asks, bits 15:0; all 20 are in the address of the frame.",
     Q_QKEY "q_key" [4 / 0 +: 32] "Q_Key of the target's queue pair.",
     Q_TOKEN "token" [8 / 0 +: 64] "Name of the request at the requester: never used twice.",
     Q_LENGTH "length" [16 / 0 +: 32] "Bytes.",
@@ -61,7 +61,7 @@ header! {
     CONGESTED "congested" CONGESTED_LEN, "Body of what the receiver of a transfer says of it to its sender (CL-4; BTH opcode 0xca, destination queue pair: the slot, PSN 0): once as its window opens, if others are open, and when packets came marked. Never sent unless the register congestion says so; a card without it counts it in not_xud, and does nothing.";
     G_VERSION "version" [0 / 0 +: 4] "0.",
     G_MARKED "marked" [0 / 4 +: 1] "Packets of the transfer came marked, or those of another while this one had more than its part: it slows down. 0: its sender only learns share, to begin with.",
-    G_NODE "node" [2 / 0 +: 16] "Node that says it.",
+    G_NODE "node" [2 / 0 +: 16] "Node that says it, likewise.",
     G_XID "xid" [4 / 0 +: 32] "Number of the transfer in its slot.",
     G_SHARE "share" [8 / 0 +: 16] "Windows open at the receiver, this one among them, at least 1: a fair part of its line is one in so many.",
 }
@@ -70,7 +70,7 @@ header! {
     READ_REFUSED "read_refused" READ_REFUSED_LEN, "Body of the answer to a READ request that is not served (BTH opcode 0xc9, destination queue pair: the one that asked, PSN 0).";
     F_VERSION "version" [0 / 0 +: 4] "0.",
     F_REASON "reason" [1 / 0 +: 8] "Why: see refusals.",
-    F_NODE "node" [2 / 0 +: 16] "Node that refuses.",
+    F_NODE "node" [2 / 0 +: 16] "Node that refuses, likewise.",
     F_RETRY "retry" [4 / 0 +: 16] "With busy: ask again after so many ticks; otherwise 0.",
     F_TOKEN "token" [8 / 0 +: 64] "Token of the request.",
 }
@@ -155,8 +155,8 @@ pub struct Transfer {
 pub struct ReadRequest {
     /// Queue pair at the target, 24 bits.
     pub qpn: u32,
-    /// Node that asks.
-    pub node: u16,
+    /// Node that asks, 20 bits; as decoded the 16 that the body says ([`ReadMessage::sent_by`]).
+    pub node: u32,
     /// Queue pair that asks, 24 bits.
     pub source: u32,
     /// Q_Key of the target's queue pair.
@@ -182,8 +182,8 @@ pub struct ReadRequest {
 pub struct ReadRefused {
     /// Queue pair that asked, 24 bits.
     pub qpn: u32,
-    /// Node that refuses.
-    pub node: u16,
+    /// Node that refuses, 20 bits; as decoded the 16 that the body says ([`ReadMessage::sent_by`]).
+    pub node: u32,
     /// Token of the request.
     pub token: u64,
     /// Why.
@@ -204,8 +204,8 @@ pub enum ReadMessage {
 /// What the receiver of a transfer says of it to its sender ([`CONGESTED`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Congested {
-    /// Node that says it.
-    pub node: u16,
+    /// Node that says it, 20 bits; as decoded the 16 that the body says.
+    pub node: u32,
     /// Slot of the transfer at its sender.
     pub slot: u16,
     /// Its number there.
@@ -255,7 +255,7 @@ impl Congested {
         let share = G_SHARE.get(body);
         field("share", share, share > 0, "1 or more")?;
         let message = Self {
-            node: G_NODE.get(body) as u16,
+            node: G_NODE.get(body) as u32,
             slot: slot.unwrap_or_default(),
             xid: G_XID.get(body) as u32,
             said: Congestion {
@@ -421,7 +421,7 @@ impl ReadMessage {
                 }
                 Self::Request(ReadRequest {
                     qpn,
-                    node: Q_NODE.get(body) as u16,
+                    node: Q_NODE.get(body) as u32,
                     source: Q_SOURCE.get(body) as u32,
                     q_key: Q_QKEY.get(body) as u32,
                     token: Q_TOKEN.get(body),
@@ -439,7 +439,7 @@ impl ReadMessage {
                 let reason = F_REASON.get(body);
                 Self::Refused(ReadRefused {
                     qpn,
-                    node: F_NODE.get(body) as u16,
+                    node: F_NODE.get(body) as u32,
                     token: F_TOKEN.get(body),
                     reason: Refusal::from_code(reason as u8).ok_or(BulkError::Field {
                         field: "reason",
@@ -453,6 +453,18 @@ impl ReadMessage {
         };
         exact("the body", body, &message.encode().1)?;
         Ok(message)
+    }
+
+    /// What a body said, of which the node is 16 bits, as the message of the node that its frame came from, with all of its number.
+    /// Nothing if the body is of a node with other lowest 16 bits.
+    #[must_use]
+    pub fn sent_by(mut self, from: u32) -> Option<Self> {
+        match &mut self {
+            Self::Request(ReadRequest { node, .. }) | Self::Refused(ReadRefused { node, .. }) => {
+                *node = full(*node, from)?;
+            }
+        }
+        Some(self)
     }
 
     /// Its frame.

@@ -5,7 +5,7 @@
 //!
 //! Multi-byte fields are big-endian. The Ethernet frame check sequence is the MAC's business and not part of a frame here.
 
-use crate::red::address::Address;
+use crate::red::address::{Address, NODES};
 use thiserror::Error;
 
 /// EtherType of IPv4.
@@ -20,8 +20,10 @@ pub const IP_TTL: u8 = 64;
 pub const IP_PROTOCOL: u8 = 17;
 /// First byte of the IPv4 addresses of nodes; the other three are the node number.
 pub const IP_NET: u8 = 10;
-/// Upper half of the IPv4 address of every node that a card can be: those below 65,536.
-pub const IP_CARDS: u16 = (IP_NET as u16) << 8;
+/// Upper 12 bits of the IPv4 address of every node: 10, and four bits above the 20 of its number.
+pub const IP_CARDS: u16 = (IP_NET as u16) << 4;
+/// Bits of the highest byte of a node number.
+const NODE_TOP: u8 = (NODES >> 16) as u8 - 1;
 /// Bits that are set in every UDP source port: the dynamic ports.
 pub const UDP_SOURCE: u16 = 0xC000;
 /// Bits of BTH byte 1 that are 0: all but the pad count.
@@ -62,7 +64,7 @@ header! {
     F_IP_TTL "ip_ttl" [22 / 0 +: 8] "Time to live: any; not in the ICRC.",
     F_IP_PROTOCOL "ip_protocol" [23 / 0 +: 8] "17, UDP.",
     F_IP_CHECKSUM "ip_checksum" [24 / 0 +: 16] "Header checksum: checked; not in the ICRC.",
-    F_SRC_IP "src_ip" [26 / 0 +: 32] "Source address: 10, 0 and two bytes of the node number. The receiver takes the node from here; 10.0 is checked, since no card is node 65,536 or above.",
+    F_SRC_IP "src_ip" [26 / 0 +: 32] "Source address: 10 and the node number in three bytes. The receiver takes the node from here; bits 31:20 are checked, 10 and 0, since node numbers have 20 bits.",
     F_DST_IP "dst_ip" [30 / 0 +: 32] "Destination address, likewise; not checked.",
     F_UDP_SOURCE "udp_source" [34 / 0 +: 16] "Source port: any.",
     F_UDP_PORT "udp_port" [36 / 0 +: 16] "Destination port: 4791.",
@@ -95,19 +97,32 @@ pub struct Link {
 }
 
 impl Link {
-    /// The addresses of two nodes, of the 2^16 that a card can be: the MAC address of endpoint 0 as [`Address::mac`] lays it
-    /// out, IPv4 10 and the node number in three bytes.
+    /// The addresses of two nodes, below [`NODES`]: the MAC address of endpoint 0 as [`Address::mac`] lays it out, IPv4 10 and the
+    /// node number in three bytes. Bits beyond 20 are left out.
     #[must_use]
-    pub fn between(src: u16, dst: u16) -> Self {
-        let mac = |node: u16| Address::unicast(node.into(), 0).mac();
-        let ip = |node: u16| [IP_NET, 0, (node >> 8) as u8, node as u8];
+    pub fn between(src: u32, dst: u32) -> Self {
+        let mac = |node: u32| Address::unicast(node, 0).mac();
+        let ip = |node: u32| {
+            [
+                IP_NET,
+                (node >> 16) as u8 & NODE_TOP,
+                (node >> 8) as u8,
+                node as u8,
+            ]
+        };
         Self {
             dst_mac: mac(dst),
             src_mac: mac(src),
             src_ip: ip(src),
             dst_ip: ip(dst),
-            src_port: UDP_SOURCE | (src & !UDP_SOURCE),
+            src_port: UDP_SOURCE | (src as u16 & !UDP_SOURCE),
         }
+    }
+
+    /// Node that the source address names; of a frame that [`decode`] has passed all of it is in these 20 bits.
+    #[must_use]
+    pub const fn src_node(&self) -> u32 {
+        u32::from_be_bytes(self.src_ip) & (NODES - 1)
     }
 }
 
@@ -387,8 +402,8 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, FrameError> {
         UDP_PORT.into(),
     )?;
     field(
-        "upper half of the IPv4 source address",
-        (F_SRC_IP.get(head) >> 16) as u32,
+        "upper 12 bits of the IPv4 source address",
+        (F_SRC_IP.get(head) >> 20) as u32,
         IP_CARDS.into(),
     )?;
     length(

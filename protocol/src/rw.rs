@@ -42,6 +42,7 @@ pub mod wire;
 
 pub use codes::{ConnectStatus, DropReason, MessageType, Reason, Status, opcode};
 pub use config::{ConfigError, Mode, Mutations, ReceiverConfig, SenderConfig};
+pub(crate) use message::full;
 pub use message::{
     Abort, Bitmap, Complete, Connect, ConnectResp, Data, Message, Poll, RetxOne, RetxRange,
     StatusReport, Unknown,

@@ -26,8 +26,8 @@
 //!         layers[at].run(&mut cards[at], now);
 //!         events.extend(layers[at].take_event());
 //!         while let Some(out) = cards[at].next_packet(now) {
-//!             let to = usize::from(out.to);
-//!             cards[to].receive(at as u16, &out.packet, now);
+//!             let to = out.to as usize;
+//!             cards[to].receive(at as u32, &out.packet, now);
 //!         }
 //!         while cards[at].land() {}
 //!     }
@@ -59,8 +59,8 @@ pub use wire::{Ack, Echo, Packet, Reply, Send, Window};
 /// A queue pair somewhere: what a connection of the reliable layer is made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer {
-    /// Node number; the last two bytes of its address.
-    pub node: u16,
+    /// Node number, 20 bits; the last three bytes of its IPv4 address.
+    pub node: u32,
     /// Queue pair there, 24 bits.
     pub qpn: u32,
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tributary_protocol::bulk::*;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::roce::{Bth, Link};
 use tributary_protocol::rw::pace::Congestion;
 use tributary_protocol::rw::wire::{self, WireError};
@@ -26,12 +27,12 @@ fn transfer() -> impl Strategy<Value = Transfer> {
 fn message() -> impl Strategy<Value = ReadMessage> {
     let request = (
         (0..1u32 << 24, 0..1u32 << 24, 8u8..=12),
-        any::<(u16, u32, u64, u32, u64, u32, u64, u32)>(),
+        (0..NODES, any::<(u32, u64, u32, u64, u32, u64, u32)>()),
     )
         .prop_map(
             |(
                 (qpn, source, mtu),
-                (node, q_key, token, length, address, rkey, to_address, to_key),
+                (node, (q_key, token, length, address, rkey, to_address, to_key)),
             )| {
                 ReadMessage::Request(ReadRequest {
                     qpn,
@@ -49,8 +50,8 @@ fn message() -> impl Strategy<Value = ReadMessage> {
             },
         );
     let reason = proptest::sample::select(Refusal::ALL);
-    let refused = (0..1u32 << 24, any::<(u16, u64, u16)>(), reason).prop_map(
-        |(qpn, (node, token, retry), reason)| {
+    let refused = (0..1u32 << 24, (0..NODES, any::<(u64, u16)>()), reason).prop_map(
+        |(qpn, (node, (token, retry)), reason)| {
             ReadMessage::Refused(ReadRefused {
                 qpn,
                 node,
@@ -88,9 +89,13 @@ proptest! {
 
     #[test]
     fn bw_11_read_messages_survive_the_wire(msg in message()) {
-        let link = Link::between(1, 2);
+        let (ReadMessage::Request(ReadRequest { node, .. }) | ReadMessage::Refused(ReadRefused { node, .. })) = msg;
+        let link = Link::between(node, 2);
         let frame = msg.encode_frame(&link).unwrap();
-        prop_assert_eq!(ReadMessage::decode_frame(&frame), Ok((link, msg)));
+        let (from, said) = ReadMessage::decode_frame(&frame).unwrap();
+        prop_assert_eq!(from, link);
+        prop_assert_eq!(said.sent_by(from.src_node()), Some(msg));
+        prop_assert_eq!(said.sent_by(node ^ 1 << 7), None);
     }
 
     /// Whatever is taken apart encodes to the same bytes: no bit is ignored.
@@ -114,12 +119,14 @@ proptest! {
 
     #[test]
     fn cl_04_what_is_said_of_congestion_survives_the_wire(
-        node: u16, slot: u16, xid: u32, marked: bool, share in 1..=u16::MAX,
+        node in 0..NODES, slot: u16, xid: u32, marked: bool, share in 1..=u16::MAX,
     ) {
         let said = Congestion { marked, share };
         let msg = Congested { node, slot, xid, said };
         let (bth, body) = msg.encode();
-        prop_assert_eq!(Congested::decode(&bth, &body), Ok(msg));
+        let decoded = Congested::decode(&bth, &body).unwrap();
+        prop_assert_eq!(decoded.node, node & 0xFFFF);
+        prop_assert_eq!(Congested { node, ..decoded }, msg);
         for length in 0..body.len() {
             prop_assert!(Congested::decode(&bth, &body[..length]).is_err());
         }

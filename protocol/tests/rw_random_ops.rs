@@ -19,7 +19,7 @@ enum Op {
     Data {
         wptr: u16,
         back: u32,
-        src: u16,
+        src: u32,
         off: u32,
         odd: u8,
     },
@@ -45,7 +45,7 @@ fn op() -> impl Strategy<Value = Op> {
     let wptr = || 0..R as u16 + 1;
     prop_oneof![
         1 => (0u16..4, 0u32..6, 1u32..24).prop_map(|(slot, xid, n)| Op::Connect { slot, xid, n }),
-        30 => (wptr(), prop_oneof![20 => Just(0u32), 1 => Just(1)], prop_oneof![20 => Just(0u16), 1 => Just(1)], 0..W + 4, 0u8..30)
+        30 => (wptr(), prop_oneof![20 => Just(0u32), 1 => Just(1)], prop_oneof![20 => Just(0u32), 1 => Just(1), 1 => Just(1 << 16)], 0..W + 4, 0u8..30)
             .prop_map(|(wptr, back, src, off, odd)| Op::Data { wptr, back, src, off, odd }),
         25 => any::<usize>().prop_map(|pick| Op::WriteDone { pick }),
         1 => (wptr(), 0u16..4, 0u32..6).prop_map(|(wptr, slot, xid)| Op::Poll { wptr, slot, xid }),

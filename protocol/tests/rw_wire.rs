@@ -1,6 +1,7 @@
 //! Messages as bytes: round trips, and every kind of damage.
 
 use proptest::prelude::*;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::{
     roce::{self, BODY_OFFSET, IP_OFFSET, Link},
     rw::{wire::*, *},
@@ -37,7 +38,7 @@ fn data() -> impl Strategy<Value = Data> {
         (0u16..=4096).prop_map(|len| (len, true))
     ];
     (
-        any::<u16>(),
+        0..NODES,
         any::<u16>(),
         0..1u32 << 24,
         0..1u32 << 21,
@@ -76,8 +77,8 @@ fn message() -> impl Strategy<Value = Message> {
                 round
             }
         )),
-        (id(), any::<(u16, u16, u32, u64, u32, u8)>()).prop_map(
-            |((slot, xid), (src, incarnation, length, addr, rkey, mtu))| {
+        (id(), (0..NODES, any::<(u16, u32, u64, u32, u8)>())).prop_map(
+            |((slot, xid), (src, (incarnation, length, addr, rkey, mtu)))| {
                 Message::Connect(Connect {
                     src,
                     slot,
@@ -109,8 +110,8 @@ fn message() -> impl Strategy<Value = Message> {
                     retry,
                 })
             }),
-        (id(), any::<(u16, u16, u16)>(), 0..1u32 << 24).prop_map(
-            |((slot, xid), (src, wptr, seq), r#gen)| Message::Poll(Poll {
+        (id(), (0..NODES, any::<(u16, u16)>()), 0..1u32 << 24).prop_map(
+            |((slot, xid), (src, (wptr, seq)), r#gen)| Message::Poll(Poll {
                 src,
                 wptr,
                 r#gen,
@@ -120,14 +121,12 @@ fn message() -> impl Strategy<Value = Message> {
             })
         ),
         status().prop_map(Message::Status),
-        (id(), any::<u16>(), reason()).prop_map(|((slot, xid), src, reason)| Message::Abort(
-            Abort {
-                src,
-                slot,
-                xid,
-                reason
-            }
-        )),
+        (id(), 0..NODES, reason()).prop_map(|((slot, xid), src, reason)| Message::Abort(Abort {
+            src,
+            slot,
+            xid,
+            reason
+        })),
         (id(), reason()).prop_map(|((slot, xid), reason)| Message::Unknown(Unknown {
             slot,
             xid,
@@ -224,10 +223,32 @@ proptest! {
     #[test]
     fn messages_survive_the_wire(msg in message()) {
         let payload = payload_of(&msg);
-        let link = Link::between(3, 4);
+        let link = Link::between(msg.src().unwrap_or(3), 4);
         let frame = encode_frame(&link, &msg, &payload).unwrap();
-        let decoded = decode_frame(&frame).unwrap();
-        prop_assert_eq!(decoded, Decoded { link, msg, payload: &payload });
+        let Decoded { link: from, msg: said, payload: same } = decode_frame(&frame).unwrap();
+        prop_assert_eq!((from, same), (link, payload.as_slice()));
+        prop_assert_eq!(said.src(), msg.src().map(|node| node & 0xFFFF));
+        prop_assert_eq!(said.sent_by(from.src_node()), Some(msg));
+    }
+
+    /// The frame says all of a node, its body 16 bits: they must agree in these.
+    #[test]
+    fn cl_01_a_message_is_of_the_node_of_its_frame(msg in message(), from in 0..NODES, upper in 0u32..16) {
+        let (bth, body) = encode(&msg).unwrap();
+        let body = [body, payload_of(&msg)].concat();
+        let (said, _) = decode(&bth, &body).unwrap();
+        let low = msg.src().unwrap_or(0) & 0xFFFF;
+        let same = upper << 16 | low;
+        prop_assert_eq!(said.clone().sent_by(same).and_then(|m| m.src()), msg.src().map(|_| same));
+        let fits = msg.src().is_none() || from & 0xFFFF == low;
+        prop_assert_eq!(said.sent_by(from).is_some(), fits);
+    }
+
+    #[test]
+    fn cl_01_a_node_of_more_than_20_bits_is_an_error(node in NODES..) {
+        let abort = Abort { src: node, slot: 1, xid: 2, reason: Reason::GaveUp };
+        let error = encode(&Message::Abort(abort)).unwrap_err();
+        prop_assert_eq!(error, WireError::Range { field: "node", value: node.into(), max: (NODES - 1).into() });
     }
 
     #[test]

@@ -20,7 +20,7 @@ const SHAPE: Shape = Shape {
     completions: 8,
 };
 
-fn card(node: u16, qpn: u32) -> Card {
+fn card(node: u32, qpn: u32) -> Card {
     let mut card = Card::new(CardConfig {
         node,
         ..CardConfig::default()

@@ -24,7 +24,7 @@ struct Pair {
     requests: Vec<(u64, Send)>,
 }
 
-fn peer(node: u16) -> Peer {
+fn peer(node: u32) -> Peer {
     Peer { node, qpn: 1 }
 }
 
@@ -61,7 +61,7 @@ impl Pair {
         for (to, out) in std::mem::take(&mut self.flying) {
             self.nodes[to]
                 .card
-                .receive(1 - to as u16, &out.packet, self.now);
+                .receive(1 - to as u32, &out.packet, self.now);
         }
         for at in 0..2 {
             let node = &mut self.nodes[at];
@@ -73,8 +73,8 @@ impl Pair {
                 if let (0, Packet::Send(send)) = (at, &out.packet) {
                     self.requests.push((self.now, send.clone()));
                 }
-                if !loses(out.to.into(), &out.packet) {
-                    self.flying.push((out.to.into(), out));
+                if !loses(out.to as usize, &out.packet) {
+                    self.flying.push((out.to as usize, out));
                 }
             }
         }

@@ -73,9 +73,9 @@ fn each_of_100_000_connections_takes_at_most_512_bytes() {
                 layer.run(&mut cards[at], now);
                 ends += std::iter::from_fn(|| layer.take_event()).count();
                 while let Some(out) = cards[at].next_packet(now) {
-                    let to = usize::from(out.to);
+                    let to = out.to as usize;
                     assert!(matches!(out.packet, Packet::Send(_) | Packet::Ack(_)));
-                    cards[to].receive(at as u16, &out.packet, now);
+                    cards[to].receive(at as u32, &out.packet, now);
                     cards[to].land();
                 }
             }

@@ -1,6 +1,7 @@
 //! Bytes of the datagram packets: what comes out goes in again, and nothing else goes in.
 
 use proptest::prelude::*;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::red::{Address, PortSettings, Switch, SwitchConfig};
 use tributary_protocol::roce::{self, Bth, Link};
 use tributary_protocol::xud::{
@@ -60,11 +61,11 @@ fn ack() -> impl Strategy<Value = Ack> {
 
 proptest! {
     #[test]
-    fn packets_come_back_from_their_frames(send in send(), ack in ack()) {
-        let link = Link::between(0x1234, 5);
+    fn cl_01_packets_come_back_from_their_frames_with_all_of_the_node(send in send(), ack in ack(), from in 0..NODES) {
+        let link = Link::between(from, 5);
         for packet in [Packet::Send(send), Packet::Ack(ack)] {
             let frame = wire::encode_frame(&link, &packet).unwrap();
-            prop_assert_eq!(wire::decode_frame(&frame), Ok((0x1234, packet)));
+            prop_assert_eq!(wire::decode_frame(&frame), Ok((from, packet)));
         }
     }
 
@@ -279,7 +280,7 @@ fn control_messages_have_the_documented_bytes() {
 fn the_macs_of_datagrams_are_the_fabric_addresses_that_switches_forward_by() {
     let config = SwitchConfig {
         ports: 2,
-        unicast_bits: 16,
+        unicast_bits: 20,
         ..SwitchConfig::default()
     };
     let mut switch = Switch::new(config).unwrap();
@@ -293,14 +294,17 @@ fn the_macs_of_datagrams_are_the_fabric_addresses_that_switches_forward_by() {
         dest_qp: 1,
         psn: 2,
     };
-    for node in 0..=u16::MAX {
-        let link = Link::between(node, !node);
-        assert_eq!(link.src_mac, Address::unicast(node.into(), 0).mac());
-        assert_eq!(link.dst_mac, Address::unicast((!node).into(), 0).mac());
+    // One of every eight numbers, its lowest bits those on top.
+    for node in (0..NODES).step_by(8).map(|node| node | node >> 17 & 7) {
+        let to = NODES - 1 - node;
+        let link = Link::between(node, to);
+        assert_eq!((link.src_node(), link.src_ip[0]), (node, 10));
+        assert_eq!(link.src_mac, Address::unicast(node, 0).mac());
+        assert_eq!(link.dst_mac, Address::unicast(to, 0).mac());
         let frame = roce::encode(&link, &bth, &[0; 16]).unwrap();
         assert_eq!(switch.receive(0, &frame, 0), [], "no entry yet");
-        switch.set_unicast((!node).into(), Some(1)).unwrap();
+        switch.set_unicast(to, Some(1)).unwrap();
         assert_eq!(switch.receive(0, &frame, 0), [(1, frame.clone())]);
-        switch.set_unicast((!node).into(), None).unwrap();
+        switch.set_unicast(to, None).unwrap();
     }
 }

@@ -44,7 +44,7 @@ module card_recv_check_q1024 (
     input  wire         s_rq_valid,       // A request is offered.
     output wire         s_rq_ready,       // It is taken; pulse.
     output wire         s_rq_drop,        // With ready: its payload is not wanted.
-    input  wire [15:0]  s_rq_node,        // Node that sent it.
+    input  wire [19:0]  s_rq_node,        // Node that sent it.
     input  wire [23:0]  s_rq_qpn,         // Queue pair that it is for.
     input  wire [23:0]  s_rq_psn,         // Packet sequence number.
     input  wire [31:0]  s_rq_q_key,       // Q_Key.
@@ -103,7 +103,7 @@ module card_recv_check_q1024 (
 
     output wire         m_ak_valid,       // An acknowledgement; pulse.
     output wire         m_ak_lands,       // It waits until the message has landed.
-    output wire [168:0] m_ak_data,        // As s_data of card_recv_acks.
+    output wire [172:0] m_ak_data,        // As s_data of card_recv_acks.
 
     output wire         m_st_valid,       // A completion; pulse.
     input  wire         m_st_ready,       // One can be handed over.

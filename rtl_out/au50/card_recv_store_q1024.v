@@ -32,7 +32,7 @@ module card_recv_store_q1024 (
     input  wire [7:0]  s_status,       // How the request ended.
     input  wire [7:0]  s_vf,           // Version and flags of the XUDETH.
     input  wire [31:0] s_len,          // Bytes received; of a notification, of its transfer.
-    input  wire [15:0] s_node,         // Node of the peer.
+    input  wire [19:0] s_node,         // Node of the peer.
     input  wire [23:0] s_peer,         // Queue pair of the peer.
     input  wire [15:0] s_win_id,       // Window.
     input  wire [15:0] s_epoch,        // Epoch of the window.
@@ -73,7 +73,7 @@ module card_recv_store_q1024 (
     output wire [7:0]  m_rx_status,    // How the request ended.
     output wire [7:0]  m_rx_vf,        // Version and flags of the XUDETH.
     output wire [31:0] m_rx_len,       // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_rx_node,      // Node of the peer.
+    output wire [19:0] m_rx_node,      // Node of the peer.
     output wire [23:0] m_rx_peer,      // Queue pair of the peer.
     output wire [15:0] m_rx_win_id,    // Window.
     output wire [15:0] m_rx_epoch,     // Epoch of the window.
@@ -102,7 +102,7 @@ module card_recv_store_q1024 (
     reg  [7:0]  ended_status_reg;    // How the request ended.
     reg  [7:0]  ended_vf_reg;        // Version and flags of the XUDETH.
     reg  [31:0] ended_len_reg;       // Bytes received; of a notification, of its transfer.
-    reg  [15:0] ended_node_reg;      // Node of the peer.
+    reg  [19:0] ended_node_reg;      // Node of the peer.
     reg  [23:0] ended_peer_reg;      // Queue pair of the peer.
     reg  [15:0] ended_win_id_reg;    // Window.
     reg  [15:0] ended_epoch_reg;     // Epoch of the window.
@@ -181,7 +181,7 @@ module card_recv_store_q1024 (
         ended_status_reg = 8'd0;
         ended_vf_reg = 8'd0;
         ended_len_reg = 32'd0;
-        ended_node_reg = 16'd0;
+        ended_node_reg = 20'd0;
         ended_peer_reg = 24'd0;
         ended_win_id_reg = 16'd0;
         ended_epoch_reg = 16'd0;

@@ -58,7 +58,7 @@ module card_send_q1024 (
     output wire [63:0]  m_bulk_address,    // Address of byte 0 here.
     output wire [31:0]  m_bulk_lkey,       // Key of the region it lies in.
     output wire [7:0]   m_bulk_vf,         // Version and flags of the XUDETH.
-    output wire [15:0]  m_bulk_node,       // Node of the destination.
+    output wire [19:0]  m_bulk_node,       // Node of the destination.
     output wire [31:0]  m_bulk_peer,       // Queue pair of the destination: 24 bits if it is one.
     output wire [31:0]  m_bulk_msn,        // Number in the window.
     output wire [15:0]  m_bulk_win_id,     // Window.
@@ -120,7 +120,7 @@ module card_send_q1024 (
     input  wire         m_set_ready,       // Taken.
     output wire [9:0]   m_set_qpn,         // Queue pair.
     output wire [23:0]  m_set_psn,         // PSN.
-    output wire [15:0]  m_set_node,        // Node of the destination.
+    output wire [19:0]  m_set_node,        // Node of the destination.
     output wire [23:0]  m_set_peer,        // Queue pair of the destination.
     output wire [7:0]   m_set_vf,          // Version and flags.
     output wire [15:0]  m_set_win_id,      // Window.
@@ -166,7 +166,7 @@ module card_send_q1024 (
     // m_sd: Requests to send.
     output wire         m_sd_valid,        // A request or an answer is offered.
     input  wire         m_sd_ready,        // It is taken.
-    output wire [15:0]  m_sd_node,         // Destination node.
+    output wire [19:0]  m_sd_node,         // Destination node.
     output wire [23:0]  m_sd_peer,         // Destination queue pair.
     output wire [23:0]  m_sd_psn,          // Packet sequence number.
     output wire [31:0]  m_sd_q_key,        // Q_Key.
@@ -293,7 +293,7 @@ module card_send_q1024 (
     wire [12:0]  entry_m_len;          // Bytes there, 12:0.
     // 1: those of a READ, to be written. 2: those of an ATOMIC, to be sent, then written. Else 0.
     wire [1:0]   entry_m_kind;
-    wire [15:0]  entry_m_node;         // Node of the destination.
+    wire [19:0]  entry_m_node;         // Node of the destination.
     wire [23:0]  entry_m_peer;         // Queue pair of the destination.
     wire [7:0]   entry_m_vf;           // Version and flags.
     wire [15:0]  entry_m_win_id;       // Window.
@@ -307,7 +307,7 @@ module card_send_q1024 (
     wire [23:0]  record_m_psn;         // PSN.
     wire [63:0]  record_m_address;     // First byte of the payload behind the head.
     wire [12:0]  record_m_len;         // Bytes there that are sent.
-    wire [15:0]  record_m_node;        // Node of the destination.
+    wire [19:0]  record_m_node;        // Node of the destination.
     wire [23:0]  record_m_peer;        // Queue pair of the destination.
     wire [7:0]   record_m_vf;          // Version and flags.
     wire [15:0]  record_m_win_id;      // Window.
@@ -323,7 +323,7 @@ module card_send_q1024 (
     wire [64:0]  fetched_m_data;       // The word.
     wire [15:0]  fetched_count;        // Words in the queue.
     wire         works_s_ready;        // It is taken.
-    wire [575:0] works_m_data;         // The word.
+    wire [579:0] works_m_data;         // The word.
 
     card_send_doorbell_q1024 doorbell (
         .clk          (clk),
@@ -586,7 +586,7 @@ module card_send_q1024 (
         .count   (fetched_count)
     );
 
-    half_slice_w576 works (
+    half_slice_w580 works (
         .clk     (clk),
         .rst     (rst),
         .s_valid (entry_m_bulk),
@@ -653,18 +653,18 @@ module card_send_q1024 (
     assign m_bulk_address = works_m_data[183:120];
     assign m_bulk_lkey = works_m_data[215:184];
     assign m_bulk_vf = works_m_data[223:216];
-    assign m_bulk_node = works_m_data[239:224];
-    assign m_bulk_peer = works_m_data[271:240];
-    assign m_bulk_msn = works_m_data[303:272];
-    assign m_bulk_win_id = works_m_data[319:304];
-    assign m_bulk_epoch = works_m_data[335:320];
-    assign m_bulk_head_low = works_m_data[399:336];
-    assign m_bulk_head_high = works_m_data[463:400];
-    assign m_bulk_psn = works_m_data[487:464];
-    assign m_bulk_request = works_m_data[503:488];
-    assign m_bulk_qpn = works_m_data[527:504];
-    assign m_bulk_pd = works_m_data[543:528];
-    assign m_bulk_q_key = works_m_data[575:544];
+    assign m_bulk_node = works_m_data[243:224];
+    assign m_bulk_peer = works_m_data[275:244];
+    assign m_bulk_msn = works_m_data[307:276];
+    assign m_bulk_win_id = works_m_data[323:308];
+    assign m_bulk_epoch = works_m_data[339:324];
+    assign m_bulk_head_low = works_m_data[403:340];
+    assign m_bulk_head_high = works_m_data[467:404];
+    assign m_bulk_psn = works_m_data[491:468];
+    assign m_bulk_request = works_m_data[507:492];
+    assign m_bulk_qpn = works_m_data[531:508];
+    assign m_bulk_pd = works_m_data[547:532];
+    assign m_bulk_q_key = works_m_data[579:548];
     assign m_reduce_valid = entry_m_reduce;
     assign m_reduce_qpn = entry_s_qpn;
     assign m_reduce_request = oldest_number[15:0];

@@ -35,7 +35,7 @@ module card_send_record_q1024 (
     input  wire [12:0]  s_len,           // Bytes there.
     input  wire [31:0]  s_key,           // Key of their region.
     input  wire [1:0]   s_kind,          // 1: those of a READ, which are not sent. 2: those of an ATOMIC. Else 0.
-    input  wire [15:0]  s_node,          // Node of the destination.
+    input  wire [19:0]  s_node,          // Node of the destination.
     input  wire [23:0]  s_peer,          // Queue pair of the destination.
     input  wire [7:0]   s_vf,            // Version and flags.
     input  wire [15:0]  s_win_id,        // Window.
@@ -68,7 +68,7 @@ module card_send_record_q1024 (
     // 1: they are answered with what a READ found. 2: with what an ATOMIC did. 0: they are not, or
     // it is not sent.
     output wire [1:0]   m_kind,
-    output wire [15:0]  m_node,          // Node of the destination.
+    output wire [19:0]  m_node,          // Node of the destination.
     output wire [23:0]  m_peer,          // Queue pair of the destination.
     output wire [7:0]   m_vf,            // Version and flags.
     output wire [15:0]  m_win_id,        // Window.
@@ -102,7 +102,7 @@ module card_send_record_q1024 (
     reg  [12:0]  room_reg;
     reg  [31:0]  key_reg;
     reg  [1:0]   kind_reg;
-    reg  [15:0]  node_reg;
+    reg  [19:0]  node_reg;
     reg  [23:0]  peer_reg;
     reg  [7:0]   vf_reg;
     reg  [15:0]  win_id_reg;
@@ -155,7 +155,7 @@ module card_send_record_q1024 (
         room_reg = 13'd0;
         key_reg = 32'd0;
         kind_reg = 2'd0;
-        node_reg = 16'd0;
+        node_reg = 20'd0;
         peer_reg = 24'd0;
         vf_reg = 8'd0;
         win_id_reg = 16'd0;
@@ -202,7 +202,7 @@ module card_send_record_q1024 (
                 head_len_reg <= s_head_len;
                 if (s_blank) begin
                     wr_id_reg <= 64'd0;
-                    node_reg <= 16'd0;
+                    node_reg <= 20'd0;
                     peer_reg <= 24'd0;
                     vf_reg <= 8'd0;
                     win_id_reg <= 16'd0;

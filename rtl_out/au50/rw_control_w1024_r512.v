@@ -34,7 +34,7 @@ module rw_control_w1024_r512 (
     input  wire        ctl_valid,            // A control message waits.
     output wire        ctl_ready,            // It has been served, one clock ago.
     input  wire [2:0]  ctl_type,             // Its TYPE: 4 CONNECT, 6 POLL, 7 ABORT.
-    input  wire [15:0] ctl_src,              // Sending node.
+    input  wire [19:0] ctl_src,              // Sending node.
     input  wire [15:0] ctl_slot,             // Transfer slot at the sender.
     input  wire [31:0] ctl_xid,              // Transfer.
     input  wire [15:0] ctl_incarnation,      // Incarnation of the sender (CONNECT).
@@ -80,7 +80,7 @@ module rw_control_w1024_r512 (
     output wire [8:0]  cw_wptr,              // Window.
     output wire        cw_open,              // The window is open.
     output wire [15:0] cw_gen,               // Incarnation.
-    output wire [15:0] cw_src,               // Node that may send to it.
+    output wire [19:0] cw_src,               // Node that may send to it.
     output wire [21:0] cw_last,              // Number of the last packet.
     output wire [2:0]  cw_mtu,               // log2 of the packet size, less 8.
     output wire [12:0] cw_last_len,          // Length of the last packet, bytes.
@@ -113,7 +113,7 @@ module rw_control_w1024_r512 (
     input  wire        m_msg_ready,          // It is taken.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     output wire [2:0]  m_msg_type,
-    output wire [15:0] m_msg_dst,            // Node to send it to.
+    output wire [19:0] m_msg_dst,            // Node to send it to.
     output wire [15:0] m_msg_slot,           // Transfer slot there.
     output wire [31:0] m_msg_xid,            // Transfer.
     output wire [3:0]  m_msg_status,         // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
@@ -136,7 +136,7 @@ module rw_control_w1024_r512 (
     output wire        m_cpl_valid,          // A transfer has ended.
     input  wire        m_cpl_ready,          // That is taken.
     output wire [15:0] m_cpl_wptr,           // Its window.
-    output wire [15:0] m_cpl_src,            // Its sender.
+    output wire [19:0] m_cpl_src,            // Its sender.
     output wire [15:0] m_cpl_slot,           // Its slot at the sender.
     output wire [31:0] m_cpl_xid,            // The transfer.
     output wire [31:0] m_cpl_length,         // Its bytes.
@@ -296,6 +296,7 @@ module rw_control_w1024_r512 (
     reg         src_part_1_reg;        // The message comes from the sender of the window.
     reg         src_part_2_reg;        // The message comes from the sender of the window.
     reg         src_part_3_reg;        // The message comes from the sender of the window.
+    reg         src_part_4_reg;        // The message comes from the sender of the window.
     reg         slot_part_0_reg;       // The message names the slot.
     reg         slot_part_1_reg;       // The message names the slot.
     reg         slot_part_2_reg;       // The message names the slot.
@@ -351,7 +352,7 @@ module rw_control_w1024_r512 (
     reg         followed_reg;          // None is ahead of the completion record any more, or it need not wait for any.
     reg  [2:0]  msg_type_reg;          // TYPE of the message to be sent.
     reg  [3:0]  msg_status_reg;        // Its status or reason.
-    reg  [15:0] msg_dst_reg;           // Node it goes to.
+    reg  [19:0] msg_dst_reg;           // Node it goes to.
     reg  [15:0] msg_slot_reg;          // Slot there.
     reg  [31:0] msg_xid_reg;           // Transfer it is about.
     reg  [21:0] msg_pidx_reg;          // Packet it asks for.
@@ -414,7 +415,7 @@ module rw_control_w1024_r512 (
     wire [15:0]  peer_incarnation;   // Last incarnation of that peer.
     wire [2:0]   peer_state;         // State of that transfer: 0 none, 1 open, 2 and how it ended.
     wire [8:0]   peer_wptr;          // Its window.
-    wire [15:0]  win_src;            // Sender of the window of this operation.
+    wire [19:0]  win_src;            // Sender of the window of this operation.
     wire [7:0]   win_slot;           // Slot there.
     wire [31:0]  win_xid;            // Transfer.
     wire [31:0]  win_length;         // Bytes of the transfer.
@@ -468,7 +469,7 @@ module rw_control_w1024_r512 (
     reg  [15:0]  start_next;         // Time of the operation.
     reg  [2:0]   msg_type_next;      // TYPE of the message to be sent.
     reg  [3:0]   msg_status_next;    // Its status or reason.
-    reg  [15:0]  msg_dst_next;       // Node it goes to.
+    reg  [19:0]  msg_dst_next;       // Node it goes to.
     reg  [15:0]  msg_slot_next;      // Slot there.
     reg  [31:0]  msg_xid_next;       // Transfer it is about.
     reg  [21:0]  msg_pidx_next;      // Packet it asks for.
@@ -497,7 +498,7 @@ module rw_control_w1024_r512 (
     wire [9:0]   peers_m_entry;      // That entry; otherwise the one that would be made its.
     wire [47:0]  peers_m_id;         // Incarnation of the sender, and above it the number of the last transfer.
     wire         opens_rd_data;      // The word that was read.
-    wire [120:0] windows_rd_data;    // The word that was read.
+    wire [124:0] windows_rd_data;    // The word that was read.
     wire [15:0]  gens_rd_data;       // The word that was read.
     wire         asked_wr_en;        // The word is written.
     wire [37:0]  marks_rd_data;      // The word that was read.
@@ -550,7 +551,7 @@ module rw_control_w1024_r512 (
         .open_id      ({ctl_xid, ctl_incarnation}),
         .forgotten    (forgotten),
         .close        (closed_reg),
-        .close_entry  (windows_rd_data[120:111]),
+        .close_entry  (windows_rd_data[124:115]),
         .close_wptr   (wptr_reg),
         .close_status (cpl_status_reg[1:0])
     );
@@ -567,7 +568,7 @@ module rw_control_w1024_r512 (
 
     // Transfer of each window: source, slot, xid, length, packets, kept when complete; entry of its
     // peer.
-    ram_reg #(.W(121), .A(9)) windows (
+    ram_reg #(.W(125), .A(9)) windows (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (windows_rd_data),
@@ -656,10 +657,10 @@ module rw_control_w1024_r512 (
     assign q_word = abs_reg[3:0];
     assign peer_incarnation = peer_id_reg[15:0];
     assign peer_xid = peer_id_reg[47:16];
-    assign win_src = windows_rd_data[15:0];
-    assign win_slot = windows_rd_data[23:16];
-    assign win_xid = windows_rd_data[55:24];
-    assign win_length = windows_rd_data[87:56];
+    assign win_src = windows_rd_data[19:0];
+    assign win_slot = windows_rd_data[27:20];
+    assign win_xid = windows_rd_data[59:28];
+    assign win_length = windows_rd_data[91:60];
     assign req_mark = marks_rd_data[21:0];
     assign req_mark_tick = marks_rd_data[37:22];
     // The CONNECT at the head of the queue: number and length of its last packet, limits.
@@ -892,7 +893,7 @@ module rw_control_w1024_r512 (
             STATE_WINDOW: begin
                 // What the tables say, the last time when it is that of this window.
                 is_open_next = opens_rd_data;
-                n_next = windows_rd_data[109:88];
+                n_next = windows_rd_data[113:92];
                 wbase_next = q_wbase;
                 reach_next = q_highest - q_wbase[11:0];
                 tail_next = q_tail;
@@ -1456,6 +1457,7 @@ module rw_control_w1024_r512 (
         src_part_1_reg = 1'b0;
         src_part_2_reg = 1'b0;
         src_part_3_reg = 1'b0;
+        src_part_4_reg = 1'b0;
         slot_part_0_reg = 1'b0;
         slot_part_1_reg = 1'b0;
         slot_part_2_reg = 1'b0;
@@ -1506,7 +1508,7 @@ module rw_control_w1024_r512 (
         followed_reg = 1'b0;
         msg_type_reg = 3'd0;
         msg_status_reg = 4'd0;
-        msg_dst_reg = 16'd0;
+        msg_dst_reg = 20'd0;
         msg_slot_reg = 16'd0;
         msg_xid_reg = 32'd0;
         msg_pidx_reg = 22'd0;
@@ -1557,7 +1559,7 @@ module rw_control_w1024_r512 (
 
     always @(posedge clk) begin
         peer_id_reg <= peers_m_id;
-        win_hold_reg <= windows_rd_data[110];
+        win_hold_reg <= windows_rd_data[114];
         low_bytes_reg <= |ctl_length[15:0];
         high_bytes_reg <= |ctl_length[31:16];
         has_bytes_reg <= low_bytes_reg | high_bytes_reg;
@@ -1611,21 +1613,22 @@ module rw_control_w1024_r512 (
             & ((|incarnation_diff_reg) | !xid_diff_reg[31]);
 
         gen_part_0_reg <= gens_rd_data[3:0] == event_gen_reg[3:0];
-        src_part_0_reg <= win_src[3:0] == ctl_src[3:0];
         slot_part_0_reg <= named_slot[3:0] == ctl_slot[3:0];
         wptr_part_0_reg <= named_wptr[3:0] == ctl_wptr[3:0];
         gen_part_1_reg <= gens_rd_data[7:4] == event_gen_reg[7:4];
-        src_part_1_reg <= win_src[7:4] == ctl_src[7:4];
         slot_part_1_reg <= named_slot[7:4] == ctl_slot[7:4];
         wptr_part_1_reg <= named_wptr[7:4] == ctl_wptr[7:4];
         gen_part_2_reg <= gens_rd_data[11:8] == event_gen_reg[11:8];
-        src_part_2_reg <= win_src[11:8] == ctl_src[11:8];
         slot_part_2_reg <= named_slot[11:8] == ctl_slot[11:8];
         wptr_part_2_reg <= named_wptr[11:8] == ctl_wptr[11:8];
         gen_part_3_reg <= gens_rd_data[15:12] == event_gen_reg[15:12];
-        src_part_3_reg <= win_src[15:12] == ctl_src[15:12];
         slot_part_3_reg <= named_slot[15:12] == ctl_slot[15:12];
         wptr_part_3_reg <= named_wptr[15:12] == ctl_wptr[15:12];
+        src_part_0_reg <= win_src[3:0] == ctl_src[3:0];
+        src_part_1_reg <= win_src[7:4] == ctl_src[7:4];
+        src_part_2_reg <= win_src[11:8] == ctl_src[11:8];
+        src_part_3_reg <= win_src[15:12] == ctl_src[15:12];
+        src_part_4_reg <= win_src[19:16] == ctl_src[19:16];
         xid_part_0_reg <= win_xid[3:0] == ctl_xid[3:0];
         xid_part_1_reg <= win_xid[7:4] == ctl_xid[7:4];
         xid_part_2_reg <= win_xid[11:8] == ctl_xid[11:8];
@@ -1640,6 +1643,7 @@ module rw_control_w1024_r512 (
             & src_part_1_reg
             & src_part_2_reg
             & src_part_3_reg
+            & src_part_4_reg
             & slot_part_0_reg
             & slot_part_1_reg
             & slot_part_2_reg

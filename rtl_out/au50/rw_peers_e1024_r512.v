@@ -28,7 +28,7 @@ module rw_peers_e1024_r512 (
     input  wire        look,          // A peer is looked for: pulse.
 
     // s: stream in
-    input  wire [15:0] s_src,         // Its node; stays until done.
+    input  wire [19:0] s_src,         // Its node; stays until done.
     input  wire [7:0]  s_slot,        // Its slot; stays until done.
 
     output wire        done,          // The search has ended.
@@ -61,10 +61,10 @@ module rw_peers_e1024_r512 (
     reg        cleared_reg;
     reg  [9:0] row_reg;          // Row that is addressed; it is found four clocks later.
     reg        busy_reg;
-    reg        low_0_reg;        // Nodes and slots are the same, by bank and byte.
-    reg        low_1_reg;        // Nodes and slots are the same, by bank and byte.
-    reg        low_2_reg;        // Nodes and slots are the same, by bank and byte.
-    reg        low_3_reg;        // Nodes and slots are the same, by bank and byte.
+    reg        low_0_reg;        // Halves of nodes and slots are the same, by bank.
+    reg        low_1_reg;        // Halves of nodes and slots are the same, by bank.
+    reg        low_2_reg;        // Halves of nodes and slots are the same, by bank.
+    reg        low_3_reg;        // Halves of nodes and slots are the same, by bank.
     reg        high_0_reg;
     reg        high_1_reg;
     reg        high_2_reg;
@@ -93,10 +93,10 @@ module rw_peers_e1024_r512 (
     reg  [3:0]  to_bank;          // Banks that are written.
     reg  [9:0]  oldest_next;      // Of those without a window: the one that ended first, and last.
     reg  [9:0]  newest_next;
-    wire [24:0] keys_0_rd_data;   // The word that was read.
-    wire [24:0] keys_1_rd_data;   // The word that was read.
-    wire [24:0] keys_2_rd_data;   // The word that was read.
-    wire [24:0] keys_3_rd_data;   // The word that was read.
+    wire [28:0] keys_0_rd_data;   // The word that was read.
+    wire [28:0] keys_1_rd_data;   // The word that was read.
+    wire [28:0] keys_2_rd_data;   // The word that was read.
+    wire [28:0] keys_3_rd_data;   // The word that was read.
     wire [11:0] states_rd_data;   // The word that was read.
     wire        states_wr_en;     // The word is written.
     reg  [9:0]  states_wr_addr;   // Write address.
@@ -111,7 +111,7 @@ module rw_peers_e1024_r512 (
     reg  [9:0]  earlier_wr_data;  // The word to write.
 
     // Node, slot, and whether there is one, of four entries.
-    ram_reg #(.W(25), .A(8)) keys_0 (
+    ram_reg #(.W(29), .A(8)) keys_0 (
         .clk     (clk),
         .rd_addr (row_reg[7:0]),
         .rd_data (keys_0_rd_data),
@@ -122,7 +122,7 @@ module rw_peers_e1024_r512 (
     );
 
     // Node, slot, and whether there is one, of four entries.
-    ram_reg #(.W(25), .A(8)) keys_1 (
+    ram_reg #(.W(29), .A(8)) keys_1 (
         .clk     (clk),
         .rd_addr (row_reg[7:0]),
         .rd_data (keys_1_rd_data),
@@ -132,7 +132,7 @@ module rw_peers_e1024_r512 (
     );
 
     // Node, slot, and whether there is one, of four entries.
-    ram_reg #(.W(25), .A(8)) keys_2 (
+    ram_reg #(.W(29), .A(8)) keys_2 (
         .clk     (clk),
         .rd_addr (row_reg[7:0]),
         .rd_data (keys_2_rd_data),
@@ -142,7 +142,7 @@ module rw_peers_e1024_r512 (
     );
 
     // Node, slot, and whether there is one, of four entries.
-    ram_reg #(.W(25), .A(8)) keys_3 (
+    ram_reg #(.W(29), .A(8)) keys_3 (
         .clk     (clk),
         .rd_addr (row_reg[7:0]),
         .rd_data (keys_3_rd_data),
@@ -317,22 +317,22 @@ module rw_peers_e1024_r512 (
             settle_reg <= 3'd4;
         end
 
-        low_0_reg <= keys_0_rd_data[7:0] == s_src[7:0];
-        high_0_reg <= keys_0_rd_data[15:8] == s_src[15:8];
-        slot_0_reg <= keys_0_rd_data[23:16] == s_slot;
-        used_0_reg <= keys_0_rd_data[24];
-        low_1_reg <= keys_1_rd_data[7:0] == s_src[7:0];
-        high_1_reg <= keys_1_rd_data[15:8] == s_src[15:8];
-        slot_1_reg <= keys_1_rd_data[23:16] == s_slot;
-        used_1_reg <= keys_1_rd_data[24];
-        low_2_reg <= keys_2_rd_data[7:0] == s_src[7:0];
-        high_2_reg <= keys_2_rd_data[15:8] == s_src[15:8];
-        slot_2_reg <= keys_2_rd_data[23:16] == s_slot;
-        used_2_reg <= keys_2_rd_data[24];
-        low_3_reg <= keys_3_rd_data[7:0] == s_src[7:0];
-        high_3_reg <= keys_3_rd_data[15:8] == s_src[15:8];
-        slot_3_reg <= keys_3_rd_data[23:16] == s_slot;
-        used_3_reg <= keys_3_rd_data[24];
+        low_0_reg <= keys_0_rd_data[9:0] == s_src[9:0];
+        high_0_reg <= keys_0_rd_data[19:10] == s_src[19:10];
+        slot_0_reg <= keys_0_rd_data[27:20] == s_slot;
+        used_0_reg <= keys_0_rd_data[28];
+        low_1_reg <= keys_1_rd_data[9:0] == s_src[9:0];
+        high_1_reg <= keys_1_rd_data[19:10] == s_src[19:10];
+        slot_1_reg <= keys_1_rd_data[27:20] == s_slot;
+        used_1_reg <= keys_1_rd_data[28];
+        low_2_reg <= keys_2_rd_data[9:0] == s_src[9:0];
+        high_2_reg <= keys_2_rd_data[19:10] == s_src[19:10];
+        slot_2_reg <= keys_2_rd_data[27:20] == s_slot;
+        used_2_reg <= keys_2_rd_data[28];
+        low_3_reg <= keys_3_rd_data[9:0] == s_src[9:0];
+        high_3_reg <= keys_3_rd_data[19:10] == s_src[19:10];
+        slot_3_reg <= keys_3_rd_data[27:20] == s_slot;
+        used_3_reg <= keys_3_rd_data[28];
 
         hits_reg <= {
             low_3_reg & high_3_reg & slot_3_reg & used_3_reg,

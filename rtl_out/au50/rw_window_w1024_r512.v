@@ -31,7 +31,7 @@ module rw_window_w1024_r512 (
     output wire        s_ready,              // Taken.
     input  wire        s_error,              // Its frame failed a check: it changes a counter and nothing else.
     input  wire [2:0]  s_type,               // TYPE: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    input  wire [15:0] s_src,                // Sending node.
+    input  wire [19:0] s_src,                // Sending node.
     input  wire [15:0] s_wptr,               // DATA, POLL: window.
     input  wire [15:0] s_gen,                // DATA, POLL: incarnation of the window.
     input  wire [21:0] s_pidx,               // DATA: packet number.
@@ -93,7 +93,7 @@ module rw_window_w1024_r512 (
     input  wire        m_msg_ready,          // It is taken.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     output wire [2:0]  m_msg_type,
-    output wire [15:0] m_msg_dst,            // Node to send it to.
+    output wire [19:0] m_msg_dst,            // Node to send it to.
     output wire [15:0] m_msg_slot,           // Transfer slot there.
     output wire [31:0] m_msg_xid,            // Transfer.
     output wire [3:0]  m_msg_status,         // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
@@ -116,7 +116,7 @@ module rw_window_w1024_r512 (
     output wire        m_cpl_valid,          // A transfer has ended.
     input  wire        m_cpl_ready,          // That is taken.
     output wire [15:0] m_cpl_wptr,           // Its window.
-    output wire [15:0] m_cpl_src,            // Its sender.
+    output wire [19:0] m_cpl_src,            // Its sender.
     output wire [15:0] m_cpl_slot,           // Its slot at the sender.
     output wire [31:0] m_cpl_xid,            // The transfer.
     output wire [31:0] m_cpl_length,         // Its bytes.
@@ -178,7 +178,7 @@ module rw_window_w1024_r512 (
     reg          some_1_reg;
     reg  [1:0]   refused_reg;
     reg          control_1_reg;  // A message on its way to the control engine.
-    reg  [270:0] message_1_reg;
+    reg  [274:0] message_1_reg;
     reg  [3:0]   event_1_reg;
     reg  [3:0]   event_2_reg;
     reg  [3:0]   event_3_reg;
@@ -227,7 +227,7 @@ module rw_window_w1024_r512 (
     wire [8:0]   control_cw_wptr;       // Window.
     wire         control_cw_open;       // The window is open.
     wire [15:0]  control_cw_gen;        // Incarnation.
-    wire [15:0]  control_cw_src;        // Node that may send to it.
+    wire [19:0]  control_cw_src;        // Node that may send to it.
     wire [21:0]  control_cw_last;       // Number of the last packet.
     wire [2:0]   control_cw_mtu;        // log2 of the packet size, less 8.
     wire [12:0]  control_cw_last_len;   // Length of the last packet, bytes.
@@ -250,7 +250,7 @@ module rw_window_w1024_r512 (
     wire [3:0]   decisions_m_reason;    // Why the packet is dropped; 0: it is accepted.
     wire         messages_s_ready;      // It is taken.
     wire         messages_m_valid;      // A word is offered.
-    wire [270:0] messages_m_data;       // The word.
+    wire [274:0] messages_m_data;       // The word.
     wire         finished_s_ready;      // It is taken.
     wire         finished_m_valid;      // A word is offered.
     wire [24:0]  finished_m_data;       // The word.
@@ -332,20 +332,20 @@ module rw_window_w1024_r512 (
         .ctl_valid           (messages_m_valid),
         .ctl_ready           (control_ctl_ready),
         .ctl_type            (messages_m_data[2:0]),
-        .ctl_src             (messages_m_data[18:3]),
-        .ctl_slot            (messages_m_data[34:19]),
-        .ctl_xid             (messages_m_data[66:35]),
-        .ctl_incarnation     (messages_m_data[82:67]),
-        .ctl_wptr            (messages_m_data[98:83]),
-        .ctl_gen             (messages_m_data[114:99]),
-        .ctl_seq             (messages_m_data[130:115]),
-        .ctl_length          (messages_m_data[162:131]),
-        .ctl_addr            (messages_m_data[226:163]),
-        .ctl_rkey            (messages_m_data[258:227]),
-        .ctl_mtu             (messages_m_data[262:259]),
-        .ctl_verdict         (messages_m_data[265:263]),
-        .ctl_hold            (messages_m_data[266]),
-        .ctl_reason          (messages_m_data[270:267]),
+        .ctl_src             (messages_m_data[22:3]),
+        .ctl_slot            (messages_m_data[38:23]),
+        .ctl_xid             (messages_m_data[70:39]),
+        .ctl_incarnation     (messages_m_data[86:71]),
+        .ctl_wptr            (messages_m_data[102:87]),
+        .ctl_gen             (messages_m_data[118:103]),
+        .ctl_seq             (messages_m_data[134:119]),
+        .ctl_length          (messages_m_data[166:135]),
+        .ctl_addr            (messages_m_data[230:167]),
+        .ctl_rkey            (messages_m_data[262:231]),
+        .ctl_mtu             (messages_m_data[266:263]),
+        .ctl_verdict         (messages_m_data[269:267]),
+        .ctl_hold            (messages_m_data[270]),
+        .ctl_reason          (4'd0),
         .rev_valid           (rev_valid),
         .rev_ready           (rev_ready),
         .rev_wptr            (rev_wptr[8:0]),
@@ -460,7 +460,7 @@ module rw_window_w1024_r512 (
         .m_len    (m_wr_len)
     );
 
-    event_queue_w271_d16 messages (
+    event_queue_w275_d16 messages (
         .clk     (clk),
         .rst     (rst),
         .s_valid (control_1_reg),
@@ -576,7 +576,7 @@ module rw_window_w1024_r512 (
         some_1_reg = 1'b0;
         refused_reg = 2'd0;
         control_1_reg = 1'b0;
-        message_1_reg = 271'd0;
+        message_1_reg = 275'd0;
         event_1_reg = 4'd0;
         event_2_reg = 4'd0;
         event_3_reg = 4'd0;
@@ -593,7 +593,7 @@ module rw_window_w1024_r512 (
         control_1_reg <= is_control;
 
         message_1_reg <= {
-            s_reason,
+            4'd0,
             s_hold,
             s_verdict,
             s_mtu,
@@ -651,7 +651,8 @@ module rw_window_w1024_r512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, rev_wptr[15:9], accept_m_wptr, finished_s_ready, credits_s_ready};
+    wire _unused = &{1'b0, s_reason, rev_wptr[15:9], accept_m_wptr, messages_m_data[274:271],
+        finished_s_ready, credits_s_ready};
 
 endmodule
 

@@ -45,7 +45,7 @@ module xud_end_q1024_d4096 (
     input  wire [55:0]  ack,              // As job.
 
     input  wire         ack_echo,         // It says where it comes from and to what.
-    input  wire [39:0]  ack_from,         // A record Source.
+    input  wire [43:0]  ack_from,         // A record Source.
     input  wire [67:0]  ack_identity,     // A record Identity.
     input  wire         ack_claim,        // It claims its request, which does not end.
     input  wire         ack_end,          // It ends the request that is claimed.
@@ -86,7 +86,7 @@ module xud_end_q1024_d4096 (
 
     input  wire         w_en,             // Write the fields of a place.
     input  wire [11:0]  w_place,          // Place.
-    input  wire [192:0] w_fields,         // They: a record FilledPlace.
+    input  wire [196:0] w_fields,         // They: a record FilledPlace.
 
     // m: stream out
     output wire         m_valid,          // A request has ended.
@@ -94,7 +94,7 @@ module xud_end_q1024_d4096 (
     output wire [9:0]   m_qpn,            // Queue pair.
     output wire [23:0]  m_psn,            // Packet number.
     output wire [7:0]   m_status,         // Outcome.
-    output wire [191:0] m_fields,         // Fields.
+    output wire [195:0] m_fields,         // Fields.
 
     output wire         ev_ack_unknown,   // An acknowledgement of nothing in flight.
     output wire         ev_ack_source,    // An acknowledgement from elsewhere.
@@ -124,7 +124,7 @@ module xud_end_q1024_d4096 (
     reg  [23:0] s1_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s1_op_outcome_reg;             // How.
     reg         s1_echo_reg;                   // An acknowledgement says where it comes from and to what.
-    reg  [15:0] s1_from_node_reg;              // Node.
+    reg  [19:0] s1_from_node_reg;              // Node.
     reg  [23:0] s1_from_peer_reg;              // Queue pair.
     reg  [3:0]  s1_identity_flags_reg;         // Flags.
     reg  [15:0] s1_identity_win_id_reg;        // Window.
@@ -138,7 +138,7 @@ module xud_end_q1024_d4096 (
     reg  [23:0] s2_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s2_op_outcome_reg;             // How.
     reg         s2_echo_reg;                   // An acknowledgement says where it comes from and to what.
-    reg  [15:0] s2_from_node_reg;              // Node.
+    reg  [19:0] s2_from_node_reg;              // Node.
     reg  [23:0] s2_from_peer_reg;              // Queue pair.
     reg  [3:0]  s2_identity_flags_reg;         // Flags.
     reg  [15:0] s2_identity_win_id_reg;        // Window.
@@ -152,7 +152,7 @@ module xud_end_q1024_d4096 (
     reg  [23:0] s3_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s3_op_outcome_reg;             // How.
     reg         s3_echo_reg;                   // An acknowledgement says where it comes from and to what.
-    reg  [15:0] s3_from_node_reg;              // Node.
+    reg  [19:0] s3_from_node_reg;              // Node.
     reg  [23:0] s3_from_peer_reg;              // Queue pair.
     reg  [3:0]  s3_identity_flags_reg;         // Flags.
     reg  [15:0] s3_identity_win_id_reg;        // Window.
@@ -166,7 +166,7 @@ module xud_end_q1024_d4096 (
     reg  [23:0] s4_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s4_op_outcome_reg;             // How.
     reg         s4_echo_reg;                   // An acknowledgement says where it comes from and to what.
-    reg  [15:0] s4_from_node_reg;              // Node.
+    reg  [19:0] s4_from_node_reg;              // Node.
     reg  [23:0] s4_from_peer_reg;              // Queue pair.
     reg  [3:0]  s4_identity_flags_reg;         // Flags.
     reg  [15:0] s4_identity_win_id_reg;        // Window.
@@ -206,7 +206,7 @@ module xud_end_q1024_d4096 (
     reg         s5_refusals_reg;
     reg  [23:0] s5_tag_psn_reg;                // Packet number.
     reg  [23:0] s5_tag_qpn_reg;                // Queue pair.
-    reg  [15:0] s5_fields_node_reg;            // Destination node.
+    reg  [19:0] s5_fields_node_reg;            // Destination node.
     reg  [23:0] s5_fields_peer_reg;            // Destination queue pair.
     reg  [7:0]  s5_fields_vf_reg;              // Version 7:4 and flags 3:0.
     reg  [15:0] s5_fields_win_id_reg;          // Window.
@@ -224,7 +224,7 @@ module xud_end_q1024_d4096 (
     reg         s6_bit_reg;
     reg         s6_done_reg;
     reg         s6_back_reg;
-    reg  [15:0] s6_record_fields_node_reg;     // Destination node.
+    reg  [19:0] s6_record_fields_node_reg;     // Destination node.
     reg  [23:0] s6_record_fields_peer_reg;     // Destination queue pair.
     reg  [7:0]  s6_record_fields_vf_reg;       // Version 7:4 and flags 3:0.
     reg  [15:0] s6_record_fields_win_id_reg;   // Window.
@@ -246,7 +246,7 @@ module xud_end_q1024_d4096 (
     wire [23:0]  kept_tag_psn;           // Packet number.
     wire [23:0]  kept_tag_qpn;           // Queue pair.
     wire         kept_k;                 // Its K.
-    wire [15:0]  filled_fields_node;     // Destination node.
+    wire [19:0]  filled_fields_node;     // Destination node.
     wire [23:0]  filled_fields_peer;     // Destination queue pair.
     wire [7:0]   filled_fields_vf;       // Version 7:4 and flags 3:0.
     wire [15:0]  filled_fields_win_id;   // Window.
@@ -255,7 +255,7 @@ module xud_end_q1024_d4096 (
     wire [63:0]  filled_fields_wr_id;    // User's name for the request.
     wire [15:0]  filled_fields_request;  // Number of the request in its ring.
     wire         filled_answered;        // The acknowledgement of the request is an answer with a claim of its own.
-    wire [15:0]  ended_fields_node;      // Destination node.
+    wire [19:0]  ended_fields_node;      // Destination node.
     wire [23:0]  ended_fields_peer;      // Destination queue pair.
     wire [7:0]   ended_fields_vf;        // Version 7:4 and flags 3:0.
     wire [15:0]  ended_fields_win_id;    // Window.
@@ -283,12 +283,12 @@ module xud_end_q1024_d4096 (
     wire         is_ack;
     wire         is_flush;
     wire [48:0]  tags_rd_data;           // The word that was read.
-    wire [192:0] fields_rd_data;         // The word that was read.
+    wire [196:0] fields_rd_data;         // The word that was read.
     wire         s_rd_data;              // The word that was read.
     wire         e_rd_data;              // The word that was read.
     wire [11:0]  place_m;                // Place.
     wire         done_s_ready;           // It is taken.
-    wire [247:0] done_m_data;            // The word.
+    wire [251:0] done_m_data;            // The word.
     wire [15:0]  done_count;             // Words in the queue.
 
     // Entries: tag and K; fields; S; E.
@@ -301,7 +301,7 @@ module xud_end_q1024_d4096 (
         .wr_data ({wk_bit, 14'd0, wk_qpn, wk_psn})
     );
 
-    ram_reg #(.W(193), .A(12)) fields (
+    ram_reg #(.W(197), .A(12)) fields (
         .clk     (clk),
         .rd_addr (s2_place_reg),
         .rd_data (fields_rd_data),
@@ -336,7 +336,7 @@ module xud_end_q1024_d4096 (
     );
 
     // Requests that have ended.
-    fifo_ahead_w248_d16 done (
+    fifo_ahead_w252_d16 done (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_done_reg),
@@ -362,15 +362,15 @@ module xud_end_q1024_d4096 (
     assign kept_tag_psn = tags_rd_data[23:0];
     assign kept_tag_qpn = tags_rd_data[47:24];
     assign kept_k = tags_rd_data[48];
-    assign filled_fields_node = fields_rd_data[15:0];
-    assign filled_fields_peer = fields_rd_data[39:16];
-    assign filled_fields_vf = fields_rd_data[47:40];
-    assign filled_fields_win_id = fields_rd_data[63:48];
-    assign filled_fields_epoch = fields_rd_data[79:64];
-    assign filled_fields_msn = fields_rd_data[111:80];
-    assign filled_fields_wr_id = fields_rd_data[175:112];
-    assign filled_fields_request = fields_rd_data[191:176];
-    assign filled_answered = fields_rd_data[192];
+    assign filled_fields_node = fields_rd_data[19:0];
+    assign filled_fields_peer = fields_rd_data[43:20];
+    assign filled_fields_vf = fields_rd_data[51:44];
+    assign filled_fields_win_id = fields_rd_data[67:52];
+    assign filled_fields_epoch = fields_rd_data[83:68];
+    assign filled_fields_msn = fields_rd_data[115:84];
+    assign filled_fields_wr_id = fields_rd_data[179:116];
+    assign filled_fields_request = fields_rd_data[195:180];
+    assign filled_answered = fields_rd_data[196];
     // Stage 6: the decision (XUD-3). The model's order: in flight, echo, source, identity.
     assign is_x = s5_kind_reg[0];
     assign is_fail = s5_kind_reg[1];
@@ -401,17 +401,17 @@ module xud_end_q1024_d4096 (
     assign ev_bad_qp = s6_no_qp_reg;
     assign ev_acknowledged = s6_ok_reg;
     assign ev_timeout = s6_timeout_reg;
-    assign ended_fields_node = done_m_data[15:0];
-    assign ended_fields_peer = done_m_data[39:16];
-    assign ended_fields_vf = done_m_data[47:40];
-    assign ended_fields_win_id = done_m_data[63:48];
-    assign ended_fields_epoch = done_m_data[79:64];
-    assign ended_fields_msn = done_m_data[111:80];
-    assign ended_fields_wr_id = done_m_data[175:112];
-    assign ended_fields_request = done_m_data[191:176];
-    assign ended_end_tag_psn = done_m_data[215:192];
-    assign ended_end_tag_qpn = done_m_data[239:216];
-    assign ended_end_outcome = done_m_data[247:240];
+    assign ended_fields_node = done_m_data[19:0];
+    assign ended_fields_peer = done_m_data[43:20];
+    assign ended_fields_vf = done_m_data[51:44];
+    assign ended_fields_win_id = done_m_data[67:52];
+    assign ended_fields_epoch = done_m_data[83:68];
+    assign ended_fields_msn = done_m_data[115:84];
+    assign ended_fields_wr_id = done_m_data[179:116];
+    assign ended_fields_request = done_m_data[195:180];
+    assign ended_end_tag_psn = done_m_data[219:196];
+    assign ended_end_tag_qpn = done_m_data[243:220];
+    assign ended_end_outcome = done_m_data[251:244];
     assign m_fields = {
         ended_fields_request,
         ended_fields_wr_id,
@@ -443,7 +443,7 @@ module xud_end_q1024_d4096 (
         s1_op_tag_qpn_reg = 24'd0;
         s1_op_outcome_reg = 8'd0;
         s1_echo_reg = 1'b0;
-        s1_from_node_reg = 16'd0;
+        s1_from_node_reg = 20'd0;
         s1_from_peer_reg = 24'd0;
         s1_identity_flags_reg = 4'd0;
         s1_identity_win_id_reg = 16'd0;
@@ -457,7 +457,7 @@ module xud_end_q1024_d4096 (
         s2_op_tag_qpn_reg = 24'd0;
         s2_op_outcome_reg = 8'd0;
         s2_echo_reg = 1'b0;
-        s2_from_node_reg = 16'd0;
+        s2_from_node_reg = 20'd0;
         s2_from_peer_reg = 24'd0;
         s2_identity_flags_reg = 4'd0;
         s2_identity_win_id_reg = 16'd0;
@@ -471,7 +471,7 @@ module xud_end_q1024_d4096 (
         s3_op_tag_qpn_reg = 24'd0;
         s3_op_outcome_reg = 8'd0;
         s3_echo_reg = 1'b0;
-        s3_from_node_reg = 16'd0;
+        s3_from_node_reg = 20'd0;
         s3_from_peer_reg = 24'd0;
         s3_identity_flags_reg = 4'd0;
         s3_identity_win_id_reg = 16'd0;
@@ -485,7 +485,7 @@ module xud_end_q1024_d4096 (
         s4_op_tag_qpn_reg = 24'd0;
         s4_op_outcome_reg = 8'd0;
         s4_echo_reg = 1'b0;
-        s4_from_node_reg = 16'd0;
+        s4_from_node_reg = 20'd0;
         s4_from_peer_reg = 24'd0;
         s4_identity_flags_reg = 4'd0;
         s4_identity_win_id_reg = 16'd0;
@@ -523,7 +523,7 @@ module xud_end_q1024_d4096 (
         s5_refusals_reg = 1'b0;
         s5_tag_psn_reg = 24'd0;
         s5_tag_qpn_reg = 24'd0;
-        s5_fields_node_reg = 16'd0;
+        s5_fields_node_reg = 20'd0;
         s5_fields_peer_reg = 24'd0;
         s5_fields_vf_reg = 8'd0;
         s5_fields_win_id_reg = 16'd0;
@@ -541,7 +541,7 @@ module xud_end_q1024_d4096 (
         s6_bit_reg = 1'b0;
         s6_done_reg = 1'b0;
         s6_back_reg = 1'b0;
-        s6_record_fields_node_reg = 16'd0;
+        s6_record_fields_node_reg = 20'd0;
         s6_record_fields_peer_reg = 24'd0;
         s6_record_fields_vf_reg = 8'd0;
         s6_record_fields_win_id_reg = 16'd0;
@@ -582,8 +582,8 @@ module xud_end_q1024_d4096 (
         end
 
         s1_echo_reg <= ack_echo;
-        s1_from_node_reg <= ack_from[15:0];
-        s1_from_peer_reg <= ack_from[39:16];
+        s1_from_node_reg <= ack_from[19:0];
+        s1_from_peer_reg <= ack_from[43:20];
         s1_identity_flags_reg <= ack_identity[3:0];
         s1_identity_win_id_reg <= ack_identity[19:4];
         s1_identity_epoch_reg <= ack_identity[35:20];

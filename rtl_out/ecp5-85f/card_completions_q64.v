@@ -25,7 +25,7 @@ module card_completions_q64 (
     input  wire [7:0]  a_status,    // How the request ended.
     input  wire [7:0]  a_vf,        // Version and flags of the XUDETH.
     input  wire [31:0] a_len,       // Bytes received; of a notification, of its transfer.
-    input  wire [15:0] a_node,      // Node of the peer.
+    input  wire [19:0] a_node,      // Node of the peer.
     input  wire [23:0] a_peer,      // Queue pair of the peer.
     input  wire [15:0] a_win_id,    // Window.
     input  wire [15:0] a_epoch,     // Epoch of the window.
@@ -48,7 +48,7 @@ module card_completions_q64 (
     input  wire [7:0]  b_status,    // How the request ended.
     input  wire [7:0]  b_vf,        // Version and flags of the XUDETH.
     input  wire [31:0] b_len,       // Bytes received; of a notification, of its transfer.
-    input  wire [15:0] b_node,      // Node of the peer.
+    input  wire [19:0] b_node,      // Node of the peer.
     input  wire [23:0] b_peer,      // Queue pair of the peer.
     input  wire [15:0] b_win_id,    // Window.
     input  wire [15:0] b_epoch,     // Epoch of the window.
@@ -71,7 +71,7 @@ module card_completions_q64 (
     output reg  [7:0]  m_status,    // How the request ended.
     output reg  [7:0]  m_vf,        // Version and flags of the XUDETH.
     output reg  [31:0] m_len,       // Bytes received; of a notification, of its transfer.
-    output reg  [15:0] m_node,      // Node of the peer.
+    output reg  [19:0] m_node,      // Node of the peer.
     output reg  [23:0] m_peer,      // Queue pair of the peer.
     output reg  [15:0] m_win_id,    // Window.
     output reg  [15:0] m_epoch,     // Epoch of the window.

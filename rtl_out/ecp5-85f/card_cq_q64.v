@@ -53,7 +53,7 @@ module card_cq_q64 (
     input  wire [7:0]  s_tx_status,      // How the request ended.
     input  wire [7:0]  s_tx_vf,          // Version and flags of the XUDETH.
     input  wire [31:0] s_tx_len,         // Bytes received; of a notification, of its transfer.
-    input  wire [15:0] s_tx_node,        // Node of the peer.
+    input  wire [19:0] s_tx_node,        // Node of the peer.
     input  wire [23:0] s_tx_peer,        // Queue pair of the peer.
     input  wire [15:0] s_tx_win_id,      // Window.
     input  wire [15:0] s_tx_epoch,       // Epoch of the window.
@@ -76,7 +76,7 @@ module card_cq_q64 (
     input  wire [7:0]  s_rx_status,      // How the request ended.
     input  wire [7:0]  s_rx_vf,          // Version and flags of the XUDETH.
     input  wire [31:0] s_rx_len,         // Bytes received; of a notification, of its transfer.
-    input  wire [15:0] s_rx_node,        // Node of the peer.
+    input  wire [19:0] s_rx_node,        // Node of the peer.
     input  wire [23:0] s_rx_peer,        // Queue pair of the peer.
     input  wire [15:0] s_rx_win_id,      // Window.
     input  wire [15:0] s_rx_epoch,       // Epoch of the window.
@@ -156,7 +156,7 @@ module card_cq_q64 (
     wire [7:0]   tx_out_of_status;          // How the request ended.
     wire [7:0]   tx_out_of_vf;              // Version and flags of the XUDETH.
     wire [31:0]  tx_out_of_len;             // Bytes received; of a notification, of its transfer.
-    wire [15:0]  tx_out_of_node;            // Node of the peer.
+    wire [19:0]  tx_out_of_node;            // Node of the peer.
     wire [23:0]  tx_out_of_peer;            // Queue pair of the peer.
     wire [15:0]  tx_out_of_win_id;          // Window.
     wire [15:0]  tx_out_of_epoch;           // Epoch of the window.
@@ -175,7 +175,7 @@ module card_cq_q64 (
     wire [7:0]   rx_out_of_status;          // How the request ended.
     wire [7:0]   rx_out_of_vf;              // Version and flags of the XUDETH.
     wire [31:0]  rx_out_of_len;             // Bytes received; of a notification, of its transfer.
-    wire [15:0]  rx_out_of_node;            // Node of the peer.
+    wire [19:0]  rx_out_of_node;            // Node of the peer.
     wire [23:0]  rx_out_of_peer;            // Queue pair of the peer.
     wire [15:0]  rx_out_of_win_id;          // Window.
     wire [15:0]  rx_out_of_epoch;           // Epoch of the window.
@@ -195,9 +195,9 @@ module card_cq_q64 (
     wire [2:0]   context_client;            // Who asks.
     wire         ours;
     wire         tx_m_valid;                // A word is offered.
-    wire [305:0] tx_m_data;                 // The word.
+    wire [309:0] tx_m_data;                 // The word.
     wire         rx_m_valid;                // A word is offered.
-    wire [305:0] rx_m_data;                 // The word.
+    wire [309:0] rx_m_data;                 // The word.
     wire         indices_inst_num_ready;    // The next one may be numbered; does not depend on num_valid.
     wire         indices_inst_m_num_valid;  // The number is here; it stays until the next one.
     wire [15:0]  indices_inst_m_num;        // The number.
@@ -215,7 +215,7 @@ module card_cq_q64 (
     wire         write_m_idle;              // Nothing is under way.
 
     // Records that came, from far.
-    half_slice_w306 tx (
+    half_slice_w310 tx (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_tx_valid),
@@ -226,7 +226,7 @@ module card_cq_q64 (
         .m_data  (tx_m_data)
     );
 
-    half_slice_w306 rx (
+    half_slice_w310 rx (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_rx_valid),
@@ -325,32 +325,32 @@ module card_cq_q64 (
     assign tx_out_of_status = tx_m_data[71:64];
     assign tx_out_of_vf = tx_m_data[79:72];
     assign tx_out_of_len = tx_m_data[111:80];
-    assign tx_out_of_node = tx_m_data[127:112];
-    assign tx_out_of_peer = tx_m_data[151:128];
-    assign tx_out_of_win_id = tx_m_data[167:152];
-    assign tx_out_of_epoch = tx_m_data[183:168];
-    assign tx_out_of_msn = tx_m_data[215:184];
-    assign tx_out_of_q_key = tx_m_data[247:216];
-    assign tx_out_of_psn = tx_m_data[271:248];
-    assign tx_out_of_request = tx_m_data[287:272];
-    assign tx_out_of_notified = tx_m_data[288];
-    assign tx_out_of_arrived = tx_m_data[289];
-    assign tx_out_qpn = tx_m_data[305:290];
+    assign tx_out_of_node = tx_m_data[131:112];
+    assign tx_out_of_peer = tx_m_data[155:132];
+    assign tx_out_of_win_id = tx_m_data[171:156];
+    assign tx_out_of_epoch = tx_m_data[187:172];
+    assign tx_out_of_msn = tx_m_data[219:188];
+    assign tx_out_of_q_key = tx_m_data[251:220];
+    assign tx_out_of_psn = tx_m_data[275:252];
+    assign tx_out_of_request = tx_m_data[291:276];
+    assign tx_out_of_notified = tx_m_data[292];
+    assign tx_out_of_arrived = tx_m_data[293];
+    assign tx_out_qpn = tx_m_data[309:294];
     assign rx_out_of_wr_id = rx_m_data[63:0];
     assign rx_out_of_status = rx_m_data[71:64];
     assign rx_out_of_vf = rx_m_data[79:72];
     assign rx_out_of_len = rx_m_data[111:80];
-    assign rx_out_of_node = rx_m_data[127:112];
-    assign rx_out_of_peer = rx_m_data[151:128];
-    assign rx_out_of_win_id = rx_m_data[167:152];
-    assign rx_out_of_epoch = rx_m_data[183:168];
-    assign rx_out_of_msn = rx_m_data[215:184];
-    assign rx_out_of_q_key = rx_m_data[247:216];
-    assign rx_out_of_psn = rx_m_data[271:248];
-    assign rx_out_of_request = rx_m_data[287:272];
-    assign rx_out_of_notified = rx_m_data[288];
-    assign rx_out_of_arrived = rx_m_data[289];
-    assign rx_out_qpn = rx_m_data[305:290];
+    assign rx_out_of_node = rx_m_data[131:112];
+    assign rx_out_of_peer = rx_m_data[155:132];
+    assign rx_out_of_win_id = rx_m_data[171:156];
+    assign rx_out_of_epoch = rx_m_data[187:172];
+    assign rx_out_of_msn = rx_m_data[219:188];
+    assign rx_out_of_q_key = rx_m_data[251:220];
+    assign rx_out_of_psn = rx_m_data[275:252];
+    assign rx_out_of_request = rx_m_data[291:276];
+    assign rx_out_of_notified = rx_m_data[292];
+    assign rx_out_of_arrived = rx_m_data[293];
+    assign rx_out_qpn = rx_m_data[309:294];
     assign context_qpn = done_ctx[11:0];
     assign context_receive = done_ctx[12];
     assign context_client = done_ctx[15:13];

@@ -85,7 +85,7 @@ module card_regs_q64_r256_f1024 (
     output wire [7:0]  win_index,          // Which.
     output wire        win_open,           // It is there from now on.
     output wire [5:0]  win_qpn,            // Own queue pair.
-    output wire [15:0] win_node,           // Node of the peer.
+    output wire [19:0] win_node,           // Node of the peer.
     output wire [23:0] win_peer,           // Queue pair of the peer.
     output wire [15:0] win_epoch,          // Epoch.
     input  wire        win_done,           // It is done; pulse.
@@ -154,7 +154,7 @@ module card_regs_q64_r256_f1024 (
 
     // Configuration
     output wire        cfg_enable,         // Frames are received and sent.
-    output wire [15:0] cfg_node,           // Who this card is.
+    output wire [19:0] cfg_node,           // Who this card is.
     output reg  [12:0] cfg_mtu,            // Largest payload of a packet.
     output wire [15:0] cfg_timeout_unit,   // Clocks in 4.096 us.
     output wire [15:0] cfg_moderation,     // Fewest clocks between two interrupts of a vector.
@@ -203,16 +203,16 @@ module card_regs_q64_r256_f1024 (
     localparam [9:0] AT_COMPLETE         = 10'd4;
     localparam [9:0] AT_ARM              = 10'd6;
     localparam [31:0] SPARE_CONTROL      = 32'hfffffffc;
-    localparam [31:0] SPARE_NODE         = 32'hffff0000;
+    localparam [31:0] SPARE_NODE         = 32'hfff00000;
     localparam [31:0] SPARE_MTU          = 32'hffffe000;
     localparam [31:0] SPARE_TIMEOUT_UNIT = 32'hffff0000;
     localparam [31:0] SPARE_MODERATION   = 32'hffff0000;
     localparam [31:0] SPARE_SELECT       = 32'hffffff00;
     localparam [31:0] ID                 = 32'h54524e43;
-    localparam [31:0] VERSION            = 32'h20000;
+    localparam [31:0] VERSION            = 32'h30000;
     localparam [31:0] FEATURES           = 32'd3;
     localparam [31:0] WINDOWS            = 32'd256;
-    localparam [15:0] NODE_RESET         = 16'd0;
+    localparam [19:0] NODE_RESET         = 20'd0;
     localparam [12:0] MTU_RESET          = 13'd4096;
     localparam [12:0] MTU_LEAST          = 13'd256;
     localparam [15:0] TIMEOUT_UNIT_LEAST = 16'd4;
@@ -250,7 +250,7 @@ module card_regs_q64_r256_f1024 (
     reg         starts_reg;                // A command begins, a clock late.
     reg  [31:0] start_data_reg;
     reg         enable_reg;                // The registers.
-    reg  [15:0] node_reg;
+    reg  [19:0] node_reg;
     reg  [12:0] mtu_reg;
     reg  [15:0] timeout_unit_reg;
     reg  [15:0] moderation_reg;
@@ -292,7 +292,7 @@ module card_regs_q64_r256_f1024 (
     wire [35:0] events;
     reg         starts_next;          // A command begins, a clock late.
     reg         enable_next;          // The registers.
-    reg  [15:0] node_next;
+    reg  [19:0] node_next;
     reg  [12:0] mtu_next;
     reg  [15:0] timeout_unit_next;
     reg  [15:0] moderation_next;
@@ -428,7 +428,7 @@ module card_regs_q64_r256_f1024 (
         .s_2  (values_s_2),
         .s_3  (values_s_3),
         .s_4  ({31'd0, enable_reg}),
-        .s_5  ({16'd0, node_reg}),
+        .s_5  ({12'd0, node_reg}),
         .s_6  ({19'd0, mtu_reg}),
         .s_7  ({16'd0, timeout_unit_reg}),
         .s_8  (values_s_8),
@@ -476,7 +476,7 @@ module card_regs_q64_r256_f1024 (
             end
             if ((w2_word_reg == AT_NODE) & w2_fits_node_reg) begin
                 known = 1'b1;
-                node_next = w2_data_reg[15:0];
+                node_next = w2_data_reg[19:0];
             end
             if ((w2_word_reg == AT_MTU) & w2_fits_mtu_reg) begin
                 known = 1'b1;
@@ -587,7 +587,7 @@ module card_regs_q64_r256_f1024 (
         starts_reg = 1'b0;
         start_data_reg = 32'd0;
         enable_reg = 1'b0;
-        node_reg = 16'd0;
+        node_reg = 20'd0;
         mtu_reg = 13'd0;
         timeout_unit_reg = 16'd0;
         moderation_reg = 16'd0;

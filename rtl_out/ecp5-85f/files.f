@@ -32,7 +32,7 @@ card_regs_command_q64_r256_f1024.v
 card_regs_q64_r256_f1024.v
 card_regions_look_r256.v
 card_regions_r256.v
-../lib/half_slice_w306.v
+../lib/half_slice_w310.v
 ram_reg_forward_w8_d64.v
 ../lib/fifo_ahead_w17_d32.v
 fifo_ahead_w6_d32.v
@@ -55,10 +55,10 @@ card_send_record_q64.v
 ../lib/card_send_reads.v
 card_send_ended_q64.v
 ../lib/fifo_ahead_w65_d16.v
-../lib/half_slice_w576.v
+../lib/half_slice_w580.v
 card_send_q64.v
 ../lib/fifo_ahead_w69_d32.v
-../lib/fifo_ahead_w338_d16.v
+../lib/fifo_ahead_w342_d16.v
 ../lib/card_send_queue.v
 ../lib/fifo_ahead_w32_d16.v
 ram_reg_forward_w17_d64.v
@@ -82,7 +82,7 @@ card_onesided_check_q64.v
 ../lib/card_onesided_run.v
 ../lib/fifo_reg_w68_d4.v
 ../lib/fifo_bram_w68_d512.v
-../lib/fifo_ahead_w160_d16.v
+../lib/fifo_ahead_w164_d16.v
 ../lib/two_slots_w65.v
 card_onesided_q64_f1024.v
 ../lib/card_send_merge.v
@@ -92,7 +92,7 @@ xud_keep_q64_d1024.v
 fifo_ahead_w10_d8.v
 ../lib/fifo_ahead_w1_d8.v
 xud_deadlines_d1024.v
-../lib/fifo_ahead_w248_d16.v
+../lib/fifo_ahead_w252_d16.v
 xud_end_q64_d1024.v
 ../lib/fifo_ahead_w56_d16.v
 xud_inflight_q64_d1024.v
@@ -104,9 +104,9 @@ xud_inflight_q64_d1024.v
 ../lib/fifo_ahead_w12_d16.v
 ../lib/fifo_ahead_w66_d4.v
 ../lib/xud_rx_buffer_d2048.v
-../lib/fifo_ahead_w208_d16.v
-../lib/two_slots_w208.v
-../lib/fifo_ahead_w162_d16.v
+../lib/fifo_ahead_w212_d16.v
+../lib/two_slots_w212.v
+../lib/fifo_ahead_w166_d16.v
 ../lib/xud_rx_d2048.v
 ../lib/fifo_ahead_w48_d4.v
 ../lib/mux_one_hot_w64_n12.v
@@ -151,7 +151,7 @@ rw_control_w256_r64.v
 ../lib/fifo_reg_w4_d16.v
 ../lib/ram_reg_steps.v
 ../lib/rw_decisions.v
-../lib/event_queue_w271_d16.v
+../lib/event_queue_w275_d16.v
 event_queue_w22_d64.v
 event_queue_w6_d16.v
 ../lib/rw_counts_d16.v

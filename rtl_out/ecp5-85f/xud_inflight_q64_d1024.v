@@ -43,7 +43,7 @@ module xud_inflight_q64_d1024 (
     output wire        set_ready,         // It is taken.
     input  wire [5:0]  set_qpn,           // Queue pair.
     input  wire [23:0] set_psn,           // Packet number.
-    input  wire [15:0] set_node,          // Destination node.
+    input  wire [19:0] set_node,          // Destination node.
     input  wire [23:0] set_peer,          // Destination queue pair.
     input  wire [7:0]  set_vf,            // Version 7:4 and flags 3:0.
     input  wire [15:0] set_win_id,        // Window.
@@ -65,7 +65,7 @@ module xud_inflight_q64_d1024 (
     // ack: Acknowledgements.
     input  wire        ack_valid,         // An acknowledgement is offered.
     output wire        ack_ready,         // It is taken.
-    input  wire [15:0] ack_node,          // Node that sent it.
+    input  wire [19:0] ack_node,          // Node that sent it.
     input  wire [23:0] ack_qpn,           // Queue pair of the request.
     input  wire [23:0] ack_psn,           // Packet sequence number of the request.
     input  wire [7:0]  ack_outcome,       // Outcome.
@@ -96,7 +96,7 @@ module xud_inflight_q64_d1024 (
     output wire [7:0]  m_status,          // How the request ended.
     output wire [7:0]  m_vf,              // Version and flags of the XUDETH.
     output wire [31:0] m_len,             // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_node,            // Node of the peer.
+    output wire [19:0] m_node,            // Node of the peer.
     output wire [23:0] m_peer,            // Queue pair of the peer.
     output wire [15:0] m_win_id,          // Window.
     output wire [15:0] m_epoch,           // Epoch of the window.
@@ -130,7 +130,7 @@ module xud_inflight_q64_d1024 (
     reg  [9:0]  s1_place_reg;
     reg  [23:0] s1_tag_psn_reg;                // Packet number.
     reg  [23:0] s1_tag_qpn_reg;                // Queue pair.
-    reg  [15:0] s1_fields_fields_node_reg;     // Destination node.
+    reg  [19:0] s1_fields_fields_node_reg;     // Destination node.
     reg  [23:0] s1_fields_fields_peer_reg;     // Destination queue pair.
     reg  [7:0]  s1_fields_fields_vf_reg;       // Version 7:4 and flags 3:0.
     reg  [15:0] s1_fields_fields_win_id_reg;   // Window.
@@ -148,7 +148,7 @@ module xud_inflight_q64_d1024 (
     reg  [9:0]  s3_place_reg;
 
     // Signals
-    wire [15:0]  fields_node;            // What was in flight of the request that has ended. Destination node.
+    wire [19:0]  fields_node;            // What was in flight of the request that has ended. Destination node.
     wire [23:0]  fields_peer;            // Destination queue pair.
     wire [7:0]   fields_vf;              // Version 7:4 and flags 3:0.
     wire [15:0]  fields_win_id;          // Window.
@@ -184,7 +184,7 @@ module xud_inflight_q64_d1024 (
     wire         end_inst_e_en;          // E changes.
     wire [9:0]   end_inst_e_place;       // Of this place.
     wire         end_inst_e_bit;         // To this.
-    wire [191:0] end_inst_m_fields;      // Fields.
+    wire [195:0] end_inst_m_fields;      // Fields.
     wire         ended_s_valid;          // A word is offered.
     wire         ended_s_ready;          // It is taken.
     wire         ended_m_valid;          // A word is offered.
@@ -370,14 +370,14 @@ module xud_inflight_q64_d1024 (
         end
     end
 
-    assign fields_node = end_inst_m_fields[15:0];
-    assign fields_peer = end_inst_m_fields[39:16];
-    assign fields_vf = end_inst_m_fields[47:40];
-    assign fields_win_id = end_inst_m_fields[63:48];
-    assign fields_epoch = end_inst_m_fields[79:64];
-    assign fields_msn = end_inst_m_fields[111:80];
-    assign fields_wr_id = end_inst_m_fields[175:112];
-    assign fields_request = end_inst_m_fields[191:176];
+    assign fields_node = end_inst_m_fields[19:0];
+    assign fields_peer = end_inst_m_fields[43:20];
+    assign fields_vf = end_inst_m_fields[51:44];
+    assign fields_win_id = end_inst_m_fields[67:52];
+    assign fields_epoch = end_inst_m_fields[83:68];
+    assign fields_msn = end_inst_m_fields[115:84];
+    assign fields_wr_id = end_inst_m_fields[179:116];
+    assign fields_request = end_inst_m_fields[195:180];
     assign m_wr_id = fields_wr_id;
     assign m_vf = fields_vf;
     assign m_len = 32'd0;
@@ -400,7 +400,7 @@ module xud_inflight_q64_d1024 (
         s1_place_reg = 10'd0;
         s1_tag_psn_reg = 24'd0;
         s1_tag_qpn_reg = 24'd0;
-        s1_fields_fields_node_reg = 16'd0;
+        s1_fields_fields_node_reg = 20'd0;
         s1_fields_fields_peer_reg = 24'd0;
         s1_fields_fields_vf_reg = 8'd0;
         s1_fields_fields_win_id_reg = 16'd0;

@@ -15,7 +15,7 @@ module card_ack_merge (
     // a: Acknowledgements from the line.
     input  wire        a_valid,    // An acknowledgement is offered.
     output wire        a_ready,    // It is taken.
-    input  wire [15:0] a_node,     // Node that sent it.
+    input  wire [19:0] a_node,     // Node that sent it.
     input  wire [23:0] a_qpn,      // Queue pair of the request.
     input  wire [23:0] a_psn,      // Packet sequence number of the request.
     input  wire [7:0]  a_outcome,  // Outcome.
@@ -28,7 +28,7 @@ module card_ack_merge (
 
     input  wire        b_valid,    // A claim or an end.
     output wire        b_ready,    // Taken.
-    input  wire [15:0] b_node,     // Source node.
+    input  wire [19:0] b_node,     // Source node.
     input  wire [23:0] b_qpn,      // Queue pair of the request.
     input  wire [23:0] b_psn,      // Packet number of the request.
     input  wire [7:0]  b_outcome,  // Outcome.
@@ -41,7 +41,7 @@ module card_ack_merge (
     // m: Both, for the table of requests in flight.
     output wire        m_valid,    // An acknowledgement is offered.
     input  wire        m_ready,    // It is taken.
-    output reg  [15:0] m_node,     // Node that sent it.
+    output reg  [19:0] m_node,     // Node that sent it.
     output reg  [23:0] m_qpn,      // Queue pair of the request.
     output reg  [23:0] m_psn,      // Packet sequence number of the request.
     output reg  [7:0]  m_outcome,  // Outcome.

@@ -146,7 +146,7 @@ module card_core_q16_r32_f64 (
     output wire [63:0]  m_works_address,                 // Address of byte 0 here.
     output wire [31:0]  m_works_lkey,                    // Key of the region it lies in.
     output wire [7:0]   m_works_vf,                      // Version and flags of the XUDETH.
-    output wire [15:0]  m_works_node,                    // Node of the destination.
+    output wire [19:0]  m_works_node,                    // Node of the destination.
     output wire [31:0]  m_works_peer,                    // Queue pair of the destination: 24 bits if it is one.
     output wire [31:0]  m_works_msn,                     // Number in the window.
     output wire [15:0]  m_works_win_id,                  // Window.
@@ -167,7 +167,7 @@ module card_core_q16_r32_f64 (
     input  wire [7:0]   s_cpl_status,                    // How the request ended.
     input  wire [7:0]   s_cpl_vf,                        // Version and flags of the XUDETH.
     input  wire [31:0]  s_cpl_len,                       // Bytes received; of a notification, of its transfer.
-    input  wire [15:0]  s_cpl_node,                      // Node of the peer.
+    input  wire [19:0]  s_cpl_node,                      // Node of the peer.
     input  wire [23:0]  s_cpl_peer,                      // Queue pair of the peer.
     input  wire [15:0]  s_cpl_win_id,                    // Window.
     input  wire [15:0]  s_cpl_epoch,                     // Epoch of the window.
@@ -253,7 +253,7 @@ module card_core_q16_r32_f64 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     output wire         s_notify_ok,
     input  wire [23:0]  s_notify_qpn,                    // Queue pair here.
-    input  wire [15:0]  s_notify_node,                   // Node of the sender.
+    input  wire [19:0]  s_notify_node,                   // Node of the sender.
     input  wire [23:0]  s_notify_source,                 // Queue pair of the sender.
     input  wire [31:0]  s_notify_q_key,                  // Q_Key of both.
     input  wire [31:0]  s_notify_immediate,              // Immediate data.
@@ -302,11 +302,9 @@ module card_core_q16_r32_f64 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire         m_frames_ready,
     input  wire         m_frames_unwanted,               // With ready: that is not wanted, and does not come.
-    output wire [15:0]  m_frames_node,                   // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    output wire [19:0]  m_frames_node,                   // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]   m_frames_opcode,
-    output wire         m_frames_marked,                 // A switch has marked it.
     output wire [23:0]  m_frames_dest,                   // Destination queue pair.
     output wire [23:0]  m_frames_psn,                    // Packet sequence number.
     output wire [63:0]  m_frames_head,                   // First 8 bytes of the body, the first one on top.
@@ -323,7 +321,7 @@ module card_core_q16_r32_f64 (
     input  wire         s_frames_valid,                  // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     output wire         s_frames_ready,
-    input  wire [15:0]  s_frames_node,                   // Node that it goes to.
+    input  wire [19:0]  s_frames_node,                   // Node that it goes to.
     input  wire [3:0]   s_frames_opcode,                 // Lower half of its opcode.
     input  wire [23:0]  s_frames_dest,                   // Destination queue pair.
     input  wire [23:0]  s_frames_psn,                    // Packet sequence number.
@@ -401,8 +399,6 @@ module card_core_q16_r32_f64 (
     // numbers of all its TLPs have come back. Constant.
     input  wire         cfg_write_returns,
     input  wire         cfg_bulk,                        // Bulk transfers are there; constant.
-    // Frames may be marked, and those of congestion are known (CL-4); only with cfg_bulk.
-    input  wire         cfg_marks,
     input  wire [8:0]   cfg_share,                       // Their share of the line, of 256.
 
     // cfg: Contexts of queue pairs, as those who take messages see them.
@@ -413,7 +409,7 @@ module card_core_q16_r32_f64 (
 
     // Configuration
     output wire [12:0]  cfg_mtu,                         // Largest payload of a packet.
-    output wire [15:0]  cfg_node,                        // Who this card is.
+    output wire [19:0]  cfg_node,                        // Who this card is.
     input  wire         cfg_reduce                       // Queue pairs may be in reduction groups; constant.
 );
 
@@ -531,7 +527,7 @@ module card_core_q16_r32_f64 (
     wire [7:0]   regs_win_index;               // Which.
     wire         regs_win_open;                // It is there from now on.
     wire [3:0]   regs_win_qpn;                 // Own queue pair.
-    wire [15:0]  regs_win_node;                // Node of the peer.
+    wire [19:0]  regs_win_node;                // Node of the peer.
     wire [23:0]  regs_win_peer;                // Queue pair of the peer.
     wire [15:0]  regs_win_epoch;               // Epoch.
     wire         regs_hold;                    // Nothing new may begin.
@@ -546,7 +542,7 @@ module card_core_q16_r32_f64 (
     wire [63:0]  regs_m_wd_data;               // The word.
     wire         regs_done_valid;              // A message is done in dma_write; pulse.
     wire         regs_cfg_enable;              // Frames are received and sent.
-    wire [15:0]  regs_cfg_node;                // Who this card is.
+    wire [19:0]  regs_cfg_node;                // Who this card is.
     wire [12:0]  regs_cfg_mtu;                 // Largest payload of a packet.
     wire [15:0]  regs_cfg_timeout_unit;        // Clocks in 4.096 us.
     wire [15:0]  regs_cfg_moderation;          // Fewest clocks between two interrupts of a vector.
@@ -599,7 +595,7 @@ module card_core_q16_r32_f64 (
     wire         send_m_set_valid;             // A kept place is filled.
     wire [3:0]   send_m_set_qpn;               // Queue pair.
     wire [23:0]  send_m_set_psn;               // PSN.
-    wire [15:0]  send_m_set_node;              // Node of the destination.
+    wire [19:0]  send_m_set_node;              // Node of the destination.
     wire [23:0]  send_m_set_peer;              // Queue pair of the destination.
     wire [7:0]   send_m_set_vf;                // Version and flags.
     wire [15:0]  send_m_set_win_id;            // Window.
@@ -622,7 +618,7 @@ module card_core_q16_r32_f64 (
     wire         send_m_look_write;            // The access writes.
     wire         send_s_wq_ready;              // It is taken.
     wire         send_m_sd_valid;              // A request or an answer is offered.
-    wire [15:0]  send_m_sd_node;               // Destination node.
+    wire [19:0]  send_m_sd_node;               // Destination node.
     wire [23:0]  send_m_sd_peer;               // Destination queue pair.
     wire [23:0]  send_m_sd_psn;                // Packet sequence number.
     wire [31:0]  send_m_sd_q_key;              // Q_Key.
@@ -640,7 +636,7 @@ module card_core_q16_r32_f64 (
     wire         send_ev_local_error;          // A work request ended here in a LOCAL outcome.
     wire         send_queue_s_sd_ready;        // It is taken.
     wire         send_queue_m_sd_valid;        // A request or an answer is offered.
-    wire [15:0]  send_queue_m_sd_node;         // Destination node.
+    wire [19:0]  send_queue_m_sd_node;         // Destination node.
     wire [23:0]  send_queue_m_sd_peer;         // Destination queue pair.
     wire [23:0]  send_queue_m_sd_psn;          // Packet sequence number.
     wire [31:0]  send_queue_m_sd_q_key;        // Q_Key.
@@ -687,7 +683,7 @@ module card_core_q16_r32_f64 (
     wire [7:0]   recv_m_rx_status;             // How the request ended.
     wire [7:0]   recv_m_rx_vf;                 // Version and flags of the XUDETH.
     wire [31:0]  recv_m_rx_len;                // Bytes received; of a notification, of its transfer.
-    wire [15:0]  recv_m_rx_node;               // Node of the peer.
+    wire [19:0]  recv_m_rx_node;               // Node of the peer.
     wire [23:0]  recv_m_rx_peer;               // Queue pair of the peer.
     wire [15:0]  recv_m_rx_win_id;             // Window.
     wire [15:0]  recv_m_rx_epoch;              // Epoch of the window.
@@ -702,7 +698,7 @@ module card_core_q16_r32_f64 (
     // requests fetched so far.
     wire         recv_m_rx_arrived;
     wire         recv_m_ak_valid;              // An acknowledgement is offered.
-    wire [15:0]  recv_m_ak_node;               // Destination node.
+    wire [19:0]  recv_m_ak_node;               // Destination node.
     wire [23:0]  recv_m_ak_peer;               // Destination queue pair.
     wire [23:0]  recv_m_ak_psn;                // Packet sequence number of the request.
     wire [7:0]   recv_m_ak_syndrome;           // What the acknowledgement says.
@@ -750,7 +746,7 @@ module card_core_q16_r32_f64 (
     wire         one_sided_done_valid;         // A write was handed to the host interface; pulse.
     wire         one_sided_m_sd_valid;         // An answer for xud_tx.
     wire [23:0]  one_sided_m_peer;             // Destination queue pair.
-    wire [15:0]  one_sided_m_node;             // Destination node.
+    wire [19:0]  one_sided_m_node;             // Destination node.
     wire [23:0]  one_sided_m_psn;              // PSN of the request.
     wire [31:0]  one_sided_m_q_key;            // Q_Key of the request.
     wire [23:0]  one_sided_m_src;              // The queue pair that answers.
@@ -766,7 +762,7 @@ module card_core_q16_r32_f64 (
     wire [2:0]   one_sided_m_pl_bytes;         // Bytes in it, less one.
     wire         one_sided_m_pl_last;          // The last.
     wire         one_sided_m_ak_valid;         // An acknowledgement for xud_tx.
-    wire [15:0]  one_sided_m_ak_node;          // Destination node.
+    wire [19:0]  one_sided_m_ak_node;          // Destination node.
     wire [23:0]  one_sided_m_ak_peer;          // Destination queue pair.
     wire [23:0]  one_sided_m_ak_psn;           // PSN of the request.
     wire [7:0]   one_sided_m_ak_syndrome;      // What it says.
@@ -796,7 +792,7 @@ module card_core_q16_r32_f64 (
     wire         send_merge_b_sd_ready;        // Taken.
     wire         send_merge_b_pl_ready;        // Taken.
     wire         send_merge_m_sd_valid;        // A request or an answer is offered.
-    wire [15:0]  send_merge_m_sd_node;         // Destination node.
+    wire [19:0]  send_merge_m_sd_node;         // Destination node.
     wire [23:0]  send_merge_m_sd_peer;         // Destination queue pair.
     wire [23:0]  send_merge_m_sd_psn;          // Packet sequence number.
     wire [31:0]  send_merge_m_sd_q_key;        // Q_Key.
@@ -816,7 +812,7 @@ module card_core_q16_r32_f64 (
     wire         send_merge_a_ak_ready;        // It is taken.
     wire         send_merge_b_ak_ready;        // Taken.
     wire         send_merge_m_ak_valid;        // An acknowledgement is offered.
-    wire [15:0]  send_merge_m_ak_node;         // Destination node.
+    wire [19:0]  send_merge_m_ak_node;         // Destination node.
     wire [23:0]  send_merge_m_ak_peer;         // Destination queue pair.
     wire [23:0]  send_merge_m_ak_psn;          // Packet sequence number of the request.
     wire [7:0]   send_merge_m_ak_syndrome;     // What the acknowledgement says.
@@ -829,7 +825,7 @@ module card_core_q16_r32_f64 (
     wire         ack_merge_a_ready;            // It is taken.
     wire         ack_merge_b_ready;            // Taken.
     wire         ack_merge_m_valid;            // An acknowledgement is offered.
-    wire [15:0]  ack_merge_m_node;             // Node that sent it.
+    wire [19:0]  ack_merge_m_node;             // Node that sent it.
     wire [23:0]  ack_merge_m_qpn;              // Queue pair of the request.
     wire [23:0]  ack_merge_m_psn;              // Packet sequence number of the request.
     wire [7:0]   ack_merge_m_outcome;          // Outcome.
@@ -858,7 +854,7 @@ module card_core_q16_r32_f64 (
     wire [7:0]   in_flight_m_status;           // How the request ended.
     wire [7:0]   in_flight_m_vf;               // Version and flags of the XUDETH.
     wire [31:0]  in_flight_m_len;              // Bytes received; of a notification, of its transfer.
-    wire [15:0]  in_flight_m_node;             // Node of the peer.
+    wire [19:0]  in_flight_m_node;             // Node of the peer.
     wire [23:0]  in_flight_m_peer;             // Queue pair of the peer.
     wire [15:0]  in_flight_m_win_id;           // Window.
     wire [15:0]  in_flight_m_epoch;            // Epoch of the window.
@@ -881,7 +877,7 @@ module card_core_q16_r32_f64 (
     wire         rx_m_rq_valid;                // A request.
     wire         rx_m_rq_ready;                // It is taken.
     wire         rx_m_rq_drop;                 // With ready: its payload is not wanted.
-    wire [15:0]  rx_m_rq_node;                 // Source node.
+    wire [19:0]  rx_m_rq_node;                 // Source node.
     wire [23:0]  rx_m_rq_qpn;                  // Destination queue pair.
     wire [23:0]  rx_m_rq_psn;                  // Packet number.
     wire [31:0]  rx_m_rq_q_key;                // Q_Key.
@@ -899,7 +895,7 @@ module card_core_q16_r32_f64 (
     wire [63:0]  rx_m_pl_data;                 // The word.
     wire         rx_m_pl_last;                 // It is the last word of its frame.
     wire         rx_m_ak_valid;                // An acknowledgement is offered.
-    wire [15:0]  rx_m_ak_node;                 // Node that sent it.
+    wire [19:0]  rx_m_ak_node;                 // Node that sent it.
     wire [23:0]  rx_m_ak_qpn;                  // Queue pair of the request.
     wire [23:0]  rx_m_ak_psn;                  // Packet sequence number of the request.
     wire [7:0]   rx_m_ak_outcome;              // Outcome.
@@ -970,7 +966,7 @@ module card_core_q16_r32_f64 (
     wire [7:0]   completions_m_status;         // How the request ended.
     wire [7:0]   completions_m_vf;             // Version and flags of the XUDETH.
     wire [31:0]  completions_m_len;            // Bytes received; of a notification, of its transfer.
-    wire [15:0]  completions_m_node;           // Node of the peer.
+    wire [19:0]  completions_m_node;           // Node of the peer.
     wire [23:0]  completions_m_peer;           // Queue pair of the peer.
     wire [15:0]  completions_m_win_id;         // Window.
     wire [15:0]  completions_m_epoch;          // Epoch of the window.
@@ -2116,7 +2112,6 @@ module card_core_q16_r32_f64 (
         .m_bulk_unwanted  (m_frames_unwanted),
         .m_bulk_node      (m_frames_node),
         .m_bulk_opcode    (m_frames_opcode),
-        .m_bulk_marked    (m_frames_marked),
         .m_bulk_dest      (m_frames_dest),
         .m_bulk_psn       (m_frames_psn),
         .m_bulk_head      (m_frames_head),
@@ -2144,7 +2139,6 @@ module card_core_q16_r32_f64 (
         .ev_bad_header    (rx_ev_bad_header),
         // Frames of bulk transfers, and whose turn it is.
         .cfg_bulk         (cfg_bulk),
-        .cfg_marks        (cfg_marks),
         // Reduction groups.
         .cfg_reduce       (cfg_reduce)
     );
@@ -2211,8 +2205,7 @@ module card_core_q16_r32_f64 (
         .m_axis_tx_tlast  (tx_m_axis_tx_tlast),
         .ev_sent          (tx_ev_sent),
         .ev_ack_sent      (tx_ev_ack_sent),
-        .cfg_node         (regs_cfg_node),
-        .cfg_marks        (cfg_marks)
+        .cfg_node         (regs_cfg_node)
     );
 
     card_rx_gate gate (

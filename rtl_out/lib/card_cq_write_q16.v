@@ -25,12 +25,12 @@ module card_cq_write_q16 (
     input  wire         s_tx_valid,     // A work request has ended.
     output wire         s_tx_ready,     // Taken.
     input  wire [3:0]   s_tx_qpn,       // Queue pair.
-    input  wire [289:0] s_tx_record,    // How it ended: a record Ended.
+    input  wire [293:0] s_tx_record,    // How it ended: a record Ended.
 
     input  wire         s_rx_valid,     // A receive request has ended.
     output wire         s_rx_ready,     // Taken.
     input  wire [3:0]   s_rx_qpn,       // Queue pair.
-    input  wire [289:0] s_rx_record,    // Its fields, alike.
+    input  wire [293:0] s_rx_record,    // Its fields, alike.
 
     output wire         num_valid,      // A completion waits for its number.
     input  wire         num_ready,      // It will be numbered; does not depend on num_valid.
@@ -85,7 +85,7 @@ module card_cq_write_q16 (
     reg  [7:0]  record_status_reg;    // How the request ended.
     reg  [7:0]  record_vf_reg;        // Version and flags of the XUDETH.
     reg  [31:0] record_len_reg;       // Bytes received; of a notification, of its transfer.
-    reg  [15:0] record_node_reg;      // Node of the peer.
+    reg  [19:0] record_node_reg;      // Node of the peer.
     reg  [23:0] record_peer_reg;      // Queue pair of the peer.
     reg  [15:0] record_win_id_reg;    // Window.
     reg  [15:0] record_epoch_reg;     // Epoch of the window.
@@ -109,7 +109,7 @@ module card_cq_write_q16 (
     reg  [7:0]  out_status_reg;       // How the request ended.
     reg  [7:0]  out_vf_reg;           // Version and flags of the XUDETH.
     reg  [31:0] out_len_reg;          // Bytes received; of a notification, of its transfer.
-    reg  [15:0] out_node_reg;         // Node of the peer.
+    reg  [19:0] out_node_reg;         // Node of the peer.
     reg  [23:0] out_peer_reg;         // Queue pair of the peer.
     reg  [15:0] out_win_id_reg;       // Window.
     reg  [15:0] out_epoch_reg;        // Epoch of the window.
@@ -196,7 +196,7 @@ module card_cq_write_q16 (
             m_wd_data = {out_len_reg, 8'd0, out_vf_reg, entry_of, out_status_reg};
         end
         if (word_reg == 3'd2) begin
-            m_wd_data = {8'd0, out_peer_reg, 16'd0, out_node_reg};
+            m_wd_data = {8'd0, out_peer_reg, 12'd0, out_node_reg};
         end
         if (word_reg == 3'd3) begin
             m_wd_data = {out_msn_reg, out_epoch_reg, out_win_id_reg};
@@ -241,7 +241,7 @@ module card_cq_write_q16 (
         record_status_reg = 8'd0;
         record_vf_reg = 8'd0;
         record_len_reg = 32'd0;
-        record_node_reg = 16'd0;
+        record_node_reg = 20'd0;
         record_peer_reg = 24'd0;
         record_win_id_reg = 16'd0;
         record_epoch_reg = 16'd0;
@@ -261,7 +261,7 @@ module card_cq_write_q16 (
         out_status_reg = 8'd0;
         out_vf_reg = 8'd0;
         out_len_reg = 32'd0;
-        out_node_reg = 16'd0;
+        out_node_reg = 20'd0;
         out_peer_reg = 24'd0;
         out_win_id_reg = 16'd0;
         out_epoch_reg = 16'd0;
@@ -343,31 +343,31 @@ module card_cq_write_q16 (
             record_status_reg <= s_tx_record[71:64];
             record_vf_reg <= s_tx_record[79:72];
             record_len_reg <= s_tx_record[111:80];
-            record_node_reg <= s_tx_record[127:112];
-            record_peer_reg <= s_tx_record[151:128];
-            record_win_id_reg <= s_tx_record[167:152];
-            record_epoch_reg <= s_tx_record[183:168];
-            record_msn_reg <= s_tx_record[215:184];
-            record_q_key_reg <= s_tx_record[247:216];
-            record_psn_reg <= s_tx_record[271:248];
-            record_request_reg <= s_tx_record[287:272];
-            record_notified_reg <= s_tx_record[288];
-            record_arrived_reg <= s_tx_record[289];
+            record_node_reg <= s_tx_record[131:112];
+            record_peer_reg <= s_tx_record[155:132];
+            record_win_id_reg <= s_tx_record[171:156];
+            record_epoch_reg <= s_tx_record[187:172];
+            record_msn_reg <= s_tx_record[219:188];
+            record_q_key_reg <= s_tx_record[251:220];
+            record_psn_reg <= s_tx_record[275:252];
+            record_request_reg <= s_tx_record[291:276];
+            record_notified_reg <= s_tx_record[292];
+            record_arrived_reg <= s_tx_record[293];
             if (use_rx_reg) begin
                 record_wr_id_reg <= s_rx_record[63:0];
                 record_status_reg <= s_rx_record[71:64];
                 record_vf_reg <= s_rx_record[79:72];
                 record_len_reg <= s_rx_record[111:80];
-                record_node_reg <= s_rx_record[127:112];
-                record_peer_reg <= s_rx_record[151:128];
-                record_win_id_reg <= s_rx_record[167:152];
-                record_epoch_reg <= s_rx_record[183:168];
-                record_msn_reg <= s_rx_record[215:184];
-                record_q_key_reg <= s_rx_record[247:216];
-                record_psn_reg <= s_rx_record[271:248];
-                record_request_reg <= s_rx_record[287:272];
-                record_notified_reg <= s_rx_record[288];
-                record_arrived_reg <= s_rx_record[289];
+                record_node_reg <= s_rx_record[131:112];
+                record_peer_reg <= s_rx_record[155:132];
+                record_win_id_reg <= s_rx_record[171:156];
+                record_epoch_reg <= s_rx_record[187:172];
+                record_msn_reg <= s_rx_record[219:188];
+                record_q_key_reg <= s_rx_record[251:220];
+                record_psn_reg <= s_rx_record[275:252];
+                record_request_reg <= s_rx_record[291:276];
+                record_notified_reg <= s_rx_record[292];
+                record_arrived_reg <= s_rx_record[293];
             end
         end
 

@@ -19,7 +19,7 @@ module card_onesided_check_q16 (
     // Clock and reset
     input  wire        clk,        // Clock.
 
-    input  wire [15:0] node,       // From this node.
+    input  wire [19:0] node,       // From this node.
     input  wire [23:0] qpn,        // To this queue pair.
     input  wire [31:0] q_key,      // Q_Key.
     input  wire [23:0] src,        // From this queue pair.
@@ -34,7 +34,7 @@ module card_onesided_check_q16 (
     input  wire [31:0] own_key,    // Its Q_Key.
     input  wire [15:0] oldest,     // Oldest epoch that it accepts.
     input  wire [15:0] newest,     // Newest.
-    input  wire [80:0] opened,     // The window, as card_onesided_tables has it.
+    input  wire [84:0] opened,     // The window, as card_onesided_tables has it.
     input  wire [31:0] expected,   // Number that it expects.
     input  wire [2:0]  last,       // Its last operation.
     output wire        answer,     // It is the answer of a request: nothing else here counts.
@@ -187,11 +187,11 @@ module card_onesided_check_q16 (
         bare_reg <= len == HEADER;
         whole_reg <= len == ATOMIC_LEN;
         aligned_reg <= !(|address);
-        no_window_reg <= (|win_id[15:8]) | !opened[80];
-        other_node_reg <= opened[15:0] != node;
-        other_peer_reg <= opened[39:16] != src;
-        other_epoch_reg <= opened[55:40] != epoch;
-        other_qpn_reg <= opened[79:56] != qpn;
+        no_window_reg <= (|win_id[15:8]) | !opened[84];
+        other_node_reg <= opened[19:0] != node;
+        other_peer_reg <= opened[43:20] != src;
+        other_epoch_reg <= opened[59:44] != epoch;
+        other_qpn_reg <= opened[83:60] != qpn;
         age_reg <= epoch - oldest;
         span_reg <= newest - oldest;
         ahead_reg <= msn - expected;

@@ -33,7 +33,7 @@ module card_onesided_q16_f64 (
     input  wire [7:0]   win_index,        // Which.
     input  wire         win_open,         // It is there from now on.
     input  wire [3:0]   win_qpn,          // Own queue pair.
-    input  wire [15:0]  win_node,         // Node of the peer.
+    input  wire [19:0]  win_node,         // Node of the peer.
     input  wire [23:0]  win_peer,         // Queue pair of the peer.
     input  wire [15:0]  win_epoch,        // Epoch.
     output wire         win_done,         // It is done; pulse.
@@ -51,7 +51,7 @@ module card_onesided_q16_f64 (
     input  wire         s_rq_valid,       // A frame of one-sided operations.
     output wire         s_rq_ready,       // It is taken; pulse.
     output wire         s_rq_drop,        // With s_rq_ready: its payload is not wanted.
-    input  wire [15:0]  s_rq_node,        // From this node.
+    input  wire [19:0]  s_rq_node,        // From this node.
     input  wire [23:0]  s_rq_qpn,         // To this queue pair.
     input  wire [23:0]  s_rq_psn,         // PSN.
     input  wire [31:0]  s_rq_q_key,       // Q_Key.
@@ -115,7 +115,7 @@ module card_onesided_q16_f64 (
 
     // m: stream out
     output wire [23:0]  m_peer,           // Destination queue pair.
-    output wire [15:0]  m_node,           // Destination node.
+    output wire [19:0]  m_node,           // Destination node.
     output wire [23:0]  m_psn,            // PSN of the request.
     output wire [31:0]  m_q_key,          // Q_Key of the request.
     output wire [23:0]  m_src,            // The queue pair that answers.
@@ -133,7 +133,7 @@ module card_onesided_q16_f64 (
     output wire         m_pl_last,        // The last.
     output wire         m_ak_valid,       // An acknowledgement for xud_tx.
     input  wire         m_ak_ready,       // Taken.
-    output wire [15:0]  m_ak_node,        // Destination node.
+    output wire [19:0]  m_ak_node,        // Destination node.
     output wire [23:0]  m_ak_peer,        // Destination queue pair.
     output wire [23:0]  m_ak_psn,         // PSN of the request.
     output wire [7:0]   m_ak_syndrome,    // What it says.
@@ -180,7 +180,7 @@ module card_onesided_q16_f64 (
     // Registers
     reg         kept_reg;        // A word of it.
     reg  [67:0] kept_word_reg;
-    reg  [15:0] node_reg;        // The frame.
+    reg  [19:0] node_reg;        // The frame.
     reg  [23:0] qpn_reg;
     reg  [23:0] psn_reg;
     reg  [31:0] q_key_reg;
@@ -205,8 +205,8 @@ module card_onesided_q16_f64 (
     wire [31:0]  tables_q_key;          // Its Q_Key.
     wire [15:0]  tables_oldest;         // Oldest epoch that it accepts.
     wire [15:0]  tables_newest;         // Newest.
-    // The window is open 80; node 15:0, peer 39:16, epoch 55:40, own queue pair 79:56.
-    wire [80:0]  tables_opened;
+    // The window is open 84; node 19:0, peer 43:20, epoch 59:44, own queue pair 83:60.
+    wire [84:0]  tables_opened;
     wire [31:0]  tables_expected;       // Number that it expects.
     wire [2:0]   tables_last;           // Its last operation, 0 none.
     wire [63:0]  tables_replay;         // What the last atomic found.
@@ -252,7 +252,7 @@ module card_onesided_q16_f64 (
     wire [15:0]  found_count;           // Words in the queue, those in flight to the output included.
     wire         acks_s_ready;          // It is taken.
     wire         acks_m_valid;          // A word is offered.
-    wire [159:0] acks_m_data;           // The word.
+    wire [163:0] acks_m_data;           // The word.
     wire [15:0]  acks_count;            // Words in the queue.
     wire         payload_s_valid;       // A word is offered.
     wire         payload_s_ready;       // It is taken.
@@ -425,9 +425,9 @@ module card_onesided_q16_f64 (
         .count       (found_count)
     );
 
-    // Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number
-    // 135:104, own queue pair 159:136.
-    fifo_ahead_w160_d16 acks (
+    // Node 19:0, queue pair 43:20, PSN 67:44, syndrome 75:68, window 91:76, epoch 107:92, number
+    // 139:108, own queue pair 163:140.
+    fifo_ahead_w164_d16 acks (
         .clk     (clk),
         .rst     (rst),
         .s_valid (run_m_ak_valid),
@@ -482,14 +482,14 @@ module card_onesided_q16_f64 (
     assign m_epoch = epoch_reg;
     assign m_msn = msn_reg;
     assign m_ak_valid = acks_m_valid;
-    assign m_ak_node = acks_m_data[15:0];
-    assign m_ak_peer = acks_m_data[39:16];
-    assign m_ak_psn = acks_m_data[63:40];
-    assign m_ak_syndrome = acks_m_data[71:64];
-    assign m_ak_win_id = acks_m_data[87:72];
-    assign m_ak_epoch = acks_m_data[103:88];
-    assign m_ak_msn = acks_m_data[135:104];
-    assign m_ak_src = acks_m_data[159:136];
+    assign m_ak_node = acks_m_data[19:0];
+    assign m_ak_peer = acks_m_data[43:20];
+    assign m_ak_psn = acks_m_data[67:44];
+    assign m_ak_syndrome = acks_m_data[75:68];
+    assign m_ak_win_id = acks_m_data[91:76];
+    assign m_ak_epoch = acks_m_data[107:92];
+    assign m_ak_msn = acks_m_data[139:108];
+    assign m_ak_src = acks_m_data[163:140];
     assign ev_ack_overload = run_ev[0];
     assign ev_bad_qp = run_ev[1];
     assign ev_bad_key = run_ev[2];
@@ -508,7 +508,7 @@ module card_onesided_q16_f64 (
     initial begin
         kept_reg = 1'b0;
         kept_word_reg = 68'd0;
-        node_reg = 16'd0;
+        node_reg = 20'd0;
         qpn_reg = 24'd0;
         psn_reg = 24'd0;
         q_key_reg = 32'd0;

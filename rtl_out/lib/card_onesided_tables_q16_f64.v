@@ -27,7 +27,7 @@ module card_onesided_tables_q16_f64 (
     input  wire [7:0]  win_index,      // Which.
     input  wire        win_open,       // It is there from now on.
     input  wire [3:0]  win_qpn,        // Own queue pair.
-    input  wire [15:0] win_node,       // Node of the peer.
+    input  wire [19:0] win_node,       // Node of the peer.
     input  wire [23:0] win_peer,       // Queue pair of the peer.
     input  wire [15:0] win_epoch,      // Epoch.
     output wire        win_done,       // It is done; pulse.
@@ -50,8 +50,8 @@ module card_onesided_tables_q16_f64 (
     output wire [31:0] q_key,          // Its Q_Key.
     output wire [15:0] oldest,         // Oldest epoch that it accepts.
     output wire [15:0] newest,         // Newest.
-    // The window is open 80; node 15:0, peer 39:16, epoch 55:40, own queue pair 79:56.
-    output wire [80:0] opened,
+    // The window is open 84; node 19:0, peer 43:20, epoch 59:44, own queue pair 83:60.
+    output wire [84:0] opened,
     output wire [31:0] expected,       // Number that it expects.
     output wire [2:0]  last,           // Its last operation, 0 none.
     output wire [63:0] replay,         // What the last atomic found.
@@ -103,10 +103,10 @@ module card_onesided_tables_q16_f64 (
     wire [31:0]  epochs_rd_data;   // The word that was read.
     wire         epochs_wr_en;     // The word is written.
     reg  [7:0]   fixed_rd_addr;    // Read address.
-    wire [80:0]  fixed_rd_data;    // The word that was read.
+    wire [84:0]  fixed_rd_data;    // The word that was read.
     reg          fixed_wr_en;      // The word is written.
     reg  [7:0]   fixed_wr_addr;    // Write address.
-    reg  [80:0]  fixed_wr_data;    // The word to write.
+    reg  [84:0]  fixed_wr_data;    // The word to write.
     reg  [7:0]   moving_rd_addr;   // Read address.
     wire [98:0]  moving_rd_data;   // The word that was read.
     wire [110:0] buffers_rd_data;  // The word that was read.
@@ -142,7 +142,7 @@ module card_onesided_tables_q16_f64 (
         .wr_data (cfg_data[31:0])
     );
 
-    ram_reg #(.W(81), .A(8)) fixed (
+    ram_reg #(.W(85), .A(8)) fixed (
         .clk     (clk),
         .rd_addr (fixed_rd_addr),
         .rd_data (fixed_rd_data),
@@ -237,7 +237,7 @@ module card_onesided_tables_q16_f64 (
             visits_next = !(&visit_reg);
             fixed_wr_en = 1'b1;
             fixed_wr_addr = visit_reg;
-            fixed_wr_data = 81'd0;
+            fixed_wr_data = 85'd0;
         end
     end
 
@@ -275,9 +275,9 @@ module card_onesided_tables_q16_f64 (
         done_reg <= win_3_reg;
 
         if (win_2_reg) begin
-            was_reg <= fixed_rd_data[80];
+            was_reg <= fixed_rd_data[84];
             number_reg <= 32'd0;
-            if (fixed_rd_data[80]) begin
+            if (fixed_rd_data[84]) begin
                 number_reg <= moving_rd_data[31:0];
             end
         end

@@ -136,7 +136,7 @@ module card_q16_r32_f64 (
     wire [63:0] core_m_works_address;       // Address of byte 0 here.
     wire [31:0] core_m_works_lkey;          // Key of the region it lies in.
     wire [7:0]  core_m_works_vf;            // Version and flags of the XUDETH.
-    wire [15:0] core_m_works_node;          // Node of the destination.
+    wire [19:0] core_m_works_node;          // Node of the destination.
     wire [31:0] core_m_works_peer;          // Queue pair of the destination: 24 bits if it is one.
     wire [31:0] core_m_works_msn;           // Number in the window.
     wire [15:0] core_m_works_win_id;        // Window.
@@ -185,11 +185,9 @@ module card_q16_r32_f64 (
     wire        core_m_send_pl_error;       // With the last word: the read of host memory failed.
     wire        core_s_send_pl_ready;       // It is taken.
     wire        core_m_frames_valid;        // A frame is offered.
-    wire [15:0] core_m_frames_node;         // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    wire [19:0] core_m_frames_node;         // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     wire [3:0]  core_m_frames_opcode;
-    wire        core_m_frames_marked;       // A switch has marked it.
     wire [23:0] core_m_frames_dest;         // Destination queue pair.
     wire [23:0] core_m_frames_psn;          // Packet sequence number.
     wire [63:0] core_m_frames_head;         // First 8 bytes of the body, the first one on top.
@@ -230,7 +228,7 @@ module card_q16_r32_f64 (
     wire [2:0]  core_cfg_word;              // Which word.
     wire [63:0] core_cfg_data;              // The word.
     wire [12:0] core_cfg_mtu;               // Largest payload of a packet.
-    wire [15:0] core_cfg_node;              // Who this card is.
+    wire [19:0] core_cfg_node;              // Who this card is.
 
     card_core_q16_r32_f64 core (
         .clk                            (clk),
@@ -344,7 +342,7 @@ module card_q16_r32_f64 (
         .s_cpl_status                   (8'd0),
         .s_cpl_vf                       (8'd0),
         .s_cpl_len                      (32'd0),
-        .s_cpl_node                     (16'd0),
+        .s_cpl_node                     (20'd0),
         .s_cpl_peer                     (24'd0),
         .s_cpl_win_id                   (16'd0),
         .s_cpl_epoch                    (16'd0),
@@ -398,7 +396,7 @@ module card_q16_r32_f64 (
         .s_notify_told                  (core_s_notify_told),
         .s_notify_ok                    (core_s_notify_ok),
         .s_notify_qpn                   (24'd0),
-        .s_notify_node                  (16'd0),
+        .s_notify_node                  (20'd0),
         .s_notify_source                (24'd0),
         .s_notify_q_key                 (32'd0),
         .s_notify_immediate             (32'd0),
@@ -434,7 +432,6 @@ module card_q16_r32_f64 (
         .m_frames_unwanted              (1'b0),
         .m_frames_node                  (core_m_frames_node),
         .m_frames_opcode                (core_m_frames_opcode),
-        .m_frames_marked                (core_m_frames_marked),
         .m_frames_dest                  (core_m_frames_dest),
         .m_frames_psn                   (core_m_frames_psn),
         .m_frames_head                  (core_m_frames_head),
@@ -446,7 +443,7 @@ module card_q16_r32_f64 (
         .m_frames_pl_last               (core_m_frames_pl_last),
         .s_frames_valid                 (1'b0),
         .s_frames_ready                 (core_s_frames_ready),
-        .s_frames_node                  (16'd0),
+        .s_frames_node                  (20'd0),
         .s_frames_opcode                (4'd0),
         .s_frames_dest                  (24'd0),
         .s_frames_psn                   (24'd0),
@@ -498,7 +495,6 @@ module card_q16_r32_f64 (
         // No bulk transfers: nothing of them is asked for, and whatever looks at regions are
         // one-sided operations.
         .cfg_bulk                       (1'b0),
-        .cfg_marks                      (1'b0),
         .cfg_share                      (9'd0),
         .cfg_valid                      (core_cfg_valid),
         .cfg_qpn                        (core_cfg_qpn),
@@ -523,16 +519,15 @@ module card_q16_r32_f64 (
         core_m_rd_last, core_m_rd_ctx, core_m_rd_error, core_s_wr_ready, core_s_wd_ready,
         core_m_wr_done, core_s_notify_begins, core_s_notify_ready, core_s_notify_told,
         core_s_notify_ok, core_s_post_ready, core_m_frames_valid, core_m_frames_node,
-        core_m_frames_opcode, core_m_frames_marked, core_m_frames_dest, core_m_frames_psn,
-        core_m_frames_head, core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid,
-        core_m_frames_pl_data, core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready,
-        core_m_join_valid, core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie,
-        core_m_join_members, core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word,
-        core_m_contexts_data, core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data,
-        core_m_reduce_valid, core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid,
-        core_s_reduce_axis_tready, core_s_reduce_rsv_done, core_s_reduce_rsv_ok, core_s_cancel_ready,
-        core_s_words_ready, core_cfg_valid, core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu,
-        core_cfg_node};
+        core_m_frames_opcode, core_m_frames_dest, core_m_frames_psn, core_m_frames_head,
+        core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data,
+        core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready, core_m_join_valid,
+        core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie, core_m_join_members,
+        core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word, core_m_contexts_data,
+        core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data, core_m_reduce_valid,
+        core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid, core_s_reduce_axis_tready,
+        core_s_reduce_rsv_done, core_s_reduce_rsv_ok, core_s_cancel_ready, core_s_words_ready,
+        core_cfg_valid, core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu, core_cfg_node};
 
 endmodule
 

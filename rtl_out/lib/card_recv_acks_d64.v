@@ -24,7 +24,7 @@ module card_recv_acks_d64 (
     // s: stream in
     input  wire         s_valid,        // An acknowledgement; pulse, not while full.
     input  wire         s_lands,        // It waits until its message has landed.
-    input  wire [168:0] s_data,         // A record WaitingAck.
+    input  wire [172:0] s_data,         // A record WaitingAck.
     input  wire         s_landed,       // The oldest message under way has landed; pulse.
 
     output wire         full,           // There are 2^A.
@@ -33,7 +33,7 @@ module card_recv_acks_d64 (
     // m_ak: Acknowledgements for the line.
     output wire         m_ak_valid,     // An acknowledgement is offered.
     input  wire         m_ak_ready,     // It is taken.
-    output wire [15:0]  m_ak_node,      // Destination node.
+    output wire [19:0]  m_ak_node,      // Destination node.
     output wire [23:0]  m_ak_peer,      // Destination queue pair.
     output wire [23:0]  m_ak_psn,       // Packet sequence number of the request.
     output wire [7:0]   m_ak_syndrome,  // What the acknowledgement says.
@@ -68,7 +68,7 @@ module card_recv_acks_d64 (
     reg        told_ok_reg;
 
     // Signals
-    wire [15:0]  oldest_node;      // Destination node.
+    wire [19:0]  oldest_node;      // Destination node.
     wire [23:0]  oldest_peer;      // Destination queue pair.
     wire [23:0]  oldest_psn;       // Packet sequence number of the request.
     wire [7:0]   oldest_syndrome;  // What it says.
@@ -85,11 +85,11 @@ module card_recv_acks_d64 (
     wire         now_pop;
     wire         wait_pop;
     wire [6:0]   words_rd_addr;    // Read address.
-    wire [168:0] words_rd_data;    // The word that was read.
+    wire [172:0] words_rd_data;    // The word that was read.
     wire [6:0]   words_wr_addr;    // Write address.
 
     // Both rings: those that wait in the upper half.
-    ram_reg #(.W(169), .A(7)) words (
+    ram_reg #(.W(173), .A(7)) words (
         .clk     (clk),
         .rd_addr (words_rd_addr),
         .rd_data (words_rd_data),
@@ -106,16 +106,16 @@ module card_recv_acks_d64 (
     assign words_wr_addr = s_lands ? ({1'b0, wait_tail_reg} | DEPTH) : {1'b0, now_tail_reg};
     assign words_rd_addr = of_wait_reg ? ({1'b0, wait_head_reg} | DEPTH) : {1'b0, now_head_reg};
     assign shown = step_reg[2];
-    assign oldest_node = words_rd_data[15:0];
-    assign oldest_peer = words_rd_data[39:16];
-    assign oldest_psn = words_rd_data[63:40];
-    assign oldest_syndrome = words_rd_data[71:64];
-    assign oldest_win_id = words_rd_data[87:72];
-    assign oldest_epoch = words_rd_data[103:88];
-    assign oldest_msn = words_rd_data[135:104];
-    assign oldest_vf = words_rd_data[143:136];
-    assign oldest_src = words_rd_data[167:144];
-    assign oldest_notify = words_rd_data[168];
+    assign oldest_node = words_rd_data[19:0];
+    assign oldest_peer = words_rd_data[43:20];
+    assign oldest_psn = words_rd_data[67:44];
+    assign oldest_syndrome = words_rd_data[75:68];
+    assign oldest_win_id = words_rd_data[91:76];
+    assign oldest_epoch = words_rd_data[107:92];
+    assign oldest_msn = words_rd_data[139:108];
+    assign oldest_vf = words_rd_data[147:140];
+    assign oldest_src = words_rd_data[171:148];
+    assign oldest_notify = words_rd_data[172];
     assign m_ak_valid = shown & !silent_reg & !told_reg;
     assign m_told = shown & told_reg;
     assign m_told_ok = told_ok_reg;

@@ -20,7 +20,7 @@ module card_recv_notices (
     input  wire        s_rq_valid,          // A request is offered.
     output wire        s_rq_ready,          // It is taken; pulse.
     output wire        s_rq_drop,           // With ready: its payload is not wanted.
-    input  wire [15:0] s_rq_node,           // Node that sent it.
+    input  wire [19:0] s_rq_node,           // Node that sent it.
     input  wire [23:0] s_rq_qpn,            // Queue pair that it is for.
     input  wire [23:0] s_rq_psn,            // Packet sequence number.
     input  wire [31:0] s_rq_q_key,          // Q_Key.
@@ -44,7 +44,7 @@ module card_recv_notices (
     // With told: it has a receive request, and its completion is ordered in host memory.
     output wire        s_notify_ok,
     input  wire [23:0] s_notify_qpn,        // Queue pair here.
-    input  wire [15:0] s_notify_node,       // Node of the sender.
+    input  wire [19:0] s_notify_node,       // Node of the sender.
     input  wire [23:0] s_notify_source,     // Queue pair of the sender.
     input  wire [31:0] s_notify_q_key,      // Q_Key of both.
     input  wire [31:0] s_notify_immediate,  // Immediate data.
@@ -54,7 +54,7 @@ module card_recv_notices (
     output reg         m_rq_valid,          // A request is offered.
     input  wire        m_rq_ready,          // It is taken; pulse.
     input  wire        m_rq_drop,           // With ready: its payload is not wanted.
-    output reg  [15:0] m_rq_node,           // Node that sent it.
+    output reg  [19:0] m_rq_node,           // Node that sent it.
     output reg  [23:0] m_rq_qpn,            // Queue pair that it is for.
     output reg  [23:0] m_rq_psn,            // Packet sequence number.
     output reg  [31:0] m_rq_q_key,          // Q_Key.

@@ -44,7 +44,7 @@ module card_recv_q16_a64 (
     input  wire        s_rq_valid,          // A request is offered.
     output wire        s_rq_ready,          // It is taken; pulse.
     output wire        s_rq_drop,           // With ready: its payload is not wanted.
-    input  wire [15:0] s_rq_node,           // Node that sent it.
+    input  wire [19:0] s_rq_node,           // Node that sent it.
     input  wire [23:0] s_rq_qpn,            // Queue pair that it is for.
     input  wire [23:0] s_rq_psn,            // Packet sequence number.
     input  wire [31:0] s_rq_q_key,          // Q_Key.
@@ -68,7 +68,7 @@ module card_recv_q16_a64 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     output wire        s_notify_ok,
     input  wire [23:0] s_notify_qpn,        // Queue pair here.
-    input  wire [15:0] s_notify_node,       // Node of the sender.
+    input  wire [19:0] s_notify_node,       // Node of the sender.
     input  wire [23:0] s_notify_source,     // Queue pair of the sender.
     input  wire [31:0] s_notify_q_key,      // Q_Key of both.
     input  wire [31:0] s_notify_immediate,  // Immediate data.
@@ -134,7 +134,7 @@ module card_recv_q16_a64 (
     output wire [7:0]  m_rx_status,         // How the request ended.
     output wire [7:0]  m_rx_vf,             // Version and flags of the XUDETH.
     output wire [31:0] m_rx_len,            // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_rx_node,           // Node of the peer.
+    output wire [19:0] m_rx_node,           // Node of the peer.
     output wire [23:0] m_rx_peer,           // Queue pair of the peer.
     output wire [15:0] m_rx_win_id,         // Window.
     output wire [15:0] m_rx_epoch,          // Epoch of the window.
@@ -154,7 +154,7 @@ module card_recv_q16_a64 (
     // m_ak: Acknowledgements for the line.
     output wire        m_ak_valid,          // An acknowledgement is offered.
     input  wire        m_ak_ready,          // It is taken.
-    output wire [15:0] m_ak_node,           // Destination node.
+    output wire [19:0] m_ak_node,           // Destination node.
     output wire [23:0] m_ak_peer,           // Destination queue pair.
     output wire [23:0] m_ak_psn,            // Packet sequence number of the request.
     output wire [7:0]  m_ak_syndrome,       // What the acknowledgement says.
@@ -239,7 +239,7 @@ module card_recv_q16_a64 (
     wire         fill_m_failed_valid;   // The same, until it is taken.
     wire [3:0]   fill_m_failed_qpn;     // Queue pair.
     wire         notices_m_rq_valid;    // A request is offered.
-    wire [15:0]  notices_m_rq_node;     // Node that sent it.
+    wire [19:0]  notices_m_rq_node;     // Node that sent it.
     wire [23:0]  notices_m_rq_qpn;      // Queue pair that it is for.
     wire [23:0]  notices_m_rq_psn;      // Packet sequence number.
     wire [31:0]  notices_m_rq_q_key;    // Q_Key.
@@ -266,7 +266,7 @@ module card_recv_q16_a64 (
     wire         check_m_kick_valid;    // With m_head_valid: it is even, and not cleared.
     wire         check_m_ak_valid;      // An acknowledgement; pulse.
     wire         check_m_ak_lands;      // It waits until the message has landed.
-    wire [168:0] check_m_ak_data;       // As s_data of card_recv_acks.
+    wire [172:0] check_m_ak_data;       // As s_data of card_recv_acks.
     wire         check_m_st_valid;      // A completion; pulse.
     wire         check_m_st_writes;     // There is a payload to write.
     wire [3:0]   check_m_st_qpn;        // Queue pair.
@@ -280,7 +280,7 @@ module card_recv_q16_a64 (
     wire         store_s_ready;         // There is none.
     reg  [7:0]   store_s_vf;            // Version and flags of the XUDETH.
     reg  [31:0]  store_s_len;           // Bytes received; of a notification, of its transfer.
-    reg  [15:0]  store_s_node;          // Node of the peer.
+    reg  [19:0]  store_s_node;          // Node of the peer.
     reg  [23:0]  store_s_peer;          // Queue pair of the peer.
     reg  [15:0]  store_s_win_id;        // Window.
     reg  [15:0]  store_s_epoch;         // Epoch of the window.
@@ -603,7 +603,7 @@ module card_recv_q16_a64 (
     always @(*) begin
         store_s_vf = 8'd0;
         store_s_len = {19'd0, check_m_st_len};
-        store_s_node = 16'd0;
+        store_s_node = 20'd0;
         store_s_peer = 24'd0;
         store_s_win_id = 16'd0;
         store_s_epoch = 16'd0;

@@ -67,7 +67,7 @@ module card_regs_command_q16_r32_f64 (
     output wire [7:0]  win_index,        // Which.
     output wire        win_open,         // It is there from now on.
     output wire [3:0]  win_qpn,          // Own queue pair.
-    output wire [15:0] win_node,         // Node of the peer.
+    output wire [19:0] win_node,         // Node of the peer.
     output wire [23:0] win_peer,         // Queue pair of the peer.
     output wire [15:0] win_epoch,        // Epoch.
     input  wire        win_done,         // It is done; pulse.
@@ -140,6 +140,7 @@ module card_regs_command_q16_r32_f64 (
     localparam [7:0] JOIN            = 8'd10;
     localparam [31:0] BELOW_8        = 32'd7;
     localparam [31:0] ABOVE_16       = 32'hffff0000;
+    localparam [31:0] ABOVE_20       = 32'hfff00000;
     localparam [31:0] ABOVE_24       = 32'hff000000;
     localparam [31:0] SPARE_SHAPE    = 32'hf8e0000f;
     localparam [31:0] SPARE_REGION   = 32'hfffff000;
@@ -893,7 +894,7 @@ module card_regs_command_q16_r32_f64 (
     assign win_index = index_reg[7:0];
     assign win_open = is_open_reg;
     assign win_qpn = first_reg[3:0];
-    assign win_node = arg2_reg[15:0];
+    assign win_node = arg2_reg[19:0];
     assign win_peer = arg1_reg[23:0];
     assign win_epoch = arg0_reg[15:0];
     // Its arguments came in the order of their registers.
@@ -1029,9 +1030,12 @@ module card_regs_command_q16_r32_f64 (
         forbidden_reg <= 32'd0;
         if ((is_create_reg & (step_reg == 4'd2))
                 | (is_set_reg & (step_reg == 4'd1))
-                | (is_open_reg & ((step_reg == 4'd1) | (step_reg == 4'd3)))
+                | (is_open_reg & (step_reg == 4'd3))
                 | (is_join_reg & (step_reg == 4'd0))) begin
             forbidden_reg <= ABOVE_16;
+        end
+        if (is_open_reg & (step_reg == 4'd1)) begin
+            forbidden_reg <= ABOVE_20;
         end
         if ((is_create_reg & (step_reg == 4'd3))
                 | (is_open_reg & ((step_reg == 4'd0) | (step_reg == 4'd2)))) begin

@@ -106,7 +106,7 @@ module card_send_entry_q16 (
     output wire [12:0]  m_len,          // Bytes there, 12:0.
     // 1: those of a READ, to be written. 2: those of an ATOMIC, to be sent, then written. Else 0.
     output wire [1:0]   m_kind,
-    output wire [15:0]  m_node,         // Node of the destination.
+    output wire [19:0]  m_node,         // Node of the destination.
     output wire [23:0]  m_peer,         // Queue pair of the destination.
     output wire [7:0]   m_vf,           // Version and flags.
     output wire [15:0]  m_win_id,       // Window.
@@ -165,7 +165,7 @@ module card_send_entry_q16 (
     reg  [63:0] address_reg;
     reg  [31:0] key_reg;
     reg  [7:0]  vf_reg;
-    reg  [15:0] node_reg;
+    reg  [19:0] node_reg;
     reg  [31:0] peer_reg;
     reg         far_reg;                // The number of the queue pair has more bits.
     reg  [31:0] msn_reg;
@@ -235,7 +235,7 @@ module card_send_entry_q16 (
     wire [31:0] entry_length;
     wire [31:0] entry_lkey;             // Key of their region. Not looked at if there are no bytes.
     wire [7:0]  entry_version_flags;    // Version (upper 4 bits) and flags of the XUDETH: see version_flags.
-    wire [15:0] entry_node;             // Destination node.
+    wire [19:0] entry_node;             // Destination node.
     wire [31:0] entry_qpn;              // Destination queue pair, 24 bits.
     // Number of the message in its window. The card carries it, win_id and epoch to the receiver
     // and its completion; it looks at the epoch, and at all of a one-sided request. Of bulk_write
@@ -370,7 +370,7 @@ module card_send_entry_q16 (
     assign entry_length = word[63:32];
     assign entry_lkey = word[31:0];
     assign entry_version_flags = word[39:32];
-    assign entry_node = word[63:48];
+    assign entry_node = word[59:40];
     assign entry_qpn = word[31:0];
     assign entry_win_msn = word[63:32];
     assign entry_win_id = word[15:0];
@@ -498,7 +498,7 @@ module card_send_entry_q16 (
         address_reg = 64'd0;
         key_reg = 32'd0;
         vf_reg = 8'd0;
-        node_reg = 16'd0;
+        node_reg = 20'd0;
         peer_reg = 32'd0;
         far_reg = 1'b0;
         msn_reg = 32'd0;

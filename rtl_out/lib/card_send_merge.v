@@ -20,7 +20,7 @@ module card_send_merge (
     // a_sd: Requests of the sender.
     input  wire         a_sd_valid,     // A request or an answer is offered.
     output wire         a_sd_ready,     // It is taken.
-    input  wire [15:0]  a_sd_node,      // Destination node.
+    input  wire [19:0]  a_sd_node,      // Destination node.
     input  wire [23:0]  a_sd_peer,      // Destination queue pair.
     input  wire [23:0]  a_sd_psn,       // Packet sequence number.
     input  wire [31:0]  a_sd_q_key,     // Q_Key.
@@ -43,7 +43,7 @@ module card_send_merge (
 
     input  wire         b_sd_valid,     // An answer of b.
     output wire         b_sd_ready,     // Taken.
-    input  wire [15:0]  b_sd_node,      // Destination node.
+    input  wire [19:0]  b_sd_node,      // Destination node.
     input  wire [23:0]  b_sd_peer,      // Destination queue pair.
     input  wire [23:0]  b_sd_psn,       // PSN.
     input  wire [31:0]  b_sd_q_key,     // Q_Key.
@@ -63,7 +63,7 @@ module card_send_merge (
     // m_sd: Requests and answers.
     output reg          m_sd_valid,     // A request or an answer is offered.
     input  wire         m_sd_ready,     // It is taken.
-    output reg  [15:0]  m_sd_node,      // Destination node.
+    output reg  [19:0]  m_sd_node,      // Destination node.
     output reg  [23:0]  m_sd_peer,      // Destination queue pair.
     output reg  [23:0]  m_sd_psn,       // Packet sequence number.
     output reg  [31:0]  m_sd_q_key,     // Q_Key.
@@ -87,7 +87,7 @@ module card_send_merge (
     // a_ak: Acknowledgements of the receiver.
     input  wire         a_ak_valid,     // An acknowledgement is offered.
     output wire         a_ak_ready,     // It is taken.
-    input  wire [15:0]  a_ak_node,      // Destination node.
+    input  wire [19:0]  a_ak_node,      // Destination node.
     input  wire [23:0]  a_ak_peer,      // Destination queue pair.
     input  wire [23:0]  a_ak_psn,       // Packet sequence number of the request.
     input  wire [7:0]   a_ak_syndrome,  // What the acknowledgement says.
@@ -100,7 +100,7 @@ module card_send_merge (
 
     input  wire         b_ak_valid,     // An acknowledgement of b.
     output wire         b_ak_ready,     // Taken.
-    input  wire [15:0]  b_ak_node,      // Destination node.
+    input  wire [19:0]  b_ak_node,      // Destination node.
     input  wire [23:0]  b_ak_peer,      // Destination queue pair.
     input  wire [23:0]  b_ak_psn,       // PSN of the request.
     input  wire [7:0]   b_ak_syndrome,  // What it says.
@@ -112,7 +112,7 @@ module card_send_merge (
     // m_ak: All acknowledgements.
     output reg          m_ak_valid,     // An acknowledgement is offered.
     input  wire         m_ak_ready,     // It is taken.
-    output reg  [15:0]  m_ak_node,      // Destination node.
+    output reg  [19:0]  m_ak_node,      // Destination node.
     output reg  [23:0]  m_ak_peer,      // Destination queue pair.
     output reg  [23:0]  m_ak_psn,       // Packet sequence number of the request.
     output reg  [7:0]   m_ak_syndrome,  // What the acknowledgement says.

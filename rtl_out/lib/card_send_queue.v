@@ -20,7 +20,7 @@ module card_send_queue (
     // s_sd: Requests in.
     input  wire         s_sd_valid,     // A request or an answer is offered.
     output wire         s_sd_ready,     // It is taken.
-    input  wire [15:0]  s_sd_node,      // Destination node.
+    input  wire [19:0]  s_sd_node,      // Destination node.
     input  wire [23:0]  s_sd_peer,      // Destination queue pair.
     input  wire [23:0]  s_sd_psn,       // Packet sequence number.
     input  wire [31:0]  s_sd_q_key,     // Q_Key.
@@ -36,7 +36,7 @@ module card_send_queue (
     // m_sd: Requests out.
     output wire         m_sd_valid,     // A request or an answer is offered.
     input  wire         m_sd_ready,     // It is taken.
-    output wire [15:0]  m_sd_node,      // Destination node.
+    output wire [19:0]  m_sd_node,      // Destination node.
     output wire [23:0]  m_sd_peer,      // Destination queue pair.
     output wire [23:0]  m_sd_psn,       // Packet sequence number.
     output wire [31:0]  m_sd_q_key,     // Q_Key.
@@ -69,7 +69,7 @@ module card_send_queue (
     // Signals
     wire [68:0]  words_m_data;  // The word.
     wire [15:0]  words_count;   // Words in the queue.
-    wire [337:0] queue_m_data;  // The word.
+    wire [341:0] queue_m_data;  // The word.
     wire [15:0]  queue_count;   // Words in the queue.
 
     fifo_ahead_w69_d32 words (
@@ -84,7 +84,7 @@ module card_send_queue (
         .count   (words_count)
     );
 
-    fifo_ahead_w338_d16 queue (
+    fifo_ahead_w342_d16 queue (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_sd_valid),
@@ -97,18 +97,18 @@ module card_send_queue (
     );
 
     // Combinational logic
-    assign m_sd_node = queue_m_data[15:0];
-    assign m_sd_peer = queue_m_data[39:16];
-    assign m_sd_psn = queue_m_data[63:40];
-    assign m_sd_q_key = queue_m_data[95:64];
-    assign m_sd_src = queue_m_data[119:96];
-    assign m_sd_vf = queue_m_data[127:120];
-    assign m_sd_win_id = queue_m_data[143:128];
-    assign m_sd_epoch = queue_m_data[159:144];
-    assign m_sd_msn = queue_m_data[191:160];
-    assign m_sd_head = queue_m_data[319:192];
-    assign m_sd_head_len = queue_m_data[324:320];
-    assign m_sd_len = queue_m_data[337:325];
+    assign m_sd_node = queue_m_data[19:0];
+    assign m_sd_peer = queue_m_data[43:20];
+    assign m_sd_psn = queue_m_data[67:44];
+    assign m_sd_q_key = queue_m_data[99:68];
+    assign m_sd_src = queue_m_data[123:100];
+    assign m_sd_vf = queue_m_data[131:124];
+    assign m_sd_win_id = queue_m_data[147:132];
+    assign m_sd_epoch = queue_m_data[163:148];
+    assign m_sd_msn = queue_m_data[195:164];
+    assign m_sd_head = queue_m_data[323:196];
+    assign m_sd_head_len = queue_m_data[328:324];
+    assign m_sd_len = queue_m_data[341:329];
     assign m_pl_data = words_m_data[63:0];
     assign m_pl_bytes = words_m_data[66:64];
     assign m_pl_last = words_m_data[67];

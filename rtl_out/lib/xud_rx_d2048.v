@@ -39,7 +39,7 @@ module xud_rx_d2048 (
     output wire        m_rq_valid,        // A request.
     input  wire        m_rq_ready,        // It is taken.
     input  wire        m_rq_drop,         // With ready: its payload is not wanted.
-    output wire [15:0] m_rq_node,         // Source node.
+    output wire [19:0] m_rq_node,         // Source node.
     output wire [23:0] m_rq_qpn,          // Destination queue pair.
     output wire [23:0] m_rq_psn,          // Packet number.
     output wire [31:0] m_rq_q_key,        // Q_Key.
@@ -64,11 +64,9 @@ module xud_rx_d2048 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_bulk_ready,
     input  wire        m_bulk_unwanted,   // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_bulk_node,       // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    output wire [19:0] m_bulk_node,       // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_bulk_opcode,
-    output wire        m_bulk_marked,     // A switch has marked it.
     output wire [23:0] m_bulk_dest,       // Destination queue pair.
     output wire [23:0] m_bulk_psn,        // Packet sequence number.
     output wire [63:0] m_bulk_head,       // First 8 bytes of the body, the first one on top.
@@ -84,7 +82,7 @@ module xud_rx_d2048 (
     // m_ak: Acknowledgements.
     output wire        m_ak_valid,        // An acknowledgement is offered.
     input  wire        m_ak_ready,        // It is taken.
-    output wire [15:0] m_ak_node,         // Node that sent it.
+    output wire [19:0] m_ak_node,         // Node that sent it.
     output wire [23:0] m_ak_qpn,          // Queue pair of the request.
     output wire [23:0] m_ak_psn,          // Packet sequence number of the request.
     output wire [7:0]  m_ak_outcome,      // Outcome.
@@ -104,7 +102,6 @@ module xud_rx_d2048 (
     // Configuration
     // Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
     input  wire        cfg_bulk,
-    input  wire        cfg_marks,         // So are those of congestion (CL-4).
     // Frames with the ethertype of reductions are for another block, and not counted here.
     // Constant.
     input  wire        cfg_reduce
@@ -180,7 +177,7 @@ module xud_rx_d2048 (
     reg          s4_header_reg;
     reg          s4_ack_reg;
     reg          s4_two_reg;
-    reg  [191:0] record_reg;
+    reg  [195:0] record_reg;
     reg  [12:0]  len_reg;
     reg  [9:0]   words_reg;
     reg          unknown_reg;         // An unknown opcode; of a bulk frame: a misfit.
@@ -218,7 +215,7 @@ module xud_rx_d2048 (
     wire [7:0]   syndrome;
     wire         is_bulk;
     wire [12:0]  rounded;
-    wire [15:0]  header_node;         // Source node.
+    wire [19:0]  header_node;         // Source node.
     wire [23:0]  header_qpn;          // Destination queue pair.
     wire [23:0]  header_psn;          // Packet number.
     wire [1:0]   header_pad;          // Pad count.
@@ -226,7 +223,6 @@ module xud_rx_d2048 (
     wire [16:0]  header_length;       // Bytes of the frame as the IPv4 header has it.
     wire         header_bad_fixed;    // A field of the frame's headers has a value that it never has.
     wire         header_bad_sum;      // The IPv4 header checksum is wrong.
-    wire         header_marked;       // A switch has marked the frame.
     wire         header_bulk;         // The frame is of a bulk transfer: settled when its word 7 is here.
     wire [3:0]   header_opcode;       // Lower half of its opcode.
     wire         header_foreign;      // The opcode is neither XUD's nor of a bulk transfer.
@@ -251,15 +247,15 @@ module xud_rx_d2048 (
     wire         requests_s_ready;    // It is taken.
     wire         requests_m_valid;    // A word is offered.
     wire         requests_m_ready;    // It is taken.
-    wire [207:0] requests_m_data;     // The word.
+    wire [211:0] requests_m_data;     // The word.
     wire [15:0]  requests_count;      // Words in the queue.
     wire         request_s_valid;     // A word is offered.
     wire         request_s_ready;     // It is taken.
     wire         request_m_valid;     // A word is offered.
     reg          request_m_ready;     // It is taken.
-    wire [207:0] request_m_data;      // The word.
+    wire [211:0] request_m_data;      // The word.
     wire         acks_s_ready;        // It is taken.
-    wire [161:0] acks_m_data;         // The word.
+    wire [165:0] acks_m_data;         // The word.
     wire [15:0]  acks_count;          // Words in the queue.
     wire [12:0]  buffer_j_words_sum;
 
@@ -275,7 +271,6 @@ module xud_rx_d2048 (
         .length      (header_length),
         .bad_fixed   (header_bad_fixed),
         .bad_sum     (header_bad_sum),
-        .marked      (header_marked),
         .bulk        (header_bulk),
         .opcode      (header_opcode),
         .foreign     (header_foreign),
@@ -286,8 +281,7 @@ module xud_rx_d2048 (
         .bad_echo    (header_bad_echo),
         // Payload begins with the last two bytes of word 8, of word 7 of a bulk frame. A last word
         // of two bytes is ICRC alone.
-        .cfg_bulk    (cfg_bulk),
-        .cfg_marks   (cfg_marks)
+        .cfg_bulk    (cfg_bulk)
     );
 
     xud_icrc icrc (
@@ -321,7 +315,7 @@ module xud_rx_d2048 (
         .m_bulk       (buffer_m_bulk)
     );
 
-    fifo_ahead_w208_d16 requests (
+    fifo_ahead_w212_d16 requests (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_request_reg),
@@ -334,7 +328,7 @@ module xud_rx_d2048 (
     );
 
     // The oldest ones, so that nobody waits for the memory.
-    two_slots_w208 request (
+    two_slots_w212 request (
         .clk     (clk),
         .rst     (rst),
         .s_valid (request_s_valid),
@@ -345,13 +339,13 @@ module xud_rx_d2048 (
         .m_data  (request_m_data)
     );
 
-    fifo_ahead_w162_d16 acks (
+    fifo_ahead_w166_d16 acks (
         .clk     (clk),
         .rst     (rst),
         // Flags, queue pair, window, then what the frame's headers say.
         .s_valid (s6_ack_reg),
         .s_ready (acks_s_ready),
-        .s_data  ({outcome, echo_reg, record_reg[191:128], record_reg[95:32], record_reg[31:8], record_reg[3:0]}),
+        .s_data  ({outcome, echo_reg, record_reg[195:128], record_reg[95:32], record_reg[31:8], record_reg[3:0]}),
         .m_valid (m_ak_valid),
         .m_ready (m_ak_ready),
         .m_data  (acks_m_data),
@@ -359,7 +353,7 @@ module xud_rx_d2048 (
     );
 
     // Combinational logic
-    assign buffer_j_words_sum = request_m_data[204:192] + 13'd7;
+    assign buffer_j_words_sum = request_m_data[208:196] + 13'd7;
     // Stage 1: the word and its number. A good frame has 2 or 6 bytes in its last word.
     assign s_axis_rx_tready = 1'b1;
 
@@ -445,7 +439,7 @@ module xud_rx_d2048 (
     // without room for its job, since what is on offer there stays.
     assign request_s_valid = requests_m_valid & buffer_j_ready;
     assign requests_m_ready = request_s_ready & buffer_j_ready;
-    assign is_bulk = request_m_data[207];
+    assign is_bulk = request_m_data[211];
 
     always @(*) begin
         request_m_ready = m_rq_ready;
@@ -458,15 +452,14 @@ module xud_rx_d2048 (
 
     assign m_rq_valid = request_m_valid & !is_bulk;
     assign m_bulk_valid = request_m_valid & is_bulk;
-    assign m_bulk_node = request_m_data[191:176];
+    assign m_bulk_node = request_m_data[195:176];
     assign m_bulk_opcode = request_m_data[3:0];
-    assign m_bulk_marked = request_m_data[4];
     assign m_bulk_dest = request_m_data[175:152];
     assign m_bulk_psn = request_m_data[151:128];
     assign m_bulk_head = request_m_data[127:64];
-    assign m_bulk_short = request_m_data[205];
-    assign m_bulk_len = request_m_data[204:192];
-    assign m_rq_node = request_m_data[191:176];
+    assign m_bulk_short = request_m_data[209];
+    assign m_bulk_len = request_m_data[208:196];
+    assign m_rq_node = request_m_data[195:176];
     assign m_rq_qpn = request_m_data[175:152];
     assign m_rq_psn = request_m_data[151:128];
     assign m_rq_q_key = request_m_data[127:96];
@@ -475,10 +468,10 @@ module xud_rx_d2048 (
     assign m_rq_win_id = request_m_data[63:48];
     assign m_rq_epoch = request_m_data[47:32];
     assign m_rq_msn = request_m_data[31:0];
-    assign m_rq_len = request_m_data[204:192];
-    assign m_rq_unknown = request_m_data[205];
-    assign m_rq_one_sided = request_m_data[206];
-    assign buffer_j_valid = request_m_valid & request_m_ready & (|request_m_data[204:192]);
+    assign m_rq_len = request_m_data[208:196];
+    assign m_rq_unknown = request_m_data[209];
+    assign m_rq_one_sided = request_m_data[210];
+    assign buffer_j_valid = request_m_valid & request_m_ready & (|request_m_data[208:196]);
     assign m_pl_valid = buffer_m_valid & !buffer_m_bulk;
     assign m_pl_data = buffer_m_data;
     assign m_pl_last = buffer_m_last;
@@ -493,9 +486,9 @@ module xud_rx_d2048 (
     assign m_ak_win_id = acks_m_data[91:76];
     assign m_ak_psn = acks_m_data[115:92];
     assign m_ak_qpn = acks_m_data[139:116];
-    assign m_ak_node = acks_m_data[155:140];
-    assign m_ak_echo = acks_m_data[156];
-    assign m_ak_outcome = {3'd0, acks_m_data[161:157]};
+    assign m_ak_node = acks_m_data[159:140];
+    assign m_ak_echo = acks_m_data[160];
+    assign m_ak_outcome = {3'd0, acks_m_data[165:161]};
 
     // Clocked logic
     initial begin
@@ -542,7 +535,7 @@ module xud_rx_d2048 (
         s4_header_reg = 1'b0;
         s4_ack_reg = 1'b0;
         s4_two_reg = 1'b0;
-        record_reg = 192'd0;
+        record_reg = 196'd0;
         len_reg = 13'd0;
         words_reg = 10'd0;
         unknown_reg = 1'b0;
@@ -669,8 +662,7 @@ module xud_rx_d2048 (
                     header_qpn,
                     header_psn,
                     header_body[127:64],
-                    59'd0,
-                    header_marked,
+                    60'd0,
                     header_opcode
                 };
             end

@@ -18,7 +18,7 @@ module xud_rx_header (
     input  wire [8:0]   s_at,         // A word is here, a bit for each of its numbers 0 to 8.
     input  wire [63:0]  s_data,       // The word, first byte in bits 7:0.
 
-    output wire [15:0]  node,         // Source node.
+    output wire [19:0]  node,         // Source node.
     output wire [23:0]  qpn,          // Destination queue pair.
     output wire [23:0]  psn,          // Packet number.
     output wire [1:0]   pad,          // Pad count.
@@ -28,7 +28,6 @@ module xud_rx_header (
     output wire         bad_fixed,    // A field of the frame's headers has a value that it never has.
     output wire         bad_sum,      // The IPv4 header checksum is wrong.
 
-    output wire         marked,       // A switch has marked the frame.
     output wire         bulk,         // The frame is of a bulk transfer: settled when its word 7 is here.
     output wire [3:0]   opcode,       // Lower half of its opcode.
     output wire         foreign,      // The opcode is neither XUD's nor of a bulk transfer.
@@ -39,16 +38,14 @@ module xud_rx_header (
     output wire         bad_aeth,     // The AETH is none.
     output wire         bad_echo,     // What follows the AETH is no echo.
 
-    // Configuration
-    input  wire         cfg_bulk,     // Opcodes of bulk transfers are known. Constant.
-    input  wire         cfg_marks     // Those of congestion are, too (CL-4).
+    input  wire         cfg_bulk      // Opcodes of bulk transfers are known. Constant.
 );
 
     // Constants
     localparam [15:0] ETHERTYPE     = 16'd2048;  // Fixed fields of the headers.
     localparam [7:0] IP_VERSION     = 8'd69;
     localparam [15:0] IP_FLAGS      = 16'h4000;
-    localparam [15:0] IP_CARDS      = 16'd2560;
+    localparam [11:0] IP_CARDS      = 12'd160;
     localparam [7:0] IP_PROTOCOL    = 8'd17;
     localparam [15:0] UDP_PORT      = 16'd4791;
     localparam [7:0] BTH_ZERO       = 8'd207;  // Bits of BTH byte 1 that are 0.
@@ -58,7 +55,6 @@ module xud_rx_header (
     localparam [3:0] XUD            = 4'd13;  // Upper half of XUD's opcodes.
     localparam [3:0] BULK_HALF      = 4'd12;  // Upper half of those of bulk transfers, and the last lower half.
     localparam [3:0] BULK_LAST      = 4'd9;
-    localparam [3:0] CONGESTED      = 4'd10;  // Lower half of that of congestion.
     localparam [3:0] ACK            = 4'd1;  // Lower half of an acknowledgement's.
     localparam [7:0] OK_CODE        = 8'd31;  // What acknowledgements say.
     localparam [7:0] RNR_CODE       = 8'd32;
@@ -69,8 +65,7 @@ module xud_rx_header (
     reg  [15:0]  ip_length_reg;     // Length fields: of IPv4; what UDP's must be; frame's.
     reg  [15:0]  udp_length_reg;
     reg  [16:0]  frame_length_reg;
-    reg  [15:0]  from_reg;
-    reg          ce_reg;
+    reg  [19:0]  from_reg;
     reg  [7:0]   code_reg;
     reg  [1:0]   pads_reg;
     reg  [23:0]  to_reg;
@@ -108,9 +103,7 @@ module xud_rx_header (
 
     // Combinational logic
     assign no_syndrome_shifted = NAKS >> syndrome[4:0];
-    assign is_bulk = cfg_bulk
-        & (code_reg[7:4] == BULK_HALF)
-        & ((code_reg[3:0] <= BULK_LAST) | (cfg_marks & (code_reg[3:0] == CONGESTED)));
+    assign is_bulk = cfg_bulk & (code_reg[7:4] == BULK_HALF) & (code_reg[3:0] <= BULK_LAST);
     // XUDETH: version 0 or 1, one-sided alone; flags and epoch of version 0.
     assign version = text_reg[71:68];
     // AETH: number of the BTH, syndrome with a meaning.
@@ -126,7 +119,6 @@ module xud_rx_header (
     assign length = frame_length_reg;
     assign bad_fixed = wrong_any_reg;
     assign bulk = f_bulk_reg;
-    assign marked = ce_reg;
     assign opcode = code_reg[3:0];
     assign foreign = f_foreign_reg;
     assign is_ack = f_ack_reg;
@@ -140,8 +132,7 @@ module xud_rx_header (
         ip_length_reg = 16'd0;
         udp_length_reg = 16'd0;
         frame_length_reg = 17'd0;
-        from_reg = 16'd0;
-        ce_reg = 1'b0;
+        from_reg = 20'd0;
         code_reg = 8'd0;
         pads_reg = 2'd0;
         to_reg = 24'd0;
@@ -159,9 +150,8 @@ module xud_rx_header (
     end
 
     always @(posedge clk) begin
-        // Ethertype, IPv4 version and header length, ECN.
+        // Ethertype, IPv4 version and header length.
         if (s_at[1]) begin
-            ce_reg <= &word[1:0];
             wrong_reg <= {
                 7'd0,
                 (word[31:16] != ETHERTYPE) | (word[15:8] != IP_VERSION),
@@ -177,10 +167,10 @@ module xud_rx_header (
                 wrong_reg[1:0]
             };
         end
-        // Source address: a node that a card can be.
+        // Source address: 10, and a node.
         if (s_at[3]) begin
-            from_reg <= word[31:16];
-            wrong_reg <= {wrong_reg[8:4], word[47:32] != IP_CARDS, wrong_reg[2:0]};
+            from_reg <= word[35:16];
+            wrong_reg <= {wrong_reg[8:4], word[47:36] != IP_CARDS, wrong_reg[2:0]};
         end
         // UDP port and length.
         if (s_at[4]) begin

@@ -33,7 +33,7 @@ module xud_tx_d2048 (
     // s_sd: Requests to send.
     input  wire         s_sd_valid,        // A request or an answer is offered.
     output wire         s_sd_ready,        // It is taken.
-    input  wire [15:0]  s_sd_node,         // Destination node.
+    input  wire [19:0]  s_sd_node,         // Destination node.
     input  wire [23:0]  s_sd_peer,         // Destination queue pair.
     input  wire [23:0]  s_sd_psn,          // Packet sequence number.
     input  wire [31:0]  s_sd_q_key,        // Q_Key.
@@ -58,7 +58,7 @@ module xud_tx_d2048 (
     input  wire         s_bulk_valid,      // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     output wire         s_bulk_ready,
-    input  wire [15:0]  s_bulk_node,       // Node that it goes to.
+    input  wire [19:0]  s_bulk_node,       // Node that it goes to.
     input  wire [3:0]   s_bulk_opcode,     // Lower half of its opcode.
     input  wire [23:0]  s_bulk_dest,       // Destination queue pair.
     input  wire [23:0]  s_bulk_psn,        // Packet sequence number.
@@ -84,7 +84,7 @@ module xud_tx_d2048 (
     // s_ak: Acknowledgements to send.
     input  wire         s_ak_valid,        // An acknowledgement is offered.
     output wire         s_ak_ready,        // It is taken.
-    input  wire [15:0]  s_ak_node,         // Destination node.
+    input  wire [19:0]  s_ak_node,         // Destination node.
     input  wire [23:0]  s_ak_peer,         // Destination queue pair.
     input  wire [23:0]  s_ak_psn,          // Packet sequence number of the request.
     input  wire [7:0]   s_ak_syndrome,     // What the acknowledgement says.
@@ -105,9 +105,7 @@ module xud_tx_d2048 (
     output wire         ev_sent,           // A request has left.
     output wire         ev_ack_sent,       // An acknowledgement has left.
 
-    // Configuration
-    input  wire [15:0]  cfg_node,          // Node number of this card.
-    input  wire         cfg_marks          // Switches may mark frames (CL-4): ECT(0).
+    input  wire [19:0]  cfg_node           // Node number of this card.
 );
 
     // Signals
@@ -186,8 +184,7 @@ module xud_tx_d2048 (
         .m_two           (items_m_two),
         .m_ack           (items_m_ack),
         .m_bulk          (items_m_bulk),
-        .cfg_node        (cfg_node),
-        .cfg_marks       (cfg_marks)
+        .cfg_node        (cfg_node)
     );
 
     xud_tx_gather gather (

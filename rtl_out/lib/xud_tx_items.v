@@ -30,7 +30,7 @@ module xud_tx_items (
 
     input  wire         s_sd_valid,       // A request.
     output wire         s_sd_ready,       // It is taken.
-    input  wire [15:0]  s_sd_node,        // Destination node.
+    input  wire [19:0]  s_sd_node,        // Destination node.
     input  wire [23:0]  s_sd_peer,        // Destination queue pair.
     input  wire [23:0]  s_sd_psn,         // Packet number.
     input  wire [127:0] s_sd_body,        // XUDETH, most significant byte first.
@@ -50,7 +50,7 @@ module xud_tx_items (
     input  wire         s_bulk_valid,     // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     output wire         s_bulk_ready,
-    input  wire [15:0]  s_bulk_node,      // Node that it goes to.
+    input  wire [19:0]  s_bulk_node,      // Node that it goes to.
     input  wire [3:0]   s_bulk_opcode,    // Lower half of its opcode.
     input  wire [23:0]  s_bulk_dest,      // Destination queue pair.
     input  wire [23:0]  s_bulk_psn,       // Packet sequence number.
@@ -75,7 +75,7 @@ module xud_tx_items (
 
     input  wire         s_ak_valid,       // An acknowledgement.
     output wire         s_ak_ready,       // It is taken.
-    input  wire [15:0]  s_ak_node,        // Destination node.
+    input  wire [19:0]  s_ak_node,        // Destination node.
     input  wire [23:0]  s_ak_peer,        // Destination queue pair.
     input  wire [23:0]  s_ak_psn,         // Packet number of the request.
     input  wire         s_ak_echo,        // Its body has 16 bytes, not 4.
@@ -96,10 +96,7 @@ module xud_tx_items (
     output wire         m_ack,            // It is an acknowledgement.
     output wire         m_bulk,           // It is of a bulk transfer.
 
-    // Configuration
-    input  wire [15:0]  cfg_node,         // Node number of this card.
-    // Switches may mark frames (CL-4): ECT(0); counts as it is when a frame begins.
-    input  wire         cfg_marks
+    input  wire [19:0]  cfg_node          // Node number of this card.
 );
 
     // Constants
@@ -118,8 +115,6 @@ module xud_tx_items (
     localparam [7:0] OPCODE_BULK    = 8'd192;
     localparam [15:0] PARTITION_KEY = 16'hffff;
     localparam [15:0] HEADER_SUM    = 16'hd911;  // Their part of the IPv4 checksum.
-    localparam [15:0] MARKS_SUM     = 16'hd913;  // With the mark that it may be marked.
-    localparam [7:0] ECN_CAPABLE    = 8'd2;
     localparam [15:0] IP_HEADER     = 16'd20;  // Bytes of the IPv4 header.
     localparam [15:0] SHORT_LENGTH  = 16'd48;  // From it on, of an acknowledgement without echo.
     // Pieces of 4 bytes from there on that are not payload: of a bulk frame, of others.
@@ -138,13 +133,13 @@ module xud_tx_items (
     reg  [8:0]   step_reg;        // The word of headers that is due, a bit each.
     reg          second_reg;      // The second half of the head is due.
     reg          a_valid_reg;     // An acknowledgement that waits.
-    reg  [15:0]  a_node_reg;
+    reg  [19:0]  a_node_reg;
     reg  [23:0]  a_peer_reg;
     reg  [23:0]  a_psn_reg;
     reg          a_echo_reg;
     reg  [127:0] a_body_reg;
     reg          p_valid_reg;     // A request that waits, or whose payload does.
-    reg  [15:0]  p_node_reg;
+    reg  [19:0]  p_node_reg;
     reg  [23:0]  p_peer_reg;
     reg  [23:0]  p_psn_reg;
     reg  [127:0] p_body_reg;
@@ -157,7 +152,7 @@ module xud_tx_items (
     reg          short_reg;
     reg          bulk_reg;
     reg  [7:0]   code_reg;
-    reg  [15:0]  node_reg;
+    reg  [19:0]  node_reg;
     reg  [23:0]  peer_reg;
     reg  [23:0]  psn_reg;
     reg  [127:0] body_reg;
@@ -174,7 +169,10 @@ module xud_tx_items (
     reg  [1:0]   pad_reg;
     reg  [15:0]  ip_length_reg;
     reg  [15:0]  udp_length_reg;
-    reg  [16:0]  sum_nodes_reg;   // The IPv4 checksum: both nodes, constants and length, sum, carries folded.
+    // The IPv4 checksum: lower halves of both nodes, upper ones and constants, these and length,
+    // sum, carries folded.
+    reg  [16:0]  sum_nodes_reg;
+    reg  [15:0]  sum_upper_reg;
     reg  [15:0]  sum_length_reg;
     reg  [17:0]  sum_reg;
     reg  [16:0]  folded_reg;
@@ -189,7 +187,6 @@ module xud_tx_items (
     reg  [3:0]   s3_bytes_reg;
     reg          s3_flush_reg;
     reg  [1:0]   s3_kind_reg;
-    reg          ect_reg;
 
     // Signals
     wire         between;          // The record of the frame under way is not needed any more.
@@ -206,12 +203,12 @@ module xud_tx_items (
     reg          pl_error;         // With the last word: the read of host memory failed.
     reg  [11:0]  choice;
     reg  [3:0]   bytes;
-    wire [15:0]  node_first;       // Fields with their first byte lowest.
+    wire [3:0]   node_upper;       // Bits 19:16 of the nodes.
+    wire [3:0]   own_upper;
+    wire [15:0]  node_first;       // Fields with their first byte lowest: bits 15:0 of the nodes.
     wire [15:0]  own_first;
     wire [23:0]  node_mac;         // Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
     wire [23:0]  own_mac;
-    reg  [15:0]  fixed_sum;
-    reg  [7:0]   tos;
     wire [10:0]  around;
     reg  [2:0]   part_next;
     reg  [8:0]   step_next;        // The word of headers that is due, a bit each.
@@ -221,7 +218,7 @@ module xud_tx_items (
     reg          short_next;
     reg          bulk_next;
     reg  [7:0]   code_next;
-    reg  [15:0]  node_next;
+    reg  [19:0]  node_next;
     reg  [23:0]  peer_next;
     reg  [23:0]  psn_next;
     reg  [127:0] body_next;
@@ -233,7 +230,6 @@ module xud_tx_items (
     reg          failed_next;      // A failure on its way there.
     reg  [12:0]  total_next;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
     reg          s2_valid_next;    // Stage 2: what is due: header words, halves of the head, payload.
-    reg          ect_next;
     wire         fails_s_ready;    // It is taken.
     wire [47:0]  fails_m_data;     // The word.
     wire [15:0]  fails_count;      // Words in the queue.
@@ -259,12 +255,12 @@ module xud_tx_items (
         .sel  (s2_choice_reg),
         // MACs.
         .s_0  ({MAC, 8'd0, node_mac, MAC}),
-        // MAC, ethertype, IPv4 version and header length, ECN.
-        .s_1  ({tos, IP_VERSION, ETHERTYPE, 8'd0, own_mac}),
+        // MAC, ethertype, IPv4 version and header length.
+        .s_1  ({8'd0, IP_VERSION, ETHERTYPE, 8'd0, own_mac}),
         // Length, don't fragment, time to live 64, protocol 17.
         .s_2  ({IP_PROTOCOL, IP_TTL, IP_FLAGS, 16'd0, ip_length_reg[7:0], ip_length_reg[15:8]}),
         // Checksum, source address, half of the destination address.
-        .s_3  ({8'd0, IP_NET, own_first, 8'd0, IP_NET, checksum[7:0], checksum[15:8]}),
+        .s_3  ({4'd0, node_upper, IP_NET, own_first, 4'd0, own_upper, IP_NET, checksum[7:0], checksum[15:8]}),
         .s_4  (mux_s_4),
         // BTH: opcode, pad count, partition key, queue pair.
         .s_5  ({peer_reg[23:16], 8'd0, PARTITION_KEY, 2'd0, pad_reg, 4'd0, code_reg, 16'd0}),
@@ -314,7 +310,6 @@ module xud_tx_items (
         begun_next = begun_reg;
         dropped_next = dropped_reg;
         total_next = total_reg;
-        ect_next = ect_reg;
         if ((s_sd_valid & s_sd_ready) | (s_bulk_valid & s_bulk_ready)) begin
             p_valid_next = 1'b1;
         end
@@ -322,7 +317,6 @@ module xud_tx_items (
             p_valid_next = 1'b0;
         end
         if (between) begin
-            ect_next = cfg_marks;
             ack_next = a_valid_reg;
             short_next = a_valid_reg & !a_echo_reg;
             bulk_next = p_bulk_reg;
@@ -425,16 +419,8 @@ module xud_tx_items (
     assign take_ack = open & a_valid_reg;
     assign take_send = open & !a_valid_reg & p_valid_reg & fails_room_reg;
     assign around = bulk_reg ? BULK_PIECES : OTHER_PIECES;
-
-    always @(*) begin
-        fixed_sum = HEADER_SUM;
-        tos = 8'd0;
-        if (ect_reg) begin
-            fixed_sum = MARKS_SUM;
-            tos = ECN_CAPABLE;
-        end
-    end
-
+    assign node_upper = node_reg[19:16];
+    assign own_upper = cfg_node[19:16];
     assign checksum = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
     // Stage 1: which part is due.
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
@@ -481,8 +467,8 @@ module xud_tx_items (
     assign node_first = {node_reg[7:0], node_reg[15:8]};
     assign own_first = {cfg_node[7:0], cfg_node[15:8]};
     // 02:00 and the fabric address: node, 12 bits of 0.
-    assign node_mac = {node_reg[3:0], 4'd0, node_reg[11:4], 4'd0, node_reg[15:12]};
-    assign own_mac = {cfg_node[3:0], 4'd0, cfg_node[11:4], 4'd0, cfg_node[15:12]};
+    assign node_mac = {node_reg[3:0], 4'd0, node_reg[11:4], node_reg[19:12]};
+    assign own_mac = {cfg_node[3:0], 4'd0, cfg_node[11:4], cfg_node[19:12]};
     // The other half, UDP ports (source: 14 bits of the node), length.
     assign mux_s_4 = {
         udp_length_reg[7:0],
@@ -503,13 +489,13 @@ module xud_tx_items (
         step_reg = 9'd0;
         second_reg = 1'b0;
         a_valid_reg = 1'b0;
-        a_node_reg = 16'd0;
+        a_node_reg = 20'd0;
         a_peer_reg = 24'd0;
         a_psn_reg = 24'd0;
         a_echo_reg = 1'b0;
         a_body_reg = 128'd0;
         p_valid_reg = 1'b0;
-        p_node_reg = 16'd0;
+        p_node_reg = 20'd0;
         p_peer_reg = 24'd0;
         p_psn_reg = 24'd0;
         p_body_reg = 128'd0;
@@ -522,7 +508,7 @@ module xud_tx_items (
         short_reg = 1'b0;
         bulk_reg = 1'b0;
         code_reg = 8'd0;
-        node_reg = 16'd0;
+        node_reg = 20'd0;
         peer_reg = 24'd0;
         psn_reg = 24'd0;
         body_reg = 128'd0;
@@ -540,6 +526,7 @@ module xud_tx_items (
         ip_length_reg = 16'd0;
         udp_length_reg = 16'd0;
         sum_nodes_reg = 17'd0;
+        sum_upper_reg = 16'd0;
         sum_length_reg = 16'd0;
         sum_reg = 18'd0;
         folded_reg = 17'd0;
@@ -554,7 +541,6 @@ module xud_tx_items (
         s3_bytes_reg = 4'd0;
         s3_flush_reg = 1'b0;
         s3_kind_reg = 2'd0;
-        ect_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -606,8 +592,9 @@ module xud_tx_items (
             : {3'd0, pieces_next_sum[12:2] + around, 2'd0};
 
         udp_length_reg <= ip_length_reg - IP_HEADER;
-        sum_nodes_reg <= {1'b0, node_reg} + {1'b0, cfg_node};
-        sum_length_reg <= ip_length_reg + fixed_sum;
+        sum_nodes_reg <= (node_reg[16:0] & 17'hffff) + (cfg_node[16:0] & 17'hffff);
+        sum_upper_reg <= {12'd0, node_upper} + {12'd0, own_upper} + HEADER_SUM;
+        sum_length_reg <= ip_length_reg + sum_upper_reg;
         sum_reg <= {1'b0, sum_nodes_reg} + {2'd0, sum_length_reg};
         folded_reg <= {1'b0, sum_reg[15:0]} + {15'd0, sum_reg[17:16]};
         failure_reg <= {body_reg[95:72], psn_reg};
@@ -644,7 +631,6 @@ module xud_tx_items (
         failed_reg <= failed_next;
         total_reg <= total_next;
         s2_valid_reg <= s2_valid_next;
-        ect_reg <= ect_next;
 
         if (rst) begin
             part_reg <= PART_IDLE;

@@ -94,7 +94,7 @@ static inline void trib_header_store(uint8_t *at, unsigned bytes, uint64_t value
 /* Value of the register id. */
 #define TRIB_CARD_MAGIC                                  0x54524e43u
 /* Value of the register version that this header is of. */
-#define TRIB_CARD_MAP_VERSION                            0x20000u
+#define TRIB_CARD_MAP_VERSION                            0x30000u
 /* Argument registers: the first, how many. */
 #define TRIB_CARD_ARG0                                   0x40u
 #define TRIB_CARD_ARGS                                   16u
@@ -137,7 +137,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 
 /* Version of this map; a driver needs the same major number. */
 #define TRIB_CARD_VERSION                                0x004u
-#define TRIB_CARD_VERSION_AFTER_RESET                    0x00020000u
+#define TRIB_CARD_VERSION_AFTER_RESET                    0x00030000u
 /* Raised by additions. */
 #define TRIB_CARD_VERSION_MINOR_SHIFT                    0u
 #define TRIB_CARD_VERSION_MINOR_WIDTH                    16u
@@ -213,11 +213,11 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Who this card is. */
 #define TRIB_CARD_NODE                                   0x014u
 #define TRIB_CARD_NODE_AFTER_RESET                       0x00000000u
-/* Node number; bits 27:12 of the fabric address in its MAC address, and the last two bytes of
+/* Node number; bits 31:12 of the fabric address in its MAC address, and the last three bytes of
  * its IPv4 address. Another one for each card of a network. */
 #define TRIB_CARD_NODE_NUMBER_SHIFT                      0u
-#define TRIB_CARD_NODE_NUMBER_WIDTH                      16u
-#define TRIB_CARD_NODE_NUMBER_MASK                       0x0000ffffu
+#define TRIB_CARD_NODE_NUMBER_WIDTH                      20u
+#define TRIB_CARD_NODE_NUMBER_MASK                       0x000fffffu
 
 /* Largest payload of a packet. */
 #define TRIB_CARD_MTU                                    0x018u
@@ -844,8 +844,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Node of the peer. Taken: any. */
 #define TRIB_OPEN_WINDOW_NODE_ARG                        1u
 #define TRIB_OPEN_WINDOW_NODE_SHIFT                      0u
-#define TRIB_OPEN_WINDOW_NODE_WIDTH                      16u
-#define TRIB_OPEN_WINDOW_NODE_MASK                       0x0000ffffu
+#define TRIB_OPEN_WINDOW_NODE_WIDTH                      20u
+#define TRIB_OPEN_WINDOW_NODE_MASK                       0x000fffffu
 /* Queue pair of the peer. Taken: any. */
 #define TRIB_OPEN_WINDOW_PEER_ARG                        2u
 #define TRIB_OPEN_WINDOW_PEER_SHIFT                      0u
@@ -964,9 +964,9 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_WORK_VERSION_FLAGS_MASK                     0x000000ff00000000ull
 /* Destination node. */
 #define TRIB_WORK_NODE_WORD                              3u
-#define TRIB_WORK_NODE_SHIFT                             48u
-#define TRIB_WORK_NODE_WIDTH                             16u
-#define TRIB_WORK_NODE_MASK                              0xffff000000000000ull
+#define TRIB_WORK_NODE_SHIFT                             40u
+#define TRIB_WORK_NODE_WIDTH                             20u
+#define TRIB_WORK_NODE_MASK                              0x0fffff0000000000ull
 /* Destination queue pair, 24 bits. */
 #define TRIB_WORK_QPN_WORD                               4u
 #define TRIB_WORK_QPN_SHIFT                              0u
@@ -1058,8 +1058,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Node of the peer. */
 #define TRIB_COMPLETION_NODE_WORD                        2u
 #define TRIB_COMPLETION_NODE_SHIFT                       0u
-#define TRIB_COMPLETION_NODE_WIDTH                       16u
-#define TRIB_COMPLETION_NODE_MASK                        0x0000ffffu
+#define TRIB_COMPLETION_NODE_WIDTH                       20u
+#define TRIB_COMPLETION_NODE_MASK                        0x000fffffu
 /* Queue pair of the peer: the destination, or who sent. */
 #define TRIB_COMPLETION_QPN_WORD                         2u
 #define TRIB_COMPLETION_QPN_SHIFT                        32u
@@ -1138,8 +1138,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* Destination node, if to a node. */
 #define TRIB_REDUCE_NODE_WORD                            0u
 #define TRIB_REDUCE_NODE_SHIFT                           32u
-#define TRIB_REDUCE_NODE_WIDTH                           16u
-#define TRIB_REDUCE_NODE_MASK                            0x0000ffff00000000ull
+#define TRIB_REDUCE_NODE_WIDTH                           20u
+#define TRIB_REDUCE_NODE_MASK                            0x000fffff00000000ull
 /* The user's name for it. */
 #define TRIB_REDUCE_WR_ID_WORD                           1u
 #define TRIB_REDUCE_WR_ID_SHIFT                          0u
@@ -1472,8 +1472,8 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_FRAME_IP_CHECKSUM_SHIFT                     0u
 #define TRIB_FRAME_IP_CHECKSUM_WIDTH                     16u
 #define TRIB_FRAME_IP_CHECKSUM_MASK                      0x0000ffffu
-/* Source address: 10, 0 and two bytes of the node number. The receiver takes the node from here;
- * 10.0 is checked, since no card is node 65,536 or above. */
+/* Source address: 10 and the node number in three bytes. The receiver takes the node from here;
+ * bits 31:20 are checked, 10 and 0, since node numbers have 20 bits. */
 #define TRIB_FRAME_SRC_IP_OFFSET                         26u
 #define TRIB_FRAME_SRC_IP_BYTES                          4u
 #define TRIB_FRAME_SRC_IP_SHIFT                          0u
@@ -1914,7 +1914,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_READ_REQUEST_MTU_SHIFT                      0u
 #define TRIB_READ_REQUEST_MTU_WIDTH                      8u
 #define TRIB_READ_REQUEST_MTU_MASK                       0x000000ffu
-/* Node that asks. */
+/* Node that asks, bits 15:0; all 20 are in the address of the frame. */
 #define TRIB_READ_REQUEST_NODE_OFFSET                    2u
 #define TRIB_READ_REQUEST_NODE_BYTES                     2u
 #define TRIB_READ_REQUEST_NODE_SHIFT                     0u
@@ -1984,7 +1984,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_READ_REFUSED_REASON_SHIFT                   0u
 #define TRIB_READ_REFUSED_REASON_WIDTH                   8u
 #define TRIB_READ_REFUSED_REASON_MASK                    0x000000ffu
-/* Node that refuses. */
+/* Node that refuses, likewise. */
 #define TRIB_READ_REFUSED_NODE_OFFSET                    2u
 #define TRIB_READ_REFUSED_NODE_BYTES                     2u
 #define TRIB_READ_REFUSED_NODE_SHIFT                     0u
@@ -2019,7 +2019,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_CONGESTED_MARKED_SHIFT                      3u
 #define TRIB_CONGESTED_MARKED_WIDTH                      1u
 #define TRIB_CONGESTED_MARKED_MASK                       0x00000008u
-/* Node that says it. */
+/* Node that says it, likewise. */
 #define TRIB_CONGESTED_NODE_OFFSET                       2u
 #define TRIB_CONGESTED_NODE_BYTES                        2u
 #define TRIB_CONGESTED_NODE_SHIFT                        0u

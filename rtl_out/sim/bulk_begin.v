@@ -34,7 +34,7 @@ module bulk_begin (
     input  wire [63:0] s_address,             // Address of byte 0 here.
     input  wire [31:0] s_lkey,                // Key of the region it lies in.
     input  wire [7:0]  s_vf,                  // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,                // Node of the destination.
+    input  wire [19:0] s_node,                // Node of the destination.
     input  wire [31:0] s_peer,                // Queue pair of the destination: 24 bits if it is one.
     input  wire [31:0] s_msn,                 // Number in the window.
     input  wire [15:0] s_win_id,              // Window.
@@ -68,7 +68,7 @@ module bulk_begin (
     output wire [63:0] m_read_address,        // Address of byte 0 here.
     output wire [31:0] m_read_lkey,           // Key of the region it lies in.
     output wire [7:0]  m_read_vf,             // Version and flags of the XUDETH.
-    output wire [15:0] m_read_node,           // Node of the destination.
+    output wire [19:0] m_read_node,           // Node of the destination.
     output wire [31:0] m_read_peer,           // Queue pair of the destination: 24 bits if it is one.
     output wire [31:0] m_read_msn,            // Number in the window.
     output wire [15:0] m_read_win_id,         // Window.
@@ -96,7 +96,7 @@ module bulk_begin (
     // m_start: Transfers to start.
     output wire        m_start_valid,         // A transfer is offered.
     input  wire        m_start_ready,         // It is taken.
-    output wire [15:0] m_start_dst,           // Node that receives it.
+    output wire [19:0] m_start_dst,           // Node that receives it.
     output wire [63:0] m_start_addr,          // Address of byte 0 there.
     output wire [31:0] m_start_rkey,          // Key of the region it lies in.
     output wire [31:0] m_start_length,        // Bytes.

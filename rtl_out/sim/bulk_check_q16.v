@@ -29,7 +29,7 @@ module bulk_check_q16 (
 
     // s: CONNECT.
     input  wire        s_valid,                    // It has come.
-    input  wire [15:0] s_src,                      // Sending node.
+    input  wire [19:0] s_src,                      // Sending node.
     input  wire [15:0] s_slot,                     // Transfer slot there.
     input  wire [31:0] s_xid,                      // Transfer.
     input  wire [15:0] s_incarnation,              // Incarnation of the sender.
@@ -63,7 +63,7 @@ module bulk_check_q16 (
     // m_win: CONNECT for rw_window.
     output wire        m_win_valid,                // It is offered.
     input  wire        m_win_ready,                // It is taken.
-    output wire [15:0] m_win_src,                  // Sending node.
+    output wire [19:0] m_win_src,                  // Sending node.
     output wire [15:0] m_win_slot,                 // Transfer slot there.
     output wire [31:0] m_win_xid,                  // Transfer.
     output wire [15:0] m_win_incarnation,          // Incarnation of the sender.
@@ -97,7 +97,7 @@ module bulk_check_q16 (
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     input  wire        m_answer_ok,
     output wire [63:0] m_answer_token,             // The request that it names.
-    output wire [15:0] m_answer_src,               // Sending node.
+    output wire [19:0] m_answer_src,               // Sending node.
     output wire [23:0] m_answer_source,            // Queue pair there.
     output wire [23:0] m_answer_qpn,               // Queue pair here.
     output wire [31:0] m_answer_length,            // Bytes of the transfer.
@@ -132,7 +132,7 @@ module bulk_check_q16 (
     output wire [23:0] m_opened_qpn,               // Queue pair that it is for.
     output wire [31:0] m_opened_rkey,              // Key of its region.
     output wire [23:0] m_opened_notice_qpn,        // Queue pair here.
-    output wire [15:0] m_opened_notice_node,       // Node of the sender.
+    output wire [19:0] m_opened_notice_node,       // Node of the sender.
     output wire [23:0] m_opened_notice_source,     // Queue pair of the sender.
     output wire [31:0] m_opened_notice_q_key,      // Q_Key of both.
     output wire [31:0] m_opened_notice_immediate,  // Immediate data.
@@ -178,7 +178,7 @@ module bulk_check_q16 (
     reg  [3:0]  state_reg;
     reg  [2:0]  timer_reg;
     reg  [3:0]  clearing_reg;
-    reg  [15:0] r_src_reg;          // Sending node.
+    reg  [19:0] r_src_reg;          // Sending node.
     reg  [15:0] r_slot_reg;         // Transfer slot there.
     reg  [31:0] r_xid_reg;          // Transfer.
     reg  [15:0] r_incarnation_reg;  // Incarnation of the sender.
@@ -208,7 +208,7 @@ module bulk_check_q16 (
     reg  [3:0]  state_next;
     reg  [2:0]  timer_next;
     reg  [3:0]  clearing_next;
-    reg  [15:0] r_src_next;          // Sending node.
+    reg  [19:0] r_src_next;          // Sending node.
     reg  [15:0] r_slot_next;         // Transfer slot there.
     reg  [31:0] r_xid_next;          // Transfer.
     reg  [15:0] r_incarnation_next;  // Incarnation of the sender.
@@ -488,7 +488,7 @@ module bulk_check_q16 (
         state_reg = 4'd0;
         timer_reg = 3'd0;
         clearing_reg = 4'd0;
-        r_src_reg = 16'd0;
+        r_src_reg = 20'd0;
         r_slot_reg = 16'd0;
         r_xid_reg = 32'd0;
         r_incarnation_reg = 16'd0;

@@ -20,7 +20,7 @@ module bulk_depart (
     input  wire        a_valid,     // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     output wire        a_ready,
-    input  wire [15:0] a_node,      // Node that it goes to.
+    input  wire [19:0] a_node,      // Node that it goes to.
     input  wire [3:0]  a_opcode,    // Lower half of its opcode.
     input  wire [23:0] a_dest,      // Destination queue pair.
     input  wire [23:0] a_psn,       // Packet sequence number.
@@ -37,7 +37,7 @@ module bulk_depart (
     input  wire        b_valid,     // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     output wire        b_ready,
-    input  wire [15:0] b_node,      // Node that it goes to.
+    input  wire [19:0] b_node,      // Node that it goes to.
     input  wire [3:0]  b_opcode,    // Lower half of its opcode.
     input  wire [23:0] b_dest,      // Destination queue pair.
     input  wire [23:0] b_psn,       // Packet sequence number.
@@ -56,7 +56,7 @@ module bulk_depart (
     output wire        m_valid,     // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output reg  [15:0] m_node,      // Node that it goes to.
+    output reg  [19:0] m_node,      // Node that it goes to.
     output reg  [3:0]  m_opcode,    // Lower half of its opcode.
     output reg  [23:0] m_dest,      // Destination queue pair.
     output reg  [23:0] m_psn,       // Packet sequence number.

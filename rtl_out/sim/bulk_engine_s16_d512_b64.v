@@ -29,7 +29,7 @@ module bulk_engine_s16_d512_b64 (
     // s: Transfers to start.
     input  wire        s_valid,          // A transfer is offered.
     output wire        s_ready,          // It is taken.
-    input  wire [15:0] s_dst,            // Node that receives it.
+    input  wire [19:0] s_dst,            // Node that receives it.
     input  wire [63:0] s_addr,           // Address of byte 0 there.
     input  wire [31:0] s_rkey,           // Key of the region it lies in.
     input  wire [31:0] s_length,         // Bytes.
@@ -94,7 +94,7 @@ module bulk_engine_s16_d512_b64 (
     output wire        m_pkt_valid,      // A packet is offered.
     input  wire        m_pkt_ready,      // It is taken.
     output wire [2:0]  m_pkt_type,       // Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    output wire [15:0] m_pkt_dst,        // Node it goes to.
+    output wire [19:0] m_pkt_dst,        // Node it goes to.
     output wire [15:0] m_pkt_slot,       // Transfer slot here.
     output wire [31:0] m_pkt_xid,        // Transfer.
     output wire [15:0] m_pkt_wptr,       // DATA, POLL: window.
@@ -374,7 +374,7 @@ module bulk_engine_s16_d512_b64 (
     reg  [3:0]  told_reg;
     reg         k_valid_reg;
     reg  [2:0]  k_type_reg;
-    reg  [15:0] k_dst_reg;
+    reg  [19:0] k_dst_reg;
     reg  [3:0]  k_slot_reg;
     reg  [31:0] k_xid_reg;
     reg  [15:0] k_wptr_reg;
@@ -497,7 +497,7 @@ module bulk_engine_s16_d512_b64 (
     reg  [3:0]   told_next;
     reg          k_valid_next;
     reg  [2:0]   k_type_next;
-    reg  [15:0]  k_dst_next;
+    reg  [19:0]  k_dst_next;
     reg  [3:0]   k_slot_next;
     reg  [31:0]  k_xid_next;
     reg  [15:0]  k_wptr_next;
@@ -524,7 +524,7 @@ module bulk_engine_s16_d512_b64 (
     reg          states_wr_en;        // The word is written.
     reg  [4:0]   states_wr_addr;      // Write address.
     reg  [323:0] states_wr_data;      // The word to write.
-    wire [182:0] fixed_rd_data;       // The word that was read.
+    wire [186:0] fixed_rd_data;       // The word that was read.
     reg          fixed_wr_en;         // The word is written.
     wire [17:0]  ring_rd_data;        // The word that was read.
     wire         ring_wr_en;          // The word is written.
@@ -572,7 +572,7 @@ module bulk_engine_s16_d512_b64 (
 
     // What each transfer copies: node, address, key, bytes, log2 of the packet size, packets, bytes
     // of the last one.
-    ram_reg #(.W(183), .A(5)) fixed (
+    ram_reg #(.W(187), .A(5)) fixed (
         .clk     (clk),
         .rd_addr ({1'b0, slot_reg}),
         .rd_data (fixed_rd_data),
@@ -982,9 +982,9 @@ module bulk_engine_s16_d512_b64 (
                     t_poll_at_next = states_rd_data[296:281];
                     t_seq_next = states_rd_data[312:297];
                     t_late_next = states_rd_data[323:313];
-                    mtu_next = fixed_rd_data[147:144];
-                    n_next = fixed_rd_data[169:148];
-                    last_len_next = fixed_rd_data[182:170];
+                    mtu_next = fixed_rd_data[151:148];
+                    n_next = fixed_rd_data[173:152];
+                    last_len_next = fixed_rd_data[186:174];
                     timer_next = 3'd0;
                     state_next = STATE_CHECK;
                 end
@@ -1303,7 +1303,7 @@ module bulk_engine_s16_d512_b64 (
             STATE_EMIT: begin
                 k_valid_next = 1'b1;
                 k_type_next = kind_reg;
-                k_dst_next = fixed_rd_data[15:0];
+                k_dst_next = fixed_rd_data[19:0];
                 k_slot_next = slot_reg;
                 k_xid_next = t_xid_reg;
                 k_wptr_next = t_wptr_reg;
@@ -1314,12 +1314,12 @@ module bulk_engine_s16_d512_b64 (
                 k_offset_next = at_byte_reg;
                 k_length_next = {19'd0, packet_len_reg};
                 k_seq_next = t_seq_reg;
-                k_addr_next = fixed_rd_data[79:16];
-                k_rkey_next = fixed_rd_data[111:80];
+                k_addr_next = fixed_rd_data[83:20];
+                k_rkey_next = fixed_rd_data[115:84];
                 k_mtu_next = mtu_reg;
                 told_next = 4'd3;
                 if (kind_reg == CONNECT) begin
-                    k_length_next = fixed_rd_data[143:112];
+                    k_length_next = fixed_rd_data[147:116];
                     told_next = 4'd4;
                 end
                 if (kind_reg == DATA) begin
@@ -1374,7 +1374,7 @@ module bulk_engine_s16_d512_b64 (
                     told_next = 4'd5;
                     k_valid_next = 1'b1;
                     k_type_next = ABORT_UNKNOWN;
-                    k_dst_next = fixed_rd_data[15:0];
+                    k_dst_next = fixed_rd_data[19:0];
                     k_slot_next = slot_reg;
                     k_xid_next = t_xid_reg;
                     k_reason_next = reason_reg;
@@ -1724,7 +1724,7 @@ module bulk_engine_s16_d512_b64 (
         told_reg = 4'd0;
         k_valid_reg = 1'b0;
         k_type_reg = 3'd0;
-        k_dst_reg = 16'd0;
+        k_dst_reg = 20'd0;
         k_slot_reg = 4'd0;
         k_xid_reg = 32'd0;
         k_wptr_reg = 16'd0;

@@ -32,7 +32,7 @@ module bulk_fetch_d2048 (
     input  wire        s_valid,             // A packet is offered.
     output wire        s_ready,             // It is taken.
     input  wire [2:0]  s_type,              // Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    input  wire [15:0] s_dst,               // Node it goes to.
+    input  wire [19:0] s_dst,               // Node it goes to.
     input  wire [15:0] s_slot,              // Transfer slot here.
     input  wire [31:0] s_xid,               // Transfer.
     input  wire [15:0] s_wptr,              // DATA, POLL: window.
@@ -110,7 +110,7 @@ module bulk_fetch_d2048 (
     output wire        m_valid,             // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [15:0] m_node,              // Node that it goes to.
+    output wire [19:0] m_node,              // Node that it goes to.
     output wire [3:0]  m_opcode,            // Lower half of its opcode.
     output wire [23:0] m_dest,              // Destination queue pair.
     output wire [23:0] m_psn,               // Packet sequence number.
@@ -130,7 +130,7 @@ module bulk_fetch_d2048 (
     output wire        ev_no_memory,        // The read of a packet has failed.
 
     // Configuration
-    input  wire [15:0] cfg_node,            // Own node.
+    input  wire [19:0] cfg_node,            // Own node.
     input  wire [15:0] cfg_incarnation      // Resets so far, as CONNECT says them.
 );
 
@@ -196,7 +196,7 @@ module bulk_fetch_d2048 (
     wire         queue_s_valid;        // A word is offered.
     wire         queue_s_ready;        // It is taken.
     wire         queue_m_valid;        // A word is offered.
-    wire [154:0] queue_m_data;         // The word.
+    wire [158:0] queue_m_data;         // The word.
     wire [15:0]  queue_count;          // Words in the queue.
     wire         buffer_m_valid;       // A word is offered.
     wire         buffer_m_ready;       // It is taken.
@@ -221,7 +221,7 @@ module bulk_fetch_d2048 (
     wire [12:0]  words_shifted;
 
     // Packets between there and the line.
-    fifo_reg_w155_d8 queue (
+    fifo_reg_w159_d8 queue (
         .clk     (clk),
         .rst     (rst),
         .s_valid (queue_s_valid),
@@ -268,15 +268,15 @@ module bulk_fetch_d2048 (
         .s_valid          (queue_m_valid),
         .s_ready          (pack_s_ready),
         .s_type           (queue_m_data[2:0]),
-        .s_node           (queue_m_data[18:3]),
-        .s_slot           (queue_m_data[34:19]),
-        .s_xid            (queue_m_data[66:35]),
-        .s_dest           (queue_m_data[82:67]),
-        .s_number         (queue_m_data[104:83]),
-        .s_word           (queue_m_data[136:105]),
-        .s_tail           (queue_m_data[137]),
-        .s_arg            (queue_m_data[141:138]),
-        .s_len            (queue_m_data[154:142]),
+        .s_node           (queue_m_data[22:3]),
+        .s_slot           (queue_m_data[38:23]),
+        .s_xid            (queue_m_data[70:39]),
+        .s_dest           (queue_m_data[86:71]),
+        .s_number         (queue_m_data[108:87]),
+        .s_word           (queue_m_data[140:109]),
+        .s_tail           (queue_m_data[141]),
+        .s_arg            (queue_m_data[145:142]),
+        .s_len            (queue_m_data[158:146]),
         .s_said_valid     (pack_s_said_valid),
         .s_said_length    (s_length),
         .s_said_addr      (s_addr),

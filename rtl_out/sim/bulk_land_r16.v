@@ -61,7 +61,7 @@ module bulk_land_r16 (
     input  wire [23:0] s_opened_qpn,               // Queue pair that it is for.
     input  wire [31:0] s_opened_rkey,              // Key of its region.
     input  wire [23:0] s_opened_notice_qpn,        // Queue pair here.
-    input  wire [15:0] s_opened_notice_node,       // Node of the sender.
+    input  wire [19:0] s_opened_notice_node,       // Node of the sender.
     input  wire [23:0] s_opened_notice_source,     // Queue pair of the sender.
     input  wire [31:0] s_opened_notice_q_key,      // Q_Key of both.
     input  wire [31:0] s_opened_notice_immediate,  // Immediate data.
@@ -71,7 +71,7 @@ module bulk_land_r16 (
     input  wire        s_cpl_valid,                // A transfer has ended.
     output wire        s_cpl_ready,                // That is taken.
     input  wire [15:0] s_cpl_wptr,                 // Its window.
-    input  wire [15:0] s_cpl_src,                  // Its sender.
+    input  wire [19:0] s_cpl_src,                  // Its sender.
     input  wire [15:0] s_cpl_slot,                 // Its slot at the sender.
     input  wire [31:0] s_cpl_xid,                  // The transfer.
     input  wire [31:0] s_cpl_length,               // Its bytes.

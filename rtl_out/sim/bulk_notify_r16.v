@@ -46,7 +46,7 @@ module bulk_notify_r16 (
     input  wire [23:0] s_opened_qpn,               // Queue pair that it is for.
     input  wire [31:0] s_opened_rkey,              // Key of its region.
     input  wire [23:0] s_opened_notice_qpn,        // Queue pair here.
-    input  wire [15:0] s_opened_notice_node,       // Node of the sender.
+    input  wire [19:0] s_opened_notice_node,       // Node of the sender.
     input  wire [23:0] s_opened_notice_source,     // Queue pair of the sender.
     input  wire [31:0] s_opened_notice_q_key,      // Q_Key of both.
     input  wire [31:0] s_opened_notice_immediate,  // Immediate data.
@@ -70,7 +70,7 @@ module bulk_notify_r16 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     input  wire        m_ok,
     output wire [23:0] m_qpn,                      // Queue pair here.
-    output wire [15:0] m_node,                     // Node of the sender.
+    output wire [19:0] m_node,                     // Node of the sender.
     output wire [23:0] m_source,                   // Queue pair of the sender.
     output wire [31:0] m_q_key,                    // Q_Key of both.
     output wire [31:0] m_immediate,                // Immediate data.
@@ -110,7 +110,7 @@ module bulk_notify_r16 (
     reg  [15:0] found_incarnation_reg;  // Its incarnation.
     reg  [15:0] found_since_reg;        // The tick since which it does.
     reg  [23:0] notice_qpn_reg;         // Queue pair here.
-    reg  [15:0] notice_node_reg;        // Node of the sender.
+    reg  [19:0] notice_node_reg;        // Node of the sender.
     reg  [23:0] notice_source_reg;      // Queue pair of the sender.
     reg  [31:0] notice_q_key_reg;       // Q_Key of both.
     reg  [31:0] notice_immediate_reg;   // Immediate data.
@@ -129,14 +129,14 @@ module bulk_notify_r16 (
     wire [15:0]  wait_since;        // The tick since which it does.
     wire         notes;
     wire         closes;
-    wire [159:0] notices_rd_data;   // The word that was read.
+    wire [163:0] notices_rd_data;   // The word that was read.
     wire [3:0]   waiting_rd_addr;   // Read address.
     wire [32:0]  waiting_rd_data;   // The word that was read.
     wire         waiting_wr_en;     // The word is written.
     reg  [3:0]   waiting_wr_addr;   // Write address.
 
     // Of each window: what its host is to be told, and whether it waits for that.
-    ram_reg #(.W(160), .A(4)) notices (
+    ram_reg #(.W(164), .A(4)) notices (
         .clk     (clk),
         .rd_addr (wptr_reg),
         .rd_data (notices_rd_data),
@@ -214,7 +214,7 @@ module bulk_notify_r16 (
         found_incarnation_reg = 16'd0;
         found_since_reg = 16'd0;
         notice_qpn_reg = 24'd0;
-        notice_node_reg = 16'd0;
+        notice_node_reg = 20'd0;
         notice_source_reg = 24'd0;
         notice_q_key_reg = 32'd0;
         notice_immediate_reg = 32'd0;
@@ -271,11 +271,11 @@ module bulk_notify_r16 (
             TELLING_LOAD: begin
                 // Once more: it may have been closed since it was looked at.
                 notice_qpn_reg <= notices_rd_data[23:0];
-                notice_node_reg <= notices_rd_data[39:24];
-                notice_source_reg <= notices_rd_data[63:40];
-                notice_q_key_reg <= notices_rd_data[95:64];
-                notice_immediate_reg <= notices_rd_data[127:96];
-                notice_length_reg <= notices_rd_data[159:128];
+                notice_node_reg <= notices_rd_data[43:24];
+                notice_source_reg <= notices_rd_data[67:44];
+                notice_q_key_reg <= notices_rd_data[99:68];
+                notice_immediate_reg <= notices_rd_data[131:100];
+                notice_length_reg <= notices_rd_data[163:132];
                 found_waits_reg <= wait_waits;
                 found_incarnation_reg <= wait_incarnation;
                 found_since_reg <= wait_since;

@@ -24,7 +24,7 @@ module bulk_pack (
     input  wire        s_valid,           // A packet is offered.
     output wire        s_ready,           // It is taken.
     input  wire [2:0]  s_type,            // Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    input  wire [15:0] s_node,            // Node it goes to.
+    input  wire [19:0] s_node,            // Node it goes to.
     input  wire [15:0] s_slot,            // Transfer slot here.
     input  wire [31:0] s_xid,             // Transfer.
     input  wire [15:0] s_dest,            // Window, or else the slot.
@@ -68,7 +68,7 @@ module bulk_pack (
     output wire        m_valid,           // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [15:0] m_node,            // Node that it goes to.
+    output wire [19:0] m_node,            // Node that it goes to.
     output wire [3:0]  m_opcode,          // Lower half of its opcode.
     output wire [23:0] m_dest,            // Destination queue pair.
     output wire [23:0] m_psn,             // Packet sequence number.
@@ -91,7 +91,7 @@ module bulk_pack (
     output wire        ev_control,        // A frame without DATA leaves; pulse.
 
     // Configuration
-    input  wire [15:0] cfg_node,          // Own node.
+    input  wire [19:0] cfg_node,          // Own node.
     input  wire [15:0] cfg_incarnation    // Resets so far, as CONNECT says them.
 );
 
@@ -110,7 +110,7 @@ module bulk_pack (
     (* fsm_encoding = "auto" *)
     reg  [1:0]  state_reg;
     reg  [2:0]  r_type_reg;          // Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    reg  [15:0] r_node_reg;          // Node it goes to.
+    reg  [19:0] r_node_reg;          // Node it goes to.
     reg  [15:0] r_slot_reg;          // Transfer slot here.
     reg  [31:0] r_xid_reg;           // Transfer.
     reg  [15:0] r_dest_reg;          // Window, or else the slot.
@@ -145,6 +145,8 @@ module bulk_pack (
     wire         of_data;             // Of the packet whose words leave.
     wire         of_connect;
     wire         ends;
+    // To the receiver: node that sends, bits 15:0; all 20 are in the address of the frame.
+    wire [15:0]  head_node;
     wire [63:0]  transfer_token;      // Of a response: the token of the READ request; otherwise 0.
     wire [31:0]  transfer_immediate;  // Immediate data with notify; otherwise 0.
     wire [191:0] connect_bits;
@@ -178,12 +180,13 @@ module bulk_pack (
     // Combinational logic
     assign is_data = r_type_reg == DATA;
     // The record.
+    assign head_node = cfg_node[15:0];
     assign m_valid = (state_reg == PACK_OFFER) & following_s_ready;
     assign m_node = r_node_reg;
     assign m_opcode = {1'b0, r_type_reg};
     assign m_dest = {8'd0, r_dest_reg};
     assign m_psn = {2'd0, r_number_reg};
-    assign m_head = {5'd0, r_tail_reg, 6'd0, r_arg_reg, cfg_node, r_word_reg};
+    assign m_head = {5'd0, r_tail_reg, 6'd0, r_arg_reg, head_node, r_word_reg};
 
     always @(*) begin
         m_len = r_len_reg;
@@ -288,7 +291,7 @@ module bulk_pack (
     initial begin
         state_reg = 2'd0;
         r_type_reg = 3'd0;
-        r_node_reg = 16'd0;
+        r_node_reg = 20'd0;
         r_slot_reg = 16'd0;
         r_xid_reg = 32'd0;
         r_dest_reg = 16'd0;
@@ -382,7 +385,7 @@ module bulk_pack (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, following_count};
+    wire _unused = &{1'b0, cfg_node[19:16], following_count};
 
 endmodule
 

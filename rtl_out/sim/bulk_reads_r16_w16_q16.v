@@ -51,7 +51,7 @@ module bulk_reads_r16_w16_q16 (
     input  wire [63:0] s_address,          // Address of byte 0 here.
     input  wire [31:0] s_lkey,             // Key of the region it lies in.
     input  wire [7:0]  s_vf,               // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,             // Node of the destination.
+    input  wire [19:0] s_node,             // Node of the destination.
     input  wire [31:0] s_peer,             // Queue pair of the destination: 24 bits if it is one.
     input  wire [31:0] s_msn,              // Number in the window.
     input  wire [15:0] s_win_id,           // Window.
@@ -70,7 +70,7 @@ module bulk_reads_r16_w16_q16 (
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     output wire        s_answer_ok,
     input  wire [63:0] s_answer_token,     // The request that it names.
-    input  wire [15:0] s_answer_src,       // Sending node.
+    input  wire [19:0] s_answer_src,       // Sending node.
     input  wire [23:0] s_answer_source,    // Queue pair there.
     input  wire [23:0] s_answer_qpn,       // Queue pair here.
     input  wire [31:0] s_answer_length,    // Bytes of the transfer.
@@ -91,7 +91,7 @@ module bulk_reads_r16_w16_q16 (
     // s_refused: Requests of this card that are not served.
     input  wire        s_refused_valid,    // A refusal is offered.
     output reg         s_refused_ready,    // It is taken.
-    input  wire [15:0] s_refused_node,     // The other node: the one that refuses, or that is told.
+    input  wire [19:0] s_refused_node,     // The other node: the one that refuses, or that is told.
     input  wire [23:0] s_refused_qpn,      // Queue pair that has asked.
     input  wire [63:0] s_refused_token,    // The request.
     input  wire [2:0]  s_refused_reason,   // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
@@ -102,7 +102,7 @@ module bulk_reads_r16_w16_q16 (
     // s_say: Requests of others that are not served.
     input  wire        s_say_valid,        // A refusal is offered.
     output reg         s_say_ready,        // It is taken.
-    input  wire [15:0] s_say_node,         // The other node: the one that refuses, or that is told.
+    input  wire [19:0] s_say_node,         // The other node: the one that refuses, or that is told.
     input  wire [23:0] s_say_qpn,          // Queue pair that has asked.
     input  wire [63:0] s_say_token,        // The request.
     input  wire [2:0]  s_say_reason,       // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
@@ -117,7 +117,7 @@ module bulk_reads_r16_w16_q16 (
     output wire        m_valid,            // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output reg  [15:0] m_node,             // Node that it goes to.
+    output reg  [19:0] m_node,             // Node that it goes to.
     output reg  [3:0]  m_opcode,           // Lower half of its opcode.
     output reg  [23:0] m_dest,             // Destination queue pair.
     output wire [23:0] m_psn,              // Packet sequence number.
@@ -138,7 +138,7 @@ module bulk_reads_r16_w16_q16 (
     output wire [7:0]  m_cpl_status,       // How the request ended.
     output wire [7:0]  m_cpl_vf,           // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,          // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,         // Node of the peer.
+    output wire [19:0] m_cpl_node,         // Node of the peer.
     output wire [23:0] m_cpl_peer,         // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,       // Window.
     output wire [15:0] m_cpl_epoch,        // Epoch of the window.
@@ -157,7 +157,7 @@ module bulk_reads_r16_w16_q16 (
     output reg         ev_failed,          // One has ended otherwise, with a completion; pulse.
 
     // Configuration
-    input  wire [15:0] cfg_node,           // Own node.
+    input  wire [19:0] cfg_node,           // Own node.
     input  wire [15:0] cfg_incarnation,    // Resets so far.
     input  wire [15:0] cfg_poll,           // First pause, ticks.
     input  wire [15:0] cfg_poll_max,       // Longest pause.
@@ -215,7 +215,7 @@ module bulk_reads_r16_w16_q16 (
     reg  [15:0] reading_request_reg;      // Number of the work request in its ring.
     reg  [23:0] reading_psn_reg;          // Packet sequence number.
     reg  [31:0] reading_msn_reg;          // Number in the window.
-    reg  [15:0] reading_node_reg;         // Node of the target.
+    reg  [19:0] reading_node_reg;         // Node of the target.
     reg  [23:0] reading_peer_reg;         // Queue pair of the target.
     reg  [23:0] reading_qpn_reg;          // Queue pair here.
     reg  [31:0] reading_q_key_reg;        // Q_Key of both.
@@ -243,7 +243,7 @@ module bulk_reads_r16_w16_q16 (
     reg  [15:0] age_reg;
     reg         over_reg;
     reg  [16:0] twice_reg;
-    reg  [15:0] say_node_reg;             // The other node: the one that refuses, or that is told.
+    reg  [19:0] say_node_reg;             // The other node: the one that refuses, or that is told.
     reg  [23:0] say_qpn_reg;              // Queue pair that has asked.
     reg  [63:0] say_token_reg;            // The request.
     reg  [2:0]  say_reason_reg;           // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
@@ -284,8 +284,10 @@ module bulk_reads_r16_w16_q16 (
     reg  [7:0]   status_of;
     wire         marks;
     reg  [63:0]  token;
-    reg  [15:0]  peer_node;
+    reg  [19:0]  peer_node;
     reg  [23:0]  peer_pair;
+    wire [15:0]  request_node;        // Node that asks, bits 15:0; all 20 are in the address of the frame.
+    wire [15:0]  refusal_node;        // Node that refuses, likewise.
     wire [383:0] request_bits;
     wire [127:0] refusal_bits;
     reg  [2:0]   step_next;
@@ -295,14 +297,14 @@ module bulk_reads_r16_w16_q16 (
     reg  [3:0]   turn_next;
     reg  [31:0]  asked_next;
     reg  [3:0]   answer_at_next;
-    reg  [15:0]  say_node_next;       // The other node: the one that refuses, or that is told.
+    reg  [19:0]  say_node_next;       // The other node: the one that refuses, or that is told.
     reg  [23:0]  say_qpn_next;        // Queue pair that has asked.
     reg  [63:0]  say_token_next;      // The request.
     reg  [2:0]   say_reason_next;     // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
     reg  [15:0]  say_retry_next;      // With busy: ask again after so many ticks.
     reg  [2:0]   word_next;
     reg  [7:0]   status_next;
-    wire [507:0] readings_rd_data;    // The word that was read.
+    wire [511:0] readings_rd_data;    // The word that was read.
     wire         readings_wr_en;      // The word is written.
     wire [57:0]  askings_rd_data;     // The word that was read.
     reg          askings_wr_en;       // The word is written.
@@ -318,7 +320,7 @@ module bulk_reads_r16_w16_q16 (
     wire [8:0]   windows_rd_data;     // The word that was read.
     reg  [63:0]  swap_s;              // Word.
 
-    ram_reg #(.W(508), .A(4)) readings (
+    ram_reg #(.W(512), .A(4)) readings (
         .clk     (clk),
         // The place that is looked at.
         .rd_addr (at_reg),
@@ -450,10 +452,12 @@ module bulk_reads_r16_w16_q16 (
     assign readings_wr_en = step_reg == STEP_BEGIN;
     assign s_ready = step_reg == STEP_BEGIN;
     // Messages.
+    assign request_node = cfg_node[15:0];
+    assign refusal_node = cfg_node[15:0];
     assign request_bits = {
         12'd0,
         reading_mtu_reg,
-        cfg_node,
+        request_node,
         reading_q_key_reg,
         reading_incarnation_reg,
         reading_asked_reg,
@@ -467,7 +471,14 @@ module bulk_reads_r16_w16_q16 (
         8'd0,
         reading_qpn_reg
     };
-    assign refusal_bits = {13'd0, say_reason_reg, cfg_node, say_retry_reg, 16'd0, say_token_reg};
+    assign refusal_bits = {
+        13'd0,
+        say_reason_reg,
+        refusal_node,
+        say_retry_reg,
+        16'd0,
+        say_token_reg
+    };
     assign m_valid = step_reg == STEP_FRAME;
     assign m_psn = 24'd0;
 
@@ -748,7 +759,7 @@ module bulk_reads_r16_w16_q16 (
         reading_request_reg = 16'd0;
         reading_psn_reg = 24'd0;
         reading_msn_reg = 32'd0;
-        reading_node_reg = 16'd0;
+        reading_node_reg = 20'd0;
         reading_peer_reg = 24'd0;
         reading_qpn_reg = 24'd0;
         reading_q_key_reg = 32'd0;
@@ -776,7 +787,7 @@ module bulk_reads_r16_w16_q16 (
         age_reg = 16'd0;
         over_reg = 1'b0;
         twice_reg = 17'd0;
-        say_node_reg = 16'd0;
+        say_node_reg = 20'd0;
         say_qpn_reg = 24'd0;
         say_token_reg = 64'd0;
         say_reason_reg = 3'd0;
@@ -790,18 +801,18 @@ module bulk_reads_r16_w16_q16 (
         reading_request_reg <= readings_rd_data[79:64];
         reading_psn_reg <= readings_rd_data[103:80];
         reading_msn_reg <= readings_rd_data[135:104];
-        reading_node_reg <= readings_rd_data[151:136];
-        reading_peer_reg <= readings_rd_data[175:152];
-        reading_qpn_reg <= readings_rd_data[199:176];
-        reading_q_key_reg <= readings_rd_data[231:200];
-        reading_incarnation_reg <= readings_rd_data[247:232];
-        reading_asked_reg <= readings_rd_data[279:248];
-        reading_mtu_reg <= readings_rd_data[283:280];
-        reading_length_reg <= readings_rd_data[315:284];
-        reading_there_reg <= readings_rd_data[379:316];
-        reading_rkey_reg <= readings_rd_data[411:380];
-        reading_address_reg <= readings_rd_data[475:412];
-        reading_lkey_reg <= readings_rd_data[507:476];
+        reading_node_reg <= readings_rd_data[155:136];
+        reading_peer_reg <= readings_rd_data[179:156];
+        reading_qpn_reg <= readings_rd_data[203:180];
+        reading_q_key_reg <= readings_rd_data[235:204];
+        reading_incarnation_reg <= readings_rd_data[251:236];
+        reading_asked_reg <= readings_rd_data[283:252];
+        reading_mtu_reg <= readings_rd_data[287:284];
+        reading_length_reg <= readings_rd_data[319:288];
+        reading_there_reg <= readings_rd_data[383:320];
+        reading_rkey_reg <= readings_rd_data[415:384];
+        reading_address_reg <= readings_rd_data[479:416];
+        reading_lkey_reg <= readings_rd_data[511:480];
         token_fits_reg <= !(|{4'd0, token[15:4]});
         same_token_reg <= reading_incarnation_reg == token[63:48];
         same_asked_reg <= reading_asked_reg == token[47:16];
@@ -859,9 +870,9 @@ module bulk_reads_r16_w16_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_opcode, s_flags, s_head_len, s_vf, s_peer[31:24], s_win_id, s_epoch,
-        s_head_low, s_head_high, s_pd, s_answered_wptr[15:4], s_closed_wptr[15:4], window_place[7:4],
-        token[3:0], age_reg[14:0]};
+    wire _unused = &{1'b0, cfg_node[19:16], s_opcode, s_flags, s_head_len, s_vf, s_peer[31:24],
+        s_win_id, s_epoch, s_head_low, s_head_high, s_pd, s_answered_wptr[15:4], s_closed_wptr[15:4],
+        window_place[7:4], token[3:0], age_reg[14:0]};
 
 endmodule
 

@@ -33,11 +33,9 @@ module bulk_receive_w64_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output wire        s_ready,
     output wire        s_unwanted,           // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_node,               // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    input  wire [19:0] s_node,               // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_opcode,
-    input  wire        s_marked,             // A switch has marked it.
     input  wire [23:0] s_dest,               // Destination queue pair.
     input  wire [23:0] s_psn,                // Packet sequence number.
     input  wire [63:0] s_head,               // First 8 bytes of the body, the first one on top.
@@ -89,7 +87,7 @@ module bulk_receive_w64_r16_q16 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     input  wire        m_notify_ok,
     output wire [23:0] m_notify_qpn,         // Queue pair here.
-    output wire [15:0] m_notify_node,        // Node of the sender.
+    output wire [19:0] m_notify_node,        // Node of the sender.
     output wire [23:0] m_notify_source,      // Queue pair of the sender.
     output wire [31:0] m_notify_q_key,       // Q_Key of both.
     output wire [31:0] m_notify_immediate,   // Immediate data.
@@ -99,7 +97,7 @@ module bulk_receive_w64_r16_q16 (
     output wire        m_valid,              // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [15:0] m_node,               // Node that it goes to.
+    output wire [19:0] m_node,               // Node that it goes to.
     output wire [3:0]  m_opcode,             // Lower half of its opcode.
     output wire [23:0] m_dest,               // Destination queue pair.
     output wire [23:0] m_psn,                // Packet sequence number.
@@ -117,11 +115,9 @@ module bulk_receive_w64_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_own_ready,
     input  wire        m_own_unwanted,       // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_own_node,           // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    output wire [19:0] m_own_node,           // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_own_opcode,
-    output wire        m_own_marked,         // A switch has marked it.
     output wire [23:0] m_own_dest,           // Destination queue pair.
     output wire [23:0] m_own_psn,            // Packet sequence number.
     output wire [63:0] m_own_head,           // First 8 bytes of the body, the first one on top.
@@ -139,11 +135,9 @@ module bulk_receive_w64_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_read_ready,
     input  wire        m_read_unwanted,      // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_read_node,          // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    output wire [19:0] m_read_node,          // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_read_opcode,
-    output wire        m_read_marked,        // A switch has marked it.
     output wire [23:0] m_read_dest,          // Destination queue pair.
     output wire [23:0] m_read_psn,           // Packet sequence number.
     output wire [63:0] m_read_head,          // First 8 bytes of the body, the first one on top.
@@ -174,7 +168,7 @@ module bulk_receive_w64_r16_q16 (
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     input  wire        m_answer_ok,
     output wire [63:0] m_answer_token,       // The request that it names.
-    output wire [15:0] m_answer_src,         // Sending node.
+    output wire [19:0] m_answer_src,         // Sending node.
     output wire [23:0] m_answer_source,      // Queue pair there.
     output wire [23:0] m_answer_qpn,         // Queue pair here.
     output wire [31:0] m_answer_length,      // Bytes of the transfer.
@@ -202,9 +196,6 @@ module bulk_receive_w64_r16_q16 (
     input  wire [15:0] now,                  // Coarse time, a free-running count.
     output wire [31:0] events,               // A counter counts one more, a bit each: bit 0 is counter 64.
 
-    output wire        ev_marked,            // DATA of a window came marked; pulse.
-    output wire        ev_told,              // A sender is told of congestion; pulse.
-
     // cfg: Contexts of queue pairs.
     input  wire        cfg_valid,            // A word is written; it counts from the next clock on.
     input  wire [3:0]  cfg_qpn,              // Queue pair.
@@ -212,10 +203,6 @@ module bulk_receive_w64_r16_q16 (
     input  wire [63:0] cfg_data,             // The word.
 
     // Configuration
-    input  wire [15:0] cfg_node,             // Own node.
-    input  wire        cfg_tell,             // Senders are told of marks (CL-4).
-    // Ticks at least between two messages about the marks of a window, 1 to 4,096.
-    input  wire [12:0] cfg_interval,
     input  wire [21:0] cfg_allowance,        // Reorder allowance, packets.
     input  wire [15:0] cfg_allowance_ticks,  // Reorder allowance, ticks without DATA.
     input  wire [15:0] cfg_retry_ticks,      // Ticks before a hole is asked for again.
@@ -242,7 +229,7 @@ module bulk_receive_w64_r16_q16 (
     wire         sort_m_win_valid;                 // A message is offered.
     wire         sort_m_win_ready;                 // It is taken.
     wire [2:0]   sort_m_win_type;                  // Type: 0 DATA, 6 POLL, 7 ABORT.
-    wire [15:0]  sort_m_win_src;                   // Sending node.
+    wire [19:0]  sort_m_win_src;                   // Sending node.
     wire [15:0]  sort_m_win_wptr;                  // DATA, POLL: window.
     wire [15:0]  sort_m_win_gen;                   // DATA, POLL: incarnation of the window.
     wire [21:0]  sort_m_win_number;                // DATA: packet number; POLL: number of the poll.
@@ -251,9 +238,8 @@ module bulk_receive_w64_r16_q16 (
     wire [15:0]  sort_m_win_slot;                  // POLL, ABORT: transfer slot at the sender.
     wire [31:0]  sort_m_win_xid;                   // POLL, ABORT: transfer.
     wire [3:0]   sort_m_win_reason;                // ABORT: reason.
-    wire         sort_m_marked;                    // In the clock behind that: it came marked.
     wire         sort_m_con_valid;                 // It has come.
-    wire [15:0]  sort_m_con_src;                   // Sending node.
+    wire [19:0]  sort_m_con_src;                   // Sending node.
     wire [15:0]  sort_m_con_slot;                  // Transfer slot there.
     wire [31:0]  sort_m_con_xid;                   // Transfer.
     wire [15:0]  sort_m_con_incarnation;           // Incarnation of the sender.
@@ -277,7 +263,7 @@ module bulk_receive_w64_r16_q16 (
     wire         check_busy;                       // One is looked at.
     wire         check_m_win_valid;                // It is offered.
     wire         check_m_win_ready;                // It is taken.
-    wire [15:0]  check_m_win_src;                  // Sending node.
+    wire [19:0]  check_m_win_src;                  // Sending node.
     wire [15:0]  check_m_win_slot;                 // Transfer slot there.
     wire [31:0]  check_m_win_xid;                  // Transfer.
     wire [15:0]  check_m_win_incarnation;          // Incarnation of the sender.
@@ -298,13 +284,10 @@ module bulk_receive_w64_r16_q16 (
     wire         check_m_opened_valid;             // It was.
     wire [15:0]  check_m_opened_wptr;              // Which.
     wire [15:0]  check_m_opened_gen;               // Its incarnation.
-    wire [15:0]  check_m_opened_src;               // Node that sends its transfer.
-    wire [15:0]  check_m_opened_slot;              // Slot of that there.
-    wire [31:0]  check_m_opened_xid;               // The transfer.
     wire [23:0]  check_m_opened_qpn;               // Queue pair that it is for.
     wire [31:0]  check_m_opened_rkey;              // Key of its region.
     wire [23:0]  check_m_opened_notice_qpn;        // Queue pair here.
-    wire [15:0]  check_m_opened_notice_node;       // Node of the sender.
+    wire [19:0]  check_m_opened_notice_node;       // Node of the sender.
     wire [23:0]  check_m_opened_notice_source;     // Queue pair of the sender.
     wire [31:0]  check_m_opened_notice_q_key;      // Q_Key of both.
     wire [31:0]  check_m_opened_notice_immediate;  // Immediate data.
@@ -320,7 +303,7 @@ module bulk_receive_w64_r16_q16 (
     reg          window_s_valid;                   // A received message.
     wire         window_s_ready;                   // Taken.
     reg  [2:0]   window_s_type;                    // TYPE: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    reg  [15:0]  window_s_src;                     // Sending node.
+    reg  [19:0]  window_s_src;                     // Sending node.
     reg  [15:0]  window_s_slot;                    // Not DATA: transfer slot at the sender.
     reg  [31:0]  window_s_xid;                     // Not DATA: transfer.
     wire         window_con_valid;                 // A CONNECT is decided: pulse, in their order.
@@ -353,7 +336,7 @@ module bulk_receive_w64_r16_q16 (
     wire         window_m_msg_valid;               // A message is offered.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     wire [2:0]   window_m_msg_type;
-    wire [15:0]  window_m_msg_dst;                 // Node to send it to.
+    wire [19:0]  window_m_msg_dst;                 // Node to send it to.
     wire [15:0]  window_m_msg_slot;                // Transfer slot there.
     wire [31:0]  window_m_msg_xid;                 // Transfer.
     wire [3:0]   window_m_msg_status;              // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
@@ -370,7 +353,7 @@ module bulk_receive_w64_r16_q16 (
     wire         window_m_bitmap_last;             // It is the last word of its frame.
     wire         window_m_cpl_valid;               // A transfer has ended.
     wire [15:0]  window_m_cpl_wptr;                // Its window.
-    wire [15:0]  window_m_cpl_src;                 // Its sender.
+    wire [19:0]  window_m_cpl_src;                 // Its sender.
     wire [15:0]  window_m_cpl_slot;                // Its slot at the sender.
     wire [31:0]  window_m_cpl_xid;                 // The transfer.
     wire [31:0]  window_m_cpl_length;              // Its bytes.
@@ -408,7 +391,6 @@ module bulk_receive_w64_r16_q16 (
     // No write is under way, none waits to be acknowledged, and the headers have been cleared.
     wire         land_m_idle;
     wire         land_m_writing;                   // Packets are on their way to host memory.
-    wire [15:0]  land_m_counted;                   // Window of the DATA that is counted now.
     wire         land_ev_accepted;                 // DATA is written; pulse, as all below.
     wire         land_ev_duplicate;                // It came before.
     wire         land_ev_stale;                    // For no window, another use of it, or of another sender.
@@ -427,27 +409,10 @@ module bulk_receive_w64_r16_q16 (
     wire [3:0]   notify_m_rev_status;              // How its transfer ends.
     wire         answer_s_ready;                   // It is taken.
     wire         answer_s_bitmap_ready;            // It is taken.
-    wire         answer_s_tell_ready;              // The message is made.
     wire         answer_ev_sent;                   // A frame leaves; pulse.
-    wire         watch_s_cpl_ready;                // That is taken.
-    wire         watch_s_data_valid;               // DATA of a window came, the first time or again; pulse.
-    wire         watch_m_valid;                    // It is.
-    wire [15:0]  watch_m_node;                     // Node of the sender.
-    wire [15:0]  watch_m_slot;                     // Slot of the transfer there.
-    wire [31:0]  watch_m_xid;                      // The transfer.
-    // Its packets came marked, or it has more than its part; otherwise it only learns its part.
-    wire         watch_m_marked;
-    wire [15:0]  watch_m_share;                    // Windows that are open here.
-    wire         watch_mon_act;                    // A deed is done; pulse.
-    wire [1:0]   watch_mon_deed;                   // Which: 0 opened, 1 closed, 2 DATA, 3 looked at.
-    wire [3:0]   watch_mon_wptr;                   // Window.
-    wire         watch_mon_marked;                 // DATA: it came marked.
-    wire [15:0]  watch_mon_tick;                   // Tick it went by.
-    wire         watch_mon_due;                    // Its sender is to be told.
-    wire         watch_mon_sweeps;                 // Windows are looked at behind an opening.
     wire         asked_s_ready;                    // It is taken.
     wire         asked_m_valid;                    // A word is offered.
-    wire [389:0] asked_m_data;                     // The word.
+    wire [393:0] asked_m_data;                     // The word.
     wire [15:0]  asked_count;                      // Words in the queue.
     wire         lost_m;                           // An event of either.
     wire         strays_m;                         // An event of either.
@@ -461,7 +426,6 @@ module bulk_receive_w64_r16_q16 (
         .s_unwanted        (s_unwanted),
         .s_node            (s_node),
         .s_opcode          (s_opcode),
-        .s_marked          (s_marked),
         .s_dest            (s_dest),
         .s_psn             (s_psn),
         .s_head            (s_head),
@@ -487,7 +451,6 @@ module bulk_receive_w64_r16_q16 (
         .m_win_reason      (sort_m_win_reason),
         .s_decided         (land_m_decided),
         .s_wanted          (land_m_wanted),
-        .m_marked          (sort_m_marked),
         .m_wd_valid        (m_wd_valid),
         .m_wd_ready        (m_wd_ready),
         .m_wd_data         (m_wd_data),
@@ -513,7 +476,6 @@ module bulk_receive_w64_r16_q16 (
         .m_own_unwanted    (m_own_unwanted),
         .m_own_node        (m_own_node),
         .m_own_opcode      (m_own_opcode),
-        .m_own_marked      (m_own_marked),
         .m_own_dest        (m_own_dest),
         .m_own_psn         (m_own_psn),
         .m_own_head        (m_own_head),
@@ -528,7 +490,6 @@ module bulk_receive_w64_r16_q16 (
         .m_read_unwanted   (m_read_unwanted),
         .m_read_node       (m_read_node),
         .m_read_opcode     (m_read_opcode),
-        .m_read_marked     (m_read_marked),
         .m_read_dest       (m_read_dest),
         .m_read_psn        (m_read_psn),
         .m_read_head       (m_read_head),
@@ -548,21 +509,21 @@ module bulk_receive_w64_r16_q16 (
         .clk                       (clk),
         .rst                       (rst),
         .s_valid                   (check_s_valid),
-        .s_src                     (asked_m_data[15:0]),
-        .s_slot                    (asked_m_data[31:16]),
-        .s_xid                     (asked_m_data[63:32]),
-        .s_incarnation             (asked_m_data[79:64]),
-        .s_length                  (asked_m_data[111:80]),
-        .s_addr                    (asked_m_data[175:112]),
-        .s_rkey                    (asked_m_data[207:176]),
-        .s_mtu                     (asked_m_data[211:208]),
-        .s_qpn                     (asked_m_data[235:212]),
-        .s_source                  (asked_m_data[259:236]),
-        .s_q_key                   (asked_m_data[291:260]),
-        .s_notify                  (asked_m_data[292]),
-        .s_response                (asked_m_data[293]),
-        .s_immediate               (asked_m_data[325:294]),
-        .s_token                   (asked_m_data[389:326]),
+        .s_src                     (asked_m_data[19:0]),
+        .s_slot                    (asked_m_data[35:20]),
+        .s_xid                     (asked_m_data[67:36]),
+        .s_incarnation             (asked_m_data[83:68]),
+        .s_length                  (asked_m_data[115:84]),
+        .s_addr                    (asked_m_data[179:116]),
+        .s_rkey                    (asked_m_data[211:180]),
+        .s_mtu                     (asked_m_data[215:212]),
+        .s_qpn                     (asked_m_data[239:216]),
+        .s_source                  (asked_m_data[263:240]),
+        .s_q_key                   (asked_m_data[295:264]),
+        .s_notify                  (asked_m_data[296]),
+        .s_response                (asked_m_data[297]),
+        .s_immediate               (asked_m_data[329:298]),
+        .s_token                   (asked_m_data[393:330]),
         .busy                      (check_busy),
         .m_look_valid              (m_look_valid),
         .m_look_key                (m_look_key),
@@ -621,9 +582,6 @@ module bulk_receive_w64_r16_q16 (
         .m_opened_valid            (check_m_opened_valid),
         .m_opened_wptr             (check_m_opened_wptr),
         .m_opened_gen              (check_m_opened_gen),
-        .m_opened_src              (check_m_opened_src),
-        .m_opened_slot             (check_m_opened_slot),
-        .m_opened_xid              (check_m_opened_xid),
         .m_opened_qpn              (check_m_opened_qpn),
         .m_opened_rkey             (check_m_opened_rkey),
         .m_opened_notice_qpn       (check_m_opened_notice_qpn),
@@ -717,7 +675,7 @@ module bulk_receive_w64_r16_q16 (
         .m_bitmap_data       (window_m_bitmap_data),
         .m_bitmap_last       (window_m_bitmap_last),
         .m_cpl_valid         (window_m_cpl_valid),
-        .m_cpl_ready         (watch_s_cpl_ready),
+        .m_cpl_ready         (land_s_cpl_ready),
         .m_cpl_wptr          (window_m_cpl_wptr),
         .m_cpl_src           (window_m_cpl_src),
         .m_cpl_slot          (window_m_cpl_slot),
@@ -774,9 +732,6 @@ module bulk_receive_w64_r16_q16 (
         .s_opened_valid            (check_m_opened_valid),
         .s_opened_wptr             (check_m_opened_wptr),
         .s_opened_gen              (check_m_opened_gen),
-        .s_opened_src              (check_m_opened_src),
-        .s_opened_slot             (check_m_opened_slot),
-        .s_opened_xid              (check_m_opened_xid),
         .s_opened_qpn              (check_m_opened_qpn),
         .s_opened_rkey             (check_m_opened_rkey),
         .s_opened_notice_qpn       (check_m_opened_notice_qpn),
@@ -807,7 +762,6 @@ module bulk_receive_w64_r16_q16 (
         .m_rev_status              (land_m_rev_status),
         .m_idle                    (land_m_idle),
         .m_writing                 (land_m_writing),
-        .m_counted                 (land_m_counted),
         .ev_accepted               (land_ev_accepted),
         .ev_duplicate              (land_ev_duplicate),
         .ev_stale                  (land_ev_stale),
@@ -828,9 +782,6 @@ module bulk_receive_w64_r16_q16 (
         .s_opened_valid            (check_m_opened_valid),
         .s_opened_wptr             (check_m_opened_wptr),
         .s_opened_gen              (check_m_opened_gen),
-        .s_opened_src              (check_m_opened_src),
-        .s_opened_slot             (check_m_opened_slot),
-        .s_opened_xid              (check_m_opened_xid),
         .s_opened_qpn              (check_m_opened_qpn),
         .s_opened_rkey             (check_m_opened_rkey),
         .s_opened_notice_qpn       (check_m_opened_notice_qpn),
@@ -887,13 +838,6 @@ module bulk_receive_w64_r16_q16 (
         .s_bitmap_ready (answer_s_bitmap_ready),
         .s_bitmap_data  (window_m_bitmap_data),
         .s_bitmap_last  (window_m_bitmap_last),
-        .s_tell_valid   (watch_m_valid),
-        .s_tell_ready   (answer_s_tell_ready),
-        .s_tell_node    (watch_m_node),
-        .s_tell_slot    (watch_m_slot),
-        .s_tell_xid     (watch_m_xid),
-        .s_tell_marked  (watch_m_marked),
-        .s_tell_share   (watch_m_share),
         .m_valid        (m_valid),
         .m_ready        (m_ready),
         .m_node         (m_node),
@@ -906,62 +850,10 @@ module bulk_receive_w64_r16_q16 (
         .m_pl_ready     (m_pl_ready),
         .m_pl_data      (m_pl_data),
         .m_pl_last      (m_pl_last),
-        .ev_sent        (answer_ev_sent),
-        .cfg_node       (cfg_node)
+        .ev_sent        (answer_ev_sent)
     );
 
-    bulk_watch_r16 watch (
-        .clk                       (clk),
-        .rst                       (rst),
-        .now                       (now),
-        // Marks of switches. DATA that came before has crossed the same queues.
-        .s_opened_valid            (check_m_opened_valid),
-        .s_opened_wptr             (check_m_opened_wptr),
-        .s_opened_gen              (check_m_opened_gen),
-        .s_opened_src              (check_m_opened_src),
-        .s_opened_slot             (check_m_opened_slot),
-        .s_opened_xid              (check_m_opened_xid),
-        .s_opened_qpn              (check_m_opened_qpn),
-        .s_opened_rkey             (check_m_opened_rkey),
-        .s_opened_notice_qpn       (check_m_opened_notice_qpn),
-        .s_opened_notice_node      (check_m_opened_notice_node),
-        .s_opened_notice_source    (check_m_opened_notice_source),
-        .s_opened_notice_q_key     (check_m_opened_notice_q_key),
-        .s_opened_notice_immediate (check_m_opened_notice_immediate),
-        .s_opened_notice_length    (check_m_opened_notice_length),
-        .s_cpl_valid               (window_m_cpl_valid),
-        .s_cpl_ready               (watch_s_cpl_ready),
-        .s_cpl_wptr                (window_m_cpl_wptr),
-        .s_cpl_src                 (window_m_cpl_src),
-        .s_cpl_slot                (window_m_cpl_slot),
-        .s_cpl_xid                 (window_m_cpl_xid),
-        .s_cpl_length              (window_m_cpl_length),
-        .s_cpl_status              (window_m_cpl_status),
-        .s_cpl_reason              (window_m_cpl_reason),
-        .s_data_valid              (watch_s_data_valid),
-        .s_data_wptr               (land_m_counted),
-        .s_data_marked             (sort_m_marked),
-        .m_valid                   (watch_m_valid),
-        .m_ready                   (answer_s_tell_ready),
-        .m_node                    (watch_m_node),
-        .m_slot                    (watch_m_slot),
-        .m_xid                     (watch_m_xid),
-        .m_marked                  (watch_m_marked),
-        .m_share                   (watch_m_share),
-        .ev_marked                 (ev_marked),
-        .ev_told                   (ev_told),
-        .mon_act                   (watch_mon_act),
-        .mon_deed                  (watch_mon_deed),
-        .mon_wptr                  (watch_mon_wptr),
-        .mon_marked                (watch_mon_marked),
-        .mon_tick                  (watch_mon_tick),
-        .mon_due                   (watch_mon_due),
-        .mon_sweeps                (watch_mon_sweeps),
-        .cfg_enable                (cfg_tell),
-        .cfg_interval              (cfg_interval)
-    );
-
-    fifo_reg_w390_d16 asked (
+    fifo_reg_w394_d16 asked (
         .clk     (clk),
         .rst     (rst),
         // CONNECTs wait for those before them, and for a command that needs rest.
@@ -1031,7 +923,6 @@ module bulk_receive_w64_r16_q16 (
         end
     end
 
-    assign watch_s_data_valid = land_ev_accepted | land_ev_duplicate;
     assign m_idle = sort_m_idle & !check_busy & land_m_idle & notify_m_idle;
     assign ready = up_reg;
     assign some = |windows_reg;
@@ -1105,9 +996,7 @@ module bulk_receive_w64_r16_q16 (
         check_m_win_response, check_m_win_immediate, check_m_win_token, window_m_wr_accept,
         window_m_wr_rkey, window_stat_data, window_free_count, window_mon_act, window_mon_op,
         window_mon_wptr, window_mon_now, window_mon_view, window_mon_word, window_mon_slide,
-        window_mon_slide_wptr, window_mon_slide_base, land_s_cpl_ready, watch_mon_act,
-        watch_mon_deed, watch_mon_wptr, watch_mon_marked, watch_mon_tick, watch_mon_due,
-        watch_mon_sweeps, asked_count};
+        window_mon_slide_wptr, window_mon_slide_base, asked_count};
 
 endmodule
 

@@ -27,7 +27,7 @@ module bulk_send_s16_b64 (
     // s: Transfers to start; taken while a slot is free.
     input  wire        s_valid,          // A transfer is offered.
     output wire        s_ready,          // It is taken.
-    input  wire [15:0] s_dst,            // Node that receives it.
+    input  wire [19:0] s_dst,            // Node that receives it.
     input  wire [63:0] s_addr,           // Address of byte 0 there.
     input  wire [31:0] s_rkey,           // Key of the region it lies in.
     input  wire [31:0] s_length,         // Bytes.
@@ -75,7 +75,7 @@ module bulk_send_s16_b64 (
     output wire        m_pkt_valid,      // A packet is offered.
     input  wire        m_pkt_ready,      // It is taken.
     output wire [2:0]  m_pkt_type,       // Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    output wire [15:0] m_pkt_dst,        // Node it goes to.
+    output wire [19:0] m_pkt_dst,        // Node it goes to.
     output wire [15:0] m_pkt_slot,       // Transfer slot here.
     output wire [31:0] m_pkt_xid,        // Transfer.
     output wire [15:0] m_pkt_wptr,       // DATA, POLL: window.

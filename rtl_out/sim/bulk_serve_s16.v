@@ -30,11 +30,9 @@ module bulk_serve_s16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output reg         s_ready,
     output reg         s_unwanted,         // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_node,             // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    input  wire [19:0] s_node,             // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_opcode,
-    input  wire        s_marked,           // A switch has marked it.
     input  wire [23:0] s_dest,             // Destination queue pair.
     input  wire [23:0] s_psn,              // Packet sequence number.
     input  wire [63:0] s_head,             // First 8 bytes of the body, the first one on top.
@@ -69,7 +67,7 @@ module bulk_serve_s16 (
     input  wire        m_start_ready,      // It is under way, or busy: pulse.
     input  wire        m_start_busy,       // With ready: no slot was free, and nothing is under way.
     input  wire [3:0]  m_start_slot,       // With ready: its slot.
-    output wire [15:0] m_start_node,       // Node that has asked.
+    output wire [19:0] m_start_node,       // Node that has asked.
     output wire [23:0] m_start_peer,       // Queue pair that has asked.
     output wire [23:0] m_start_qpn,        // Queue pair here.
     output wire [31:0] m_start_q_key,      // Q_Key of both.
@@ -88,7 +86,7 @@ module bulk_serve_s16 (
     // m_say: Requests of others that are not served.
     output wire        m_say_valid,        // A refusal is offered.
     input  wire        m_say_ready,        // It is taken.
-    output wire [15:0] m_say_node,         // The other node: the one that refuses, or that is told.
+    output wire [19:0] m_say_node,         // The other node: the one that refuses, or that is told.
     output wire [23:0] m_say_qpn,          // Queue pair that has asked.
     output wire [63:0] m_say_token,        // The request.
     output wire [2:0]  m_say_reason,       // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
@@ -97,7 +95,7 @@ module bulk_serve_s16 (
     // m_refused: Requests of this card that are not served.
     output wire        m_refused_valid,    // A refusal is offered.
     input  wire        m_refused_ready,    // It is taken.
-    output wire [15:0] m_refused_node,     // The other node: the one that refuses, or that is told.
+    output wire [19:0] m_refused_node,     // The other node: the one that refuses, or that is told.
     output wire [23:0] m_refused_qpn,      // Queue pair that has asked.
     output wire [63:0] m_refused_token,    // The request.
     output wire [2:0]  m_refused_reason,   // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
@@ -145,9 +143,8 @@ module bulk_serve_s16 (
     (* fsm_encoding = "auto" *)
     reg  [3:0]   state_reg;
     reg  [1:0]   timer_reg;
-    reg  [15:0]  r_node_reg;            // The message. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    reg  [19:0]  r_node_reg;            // The message. Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_reg;
     reg  [23:0]  r_dest_reg;            // Destination queue pair.
     reg  [23:0]  r_psn_reg;             // Packet sequence number.
@@ -193,7 +190,7 @@ module bulk_serve_s16 (
     wire [31:0]  request_length;         // Bytes.
     wire [63:0]  request_token;          // Name of the request at the requester: never used twice.
     wire [31:0]  request_q_key;          // Q_Key of the target's queue pair.
-    wire [15:0]  request_node;           // Node that asks.
+    wire [15:0]  request_node;           // Node that asks, bits 15:0; all 20 are in the address of the frame.
     wire [7:0]   request_mtu;            // log2 of the packet size of the transfer, 8 to 12.
     wire [3:0]   request_version;        // 0.
     wire [63:0]  refused_token;          // Token of the request.
@@ -202,13 +199,12 @@ module bulk_serve_s16 (
     wire [3:0]   refused_version;        // 0.
     wire [15:0]  starts;
     wire [15:0]  overs;
-    wire [15:0]  here_node;              // Node that has asked.
+    wire [19:0]  here_node;              // Node that has asked.
     wire [63:0]  here_token;             // The request.
     reg  [3:0]   state_next;
     reg  [1:0]   timer_next;
-    reg  [15:0]  r_node_next;            // The message. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    reg  [19:0]  r_node_next;            // The message. Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_next;
     reg  [23:0]  r_dest_next;            // Destination queue pair.
     reg  [23:0]  r_psn_next;             // Packet sequence number.
@@ -225,7 +221,7 @@ module bulk_serve_s16 (
     wire [63:0]  swap_m;                 // The same, first byte last.
     wire         limits_has_bytes;       // It has bytes; stage 1.
     wire [31:0]  limits_distance;        // From its first byte to its last one, if it has bytes; stage 1.
-    wire [79:0]  slots_rd_data;          // The word that was read.
+    wire [83:0]  slots_rd_data;          // The word that was read.
     wire         slots_wr_en;            // The word is written.
     wire [15:0]  serves_1_next_shifted;
 
@@ -244,7 +240,7 @@ module bulk_serve_s16 (
         .beyond    (m_access_too_long)
     );
 
-    ram_reg #(.W(80), .A(4)) slots (
+    ram_reg #(.W(84), .A(4)) slots (
         .clk     (clk),
         .rd_addr (at_reg),
         .rd_data (slots_rd_data),
@@ -421,8 +417,8 @@ module bulk_serve_s16 (
     assign refused_version = r_head_reg[63:60];
     // Slots that answer.
     assign slots_wr_en = m_start_ready & !m_start_busy;
-    assign here_node = slots_rd_data[15:0];
-    assign here_token = slots_rd_data[79:16];
+    assign here_node = slots_rd_data[19:0];
+    assign here_token = slots_rd_data[83:20];
     assign starts = slots_wr_en ? (16'd1 << m_start_slot) : 16'd0;
     assign overs = s_over_valid ? (16'd1 << s_over_slot) : 16'd0;
     // What leaves.
@@ -463,7 +459,7 @@ module bulk_serve_s16 (
     initial begin
         state_reg = 4'd0;
         timer_reg = 2'd0;
-        r_node_reg = 16'd0;
+        r_node_reg = 20'd0;
         r_opcode_reg = 4'd0;
         r_dest_reg = 24'd0;
         r_psn_reg = 24'd0;
@@ -519,7 +515,7 @@ module bulk_serve_s16 (
         bad_rest_reg <= |(gathered_reg[63:0] & REQUEST_GAPS_5);
         bad_request_reg <= bad_mtu_reg | bad_request_head_reg | bad_rest_reg;
         bad_refused_reg <= bad_reason_reg | bad_refused_head_reg;
-        strange_reg <= request_node != r_node_reg;
+        strange_reg <= request_node != r_node_reg[15:0];
         serves_reg <= (serves_reg | starts) & ~overs;
         last_1_reg <= ({5'd0, at_reg} + 9'd1) == SLOTS_ALL;
         last_2_reg <= last_1_reg;
@@ -552,7 +548,7 @@ module bulk_serve_s16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_marked, limits_has_bytes, limits_distance, serves_1_next_shifted[15:1]};
+    wire _unused = &{1'b0, limits_has_bytes, limits_distance, serves_1_next_shifted[15:1]};
 
 endmodule
 

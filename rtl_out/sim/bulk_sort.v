@@ -28,11 +28,9 @@ module bulk_sort (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output reg         s_ready,
     output reg         s_unwanted,         // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_node,             // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    input  wire [19:0] s_node,             // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_opcode,
-    input  wire        s_marked,           // A switch has marked it.
     input  wire [23:0] s_dest,             // Destination queue pair.
     input  wire [23:0] s_psn,              // Packet sequence number.
     input  wire [63:0] s_head,             // First 8 bytes of the body, the first one on top.
@@ -54,7 +52,7 @@ module bulk_sort (
     output wire        m_win_valid,        // A message is offered.
     input  wire        m_win_ready,        // It is taken.
     output wire [2:0]  m_win_type,         // Type: 0 DATA, 6 POLL, 7 ABORT.
-    output wire [15:0] m_win_src,          // Sending node.
+    output wire [19:0] m_win_src,          // Sending node.
     output wire [15:0] m_win_wptr,         // DATA, POLL: window.
     output wire [15:0] m_win_gen,          // DATA, POLL: incarnation of the window.
     output wire [21:0] m_win_number,       // DATA: packet number; POLL: number of the poll.
@@ -68,9 +66,6 @@ module bulk_sort (
     input  wire        s_decided,          // DATA is decided: pulse.
     input  wire        s_wanted,           // With it: its payload is wanted.
 
-    // m: stream out
-    output wire        m_marked,           // In the clock behind that: it came marked.
-
     // m_wd: Payload of DATA that is wanted.
     output wire        m_wd_valid,         // A word is offered.
     input  wire        m_wd_ready,         // It is taken.
@@ -78,7 +73,7 @@ module bulk_sort (
 
     // m_con: CONNECT.
     output reg         m_con_valid,        // It has come.
-    output wire [15:0] m_con_src,          // Sending node.
+    output wire [19:0] m_con_src,          // Sending node.
     output wire [15:0] m_con_slot,         // Transfer slot there.
     output wire [31:0] m_con_xid,          // Transfer.
     output wire [15:0] m_con_incarnation,  // Incarnation of the sender.
@@ -101,11 +96,9 @@ module bulk_sort (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_own_ready,
     input  wire        m_own_unwanted,     // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_own_node,         // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    output wire [19:0] m_own_node,         // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_own_opcode,
-    output wire        m_own_marked,       // A switch has marked it.
     output wire [23:0] m_own_dest,         // Destination queue pair.
     output wire [23:0] m_own_psn,          // Packet sequence number.
     output wire [63:0] m_own_head,         // First 8 bytes of the body, the first one on top.
@@ -123,11 +116,9 @@ module bulk_sort (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     input  wire        m_read_ready,
     input  wire        m_read_unwanted,    // With ready: that is not wanted, and does not come.
-    output wire [15:0] m_read_node,        // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    output wire [19:0] m_read_node,        // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     output wire [3:0]  m_read_opcode,
-    output wire        m_read_marked,      // A switch has marked it.
     output wire [23:0] m_read_dest,        // Destination queue pair.
     output wire [23:0] m_read_psn,         // Packet sequence number.
     output wire [63:0] m_read_head,        // First 8 bytes of the body, the first one on top.
@@ -174,11 +165,9 @@ module bulk_sort (
     (* fsm_encoding = "auto" *)
     reg  [2:0]   state_reg;
     reg  [1:0]   timer_reg;
-    reg  [15:0]  r_node_reg;       // The frame that is looked at. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    reg  [19:0]  r_node_reg;       // The frame that is looked at. Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_reg;
-    reg          r_marked_reg;     // A switch has marked it.
     reg  [23:0]  r_dest_reg;       // Destination queue pair.
     reg  [23:0]  r_psn_reg;        // Packet sequence number.
     reg  [63:0]  r_head_reg;       // First 8 bytes of the body, the first one on top.
@@ -222,7 +211,8 @@ module bulk_sort (
     // Signals
     // DATA, POLL: incarnation of the window; all others: number of the transfer.
     wire [31:0]  head_word;
-    wire [15:0]  head_node;                 // To the receiver: node that sends.
+    // To the receiver: node that sends, bits 15:0; all 20 are in the address of the frame.
+    wire [15:0]  head_node;
     wire [7:0]   head_arg;                  // Status, reason, round, or log2 of the packet size.
     wire         head_tail;                 // DATA: the last packet; STATUS: that has arrived.
     // The message is for the sender of its transfer, otherwise for the receiver.
@@ -251,11 +241,9 @@ module bulk_sort (
     wire [3:0]   transfer_version;          // 0.
     reg  [2:0]   state_next;
     reg  [1:0]   timer_next;
-    reg  [15:0]  r_node_next;               // The frame that is looked at. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    reg  [19:0]  r_node_next;               // The frame that is looked at. Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     reg  [3:0]   r_opcode_next;
-    reg          r_marked_next;             // A switch has marked it.
     reg  [23:0]  r_dest_next;               // Destination queue pair.
     reg  [23:0]  r_psn_next;                // Packet sequence number.
     reg  [63:0]  r_head_next;               // First 8 bytes of the body, the first one on top.
@@ -294,10 +282,9 @@ module bulk_sort (
     assign head_tail = r_head_reg[58];
     assign head_to_sender = r_head_reg[59];
     assign head_version = r_head_reg[63:60];
-    assign m_marked = r_marked_reg;
-    // Stage 2: messages for senders have the bit that says so, or are of congestion, and those of
-    // READ are of another kind.
-    assign is_read = r_opcode_reg[3] & !r_opcode_reg[1];
+    // Stage 2: messages for senders have the bit that says so, and those of READ are of another
+    // kind.
+    assign is_read = r_opcode_reg[3];
     assign m_wd_valid = s_pl_valid & routes_m_valid & (route == 2'd0);
     assign m_wd_data = s_pl_data;
     assign m_own_pl_valid = s_pl_valid & routes_m_valid & (route == 2'd2);
@@ -327,7 +314,6 @@ module bulk_sort (
         state_next = state_reg;
         r_node_next = r_node_reg;
         r_opcode_next = r_opcode_reg;
-        r_marked_next = r_marked_reg;
         r_dest_next = r_dest_reg;
         r_psn_next = r_psn_reg;
         r_head_next = r_head_reg;
@@ -346,7 +332,6 @@ module bulk_sort (
                 timer_next = 2'd0;
                 r_node_next = s_node;
                 r_opcode_next = s_opcode;
-                r_marked_next = s_marked;
                 r_dest_next = s_dest;
                 r_psn_next = s_psn;
                 r_head_next = s_head;
@@ -534,7 +519,6 @@ module bulk_sort (
     assign m_own_valid = (state_reg == STATE_OWN) & !is_read;
     assign m_own_node = r_node_reg;
     assign m_own_opcode = r_opcode_reg;
-    assign m_own_marked = r_marked_reg;
     assign m_own_dest = r_dest_reg;
     assign m_own_psn = r_psn_reg;
     assign m_own_head = r_head_reg;
@@ -543,7 +527,6 @@ module bulk_sort (
     assign m_read_valid = (state_reg == STATE_OWN) & is_read;
     assign m_read_node = r_node_reg;
     assign m_read_opcode = r_opcode_reg;
-    assign m_read_marked = r_marked_reg;
     assign m_read_dest = r_dest_reg;
     assign m_read_psn = r_psn_reg;
     assign m_read_head = r_head_reg;
@@ -555,9 +538,8 @@ module bulk_sort (
     initial begin
         state_reg = 3'd0;
         timer_reg = 2'd0;
-        r_node_reg = 16'd0;
+        r_node_reg = 20'd0;
         r_opcode_reg = 4'd0;
-        r_marked_reg = 1'b0;
         r_dest_reg = 24'd0;
         r_psn_reg = 24'd0;
         r_head_reg = 64'd0;
@@ -622,7 +604,7 @@ module bulk_sort (
         wide_gen_reg <= |{16'd0, head_word[31:16]};
         tail_reg <= head_tail;
         to_sender_reg <= head_to_sender;
-        strange_reg <= head_node != r_node_reg;
+        strange_reg <= head_node != r_node_reg[15:0];
 
         whole_len_reg <= (r_len_reg == 13'd256)
             | (r_len_reg == 13'd512)
@@ -636,7 +618,7 @@ module bulk_sort (
         is_24_reg <= r_len_reg == 13'd24;
         is_48_reg <= r_len_reg == 13'd48;
 
-        for_others_reg <= r_opcode_reg[3]
+        for_others_reg <= is_read
             | (r_opcode_reg == COMPLETE)
             | (r_opcode_reg == RETX_ONE)
             | (r_opcode_reg == RETX_RANGE)
@@ -677,7 +659,6 @@ module bulk_sort (
         timer_reg <= timer_next;
         r_node_reg <= r_node_next;
         r_opcode_reg <= r_opcode_next;
-        r_marked_reg <= r_marked_next;
         r_dest_reg <= r_dest_next;
         r_psn_reg <= r_psn_next;
         r_head_reg <= r_head_next;

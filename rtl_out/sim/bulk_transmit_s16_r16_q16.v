@@ -41,7 +41,7 @@ module bulk_transmit_s16_r16_q16 (
     input  wire [63:0] s_address,          // Address of byte 0 here.
     input  wire [31:0] s_lkey,             // Key of the region it lies in.
     input  wire [7:0]  s_vf,               // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,             // Node of the destination.
+    input  wire [19:0] s_node,             // Node of the destination.
     input  wire [31:0] s_peer,             // Queue pair of the destination: 24 bits if it is one.
     input  wire [31:0] s_msn,              // Number in the window.
     input  wire [15:0] s_win_id,           // Window.
@@ -62,7 +62,7 @@ module bulk_transmit_s16_r16_q16 (
     output wire [7:0]  m_cpl_status,       // How the request ended.
     output wire [7:0]  m_cpl_vf,           // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,          // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,         // Node of the peer.
+    output wire [19:0] m_cpl_node,         // Node of the peer.
     output wire [23:0] m_cpl_peer,         // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,       // Window.
     output wire [15:0] m_cpl_epoch,        // Epoch of the window.
@@ -82,11 +82,9 @@ module bulk_transmit_s16_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output wire        s_own_ready,
     output wire        s_own_unwanted,     // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_own_node,         // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    input  wire [19:0] s_own_node,         // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_own_opcode,
-    input  wire        s_own_marked,       // A switch has marked it.
     input  wire [23:0] s_own_dest,         // Destination queue pair.
     input  wire [23:0] s_own_psn,          // Packet sequence number.
     input  wire [63:0] s_own_head,         // First 8 bytes of the body, the first one on top.
@@ -104,11 +102,9 @@ module bulk_transmit_s16_r16_q16 (
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     output wire        s_read_ready,
     output wire        s_read_unwanted,    // With ready: that is not wanted, and does not come.
-    input  wire [15:0] s_read_node,        // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
-    // congestion.
+    input  wire [19:0] s_read_node,        // Node that it comes from.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
     input  wire [3:0]  s_read_opcode,
-    input  wire        s_read_marked,      // A switch has marked it.
     input  wire [23:0] s_read_dest,        // Destination queue pair.
     input  wire [23:0] s_read_psn,         // Packet sequence number.
     input  wire [63:0] s_read_head,        // First 8 bytes of the body, the first one on top.
@@ -139,7 +135,7 @@ module bulk_transmit_s16_r16_q16 (
     // With ready: it answers a READ, for which no other CONNECT counts until this one is done.
     output wire        s_answer_ok,
     input  wire [63:0] s_answer_token,     // The request that it names.
-    input  wire [15:0] s_answer_src,       // Sending node.
+    input  wire [19:0] s_answer_src,       // Sending node.
     input  wire [23:0] s_answer_source,    // Queue pair there.
     input  wire [23:0] s_answer_qpn,       // Queue pair here.
     input  wire [31:0] s_answer_length,    // Bytes of the transfer.
@@ -189,7 +185,7 @@ module bulk_transmit_s16_r16_q16 (
     output wire        m_valid,            // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [15:0] m_node,             // Node that it goes to.
+    output wire [19:0] m_node,             // Node that it goes to.
     output wire [3:0]  m_opcode,           // Lower half of its opcode.
     output wire [23:0] m_dest,             // Destination queue pair.
     output wire [23:0] m_psn,              // Packet sequence number.
@@ -223,16 +219,11 @@ module bulk_transmit_s16_r16_q16 (
 
     output wire [31:0] events,             // A counter counts one more, a bit each: bit 0 is counter 64.
 
-    output wire        ev_heard,           // A receiver says how a transfer fares; pulse.
-    output wire        ev_slowed,          // That is slower for it; pulse.
-
-    output wire        m_paced,            // In this clock transfers wait for their pace.
-
     output wire        ev_local_error,     // A work request or the key of a packet was refused; pulse.
     output wire        ev_read_failed,     // The read of a packet has failed; pulse.
 
     // Configuration
-    input  wire [15:0] cfg_node,           // Own node.
+    input  wire [19:0] cfg_node,           // Own node.
     input  wire [15:0] cfg_incarnation,    // Resets so far, as CONNECT says them.
     // Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to
     // 4,096.
@@ -257,12 +248,7 @@ module bulk_transmit_s16_r16_q16 (
     input  wire [15:0] cfg_max_busy,       // BUSY answers before giving up, less one.
     input  wire [7:0]  cfg_fresh_every,    // One fresh packet at least in so many, 2 or more.
     input  wire [15:0] cfg_overrun,        // Packets above the credit, at most.
-    input  wire        cfg_echo,           // Second copies of repairs, and polls of an idle line.
-
-    // Configuration
-    input  wire        cfg_pace,           // Transfers slow down when their receivers say so (CL-4).
-    // Ticks at least between two cuts of a pace, and between two steps of recovery, 1 to 4,096.
-    input  wire [12:0] cfg_interval
+    input  wire        cfg_echo            // Second copies of repairs, and polls of an idle line.
 );
 
     // Registers
@@ -284,7 +270,7 @@ module bulk_transmit_s16_r16_q16 (
     wire        reads_m_valid;               // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     wire        reads_m_ready;
-    wire [15:0] reads_m_node;                // Node that it goes to.
+    wire [19:0] reads_m_node;                // Node that it goes to.
     wire [3:0]  reads_m_opcode;              // Lower half of its opcode.
     wire [23:0] reads_m_dest;                // Destination queue pair.
     wire [23:0] reads_m_psn;                 // Packet sequence number.
@@ -299,7 +285,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [7:0]  reads_m_cpl_status;          // How the request ended.
     wire [7:0]  reads_m_cpl_vf;              // Version and flags of the XUDETH.
     wire [31:0] reads_m_cpl_len;             // Bytes received; of a notification, of its transfer.
-    wire [15:0] reads_m_cpl_node;            // Node of the peer.
+    wire [19:0] reads_m_cpl_node;            // Node of the peer.
     wire [23:0] reads_m_cpl_peer;            // Queue pair of the peer.
     wire [15:0] reads_m_cpl_win_id;          // Window.
     wire [15:0] reads_m_cpl_epoch;           // Epoch of the window.
@@ -317,7 +303,7 @@ module bulk_transmit_s16_r16_q16 (
     wire        reads_ev_failed;             // One has ended otherwise, with a completion; pulse.
     wire        serve_m_idle;                // Nothing is under way.
     wire        serve_m_start_valid;         // It is offered.
-    wire [15:0] serve_m_start_node;          // Node that has asked.
+    wire [19:0] serve_m_start_node;          // Node that has asked.
     wire [23:0] serve_m_start_peer;          // Queue pair that has asked.
     wire [23:0] serve_m_start_qpn;           // Queue pair here.
     wire [31:0] serve_m_start_q_key;         // Q_Key of both.
@@ -330,13 +316,13 @@ module bulk_transmit_s16_r16_q16 (
     wire [3:0]  serve_m_start_mtu;           // log2 of the packet size.
     wire [63:0] serve_m_start_token;         // The request.
     wire        serve_m_say_valid;           // A refusal is offered.
-    wire [15:0] serve_m_say_node;            // The other node: the one that refuses, or that is told.
+    wire [19:0] serve_m_say_node;            // The other node: the one that refuses, or that is told.
     wire [23:0] serve_m_say_qpn;             // Queue pair that has asked.
     wire [63:0] serve_m_say_token;           // The request.
     wire [2:0]  serve_m_say_reason;          // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
     wire [15:0] serve_m_say_retry;           // With busy: ask again after so many ticks.
     wire        serve_m_refused_valid;       // A refusal is offered.
-    wire [15:0] serve_m_refused_node;        // The other node: the one that refuses, or that is told.
+    wire [19:0] serve_m_refused_node;        // The other node: the one that refuses, or that is told.
     wire [23:0] serve_m_refused_qpn;         // Queue pair that has asked.
     wire [63:0] serve_m_refused_token;       // The request.
     wire [2:0]  serve_m_refused_reason;      // Why: 1 busy, 2 access, 3 no such queue pair, 4 length.
@@ -370,7 +356,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [63:0] works_m_read_address;        // Address of byte 0 here.
     wire [31:0] works_m_read_lkey;           // Key of the region it lies in.
     wire [7:0]  works_m_read_vf;             // Version and flags of the XUDETH.
-    wire [15:0] works_m_read_node;           // Node of the destination.
+    wire [19:0] works_m_read_node;           // Node of the destination.
     wire [31:0] works_m_read_peer;           // Queue pair of the destination: 24 bits if it is one.
     wire [31:0] works_m_read_msn;            // Number in the window.
     wire [15:0] works_m_read_win_id;         // Window.
@@ -396,7 +382,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [12:0] works_m_look_len;            // Bytes of the access.
     wire [3:0]  works_m_look_need;           // Rights that the access needs, a bit each, as `card_regions` keeps them.
     wire        works_m_start_valid;         // A transfer is offered.
-    wire [15:0] works_m_start_dst;           // Node that receives it.
+    wire [19:0] works_m_start_dst;           // Node that receives it.
     wire [63:0] works_m_start_addr;          // Address of byte 0 there.
     wire [31:0] works_m_start_rkey;          // Key of the region it lies in.
     wire [31:0] works_m_start_length;        // Bytes.
@@ -414,7 +400,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [7:0]  works_m_cpl_status;          // How the request ended.
     wire [7:0]  works_m_cpl_vf;              // Version and flags of the XUDETH.
     wire [31:0] works_m_cpl_len;             // Bytes received; of a notification, of its transfer.
-    wire [15:0] works_m_cpl_node;            // Node of the peer.
+    wire [19:0] works_m_cpl_node;            // Node of the peer.
     wire [23:0] works_m_cpl_peer;            // Queue pair of the peer.
     wire [15:0] works_m_cpl_win_id;          // Window.
     wire [15:0] works_m_cpl_epoch;           // Epoch of the window.
@@ -446,7 +432,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [63:0] works_s_source_token;        // Of that request.
     wire        works_m_slot_active;         // A transfer of it is under way; two clocks later, as the next two.
     wire [31:0] works_m_slot_xid;            // Its number.
-    wire [15:0] works_m_slot_node;           // Node that it goes to.
+    wire [19:0] works_m_slot_node;           // Node that it goes to.
     wire        works_ev_refused;            // A work request was refused here; pulse, as all below.
     wire        works_ev_served;             // A READ request was served to the end.
     wire        works_ev_completed;          // A transfer has ended well.
@@ -462,7 +448,7 @@ module bulk_transmit_s16_r16_q16 (
     wire        send_s_bitmap_ready;         // It is taken.
     wire        send_m_pkt_valid;            // A packet is offered.
     wire [2:0]  send_m_pkt_type;             // Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
-    wire [15:0] send_m_pkt_dst;              // Node it goes to.
+    wire [19:0] send_m_pkt_dst;              // Node it goes to.
     wire [15:0] send_m_pkt_slot;             // Transfer slot here.
     wire [31:0] send_m_pkt_xid;              // Transfer.
     wire [15:0] send_m_pkt_wptr;             // DATA, POLL: window.
@@ -483,9 +469,6 @@ module bulk_transmit_s16_r16_q16 (
     // How: 0 ok, 1 aborted, 2 refused, 3 busy, 4 unreachable, 5 unresponsive, 6 cancelled, 7
     // access, 8 no such queue pair, 9 not ready.
     wire [3:0]  send_m_end_outcome;
-    wire        send_s_said_ready;           // It is taken.
-    // In this clock nothing is sent, since all that have packets wait for their pace.
-    wire        send_m_paced;
     wire        send_m_starved;              // In this clock no transfer may send for want of credit.
     wire        send_m_nothing;              // None has anything to send.
     wire        send_ev_fresh;               // A DATA packet was counted: one sent the first time; pulse.
@@ -496,12 +479,6 @@ module bulk_transmit_s16_r16_q16 (
     wire [1:0]  send_mon_class;              // What was sent for: 0 due, 1 resend, 2 fresh, 3 spare.
     wire [15:0] send_mon_now;                // Time it went by.
     wire [3:0]  send_mon_wants;              // What the transfer wants then: due, resend, fresh, spare from bit 0 on.
-    wire        send_mon_pace;               // A deed of bulk_pace is done; pulse.
-    wire [1:0]  send_mon_deed;               // Which: 0 new, 1 packet, 2 word of a receiver, 3 looked at.
-    wire [3:0]  send_mon_pace_slot;          // Its slot.
-    wire [15:0] send_mon_tick;               // Tick it went by.
-    wire [15:0] send_mon_gap;                // Gap of the transfer then.
-    wire [15:0] send_mon_held;               // Transfers whose next packet has to wait.
     wire [3:0]  hear_m_look;                 // A transfer slot is looked at.
     wire        hear_m_valid;                // A message is offered.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
@@ -516,12 +493,6 @@ module bulk_transmit_s16_r16_q16 (
     wire [21:0] hear_m_credit;               // STATUS, CONNECT_RESP: packets below this number may be sent.
     wire [21:0] hear_m_pidx;                 // RETX_ONE, RETX_RANGE: packet; STATUS: first hole.
     wire [15:0] hear_m_seq;                  // STATUS: number of the poll, 0 if there was none.
-    wire        hear_m_said_valid;           // Something is said.
-    wire [3:0]  hear_m_said_slot;            // Slot of the transfer, which is under way.
-    // Its packets came marked, or it has more than its part; otherwise its sender only learns its
-    // part.
-    wire        hear_m_said_marked;
-    wire [15:0] hear_m_said_share;           // Transfers that share the receiver's line, 1 at least.
     wire        hear_m_bitmap_valid;         // A word is offered.
     wire [63:0] hear_m_bitmap_data;          // The word.
     wire        hear_m_bitmap_last;          // It is the last word of its frame.
@@ -543,7 +514,7 @@ module bulk_transmit_s16_r16_q16 (
     wire [31:0] fetch_inst_m_unread_xid;     // Its number in that slot.
     wire        fetch_inst_m_unread_memory;  // Host memory failed; otherwise its key does not hold the packet any more.
     wire        fetch_inst_m_valid;          // A frame is offered.
-    wire [15:0] fetch_inst_m_node;           // Node that it goes to.
+    wire [19:0] fetch_inst_m_node;           // Node that it goes to.
     wire [3:0]  fetch_inst_m_opcode;         // Lower half of its opcode.
     wire [23:0] fetch_inst_m_dest;           // Destination queue pair.
     wire [23:0] fetch_inst_m_psn;            // Packet sequence number.
@@ -681,7 +652,6 @@ module bulk_transmit_s16_r16_q16 (
         .s_unwanted        (s_read_unwanted),
         .s_node            (s_read_node),
         .s_opcode          (s_read_opcode),
-        .s_marked          (s_read_marked),
         .s_dest            (s_read_dest),
         .s_psn             (s_read_psn),
         .s_head            (s_read_head),
@@ -1078,13 +1048,6 @@ module bulk_transmit_s16_r16_q16 (
         .m_end_xid       (send_m_end_xid),
         .m_end_outcome   (send_m_end_outcome),
         .now             (now),
-        .s_said_valid    (hear_m_said_valid),
-        .s_said_ready    (send_s_said_ready),
-        .s_said_slot     (hear_m_said_slot),
-        .s_said_marked   (hear_m_said_marked),
-        .s_said_share    (hear_m_said_share),
-        .ev_slowed       (ev_slowed),
-        .m_paced         (send_m_paced),
         .stat_addr       (stat_addr),
         .stat_data       (stat_data),
         .stat_time_addr  (stat_time_addr),
@@ -1100,12 +1063,6 @@ module bulk_transmit_s16_r16_q16 (
         .mon_class       (send_mon_class),
         .mon_now         (send_mon_now),
         .mon_wants       (send_mon_wants),
-        .mon_pace        (send_mon_pace),
-        .mon_deed        (send_mon_deed),
-        .mon_pace_slot   (send_mon_pace_slot),
-        .mon_tick        (send_mon_tick),
-        .mon_gap         (send_mon_gap),
-        .mon_held        (send_mon_held),
         .cfg_xid_before  (cfg_xid_before),
         .cfg_settled     (cfg_settled),
         .cfg_allowance   (cfg_allowance),
@@ -1120,9 +1077,7 @@ module bulk_transmit_s16_r16_q16 (
         .cfg_max_busy    (cfg_max_busy),
         .cfg_fresh_every (cfg_fresh_every),
         .cfg_overrun     (cfg_overrun),
-        .cfg_echo        (cfg_echo),
-        .cfg_pace        (cfg_pace),
-        .cfg_interval    (cfg_interval)
+        .cfg_echo        (cfg_echo)
     );
 
     bulk_hear_s16 hear (
@@ -1134,7 +1089,6 @@ module bulk_transmit_s16_r16_q16 (
         .s_unwanted     (s_own_unwanted),
         .s_node         (s_own_node),
         .s_opcode       (s_own_opcode),
-        .s_marked       (s_own_marked),
         .s_dest         (s_own_dest),
         .s_psn          (s_own_psn),
         .s_head         (s_own_head),
@@ -1161,11 +1115,6 @@ module bulk_transmit_s16_r16_q16 (
         .m_credit       (hear_m_credit),
         .m_pidx         (hear_m_pidx),
         .m_seq          (hear_m_seq),
-        .m_said_valid   (hear_m_said_valid),
-        .m_said_ready   (send_s_said_ready),
-        .m_said_slot    (hear_m_said_slot),
-        .m_said_marked  (hear_m_said_marked),
-        .m_said_share   (hear_m_said_share),
         .m_bitmap_valid (hear_m_bitmap_valid),
         .m_bitmap_ready (send_s_bitmap_ready),
         .m_bitmap_data  (hear_m_bitmap_data),
@@ -1304,11 +1253,9 @@ module bulk_transmit_s16_r16_q16 (
     assign works_s_end_valid = s_end_valid & s_end_pair & reads_ended_reg;
     assign ended = works_s_end_ready | (reads_s_end_ready & !s_end_pair);
     assign s_end_ready = ended;
-    assign none = works_m_active & fetch_inst_m_idle;
-    assign ev_heard = hear_m_said_valid & send_s_said_ready;
-    assign m_paced = none & send_m_paced;
     assign reads_m_ready = depart_a_ready;
     assign m_idle = works_m_idle & fetch_inst_m_idle & reads_m_idle & serve_m_idle;
+    assign none = works_m_active & fetch_inst_m_idle;
     assign asks = !works_m_active & fetch_inst_m_idle & reads_m_asks;
     assign events = {
         3'd0,
@@ -1351,8 +1298,7 @@ module bulk_transmit_s16_r16_q16 (
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, send_mon_act, send_mon_op, send_mon_slot, send_mon_class, send_mon_now,
-        send_mon_wants, send_mon_pace, send_mon_deed, send_mon_pace_slot, send_mon_tick,
-        send_mon_gap, send_mon_held};
+        send_mon_wants};
 
 endmodule
 

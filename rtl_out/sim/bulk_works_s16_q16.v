@@ -42,7 +42,7 @@ module bulk_works_s16_q16 (
     input  wire [63:0] s_address,             // Address of byte 0 here.
     input  wire [31:0] s_lkey,                // Key of the region it lies in.
     input  wire [7:0]  s_vf,                  // Version and flags of the XUDETH.
-    input  wire [15:0] s_node,                // Node of the destination.
+    input  wire [19:0] s_node,                // Node of the destination.
     input  wire [31:0] s_peer,                // Queue pair of the destination: 24 bits if it is one.
     input  wire [31:0] s_msn,                 // Number in the window.
     input  wire [15:0] s_win_id,              // Window.
@@ -69,7 +69,7 @@ module bulk_works_s16_q16 (
     output wire [63:0] m_read_address,        // Address of byte 0 here.
     output wire [31:0] m_read_lkey,           // Key of the region it lies in.
     output wire [7:0]  m_read_vf,             // Version and flags of the XUDETH.
-    output wire [15:0] m_read_node,           // Node of the destination.
+    output wire [19:0] m_read_node,           // Node of the destination.
     output wire [31:0] m_read_peer,           // Queue pair of the destination: 24 bits if it is one.
     output wire [31:0] m_read_msn,            // Number in the window.
     output wire [15:0] m_read_win_id,         // Window.
@@ -89,7 +89,7 @@ module bulk_works_s16_q16 (
     output wire        s_serve_ready,         // It is under way, or busy: pulse.
     output wire        s_serve_busy,          // With ready: no slot was free, and nothing is under way.
     output wire [3:0]  s_serve_slot,          // With ready: its slot.
-    input  wire [15:0] s_serve_node,          // Node that has asked.
+    input  wire [19:0] s_serve_node,          // Node that has asked.
     input  wire [23:0] s_serve_peer,          // Queue pair that has asked.
     input  wire [23:0] s_serve_qpn,           // Queue pair here.
     input  wire [31:0] s_serve_q_key,         // Q_Key of both.
@@ -126,7 +126,7 @@ module bulk_works_s16_q16 (
     // m_start: Transfers to start.
     output reg         m_start_valid,         // A transfer is offered.
     input  wire        m_start_ready,         // It is taken.
-    output reg  [15:0] m_start_dst,           // Node that receives it.
+    output reg  [19:0] m_start_dst,           // Node that receives it.
     output reg  [63:0] m_start_addr,          // Address of byte 0 there.
     output reg  [31:0] m_start_rkey,          // Key of the region it lies in.
     output reg  [31:0] m_start_length,        // Bytes.
@@ -165,7 +165,7 @@ module bulk_works_s16_q16 (
     output reg  [7:0]  m_cpl_status,          // How the request ended.
     output reg  [7:0]  m_cpl_vf,              // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,             // Bytes received; of a notification, of its transfer.
-    output reg  [15:0] m_cpl_node,            // Node of the peer.
+    output reg  [19:0] m_cpl_node,            // Node of the peer.
     output reg  [23:0] m_cpl_peer,            // Queue pair of the peer.
     output reg  [15:0] m_cpl_win_id,          // Window.
     output reg  [15:0] m_cpl_epoch,           // Epoch of the window.
@@ -213,7 +213,7 @@ module bulk_works_s16_q16 (
 
     output wire        m_slot_active,         // A transfer of it is under way; two clocks later, as the next two.
     output wire [31:0] m_slot_xid,            // Its number.
-    output wire [15:0] m_slot_node,           // Node that it goes to.
+    output wire [19:0] m_slot_node,           // Node that it goes to.
 
     output wire        ev_refused,            // A work request was refused here; pulse, as all below.
     output reg         ev_served,             // A READ request was served to the end.
@@ -271,7 +271,7 @@ module bulk_works_s16_q16 (
 
     // Signals
     wire [23:0]  end_in_peer;                     // Queue pair of the destination.
-    wire [15:0]  peer_in_node;                    // Node of the destination.
+    wire [19:0]  peer_in_node;                    // Node of the destination.
     reg  [63:0]  source_in_address;               // Address of byte 0 here.
     reg  [31:0]  source_in_key;                   // Key of the region it lies in.
     reg  [15:0]  source_in_pd;                    // Protection domain of the queue pair here.
@@ -283,13 +283,13 @@ module bulk_works_s16_q16 (
     wire [63:0]  end_wr_id;                       // The user's name for the work request.
     wire [15:0]  end_request;                     // Number of the work request in its ring.
     wire [23:0]  end_psn;                         // Packet sequence number.
-    wire [15:0]  end_node;                        // Node of the destination.
+    wire [19:0]  end_node;                        // Node of the destination.
     wire [23:0]  end_peer;                        // Queue pair of the destination.
     wire [31:0]  end_msn;                         // Number in the window.
     wire [23:0]  end_qpn;                         // Queue pair here.
     wire         end_response;                    // It answers a READ request of others: it has no completion.
     wire [31:0]  peer_xid;                        // Its number in its slot.
-    wire [15:0]  peer_node;                       // Node of the destination.
+    wire [19:0]  peer_node;                       // Node of the destination.
     wire         serve_begins;
     wire         served;
     wire         starts;
@@ -304,7 +304,7 @@ module bulk_works_s16_q16 (
     wire         begin_sig_m_starts;              // One of these is.
     wire         begin_sig_m_start_valid;         // A transfer is offered.
     wire         begin_sig_m_start_ready;         // It is taken.
-    wire [15:0]  begin_sig_m_start_dst;           // Node that receives it.
+    wire [19:0]  begin_sig_m_start_dst;           // Node that receives it.
     wire [63:0]  begin_sig_m_start_addr;          // Address of byte 0 there.
     wire [31:0]  begin_sig_m_start_rkey;          // Key of the region it lies in.
     wire [31:0]  begin_sig_m_start_length;        // Bytes.
@@ -323,8 +323,8 @@ module bulk_works_s16_q16 (
     wire [15:0]  marks_m_no_key;                  // Those whose key has failed.
     wire [15:0]  marks_m_no_memory;               // Those whose memory has failed.
     wire [15:0]  marks_m_flushed;                 // Those whose queue pair has ended.
-    wire [200:0] ends_rd_data;                    // The word that was read.
-    wire [47:0]  peers_rd_data;                   // The word that was read.
+    wire [204:0] ends_rd_data;                    // The word that was read.
+    wire [51:0]  peers_rd_data;                   // The word that was read.
     wire [321:0] sources_rd_data;                 // The word that was read.
     wire [15:0]  source_live_next_shifted;
     wire [15:0]  slot_active_next_shifted;
@@ -447,7 +447,7 @@ module bulk_works_s16_q16 (
         .m_flushed       (marks_m_flushed)
     );
 
-    ram_reg #(.W(201), .A(4)) ends (
+    ram_reg #(.W(205), .A(4)) ends (
         .clk     (clk),
         // Completions: of a transfer, or else of a work request that is refused.
         .rd_addr (s_ended_slot[3:0]),
@@ -457,7 +457,7 @@ module bulk_works_s16_q16 (
         .wr_data ({served, s_qpn, s_msn, end_in_peer, s_node, s_psn, s_request, s_wr_id})
     );
 
-    ram_reg #(.W(48), .A(4)) peers (
+    ram_reg #(.W(52), .A(4)) peers (
         .clk     (clk),
         .rd_addr (s_slot),
         .rd_data (peers_rd_data),
@@ -550,18 +550,18 @@ module bulk_works_s16_q16 (
     assign s_source_response = sources_rd_data[257];
     assign s_source_token = sources_rd_data[321:258];
     assign peer_xid = peers_rd_data[31:0];
-    assign peer_node = peers_rd_data[47:32];
+    assign peer_node = peers_rd_data[51:32];
     assign m_slot_active = slot_active_2_reg;
     assign m_slot_xid = peer_xid;
     assign m_slot_node = peer_node;
     assign end_wr_id = ends_rd_data[63:0];
     assign end_request = ends_rd_data[79:64];
     assign end_psn = ends_rd_data[103:80];
-    assign end_node = ends_rd_data[119:104];
-    assign end_peer = ends_rd_data[143:120];
-    assign end_msn = ends_rd_data[175:144];
-    assign end_qpn = ends_rd_data[199:176];
-    assign end_response = ends_rd_data[200];
+    assign end_node = ends_rd_data[123:104];
+    assign end_peer = ends_rd_data[147:124];
+    assign end_msn = ends_rd_data[179:148];
+    assign end_qpn = ends_rd_data[203:180];
+    assign end_response = ends_rd_data[204];
     assign refused = begin_sig_m_refused_valid & (finish_reg == FINISH_IDLE);
     assign begin_sig_m_refused_ready = refused & m_cpl_ready;
     assign m_cpl_valid = (finish_reg == FINISH_OFFER) | refused;

@@ -87,7 +87,7 @@ module card_reduce_land_q16 (
     output wire [7:0]  m_cpl_status,        // How the request ended.
     output wire [7:0]  m_cpl_vf,            // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,           // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,          // Node of the peer.
+    output wire [19:0] m_cpl_node,          // Node of the peer.
     output wire [23:0] m_cpl_peer,          // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,        // Window.
     output wire [15:0] m_cpl_epoch,         // Epoch of the window.
@@ -233,7 +233,7 @@ module card_reduce_land_q16 (
     assign m_cpl_status = 8'd0;
     assign m_cpl_vf = 8'd0;
     assign m_cpl_len = 32'd0;
-    assign m_cpl_node = 16'd0;
+    assign m_cpl_node = 20'd0;
     assign m_cpl_peer = 24'd0;
     assign m_cpl_win_id = 16'd0;
     assign m_cpl_epoch = 16'd0;

@@ -88,7 +88,7 @@ module card_reduce_q16 (
     output wire [7:0]  m_cpl_status,     // How the request ended.
     output wire [7:0]  m_cpl_vf,         // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,        // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,       // Node of the peer.
+    output wire [19:0] m_cpl_node,       // Node of the peer.
     output wire [23:0] m_cpl_peer,       // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,     // Window.
     output wire [15:0] m_cpl_epoch,      // Epoch of the window.
@@ -111,7 +111,7 @@ module card_reduce_q16 (
     output wire        ev_local_error,   // A work request was bad.
 
     // Configuration
-    input  wire [15:0] cfg_node,         // Who this card is.
+    input  wire [19:0] cfg_node,         // Who this card is.
 
     // cfg: Contexts of queue pairs.
     input  wire        cfg_valid,        // A word is written; it counts from the next clock on.
@@ -146,7 +146,7 @@ module card_reduce_q16 (
     wire [7:0]  send_m_cpl_status;           // How the request ended.
     wire [7:0]  send_m_cpl_vf;               // Version and flags of the XUDETH.
     wire [31:0] send_m_cpl_len;              // Bytes received; of a notification, of its transfer.
-    wire [15:0] send_m_cpl_node;             // Node of the peer.
+    wire [19:0] send_m_cpl_node;             // Node of the peer.
     wire [23:0] send_m_cpl_peer;             // Queue pair of the peer.
     wire [15:0] send_m_cpl_win_id;           // Window.
     wire [15:0] send_m_cpl_epoch;            // Epoch of the window.
@@ -201,7 +201,7 @@ module card_reduce_q16 (
     wire [7:0]  land_m_cpl_status;           // How the request ended.
     wire [7:0]  land_m_cpl_vf;               // Version and flags of the XUDETH.
     wire [31:0] land_m_cpl_len;              // Bytes received; of a notification, of its transfer.
-    wire [15:0] land_m_cpl_node;             // Node of the peer.
+    wire [19:0] land_m_cpl_node;             // Node of the peer.
     wire [23:0] land_m_cpl_peer;             // Queue pair of the peer.
     wire [15:0] land_m_cpl_win_id;           // Window.
     wire [15:0] land_m_cpl_epoch;            // Epoch of the window.

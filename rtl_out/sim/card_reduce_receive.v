@@ -53,7 +53,7 @@ module card_reduce_receive (
     output wire        ev_bad_frame,     // A frame is malformed.
     output wire        ev_no_room,       // A good one did not fit.
 
-    input  wire [15:0] cfg_node          // Who this card is.
+    input  wire [19:0] cfg_node          // Who this card is.
 );
 
     // Constants
@@ -299,7 +299,7 @@ module card_reduce_receive (
             end
             if (r_number_reg == 4'd1) begin
                 is_red_reg <= r_data_reg[47:32] == ETHERTYPE;
-                own_reg <= to_reg == {4'd0, cfg_node, 12'd0};
+                own_reg <= to_reg == {cfg_node, 12'd0};
             end
             if (r_number_reg == 4'd2) begin
                 vni_reg <= word[31:16];

@@ -85,7 +85,7 @@ module card_reduce_send_q16 (
     output reg  [7:0]  m_cpl_status,      // How the request ended.
     output wire [7:0]  m_cpl_vf,          // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,         // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,        // Node of the peer.
+    output wire [19:0] m_cpl_node,        // Node of the peer.
     output wire [23:0] m_cpl_peer,        // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,      // Window.
     output wire [15:0] m_cpl_epoch,       // Epoch of the window.
@@ -114,7 +114,7 @@ module card_reduce_send_q16 (
     output wire        ev_overtaken,      // An answer has overtaken one: nothing left.
 
     output wire        m_idle,            // No work request waits and no frame leaves.
-    input  wire [15:0] cfg_node           // Who this card is.
+    input  wire [19:0] cfg_node           // Who this card is.
 );
 
     // Constants
@@ -140,7 +140,7 @@ module card_reduce_send_q16 (
     reg  [63:0] in_data_reg;
     reg  [2:0]  number_reg;
     reg  [63:0] head_wr_id_reg;      // Fields of the work request that lands. The user's name for it.
-    reg  [15:0] head_node_reg;       // Node that it goes to, if it goes to one.
+    reg  [19:0] head_node_reg;       // Node that it goes to, if it goes to one.
     reg         head_to_node_reg;    // It goes to a node.
     reg  [2:0]  head_reduction_reg;  // Reduction id.
     reg  [3:0]  head_kind_reg;       // Kind of message between hosts.
@@ -219,14 +219,14 @@ module card_reduce_send_q16 (
     wire         entry_to_node;        // 1: to endpoint 0 of `node`. 0: to the group's tree.
     wire [2:0]   entry_reduction;      // Reduction id. The frame's cookie is that of the group plus it.
     wire [3:0]   entry_kind;           // Kind of message between hosts: opcode of the restricted header, 0 to 4.
-    wire [15:0]  entry_node;           // Destination node, if to a node.
+    wire [19:0]  entry_node;           // Destination node, if to a node.
     wire [55:0]  entry_round;          // remote_offset of the restricted header.
     wire         taken_bad;            // It has no meaning.
     reg          frees;
     wire [63:0]  work_wr_id;           // The user's name for it.
     wire [15:0]  work_request;         // How many its queue pair fetched before it, modulo 2^16.
     wire [11:0]  work_qpn;             // Queue pair.
-    wire [15:0]  work_node;            // Node that it goes to, if it goes to one.
+    wire [19:0]  work_node;            // Node that it goes to, if it goes to one.
     wire         work_to_node;         // It goes to a node.
     wire [2:0]   work_reduction;       // Reduction id.
     wire [3:0]   work_kind;            // Kind of message between hosts.
@@ -266,7 +266,7 @@ module card_reduce_send_q16 (
     wire         works_s_ready;        // It is taken.
     wire         works_m_valid;        // A word is offered.
     wire         works_m_ready;        // It is taken.
-    wire [184:0] works_m_data;         // The word.
+    wire [188:0] works_m_data;         // The word.
     wire [15:0]  works_count;          // Words in the queue.
     wire [63:0]  swap_m;               // The same, first byte last.
     wire [63:0]  op_bad_next_shifted;
@@ -281,7 +281,7 @@ module card_reduce_send_q16 (
         .wr_data (in_data_reg)
     );
 
-    fifo_ahead_w185_d4 works (
+    fifo_ahead_w189_d4 works (
         .clk     (clk),
         .rst     (rst),
         .s_valid (take_reg),
@@ -306,7 +306,7 @@ module card_reduce_send_q16 (
     assign entry_to_node = in_data_reg[16];
     assign entry_reduction = in_data_reg[22:20];
     assign entry_kind = in_data_reg[27:24];
-    assign entry_node = in_data_reg[47:32];
+    assign entry_node = in_data_reg[51:32];
     assign entry_round = in_data_reg[55:0];
     // One is of a group.
     assign s_room = room_reg;
@@ -314,15 +314,15 @@ module card_reduce_send_q16 (
     assign work_wr_id = works_m_data[63:0];
     assign work_request = works_m_data[79:64];
     assign work_qpn = works_m_data[91:80];
-    assign work_node = works_m_data[107:92];
-    assign work_to_node = works_m_data[108];
-    assign work_reduction = works_m_data[111:109];
-    assign work_kind = works_m_data[115:112];
-    assign work_seqno = works_m_data[125:116];
-    assign work_round = works_m_data[181:126];
-    assign work_arm = works_m_data[182];
-    assign work_signal = works_m_data[183];
-    assign work_bad = works_m_data[184];
+    assign work_node = works_m_data[111:92];
+    assign work_to_node = works_m_data[112];
+    assign work_reduction = works_m_data[115:113];
+    assign work_kind = works_m_data[119:116];
+    assign work_seqno = works_m_data[129:120];
+    assign work_round = works_m_data[185:130];
+    assign work_arm = works_m_data[186];
+    assign work_signal = works_m_data[187];
+    assign work_bad = works_m_data[188];
 
     always @(*) begin
         // Its group. An answer goes first, and brings its own.
@@ -347,7 +347,7 @@ module card_reduce_send_q16 (
     assign m_leave_seqno = work_seqno;
     assign m_leave_round = work_round;
     // Its address, and the checksum of its header, in three steps.
-    assign sfa = {4'd0, cfg_node, 12'd0};
+    assign sfa = {cfg_node, 12'd0};
     assign settled = found_reg & known_reg & summed_reg[2];
     // It leaves, or has no meaning, in its turn.
     assign begins = settled & !busy_reg & !completes_reg & !cancels_reg;
@@ -359,7 +359,7 @@ module card_reduce_send_q16 (
     assign m_cpl_qpn = end_qpn_reg;
     assign m_cpl_vf = 8'd0;
     assign m_cpl_len = 32'd0;
-    assign m_cpl_node = 16'd0;
+    assign m_cpl_node = 20'd0;
     assign m_cpl_peer = 24'd0;
     assign m_cpl_win_id = 16'd0;
     assign m_cpl_epoch = 16'd0;
@@ -503,7 +503,7 @@ module card_reduce_send_q16 (
         in_data_reg = 64'd0;
         number_reg = 3'd0;
         head_wr_id_reg = 64'd0;
-        head_node_reg = 16'd0;
+        head_node_reg = 20'd0;
         head_to_node_reg = 1'b0;
         head_reduction_reg = 3'd0;
         head_kind_reg = 4'd0;
@@ -688,7 +688,7 @@ module card_reduce_send_q16 (
         own_sum_reg <= FIXED + {2'd0, sfa[31:16]} + {2'd0, sfa[15:0]};
 
         dfa_reg <= to_node
-            ? {4'd0, work_node, 12'd0}
+            ? {work_node, 12'd0}
             : (MULTICAST | {11'd0, reduction, 18'd0} | {16'd0, tree_reg, 3'd0});
 
         left_sum_reg <= own_sum_reg + {2'd0, vni_reg};

@@ -40,7 +40,7 @@ module card_ring_ends_g16 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     output wire        s_notify_ok,
     input  wire [23:0] s_notify_qpn,        // Queue pair here.
-    input  wire [15:0] s_notify_node,       // Node of the sender.
+    input  wire [19:0] s_notify_node,       // Node of the sender.
     input  wire [23:0] s_notify_source,     // Queue pair of the sender.
     input  wire [31:0] s_notify_q_key,      // Q_Key of both.
     input  wire [31:0] s_notify_immediate,  // Immediate data.
@@ -66,7 +66,7 @@ module card_ring_ends_g16 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     input  wire        m_notify_ok,
     output reg  [23:0] m_notify_qpn,        // Queue pair here.
-    output reg  [15:0] m_notify_node,       // Node of the sender.
+    output reg  [19:0] m_notify_node,       // Node of the sender.
     output reg  [23:0] m_notify_source,     // Queue pair of the sender.
     output reg  [31:0] m_notify_q_key,      // Q_Key of both.
     output reg  [31:0] m_notify_immediate,  // Immediate data.
@@ -78,7 +78,7 @@ module card_ring_ends_g16 (
     output wire [23:0] m_tell_qpn,          // Queue pair.
     output wire [31:0] m_tell_immediate,    // Immediate data.
 
-    input  wire [15:0] cfg_node             // Who this card is.
+    input  wire [19:0] cfg_node             // Who this card is.
 );
 
     // Registers

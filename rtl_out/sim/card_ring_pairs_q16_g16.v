@@ -52,7 +52,7 @@ module card_ring_pairs_q16_g16 (
     input  wire [7:0]  s_cpl_status,      // How the request ended.
     input  wire [7:0]  s_cpl_vf,          // Version and flags of the XUDETH.
     input  wire [31:0] s_cpl_len,         // Bytes received; of a notification, of its transfer.
-    input  wire [15:0] s_cpl_node,        // Node of the peer.
+    input  wire [19:0] s_cpl_node,        // Node of the peer.
     input  wire [23:0] s_cpl_peer,        // Queue pair of the peer.
     input  wire [15:0] s_cpl_win_id,      // Window.
     input  wire [15:0] s_cpl_epoch,       // Epoch of the window.
@@ -75,7 +75,7 @@ module card_ring_pairs_q16_g16 (
     output wire [7:0]  m_cpl_status,      // How the request ended.
     output wire [7:0]  m_cpl_vf,          // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,         // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,        // Node of the peer.
+    output wire [19:0] m_cpl_node,        // Node of the peer.
     output wire [23:0] m_cpl_peer,        // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,      // Window.
     output wire [15:0] m_cpl_epoch,       // Epoch of the window.

@@ -51,7 +51,7 @@ module card_rings_q16 (
     input  wire [7:0]  s_cpl_status,        // How the request ended.
     input  wire [7:0]  s_cpl_vf,            // Version and flags of the XUDETH.
     input  wire [31:0] s_cpl_len,           // Bytes received; of a notification, of its transfer.
-    input  wire [15:0] s_cpl_node,          // Node of the peer.
+    input  wire [19:0] s_cpl_node,          // Node of the peer.
     input  wire [23:0] s_cpl_peer,          // Queue pair of the peer.
     input  wire [15:0] s_cpl_win_id,        // Window.
     input  wire [15:0] s_cpl_epoch,         // Epoch of the window.
@@ -74,7 +74,7 @@ module card_rings_q16 (
     output wire [7:0]  m_cpl_status,        // How the request ended.
     output wire [7:0]  m_cpl_vf,            // Version and flags of the XUDETH.
     output wire [31:0] m_cpl_len,           // Bytes received; of a notification, of its transfer.
-    output wire [15:0] m_cpl_node,          // Node of the peer.
+    output wire [19:0] m_cpl_node,          // Node of the peer.
     output wire [23:0] m_cpl_peer,          // Queue pair of the peer.
     output wire [15:0] m_cpl_win_id,        // Window.
     output wire [15:0] m_cpl_epoch,         // Epoch of the window.
@@ -97,7 +97,7 @@ module card_rings_q16 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     output wire        s_notify_ok,
     input  wire [23:0] s_notify_qpn,        // Queue pair here.
-    input  wire [15:0] s_notify_node,       // Node of the sender.
+    input  wire [19:0] s_notify_node,       // Node of the sender.
     input  wire [23:0] s_notify_source,     // Queue pair of the sender.
     input  wire [31:0] s_notify_q_key,      // Q_Key of both.
     input  wire [31:0] s_notify_immediate,  // Immediate data.
@@ -111,7 +111,7 @@ module card_rings_q16 (
     // With told: it has a receive request, and its completion is ordered in host memory.
     input  wire        m_notify_ok,
     output wire [23:0] m_notify_qpn,        // Queue pair here.
-    output wire [15:0] m_notify_node,       // Node of the sender.
+    output wire [19:0] m_notify_node,       // Node of the sender.
     output wire [23:0] m_notify_source,     // Queue pair of the sender.
     output wire [31:0] m_notify_q_key,      // Q_Key of both.
     output wire [31:0] m_notify_immediate,  // Immediate data.
@@ -155,7 +155,7 @@ module card_rings_q16 (
     output wire [3:0]  m_post_qpn,          // Queue pair.
     output wire [15:0] m_post_index,        // Requests ever, modulo 2^16.
 
-    input  wire [15:0] cfg_node             // Who this card is.
+    input  wire [19:0] cfg_node             // Who this card is.
 );
 
     // Constants

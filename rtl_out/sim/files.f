@@ -32,7 +32,7 @@
 ../lib/card_regs_q16_r32_f64.v
 ../lib/card_regions_look_r32.v
 ../lib/card_regions_r32.v
-../lib/half_slice_w306.v
+../lib/half_slice_w310.v
 ../lib/ram_reg_forward_w8_d16.v
 ../lib/fifo_ahead_w17_d32.v
 ../lib/fifo_ahead_w4_d32.v
@@ -55,10 +55,10 @@
 ../lib/card_send_reads.v
 ../lib/card_send_ended_q16.v
 ../lib/fifo_ahead_w65_d16.v
-../lib/half_slice_w576.v
+../lib/half_slice_w580.v
 ../lib/card_send_q16.v
 ../lib/fifo_ahead_w69_d32.v
-../lib/fifo_ahead_w338_d16.v
+../lib/fifo_ahead_w342_d16.v
 ../lib/card_send_queue.v
 ../lib/fifo_ahead_w32_d16.v
 ../lib/ram_reg_forward_w17_d16.v
@@ -82,7 +82,7 @@
 ../lib/card_onesided_run.v
 ../lib/fifo_reg_w68_d4.v
 ../lib/fifo_bram_w68_d512.v
-../lib/fifo_ahead_w160_d16.v
+../lib/fifo_ahead_w164_d16.v
 ../lib/two_slots_w65.v
 ../lib/card_onesided_q16_f64.v
 ../lib/card_send_merge.v
@@ -92,7 +92,7 @@
 ../lib/fifo_ahead_w6_d8.v
 ../lib/fifo_ahead_w1_d8.v
 ../lib/xud_deadlines_d64.v
-../lib/fifo_ahead_w248_d16.v
+../lib/fifo_ahead_w252_d16.v
 ../lib/xud_end_q16_d64.v
 ../lib/fifo_ahead_w56_d16.v
 ../lib/xud_inflight_q16_d64.v
@@ -104,9 +104,9 @@
 ../lib/fifo_ahead_w12_d16.v
 ../lib/fifo_ahead_w66_d4.v
 ../lib/xud_rx_buffer_d2048.v
-../lib/fifo_ahead_w208_d16.v
-../lib/two_slots_w208.v
-../lib/fifo_ahead_w162_d16.v
+../lib/fifo_ahead_w212_d16.v
+../lib/two_slots_w212.v
+../lib/fifo_ahead_w166_d16.v
 ../lib/xud_rx_d2048.v
 ../lib/fifo_ahead_w48_d4.v
 ../lib/mux_one_hot_w64_n12.v
@@ -151,7 +151,7 @@ rw_control_w64_r16.v
 ../lib/fifo_reg_w4_d16.v
 ../lib/ram_reg_steps.v
 ../lib/rw_decisions.v
-../lib/event_queue_w271_d16.v
+../lib/event_queue_w275_d16.v
 event_queue_w20_d16.v
 event_queue_w4_d16.v
 ../lib/rw_counts_d16.v
@@ -160,11 +160,9 @@ fifo_reg_w33_d16.v
 bulk_land_r16.v
 bulk_notify_r16.v
 bulk_answer_w64.v
-fifo_reg_w33_d4.v
-priority_encoder_w16.v
-bulk_watch_r16.v
-fifo_reg_w390_d16.v
+fifo_reg_w394_d16.v
 bulk_receive_w64_r16_q16.v
+priority_encoder_w16.v
 ram_reg_forward_w9_d16.v
 bulk_reads_r16_w16_q16.v
 bulk_limits.v
@@ -173,7 +171,6 @@ bulk_depart.v
 bulk_begin.v
 bulk_marks_s16.v
 bulk_works_s16_q16.v
-bulk_pace_s16.v
 reverse_w64.v
 priority_encoder_w64.v
 bulk_inbox_b64.v
@@ -189,7 +186,7 @@ stat_counters_d16.v
 stat_counters_d4.v
 bulk_send_s16_b64.v
 bulk_hear_s16.v
-fifo_reg_w155_d8.v
+fifo_reg_w159_d8.v
 fifo_reg_w65_d4.v
 fifo_bram_w65_d2048.v
 fifo_reg_w1_d8.v
@@ -214,12 +211,8 @@ fifo_reg_w9_d32.v
 fifo_reg_w82_d16.v
 card_ring_reads.v
 card_rings_q16.v
-mux_one_hot_w6_n5.v
-card_regs_stats_n5.v
-mux_one_hot_w32_n2.v
-card_regs_congestion.v
 card_reduce_table_q16.v
-fifo_ahead_w185_d4.v
+fifo_ahead_w189_d4.v
 card_reduce_send_q16.v
 ../lib/red_check.v
 xud_rx_buffer_d256.v

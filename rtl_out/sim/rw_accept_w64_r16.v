@@ -37,7 +37,7 @@ module rw_accept_w64_r16 (
     input  wire        s_init,
     input  wire [15:0] s_wptr,         // Window.
     input  wire [15:0] s_gen,          // Incarnation of the window.
-    input  wire [15:0] s_src,          // Sending node.
+    input  wire [19:0] s_src,          // Sending node.
     input  wire [21:0] s_pidx,         // Packet number.
     input  wire        s_tail,         // Last packet of the transfer.
     input  wire [12:0] s_len,          // Payload length, bytes.
@@ -49,7 +49,7 @@ module rw_accept_w64_r16 (
     input  wire [3:0]  cw_wptr,        // Window.
     input  wire        cw_open,        // The window is open.
     input  wire [15:0] cw_gen,         // Incarnation.
-    input  wire [15:0] cw_src,         // Node that may send to it.
+    input  wire [19:0] cw_src,         // Node that may send to it.
     input  wire [21:0] cw_last,        // Number of the last packet.
     input  wire [2:0]  cw_mtu,         // log2 of the packet size, less 8.
     input  wire [12:0] cw_last_len,    // Length of the last packet, bytes.
@@ -103,16 +103,16 @@ module rw_accept_w64_r16 (
     reg         torn_1_reg;
     reg         torn_2_reg;
     reg         s3_torn_reg;         // The connection in stage 3.
-    reg  [35:0] s3_id_reg;
+    reg  [39:0] s3_id_reg;
     reg  [34:0] s3_size_reg;
     reg         opened_en_reg;
     reg  [3:0]  opened_wptr_reg;
-    reg  [32:0] opened_id_reg;
+    reg  [36:0] opened_id_reg;
     reg         s1_valid_reg;
     reg         s1_init_reg;         // A row is cleared, and there is no packet.
     reg  [15:0] s1_wptr_reg;         // Window.
     reg  [15:0] s1_gen_reg;          // Incarnation of the window.
-    reg  [15:0] s1_src_reg;          // Who sent the packet.
+    reg  [19:0] s1_src_reg;          // Who sent the packet.
     reg  [21:0] s1_pidx_reg;         // Number of the packet.
     reg         s1_tail_reg;         // It is the last packet of the transfer.
     reg  [12:0] s1_len_reg;          // Bytes of payload.
@@ -120,7 +120,7 @@ module rw_accept_w64_r16 (
     reg         s2_init_reg;         // A row is cleared, and there is no packet.
     reg  [15:0] s2_wptr_reg;         // Window.
     reg  [15:0] s2_gen_reg;          // Incarnation of the window.
-    reg  [15:0] s2_src_reg;          // Who sent the packet.
+    reg  [19:0] s2_src_reg;          // Who sent the packet.
     reg  [21:0] s2_pidx_reg;         // Number of the packet.
     reg         s2_tail_reg;         // It is the last packet of the transfer.
     reg  [12:0] s2_len_reg;          // Bytes of payload.
@@ -131,7 +131,7 @@ module rw_accept_w64_r16 (
     reg         s3_init_reg;         // A row is cleared, and there is no packet.
     reg  [15:0] s3_wptr_reg;         // Window.
     reg  [15:0] s3_gen_reg;          // Incarnation of the window.
-    reg  [15:0] s3_src_reg;          // Who sent the packet.
+    reg  [19:0] s3_src_reg;          // Who sent the packet.
     reg  [21:0] s3_pidx_reg;         // Number of the packet.
     reg         s3_tail_reg;         // It is the last packet of the transfer.
     reg  [12:0] s3_len_reg;          // Bytes of payload.
@@ -249,7 +249,7 @@ module rw_accept_w64_r16 (
     wire [11:0] s6_highest;
     wire [12:0] s6_new_row;
     wire [3:0]  s6_window;
-    wire [35:0] conn_id_rd_data;    // The word that was read.
+    wire [39:0] conn_id_rd_data;    // The word that was read.
     wire [34:0] conn_size_rd_data;  // The word that was read.
     wire [63:0] conn_addr_rd_data;  // The word that was read.
     wire [31:0] conn_rkey_rd_data;  // The word that was read.
@@ -263,7 +263,7 @@ module rw_accept_w64_r16 (
     wire [21:0] s1_word_shifted;
 
     // open, source, incarnation, packet size of each window.
-    ram_reg #(.W(36), .A(4)) conn_id (
+    ram_reg #(.W(40), .A(4)) conn_id (
         .clk     (clk),
         // The words to compare are read a stage early: from the RAM's output the way is too long.
         .rd_addr (s_wptr[3:0]),
@@ -388,7 +388,7 @@ module rw_accept_w64_r16 (
     assign s3_row = s3_wptr_reg[3:0];
     assign s3_pos = s3_pidx_reg[4:0];
     assign s3_last = s3_size_reg[21:0];
-    assign s3_plen = 13'd256 << s3_id_reg[35:33];
+    assign s3_plen = 13'd256 << s3_id_reg[39:37];
     assign s4_shape = s4_valid_reg
         & !s4_init_reg
         & !s4_closed_reg
@@ -444,16 +444,16 @@ module rw_accept_w64_r16 (
         torn_1_reg = 1'b0;
         torn_2_reg = 1'b0;
         s3_torn_reg = 1'b0;
-        s3_id_reg = 36'd0;
+        s3_id_reg = 40'd0;
         s3_size_reg = 35'd0;
         opened_en_reg = 1'b0;
         opened_wptr_reg = 4'd0;
-        opened_id_reg = 33'd0;
+        opened_id_reg = 37'd0;
         s1_valid_reg = 1'b0;
         s1_init_reg = 1'b0;
         s1_wptr_reg = 16'd0;
         s1_gen_reg = 16'd0;
-        s1_src_reg = 16'd0;
+        s1_src_reg = 20'd0;
         s1_pidx_reg = 22'd0;
         s1_tail_reg = 1'b0;
         s1_len_reg = 13'd0;
@@ -461,7 +461,7 @@ module rw_accept_w64_r16 (
         s2_init_reg = 1'b0;
         s2_wptr_reg = 16'd0;
         s2_gen_reg = 16'd0;
-        s2_src_reg = 16'd0;
+        s2_src_reg = 20'd0;
         s2_pidx_reg = 22'd0;
         s2_tail_reg = 1'b0;
         s2_len_reg = 13'd0;
@@ -472,7 +472,7 @@ module rw_accept_w64_r16 (
         s3_init_reg = 1'b0;
         s3_wptr_reg = 16'd0;
         s3_gen_reg = 16'd0;
-        s3_src_reg = 16'd0;
+        s3_src_reg = 20'd0;
         s3_pidx_reg = 22'd0;
         s3_tail_reg = 1'b0;
         s3_len_reg = 13'd0;
@@ -647,10 +647,10 @@ module rw_accept_w64_r16 (
         s4_word_reg <= s3_word_reg;
         s4_addr_reg <= conn_addr_rd_data;
         s4_rkey_reg <= conn_rkey_rd_data;
-        s4_offset_reg <= {4'd0, s3_pidx_reg} << s3_id_reg[35:33];
+        s4_offset_reg <= {4'd0, s3_pidx_reg} << s3_id_reg[39:37];
         s4_closed_reg <= !s3_id_reg[0] | s3_torn_reg | ({12'd0, s3_row} != s3_wptr_reg);
-        s4_stale_reg <= s3_id_reg[32:17] != s3_gen_reg;
-        s4_foreign_reg <= s3_id_reg[16:1] != s3_src_reg;
+        s4_stale_reg <= s3_id_reg[36:21] != s3_gen_reg;
+        s4_foreign_reg <= s3_id_reg[20:1] != s3_src_reg;
         s4_beyond_reg <= s3_pidx_reg > s3_last;
         s4_at_last_reg <= s3_pidx_reg == s3_last;
         s4_len_full_reg <= s3_len_reg == s3_plen;

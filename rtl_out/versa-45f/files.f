@@ -32,7 +32,7 @@
 ../lib/card_regs_q16_r32_f64.v
 ../lib/card_regions_look_r32.v
 ../lib/card_regions_r32.v
-../lib/half_slice_w306.v
+../lib/half_slice_w310.v
 ../lib/ram_reg_forward_w8_d16.v
 ../lib/fifo_ahead_w17_d32.v
 ../lib/fifo_ahead_w4_d32.v
@@ -55,10 +55,10 @@
 ../lib/card_send_reads.v
 ../lib/card_send_ended_q16.v
 ../lib/fifo_ahead_w65_d16.v
-../lib/half_slice_w576.v
+../lib/half_slice_w580.v
 ../lib/card_send_q16.v
 ../lib/fifo_ahead_w69_d32.v
-../lib/fifo_ahead_w338_d16.v
+../lib/fifo_ahead_w342_d16.v
 ../lib/card_send_queue.v
 ../lib/fifo_ahead_w32_d16.v
 ../lib/ram_reg_forward_w17_d16.v
@@ -82,7 +82,7 @@
 ../lib/card_onesided_run.v
 ../lib/fifo_reg_w68_d4.v
 ../lib/fifo_bram_w68_d512.v
-../lib/fifo_ahead_w160_d16.v
+../lib/fifo_ahead_w164_d16.v
 ../lib/two_slots_w65.v
 ../lib/card_onesided_q16_f64.v
 ../lib/card_send_merge.v
@@ -92,7 +92,7 @@
 ../lib/fifo_ahead_w6_d8.v
 ../lib/fifo_ahead_w1_d8.v
 ../lib/xud_deadlines_d64.v
-../lib/fifo_ahead_w248_d16.v
+../lib/fifo_ahead_w252_d16.v
 ../lib/xud_end_q16_d64.v
 ../lib/fifo_ahead_w56_d16.v
 ../lib/xud_inflight_q16_d64.v
@@ -104,9 +104,9 @@
 ../lib/fifo_ahead_w12_d16.v
 ../lib/fifo_ahead_w66_d4.v
 ../lib/xud_rx_buffer_d2048.v
-../lib/fifo_ahead_w208_d16.v
-../lib/two_slots_w208.v
-../lib/fifo_ahead_w162_d16.v
+../lib/fifo_ahead_w212_d16.v
+../lib/two_slots_w212.v
+../lib/fifo_ahead_w166_d16.v
 ../lib/xud_rx_d2048.v
 ../lib/fifo_ahead_w48_d4.v
 ../lib/mux_one_hot_w64_n12.v

@@ -34,7 +34,7 @@ struct Arguments {
     seed: u64,
     /// Hosts with a card each.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(2..=64))]
-    nodes: u16,
+    nodes: u32,
     /// What the cards are.
     #[arg(long, value_enum, default_value = "model")]
     engine: Engine,
@@ -87,7 +87,7 @@ fn main() -> Result<()> {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} messages, {eta} left")?;
     let bar = ProgressBar::new(messages).with_style(style);
     let (started, mut shown) = (Instant::now(), Instant::now());
-    let report = exchange_over(&plan, devices.clone(), &mut |ended| {
+    let report = exchange_over(&plan, (0..).zip(devices.clone()).collect(), &mut |ended| {
         if shown.elapsed() > Duration::from_secs(1) {
             bar.set_position(ended);
             shown = Instant::now();

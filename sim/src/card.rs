@@ -10,7 +10,7 @@
 //! use tributary_sim::card::{NetworkConfig, network};
 //!
 //! let endpoints = network(&NetworkConfig::default()).unwrap().into_iter().enumerate().map(|(node, device)| {
-//!     let options = Options { node: node as u16, ..Options::default() };
+//!     let options = Options { node: node as u32, ..Options::default() };
 //!     let domain = Context::open(Arc::new(device), options)?.alloc_pd()?;
 //!     ReliableEndpoint::new(&domain, EndpointConfig::default())
 //! });

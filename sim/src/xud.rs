@@ -127,7 +127,7 @@ struct End {
 }
 
 impl End {
-    fn new(plan: &Plan, node: u16) -> Result<Self> {
+    fn new(plan: &Plan, node: u32) -> Result<Self> {
         let mut card = Card::new(CardConfig {
             node,
             mtu: plan.mtu,
@@ -216,7 +216,7 @@ pub fn run(plan: &Plan, frames: &mut Watcher<'_>, watch: &mut dyn FnMut(u64)) ->
             // One request a slot; acknowledgements are a tenth of it and go along.
             while let Some(out) = end.card.next_packet(now) {
                 let request = !matches!(out.packet, Packet::Ack(_));
-                let link = Addresses::between(at as u16, out.to);
+                let link = Addresses::between(at as u32, out.to);
                 let frame = wire::encode_frame(&link, &out.packet).context("cannot send")?;
                 frames(at, slot, &frame)?;
                 end.out.send(frame, slot);

@@ -187,7 +187,7 @@ fn measure(
     let mut longer = plan.bytes.clone();
     longer[last] *= LONGER;
     let longer = go(longer)?;
-    let node = fabric.endpoints[last].node as u16;
+    let node = fabric.endpoints[last].node;
     let us = |clocks: u64| (clocks * CLOCK_NS) as f64 / 1_000.0;
     Ok(Row {
         fabric: name.to_owned(),

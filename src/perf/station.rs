@@ -92,7 +92,7 @@ impl Station {
         let simulated = cards(engine, sizes, 2, [SLOT_NS, STEP_NS], network)?;
         let open = |node: usize| {
             let options = Options {
-                node: node as u16,
+                node: node as u32,
                 mtu,
             };
             let context = Context::open(Arc::new(simulated[node].clone()), options)?;

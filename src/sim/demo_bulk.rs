@@ -186,7 +186,7 @@ pub fn run(arguments: &Options) -> Result<Verdict> {
     };
     let open = |(node, device): (usize, SimDevice)| {
         let options = driver::Options {
-            node: node as u16,
+            node: node as u32,
             mtu: packet,
         };
         let context = Context::open(Arc::new(device.clone()), options)?;

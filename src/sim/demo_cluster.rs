@@ -272,7 +272,8 @@ impl Run {
         let (cluster, control) = (self.cluster.clone(), Arc::clone(&self.control));
         let (cut, number) = (self.cut, self.cut_number);
         let (mut failed, mut mended, mut known) = (false, None, 0.0);
-        let devices = cluster.devices().to_vec();
+        let devices = cluster.nodes().iter().copied();
+        let devices = devices.zip(cluster.devices().iter().cloned()).collect();
         let report = exchange_over(&plan, devices, &mut |ended| {
             progress.at(ended);
             if !failed && ended >= messages / 4 {

@@ -78,7 +78,7 @@ fn hosts(plan: &Plan) -> Result<[Host; 2]> {
     };
     let host = |(node, device): (usize, SimDevice)| {
         let options = Options {
-            node: node as u16,
+            node: node as u32,
             mtu: plan.mtu,
         };
         let context = Context::open(Arc::new(device.clone()), options)?;

@@ -15,6 +15,8 @@ from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 MESSAGES = 4
 # Registers, commands and states: rtl_out/registers/card.md, card_commands.md.
+# Above 65,535, and not a power of two.
+OWN_NODE = 0xA_0C01
 ID, CONTROL, NODE, TIMEOUT_UNIT, COMMAND, STATUS, ARGUMENTS = 0x00, 0x10, 0x14, 0x1C, 0x20, 0x24, 0x40
 CREATE_QP, MODIFY_QP, SET_REGION = 1, 2, 6
 DOORBELL_SEND, DOORBELL_RECEIVE = 0x10000, 0x10008
@@ -98,7 +100,7 @@ async def messages_reach_host_memory_byte_for_byte(dut):
     for _ in range(2):
         await bar.write_dword(CONTROL, 2)
         await idle()
-        await bar.write_dword(NODE, 1)
+        await bar.write_dword(NODE, OWN_NODE)
         await bar.write_dword(TIMEOUT_UNIT, 512)
         await bar.write_dword(CONTROL, 1)
         memory[0:SIZE] = bytes(SIZE)
@@ -113,7 +115,7 @@ async def messages_reach_host_memory_byte_for_byte(dut):
             memory[begin : begin + len(message)] = message
             receive = entry(1000 + i, base + end, 1500 << 32, 0)
             memory[RECEIVE + 32 * i : RECEIVE + 32 * (i + 1)] = receive
-            send = entry(1 | len(message) << 32, i, base + begin, 1 << 48, 0, 0, 0, 0)
+            send = entry(1 | len(message) << 32, i, base + begin, OWN_NODE << 40, 0, 0, 0, 0)
             memory[SEND + 64 * i : SEND + 64 * (i + 1)] = send
         await command(MODIFY_QP, 0, 2)
         await command(MODIFY_QP, 0, 3)

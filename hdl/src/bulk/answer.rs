@@ -39,7 +39,7 @@ hdl_module! {
         /// The bitmap of a STATUS.
         pub s_bitmap: FramesIn<B>,
         /// Own node.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Senders that are told of congestion.
         pub s_tell: TellingsIn,
         /// Frames.
@@ -123,7 +123,7 @@ impl<const W: usize, const B: usize> Logic for BulkAnswer<W, B> {
             self.head.next.to_sender = bit_cast::<1, 1>(self.told.q.val().marked.into());
             self.head.next.tail = 0.into();
             self.head.next.arg = 0.into();
-            self.head.next.node = self.cfg_node.val();
+            self.head.next.node = self.cfg_node.val().get_bits::<16>(0);
             self.head.next.word = self.told.q.val().xid;
             self.m.of.next.node = self.told.q.val().node;
             self.m.of.next.opcode = self.congested.val();

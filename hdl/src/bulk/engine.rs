@@ -158,7 +158,7 @@ hdl_module! {
         /// State of each transfer.
         states: RamReg<324, SA>,
         /// What each transfer copies: node, address, key, bytes, log2 of the packet size, packets, bytes of the last one.
-        fixed: RamReg<183, SA>,
+        fixed: RamReg<187, SA>,
         /// Of each packet between the first one not known to have arrived and the last one sent: when it left last,
         /// whether that was not the first time, whether it is asked for.
         ring: RamReg<18, RA>,
@@ -411,7 +411,7 @@ hdl_module! {
         // Registers of the outputs.
         #[reset] k_valid: DFF<Bit>,
         k_type: DFF<Bits<3>>,
-        k_dst: DFF<Bits<16>>,
+        k_dst: DFF<Bits<20>>,
         k_slot: DFF<Bits<LS>>,
         k_xid: DFF<Bits<32>>,
         k_wptr: DFF<Bits<16>>,
@@ -752,13 +752,13 @@ impl<
             | (bit_cast::<324, 11>(self.t_late.q.val()) << 313);
         self.fixed.wr.en.next = false;
         self.fixed.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
-        self.fixed.wr.data.next = bit_cast::<183, 16>(self.s.dst.val())
-            | (bit_cast::<183, 64>(self.s.addr.val()) << 16)
-            | (bit_cast::<183, 32>(self.s.rkey.val()) << 80)
-            | (bit_cast::<183, 32>(self.s.length.val()) << 112)
-            | (bit_cast::<183, 4>(self.s.mtu.val()) << 144)
-            | (bit_cast::<183, 22>(self.plan.n.val()) << 148)
-            | (bit_cast::<183, 13>(self.plan.last_len.val()) << 170);
+        self.fixed.wr.data.next = bit_cast::<187, 20>(self.s.dst.val())
+            | (bit_cast::<187, 64>(self.s.addr.val()) << 20)
+            | (bit_cast::<187, 32>(self.s.rkey.val()) << 84)
+            | (bit_cast::<187, 32>(self.s.length.val()) << 116)
+            | (bit_cast::<187, 4>(self.s.mtu.val()) << 148)
+            | (bit_cast::<187, 22>(self.plan.n.val()) << 152)
+            | (bit_cast::<187, 13>(self.plan.last_len.val()) << 174);
 
         // Outputs.
         self.m_pkt.valid.next = self.k_valid.q.val();
@@ -980,9 +980,9 @@ impl<
                     self.t_poll_at.d.next = self.states.rd.data.val().get_bits::<16>(281);
                     self.t_seq.d.next = self.states.rd.data.val().get_bits::<16>(297);
                     self.t_late.d.next = self.states.rd.data.val().get_bits::<11>(313);
-                    self.mtu.d.next = self.fixed.rd.data.val().get_bits::<4>(144);
-                    self.n.d.next = self.fixed.rd.data.val().get_bits::<22>(148);
-                    self.last_len.d.next = self.fixed.rd.data.val().get_bits::<13>(170);
+                    self.mtu.d.next = self.fixed.rd.data.val().get_bits::<4>(148);
+                    self.n.d.next = self.fixed.rd.data.val().get_bits::<22>(152);
+                    self.last_len.d.next = self.fixed.rd.data.val().get_bits::<13>(174);
                     self.timer.d.next = 0.into();
                     self.state.d.next = State::Check;
                 }
@@ -1322,7 +1322,7 @@ impl<
             State::Emit => {
                 self.k_valid.d.next = true;
                 self.k_type.d.next = self.kind.q.val();
-                self.k_dst.d.next = self.fixed.rd.data.val().get_bits::<16>(0);
+                self.k_dst.d.next = self.fixed.rd.data.val().get_bits::<20>(0);
                 self.k_slot.d.next = self.slot.q.val();
                 self.k_xid.d.next = self.t_xid.q.val();
                 self.k_wptr.d.next = self.t_wptr.q.val();
@@ -1333,12 +1333,12 @@ impl<
                 self.k_offset.d.next = self.at_byte.q.val();
                 self.k_length.d.next = bit_cast::<32, 13>(self.packet_len.q.val());
                 self.k_seq.d.next = self.t_seq.q.val();
-                self.k_addr.d.next = self.fixed.rd.data.val().get_bits::<64>(16);
-                self.k_rkey.d.next = self.fixed.rd.data.val().get_bits::<32>(80);
+                self.k_addr.d.next = self.fixed.rd.data.val().get_bits::<64>(20);
+                self.k_rkey.d.next = self.fixed.rd.data.val().get_bits::<32>(84);
                 self.k_mtu.d.next = self.mtu.q.val();
                 self.told.d.next = 3.into();
                 if self.kind.q.val() == self.connect.val() {
-                    self.k_length.d.next = self.fixed.rd.data.val().get_bits::<32>(112);
+                    self.k_length.d.next = self.fixed.rd.data.val().get_bits::<32>(116);
                     self.told.d.next = 4.into();
                 }
                 if self.kind.q.val() == self.data.val() {
@@ -1393,7 +1393,7 @@ impl<
                     self.told.d.next = 5.into();
                     self.k_valid.d.next = true;
                     self.k_type.d.next = self.abort_unknown.val();
-                    self.k_dst.d.next = self.fixed.rd.data.val().get_bits::<16>(0);
+                    self.k_dst.d.next = self.fixed.rd.data.val().get_bits::<20>(0);
                     self.k_slot.d.next = self.slot.q.val();
                     self.k_xid.d.next = self.t_xid.q.val();
                     self.k_reason.d.next = self.reason.q.val();

@@ -45,7 +45,7 @@ hdl_module! {
         /// Synchronous reset, with the DMA reader: nothing is under way.
         pub rst: Signal<In, Bit>,
         /// Own node.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Resets so far, as CONNECT says them.
         pub cfg_incarnation: Signal<In, Bits<16>>,
         /// Packets of bulk_send.

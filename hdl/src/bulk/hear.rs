@@ -56,7 +56,7 @@ hdl_module! {
         /// Its number.
         pub s_xid: Signal<In, Bits<32>>,
         /// Node that it goes to.
-        pub s_node_of_slot: Signal<In, Bits<16>>,
+        pub s_node_of_slot: Signal<In, Bits<20>>,
         /// Messages for bulk_send.
         pub m: BulkMessageOut,
         /// What receivers say of congestion.
@@ -167,7 +167,7 @@ impl<const LS: usize> Logic for BulkHear<LS> {
             self.is_said.d.next = self.is_said.q.val();
         }
         self.other_node.d.next =
-            self.is_said.q.val() & (self.head.val().node != self.r.q.val().node);
+            self.is_said.q.val() & (self.head.val().node != self.r.q.val().node.get_bits::<16>(0));
         self.bad_head.d.next = self.head.val().version.any()
             | (self.r.q.val().head & self.head_gaps.val()).any()
             | (!self.is_said.q.val()

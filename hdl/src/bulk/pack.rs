@@ -16,7 +16,7 @@ hdl_record! {
         #[verilog("type")]
         kind: Bits<3>,
         /// Node it goes to.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Transfer slot here.
         slot: Bits<16>,
         /// Transfer.
@@ -125,7 +125,7 @@ hdl_module! {
         /// Synchronous reset.
         pub rst: Signal<In, Bit>,
         /// Own node.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Resets so far, as CONNECT says them.
         pub cfg_incarnation: Signal<In, Bits<16>>,
         /// Packets.
@@ -206,7 +206,7 @@ impl Logic for BulkPack {
         self.head.next.to_sender = 0.into();
         self.head.next.tail = bit_cast::<1, 1>(self.r.q.val().tail.into());
         self.head.next.arg = bit_cast::<8, 4>(self.r.q.val().arg);
-        self.head.next.node = self.cfg_node.val();
+        self.head.next.node = self.cfg_node.val().get_bits::<16>(0);
         self.head.next.word = self.r.q.val().word;
         self.m.valid.next = (self.state.q.val() == Pack::Offer) & self.following.s.ready.val();
         self.m.of.next.node = self.r.q.val().node;

@@ -14,7 +14,7 @@ hdl_record! {
         /// Number in the window.
         msn: Bits<32>,
         /// Node of the target.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair of the target.
         peer: Bits<24>,
         /// Queue pair here.

@@ -32,7 +32,7 @@ hdl_module! {
         /// Synchronous reset: no READ is under way.
         pub rst: Signal<In, Bit>,
         /// Own node.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Resets so far.
         pub cfg_incarnation: Signal<In, Bits<16>>,
         /// First pause, ticks.
@@ -147,7 +147,7 @@ hdl_module! {
         same_length: DFF<Bit>,
         same_end: DFF<Bit>,
         token: Signal<Local, Bits<64>>,
-        peer_node: Signal<Local, Bits<16>>,
+        peer_node: Signal<Local, Bits<20>>,
         peer_pair: Signal<Local, Bits<24>>,
         age: DFF<Bits<16>>,
         over: DFF<Bit>,
@@ -316,7 +316,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         self.request.next = ReadRequestBody {
             version: 0.into(),
             mtu: bit_cast::<8, 4>(self.reading.q.val().mtu),
-            node: self.cfg_node.val(),
+            node: self.cfg_node.val().get_bits::<16>(0),
             q_key: self.reading.q.val().q_key,
             token: (bit_cast::<64, 16>(self.reading.q.val().incarnation) << 48)
                 | (bit_cast::<64, 32>(self.reading.q.val().asked) << 16)
@@ -331,7 +331,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         self.refusal.next = ReadRefusedBody {
             version: 0.into(),
             reason: bit_cast::<8, 3>(self.say.q.val().reason),
-            node: self.cfg_node.val(),
+            node: self.cfg_node.val().get_bits::<16>(0),
             retry: self.say.q.val().retry,
             token: self.say.q.val().token,
         };

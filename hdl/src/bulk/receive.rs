@@ -92,7 +92,7 @@ hdl_module! {
         /// Its number, or the region's.
         pub s_end_index: Signal<In, Bits<24>>,
         /// Own node.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Senders are told of marks (CL-4).
         pub cfg_tell: Signal<In, Bit>,
         /// Ticks at least between two messages about the marks of a window, 1 to 4,096.

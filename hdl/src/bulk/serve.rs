@@ -31,7 +31,7 @@ hdl_record! {
     /// Which READ request a slot answers.
     struct Served {
         /// Node that has asked.
-        node: Bits<16>,
+        node: Bits<20>,
         /// The request.
         token: Bits<64>,
     }
@@ -199,7 +199,7 @@ impl<const S: usize, const LS: usize, const SA: usize> Logic for BulkServe<S, LS
         self.bad_request.d.next =
             self.bad_mtu.q.val() | self.bad_request_head.q.val() | self.bad_rest.q.val();
         self.bad_refused.d.next = self.bad_reason.q.val() | self.bad_refused_head.q.val();
-        self.strange.d.next = self.request.val().node != self.r.q.val().node;
+        self.strange.d.next = self.request.val().node != self.r.q.val().node.get_bits::<16>(0);
 
         self.limits.mtu.next = self.request.val().mtu.get_bits::<4>(0);
         self.limits.length.next = self.request.val().length;

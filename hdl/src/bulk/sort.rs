@@ -181,7 +181,7 @@ impl Logic for BulkSort {
         self.wide_gen.d.next = (self.head.val().word >> 16).any();
         self.tail.d.next = self.head.val().tail.get_bit(0);
         self.to_sender.d.next = self.head.val().to_sender.get_bit(0);
-        self.strange.d.next = self.head.val().node != self.r.q.val().node;
+        self.strange.d.next = self.head.val().node != self.r.q.val().node.get_bits::<16>(0);
         self.whole_len.d.next = (self.r.q.val().len == 256)
             | (self.r.q.val().len == 512)
             | (self.r.q.val().len == 1024)

@@ -45,7 +45,7 @@ hdl_module! {
         /// The states have been cleared.
         pub ready: Signal<Out, Bit>,
         /// Own node.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Resets so far, as CONNECT says them.
         pub cfg_incarnation: Signal<In, Bits<16>>,
         /// Largest payload of a packet, bytes: packets have the largest power of two in it, 256 to 4,096.

@@ -34,7 +34,7 @@ hdl_record! {
     /// Whose a window is.
     pub struct WatchWho {
         /// Node of its sender.
-        src: Bits<16>,
+        src: Bits<20>,
         /// Slot there.
         slot: Bits<16>,
         /// Transfer.

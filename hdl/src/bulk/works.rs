@@ -22,7 +22,7 @@ hdl_record! {
         /// Packet sequence number.
         psn: Bits<24>,
         /// Node of the destination.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair of the destination.
         peer: Bits<24>,
         /// Number in the window.
@@ -40,7 +40,7 @@ hdl_record! {
         /// Its number in its slot.
         xid: Bits<32>,
         /// Node of the destination.
-        node: Bits<16>,
+        node: Bits<20>,
     }
 }
 
@@ -133,7 +133,7 @@ hdl_module! {
         /// Its number.
         pub m_slot_xid: Signal<Out, Bits<32>>,
         /// Node that it goes to.
-        pub m_slot_node: Signal<Out, Bits<16>>,
+        pub m_slot_node: Signal<Out, Bits<20>>,
         /// A work request was refused here; pulse, as all below.
         pub ev_refused: Signal<Out, Bit>,
         /// A READ request was served to the end.

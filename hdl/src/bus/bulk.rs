@@ -10,7 +10,7 @@ hdl_bus! {
         /// It is taken.
         #[back] ready: Bit,
         /// Node that receives it.
-        dst: Bits<16>,
+        dst: Bits<20>,
         /// Address of byte 0 there.
         addr: Bits<64>,
         /// Key of the region it lies in.
@@ -98,7 +98,7 @@ hdl_bus! {
         /// Type: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
         r#type: Bits<3>,
         /// Node it goes to.
-        dst: Bits<16>,
+        dst: Bits<20>,
         /// Transfer slot here.
         slot: Bits<16>,
         /// Transfer.

@@ -7,7 +7,7 @@ hdl_record! {
     /// A good frame of a bulk transfer, but what follows the first 8 bytes of its body.
     pub struct BulkArrival {
         /// Node that it comes from.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of congestion.
         opcode: Bits<4>,
         /// A switch has marked it.
@@ -43,7 +43,7 @@ hdl_record! {
     /// A frame of a bulk transfer to send, but what follows the first 8 bytes of its body.
     pub struct BulkDeparture {
         /// Node that it goes to.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Lower half of its opcode.
         opcode: Bits<4>,
         /// Destination queue pair.
@@ -76,7 +76,7 @@ hdl_record! {
         #[verilog("type")]
         kind: Bits<3>,
         /// Sending node.
-        src: Bits<16>,
+        src: Bits<20>,
         /// DATA, POLL: window.
         wptr: Bits<16>,
         /// DATA, POLL: incarnation of the window.
@@ -113,7 +113,7 @@ hdl_record! {
     /// A CONNECT of a card.
     pub struct ConnectAsked {
         /// Sending node.
-        src: Bits<16>,
+        src: Bits<20>,
         /// Transfer slot there.
         slot: Bits<16>,
         /// Transfer.
@@ -164,7 +164,7 @@ hdl_record! {
         #[verilog("gen")]
         incarnation: Bits<16>,
         /// Node that sends its transfer.
-        src: Bits<16>,
+        src: Bits<20>,
         /// Slot of that there.
         slot: Bits<16>,
         /// The transfer.
@@ -231,7 +231,7 @@ hdl_record! {
     /// What the sender of a window is told of congestion (CL-4).
     pub struct Telling {
         /// Node of the sender.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Slot of the transfer there.
         slot: Bits<16>,
         /// The transfer.

@@ -27,7 +27,7 @@ hdl_record! {
         /// The request that it names.
         token: Bits<64>,
         /// Sending node.
-        src: Bits<16>,
+        src: Bits<20>,
         /// Queue pair there.
         source: Bits<24>,
         /// Queue pair here.
@@ -85,7 +85,7 @@ hdl_record! {
     /// That a READ request is not served.
     pub struct ReadRefusal {
         /// The other node: the one that refuses, or that is told.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair that has asked.
         qpn: Bits<24>,
         /// The request.
@@ -147,7 +147,7 @@ hdl_record! {
     /// A transfer that answers a READ request of others.
     pub struct ReadServed {
         /// Node that has asked.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair that has asked.
         peer: Bits<24>,
         /// Queue pair here.

@@ -22,7 +22,7 @@ hdl_record! {
         /// Version and flags of the XUDETH.
         vf: Bits<8>,
         /// Node of the destination.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair of the destination: 24 bits if it is one.
         peer: Bits<32>,
         /// Number in the window.

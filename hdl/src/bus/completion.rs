@@ -14,7 +14,7 @@ hdl_record! {
         /// Bytes received; of a notification, of its transfer.
         len: Bits<32>,
         /// Node of the peer.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair of the peer.
         peer: Bits<24>,
         /// Window.

@@ -112,7 +112,7 @@ hdl_record! {
         /// Own queue pair.
         qpn: Bits<Q>,
         /// Node of the peer.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair of the peer.
         peer: Bits<24>,
         /// Epoch.

@@ -6,7 +6,7 @@ hdl_record! {
     /// A request, but its payload.
     pub struct Arrived {
         /// Node that sent it.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair that it is for.
         qpn: Bits<24>,
         /// Packet sequence number.
@@ -54,7 +54,7 @@ hdl_record! {
         /// Queue pair here.
         qpn: Bits<24>,
         /// Node of the sender.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair of the sender.
         source: Bits<24>,
         /// Q_Key of both.
@@ -88,7 +88,7 @@ hdl_record! {
     /// An acknowledgement.
     pub struct AckArrived {
         /// Node that sent it.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair of the request.
         qpn: Bits<24>,
         /// Packet sequence number of the request.

@@ -6,7 +6,7 @@ hdl_record! {
     /// What is to be sent, but its payload.
     pub struct ToSend {
         /// Destination node.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Destination queue pair.
         peer: Bits<24>,
         /// Packet sequence number.
@@ -74,7 +74,7 @@ hdl_record! {
     /// An acknowledgement.
     pub struct Ack {
         /// Destination node.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Destination queue pair.
         peer: Bits<24>,
         /// Packet sequence number of the request.

@@ -9,7 +9,7 @@ hdl_record! {
         #[verilog("type")]
         kind: Bits<3>,
         /// Node to send it to.
-        dst: Bits<16>,
+        dst: Bits<20>,
         /// Transfer slot there.
         slot: Bits<16>,
         /// Transfer.
@@ -54,7 +54,7 @@ hdl_record! {
         /// Its window.
         wptr: Bits<16>,
         /// Its sender.
-        src: Bits<16>,
+        src: Bits<20>,
         /// Its slot at the sender.
         slot: Bits<16>,
         /// The transfer.

@@ -18,7 +18,7 @@ hdl_module! {
         /// Taken.
         pub b_ready: Signal<Out, Bit>,
         /// Source node.
-        pub b_node: Signal<In, Bits<16>>,
+        pub b_node: Signal<In, Bits<20>>,
         /// Queue pair of the request.
         pub b_qpn: Signal<In, Bits<24>>,
         /// Packet number of the request.

@@ -101,7 +101,7 @@ hdl_module! {
         /// Largest payload of a packet.
         pub cfg_mtu: Signal<Out, Bits<13>>,
         /// Who this card is.
-        pub cfg_node: Signal<Out, Bits<16>>,
+        pub cfg_node: Signal<Out, Bits<20>>,
         /// Work requests of bulk transfers.
         pub m_works: BulkWorksOut,
         /// Their completions.

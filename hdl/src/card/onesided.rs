@@ -63,7 +63,7 @@ hdl_module! {
         /// With s_rq_ready: its payload is not wanted.
         pub s_rq_drop: Signal<Out, Bit>,
         /// From this node.
-        pub s_rq_node: Signal<In, Bits<16>>,
+        pub s_rq_node: Signal<In, Bits<20>>,
         /// To this queue pair.
         pub s_rq_qpn: Signal<In, Bits<24>>,
         /// PSN.
@@ -129,7 +129,7 @@ hdl_module! {
         /// Destination queue pair.
         pub m_peer: Signal<Out, Bits<24>>,
         /// Destination node.
-        pub m_node: Signal<Out, Bits<16>>,
+        pub m_node: Signal<Out, Bits<20>>,
         /// PSN of the request.
         pub m_psn: Signal<Out, Bits<24>>,
         /// Q_Key of the request.
@@ -161,7 +161,7 @@ hdl_module! {
         /// Taken.
         pub m_ak_ready: Signal<In, Bit>,
         /// Destination node.
-        pub m_ak_node: Signal<Out, Bits<16>>,
+        pub m_ak_node: Signal<Out, Bits<20>>,
         /// Destination queue pair.
         pub m_ak_peer: Signal<Out, Bits<24>>,
         /// PSN of the request.
@@ -221,11 +221,11 @@ hdl_module! {
         /// A word of it.
         #[reset] kept: DFF<Bit>,
         kept_word: DFF<Bits<68>>,
-        /// Node 15:0, queue pair 39:16, PSN 63:40, syndrome 71:64, window 87:72, epoch 103:88, number 135:104, own queue
-        /// pair 159:136.
-        acks: FifoAhead<160, 4>,
+        /// Node 19:0, queue pair 43:20, PSN 67:44, syndrome 75:68, window 91:76, epoch 107:92, number 139:108, own queue
+        /// pair 163:140.
+        acks: FifoAhead<164, 4>,
         /// The frame.
-        node: DFF<Bits<16>>,
+        node: DFF<Bits<20>>,
         qpn: DFF<Bits<24>>,
         psn: DFF<Bits<24>>,
         q_key: DFF<Bits<32>>,
@@ -410,24 +410,24 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         // Acknowledgements.
         self.run.ak_ready.next = self.acks.s.ready.val();
         self.acks.s.valid.next = self.run.m_ak_valid.val();
-        self.acks.s.data.next = bit_cast::<160, 16>(self.node.q.val())
-            | (bit_cast::<160, 24>(self.src.q.val()) << 16)
-            | (bit_cast::<160, 24>(self.psn.q.val()) << 40)
-            | (bit_cast::<160, 8>(self.run.m_ak_syndrome.val()) << 64)
-            | (bit_cast::<160, 16>(self.win_id.q.val()) << 72)
-            | (bit_cast::<160, 16>(self.epoch.q.val()) << 88)
-            | (bit_cast::<160, 32>(self.msn.q.val()) << 104)
-            | (bit_cast::<160, 24>(self.qpn.q.val()) << 136);
+        self.acks.s.data.next = bit_cast::<164, 20>(self.node.q.val())
+            | (bit_cast::<164, 24>(self.src.q.val()) << 20)
+            | (bit_cast::<164, 24>(self.psn.q.val()) << 44)
+            | (bit_cast::<164, 8>(self.run.m_ak_syndrome.val()) << 68)
+            | (bit_cast::<164, 16>(self.win_id.q.val()) << 76)
+            | (bit_cast::<164, 16>(self.epoch.q.val()) << 92)
+            | (bit_cast::<164, 32>(self.msn.q.val()) << 108)
+            | (bit_cast::<164, 24>(self.qpn.q.val()) << 140);
         self.m_ak_valid.next = self.acks.m.valid.val();
         self.acks.m.ready.next = self.m_ak_ready.val();
-        self.m_ak_node.next = self.acks.m.data.val().get_bits::<16>(0);
-        self.m_ak_peer.next = self.acks.m.data.val().get_bits::<24>(16);
-        self.m_ak_psn.next = self.acks.m.data.val().get_bits::<24>(40);
-        self.m_ak_syndrome.next = self.acks.m.data.val().get_bits::<8>(64);
-        self.m_ak_win_id.next = self.acks.m.data.val().get_bits::<16>(72);
-        self.m_ak_epoch.next = self.acks.m.data.val().get_bits::<16>(88);
-        self.m_ak_msn.next = self.acks.m.data.val().get_bits::<32>(104);
-        self.m_ak_src.next = self.acks.m.data.val().get_bits::<24>(136);
+        self.m_ak_node.next = self.acks.m.data.val().get_bits::<20>(0);
+        self.m_ak_peer.next = self.acks.m.data.val().get_bits::<24>(20);
+        self.m_ak_psn.next = self.acks.m.data.val().get_bits::<24>(44);
+        self.m_ak_syndrome.next = self.acks.m.data.val().get_bits::<8>(68);
+        self.m_ak_win_id.next = self.acks.m.data.val().get_bits::<16>(76);
+        self.m_ak_epoch.next = self.acks.m.data.val().get_bits::<16>(92);
+        self.m_ak_msn.next = self.acks.m.data.val().get_bits::<32>(108);
+        self.m_ak_src.next = self.acks.m.data.val().get_bits::<24>(140);
 
         // Requests in flight.
         self.m_claim_valid.next = self.run.m_claim_valid.val();

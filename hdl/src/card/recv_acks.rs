@@ -9,7 +9,7 @@ hdl_record! {
     /// An acknowledgement that waits.
     pub struct WaitingAck {
         /// Destination node.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Destination queue pair.
         peer: Bits<24>,
         /// Packet sequence number of the request.
@@ -51,7 +51,7 @@ hdl_module! {
         /// It waits until its message has landed.
         pub s_lands: Signal<In, Bit>,
         /// A record WaitingAck.
-        pub s_data: Signal<In, Bits<169>>,
+        pub s_data: Signal<In, Bits<173>>,
         /// The oldest message under way has landed; pulse.
         pub s_landed: Signal<In, Bit>,
         /// There are 2^A.

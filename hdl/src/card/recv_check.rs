@@ -106,7 +106,7 @@ hdl_module! {
         /// It waits until the message has landed.
         pub m_ak_lands: Signal<Out, Bit>,
         /// As s_data of card_recv_acks.
-        pub m_ak_data: Signal<Out, Bits<169>>,
+        pub m_ak_data: Signal<Out, Bits<173>>,
         /// A completion; pulse.
         pub m_st_valid: Signal<Out, Bit>,
         /// One can be handed over.

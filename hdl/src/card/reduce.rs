@@ -43,7 +43,7 @@ hdl_module! {
         /// Nothing is under way.
         pub m_idle: Signal<Out, Bit>,
         /// Who this card is.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Contexts of queue pairs.
         pub cfg: ContextIn<LQ>,
         /// Accesses to counters.

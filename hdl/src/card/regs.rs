@@ -69,7 +69,7 @@ hdl_module! {
         /// Frames are received and sent.
         pub cfg_enable: Signal<Out, Bit>,
         /// Who this card is.
-        pub cfg_node: Signal<Out, Bits<16>>,
+        pub cfg_node: Signal<Out, Bits<20>>,
         /// Largest payload of a packet.
         pub cfg_mtu: Signal<Out, Bits<13>>,
         /// Clocks in 4.096 us.
@@ -169,7 +169,7 @@ hdl_module! {
         start_data: DFF<Bits<32>>,
         /// The registers.
         enable: DFF<Bit>,
-        node: DFF<Bits<16>>,
+        node: DFF<Bits<20>>,
         mtu: DFF<Bits<13>>,
         timeout_unit: DFF<Bits<16>>,
         moderation: DFF<Bits<16>>,
@@ -250,7 +250,7 @@ hdl_module! {
         version: Param<{ reset(&regs::VERSION) }, 32>,
         features: Param<{ reset(&regs::FEATURES) }, 32>,
         windows: Param<{ reset(&regs::WINDOWS) }, 32>,
-        node_reset: Param<{ reset(&regs::NODE) }, 16>,
+        node_reset: Param<{ reset(&regs::NODE) }, 20>,
         mtu_reset: Param<{ reset(&regs::MTU) }, 13>,
         mtu_least: Param<{ regs::MTU_LEAST as usize }, 13>,
         timeout_unit_least: Param<{ regs::TIMEOUT_UNIT_LEAST as usize }, 16>,
@@ -336,7 +336,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
             }
             if (self.w2_word.q.val() == self.at_node.val()) & self.w2_fits_node.q.val() {
                 self.known.next = true;
-                self.node.d.next = self.w2_data.q.val().get_bits::<16>(0);
+                self.node.d.next = self.w2_data.q.val().get_bits::<20>(0);
             }
             if (self.w2_word.q.val() == self.at_mtu.val()) & self.w2_fits_mtu.q.val() {
                 self.known.next = true;
@@ -528,7 +528,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegs<LQ, L
         self.values.s[3].next =
             self.lq.val() | (self.lr.val() << 8) | (self.lf.val() << 16) | self.vectors.val();
         self.values.s[4].next = bit_cast::<32, 1>(self.enable.q.val().into());
-        self.values.s[5].next = bit_cast::<32, 16>(self.node.q.val());
+        self.values.s[5].next = bit_cast::<32, 20>(self.node.q.val());
         self.values.s[6].next = bit_cast::<32, 13>(self.mtu.q.val());
         self.values.s[7].next = bit_cast::<32, 16>(self.timeout_unit.q.val());
         self.values.s[8].next =

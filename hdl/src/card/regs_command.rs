@@ -23,6 +23,7 @@ const fn begins(argument: &Argument, register: u8) -> bool {
 }
 
 const ABOVE_16: u32 = 0xffff_0000;
+const ABOVE_20: u32 = 0xfff0_0000;
 const ABOVE_24: u32 = 0xff00_0000;
 
 // The machine takes arguments by the order of their registers: it must be the declared one.
@@ -43,7 +44,7 @@ const _: () = {
     assert!(spare(create_qp::ARGUMENTS, 3) == ABOVE_24 && spare(create_qp::ARGUMENTS, 4) == 0);
     assert!(spare(set_region::ARGUMENTS, 1) == ABOVE_16 && spare(set_region::ARGUMENTS, 2) == 0);
     assert!(spare(open_window::ARGUMENTS, 0) == ABOVE_24);
-    assert!(spare(open_window::ARGUMENTS, 1) == ABOVE_16);
+    assert!(spare(open_window::ARGUMENTS, 1) == ABOVE_20);
     assert!(spare(open_window::ARGUMENTS, 2) == ABOVE_24);
     assert!(spare(open_window::ARGUMENTS, 3) == ABOVE_16);
     assert!(spare(join_group::ARGUMENTS, 0) == ABOVE_16 && spare(join_group::ARGUMENTS, 2) == 0);
@@ -292,6 +293,7 @@ hdl_module! {
         join: Param<{ Command::JoinGroup as usize }, 8>,
         below_8: Param<7, 32>,
         above_16: Param<{ ABOVE_16 as usize }, 32>,
+        above_20: Param<{ ABOVE_20 as usize }, 32>,
         above_24: Param<{ ABOVE_24 as usize }, 32>,
         spare_shape: Param<{ spare(create_qp::ARGUMENTS, 0) as usize }, 32>,
         spare_region: Param<{ spare(set_region::ARGUMENTS, 0) as usize }, 32>,
@@ -405,10 +407,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.forbidden.d.next = 0.into();
         if (self.is_create.q.val() & (self.step.q.val() == 2))
             | (self.is_set.q.val() & (self.step.q.val() == 1))
-            | (self.is_open.q.val() & ((self.step.q.val() == 1) | (self.step.q.val() == 3)))
+            | (self.is_open.q.val() & (self.step.q.val() == 3))
             | (self.is_join.q.val() & (self.step.q.val() == 0))
         {
             self.forbidden.d.next = self.above_16.val();
+        }
+        if self.is_open.q.val() & (self.step.q.val() == 1) {
+            self.forbidden.d.next = self.above_20.val();
         }
         if (self.is_create.q.val() & (self.step.q.val() == 3))
             | (self.is_open.q.val() & ((self.step.q.val() == 0) | (self.step.q.val() == 2)))
@@ -895,7 +900,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize> Logic for CardRegsComman
         self.win.of.next.index = self.index.q.val().get_bits::<8>(0);
         self.win.of.next.open = self.is_open.q.val();
         self.win.of.next.qpn = self.first.q.val().get_bits::<LQ>(0);
-        self.win.of.next.node = self.arg2.q.val().get_bits::<16>(0);
+        self.win.of.next.node = self.arg2.q.val().get_bits::<20>(0);
         self.win.of.next.peer = self.arg1.q.val().get_bits::<24>(0);
         self.win.of.next.epoch = self.arg0.q.val().get_bits::<16>(0);
         // Its arguments came in the order of their registers.

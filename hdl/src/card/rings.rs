@@ -44,7 +44,7 @@ hdl_module! {
         /// No end of a group has begun to be told.
         pub m_idle: Signal<Out, Bit>,
         /// Who this card is.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Accesses to registers.
         pub reg: MoreRegistersIn,
         /// A queue pair ends.

@@ -127,7 +127,7 @@ hdl_module! {
         /// PSN.
         pub m_set_psn: Signal<Out, Bits<24>>,
         /// Node of the destination.
-        pub m_set_node: Signal<Out, Bits<16>>,
+        pub m_set_node: Signal<Out, Bits<20>>,
         /// Queue pair of the destination.
         pub m_set_peer: Signal<Out, Bits<24>>,
         /// Version and flags.

@@ -26,7 +26,7 @@ hdl_module! {
         /// Taken.
         pub b_sd_ready: Signal<Out, Bit>,
         /// Destination node.
-        pub b_sd_node: Signal<In, Bits<16>>,
+        pub b_sd_node: Signal<In, Bits<20>>,
         /// Destination queue pair.
         pub b_sd_peer: Signal<In, Bits<24>>,
         /// PSN.
@@ -66,7 +66,7 @@ hdl_module! {
         /// Taken.
         pub b_ak_ready: Signal<Out, Bit>,
         /// Destination node.
-        pub b_ak_node: Signal<In, Bits<16>>,
+        pub b_ak_node: Signal<In, Bits<20>>,
         /// Destination queue pair.
         pub b_ak_peer: Signal<In, Bits<24>>,
         /// PSN of the request.

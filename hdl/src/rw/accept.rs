@@ -16,7 +16,7 @@ hdl_record! {
         #[verilog("gen")]
         incarnation: Bits<16>,
         /// Who sent the packet.
-        src: Bits<16>,
+        src: Bits<20>,
         /// Number of the packet.
         pidx: Bits<22>,
         /// It is the last packet of the transfer.
@@ -65,7 +65,7 @@ hdl_module! {
         /// Incarnation of the window.
         pub s_gen: Signal<In, Bits<16>>,
         /// Sending node.
-        pub s_src: Signal<In, Bits<16>>,
+        pub s_src: Signal<In, Bits<20>>,
         /// Packet number.
         pub s_pidx: Signal<In, Bits<22>>,
         /// Last packet of the transfer.
@@ -83,7 +83,7 @@ hdl_module! {
         /// Incarnation.
         pub cw_gen: Signal<In, Bits<16>>,
         /// Node that may send to it.
-        pub cw_src: Signal<In, Bits<16>>,
+        pub cw_src: Signal<In, Bits<20>>,
         /// Number of the last packet.
         pub cw_last: Signal<In, Bits<22>>,
         /// log2 of the packet size, less 8.
@@ -142,14 +142,14 @@ hdl_module! {
         lnw: Param<LNW, 5>,
 
         /// open, source, incarnation, packet size of each window.
-        conn_id: RamReg<36, A>,
+        conn_id: RamReg<40, A>,
         /// The connection read one clock ago, two clocks ago, was about to be written or was written
         /// in that clock. It opens or closes the window: meanwhile the window counts as closed.
         torn_1: DFF<Bit>,
         torn_2: DFF<Bit>,
         /// The connection in stage 3.
         s3_torn: DFF<Bit>,
-        s3_id: DFF<Bits<36>>,
+        s3_id: DFF<Bits<40>>,
         s3_size: DFF<Bits<35>>,
         /// Last packet number and length.
         conn_size: RamReg<35, A>,
@@ -168,7 +168,7 @@ hdl_module! {
 
         opened_en: DFF<Bit>,
         opened_wptr: DFF<Bits<A>>,
-        opened_id: DFF<Bits<33>>,
+        opened_id: DFF<Bits<37>>,
 
         #[reset] s1_valid: DFF<Bit>,
         s1: DFF<Packet<BA>>,
@@ -334,13 +334,13 @@ impl<
         // All of it is written one clock late.
         self.opened_en.d.next = self.cw_en.val();
         self.opened_wptr.d.next = self.cw_wptr.val();
-        self.opened_id.d.next = (bit_cast::<33, 16>(self.cw_gen.val()) << 17)
-            | (bit_cast::<33, 16>(self.cw_src.val()) << 1)
-            | bit_cast::<33, 1>(self.cw_open.val().into());
+        self.opened_id.d.next = (bit_cast::<37, 16>(self.cw_gen.val()) << 21)
+            | (bit_cast::<37, 20>(self.cw_src.val()) << 1)
+            | bit_cast::<37, 1>(self.cw_open.val().into());
         self.conn_id.wr.en.next = self.opened_en.q.val();
         self.conn_id.wr.addr.next = self.opened_wptr.q.val();
-        self.conn_id.wr.data.next = (bit_cast::<36, 3>(self.cw_mtu.val()) << 33)
-            | bit_cast::<36, 33>(self.opened_id.q.val());
+        self.conn_id.wr.data.next = (bit_cast::<40, 3>(self.cw_mtu.val()) << 37)
+            | bit_cast::<40, 37>(self.opened_id.q.val());
         self.conn_size.wr.en.next = self.opened_en.q.val();
         self.conn_size.wr.addr.next = self.opened_wptr.q.val();
         self.conn_size.wr.data.next = (bit_cast::<35, 13>(self.cw_last_len.val()) << 22)
@@ -426,18 +426,18 @@ impl<
         self.s3_row.next = bit_cast::<A, 16>(self.s3.q.val().wptr);
         self.s3_pos.next = bit_cast::<LB, 22>(self.s3.q.val().pidx);
         self.s3_last.next = bit_cast::<22, 35>(self.s3_size.q.val());
-        self.s3_plen.next = bits::<13>(256) << self.s3_id.q.val().get_bits::<3>(33);
+        self.s3_plen.next = bits::<13>(256) << self.s3_id.q.val().get_bits::<3>(37);
         self.s4_valid.d.next = self.s3_valid.q.val();
         self.s4.d.next = self.s3.q.val();
         self.s4_addr.d.next = self.conn_addr.rd.data.val();
         self.s4_rkey.d.next = self.conn_rkey.rd.data.val();
         self.s4_offset.d.next =
-            bit_cast::<26, 22>(self.s3.q.val().pidx) << self.s3_id.q.val().get_bits::<3>(33);
+            bit_cast::<26, 22>(self.s3.q.val().pidx) << self.s3_id.q.val().get_bits::<3>(37);
         self.s4_closed.d.next = !self.s3_id.q.val().get_bit(0)
             | self.s3_torn.q.val()
             | (bit_cast::<16, A>(self.s3_row.val()) != self.s3.q.val().wptr);
-        self.s4_stale.d.next = self.s3_id.q.val().get_bits::<16>(17) != self.s3.q.val().incarnation;
-        self.s4_foreign.d.next = self.s3_id.q.val().get_bits::<16>(1) != self.s3.q.val().src;
+        self.s4_stale.d.next = self.s3_id.q.val().get_bits::<16>(21) != self.s3.q.val().incarnation;
+        self.s4_foreign.d.next = self.s3_id.q.val().get_bits::<20>(1) != self.s3.q.val().src;
         self.s4_beyond.d.next = self.s3.q.val().pidx > self.s3_last.val();
         self.s4_at_last.d.next = self.s3.q.val().pidx == self.s3_last.val();
         self.s4_len_full.d.next = self.s3.q.val().len == self.s3_plen.val();

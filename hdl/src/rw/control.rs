@@ -93,7 +93,7 @@ hdl_module! {
         /// Its TYPE: 4 CONNECT, 6 POLL, 7 ABORT.
         pub ctl_type: Signal<In, Bits<3>>,
         /// Sending node.
-        pub ctl_src: Signal<In, Bits<16>>,
+        pub ctl_src: Signal<In, Bits<20>>,
         /// Transfer slot at the sender.
         pub ctl_slot: Signal<In, Bits<16>>,
         /// Transfer.
@@ -179,7 +179,7 @@ hdl_module! {
         /// Incarnation.
         pub cw_gen: Signal<Out, Bits<16>>,
         /// Node that may send to it.
-        pub cw_src: Signal<Out, Bits<16>>,
+        pub cw_src: Signal<Out, Bits<20>>,
         /// Number of the last packet.
         pub cw_last: Signal<Out, Bits<22>>,
         /// log2 of the packet size, less 8.
@@ -270,7 +270,7 @@ hdl_module! {
         /// Which windows are open, and the transfer of each.
         opens: RamReg<1, A>,
         /// Transfer of each window: source, slot, xid, length, packets, kept when complete; entry of its peer.
-        windows: RamReg<121, A>,
+        windows: RamReg<125, A>,
         /// Incarnation of each window.
         gens: RamReg<16, A>,
         /// Of each window: all holes below this packet have been asked for.
@@ -397,7 +397,7 @@ hdl_module! {
         newer: DFF<Bit>,
 
         /// Sender of the window of this operation.
-        win_src: Signal<Local, Bits<16>>,
+        win_src: Signal<Local, Bits<20>>,
         /// Slot there.
         win_slot: Signal<Local, Bits<8>>,
         /// Transfer.
@@ -410,7 +410,7 @@ hdl_module! {
         gen_part: Bank<DFF<Bit>, 4>,
         gen_match: DFF<Bit>,
         /// The message comes from the sender of the window.
-        src_part: Bank<DFF<Bit>, 4>,
+        src_part: Bank<DFF<Bit>, 5>,
         /// The message names the slot.
         slot_part: Bank<DFF<Bit>, 4>,
         /// The message names the window, all 16 bits.
@@ -487,7 +487,7 @@ hdl_module! {
         /// Its status or reason.
         msg_status: DFF<Bits<4>>,
         /// Node it goes to.
-        msg_dst: DFF<Bits<16>>,
+        msg_dst: DFF<Bits<20>>,
         /// Slot there.
         msg_slot: DFF<Bits<16>>,
         /// Transfer it is about.
@@ -671,11 +671,11 @@ impl<
         self.peer_xid.next = self.peer_id.q.val().get_bits::<32>(16);
         self.peer_state.next = self.peers.m_state.val();
         self.peer_wptr.next = self.peers.m_wptr.val();
-        self.win_src.next = bit_cast::<16, 121>(self.windows.rd.data.val());
-        self.win_slot.next = self.windows.rd.data.val().get_bits::<8>(16);
-        self.win_xid.next = self.windows.rd.data.val().get_bits::<32>(24);
-        self.win_length.next = self.windows.rd.data.val().get_bits::<32>(56);
-        self.win_hold.d.next = self.windows.rd.data.val().get_bit(110);
+        self.win_src.next = bit_cast::<20, 125>(self.windows.rd.data.val());
+        self.win_slot.next = self.windows.rd.data.val().get_bits::<8>(20);
+        self.win_xid.next = self.windows.rd.data.val().get_bits::<32>(28);
+        self.win_length.next = self.windows.rd.data.val().get_bits::<32>(60);
+        self.win_hold.d.next = self.windows.rd.data.val().get_bit(114);
         self.req_upto.next = self.asked.rd.data.val();
         self.req_mark.next = bit_cast::<22, 38>(self.marks.rd.data.val());
         self.req_mark_tick.next = self.marks.rd.data.val().get_bits::<16>(22);
@@ -739,12 +739,14 @@ impl<
         for i in 0..4 {
             self.gen_part[i].d.next = self.gens.rd.data.val().get_bits::<4>(4 * i)
                 == self.event_gen.q.val().get_bits::<4>(4 * i);
-            self.src_part[i].d.next =
-                self.win_src.val().get_bits::<4>(4 * i) == self.ctl_src.val().get_bits::<4>(4 * i);
             self.slot_part[i].d.next = self.named_slot.val().get_bits::<4>(4 * i)
                 == self.ctl_slot.val().get_bits::<4>(4 * i);
             self.wptr_part[i].d.next = self.named_wptr.val().get_bits::<4>(4 * i)
                 == self.ctl_wptr.val().get_bits::<4>(4 * i);
+        }
+        for i in 0..5 {
+            self.src_part[i].d.next =
+                self.win_src.val().get_bits::<4>(4 * i) == self.ctl_src.val().get_bits::<4>(4 * i);
         }
         for i in 0..8 {
             self.xid_part[i].d.next =
@@ -758,6 +760,7 @@ impl<
             & self.src_part[1].q.val()
             & self.src_part[2].q.val()
             & self.src_part[3].q.val()
+            & self.src_part[4].q.val()
             & self.slot_part[0].q.val()
             & self.slot_part[1].q.val()
             & self.slot_part[2].q.val()
@@ -990,13 +993,13 @@ impl<
         self.opens.wr.data.next = bit_cast::<1, 1>(self.opened.q.val().into());
         self.windows.wr.en.next = self.opened.q.val();
         self.windows.wr.addr.next = self.wptr.q.val();
-        self.windows.wr.data.next = (bit_cast::<121, LE>(self.peers.m_entry.val()) << 111)
-            | (bit_cast::<121, 1>(self.ctl_hold.val().into()) << 110)
-            | (bit_cast::<121, 22>(self.new_n.q.val()) << 88)
-            | (bit_cast::<121, 32>(self.ctl_length.val()) << 56)
-            | (bit_cast::<121, 32>(self.ctl_xid.val()) << 24)
-            | (bit_cast::<121, 8>(bit_cast::<8, 16>(self.ctl_slot.val())) << 16)
-            | bit_cast::<121, 16>(self.ctl_src.val());
+        self.windows.wr.data.next = (bit_cast::<125, LE>(self.peers.m_entry.val()) << 115)
+            | (bit_cast::<125, 1>(self.ctl_hold.val().into()) << 114)
+            | (bit_cast::<125, 22>(self.new_n.q.val()) << 92)
+            | (bit_cast::<125, 32>(self.ctl_length.val()) << 60)
+            | (bit_cast::<125, 32>(self.ctl_xid.val()) << 28)
+            | (bit_cast::<125, 8>(bit_cast::<8, 16>(self.ctl_slot.val())) << 20)
+            | bit_cast::<125, 20>(self.ctl_src.val());
         self.gens.wr.en.next = self.opened.q.val();
         self.gens.wr.addr.next = self.wptr.q.val();
         self.gens.wr.data.next = self.generation.q.val();
@@ -1005,7 +1008,7 @@ impl<
         self.peers.open_id.next = (bit_cast::<48, 32>(self.ctl_xid.val()) << 16)
             | bit_cast::<48, 16>(self.ctl_incarnation.val());
         self.peers.close.next = self.closed.q.val();
-        self.peers.close_entry.next = self.windows.rd.data.val().get_bits::<LE>(111);
+        self.peers.close_entry.next = self.windows.rd.data.val().get_bits::<LE>(115);
         self.peers.close_wptr.next = self.wptr.q.val();
         self.peers.close_status.next = bit_cast::<2, 4>(self.cpl_status.q.val());
         self.asked.wr.en.next = self.opened.q.val() | self.swept.q.val();
@@ -1121,7 +1124,7 @@ impl<
             // What the tables say, the last time when it is that of this window.
             State::Window => {
                 self.is_open.d.next = self.opens.rd.data.val().get_bit(0);
-                self.n.d.next = self.windows.rd.data.val().get_bits::<22>(88);
+                self.n.d.next = self.windows.rd.data.val().get_bits::<22>(92);
                 self.wbase.d.next = self.q_wbase.val();
                 self.reach.d.next = self.q_highest.val() - bit_cast::<12, 22>(self.q_wbase.val());
                 self.tail.d.next = self.q_tail.val();

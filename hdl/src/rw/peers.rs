@@ -24,7 +24,7 @@ hdl_module! {
         /// A peer is looked for: pulse.
         pub look: Signal<In, Bit>,
         /// Its node; stays until done.
-        pub s_src: Signal<In, Bits<16>>,
+        pub s_src: Signal<In, Bits<20>>,
         /// Its slot; stays until done.
         pub s_slot: Signal<In, Bits<8>>,
         /// The search has ended.
@@ -57,7 +57,7 @@ hdl_module! {
         pub close_status: Signal<In, Bits<2>>,
 
         /// Node, slot, and whether there is one, of four entries.
-        keys: Bank<RamReg<25, BE>, 4>,
+        keys: Bank<RamReg<29, BE>, 4>,
         states: RamReg<PW, LE>,
         ids: RamReg<48, LE>,
         /// The entries that ended behind and before each one.
@@ -76,7 +76,7 @@ hdl_module! {
         /// Row that is addressed; it is found four clocks later.
         row: DFF<Bits<10>>,
         #[reset] busy: DFF<Bit>,
-        /// Nodes and slots are the same, by bank and byte.
+        /// Halves of nodes and slots are the same, by bank.
         low: Bank<DFF<Bit>, 4>,
         high: Bank<DFF<Bit>, 4>,
         slot: Bank<DFF<Bit>, 4>,
@@ -112,12 +112,12 @@ impl<const A: usize, const PW: usize, const LE: usize, const BE: usize> Logic
         self.row.d.next = self.row.q.val() + 1;
         for i in 0..4 {
             self.keys[i].rd.addr.next = bit_cast::<BE, 10>(self.row.q.val());
-            self.low[i].d.next =
-                self.keys[i].rd.data.val().get_bits::<8>(0) == bit_cast::<8, 16>(self.s_src.val());
-            self.high[i].d.next =
-                self.keys[i].rd.data.val().get_bits::<8>(8) == self.s_src.val().get_bits::<8>(8);
-            self.slot[i].d.next = self.keys[i].rd.data.val().get_bits::<8>(16) == self.s_slot.val();
-            self.used[i].d.next = self.keys[i].rd.data.val().get_bit(24);
+            self.low[i].d.next = self.keys[i].rd.data.val().get_bits::<10>(0)
+                == bit_cast::<10, 20>(self.s_src.val());
+            self.high[i].d.next = self.keys[i].rd.data.val().get_bits::<10>(10)
+                == self.s_src.val().get_bits::<10>(10);
+            self.slot[i].d.next = self.keys[i].rd.data.val().get_bits::<8>(20) == self.s_slot.val();
+            self.used[i].d.next = self.keys[i].rd.data.val().get_bit(28);
         }
         self.hits.d.next = bit_cast::<4, 1>(
             (self.low[0].q.val()
@@ -232,9 +232,9 @@ impl<const A: usize, const PW: usize, const LE: usize, const BE: usize> Logic
             self.keys[i].wr.en.next = self.to_bank.val().get_bit(i);
             self.keys[i].wr.addr.next = bit_cast::<BE, LE>(self.entry.q.val() >> 2);
             // Of one that is cleared the rest does not matter.
-            self.keys[i].wr.data.next = (bit_cast::<25, 1>(self.cleared.q.val().into()) << 24)
-                | (bit_cast::<25, 8>(self.s_slot.val()) << 16)
-                | bit_cast::<25, 16>(self.s_src.val());
+            self.keys[i].wr.data.next = (bit_cast::<29, 1>(self.cleared.q.val().into()) << 28)
+                | (bit_cast::<29, 8>(self.s_slot.val()) << 20)
+                | bit_cast::<29, 20>(self.s_src.val());
         }
         self.ids.wr.en.next = self.open.val();
         self.ids.wr.addr.next = self.entry.q.val();

@@ -42,7 +42,7 @@ hdl_module! {
         /// TYPE: 0 DATA, 4 CONNECT, 6 POLL, 7 ABORT.
         pub s_type: Signal<In, Bits<3>>,
         /// Sending node.
-        pub s_src: Signal<In, Bits<16>>,
+        pub s_src: Signal<In, Bits<20>>,
         /// DATA, POLL: window.
         pub s_wptr: Signal<In, Bits<16>>,
         /// DATA, POLL: incarnation of the window.
@@ -180,7 +180,7 @@ hdl_module! {
         acks: RwAcks<A>,
         control: RwControl<A, W, B, LB, NW, LNW, AW, PW, LE, BE>,
         decisions: RwDecisions,
-        messages: EventQueue<271, 4>,
+        messages: EventQueue<275, 4>,
         finished: EventQueue<FA, A>,
         credits: EventQueue<A, 4>,
         counts: RwCounts<4>,
@@ -208,7 +208,7 @@ hdl_module! {
         refused: DFF<Bits<2>>,
         /// A message on its way to the control engine.
         #[reset] control_1: DFF<Bit>,
-        message_1: DFF<Bits<271>>,
+        message_1: DFF<Bits<275>>,
         #[reset] event_1: DFF<Bits<4>>,
         #[reset] event_2: DFF<Bits<4>>,
         #[reset] event_3: DFF<Bits<4>>,
@@ -277,21 +277,21 @@ impl<
         self.control_1.d.next = self.is_control.val();
         self.messages.s.valid.next = self.control_1.q.val();
         self.messages.s.data.next = self.message_1.q.val();
-        self.message_1.d.next = bit_cast::<271, 3>(self.s_type.val())
-            | (bit_cast::<271, 16>(self.s_src.val()) << 3)
-            | (bit_cast::<271, 16>(self.s_slot.val()) << 19)
-            | (bit_cast::<271, 32>(self.s_xid.val()) << 35)
-            | (bit_cast::<271, 16>(self.s_incarnation.val()) << 67)
-            | (bit_cast::<271, 16>(self.s_wptr.val()) << 83)
-            | (bit_cast::<271, 16>(self.s_gen.val()) << 99)
-            | (bit_cast::<271, 16>(self.s_seq.val()) << 115)
-            | (bit_cast::<271, 32>(self.s_length.val()) << 131)
-            | (bit_cast::<271, 64>(self.s_addr.val()) << 163)
-            | (bit_cast::<271, 32>(self.s_rkey.val()) << 227)
-            | (bit_cast::<271, 4>(self.s_mtu.val()) << 259)
-            | (bit_cast::<271, 3>(self.s_verdict.val()) << 263)
-            | (bit_cast::<271, 1>(self.s_hold.val().into()) << 266)
-            | (bit_cast::<271, 4>(self.s_reason.val()) << 267);
+        self.message_1.d.next = bit_cast::<275, 3>(self.s_type.val())
+            | (bit_cast::<275, 20>(self.s_src.val()) << 3)
+            | (bit_cast::<275, 16>(self.s_slot.val()) << 23)
+            | (bit_cast::<275, 32>(self.s_xid.val()) << 39)
+            | (bit_cast::<275, 16>(self.s_incarnation.val()) << 71)
+            | (bit_cast::<275, 16>(self.s_wptr.val()) << 87)
+            | (bit_cast::<275, 16>(self.s_gen.val()) << 103)
+            | (bit_cast::<275, 16>(self.s_seq.val()) << 119)
+            | (bit_cast::<275, 32>(self.s_length.val()) << 135)
+            | (bit_cast::<275, 64>(self.s_addr.val()) << 167)
+            | (bit_cast::<275, 32>(self.s_rkey.val()) << 231)
+            | (bit_cast::<275, 4>(self.s_mtu.val()) << 263)
+            | (bit_cast::<275, 3>(self.s_verdict.val()) << 267)
+            | (bit_cast::<275, 1>(self.s_hold.val().into()) << 270)
+            | (bit_cast::<275, 4>(self.s_reason.val()) << 275);
 
         // Decisions out.
         self.decisions.p_valid.next = self.accept.p_valid.val();
@@ -333,20 +333,20 @@ impl<
         self.control.ctl_valid.next = self.messages.m.valid.val();
         self.messages.m.ready.next = self.control.ctl_ready.val();
         self.control.ctl_type.next = self.messages.m.data.val().get_bits::<3>(0);
-        self.control.ctl_src.next = self.messages.m.data.val().get_bits::<16>(3);
-        self.control.ctl_slot.next = self.messages.m.data.val().get_bits::<16>(19);
-        self.control.ctl_xid.next = self.messages.m.data.val().get_bits::<32>(35);
-        self.control.ctl_incarnation.next = self.messages.m.data.val().get_bits::<16>(67);
-        self.control.ctl_wptr.next = self.messages.m.data.val().get_bits::<16>(83);
-        self.control.ctl_gen.next = self.messages.m.data.val().get_bits::<16>(99);
-        self.control.ctl_seq.next = self.messages.m.data.val().get_bits::<16>(115);
-        self.control.ctl_length.next = self.messages.m.data.val().get_bits::<32>(131);
-        self.control.ctl_addr.next = self.messages.m.data.val().get_bits::<64>(163);
-        self.control.ctl_rkey.next = self.messages.m.data.val().get_bits::<32>(227);
-        self.control.ctl_mtu.next = self.messages.m.data.val().get_bits::<4>(259);
-        self.control.ctl_verdict.next = self.messages.m.data.val().get_bits::<3>(263);
-        self.control.ctl_hold.next = self.messages.m.data.val().get_bit(266);
-        self.control.ctl_reason.next = self.messages.m.data.val().get_bits::<4>(267);
+        self.control.ctl_src.next = self.messages.m.data.val().get_bits::<20>(3);
+        self.control.ctl_slot.next = self.messages.m.data.val().get_bits::<16>(23);
+        self.control.ctl_xid.next = self.messages.m.data.val().get_bits::<32>(39);
+        self.control.ctl_incarnation.next = self.messages.m.data.val().get_bits::<16>(71);
+        self.control.ctl_wptr.next = self.messages.m.data.val().get_bits::<16>(87);
+        self.control.ctl_gen.next = self.messages.m.data.val().get_bits::<16>(103);
+        self.control.ctl_seq.next = self.messages.m.data.val().get_bits::<16>(119);
+        self.control.ctl_length.next = self.messages.m.data.val().get_bits::<32>(135);
+        self.control.ctl_addr.next = self.messages.m.data.val().get_bits::<64>(167);
+        self.control.ctl_rkey.next = self.messages.m.data.val().get_bits::<32>(231);
+        self.control.ctl_mtu.next = self.messages.m.data.val().get_bits::<4>(263);
+        self.control.ctl_verdict.next = self.messages.m.data.val().get_bits::<3>(267);
+        self.control.ctl_hold.next = self.messages.m.data.val().get_bit(270);
+        self.control.ctl_reason.next = self.messages.m.data.val().get_bits::<4>(275);
         self.control.rev_valid.next = self.rev_valid.val();
         self.rev_ready.next = self.control.rev_ready.val();
         self.control.rev_wptr.next = bit_cast::<A, 16>(self.rev_wptr.val());
@@ -358,7 +358,7 @@ impl<
         self.con_gen.next = self.control.con_gen.val();
         self.con_lost.next = self.control_1.q.val()
             & !self.messages.s.ready.val()
-            & (bit_cast::<3, 271>(self.message_1.q.val()) == self.connect.val());
+            & (bit_cast::<3, 275>(self.message_1.q.val()) == self.connect.val());
         self.full_valid.next = self.control.full_valid.val();
         self.forgotten.next = self.control.forgotten.val();
         self.stray_abort.next = self.control.drop_valid.val()

@@ -103,7 +103,7 @@ hdl_module! {
         /// Packet number.
         pub set_psn: Signal<In, Bits<24>>,
         /// Destination node.
-        pub set_node: Signal<In, Bits<16>>,
+        pub set_node: Signal<In, Bits<20>>,
         /// Destination queue pair.
         pub set_peer: Signal<In, Bits<24>>,
         /// Version 7:4 and flags 3:0.

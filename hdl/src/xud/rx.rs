@@ -56,7 +56,7 @@ hdl_module! {
         /// With ready: its payload is not wanted.
         pub m_rq_drop: Signal<In, Bit>,
         /// Source node.
-        pub m_rq_node: Signal<Out, Bits<16>>,
+        pub m_rq_node: Signal<Out, Bits<20>>,
         /// Destination queue pair.
         pub m_rq_qpn: Signal<Out, Bits<24>>,
         /// Packet number.
@@ -105,10 +105,10 @@ hdl_module! {
         header: XudRxHeader,
         icrc: XudIcrc,
         buffer: XudRxBuffer<A>,
-        requests: FifoAhead<208, 4>,
+        requests: FifoAhead<212, 4>,
         /// The oldest ones, so that nobody waits for the memory.
-        request: TwoSlots<208>,
-        acks: FifoAhead<162, 4>,
+        request: TwoSlots<212>,
+        acks: FifoAhead<166, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
         #[reset] r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,
@@ -176,7 +176,7 @@ hdl_module! {
         s4_header: DFF<Bit>,
         s4_ack: DFF<Bit>,
         s4_two: DFF<Bit>,
-        record: DFF<Bits<192>>,
+        record: DFF<Bits<196>>,
         len: DFF<Bits<13>>,
         words: DFF<Bits<10>>,
         /// An unknown opcode; of a bulk frame: a misfit.
@@ -389,10 +389,10 @@ impl<const A: usize> Logic for XudRx<A> {
         }
         self.rounded.next = self.s3_len.q.val() + 7;
         if self.s3_whole.q.val() {
-            self.record.d.next = (bit_cast::<192, 16>(self.header.node.val()) << 176)
-                | (bit_cast::<192, 24>(self.header.qpn.val()) << 152)
-                | (bit_cast::<192, 24>(self.header.psn.val()) << 128)
-                | bit_cast::<192, 128>(self.header.body.val());
+            self.record.d.next = (bit_cast::<196, 20>(self.header.node.val()) << 176)
+                | (bit_cast::<196, 24>(self.header.qpn.val()) << 152)
+                | (bit_cast::<196, 24>(self.header.psn.val()) << 128)
+                | bit_cast::<196, 128>(self.header.body.val());
             self.len.d.next = self.s3_len.q.val();
             self.words.d.next = self.rounded.val().get_bits::<10>(3);
             self.unknown.d.next = self.header.unknown.val() | self.s3_misfit.q.val();
@@ -405,12 +405,12 @@ impl<const A: usize> Logic for XudRx<A> {
             }
             // Of a bulk frame 8 bytes are here, and the opcode in the place of what would follow.
             if self.header.bulk.val() {
-                self.record.d.next = (bit_cast::<192, 16>(self.header.node.val()) << 176)
-                    | (bit_cast::<192, 24>(self.header.qpn.val()) << 152)
-                    | (bit_cast::<192, 24>(self.header.psn.val()) << 128)
-                    | (bit_cast::<192, 64>(self.header.body.val().get_bits::<64>(64)) << 64)
-                    | (bit_cast::<192, 1>(self.header.marked.val().into()) << 4)
-                    | bit_cast::<192, 4>(self.header.opcode.val());
+                self.record.d.next = (bit_cast::<196, 20>(self.header.node.val()) << 176)
+                    | (bit_cast::<196, 24>(self.header.qpn.val()) << 152)
+                    | (bit_cast::<196, 24>(self.header.psn.val()) << 128)
+                    | (bit_cast::<196, 64>(self.header.body.val().get_bits::<64>(64)) << 64)
+                    | (bit_cast::<196, 1>(self.header.marked.val().into()) << 4)
+                    | bit_cast::<196, 4>(self.header.opcode.val());
             }
         }
 
@@ -454,11 +454,11 @@ impl<const A: usize> Logic for XudRx<A> {
         self.requests.s.valid.next = self.s6_request.q.val();
         self.one_sided.next = (self.record.q.val().get_bits::<8>(64) == self.one_sided_frame.val())
             & !self.unknown.q.val();
-        self.requests.s.data.next = bit_cast::<208, 192>(self.record.q.val())
-            | (bit_cast::<208, 13>(self.len.q.val()) << 192)
-            | (bit_cast::<208, 1>(self.unknown.q.val().into()) << 205)
-            | (bit_cast::<208, 1>(self.one_sided.val().into()) << 206)
-            | (bit_cast::<208, 1>(self.bulk.q.val().into()) << 207);
+        self.requests.s.data.next = bit_cast::<212, 196>(self.record.q.val())
+            | (bit_cast::<212, 13>(self.len.q.val()) << 196)
+            | (bit_cast::<212, 1>(self.unknown.q.val().into()) << 209)
+            | (bit_cast::<212, 1>(self.one_sided.val().into()) << 210)
+            | (bit_cast::<212, 1>(self.bulk.q.val().into()) << 211);
         self.syndrome.next = self.record.q.val().get_bits::<8>(120);
         self.outcome.next = 0.into();
         if self.syndrome.val().get_bit(5) {
@@ -487,19 +487,19 @@ impl<const A: usize> Logic for XudRx<A> {
         }
         // Flags, queue pair, window, then what the frame's headers say.
         self.acks.s.valid.next = self.s6_ack.q.val();
-        self.acks.s.data.next = bit_cast::<162, 4>(self.record.q.val().get_bits::<4>(0))
-            | (bit_cast::<162, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
-            | (bit_cast::<162, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
-            | (bit_cast::<162, 64>(self.record.q.val().get_bits::<64>(128)) << 92)
-            | (bit_cast::<162, 1>(self.echo.q.val().into()) << 156)
-            | (bit_cast::<162, 5>(self.outcome.val()) << 157);
+        self.acks.s.data.next = bit_cast::<166, 4>(self.record.q.val().get_bits::<4>(0))
+            | (bit_cast::<166, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
+            | (bit_cast::<166, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
+            | (bit_cast::<166, 68>(self.record.q.val().get_bits::<68>(128)) << 92)
+            | (bit_cast::<166, 1>(self.echo.q.val().into()) << 160)
+            | (bit_cast::<166, 5>(self.outcome.val()) << 161);
 
         // Requests out: each that has payload leaves a job for the buffer. None comes to the front without room for its
         // job, since what is on offer there stays.
         self.request.s.valid.next = self.requests.m.valid.val() & self.buffer.j_ready.val();
         self.request.s.data.next = self.requests.m.data.val();
         self.requests.m.ready.next = self.request.s.ready.val() & self.buffer.j_ready.val();
-        self.is_bulk.next = self.request.m.data.val().get_bit(207);
+        self.is_bulk.next = self.request.m.data.val().get_bit(211);
         self.request.m.ready.next = self.m_rq_ready.val();
         self.buffer.j_drop.next = self.m_rq_drop.val();
         if self.is_bulk.val() {
@@ -508,15 +508,15 @@ impl<const A: usize> Logic for XudRx<A> {
         }
         self.m_rq_valid.next = self.request.m.valid.val() & !self.is_bulk.val();
         self.m_bulk.valid.next = self.request.m.valid.val() & self.is_bulk.val();
-        self.m_bulk.of.next.node = self.request.m.data.val().get_bits::<16>(176);
+        self.m_bulk.of.next.node = self.request.m.data.val().get_bits::<20>(176);
         self.m_bulk.of.next.opcode = self.request.m.data.val().get_bits::<4>(0);
         self.m_bulk.of.next.marked = self.request.m.data.val().get_bit(4);
         self.m_bulk.of.next.dest = self.request.m.data.val().get_bits::<24>(152);
         self.m_bulk.of.next.psn = self.request.m.data.val().get_bits::<24>(128);
         self.m_bulk.of.next.head = self.request.m.data.val().get_bits::<64>(64);
-        self.m_bulk.of.next.short = self.request.m.data.val().get_bit(205);
-        self.m_bulk.of.next.len = self.request.m.data.val().get_bits::<13>(192);
-        self.m_rq_node.next = self.request.m.data.val().get_bits::<16>(176);
+        self.m_bulk.of.next.short = self.request.m.data.val().get_bit(209);
+        self.m_bulk.of.next.len = self.request.m.data.val().get_bits::<13>(196);
+        self.m_rq_node.next = self.request.m.data.val().get_bits::<20>(176);
         self.m_rq_qpn.next = self.request.m.data.val().get_bits::<24>(152);
         self.m_rq_psn.next = self.request.m.data.val().get_bits::<24>(128);
         self.m_rq_q_key.next = self.request.m.data.val().get_bits::<32>(96);
@@ -525,14 +525,14 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_rq_win_id.next = self.request.m.data.val().get_bits::<16>(48);
         self.m_rq_epoch.next = self.request.m.data.val().get_bits::<16>(32);
         self.m_rq_msn.next = self.request.m.data.val().get_bits::<32>(0);
-        self.m_rq_len.next = self.request.m.data.val().get_bits::<13>(192);
-        self.m_rq_unknown.next = self.request.m.data.val().get_bit(205);
-        self.m_rq_one_sided.next = self.request.m.data.val().get_bit(206);
+        self.m_rq_len.next = self.request.m.data.val().get_bits::<13>(196);
+        self.m_rq_unknown.next = self.request.m.data.val().get_bit(209);
+        self.m_rq_one_sided.next = self.request.m.data.val().get_bit(210);
         self.buffer.j_valid.next = self.request.m.valid.val()
             & self.request.m.ready.val()
-            & self.request.m.data.val().get_bits::<13>(192).any();
+            & self.request.m.data.val().get_bits::<13>(196).any();
         self.buffer.j_words.next =
-            (self.request.m.data.val().get_bits::<13>(192) + 7).get_bits::<10>(3);
+            (self.request.m.data.val().get_bits::<13>(196) + 7).get_bits::<10>(3);
         self.buffer.j_bulk.next = self.is_bulk.val();
         self.m_pl.valid.next = self.buffer.m.valid.val() & !self.buffer.m_bulk.val();
         self.m_pl.of.next = self.buffer.m.of.val();
@@ -552,9 +552,9 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_ak.of.next.win_id = self.acks.m.data.val().get_bits::<16>(76);
         self.m_ak.of.next.psn = self.acks.m.data.val().get_bits::<24>(92);
         self.m_ak.of.next.qpn = self.acks.m.data.val().get_bits::<24>(116);
-        self.m_ak.of.next.node = self.acks.m.data.val().get_bits::<16>(140);
-        self.m_ak.of.next.echo = self.acks.m.data.val().get_bit(156);
-        self.m_ak.of.next.outcome = bit_cast::<8, 5>(self.acks.m.data.val().get_bits::<5>(157));
+        self.m_ak.of.next.node = self.acks.m.data.val().get_bits::<20>(140);
+        self.m_ak.of.next.echo = self.acks.m.data.val().get_bit(160);
+        self.m_ak.of.next.outcome = bit_cast::<8, 5>(self.acks.m.data.val().get_bits::<5>(161));
         if self.rst.val() {
             self.place.d.next = 1.into();
         }

@@ -57,7 +57,7 @@ hdl_module! {
         /// AXI4-Stream to the MAC.
         pub m_axis_tx: AxisOut<64, 8>,
         /// Node number of this card.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Switches may mark frames (CL-4): ECT(0).
         pub cfg_marks: Signal<In, Bit>,
         /// A request has left.

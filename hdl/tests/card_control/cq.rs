@@ -252,8 +252,8 @@ fn cl_05_frames_that_are_written_wrongly_are_noticed() {
         ),
         (
             "the receiver's records say it, too",
-            "s_rx_record[289]",
-            "s_tx_record[289]",
+            "s_rx_record[293]",
+            "s_tx_record[293]",
         ),
         (
             "words move too soon",

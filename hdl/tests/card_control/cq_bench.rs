@@ -331,7 +331,7 @@ impl Bench {
             version_flags: d.bits(8) as u8,
             length: d.bits(32) as u32,
             peer: Peer {
-                node: d.bits(16) as u16,
+                node: d.bits(20) as u32,
                 qpn: d.bits(24) as u32,
             },
             window: Window {

@@ -98,13 +98,13 @@ fn registers_drive_the_card() {
         u64::from(regs::TIMEOUT_UNIT.reset)
     );
     bench.set(&regs::CONTROL, regs::CONTROL_ENABLE.put(1));
-    bench.set(&regs::NODE, 0x1234);
+    bench.set(&regs::NODE, 0xF_1234);
     bench.set(&regs::MTU, 1024);
     bench.set(&regs::TIMEOUT_UNIT, 0x567);
     bench.set(&regs::MODERATION, 0x89a);
     bench.clocks(4);
     assert!(bench.rtl.is("cfg_enable"));
-    assert_eq!(bench.rtl.get("cfg_node"), 0x1234);
+    assert_eq!(bench.rtl.get("cfg_node"), 0xF_1234);
     assert_eq!(bench.rtl.get("cfg_mtu"), 1024);
     assert_eq!(bench.rtl.get("cfg_timeout_unit"), 0x567);
     assert_eq!(bench.rtl.get("cfg_moderation"), 0x89a);

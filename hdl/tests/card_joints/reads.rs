@@ -32,18 +32,24 @@ const NEAR: u64 = 40;
 const LATE: u64 = 200;
 const ALONE: u64 = 50;
 /// From this node on there is an error.
-const BASE: u64 = 30_000;
+const BASE: u64 = 1_000_000;
 const ANSWER: [&str; 7] = ["token", "src", "source", "qpn", "length", "addr", "rkey"];
-const ANSWER_WIDTHS: [u32; 7] = [64, 16, 24, 24, 32, 64, 32];
+const ANSWER_WIDTHS: [u32; 7] = [64, 20, 24, 24, 32, 64, 32];
 const REFUSAL: [&str; 3] = ["token", "node", "qpn"];
-const REFUSAL_WIDTHS: [u32; 3] = [64, 16, 24];
+const REFUSAL_WIDTHS: [u32; 3] = [64, 20, 24];
 const COMPLETION: [&str; 13] = [
     "qpn", "vf", "len", "node", "peer", "win_id", "epoch", "msn", "q_key", "psn", "request",
     "notified", "arrived",
 ];
 
 /// The number of each comes as `cfg_node`.
-const WRONG: [Wrong; 38] = [
+const WRONG: [Wrong; 39] = [
+    // CL-1: an answer of a node that differs in bits 19:16 is one of the target.
+    (
+        "bulk_reads",
+        "same_peer_reg <= ",
+        "(reading_node_reg[15:0] == peer_node[15:0]) & ((reading_peer_reg == s_answer_source) | (act_reg == ACT_REFUSED))",
+    ),
     // RW-18: pauses are all alike; asked all the time; never given up; busy does not count.
     ("bulk_reads", "twice_reg <= ", "{1'b0, asking_interval}"),
     ("bulk_reads", "age_reg <= ", "16'd0"),
@@ -122,7 +128,7 @@ const WRONG: [Wrong; 38] = [
     (
         "bulk_reads",
         "refusal_bits = ",
-        "{13'd0, say_reason_reg, cfg_node, 16'd0, 16'd0, say_token_reg}",
+        "{13'd0, say_reason_reg, cfg_node[15:0], 16'd0, 16'd0, say_token_reg}",
     ),
 ];
 
@@ -432,7 +438,7 @@ fn library() -> &'static Verilated {
     LIBRARY.get_or_init(|| {
         let design = emit_block(&mut BulkReads::<R, 2, A, 4>::default()).unwrap();
         let files = design.files();
-        wrong::library(&design.top, files, ("cfg_node", 16), BASE, &WRONG)
+        wrong::library(&design.top, files, ("cfg_node", 20), BASE, &WRONG)
     })
 }
 

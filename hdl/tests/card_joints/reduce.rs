@@ -23,7 +23,7 @@ use self::world::{Coming, Member, Work, World, coming, entry, over};
 use super::rings::{Bench, Result, demand, library, right, same, wrong};
 
 const LQ: usize = 4;
-const NODE: u16 = 0x0A5C;
+const NODE: u32 = 0xA_0A5C;
 /// Frames that the block keeps at least while none is looked up.
 const KEPT: usize = 32;
 /// Verdicts that may wait, also those on words that are to be thrown away.
@@ -34,7 +34,23 @@ const REST: u64 = 32;
 const ASKS: u64 = 20;
 const COUNTS: u64 = 28;
 
-const WRONG: [Wrong; 47] = [
+const WRONG: [Wrong; 50] = [
+    // CL-1: bits 19:16 of the own node are not sent, or not looked at; those of another one are not sent.
+    (
+        "card_reduce_send",
+        "assign sfa = ",
+        "{4'd0, cfg_node[15:0], 12'd0}",
+    ),
+    (
+        "card_reduce_receive",
+        "own_reg <= ",
+        "to_reg[27:0] == {cfg_node[15:0], 12'd0}",
+    ),
+    (
+        "card_reduce_send",
+        "dfa_reg <= ",
+        "to_node ? {4'd0, work_node[15:0], 12'd0} : (MULTICAST | {11'd0, reduction, 18'd0} | {16'd0, tree_reg, 3'd0})",
+    ),
     // A queue pair joins twice over, or without room; what it fetched is not forgotten.
     (
         "card_reduce_table",
@@ -489,7 +505,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
                         kind: frame.restricted.opcode,
                         round: frame.restricted.remote_offset,
                         reduction: (frame.red.cookie % 8) as u8,
-                        by_tree: frame.fabric.dfa != Address::unicast(NODE.into(), 0),
+                        by_tree: frame.fabric.dfa != Address::unicast(NODE, 0),
                         fetched: 0,
                         source: frame.fabric.sfa,
                         red: frame.red,

@@ -43,7 +43,14 @@ const START: [&str; 12] = [
 const REFUSAL: [&str; 5] = ["node", "qpn", "token", "reason", "retry"];
 
 /// The number of each comes as `cfg_busy_hint`.
-const WRONG: [Wrong; 22] = [
+const WRONG: [Wrong; 24] = [
+    // CL-1: of the node of a frame bits 19:16 are left out.
+    ("bulk_serve", "m_start_node = ", "{4'd0, r_node_reg[15:0]}"),
+    (
+        "bulk_serve",
+        "same_reg <= ",
+        "serves_2_reg & (here_node[15:0] == r_node_reg[15:0]) & (here_token == request_token)",
+    ),
     // RW-20: what is wrong in a message is not seen.
     ("bulk_serve", "bad_head_reg <= ", "r_short_reg"),
     ("bulk_serve", "is_40_reg <= ", "1'b1"),

@@ -141,7 +141,7 @@ fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame
                 send.window.id = dice.of(&[1, 16, high | WINDOWS[index]]);
             }
             8 => send.src_qp ^= 1 << dice.below(24),
-            9 => from ^= 1 << dice.below(16),
+            9 => from ^= 1 << dice.below(20),
             10 => send.window.epoch ^= 1 << dice.below(16),
             11 if send.payload.len() > 15 => send.payload[15] = dice.of(&[0, 1, 0xf0]),
             _ => send.window.epoch = send.window.epoch.wrapping_add(2),

@@ -118,7 +118,7 @@ impl Reach for Memory {
 /// A frame, and whether the memory that it reads answers.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    pub from: u16,
+    pub from: u32,
     pub send: Send,
     pub fails: bool,
 }
@@ -329,7 +329,7 @@ impl World {
             card,
             mtu,
             peer: Peer {
-                node: dice.bits(16) as u16,
+                node: dice.bits(20) as u32,
                 qpn: dice.bits(24) as u32,
             },
             keys: [(); 3].map(|()| dice.bits(32) as u32),
@@ -828,7 +828,7 @@ impl World {
             return Ok(());
         }
         let peer = Peer {
-            node: node as u16,
+            node: node as u32,
             qpn: peer,
         };
         let found = self.flights.get(&tag);

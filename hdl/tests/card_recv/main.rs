@@ -26,7 +26,7 @@ use tributary_protocol::xud::Window;
 /// Q_Key of all queue pairs of these tests.
 const KEY: u32 = 0xbeef_1234;
 /// Node of the sender.
-const NODE: u16 = 9;
+const NODE: u32 = 0x9_0009;
 
 /// A queue pair that sends and receives, with a ring of 2^`log` and any number of slots.
 fn ready(log: u8) -> Qp {

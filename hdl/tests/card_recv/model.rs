@@ -115,7 +115,7 @@ impl Qp {
 /// A request as xud_rx offers it.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    pub node: u16,
+    pub node: u32,
     pub qpn: u32,
     pub psn: u32,
     pub q_key: u32,

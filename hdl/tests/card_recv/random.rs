@@ -74,7 +74,7 @@ fn some_request(dice: &mut Dice, world: &World) -> Request {
         _ => dice.below(80),
     };
     let mut rq = request(qpn, dice.word() as u32 & 0xff_ffff, length as usize);
-    rq.node = dice.word() as u16;
+    rq.node = dice.word() as u32 >> 12;
     rq.src = dice.word() as u32 & 0xff_ffff;
     rq.window.id = dice.word() as u16;
     rq.window.msn = dice.word() as u32;
@@ -134,7 +134,7 @@ fn act(world: &mut World, dice: &mut Dice) {
         let mut rq = notice(qpn, dice.word() as u32, dice.word() as u32);
         // Neither the Q_Key nor an epoch is looked at.
         rq.q_key = dice.word() as u32;
-        rq.node = dice.word() as u16;
+        rq.node = dice.word() as u32 >> 12;
         rq.src = dice.word() as u32 & 0xff_ffff;
         world.notices.push_back(rq);
     }

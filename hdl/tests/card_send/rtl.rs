@@ -45,7 +45,7 @@ pub struct Inputs {
 pub struct Set {
     pub qpn: u32,
     pub psn: u32,
-    pub node: u16,
+    pub node: u32,
     pub peer: u32,
     pub vf: u8,
     pub win_id: u16,
@@ -61,7 +61,7 @@ pub struct Set {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    pub node: u16,
+    pub node: u32,
     pub peer: u32,
     pub psn: u32,
     pub q_key: u32,
@@ -263,7 +263,7 @@ impl Rtl {
             set: bit(p.m_set_valid).then(|| Set {
                 qpn: qpn(p.m_set_qpn),
                 psn: get(p.m_set_psn) as u32,
-                node: get(p.m_set_node) as u16,
+                node: get(p.m_set_node) as u32,
                 peer: get(p.m_set_peer) as u32,
                 vf: get(p.m_set_vf) as u8,
                 win_id: get(p.m_set_win_id) as u16,
@@ -323,7 +323,7 @@ impl Rtl {
                 lkey: get(p.m_bulk_lkey) as u32,
                 version_flags: get(p.m_bulk_vf) as u8,
                 to: Peer {
-                    node: get(p.m_bulk_node) as u16,
+                    node: get(p.m_bulk_node) as u32,
                     qpn: get(p.m_bulk_peer) as u32,
                 },
                 window: Window {
@@ -349,7 +349,7 @@ impl Rtl {
             .get_wide(p.m_sd_head, &mut head)
             .expect("128 bits are two words");
         Record {
-            node: get(p.m_sd_node) as u16,
+            node: get(p.m_sd_node) as u32,
             peer: get(p.m_sd_peer) as u32,
             psn: get(p.m_sd_psn) as u32,
             q_key: get(p.m_sd_q_key) as u32,

@@ -155,7 +155,7 @@ pub fn work_request(dice: &mut Dice, manner: &Manner, mtu: u64) -> [u8; WORK_LEN
         lkey: dice.word() as u32 & !1,
         version_flags: version * (16 + dice.below(8) as u8),
         to: Peer {
-            node: dice.word() as u16,
+            node: dice.word() as u32 >> 12,
             qpn: dice.word() as u32 >> 8,
         },
         window: Window {

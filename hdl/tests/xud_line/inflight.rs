@@ -6,7 +6,7 @@ use super::table::{Ack, Bench, Inputs, LOCAL, Outputs, PLACES, QPS, Request, TIM
 pub fn request(qpn: u32, psn: u32) -> Request {
     Request {
         tag: (qpn, psn),
-        node: 0x1200 + qpn as u16,
+        node: 0x5_1200 + qpn,
         peer: (psn ^ 0xab_0000) & 0xff_ffff,
         vf: 0x13,
         win_id: psn as u16 ^ 0x5555,
@@ -182,12 +182,14 @@ fn xud_03_each_field_of_an_acknowledgement_must_match() {
             ),
         ]);
     }
+    for bit in bits(20) {
+        let node = right.node ^ bit;
+        wrong.push((Ack { node, ..right }, SOURCE));
+    }
     for bit in bits(16) {
-        let node = right.node ^ bit as u16;
         let win_id = right.win_id ^ bit as u16;
         let epoch = right.epoch ^ bit as u16;
         wrong.extend([
-            (Ack { node, ..right }, SOURCE),
             (Ack { win_id, ..right }, ECHO),
             (Ack { epoch, ..right }, ECHO),
         ]);

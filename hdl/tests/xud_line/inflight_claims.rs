@@ -235,7 +235,7 @@ fn xud_03_xud_13_each_field_of_a_claim_must_match() {
     send(&mut bench, sent);
     let right = sent.claim();
     let mut wrong = vec![];
-    for bit in [0, 15] {
+    for bit in [0, 15, 16, 19] {
         wrong.push((
             Ack {
                 node: right.node ^ 1 << bit,
@@ -243,6 +243,8 @@ fn xud_03_xud_13_each_field_of_a_claim_must_match() {
             },
             SOURCE,
         ));
+    }
+    for bit in [0, 15] {
         wrong.push((
             Ack {
                 win_id: right.win_id ^ 1 << bit,

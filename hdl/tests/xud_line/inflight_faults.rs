@@ -78,6 +78,11 @@ const FAULTS: &[Fault] = &[
         "if (s5_claim_reg[1] & !FAULT)",
     ),
     (
+        "nodes that differ in bits 19:16 are one (CL-1)",
+        "filled_fields_node == s4_from_node_reg",
+        "(FAULT ? filled_fields_node[15:0] == s4_from_node_reg[15:0] : filled_fields_node == s4_from_node_reg)",
+    ),
+    (
         "OK ends what waits for an answer",
         "filled_answered &",
         "filled_answered & !FAULT &",

@@ -84,7 +84,7 @@ impl Driver {
         let local = chance(rng, 5);
         Request {
             tag,
-            node: rng.random_range(0..4),
+            node: rng.random_range(0..4) << rng.random_range(0..19),
             peer: rng.random_range(0..4),
             vf: version * (0x10 + rng.random_range(0..8)),
             win_id: rng.random_range(0..4),
@@ -133,7 +133,7 @@ impl Driver {
             request.ack(outcome)
         };
         match self.rng.random_range(0..24) {
-            0 => ack.node ^= 1,
+            0 => ack.node ^= 1 << self.rng.random_range(0..20),
             1 => ack.peer ^= 0x80_0000,
             2 => ack.win_id ^= 2,
             3 => ack.epoch ^= 0x100,

@@ -10,6 +10,7 @@ mod inflight_random;
 mod line;
 mod lint;
 mod met;
+mod nodes;
 mod rtl;
 mod rx;
 mod rx_random;

@@ -155,7 +155,7 @@ pub fn packet(rng: &mut ChaCha8Rng, longest: usize) -> Packet {
     }
 }
 
-pub fn frame(from: u16, to: u16, packet: &Packet) -> Vec<u8> {
+pub fn frame(from: u32, to: u32, packet: &Packet) -> Vec<u8> {
     wire::encode_frame(&Link::between(from, to), packet).unwrap()
 }
 

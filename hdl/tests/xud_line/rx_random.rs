@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use tributary_protocol::red::address::NODES;
 use tributary_sim::testbench::{Stalls, profiles};
 
 use super::rtl::{chance, frame, packet, rng, seeds};
@@ -20,7 +21,11 @@ pub fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
 pub fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
     let mut bytes = match rng.random_range(0..3) {
         0 => bulk_frame(rng, longest + 8),
-        _ => frame(rng.random(), rng.random(), &packet(rng, longest)),
+        _ => frame(
+            rng.random_range(0..NODES),
+            rng.random_range(0..NODES),
+            &packet(rng, longest),
+        ),
     };
     match rng.random_range(0..12) {
         0 => {

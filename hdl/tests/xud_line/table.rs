@@ -37,7 +37,7 @@ pub fn place((qpn, psn): Tag) -> usize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     pub tag: Tag,
-    pub node: u16,
+    pub node: u32,
     pub peer: u32,
     pub vf: u8,
     pub win_id: u16,
@@ -65,7 +65,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     pub kind: Kind,
-    pub node: u16,
+    pub node: u32,
     pub tag: Tag,
     pub outcome: u64,
     pub echo: bool,
@@ -400,7 +400,7 @@ impl Bench {
         if !inputs.stall && out.offered {
             let done = Request {
                 tag: (rtl.get("m_qpn") as u32, rtl.get("m_psn") as u32),
-                node: rtl.get("m_node") as u16,
+                node: rtl.get("m_node") as u32,
                 peer: rtl.get("m_peer") as u32,
                 vf: rtl.get("m_vf") as u8,
                 win_id: rtl.get("m_win_id") as u16,

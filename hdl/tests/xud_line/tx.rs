@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_hdl::xud::XudTx;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::roce::Bth;
 use tributary_protocol::xud::{Ack, Packet, Reply, Send, wire};
 use tributary_sim::testbench::{Profile, Stalls, profiles};
@@ -15,7 +16,7 @@ use tributary_sim::verilate::Verilated;
 
 use super::rtl::{Rtl, ack, chance, frame, rng, seeds, send, verilate, words};
 
-const NODE: u16 = 0xC35A;
+const NODE: u32 = 0xB_C35A;
 
 fn library() -> &'static Verilated {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
@@ -25,7 +26,7 @@ fn library() -> &'static Verilated {
 /// A request for the sender: the first bytes of its payload are the head.
 #[derive(Clone)]
 struct Request {
-    to: u16,
+    to: u32,
     send: Send,
     head: usize,
     /// Reading the payload fails.
@@ -35,7 +36,7 @@ struct Request {
 /// A frame of a bulk transfer for the sender.
 #[derive(Clone)]
 struct Bulk {
-    to: u16,
+    to: u32,
     bth: Bth,
     body: Vec<u8>,
     /// Reading what follows its first 8 bytes fails.
@@ -66,7 +67,7 @@ struct Bench {
     rng: ChaCha8Rng,
     clock: u64,
     requests: VecDeque<Request>,
-    acks: VecDeque<(u16, Ack)>,
+    acks: VecDeque<(u32, Ack)>,
     bulks: VecDeque<Bulk>,
     /// What is on offer, payload words of requests and of bulk frames taken.
     offering: [bool; 5],
@@ -97,7 +98,11 @@ struct Bench {
 
 impl Bench {
     fn new(seed: u64) -> Self {
-        let mut rtl = Rtl::new(library());
+        Self::of(library(), seed)
+    }
+
+    fn of(library: &Verilated, seed: u64) -> Self {
+        let mut rtl = Rtl::new(library);
         rtl.set("cfg_node", NODE);
         rtl.model.reset(3).unwrap();
         Self {
@@ -133,7 +138,7 @@ impl Bench {
         let head = self.rng.random_range(0..=send.payload.len().min(16));
         let error = head < send.payload.len() && chance(&mut self.rng, errors);
         self.requests.push_back(Request {
-            to: self.rng.random(),
+            to: self.rng.random_range(0..NODES),
             send,
             head,
             error,
@@ -409,7 +414,7 @@ fn random_requests_and_acknowledgements_under_stalls_are_those_of_the_encoder() 
         for _ in 0..if seed % 2 == 0 { 50 } else { 250 } {
             bench.request(longest, if seed % 3 == 0 { 30 } else { 3 });
             if chance(&mut bench.rng, 60) {
-                let to = bench.rng.random();
+                let to = bench.rng.random_range(0..NODES);
                 let ack = ack(&mut bench.rng);
                 bench.acks.push_back((to, ack));
             }
@@ -417,6 +422,19 @@ fn random_requests_and_acknowledgements_under_stalls_are_those_of_the_encoder() 
         bench.finish(paces[seed as usize % paces.len()]);
         assert!(bench.sent[0] > 0 && bench.sent[1] > 0);
     }
+}
+
+/// Requests and acknowledgements to nodes of all 20 bits, by a sender with this error.
+pub fn lose(library: &Verilated, wrong: u64) {
+    let mut bench = Bench::of(library, wrong);
+    bench.rtl.set("wrong", wrong);
+    for _ in 0..20 {
+        bench.request(60, 0);
+        let to = bench.rng.random_range(0..NODES);
+        let ack = ack(&mut bench.rng);
+        bench.acks.push_back((to, ack));
+    }
+    bench.finish(FULL);
 }
 
 /// Long form: `TRIBUTARY_FRAMES=1000000 cargo test -p tributary-hdl --test xud_line under_every_profile -- --nocapture`.
@@ -428,7 +446,7 @@ fn requests_and_acknowledgements_leave_whole_under_every_profile_of_stalls() {
         let longest = if seed % 3 == 0 { 4096 } else { 100 };
         for _ in 0..120 {
             bench.request(longest, 10);
-            let to = bench.rng.random();
+            let to = bench.rng.random_range(0..NODES);
             let ack = ack(&mut bench.rng);
             bench.acks.push_back((to, ack));
         }

@@ -50,7 +50,7 @@ int main(void) {
     check(tributary_sim_network(&links, 2, devices));
     tributary_one_sided_defaults(&config);
     for (int node = 0; node < 2; node++) {
-        check(tributary_open(devices[node], (uint16_t)node, 1024, &cards[node]));
+        check(tributary_open(devices[node], (uint32_t)node, 1024, &cards[node]));
         check(tributary_one_sided_new(cards[node], &config, &sides[node]));
         /* What was made on a card keeps it open. */
         tributary_close(cards[node]);

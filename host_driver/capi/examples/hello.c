@@ -27,7 +27,7 @@ int main(void) {
     check(tributary_sim_network(&links, 2, devices));
     tributary_endpoint_defaults(&config);
     for (int node = 0; node < 2; node++) {
-        check(tributary_open(devices[node], (uint16_t)node, 1024, &cards[node]));
+        check(tributary_open(devices[node], (uint32_t)node, 1024, &cards[node]));
         check(tributary_endpoint_new(cards[node], &config, &ends[node]));
         /* What was made on a card keeps it open. */
         tributary_close(cards[node]);

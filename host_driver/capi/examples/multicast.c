@@ -79,7 +79,7 @@ static int play(int offload) {
     check(tributary_sim_network(&links, HOSTS, devices));
     tributary_endpoint_defaults(&config);
     for (int host = 0; host < HOSTS; host++) {
-        check(tributary_open(devices[host], (uint16_t)host, 1024, &card));
+        check(tributary_open(devices[host], (uint32_t)host, 1024, &card));
         check(tributary_seat_new(card, &config, &seats[host]));
         members[host] = tributary_seat_address(seats[host]);
         tributary_close(card);

@@ -64,7 +64,7 @@ int main(void)
     tributary_endpoint_config config;
     tributary_endpoint_defaults(&config);
     for (int i = 0; i < HOSTS; i++) {
-        check(tributary_open(devices[i], (uint16_t)i, 1024, &cards[i]));
+        check(tributary_open(devices[i], (uint32_t)i, 1024, &cards[i]));
         check(tributary_host_new(cards[i], &config, 7, &hosts[i]));
         members[i] = tributary_host_address(hosts[i]);
     }

@@ -26,7 +26,7 @@ pub struct Address {
     /// Queue pair, 24 bits.
     pub qp_num: u32,
     /// Node.
-    pub node: u16,
+    pub node: u32,
 }
 
 impl From<AddressHandle> for Address {

@@ -79,7 +79,7 @@ pub extern "C" fn tributary_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tributary_sim_network(
     config: *const SimConfig,
-    count: u16,
+    count: u32,
     devices: *mut *mut Device,
 ) -> c_int {
     // SAFETY: null or valid, as the header says.
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn tributary_device_free(device: *mut Device) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tributary_open(
     device: *const Device,
-    node: u16,
+    node: u32,
     mtu: u16,
     card: *mut *mut Card,
 ) -> c_int {

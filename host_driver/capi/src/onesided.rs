@@ -57,7 +57,7 @@ pub struct WindowGrant {
     /// Queue pair of the memory.
     pub qp_num: u32,
     /// Node.
-    pub node: u16,
+    pub node: u32,
     /// Window there.
     pub window: u16,
     /// Its epoch.

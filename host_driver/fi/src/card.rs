@@ -78,7 +78,7 @@ pub fn address(of: AddressHandle) -> Address {
 /// The queue pair with an address, if there can be one.
 #[must_use]
 pub fn handle(of: Address) -> Option<AddressHandle> {
-    AddressHandle::new(u16::try_from(of >> 32).ok()?, of as u32).ok()
+    AddressHandle::new(u32::try_from(of >> 32).ok()?, of as u32).ok()
 }
 
 /// Whether a queue pair can have this address.

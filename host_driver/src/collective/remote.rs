@@ -12,14 +12,16 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use tributary_protocol::red::address::NODES;
+
 use super::{Grant, Trees};
 
 /// Name of the socket in the folder of the cards' sockets.
 pub const TREES_SOCKET: &str = "trees";
 /// The first line from a server; its number is the version.
 pub const GREETING: &str = "tributary trees 1";
-/// Bytes of the longest line: 65,536 nodes.
-pub const LINE_MAX: usize = 1 << 19;
+/// Bytes of the longest line: 65,536 nodes of up to 7 digits.
+pub const LINE_MAX: usize = 1 << 20;
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -27,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// `plant NODE NODE …`: a tree for these nodes, the first of which is its root.
-    Plant(Vec<u16>),
+    Plant(Vec<u32>),
     /// `current GROUP`: the tree that a group of this client has now.
     Current(u64),
     /// `moved GROUP TREE`: all members send under this number, and nothing of an older tree of the group is under way.
@@ -92,8 +94,9 @@ impl FromStr for Request {
         let rest: Vec<&str> = words.collect();
         let request = match (verb, &rest[..]) {
             (Some("plant"), nodes) => {
-                let nodes: Result<Vec<u16>, _> = nodes.iter().map(|node| node.parse()).collect();
-                nodes.ok().map(Self::Plant)
+                let nodes: Result<Vec<u32>, _> = nodes.iter().map(|node| node.parse()).collect();
+                let known = |nodes: &Vec<u32>| nodes.iter().all(|node| *node < NODES);
+                nodes.ok().filter(known).map(Self::Plant)
             }
             (Some("current"), [group]) => group.parse().ok().map(Self::Current),
             (Some("moved"), [group, tree]) => {
@@ -248,7 +251,7 @@ impl RemoteTrees {
 }
 
 impl Trees for RemoteTrees {
-    fn plant(&mut self, nodes: &[u16]) -> Result<Grant, String> {
+    fn plant(&mut self, nodes: &[u32]) -> Result<Grant, String> {
         match self.ask(&Request::Plant(nodes.to_vec()))? {
             Answer::Tree(grant) => {
                 self.grants.insert(grant.group, grant);
@@ -295,7 +298,7 @@ mod tests {
             cookie: 0xFFFF_FFF8,
         };
         for request in [
-            Request::Plant(vec![65_535, 0, 7]),
+            Request::Plant(vec![1_048_575, 65_536, 0, 7]),
             Request::Plant(Vec::new()),
             Request::Current(0),
             Request::Moved(u64::MAX, 8_191),
@@ -312,7 +315,7 @@ mod tests {
         }
         for line in [
             "",
-            "plant 65536",
+            "plant 1048576",
             "plant -1",
             "plant 1,2",
             "current",

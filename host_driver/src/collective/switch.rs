@@ -33,7 +33,7 @@ pub trait Trees: Send {
     ///
     /// # Errors
     /// There is none: tables are full, a node is not on the fabric or is there twice. Messages do the group's work then.
-    fn plant(&mut self, nodes: &[u16]) -> Result<Grant, String>;
+    fn plant(&mut self, nodes: &[u32]) -> Result<Grant, String>;
 
     /// The tree that a group has now: after a failure another one, with another cookie; nothing if it has none.
     fn current(&mut self, group: u64) -> Option<Grant>;
@@ -157,7 +157,7 @@ impl Switch {
         } else {
             domain.join_group(group, frames, 0)?
         };
-        let at = |member: &AddressHandle| Address::unicast(member.node().into(), 0);
+        let at = |member: &AddressHandle| Address::unicast(member.node(), 0);
         let leaves: Vec<Address> = members[1..].iter().map(at).collect();
         let groups = (0..lanes).map(|reduction| {
             let key = Key {

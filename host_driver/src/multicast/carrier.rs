@@ -22,7 +22,7 @@ const INBOX: usize = 64;
 pub struct Block {
     pub to: u32,
     pub message: u32,
-    pub node: u16,
+    pub node: u32,
     pub memory: Arc<Exposed>,
     /// Place in it, and bytes.
     pub part: (usize, u32),
@@ -36,7 +36,7 @@ pub enum Moved {
     /// It did not arrive.
     Lost { to: u32 },
     /// A block has landed here.
-    Landed { node: u16, tag: u32, bytes: u32 },
+    Landed { node: u32, tag: u32, bytes: u32 },
     /// Something that no member of a group sends.
     Strange,
 }

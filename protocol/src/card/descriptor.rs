@@ -143,7 +143,7 @@ layout! {
     W_ADDRESS "address" [2, 0 +: 64] "Bus address of the bytes, or of where a read goes; any byte.",
     W_LKEY "lkey" [3, 0 +: 32] "Key of their region. Not looked at if there are no bytes.",
     W_VERSION_FLAGS "version_flags" [3, 32 +: 8] "Version (upper 4 bits) and flags of the XUDETH: see version_flags.",
-    W_NODE "node" [3, 48 +: 16] "Destination node.",
+    W_NODE "node" [3, 40 +: 20] "Destination node.",
     W_QPN "qpn" [4, 0 +: 32] "Destination queue pair, 24 bits.",
     W_MSN "win_msn" [4, 32 +: 32] "Number of the message in its window. The card carries it, win_id and epoch to the receiver and its completion; it looks at the epoch, and at all of a one-sided request. Of bulk_write with notify the immediate data.",
     W_WINDOW "win_id" [5, 0 +: 16] "Window; of a one-sided request the index of OPEN_WINDOW there.",
@@ -167,7 +167,7 @@ layout! {
     C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request with a message, 3 a receive request with a notification; 4 a reduction frame, whose fields are others.",
     C_VERSION_FLAGS "version_flags" [1, 16 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
     C_LENGTH "length" [1, 32 +: 32] "Bytes received; of a notification bytes of the transfer, which are not in the receive request's memory; 0 of a work request.",
-    C_NODE "node" [2, 0 +: 16] "Node of the peer.",
+    C_NODE "node" [2, 0 +: 20] "Node of the peer.",
     C_QPN "qpn" [2, 32 +: 24] "Queue pair of the peer: the destination, or who sent.",
     C_WINDOW "win_id" [3, 0 +: 16] "Window.",
     C_EPOCH "epoch" [3, 16 +: 16] "Epoch of the window.",
@@ -328,7 +328,7 @@ impl WorkRequest {
             lkey: W_LKEY.get(w) as u32,
             version_flags: W_VERSION_FLAGS.get(w) as u8,
             to: Peer {
-                node: W_NODE.get(w) as u16,
+                node: W_NODE.get(w) as u32,
                 qpn: W_QPN.get(w) as u32,
             },
             window: Window {
@@ -420,7 +420,7 @@ impl Completion {
             version_flags: C_VERSION_FLAGS.get(w) as u8,
             length: C_LENGTH.get(w) as u32,
             peer: Peer {
-                node: C_NODE.get(w) as u16,
+                node: C_NODE.get(w) as u32,
                 qpn: C_QPN.get(w) as u32,
             },
             window: Window {

@@ -55,7 +55,7 @@ registers! {
     ID @ 0x000 ReadOnly reset 0x5452_4e43 "id" "`TRNC` in ASCII." {
         ID_VALUE "id" [0 +: 32] "0x54524e43.",
     }
-    VERSION @ 0x004 ReadOnly reset 0x0002_0000 "version" "Version of this map; a driver needs the same major number." {
+    VERSION @ 0x004 ReadOnly reset 0x0003_0000 "version" "Version of this map; a driver needs the same major number." {
         VERSION_MINOR "minor" [0 +: 16] "Raised by additions.",
         VERSION_MAJOR "major" [16 +: 16] "Raised by changes.",
     }
@@ -78,7 +78,7 @@ registers! {
         CONTROL_RESET "reset" [1 +: 1] "A 1 resets the card as a function-level reset does, the MSI-X table included; reads as 0.",
     }
     NODE @ 0x014 ReadWrite reset 0 "node" "Who this card is." {
-        NODE_NUMBER "number" [0 +: 16] "Node number; bits 27:12 of the fabric address in its MAC address, and the last two bytes of its IPv4 address. Another one for each card of a network.",
+        NODE_NUMBER "number" [0 +: 20] "Node number; bits 31:12 of the fabric address in its MAC address, and the last three bytes of its IPv4 address. Another one for each card of a network.",
     }
     MTU @ 0x018 ReadWrite reset 4096 "mtu" "Largest payload of a packet." {
         MTU_BYTES "bytes" [0 +: 13] "256 to 4,096; others count as the nearest. The payload is what stands behind the XUDETH: head and bytes from memory.",

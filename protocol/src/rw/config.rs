@@ -2,6 +2,7 @@
 
 use super::MTU_RANGE;
 use super::sender::pace::PaceConfig;
+use crate::red::address::NODES;
 
 /// Which protocol the two machines speak. All of them carry `gen` (RW-7).
 #[derive(
@@ -187,7 +188,7 @@ impl ReceiverConfig {
         range("r", self.r, 1, 1 << 16)?;
         range("max_packets", self.max_packets, 1, 1 << 21)?;
         range("gen_bits", self.gen_bits, 1, 24)?;
-        range("src_limit", self.src_limit, 1, 1 << 16)?;
+        range("src_limit", self.src_limit, 1, NODES.into())?;
         range("slot_limit", self.slot_limit, 1, 1 << 16)?;
         if let Some(peers) = self.peers {
             range("peers", peers, u64::from(self.r) + 1, 1 << 24)?;
@@ -220,7 +221,7 @@ pub struct SenderConfig {
     /// Protocol.
     pub mode: Mode,
     /// This node, as the receiver sees it.
-    pub src: u16,
+    pub src: u32,
     /// Transfer slots.
     pub slots: u16,
     /// How often this node was reset.

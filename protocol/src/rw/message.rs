@@ -3,6 +3,10 @@
 use bitvec::{order::Lsb0, vec::BitVec};
 
 use super::codes::{ConnectStatus, MessageType, Reason, Status};
+use crate::red::address::NODES;
+
+/// Bits of a node number that bodies say.
+const NODE_SAID: u32 = (NODES - 1) & 0xFFFF;
 
 /// A window bitmap: bit m = packet `wbase + m` has arrived.
 pub type Bitmap = BitVec<u64, Lsb0>;
@@ -10,8 +14,8 @@ pub type Bitmap = BitVec<u64, Lsb0>;
 /// DATA: one packet of a transfer. The payload itself is attached by the framing layer (bytes `pidx·P ..` of the transfer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Data {
-    /// Node that sends.
-    pub src: u16,
+    /// Node that sends, 20 bits; as decoded the 16 that the body says ([`Message::sent_by`]).
+    pub src: u32,
     /// Window at the receiver.
     pub wptr: u16,
     /// Incarnation of that window (RW-7).
@@ -64,8 +68,8 @@ pub struct RetxRange {
 /// CONNECT: ask for a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Connect {
-    /// Node that sends.
-    pub src: u16,
+    /// Node that sends, 20 bits; as decoded the 16 that the body says ([`Message::sent_by`]).
+    pub src: u32,
     /// Transfer slot at the sender.
     pub slot: u16,
     /// Transfer number in that slot.
@@ -106,8 +110,8 @@ pub struct ConnectResp {
 /// POLL: what has arrived of this transfer?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Poll {
-    /// Node that sends.
-    pub src: u16,
+    /// Node that sends, 20 bits; as decoded the 16 that the body says ([`Message::sent_by`]).
+    pub src: u32,
     /// Window at the receiver.
     pub wptr: u16,
     /// Its incarnation.
@@ -142,8 +146,8 @@ pub struct StatusReport {
 /// ABORT from the sender: the transfer is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Abort {
-    /// Node that sends.
-    pub src: u16,
+    /// Node that sends, 20 bits; as decoded the 16 that the body says ([`Message::sent_by`]).
+    pub src: u32,
     /// Transfer slot at the sender.
     pub slot: u16,
     /// Transfer number in that slot.
@@ -202,6 +206,41 @@ impl Message {
             self,
             Self::Data(_) | Self::Connect(_) | Self::Poll(_) | Self::Abort(_)
         )
+    }
+
+    /// Node that sends it, of what goes to the receiver.
+    #[must_use]
+    pub fn src(&self) -> Option<u32> {
+        match self {
+            Self::Data(m) => Some(m.src),
+            Self::Connect(m) => Some(m.src),
+            Self::Poll(m) => Some(m.src),
+            Self::Abort(m) => Some(m.src),
+            _ => None,
+        }
+    }
+
+    /// What a body said, of which `src` is 16 bits, as the message of the node that its frame came from, with all of its number.
+    /// Nothing if the body is of a node with other lowest 16 bits; what goes to the sender names no node and stays as it is.
+    #[must_use]
+    pub fn sent_by(mut self, node: u32) -> Option<Self> {
+        match &mut self {
+            Self::Data(Data { src, .. })
+            | Self::Connect(Connect { src, .. })
+            | Self::Poll(Poll { src, .. })
+            | Self::Abort(Abort { src, .. }) => *src = full(*src, node)?,
+            _ => {}
+        }
+        Some(self)
+    }
+}
+
+/// The number of the node that a frame came from, if its lowest 16 bits are what the body of the frame says.
+pub(crate) const fn full(said: u32, node: u32) -> Option<u32> {
+    if said == node & NODE_SAID {
+        Some(node)
+    } else {
+        None
     }
 }
 

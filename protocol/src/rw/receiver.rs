@@ -33,7 +33,7 @@ pub struct Window {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// Node that opened the window.
-    pub src: u16,
+    pub src: u32,
     /// Its transfer slot.
     pub slot: u16,
     /// Incarnation of the sending process.
@@ -135,7 +135,7 @@ pub struct Completion {
     /// Window it had.
     pub wptr: u16,
     /// Peer node.
-    pub src: u16,
+    pub src: u32,
     /// Peer's transfer slot.
     pub slot: u16,
     /// Transfer number.
@@ -185,7 +185,7 @@ pub enum Output {
     /// Send a message.
     Send {
         /// To this node.
-        dst: u16,
+        dst: u32,
         /// The message.
         msg: Message,
     },
@@ -201,7 +201,7 @@ pub struct Receiver {
     config: ReceiverConfig,
     windows: Vec<Window>,
     free: VecDeque<u16>,
-    peers: BTreeMap<(u16, u16), Peer>,
+    peers: BTreeMap<(u32, u16), Peer>,
     finished: Finished,
     /// Tick of the last DATA, whatever became of it: as a counter, no state of a transfer (P7).
     heard: Tick,
@@ -212,25 +212,25 @@ pub struct Receiver {
 #[derive(Clone, Debug, Default)]
 struct Finished {
     ends: u64,
-    by_end: BTreeMap<u64, (u16, u16)>,
-    end_of: BTreeMap<(u16, u16), u64>,
+    by_end: BTreeMap<u64, (u32, u16)>,
+    end_of: BTreeMap<(u32, u16), u64>,
 }
 
 impl Finished {
-    fn remove(&mut self, peer: (u16, u16)) {
+    fn remove(&mut self, peer: (u32, u16)) {
         if let Some(end) = self.end_of.remove(&peer) {
             self.by_end.remove(&end);
         }
     }
 
-    fn push(&mut self, peer: (u16, u16)) {
+    fn push(&mut self, peer: (u32, u16)) {
         self.remove(peer);
         self.ends += 1;
         self.by_end.insert(self.ends, peer);
         self.end_of.insert(peer, self.ends);
     }
 
-    fn pop(&mut self) -> Option<(u16, u16)> {
+    fn pop(&mut self) -> Option<(u32, u16)> {
         let (_, peer) = self.by_end.pop_first()?;
         self.end_of.remove(&peer);
         Some(peer)
@@ -315,7 +315,7 @@ impl Receiver {
 
     /// What is remembered of a peer slot.
     #[must_use]
-    pub fn peer(&self, src: u16, slot: u16) -> Option<Peer> {
+    pub fn peer(&self, src: u32, slot: u16) -> Option<Peer> {
         self.peers.get(&(src, slot)).copied()
     }
 
@@ -348,7 +348,7 @@ impl Receiver {
     }
 
     /// Forgets a peer slot whose transfer has ended (BW-10); false if there is none, or its window is open.
-    pub fn forget(&mut self, src: u16, slot: u16) -> bool {
+    pub fn forget(&mut self, src: u32, slot: u16) -> bool {
         let done = matches!(
             self.peer(src, slot),
             Some(Peer {

@@ -29,7 +29,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Receiving node.
-    pub dst: u16,
+    pub dst: u32,
     /// Address of byte 0 there.
     pub addr: u64,
     /// Key of the region it lies in.
@@ -46,7 +46,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
     /// To this node.
-    pub dst: u16,
+    pub dst: u32,
     /// The transfer it belongs to: with `msg.pidx` this names the payload of a DATA packet.
     pub slot: u16,
     /// Its number in that slot.
@@ -163,7 +163,7 @@ pub struct Sender {
     config: SenderConfig,
     slots: Vec<Slot>,
     turns: Turns,
-    aborts: VecDeque<(u16, Abort)>,
+    aborts: VecDeque<(u32, Abort)>,
     completions: VecDeque<SenderCompletion>,
     stats: SenderStats,
 }

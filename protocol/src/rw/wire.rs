@@ -16,6 +16,9 @@
 //! | ABORT | 7 | 0 | slot | 0 | 0 | reason | src | 8 |
 //! | UNKNOWN, ABORT by the receiver | 7 | 1 | slot | 0 | 0 | reason | 0 | 8 |
 //!
+//! A node has 20 bits ([`NODES`]). The body says 16 of them, and all are in the source address of the frame: [`decode`] gives what the
+//! body says, [`Message::sent_by`] what its frame makes of it.
+//!
 //! Numbers (pidx) use 22 of the 24 bits, wptr, slot and seq 16. Every body begins with
 //!
 //! | offset | bits | field |
@@ -25,7 +28,7 @@
 //! | 0 | 1 | T: tail flag |
 //! | 0 | 2 | reserved, 0 |
 //! | 1 | 8 | arg |
-//! | 2 | 16 | node |
+//! | 2 | 16 | node, bits 15:0 |
 //! | 4 | 32 | DATA, POLL: gen, at most 24 bits; all others: xid |
 //!
 //! and goes on, offsets in bytes:
@@ -58,6 +61,7 @@ use super::{
     },
 };
 use crate::bulk::{BulkError, TRANSFER_LEN, Transfer};
+use crate::red::address::NODES;
 use crate::roce::{self, Bth, FrameError, Link};
 
 /// Bytes in front of the payload of DATA, and the whole body of the short messages.

@@ -120,7 +120,7 @@ pub enum Completion<P = Vec<u8>> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Outgoing {
     /// To this node.
-    pub to: u16,
+    pub to: u32,
     /// The packet.
     pub packet: Packet,
 }
@@ -218,7 +218,7 @@ pub(crate) struct Landing {
     /// What its software is told.
     pub(crate) completion: Completion,
     /// What the sender is told then.
-    ack: Option<(u16, Ack)>,
+    ack: Option<(u32, Ack)>,
 }
 
 /// The datagram engine of one card.
@@ -231,7 +231,7 @@ pub struct Card {
     table: Table,
     wheel: Wheel<(u32, u32)>,
     /// Acknowledgements, and answers of one-sided operations.
-    answers: VecDeque<(u16, Packet)>,
+    answers: VecDeque<(u32, Packet)>,
     landing: VecDeque<Landing>,
     /// Windows of one-sided operations (XUD-13).
     windows: BTreeMap<u16, Opened>,

@@ -104,7 +104,7 @@ pub struct Mutations {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CardConfig {
     /// Its node number.
-    pub node: u16,
+    pub node: u32,
     /// Largest payload of a packet, bytes: 256 to 4,096.
     pub mtu: u16,
     /// Entries of the in-flight table, a power of two up to 65,536.

@@ -480,15 +480,11 @@ pub fn encode_frame(link: &Link, packet: &Packet) -> Result<Vec<u8>, WireError> 
 }
 
 /// Takes the frame of a packet apart; checks ICRC, lengths and reserved bits before anything else sees it (XUD-14).
-/// The node it comes from is the last two bytes of its source address; the first two are those of every card.
+/// The node it comes from is in the last three bytes of its source address.
 ///
 /// # Errors
 /// The first check that fails.
-pub fn decode_frame(frame: &[u8]) -> Result<(u16, Packet), WireError> {
+pub fn decode_frame(frame: &[u8]) -> Result<(u32, Packet), WireError> {
     let frame = roce::decode(frame)?;
-    let [.., high, low] = frame.link.src_ip;
-    Ok((
-        u16::from_be_bytes([high, low]),
-        decode(&frame.bth, frame.body)?,
-    ))
+    Ok((frame.link.src_node(), decode(&frame.bth, frame.body)?))
 }

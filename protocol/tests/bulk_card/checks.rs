@@ -7,7 +7,7 @@ use tributary_protocol::card::regs::{self, BulkCounter, Counter};
 use tributary_protocol::xud::onesided::{H_LENGTH, H_OPERATION, H_RKEY};
 use tributary_protocol::xud::{Outcome, Peer};
 
-use super::world::{ALL, DATA, DATA_KEY, DATA_LEN, GOOD, World, read, seed, write};
+use super::world::{ALL, DATA, DATA_KEY, DATA_LEN, GOOD, World, node_of, read, seed, write};
 
 fn with_rkey(work: WorkRequest, rkey: u32) -> WorkRequest {
     let mut head = work.head;
@@ -55,7 +55,7 @@ fn bw_01_bad_work_requests_end_locally_and_send_nothing() {
         WorkRequest { head, ..good }
     };
     let far = Peer {
-        node: 1,
+        node: node_of(1),
         qpn: 1 << 24,
     };
     let window = |id, epoch| {

@@ -11,7 +11,7 @@ use tributary_protocol::rw::pace::{Congestion, LINE};
 use tributary_protocol::xud::Outcome;
 
 use super::order::datagram;
-use super::world::{DATA, GOOD, World, seed, write};
+use super::world::{DATA, GOOD, World, node_of, seed, write};
 
 const INTERVAL: u32 = 24;
 const LENGTH: u32 = 2 << 20;
@@ -127,7 +127,7 @@ fn cl_04_a_card_built_without_has_no_registers_for_it() {
             );
             // More than its field holds.
             host.set(register, u32::MAX);
-            assert_eq!(host.get(register), congestion.into());
+            assert_eq!(host.get(register), u32::from(congestion));
         }
     }
 }
@@ -174,7 +174,7 @@ fn cl_04_transfers_that_do_not_recover_are_noticed() {
 }
 
 /// The frame in which a node says something to host 0.
-fn said(from: u16, said: Congestion, slot: u16, xid: u32) -> Vec<u8> {
+fn said(from: u32, said: Congestion, slot: u16, xid: u32) -> Vec<u8> {
     let message = Congested {
         node: from,
         slot,
@@ -203,16 +203,16 @@ fn strangers(world: &mut World) -> bool {
             0,
             1,
         ),
-        said(1, marked, 1, 1),
-        said(1, marked, 900, 1),
-        said(1, marked, 0, 2),
+        said(node_of(1), marked, 1, 1),
+        said(node_of(1), marked, 900, 1),
+        said(node_of(1), marked, 0, 2),
     ];
     let strays = world.hosts[0].count(BulkCounter::Stray);
     let count_of = frames.len() as u64;
     frames.into_iter().for_each(|frame| world.send(frame));
     // Of another node than the frame comes from.
     let mut lie = Congested {
-        node: 1,
+        node: node_of(1),
         slot: 0,
         xid: 1,
         said: marked,
@@ -221,7 +221,7 @@ fn strangers(world: &mut World) -> bool {
     // And what no card sends.
     lie.said.share = 0;
     let (bth, mut body) = lie.encode();
-    let link = Link::between(1, 0);
+    let link = Link::between(node_of(1), 0);
     world.send(roce::encode(&link, &bth, &body).unwrap());
     body[9] = 1;
     body[15] = 1;
@@ -250,7 +250,7 @@ fn cl_04_what_strangers_say_slows_nobody_and_a_card_that_believes_them_is_notice
         marked: true,
         share: 9,
     };
-    world.send(said(1, share, 0, 1));
+    world.send(said(node_of(1), share, 0, 1));
     (0..20).for_each(|_| world.step());
     assert!(gap(&world) > LINE);
 }

@@ -3,6 +3,7 @@
 use tributary_protocol::bulk::{Purpose, ReadMessage, ReadRefused, ReadRequest, Refusal, Transfer};
 use tributary_protocol::card::model::BulkConfig;
 use tributary_protocol::card::regs::{BulkCounter, Counter};
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::roce::Link;
 use tributary_protocol::rw::{
     Abort, Complete, Connect, ConnectResp, ConnectStatus, Data, Message, Poll, Reason, RetxOne,
@@ -10,9 +11,13 @@ use tributary_protocol::rw::{
 };
 use tributary_protocol::xud::Outcome;
 
-use super::world::{DATA, DATA_KEY, DATA_LEN, GOOD, Q_KEY, World, read, seed, write};
+use super::world::{DATA, DATA_KEY, DATA_LEN, GOOD, Q_KEY, World, node_of, read, seed, write};
 
-fn connect(src: u16) -> Connect {
+/// A node without a host here, and one whose number is the same but for bits 19:16 (CL-1).
+const THEM: u32 = 0x5_0007;
+const TWIN: u32 = 0xA_0007;
+
+fn connect(src: u32) -> Connect {
     Connect {
         src,
         slot: 0,
@@ -32,11 +37,11 @@ const TRANSFER: Transfer = Transfer {
     purpose: Purpose::Write,
 };
 
-fn frame(from: u16, message: &Message, payload: &[u8]) -> Vec<u8> {
-    wire::encode_frame(&Link::between(from, 1), message, payload).unwrap()
+fn frame(from: u32, message: &Message, payload: &[u8]) -> Vec<u8> {
+    wire::encode_frame(&Link::between(from, node_of(1)), message, payload).unwrap()
 }
 
-fn ask(from: u16, c: &Connect, header: &Transfer) -> Vec<u8> {
+fn ask(from: u32, c: &Connect, header: &Transfer) -> Vec<u8> {
     frame(from, &Message::Connect(*c), &header.encode())
 }
 
@@ -53,7 +58,7 @@ fn state(world: &World) -> ([usize; 4], usize, u64) {
 #[test]
 fn bw_02_connect_of_a_stranger_with_any_field_wrong_takes_no_window() {
     let mut world = World::pair(GOOD, seed());
-    let (good, header) = (connect(7), TRANSFER);
+    let (good, header) = (connect(THEM), TRANSFER);
     let cases = [
         (
             Connect {
@@ -138,7 +143,7 @@ fn bw_02_connect_of_a_stranger_with_any_field_wrong_takes_no_window() {
     ];
     for (c, header, counter) in cases {
         let (before, state_before) = (world.hosts[1].count(counter), state(&world));
-        world.send(ask(7, &c, &header));
+        world.send(ask(THEM, &c, &header));
         (0..12).for_each(|_| world.step());
         assert_eq!(
             world.hosts[1].count(counter),
@@ -148,14 +153,14 @@ fn bw_02_connect_of_a_stranger_with_any_field_wrong_takes_no_window() {
         assert_eq!(state(&world), state_before, "{c:?} {header:?}");
     }
     // The same without what a card puts behind it, and in another's name.
-    world.send(frame(7, &Message::Connect(good), &[]));
+    world.send(frame(THEM, &Message::Connect(good), &[]));
     world.send(ask(8, &good, &header));
     (0..12).for_each(|_| world.step());
     assert_eq!(world.hosts[1].count(BulkCounter::BadMessage), 1);
     assert_eq!(world.hosts[1].count(BulkCounter::Stray), 1);
     assert_eq!(state(&world).0, [0; 4]);
     // With every field right it is a transfer like any other.
-    world.send(ask(7, &good, &header));
+    world.send(ask(THEM, &good, &header));
     (0..12).for_each(|_| world.step());
     assert_eq!(state(&world).0, [1, 0, 0, 0]);
 }
@@ -163,10 +168,10 @@ fn bw_02_connect_of_a_stranger_with_any_field_wrong_takes_no_window() {
 #[test]
 fn bw_02_data_and_control_for_windows_of_others_change_nothing() {
     let mut world = World::pair(GOOD, seed());
-    world.send(ask(7, &connect(7), &TRANSFER));
+    world.send(ask(THEM, &connect(THEM), &TRANSFER));
     (0..12).for_each(|_| world.step());
     let data = Data {
-        src: 7,
+        src: THEM,
         wptr: 0,
         r#gen: 1,
         pidx: 0,
@@ -181,31 +186,31 @@ fn bw_02_data_and_control_for_windows_of_others_change_nothing() {
         ..data
     };
     let cases = [
-        (8, Data { src: 8, ..data }, BulkCounter::DataStale),
+        (TWIN, Data { src: TWIN, ..data }, BulkCounter::DataStale),
         (8, data, BulkCounter::Stray),
-        (7, Data { r#gen: 0, ..data }, BulkCounter::DataStale),
-        (7, Data { r#gen: 2, ..data }, BulkCounter::DataStale),
-        (7, Data { wptr: 1, ..data }, BulkCounter::DataStale),
+        (THEM, Data { r#gen: 0, ..data }, BulkCounter::DataStale),
+        (THEM, Data { r#gen: 2, ..data }, BulkCounter::DataStale),
+        (THEM, Data { wptr: 1, ..data }, BulkCounter::DataStale),
         (
-            7,
+            THEM,
             Data {
                 wptr: 65_535,
                 ..data
             },
             BulkCounter::DataStale,
         ),
-        (7, Data { pidx: 3, ..data }, BulkCounter::DataWrong),
+        (THEM, Data { pidx: 3, ..data }, BulkCounter::DataWrong),
         (
-            7,
+            THEM,
             Data {
                 pidx: 2_097_151,
                 ..data
             },
             BulkCounter::DataWrong,
         ),
-        (7, Data { len: 2_048, ..data }, BulkCounter::DataWrong),
-        (7, Data { tail: true, ..data }, BulkCounter::DataWrong),
-        (7, Data { len: 1_809, ..last }, BulkCounter::DataWrong),
+        (THEM, Data { len: 2_048, ..data }, BulkCounter::DataWrong),
+        (THEM, Data { tail: true, ..data }, BulkCounter::DataWrong),
+        (THEM, Data { len: 1_809, ..last }, BulkCounter::DataWrong),
     ];
     for (from, data, counter) in cases {
         let (before, state_before) = (world.hosts[1].count(counter), state(&world));
@@ -219,13 +224,13 @@ fn bw_02_data_and_control_for_windows_of_others_change_nothing() {
         assert_eq!(state(&world), state_before, "{data:?}");
     }
     let abort = Abort {
-        src: 8,
+        src: TWIN,
         slot: 0,
         xid: 1,
         reason: Reason::GaveUp,
     };
     let poll = Poll {
-        src: 8,
+        src: TWIN,
         wptr: 0,
         r#gen: 1,
         slot: 0,
@@ -235,12 +240,12 @@ fn bw_02_data_and_control_for_windows_of_others_change_nothing() {
     for message in [
         Message::Abort(abort),
         Message::Abort(Abort {
-            src: 7,
+            src: THEM,
             xid: 2,
             ..abort
         }),
         Message::Abort(Abort {
-            src: 7,
+            src: THEM,
             slot: 1,
             ..abort
         }),
@@ -249,7 +254,7 @@ fn bw_02_data_and_control_for_windows_of_others_change_nothing() {
         let from = if let Message::Abort(m) = &message {
             m.src
         } else {
-            8
+            TWIN
         };
         world.send(frame(from, &message, &[]));
     }
@@ -264,7 +269,7 @@ fn bw_02_data_and_control_for_windows_of_others_change_nothing() {
             len,
             ..data
         };
-        world.send(frame(7, &Message::Data(data), &vec![0x11; len.into()]));
+        world.send(frame(THEM, &Message::Data(data), &vec![0x11; len.into()]));
     }
     (0..12).for_each(|_| world.step());
     assert_eq!(world.hosts[1].data(DATA, 10_000), [0x11; 10_000]);
@@ -329,20 +334,20 @@ fn responses_that_nobody_asked_for_change_nothing() {
     let mut stray = 0;
     for message in &forged {
         // From node 7, which it did not send to; and about a transfer that it does not have.
-        world.send(frame(7, message, &[]));
+        world.send(frame(THEM, message, &[]));
         stray += 1;
     }
     let token = 1 << 16;
     let refused = ReadRefused {
         qpn: 1,
-        node: 7,
+        node: THEM,
         token,
         reason: Refusal::Access,
         retry: 0,
     };
     for (from, refused) in [
         (7, refused),
-        (7, ReadRefused { node: 9, ..refused }),
+        (THEM, ReadRefused { node: 9, ..refused }),
         (
             9,
             ReadRefused {
@@ -369,7 +374,11 @@ fn responses_that_nobody_asked_for_change_nothing() {
         ),
     ] {
         let message = ReadMessage::Refused(refused);
-        world.send(message.encode_frame(&Link::between(from, 1)).unwrap());
+        world.send(
+            message
+                .encode_frame(&Link::between(from, node_of(1)))
+                .unwrap(),
+        );
         stray += 1;
     }
     // An answer to the read from the wrong node, queue pair, or for other memory.
@@ -382,7 +391,14 @@ fn responses_that_nobody_asked_for_change_nothing() {
         ..connect(9)
     };
     for (from, c, header) in [
-        (7, Connect { src: 7, ..answer }, header),
+        (
+            THEM,
+            Connect {
+                src: THEM,
+                ..answer
+            },
+            header,
+        ),
         (
             9,
             Connect {
@@ -451,11 +467,11 @@ fn bw_01_a_flood_of_connects_is_answered_busy_and_harms_nobody_who_has_a_window(
     let to = world.hosts[1].peer(1);
     world.hosts[0].post(1, &write(to, DATA, DATA, 400_000));
     (0..20).for_each(|_| world.step());
-    for stranger in 100..1_100u16 {
+    for stranger in 100..1_100u32 {
         world.send(ask(
             stranger,
             &Connect {
-                slot: stranger % 200,
+                slot: (stranger % 200) as u16,
                 ..connect(stranger)
             },
             &TRANSFER,
@@ -479,7 +495,7 @@ fn bw_11_a_read_request_of_a_stranger_reads_nothing_that_its_key_does_not_allow(
     let mut world = World::pair(GOOD, seed());
     let good = ReadRequest {
         qpn: 1,
-        node: 7,
+        node: THEM,
         source: 1,
         q_key: Q_KEY,
         token: 99,
@@ -534,7 +550,11 @@ fn bw_11_a_read_request_of_a_stranger_reads_nothing_that_its_key_does_not_allow(
     for (request, counter) in cases {
         let before = world.hosts[1].count(counter);
         let message = ReadMessage::Request(request);
-        world.send(message.encode_frame(&Link::between(7, 1)).unwrap());
+        world.send(
+            message
+                .encode_frame(&Link::between(THEM, node_of(1)))
+                .unwrap(),
+        );
         (0..12).for_each(|_| world.step());
         assert_eq!(world.hosts[1].count(counter), before + 1, "{request:?}");
         assert_eq!(world.hosts[1].card.bulk_under_way(), [0; 4]);
@@ -543,7 +563,11 @@ fn bw_11_a_read_request_of_a_stranger_reads_nothing_that_its_key_does_not_allow(
     // A good one, doubled, makes one transfer; its requester is silent, and it is given up.
     for _ in 0..3 {
         let message = ReadMessage::Request(good);
-        world.send(message.encode_frame(&Link::between(7, 1)).unwrap());
+        world.send(
+            message
+                .encode_frame(&Link::between(THEM, node_of(1)))
+                .unwrap(),
+        );
     }
     (0..12).for_each(|_| world.step());
     assert_eq!(world.hosts[1].card.bulk_under_way(), [0, 1, 0, 0]);
@@ -568,7 +592,7 @@ fn bw_10_peers_without_number_are_served_with_few_entries() {
         len: 8,
     };
     for n in 0..500u32 {
-        let src = (n * 131 + 7) as u16;
+        let src = (n * 0x1_0131 + 7) % NODES;
         let c = Connect {
             length: 8,
             slot: (n % 256) as u16,
@@ -595,18 +619,18 @@ fn bw_10_peers_without_number_are_served_with_few_entries() {
     let writes = world.hosts[1].memory.writes.len();
     let late = Connect {
         length: 8,
-        ..connect(7)
+        ..connect(THEM)
     };
-    world.send(ask(7, &late, &TRANSFER));
+    world.send(ask(THEM, &late, &TRANSFER));
     (0..12).for_each(|_| world.step());
     assert_eq!(world.hosts[1].card.bulk_under_way()[0], 1);
     let stale = Data {
-        src: 7,
+        src: THEM,
         wptr: 0,
         r#gen: 1,
         ..data
     };
-    world.send(frame(7, &Message::Data(stale), &[9; 8]));
+    world.send(frame(THEM, &Message::Data(stale), &[9; 8]));
     world.settle();
     assert_eq!(world.hosts[1].memory.writes.len(), writes);
     assert_eq!(world.hosts[1].count(BulkCounter::ReceivedAborted), 1);

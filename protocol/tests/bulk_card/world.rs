@@ -112,7 +112,7 @@ pub struct Host {
     pub card: CardModel,
     pub memory: Memory,
     rings: BTreeMap<u32, Rings>,
-    pub node: u16,
+    pub node: u32,
     now: u64,
     /// Bytes that may leave in this slot.
     budget: i64,
@@ -156,8 +156,13 @@ pub fn read(to: Peer, local: u64, remote: u64, length: u32) -> WorkRequest {
     work(OPCODE_BULK_READ, to, local, remote, length)
 }
 
+/// Node of a host: not its index, and above 65,535 but of the first (CL-1).
+pub const fn node_of(host: u16) -> u32 {
+    host as u32 | (host as u32 * 5 & 15) << 16
+}
+
 impl Host {
-    pub fn new(node: u16, config: BulkConfig) -> Self {
+    pub fn new(node: u32, config: BulkConfig) -> Self {
         let config = ModelConfig {
             qps_log: 3,
             regions_log: 3,
@@ -189,7 +194,7 @@ impl Host {
 
     pub fn start(&mut self) {
         self.rings.clear();
-        self.set(&regs::NODE, self.node.into());
+        self.set(&regs::NODE, self.node);
         self.set(&regs::CONTROL, 1);
         self.set_region(3, 9, ALL, DATA, DATA_LEN);
     }
@@ -347,7 +352,7 @@ pub struct World {
 impl World {
     pub fn new(hosts: u16, config: BulkConfig, faults: Faults, seed: u64) -> Self {
         let hosts = (0..hosts).map(|node| {
-            let mut host = Host::new(node, config);
+            let mut host = Host::new(node_of(node), config);
             host.set(&regs::BULK_ROUND_TRIP, 2 * DELAY as u32 + 2);
             host.set(&regs::BULK_ALLOWANCE, faults.span as u32 + 2);
             host
@@ -401,9 +406,8 @@ impl World {
         let now = self.now();
         while let Some(first) = self.flying.first_entry().filter(|e| e.key().0 <= self.slot) {
             let frame = first.remove();
-            let [.., high, low] = roce::decode(&frame).unwrap().link.dst_ip;
-            let to = usize::from(u16::from_be_bytes([high, low]));
-            if let Some(host) = self.hosts.get_mut(to) {
+            let to = u32::from_be_bytes(roce::decode(&frame).unwrap().link.dst_ip);
+            if let Some(host) = (self.hosts.iter_mut()).find(|host| to == 10 << 24 | host.node) {
                 host.card.receive_frame(&frame, now);
             }
         }

@@ -105,7 +105,7 @@ pub fn work(to: Peer, address: u64, length: u32) -> WorkRequest {
 
 impl Host {
     /// A card that is enabled and has one region; region 3, variant 9, may be written.
-    pub fn new(node: u16) -> Self {
+    pub fn new(node: u32) -> Self {
         let config = ModelConfig {
             qps_log: 2,
             regions_log: 3,
@@ -131,8 +131,8 @@ impl Host {
         host
     }
 
-    pub fn start(&mut self, node: u16) {
-        self.write(&regs::NODE, node.into());
+    pub fn start(&mut self, node: u32) {
+        self.write(&regs::NODE, node);
         self.write(&regs::CONTROL, 1);
         self.region(3, 9, true, DATA, DATA_LEN);
     }

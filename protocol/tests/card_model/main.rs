@@ -4,6 +4,7 @@ mod abuse;
 mod bench;
 mod bus_master;
 mod interrupts;
+mod nodes;
 mod onesided;
 mod queues;
 mod regions;

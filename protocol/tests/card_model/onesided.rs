@@ -398,11 +398,11 @@ fn xud_13_commands_of_windows_are_checked_in_order() {
     let mut host = Host::new(1);
     let open =
         |host: &mut Host, index, args: [u32; 4]| host.command(Command::OpenWindow, index, &args).0;
-    let good = [1, 0xFFFF, 0xFF_FFFF, 0xFFFF];
+    let good = [1, 0xF_FFFF, 0xFF_FFFF, 0xFFFF];
     assert_eq!(open(&mut host, 256, [9; 4]), Status::BadIndex);
     for wrong in [
         [4, 0, 0, 0],
-        [1, 1 << 16, 0, 0],
+        [1, 1 << 20, 0, 0],
         [1, 0, 1 << 24, 0],
         [1, 0, 0, 1 << 16],
     ] {

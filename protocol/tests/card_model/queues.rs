@@ -316,7 +316,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Send(at) if posted[at][0] - take(&mut hosts, at, 0)[at][0] < 8 => {
-                    let to = Peer { node: 1 - at as u16, qpn: 1 };
+                    let to = Peer { node: 1 - at as u32, qpn: 1 };
                     hosts[at].post_send(1, &work(to, DATA, 8));
                     posted[at][0] += 1;
                 }

@@ -4,7 +4,7 @@ use tributary_protocol::multicast::Algorithm;
 use tributary_protocol::multicast::ring::EndCode;
 
 use crate::members::{BLOCK, End, Group, RECEIVES, SENDS, work};
-use crate::world::{DATA, TICK_SLOTS, World};
+use crate::world::{DATA, TICK_SLOTS, World, node_of};
 
 const STOP: u32 = 2;
 const CLOSE: u32 = 3;
@@ -70,7 +70,7 @@ fn mb_16_a_queue_pair_of_a_peer_that_is_destroyed_ends_the_group() {
 #[test]
 fn mb_16_the_watchdog_ends_a_group_that_has_begun() {
     let (mut world, mut group) = chain(2, 3);
-    world.silent = vec![1];
+    world.silent = vec![node_of(1)];
     group.post(&mut world, 2 * BLOCK, 0);
     for _ in 0..2 * TICK_SLOTS - 10 {
         world.step();

@@ -6,7 +6,7 @@ use tributary_protocol::multicast::{Algorithm, Schedule};
 use tributary_protocol::xud::onesided::{H_ADDRESS, H_OPERATION, H_RKEY, Operation};
 use tributary_protocol::xud::{Peer, Window};
 
-use crate::world::{DATA, DATA_KEY, World};
+use crate::world::{DATA, DATA_KEY, World, node_of};
 
 pub const BLOCK: u32 = 5_000;
 pub const SENDS: u32 = 1;
@@ -110,7 +110,7 @@ impl Group {
     fn other(&self, rank: u32, slot: u8, role: u32) -> Peer {
         let peer = self.neighbours[rank as usize][usize::from(slot)];
         Peer {
-            node: peer as u16,
+            node: node_of(peer as u16),
             qpn: self.pair(role, self.slot(peer, rank)),
         }
     }
@@ -175,7 +175,7 @@ impl Group {
             q_key,
             ..
         } = world.hosts[rank as usize].poll(self.ends())?;
-        assert_eq!((of, peer.node), (Of::Notify, rank as u16));
+        assert_eq!((of, peer.node), (Of::Notify, node_of(rank as u16)));
         assert_eq!(peer.qpn, self.number.into());
         Some(End {
             code: length & 0xFF,

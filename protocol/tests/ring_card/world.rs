@@ -60,7 +60,7 @@ struct Rings {
 pub struct Host {
     pub card: CardModel,
     pub memory: Memory,
-    pub node: u16,
+    pub node: u32,
     rings: BTreeMap<u32, Rings>,
     /// Entries written into the schedule ring of each group.
     written: BTreeMap<u8, u16>,
@@ -76,8 +76,13 @@ pub fn schedule(group: u8) -> u64 {
     SCHEDULES + u64::from(group) * 0x1000
 }
 
+/// Node of a host: not its index, and above 65,535 but of the first (CL-1).
+pub const fn node_of(host: u16) -> u32 {
+    host as u32 | (host as u32 * 5 & 15) << 16
+}
+
 impl Host {
-    pub fn new(node: u16, groups: u16) -> Self {
+    pub fn new(node: u32, groups: u16) -> Self {
         let bulk = BulkConfig {
             groups,
             ..BulkConfig::default()
@@ -263,13 +268,13 @@ pub struct World {
     slot: u64,
     flying: VecDeque<(u64, Vec<u8>)>,
     /// Nodes that nothing comes from.
-    pub silent: Vec<u16>,
+    pub silent: Vec<u32>,
 }
 
 impl World {
     pub fn new(hosts: u16) -> Self {
         Self {
-            hosts: (0..hosts).map(|node| Host::new(node, 4)).collect(),
+            hosts: (0..hosts).map(|node| Host::new(node_of(node), 4)).collect(),
             slot: 0,
             flying: VecDeque::new(),
             silent: Vec::new(),
@@ -280,9 +285,8 @@ impl World {
         self.slot += 1;
         let now = self.slot * SLOT_NS;
         while let Some((_, frame)) = self.flying.pop_front_if(|(due, _)| *due <= self.slot) {
-            let [.., high, low] = roce::decode(&frame).unwrap().link.dst_ip;
-            let to = usize::from(u16::from_be_bytes([high, low]));
-            if let Some(host) = self.hosts.get_mut(to) {
+            let to = u32::from_be_bytes(roce::decode(&frame).unwrap().link.dst_ip);
+            if let Some(host) = (self.hosts.iter_mut()).find(|host| to == 10 << 24 | host.node) {
                 host.card.receive_frame(&frame, now);
             }
         }

@@ -14,6 +14,10 @@ use crate::bench::{BASE, Memory, RKEY, SHAPE, TARGET, card};
 const REQUESTERS: u16 = 3;
 /// Queue pair of each.
 const QPN: u32 = 7;
+/// Node of each: that of the target but for bits above 16 (CL-1).
+const fn node_of(at: usize) -> u32 {
+    TARGET.node ^ (at as u32 * 7 + 1) << 16
+}
 /// Windows of each.
 const WINDOWS: u16 = 2;
 /// What is added to; what is swapped; a cell of each window that is written.
@@ -47,7 +51,7 @@ struct World {
     cards: Vec<Card>,
     memories: Vec<Memory>,
     /// Frames under way: when they arrive, a number, from, to.
-    network: BTreeMap<(u64, u64), (u16, usize, Packet)>,
+    network: BTreeMap<(u64, u64), (u32, usize, Packet)>,
     users: Vec<User>,
     /// What was found and added.
     added: Vec<(u64, u64)>,
@@ -64,9 +68,8 @@ impl World {
         let mut cards = Vec::new();
         let mut users = Vec::new();
         for node in 0..REQUESTERS {
-            // The target is node 1.
             let peer = Peer {
-                node: node * 2,
+                node: node_of(node.into()),
                 qpn: QPN,
             };
             cards.push(card(peer, Mutations::default()));
@@ -104,12 +107,10 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: u16, to: u16, packet: Packet) {
-        let to = if to == TARGET.node {
-            self.cards.len() - 1
-        } else {
-            usize::from(to / 2)
-        };
+    fn send(&mut self, from: u32, to: u32, packet: Packet) {
+        let at = (0..usize::from(REQUESTERS)).find(|at| node_of(*at) == to);
+        assert!(at.is_some() || to == TARGET.node, "node {to}");
+        let to = at.unwrap_or(self.cards.len() - 1);
         let copies = match self.rng.random_range(0..100) {
             0..10 => 0,
             10..20 => 2,
@@ -224,7 +225,7 @@ impl World {
             self.cards[at].tick(self.now);
             while self.cards[at].serve(&mut self.memories[at]) {}
             let last = at + 1 == self.cards.len();
-            let node = if last { TARGET.node } else { at as u16 * 2 };
+            let node = if last { TARGET.node } else { node_of(at) };
             while let Some(out) = self.cards[at].next_packet(self.now) {
                 self.send(node, out.to, out.packet);
             }

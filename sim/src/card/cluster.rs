@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Result, ensure};
 use tributary_fabric::control::Control;
 use tributary_protocol::card::model::{CardModel, ModelConfig};
+use tributary_protocol::red::address::NODES;
 
 use super::world::{Place, World};
 use super::{CLOCK_NS, Node, SimDevice};
@@ -41,7 +42,7 @@ pub const SLOT_NS: u64 = 13 * CLOCK_NS;
 pub struct Cluster {
     world: Arc<Mutex<World>>,
     devices: Vec<SimDevice>,
-    nodes: Vec<u16>,
+    nodes: Vec<u32>,
 }
 
 impl Cluster {
@@ -69,14 +70,13 @@ impl Cluster {
         );
         let mut nodes = Vec::new();
         for endpoint in endpoints {
-            let node = u16::try_from(endpoint.node).ok();
             ensure!(
-                node.is_some(),
-                "{} is node {}; cards have nodes below 65536",
+                endpoint.node < NODES,
+                "{} is node {}; there are nodes below {NODES}",
                 endpoint.name,
                 endpoint.node
             );
-            nodes.extend(node);
+            nodes.push(endpoint.node);
         }
         let places = cards
             .into_iter()
@@ -131,7 +131,7 @@ impl Cluster {
 
     /// Their node numbers, for the driver.
     #[must_use]
-    pub fn nodes(&self) -> &[u16] {
+    pub fn nodes(&self) -> &[u32] {
         &self.nodes
     }
 

@@ -326,12 +326,12 @@ mod tests {
             link,
             ..NetworkConfig::default()
         })?;
-        let open = |node: u16| {
+        let open = |node: u32| {
             let options = Options {
                 node,
                 ..Options::default()
             };
-            Context::open(Arc::new(cards[usize::from(node)].clone()), options)
+            Context::open(Arc::new(cards[node as usize].clone()), options)
         };
         // The other card answers that it has no such queue pair.
         let other = open(1)?;

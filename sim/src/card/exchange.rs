@@ -92,16 +92,16 @@ struct Host {
 /// # Errors
 /// A parameter out of range, an error of the driver, or messages that do not end.
 pub fn exchange(plan: &Exchange, watch: &mut dyn FnMut(u64)) -> Result<ExchangeReport> {
-    exchange_over(plan, network(&plan.network)?, watch)
+    exchange_over(plan, (0..).zip(network(&plan.network)?).collect(), watch)
 }
 
-/// The same over cards that are there, as many as the plan has hosts; of `plan.network`, only the seed counts.
+/// The same over cards that are there, each with its node number; of `plan.network`, only the seed counts.
 ///
 /// # Errors
 /// As [`exchange`].
 pub fn exchange_over(
     plan: &Exchange,
-    devices: Vec<SimDevice>,
+    devices: Vec<(u32, SimDevice)>,
     watch: &mut dyn FnMut(u64),
 ) -> Result<ExchangeReport> {
     let (every, longest) = plan.longer.unwrap_or((1, 16));
@@ -109,9 +109,9 @@ pub fn exchange_over(
     ensure!(largest >= 16, "messages of {largest} bytes: at least 16");
     ensure!(every > 0, "one message in 0 is longer");
     ensure!((2..=64).contains(&devices.len()), "2 to 64 hosts");
-    let hosts = devices.into_iter().enumerate().map(|(node, device)| {
+    let hosts = devices.into_iter().map(|(node, device)| {
         let options = Options {
-            node: node as u16,
+            node,
             mtu: plan.mtu,
         };
         let domain = Context::open(Arc::new(device.clone()), options)?.alloc_pd()?;

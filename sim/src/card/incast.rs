@@ -13,6 +13,7 @@ use tributary_host_driver::{
 };
 use tributary_protocol::card::model::{BulkConfig, BulkMutations, ModelConfig};
 use tributary_protocol::red::Counter;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::roce::{BODY_OFFSET, F_ETHERTYPE, F_OPCODE, F_PSN, F_SRC_IP, ICRC_LEN};
 use tributary_protocol::rw::{MessageType, opcode, wire};
 
@@ -69,7 +70,7 @@ pub struct Passed {
     /// Clock of its first word.
     pub clock: u64,
     /// Node that sent it.
-    pub from: u16,
+    pub from: u32,
     /// Its number, which a packet of another sender may have, too.
     pub number: u32,
     /// Bytes of its payload.
@@ -136,7 +137,7 @@ impl IncastReport {
             last.insert(passed.from, passed.clock);
         }
         let first_end = last.values().min().copied().unwrap_or(0);
-        let mut shares: BTreeMap<u16, usize> = last.keys().map(|from| (*from, 0)).collect();
+        let mut shares: BTreeMap<u32, usize> = last.keys().map(|from| (*from, 0)).collect();
         for passed in self.passed.iter().filter(|p| p.clock <= first_end) {
             *shares.entry(passed.from).or_default() += passed.payload;
         }
@@ -147,7 +148,7 @@ impl IncastReport {
 
     /// Clock at which the last packet of all senders but one began to cross the cable.
     #[must_use]
-    pub fn others_end(&self, alone: u16) -> Option<u64> {
+    pub fn others_end(&self, alone: u32) -> Option<u64> {
         let others = self.passed.iter().filter(|passed| passed.from != alone);
         others.map(|passed| passed.clock).max()
     }
@@ -155,7 +156,7 @@ impl IncastReport {
     /// Clocks from when all others had ended until one sender had at least `part` of the line, over a stretch of 64
     /// packets; `None` if it never did.
     #[must_use]
-    pub fn recovery(&self, alone: u16, part: f64) -> Option<u64> {
+    pub fn recovery(&self, alone: u32, part: f64) -> Option<u64> {
         let begun = self.others_end(alone)?;
         let own: Vec<Passed> = self
             .passed
@@ -329,7 +330,7 @@ fn data(frame: &[u8], clock: u64, clocks: u64) -> Option<Passed> {
     let around = BODY_OFFSET + wire::HEADER_LEN + ICRC_LEN;
     is_data.then(|| Passed {
         clock,
-        from: F_SRC_IP.get(frame) as u16,
+        from: F_SRC_IP.get(frame) as u32 & (NODES - 1),
         number: F_PSN.get(frame) as u32,
         payload: frame.len().saturating_sub(around),
         clocks,

@@ -17,7 +17,7 @@ pub struct ClusterTrees {
     cluster: Cluster,
     control: Arc<Mutex<Control>>,
     /// Endnode of the plan by node number.
-    endnodes: BTreeMap<u16, u32>,
+    endnodes: BTreeMap<u32, u32>,
     /// The next cookie.
     cookie: u32,
     /// Number of the group at the manager, and what was said of its tree last.
@@ -45,7 +45,7 @@ impl ClusterTrees {
 }
 
 impl Trees for ClusterTrees {
-    fn plant(&mut self, nodes: &[u16]) -> Result<Grant, String> {
+    fn plant(&mut self, nodes: &[u32]) -> Result<Grant, String> {
         let members = nodes.iter().map(|node| {
             let endnode = self.endnodes.get(node).copied();
             endnode.ok_or_else(|| format!("node {node} is not on the fabric"))

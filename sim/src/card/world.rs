@@ -11,7 +11,7 @@ use tributary_protocol::card::regs::{
     bar0_bytes,
 };
 use tributary_protocol::red::{self, wire::DEFAULT_ETHERTYPE};
-use tributary_protocol::roce;
+use tributary_protocol::roce::{self, IP_NET};
 
 use super::memory::{MSI, Memory};
 use super::{CLOCK_NS, Node, SimDevice};
@@ -33,7 +33,7 @@ const AROUND_FRAME: usize = 24;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetworkConfig {
     /// Cards; their node numbers count from 0.
-    pub nodes: u16,
+    pub nodes: u32,
     /// How they are built.
     pub card: ModelConfig,
     /// Every link.
@@ -178,7 +178,7 @@ pub fn network(config: &NetworkConfig) -> Result<Vec<SimDevice>> {
 pub fn network_of(config: &NetworkConfig, nodes: Vec<Box<dyn Node>>) -> Result<Vec<SimDevice>> {
     let count = nodes.len();
     ensure!(
-        count == usize::from(config.nodes) && count > 0,
+        count == config.nodes as usize && count > 0,
         "{count} cards for {} nodes",
         config.nodes
     );
@@ -423,10 +423,10 @@ impl World {
 
 /// Whom a frame of `at` is for, of all cards that are linked to each other; a frame to nobody is lost.
 fn receivers(frame: &[u8], at: usize, all: usize) -> Vec<usize> {
-    // The last two bytes of an IPv4 address are the node.
+    // IPv4 address 10 and the node: anything else is nobody's number.
     if let Ok(frame) = roce::decode(frame) {
-        let [.., high, low] = frame.link.dst_ip;
-        return vec![usize::from(u16::from_be_bytes([high, low]))];
+        let to = u32::from_be_bytes(frame.link.dst_ip) ^ u32::from(IP_NET) << 24;
+        return vec![to as usize];
     }
     // Without switches every card is on every tree, and nothing is combined.
     match red::Frame::parse(frame, DEFAULT_ETHERTYPE) {

@@ -183,7 +183,7 @@ pub struct Decision {
 #[allow(missing_docs)] // the fields are those of the messages
 pub struct RawMessage {
     pub kind: u8,
-    pub dst: u16,
+    pub dst: u32,
     pub slot: u16,
     pub xid: u32,
     pub status: u8,
@@ -202,7 +202,7 @@ pub struct RawMessage {
 #[allow(missing_docs)] // the fields are those of the completion
 pub struct RawCompletion {
     pub wptr: u16,
-    pub src: u16,
+    pub src: u32,
     pub slot: u16,
     pub xid: u32,
     pub length: u32,
@@ -419,7 +419,7 @@ impl RtlWindow {
         if m.is_set(p.m_msg_valid) {
             let message = RawMessage {
                 kind: m.get(p.m_msg_type) as u8,
-                dst: m.get(p.m_msg_dst) as u16,
+                dst: m.get(p.m_msg_dst) as u32,
                 slot: m.get(p.m_msg_slot) as u16,
                 xid: m.get(p.m_msg_xid) as u32,
                 status: m.get(p.m_msg_status) as u8,
@@ -441,7 +441,7 @@ impl RtlWindow {
         if m.is_set(p.m_cpl_valid) && inputs.cpl_ready {
             s.completion = Some(RawCompletion {
                 wptr: m.get(p.m_cpl_wptr) as u16,
-                src: m.get(p.m_cpl_src) as u16,
+                src: m.get(p.m_cpl_src) as u32,
                 slot: m.get(p.m_cpl_slot) as u16,
                 xid: m.get(p.m_cpl_xid) as u32,
                 length: m.get(p.m_cpl_length) as u32,

@@ -35,7 +35,7 @@ pub struct RtlEngine {
     /// DATA records whose decision has not left yet.
     undecided: VecDeque<u32>,
     /// STATUS whose bitmap is on its way.
-    status: Option<(u16, StatusReport)>,
+    status: Option<(u32, StatusReport)>,
     outputs: Vec<Output>,
     stats: EngineStats,
     clocks: u64,

@@ -152,7 +152,7 @@ pub struct Inputs {
 #[allow(missing_docs)] // the fields are those of the ports
 pub struct RawPacket {
     pub kind: u8,
-    pub dst: u16,
+    pub dst: u32,
     pub slot: u16,
     pub xid: u32,
     pub wptr: u16,
@@ -465,7 +465,7 @@ fn packet(m: &Model, p: &Ports) -> RawPacket {
     let only = |field: bool, port| if field { m.get(port) } else { 0 };
     RawPacket {
         kind,
-        dst: m.get(p.m_pkt_dst) as u16,
+        dst: m.get(p.m_pkt_dst) as u32,
         slot: m.get(p.m_pkt_slot) as u16,
         xid: m.get(p.m_pkt_xid) as u32,
         wptr: only(data || poll, p.m_pkt_wptr) as u16,

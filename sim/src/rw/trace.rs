@@ -33,7 +33,7 @@ const MAX_SLOT: u64 = (1 << 26) - 1;
 pub enum Record {
     /// [`Data`].
     Data {
-        src: u16,
+        src: u32,
         wptr: u16,
         r#gen: u32,
         pidx: u32,
@@ -43,7 +43,7 @@ pub enum Record {
     },
     /// [`Connect`].
     Connect {
-        src: u16,
+        src: u32,
         slot: u16,
         xid: u32,
         incarnation: u16,
@@ -54,7 +54,7 @@ pub enum Record {
     },
     /// [`Poll`].
     Poll {
-        src: u16,
+        src: u32,
         wptr: u16,
         r#gen: u32,
         slot: u16,
@@ -63,7 +63,7 @@ pub enum Record {
     },
     /// [`Abort`] of the sender; `reason` by its code.
     Abort {
-        src: u16,
+        src: u32,
         slot: u16,
         xid: u32,
         reason: u8,

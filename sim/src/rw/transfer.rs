@@ -15,8 +15,8 @@ use super::trace::Record;
 use crate::link::{Fate, Link, LinkConfig, LinkStats};
 
 /// Node numbers of the two ends.
-const SENDER_NODE: u16 = 0;
-const RECEIVER_NODE: u16 = 1;
+const SENDER_NODE: u32 = 0;
+const RECEIVER_NODE: u32 = 1;
 /// Where the bytes go: any address and key would do.
 const ADDR: u64 = 0x1_0000;
 const RKEY: u32 = 0x7717;
@@ -331,7 +331,10 @@ impl Transfer {
                 if let (Message::Data(data), Some(memory)) = (&decoded.msg, &mut self.memory) {
                     memory.arrived(*data, decoded.payload.to_vec());
                 }
-                (decoded.msg, frame)
+                let from = decoded.link.src_node();
+                let message = decoded.msg.sent_by(from);
+                let why = || format!("frame at the {}: of another node than {from}", end.name());
+                (message.with_context(why)?, frame)
             }
         };
         tell(

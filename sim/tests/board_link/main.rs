@@ -58,7 +58,7 @@ fn messages(kind: BoardKind, faults: LineFaults, messages: u64) {
         largest: 700,
         longer: Some((7, 5_000)),
     };
-    let report = exchange_over(&plan, devices.clone(), &mut |_| {}).unwrap();
+    let report = exchange_over(&plan, (0..).zip(devices.clone()).collect(), &mut |_| {}).unwrap();
     println!("{kind:?}, {faults:?}: {report:?}");
     assert!(report.good(messages), "{report:?}");
     for device in devices {

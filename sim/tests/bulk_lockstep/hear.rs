@@ -38,7 +38,7 @@ fn library() -> &'static Verilated {
 /// A frame as `bulk_sort` hands it on.
 #[derive(Clone, Debug)]
 struct Frame {
-    node: u16,
+    node: u32,
     bth: Bth,
     body: Vec<u8>,
 }
@@ -56,7 +56,7 @@ enum Wanted {
 struct Slot {
     active: bool,
     xid: u32,
-    node: u16,
+    node: u32,
 }
 
 /// Fields of a message at the ports, those that its type has, and the words of its bitmap.
@@ -138,7 +138,7 @@ impl Bench {
         let slots = std::array::from_fn(|_| Slot {
             active: rng.random_range(0..8) > 0,
             xid: rng.random(),
-            node: rng.random(),
+            node: rng.random_range(0..1 << 20),
         });
         let mut model = library.model().unwrap();
         model.reset(3).unwrap();
@@ -167,14 +167,14 @@ impl Bench {
     }
 
     /// Any message for a sender, mostly of a transfer under way.
-    fn message(&mut self) -> (u16, Message) {
+    fn message(&mut self) -> (u32, Message) {
         let rng = &mut self.rng;
         let at = rng.random_range(0..SLOTS);
         let (mut slot, mut xid, mut node) = (at as u16, self.slots[at].xid, self.slots[at].node);
         match rng.random_range(0..20) {
             0 => slot ^= 1 << rng.random_range(0..16),
             1 => xid ^= 1 << rng.random_range(0..32),
-            2 => node ^= 1 << rng.random_range(0..16),
+            2 => node ^= 1 << rng.random_range(0..20),
             _ => {}
         }
         let pidx = rng.random_range(0..1 << 21);

@@ -32,7 +32,7 @@ const AREA: u64 = 8_192;
 /// Clocks in which all transfers end that have begun.
 const PATIENCE: u64 = 2_000_000;
 /// A node without transfers.
-const NOBODY: u16 = 0x0F0F;
+const NOBODY: u32 = 0xF_0F0F;
 
 /// How a run behaves.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ pub struct Bench {
     flows: Vec<Flow>,
     next_tag: u32,
     to_card: Network<Frame>,
-    to_peers: Network<(u16, Message)>,
+    to_peers: Network<(u32, Message)>,
     inbox: VecDeque<Frame>,
     payload: Words,
     /// What other nodes were told.
@@ -113,7 +113,7 @@ pub struct Bench {
     looks: VecDeque<(u64, bool)>,
     writes: VecDeque<Write>,
     done: VecDeque<u64>,
-    leaving: VecDeque<(u16, Bth, usize, Vec<u8>)>,
+    leaving: VecDeque<(u32, Bth, usize, Vec<u8>)>,
     contexts: VecDeque<(u32, u8, u64)>,
     end: Option<End>,
     telling: notices::Telling,
@@ -161,7 +161,7 @@ impl Bench {
                 LOCAL_WRITE | REMOTE_READ,
             ),
         ];
-        let peers = [5, 0x8007].map(|node| Peer {
+        let peers = [0x3_0005, 0xC_0005].map(|node| Peer {
             node,
             sender: Sender::new(sender(node, 16)).unwrap(),
         });
@@ -350,7 +350,7 @@ impl Bench {
         let pair = self.pairs[0];
         let flow = Flow {
             tag: 77,
-            node: 0x0AAA,
+            node: 0xA_0AAA,
             slot: 3,
             xid: 9,
             request,

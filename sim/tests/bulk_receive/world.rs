@@ -10,7 +10,7 @@ use tributary_protocol::rw::{Message, Outcome, Request, Sender, SenderConfig, wi
 /// A frame of a bulk transfer between nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    pub from: u16,
+    pub from: u32,
     pub bth: Bth,
     pub body: Vec<u8>,
 }
@@ -43,7 +43,7 @@ pub fn head(body: &[u8]) -> [u8; 8] {
 }
 
 impl Frame {
-    pub fn of(from: u16, message: &Message, payload: &[u8]) -> Self {
+    pub fn of(from: u32, message: &Message, payload: &[u8]) -> Self {
         let (bth, mut body) = wire::encode(message).unwrap();
         body.extend_from_slice(payload);
         Self { from, bth, body }
@@ -62,19 +62,18 @@ impl Frame {
         let Ok((message, payload)) = wire::decode(&self.bth, &self.body) else {
             return Class::Bad;
         };
-        let (node, class) = match message {
-            Message::Data(m) if m.r#gen > 0xFFFF => (m.src, Class::Stale),
-            Message::Data(m) => (m.src, Class::Data),
-            Message::Connect(m) if payload.is_empty() => (m.src, Class::Bad),
-            Message::Connect(m) => (m.src, Class::Connect),
-            Message::Poll(m) => (m.src, Class::Poll),
-            Message::Abort(m) => (m.src, Class::Abort),
+        let class = match &message {
+            Message::Data(m) if m.r#gen > 0xFFFF => Class::Stale,
+            Message::Data(_) => Class::Data,
+            Message::Connect(_) if payload.is_empty() => Class::Bad,
+            Message::Connect(_) => Class::Connect,
+            Message::Poll(_) => Class::Poll,
+            Message::Abort(_) => Class::Abort,
             other => panic!("{other} to a receiver"),
         };
-        if node == self.from {
-            class
-        } else {
-            Class::Stray
+        match message.sent_by(self.from) {
+            Some(_) => class,
+            None => Class::Stray,
         }
     }
 }
@@ -146,7 +145,7 @@ pub fn byte(tag: u32, at: u32) -> u8 {
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub tag: u32,
-    pub node: u16,
+    pub node: u32,
     pub slot: u16,
     pub xid: u32,
     pub request: Request,
@@ -165,7 +164,7 @@ pub struct Flow {
 }
 
 /// Settings of the senders.
-pub fn sender(node: u16, slots: u16) -> SenderConfig {
+pub fn sender(node: u32, slots: u16) -> SenderConfig {
     let (rtt, allowance) = (64, 16);
     SenderConfig {
         slots,
@@ -188,12 +187,12 @@ pub fn sender(node: u16, slots: u16) -> SenderConfig {
 /// A node that sends.
 #[derive(Debug)]
 pub struct Peer {
-    pub node: u16,
+    pub node: u32,
     pub sender: Sender,
 }
 
 /// The frame of what a sender sends, with the payload of its transfer.
-pub fn frame_of(node: u16, message: &Message, flow: &Flow) -> Frame {
+pub fn frame_of(node: u32, message: &Message, flow: &Flow) -> Frame {
     let payload = match message {
         Message::Data(d) => {
             let first = d.pidx << flow.request.mtu;

@@ -20,7 +20,7 @@ use tributary_sim::testbench::wrong::{self, Wrong};
 const SLOTS: u16 = 16;
 /// Words that are kept.
 const WORDS: usize = 2_048;
-const NODE: u16 = 0x0102;
+const NODE: u32 = 0xA_0102;
 
 fn design() -> Design {
     emit_block(&mut BulkFetch::<11>::default()).unwrap()
@@ -52,7 +52,7 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     kind: u8,
-    dst: u16,
+    dst: u32,
     slot: u16,
     xid: u32,
     wptr: u16,
@@ -291,7 +291,7 @@ impl Bench {
         };
         let mut packet = Packet {
             kind,
-            dst: rng.random(),
+            dst: rng.random_range(0..1 << 20),
             slot: at,
             xid,
             wptr: rng.random(),

@@ -30,9 +30,9 @@ use crate::network::{Faults, Network};
 
 /// Clocks of a tick.
 const TICK: u64 = 32;
-const NODE: u16 = 0x0102;
+const NODE: u32 = 0xA_0102;
 /// Nodes that receive; any other is deaf.
-const PEERS: [u16; 3] = [5, 0x8007, 0x00FF];
+const PEERS: [u32; 3] = [5, 0xF_0005, 0x8_00FF];
 /// Clocks in which all transfers end that have begun.
 const PATIENCE: u64 = 600_000;
 /// Hint in busy answers to READ requests.
@@ -77,7 +77,7 @@ pub struct Coverage {
     pub ends: u64,
     pub data: u64,
     /// DATA that left once or more: node, window, its incarnation, packet.
-    pub packets: BTreeSet<(u16, u16, u32, u32)>,
+    pub packets: BTreeSet<(u32, u16, u32, u32)>,
     /// Clocks at which DATA left.
     pub left: Vec<u64>,
     /// READs of this host, by how they have ended.
@@ -118,7 +118,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Flow {
     kind: Kind,
-    node: u16,
+    node: u32,
     length: u32,
     address: u64,
     there: u64,
@@ -141,7 +141,7 @@ struct Flow {
 }
 
 struct Peer {
-    node: u16,
+    node: u32,
     receiver: Receiver,
     /// Windows that are open, for which transfer, by its address.
     windows: BTreeMap<u16, u64>,
@@ -174,16 +174,16 @@ pub struct Bench {
     by_address: BTreeMap<u64, u64>,
     next_id: u64,
     offered: Option<u64>,
-    to_peers: Network<(u16, Bth, Vec<u8>)>,
-    to_card: Network<(u16, Bth, Vec<u8>)>,
+    to_peers: Network<(u32, Bth, Vec<u8>)>,
+    to_card: Network<(u32, Bth, Vec<u8>)>,
     /// Frames for those who send, and of READ; words of those that were taken.
-    inbox: [VecDeque<(u16, Bth, Vec<u8>)>; 2],
+    inbox: [VecDeque<(u32, Bth, Vec<u8>)>; 2],
     payload: [VecDeque<(u64, u64, bool)>; 2],
     answers: reads::Answers,
     asked: asked::Judge,
     looks: VecDeque<(u64, bool)>,
     reads: VecDeque<(u64, u64, usize, bool)>,
-    leaving: VecDeque<(u16, Bth, Vec<u8>, usize)>,
+    leaving: VecDeque<(u32, Bth, Vec<u8>, usize)>,
     line: u64,
     end: Option<End>,
     /// Nothing more may begin.
@@ -229,7 +229,7 @@ impl Bench {
         let config = ReceiverConfig {
             w: 64,
             r: 8,
-            src_limit: 1 << 16,
+            src_limit: tributary_protocol::red::address::NODES,
             slot_limit: 256,
             allowance,
             allowance_ticks: 16,

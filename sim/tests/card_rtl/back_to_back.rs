@@ -32,7 +32,7 @@ pub struct Host {
     pub card: RtlNode,
     pub memory: HostMemory,
     /// Node that work requests go to.
-    peer: u16,
+    peer: u32,
     seen: u16,
 }
 

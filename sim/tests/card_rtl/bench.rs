@@ -237,7 +237,8 @@ impl Region {
 }
 
 /// Numbers of the two nodes: each bit is set in one and clear in the other.
-pub const NODES: [u16; 2] = [0x9AC3, 0x653C];
+/// The same but for bits 19:16 (CL-1).
+pub const NODES: [u32; 2] = [0x6_9AC3, 0x9_9AC3];
 
 /// A frame that was sent, and the host that it goes to, if it is one of the two.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -435,9 +436,9 @@ impl Pair {
                 })
             } else {
                 self.cut += u64::from(roce::decode(&frame).is_err());
-                // The last two bytes of the address are the node.
-                let to = frame.get(roce::UDP_OFFSET - 2..roce::UDP_OFFSET);
-                let to = to.map(|to| u16::from_be_bytes([to[0], to[1]]));
+                // The last three bytes of the address are the node.
+                let to = frame.get(roce::UDP_OFFSET - 3..roce::UDP_OFFSET);
+                let to = to.map(|to| u32::from_be_bytes([0, to[0], to[1], to[2]]));
                 NODES.iter().position(|node| Some(*node) == to)
             };
             if let Some(host) = to {

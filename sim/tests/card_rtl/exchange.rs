@@ -25,7 +25,7 @@ fn run(link: LinkConfig, plan: Exchange) {
     };
     let start = Instant::now();
     let plan = Exchange { network, ..plan };
-    let report = exchange_over(&plan, devices.clone(), &mut |_| ()).unwrap();
+    let report = exchange_over(&plan, (0..).zip(devices.clone()).collect(), &mut |_| ()).unwrap();
     println!("{report:?}");
     let (clocks, seconds) = (report.now_ns / CLOCK_NS, start.elapsed().as_secs_f64());
     println!(

@@ -11,7 +11,7 @@ use super::seed;
 use super::traffic::{READABLE, work};
 
 /// A node that is nobody: no acknowledgement comes but those made here.
-const NODE: u16 = 9;
+const NODE: u32 = 0x4_0009;
 const PEER: u32 = 3;
 const FLAGS: u8 = CONTROL | ORDERED;
 const QUIET: u64 = 1_000 * CLOCK_NS;
@@ -19,8 +19,8 @@ const QUIET: u64 = 1_000 * CLOCK_NS;
 /// What one acknowledgement of the request does.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    from: u16,
-    /// Second byte of its IPv4 address: 0 of all nodes that cards can be.
+    from: u32,
+    /// What is turned in the second byte of its IPv4 address, whose upper four bits are 0 of all nodes.
     net: u8,
     ack: Ack,
     /// It is counted here, and nowhere else.
@@ -58,7 +58,7 @@ fn cases(dice: &mut Dice, qpn: u32, psn: u32, window: Window) -> Vec<Case> {
     let msn = window.msn ^ bit(dice, 32);
     let source = PEER ^ bit(dice, 24);
     let other = psn ^ bit(dice, 24);
-    let node = NODE ^ bit(dice, 16) as u16;
+    let node = NODE ^ bit(dice, 20);
     vec![
         of(
             NODE,
@@ -87,7 +87,7 @@ fn cases(dice: &mut Dice, qpn: u32, psn: u32, window: Window) -> Vec<Case> {
         of(node, right, Counter::AckSource),
         // Node 65,536 and some.
         Case {
-            net: 1 << dice.below(4),
+            net: 0x10 << dice.below(4),
             ..of(NODE, right, Counter::BadFrame)
         },
         of(
@@ -171,7 +171,7 @@ fn xud_03_a_forged_acknowledgement_ends_nothing_and_the_true_one_does() {
                 let before = Counter::ALL.iter().map(|c| pair.counter(0, *c));
                 let before: Vec<u64> = before.collect();
                 let mut link = Link::between(case.from, NODES[0]);
-                link.src_ip[1] = case.net;
+                link.src_ip[1] ^= case.net;
                 let frame = wire::encode_frame(&link, &Packet::Ack(case.ack)).unwrap();
                 pair.hosts[0].inbox.push_back(frame);
                 pair.settle(QUIET);

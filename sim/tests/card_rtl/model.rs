@@ -316,7 +316,7 @@ impl Both {
             2 => work.length = dice.pick(&[MTU - 15, MTU + 1, 4097, 0x8000_0000, u32::MAX]),
             3 => work.to.qpn = dice.pick(&[1 << 24, u32::MAX]),
             4 => work.version_flags = dice.pick(&[0x01, 0x18, 0x20, 0xF0]),
-            5 => work.to.node = dice.word() as u16,
+            5 => work.to.node = dice.word() as u32 >> 12,
             6 | 7 => {
                 let any = dice.word() as u32 >> 8 | 0x10_0000;
                 work.to.qpn = dice.pick(&[14, 16, 0xFF_FFFF, any]);
@@ -425,7 +425,7 @@ impl Both {
             }),
             _ => Packet::Send(send),
         };
-        let stranger = dice.word() as u16;
+        let stranger = dice.word() as u32 >> 12;
         let link = Link::between(dice.pick(&[NODES[1 - at], stranger]), NODES[at]);
         let mut frame = wire::encode_frame(&link, &packet).unwrap();
         match dice.below(8) {

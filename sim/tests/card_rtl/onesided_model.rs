@@ -29,7 +29,7 @@ const SHARE: u64 = 0x400;
 const LOCAL: u64 = SHARED + 0x1_0000;
 const LOCAL_LEN: u64 = SHARE * WINDOWS as u64;
 /// A node that is not there.
-const NOBODY: u16 = 9;
+const NOBODY: u32 = 0x5_0009;
 const ALL: u32 = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 
 /// What a requester knows of a window there.

@@ -264,7 +264,7 @@ fn run(seed: u64, rounds: u64, seen: &mut HashMap<(Of, Outcome), u64>) -> u64 {
 }
 
 /// A packet that no card has sent, of any length.
-fn stranger(dice: &mut Dice, node: u16, queue: &Queue) -> Vec<u8> {
+fn stranger(dice: &mut Dice, node: u32, queue: &Queue) -> Vec<u8> {
     let length = dice.pick(&[0, 1, 64, 65, 511, 512, 513, 4096]);
     let send = Send {
         dest_qp: queue.qpn,

@@ -41,7 +41,7 @@ fn run(seed: u64) -> u64 {
     };
     let link = if seed.is_multiple_of(2) { good } else { BAD };
     let devices = stalling_pair(link, seed, host, line);
-    let report = exchange_over(&plan, devices.clone(), &mut |_| ());
+    let report = exchange_over(&plan, (0..).zip(devices.clone()).collect(), &mut |_| ());
     let report = report.unwrap_or_else(|wrong| panic!("{place}: {wrong:#}"));
     for device in &devices {
         let checked = device.check();

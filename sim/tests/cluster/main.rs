@@ -25,6 +25,26 @@ fn sixteen() -> Fabric {
     file::parse(include_str!("../../fabrics/cluster.toml"), "cluster.toml").unwrap()
 }
 
+/// The hosts of a fabric, with numbers that are not their places: above 65,535, and seven at a time differ in bits 19:16 alone
+/// (CL-1).
+fn far(mut fabric: Fabric) -> Fabric {
+    for (at, endpoint) in (0..).zip(&mut fabric.endpoints) {
+        endpoint.node = far_node(at);
+    }
+    fabric
+}
+
+/// The node of a host of such a fabric.
+const fn far_node(at: u32) -> u32 {
+    (at % 7 + 1) << 16 | (0x9A + at / 7)
+}
+
+/// The cards of a fabric by their node numbers.
+fn numbered(cluster: &Cluster) -> Vec<(u32, tributary_sim::card::SimDevice)> {
+    let devices = cluster.devices().iter().cloned();
+    cluster.nodes().iter().copied().zip(devices).collect()
+}
+
 /// A fabric of models whose unicast tables nobody has written.
 fn unrouted(fabric: Fabric, seed: u64) -> Simulator {
     let sim = Simulator::unrouted(fabric, seed, |index, spec, bits| {
@@ -74,5 +94,5 @@ fn exchange(
     plan: &Exchange,
     watch: &mut dyn FnMut(u64),
 ) -> Result<tributary_sim::card::ExchangeReport> {
-    tributary_sim::card::exchange_over(plan, cluster.devices().to_vec(), watch)
+    tributary_sim::card::exchange_over(plan, numbered(cluster), watch)
 }

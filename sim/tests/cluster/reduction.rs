@@ -20,7 +20,9 @@ use tributary_protocol::red::{Address, Frame, Key, Mode, Op, Rc, Value};
 use tributary_sim::card::{CLOCK_NS, Cluster};
 use tributary_sim::fabric::{LinkSpec, Simulator};
 
-use super::{SLOT_NS, manager::start, models, rtl, sixteen, traffic::small, unrouted};
+use super::{
+    SLOT_NS, far, far_node, manager::start, models, rtl, sixteen, traffic::small, unrouted,
+};
 
 const GROUP: ReductionGroup = ReductionGroup {
     vni: 5,
@@ -37,7 +39,7 @@ struct Hosts {
 
 pub fn open(cluster: &Cluster) -> Vec<Context> {
     let hosts = cluster.devices().iter().zip(cluster.nodes());
-    let open = |(device, &node): (&tributary_sim::card::SimDevice, &u16)| {
+    let open = |(device, &node): (&tributary_sim::card::SimDevice, &u32)| {
         Context::open(Arc::new(device.clone()), Options { node, mtu: 512 }).unwrap()
     };
     hosts.map(open).collect()
@@ -65,7 +67,7 @@ fn hosts(cards: Cards, seed: u64) -> Hosts {
 
 /// Sixteen hosts on a tree whose root contributes, and has a card that answers, or not.
 fn hosts_of(cards: Cards, seed: u64, root_contributes: bool) -> Hosts {
-    let fabric = sixteen();
+    let fabric = far(sixteen());
     let plan = fabric.plan().unwrap();
     let mut sim = unrouted(fabric, seed);
     let mut control = start(&mut sim, &plan);
@@ -152,12 +154,12 @@ impl Machine {
 /// Root and leaves of a reduction id, above the queue pairs.
 fn machines(reduction: u8, contributes: bool, now: u64) -> Vec<Machine> {
     let tree = GROUP.tree;
-    let leaves: Vec<Address> = (1..16).map(|n| Address::unicast(n, 0)).collect();
+    let leaves: Vec<Address> = (1..16).map(|n| Address::unicast(far_node(n), 0)).collect();
     let group = Arc::new(Group::new(
         Key { tree, reduction },
         GROUP.vni,
         GROUP.cookie + u32::from(reduction),
-        Address::unicast(0, 0),
+        Address::unicast(far_node(0), 0),
         leaves.clone(),
     ));
     let config = RootConfig {
@@ -308,22 +310,22 @@ fn a_reduction_is_one_work_request_and_one_completion(cards: Cards, root_contrib
 }
 
 #[test]
-fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf() {
+fn cl_01_cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf() {
     a_reduction_is_one_work_request_and_one_completion(Cards::Models, false);
 }
 
 #[test]
-fn cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf_in_rtl() {
+fn cl_01_cl_05_a_reduction_is_one_work_request_and_one_completion_of_each_leaf_in_rtl() {
     a_reduction_is_one_work_request_and_one_completion(Cards::Rtl, false);
 }
 
 #[test]
-fn cl_06_a_reduction_is_one_work_request_and_one_completion_of_the_root_too() {
+fn cl_01_cl_06_a_reduction_is_one_work_request_and_one_completion_of_the_root_too() {
     a_reduction_is_one_work_request_and_one_completion(Cards::Models, true);
 }
 
 #[test]
-fn cl_06_a_reduction_is_one_work_request_and_one_completion_of_the_root_too_in_rtl() {
+fn cl_01_cl_06_a_reduction_is_one_work_request_and_one_completion_of_the_root_too_in_rtl() {
     a_reduction_is_one_work_request_and_one_completion(Cards::Rtl, true);
 }
 
@@ -360,6 +362,7 @@ fn frames_that_are_not_of_the_group_change_a_counter(cards: Cards) {
         frame(0, tree(1, 0), 5, cookie),
         frame(0, tree(0, 3), 5, cookie + 2),
         frame(0, Address::unicast(4, 0), 5, cookie),
+        frame(0, Address::unicast(1 | 1 << 19, 0), 5, cookie),
         frame(0, Address::unicast(1, 1), 5, cookie),
     ];
     for frame in &foreign {

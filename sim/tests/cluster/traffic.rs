@@ -6,9 +6,10 @@ use tributary_host_driver::{
     Access, Context, Device, Options, TransferRequest, WorkCompletionStatus,
 };
 use tributary_protocol::red::Counter;
+use tributary_sim::card::Cluster;
 use tributary_sim::fabric::{Fabric, LinkSpec, Place, Simulator, file};
 
-use super::{exchange, models, plan, sixteen};
+use super::{exchange, far, models, plan, rtl, sixteen};
 
 /// Hosts on one switch, or two without one.
 pub fn small(hosts: usize, link: LinkSpec) -> Fabric {
@@ -56,8 +57,8 @@ fn datagrams_cross_a_switch_over_cables_that_lose_double_damage_and_overtake() {
 }
 
 #[test]
-fn sixteen_hosts_on_five_switches_all_to_all_by_the_tables_of_nodes() {
-    let cluster = models(Simulator::new(sixteen(), 7).unwrap());
+fn cl_01_sixteen_hosts_on_five_switches_all_to_all_by_the_tables_of_nodes() {
+    let cluster = models(Simulator::new(far(sixteen()), 7).unwrap());
     let messages = 16 * 15 * 4;
     let report = exchange(&cluster, &plan(messages, 7), &mut |_| {}).unwrap();
     assert!(report.good(messages), "{report:?}");
@@ -65,6 +66,22 @@ fn sixteen_hosts_on_five_switches_all_to_all_by_the_tables_of_nodes() {
     let (no_route, sent) = seen.unwrap();
     assert_eq!(no_route, 0);
     assert!(sent > messages, "{sent} frames left switches");
+}
+
+/// Two Verilated cards whose nodes differ in bits 19:16 alone, and one whose node is what is left of theirs without these.
+#[test]
+fn cl_01_datagrams_of_verilated_cards_cross_a_switch_by_all_bits_of_a_node() {
+    let mut fabric = small(3, LinkSpec::default());
+    for (endpoint, node) in fabric
+        .endpoints
+        .iter_mut()
+        .zip([0x3_1177, 0x5_1177, 0x1177])
+    {
+        endpoint.node = node;
+    }
+    let cluster = rtl(Simulator::new(fabric, 9).unwrap());
+    let report = exchange(&cluster, &plan(120, 9), &mut |_| {}).unwrap();
+    assert!(report.good(120), "{report:?}");
 }
 
 #[test]
@@ -82,14 +99,24 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn bulk_writes_cross_the_fabric_while_a_cable_loses() {
-    let mut fabric = sixteen();
+fn cl_01_bulk_writes_cross_the_fabric_while_a_cable_loses() {
+    bulk_writes(models);
+}
+
+/// The same, with a Verilated card on each end.
+#[test]
+fn cl_01_bulk_writes_of_verilated_cards_cross_the_fabric_while_a_cable_loses() {
+    bulk_writes(rtl);
+}
+
+fn bulk_writes(cards: fn(Simulator) -> Cluster) {
+    let mut fabric = far(sixteen());
     for cable in &mut fabric.cables {
         if matches!(cable.ends[0], Place::Switch(..)) {
             cable.link.loss = 0.01;
         }
     }
-    let cluster = models(Simulator::new(fabric, 11).unwrap());
+    let cluster = cards(Simulator::new(fabric, 11).unwrap());
     let length = 40_000;
     // The first of one leaf switch to the last of another, and back.
     let ends = [0usize, 15];

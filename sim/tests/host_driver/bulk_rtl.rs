@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 fn domains<const N: usize>() -> [ProtectionDomain; N] {
     let link = NetworkConfig::default().link;
-    let network = config(N as u16, link);
+    let network = config(N as u32, link);
     let root = Config {
         seed: network.seed,
         ..Config::default()
@@ -27,7 +27,7 @@ fn domains<const N: usize>() -> [ProtectionDomain; N] {
     let mut nodes = devices.into_iter();
     std::array::from_fn(|node| {
         let device = nodes.next().unwrap();
-        let node = node as u16;
+        let node = node as u32;
         let context = Context::open(Arc::new(device), Options { node, mtu: 1_024 }).unwrap();
         let sizes = context.sizes();
         assert_eq!(sizes.transfers, 16);

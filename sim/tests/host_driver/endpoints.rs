@@ -10,7 +10,7 @@ use tributary_sim::card::{Exchange, exchange};
 
 use crate::{BAD, config, endpoint, pair};
 
-fn plan(nodes: u16, messages: u64, largest: usize) -> Exchange {
+fn plan(nodes: u32, messages: u64, largest: usize) -> Exchange {
     Exchange {
         network: config(nodes, BAD),
         endpoint: endpoint(),

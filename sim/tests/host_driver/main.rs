@@ -32,7 +32,7 @@ const BAD: LinkConfig = LinkConfig {
     duplication: 0.01,
 };
 
-fn config(nodes: u16, link: LinkConfig) -> NetworkConfig {
+fn config(nodes: u32, link: LinkConfig) -> NetworkConfig {
     let seed = std::env::var("XUD_SEED")
         .ok()
         .and_then(|text| text.parse().ok());
@@ -54,7 +54,7 @@ fn endpoint() -> EndpointConfig {
     }
 }
 
-fn open(device: &SimDevice, node: u16) -> ProtectionDomain {
+fn open(device: &SimDevice, node: u32) -> ProtectionDomain {
     let options = Options { node, mtu: 1_024 };
     let context = Context::open(Arc::new(device.clone()), options).unwrap();
     assert_eq!(

@@ -30,7 +30,7 @@ pub fn options() -> GroupOptions {
     }
 }
 
-pub fn cards(count: u16, link: LinkConfig) -> (Vec<SimDevice>, Vec<ProtectionDomain>) {
+pub fn cards(count: u32, link: LinkConfig) -> (Vec<SimDevice>, Vec<ProtectionDomain>) {
     let devices = network(&config(count, link)).unwrap();
     let domains: Vec<_> = (0..).zip(&devices).map(|(n, d)| open(d, n)).collect();
     for domain in &domains {

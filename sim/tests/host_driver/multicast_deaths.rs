@@ -73,7 +73,7 @@ fn random_death(seed: u64, by_cards: bool) -> bool {
     };
     let mut run = Run {
         groups: groups(&domains, &options).into_iter().map(Some).collect(),
-        got: vec![Vec::new(); usize::from(count)],
+        got: vec![Vec::new(); count as usize],
     };
     let messages: Vec<Vec<u8>> = (0..random.random_range(1..4))
         .map(|_| {
@@ -92,7 +92,7 @@ fn random_death(seed: u64, by_cards: bool) -> bool {
     for _ in 0..random.random_range(0..2_500) {
         run.poll();
     }
-    let victim = random.random_range(0..usize::from(count));
+    let victim = random.random_range(0..count as usize);
     let card_dies = random.random();
     if card_dies {
         devices[victim].remove();

@@ -12,14 +12,14 @@ use tributary_sim::pcie::Config;
 use super::offload::{death, ends, groups, hosts_do_nothing, messages, stop};
 use super::{BAD, config};
 
-pub fn cards(count: u16, link: LinkConfig) -> (Vec<SimDevice>, Vec<ProtectionDomain>) {
+pub fn cards(count: u32, link: LinkConfig) -> (Vec<SimDevice>, Vec<ProtectionDomain>) {
     let network = config(count, link);
     let root = Config {
         seed: network.seed,
         ..Config::default()
     };
     let devices = network_rtl(&network, CardSizes::bulk(), root).unwrap();
-    let domain = |(node, device): (u16, &SimDevice)| {
+    let domain = |(node, device): (u32, &SimDevice)| {
         let options = Options { node, mtu: 1_024 };
         let context = Context::open(Arc::new(device.clone()), options).unwrap();
         let tuning = BulkTuning {

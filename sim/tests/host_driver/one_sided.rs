@@ -7,7 +7,7 @@ use tributary_sim::link::LinkConfig;
 use crate::onesided_runs::{self as runs, Target};
 use crate::{BAD, config};
 
-fn devices(nodes: u16, link: LinkConfig) -> Vec<SimDevice> {
+fn devices(nodes: u32, link: LinkConfig) -> Vec<SimDevice> {
     network(&config(nodes, link)).unwrap()
 }
 

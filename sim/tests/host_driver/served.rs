@@ -69,7 +69,7 @@ impl Other {
         Self { process, folder }
     }
 
-    fn open(&self, node: u16) -> Context {
+    fn open(&self, node: u32) -> Context {
         let device = VfioUserDevice::connect(&self.folder.join(node.to_string())).unwrap();
         Context::open(Arc::new(device), Options { node, mtu: 1_024 }).unwrap()
     }

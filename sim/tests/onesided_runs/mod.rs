@@ -17,7 +17,7 @@ const SLOT: usize = 2_048;
 /// Polls without an end before a run is stuck.
 const PATIENCE: u32 = 5_000_000;
 
-pub fn open(device: &SimDevice, node: u16) -> ProtectionDomain {
+pub fn open(device: &SimDevice, node: u32) -> ProtectionDomain {
     let options = Options { node, mtu: MTU };
     let context = Context::open(Arc::new(device.clone()), options).unwrap();
     context.alloc_pd().unwrap()

@@ -208,7 +208,7 @@ pub struct Bench {
     forgotten: u64,
     opening: bool,
     expected: VecDeque<Message>,
-    expected_dst: u16,
+    expected_dst: u32,
     status: Option<Report>,
     /// The message that left last, and how often it is still to leave.
     copy: Option<RawMessage>,
@@ -225,7 +225,7 @@ pub struct Bench {
     credit_acts: u64,
     op: u8,
     op_wptr: u16,
-    last_connect: BTreeMap<(u16, u16), Connect>,
+    last_connect: BTreeMap<(u32, u16), Connect>,
     cursor: BTreeMap<u16, u32>,
     hot: u16,
     /// A packet and the one W further on, in turn, while the window slides between the two: window,
@@ -248,7 +248,7 @@ fn config(plan: &Plan) -> ReceiverConfig {
         w,
         r,
         gen_bits: 16,
-        src_limit: 1 << 16,
+        src_limit: tributary_protocol::red::address::NODES,
         slot_limit: 256,
         peers: Some(1_024),
         allowance: w / 4,
@@ -264,7 +264,9 @@ fn config(plan: &Plan) -> ReceiverConfig {
 }
 
 /// Nodes that send, and their transfer slots: between them, ones and zeros in every bit that they have.
-const SOURCES: [u16; 6] = [0x0000, 0xffff, 0xa5a5, 0x5a5a, 0x5aa5, 0xa55a];
+const SOURCES: [u32; 8] = [
+    0x0_0000, 0xf_ffff, 0xa_5a5a, 0x5_5a5a, 0x0_5a5a, 0xa_5aa5, 0x5_a55a, 0x5_a5a5,
+];
 const SLOTS: [u16; 4] = [0x00, 0xff, 0x96, 0x69];
 
 /// Clocks after which the slide of a window is made, or another step of it, whatever else goes on: its turn comes within 8 R
@@ -368,7 +370,7 @@ impl Bench {
         1 << self.rng.random_range(bits)
     }
 
-    fn source(&mut self) -> u16 {
+    fn source(&mut self) -> u32 {
         SOURCES[self.rng.random_range(0..SOURCES.len())]
     }
 
@@ -1269,7 +1271,7 @@ impl Bench {
             len: packet_len(t.length, t.mtu, pidx) as u16,
         };
         match self.rng.random_range(0..400) {
-            0 => d.src ^= self.bit(0..16) as u16,
+            0 => d.src ^= self.bit(0..20),
             1 => d.r#gen ^= self.bit(0..16),
             2 => d.r#gen = d.r#gen.wrapping_sub(1) & 0xFFFF,
             3 => d.tail = !d.tail,
@@ -1355,7 +1357,7 @@ impl Bench {
         match self.rng.random_range(0..40) {
             0 => c.mtu = 7,
             1 => c.mtu = 13,
-            2 => c.src ^= self.bit(0..16) as u16,
+            2 => c.src ^= self.bit(0..20),
             3 => c.slot ^= self.bit(0..16) as u16,
             4 => c.addr = u64::MAX - 5,
             5 => (c.length, c.mtu) = (u32::MAX, 8),
@@ -1392,7 +1394,7 @@ impl Bench {
             1 => p.xid ^= self.bit(0..32),
             2 => p.wptr ^= self.bit(0..16) as u16,
             3 => p.slot ^= self.bit(0..16) as u16,
-            4 => p.src ^= self.bit(0..16) as u16,
+            4 => p.src ^= self.bit(0..20),
             _ => {}
         }
         Message::Poll(p)

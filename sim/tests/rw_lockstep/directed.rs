@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::rw::*;
 use tributary_sim::rw::rtl::{self, Decision, Inputs, RawCompletion, RawMessage, RtlWindow};
 use tributary_sim::verilate::Verilated;
@@ -50,7 +51,7 @@ fn twice() -> ReceiverConfig {
 /// An open window, seen from its sender.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    src: u16,
+    src: u32,
     xid: u32,
     wptr: u16,
     generation: u32,
@@ -197,7 +198,7 @@ impl Rig {
         panic!("window {wptr} was not revoked");
     }
 
-    fn connect(&mut self, src: u16, xid: u32, length: u32) -> (RawMessage, Flow) {
+    fn connect(&mut self, src: u32, xid: u32, length: u32) -> (RawMessage, Flow) {
         let connect = Connect {
             src,
             slot: 0,
@@ -224,7 +225,7 @@ impl Rig {
     }
 
     /// A transfer of `n` whole packets.
-    fn open(&mut self, src: u16, n: u32) -> Flow {
+    fn open(&mut self, src: u32, n: u32) -> Flow {
         let (m, flow) = self.connect(src, 1, n << MTU);
         assert_eq!((m.kind, m.status, m.credit), (5, 0, n.min(W)));
         flow
@@ -431,14 +432,14 @@ fn rw_01_one_record_and_one_decision_a_clock_in_eight_clocks() {
 #[test]
 fn rw_09_busy_with_a_hint_when_all_windows_are_open() {
     let mut rig = Rig::new();
-    for src in 0..R {
+    for src in 0..R.into() {
         rig.open(src, 2);
     }
     assert_eq!(rig.free, 0);
-    let (m, _) = rig.connect(R, 1, 512);
+    let (m, _) = rig.connect(R.into(), 1, 512);
     assert_eq!(
         (m.kind, m.status, m.hint, m.dst),
-        (5, ConnectStatus::Busy.code(), config().busy_hint, R)
+        (5, ConnectStatus::Busy.code(), config().busy_hint, R.into())
     );
     // A window that has become free serves the next CONNECT.
     rig.send(Message::Abort(Abort {
@@ -449,7 +450,7 @@ fn rw_09_busy_with_a_hint_when_all_windows_are_open() {
     }));
     rig.run(LONG);
     assert_eq!(rig.free, 1);
-    let (m, _) = rig.connect(R, 1, 512);
+    let (m, _) = rig.connect(R.into(), 1, 512);
     assert_eq!((m.status, m.wptr, m.generation), (0, 4, 2));
 }
 
@@ -457,12 +458,12 @@ fn rw_09_busy_with_a_hint_when_all_windows_are_open() {
 #[test]
 fn rw_09_a_hint_that_is_held_stays() {
     let mut rig = Rig::new();
-    for src in 0..R {
+    for src in 0..R.into() {
         rig.open(src, 2);
     }
     rig.inputs.msg_ready = false;
     let busy = Message::Connect(Connect {
-        src: R,
+        src: R.into(),
         slot: 0,
         xid: 1,
         incarnation: 0,
@@ -785,16 +786,16 @@ fn rw_16_p_07_late_acknowledgements_are_counted_and_ignored() {
 /// Nodes and slots like those of a transfer in all bits but one, those that no entry has a place for among them: an ABORT of
 /// theirs ends nothing, a POLL hears of nothing, while the transfer is open and when it has ended.
 #[test]
-fn rw_07_p_07_bw_10_nodes_and_slots_that_differ_in_a_bit_name_no_transfer_of_others() {
+fn cl_01_rw_07_p_07_bw_10_nodes_and_slots_that_differ_in_a_bit_name_no_transfer_of_others() {
     let mut rig = Rig::new();
-    let flow = rig.open(0xa5, 2);
+    let flow = rig.open(0x3_00a5, 2);
     let beyond = |bit: u32| match bit {
-        0..16 => (flow.src ^ 1 << bit, 0),
-        _ => (flow.src, 1 << (bit - 16)),
+        0..20 => (flow.src ^ 1 << bit, 0),
+        _ => (flow.src, 1 << (bit - 20)),
     };
     for done in [false, true] {
         let before = rig.counters();
-        for bit in 0..32 {
+        for bit in 0..36 {
             let (src, slot) = beyond(bit);
             let completions = rig.completions.len();
             rig.send(Message::Abort(Abort {
@@ -817,7 +818,7 @@ fn rw_07_p_07_bw_10_nodes_and_slots_that_differ_in_a_bit_name_no_transfer_of_oth
             assert_eq!(told, (7, src, slot, Reason::NoTransfer.code()));
         }
         let strays = DropReason::StrayAbort as usize;
-        assert_eq!(rig.counted_since(&before), [(strays, 32)]);
+        assert_eq!(rig.counted_since(&before), [(strays, 36)]);
         assert_eq!(rig.free, R - u16::from(!done));
         if !done {
             for pidx in 0..2 {
@@ -876,7 +877,7 @@ fn rw_18_an_idle_window_is_aborted() {
 /// that came later.
 #[test]
 fn p_05_aborted_record_follows_the_last_write() {
-    type Close = fn(&mut Rig, u16);
+    type Close = fn(&mut Rig, u32);
     let by_abort: Close = |rig, src| {
         rig.send(Message::Abort(Abort {
             src,
@@ -1149,7 +1150,7 @@ fn rw_07_p_07_messages_for_senders_change_one_counter() {
 }
 
 /// A CONNECT from slot 0 of a node, of one packet.
-fn of(src: u16, xid: u32) -> Connect {
+fn of(src: u32, xid: u32) -> Connect {
     Connect {
         src,
         slot: 0,
@@ -1282,17 +1283,17 @@ fn bw_02_bw_09_a_revoked_window_accepts_nothing_and_its_sender_is_told() {
 /// they came in; one with an open window never is; one that comes again is as if it had come last.
 #[test]
 fn bw_10_the_peer_whose_transfer_ended_first_is_forgotten_for_a_new_one() {
-    const ENTRIES: u16 = 1_024;
+    const ENTRIES: u32 = 1_024;
     let mut rig = Rig::new();
-    let node = |i: u16| i.wrapping_mul(0x9E35) ^ 0x1234;
+    let node = |i: u32| i.wrapping_mul(0x9_9E35) % NODES ^ 0x1234;
     let mut model = Receiver::new(ReceiverConfig {
-        src_limit: 1 << 16,
+        src_limit: NODES,
         slot_limit: 256,
-        peers: Some(ENTRIES.into()),
+        peers: Some(ENTRIES),
         ..config()
     })
     .unwrap();
-    let end = |rig: &mut Rig, model: &mut Receiver, src: u16, xid: u32| {
+    let end = |rig: &mut Rig, model: &mut Receiver, src: u32, xid: u32| {
         let c = of(src, xid);
         let m = rig.quick(Message::Connect(c));
         let Some(Message::ConnectResp(want)) = model.connect(&c, 0).reply else {
@@ -1316,7 +1317,7 @@ fn bw_10_the_peer_whose_transfer_ended_first_is_forgotten_for_a_new_one() {
     }
     assert_eq!(rig.forgotten, 0);
     for i in 0..4 {
-        end(&mut rig, &mut model, 0xF000 + i, 1);
+        end(&mut rig, &mut model, 0xF_F000 + i, 1);
     }
     assert_eq!((rig.forgotten, model.stats().forgotten), (4, 4));
     // 2 to 5 are forgotten: a CONNECT of theirs opens a window once more; all others are known.

@@ -128,6 +128,10 @@ enum Mutation {
     RevokesAnyGeneration,
     HalfTheNode,
     NeverFound,
+    PeersOfUpperNodesAlike,
+    PollsOfUpperNodes,
+    DataOfUpperNodes,
+    EndsWithoutUpperNode,
 }
 
 fn places() -> Vec<(&'static str, Place)> {
@@ -302,7 +306,30 @@ fn places() -> Vec<(&'static str, Place)> {
         place(
             PEERS,
             Statement("high_0_reg <="),
-            &[(HalfTheNode, "1'b1"), (NeverFound, "1'b0")],
+            &[
+                (HalfTheNode, "1'b1"),
+                (NeverFound, "1'b0"),
+                (
+                    PeersOfUpperNodesAlike,
+                    "keys_0_rd_data[15:10] == s_src[15:10]",
+                ),
+            ],
+        ),
+        // Nodes that differ in bits 19:16 are the same.
+        place(
+            CONTROL,
+            Statement("src_part_4_reg <="),
+            &[(PollsOfUpperNodes, "1'b1")],
+        ),
+        place(
+            ACCEPT,
+            Statement("s4_foreign_reg <="),
+            &[(DataOfUpperNodes, "s3_id_reg[16:1] != s3_src_reg[15:0]")],
+        ),
+        place(
+            CONTROL,
+            Statement("assign m_cpl_src ="),
+            &[(EndsWithoutUpperNode, "{4'd0, win_src[15:0]}")],
         ),
     ]
 }
@@ -480,6 +507,26 @@ fn bw_02_bw_09_mutation_revokes_any_generation_is_caught_by_lock_step() {
 #[test]
 fn bw_10_mutation_half_the_node_is_caught_by_lock_step() {
     caught(Mutation::HalfTheNode);
+}
+
+#[test]
+fn cl_01_bw_10_mutation_peers_of_upper_nodes_alike_is_caught_by_lock_step() {
+    caught(Mutation::PeersOfUpperNodesAlike);
+}
+
+#[test]
+fn cl_01_rw_07_mutation_polls_of_upper_nodes_is_caught_by_lock_step() {
+    caught(Mutation::PollsOfUpperNodes);
+}
+
+#[test]
+fn cl_01_rw_07_mutation_data_of_upper_nodes_is_caught_by_lock_step() {
+    caught(Mutation::DataOfUpperNodes);
+}
+
+#[test]
+fn cl_01_mutation_ends_without_upper_node_is_caught_by_lock_step() {
+    caught(Mutation::EndsWithoutUpperNode);
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub fn run(wanted: &OnCards, json: bool) -> Result<Verdict> {
 }
 
 /// A card, opened.
-fn open(node: u16, device: &SimDevice, network: &Network, engine: Engine) -> Result<Context> {
+fn open(node: u32, device: &SimDevice, network: &Network, engine: Engine) -> Result<Context> {
     let options = driver::Options { node, mtu: MTU };
     let context = Context::open(Arc::new(device.clone()), options)?;
     context.tune_bulk(&network.tuning(MTU, engine))?;
@@ -100,7 +100,7 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
     let devices = cards(
         engine,
         CardSizes::bulk(),
-        wanted.members,
+        wanted.members.into(),
         [SLOT_NS, step_ns],
         &network,
     )?;

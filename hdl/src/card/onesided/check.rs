@@ -29,7 +29,7 @@ hdl_module! {
         /// Largest payload, bytes.
         pub cfg_mtu: Signal<In, Bits<13>>,
         /// From this node.
-        pub node: Signal<In, Bits<16>>,
+        pub node: Signal<In, Bits<20>>,
         /// To this queue pair.
         pub qpn: Signal<In, Bits<24>>,
         /// Q_Key.
@@ -59,7 +59,7 @@ hdl_module! {
         /// Newest.
         pub newest: Signal<In, Bits<16>>,
         /// The window, as card_onesided_tables has it.
-        pub opened: Signal<In, Bits<81>>,
+        pub opened: Signal<In, Bits<85>>,
         /// Number that it expects.
         pub expected: Signal<In, Bits<32>>,
         /// Its last operation.
@@ -170,11 +170,11 @@ impl<const LQ: usize> Logic for CardOneSidedCheck<LQ> {
         self.whole.d.next = self.len.val() == self.atomic_len.val();
         self.aligned.d.next = !self.address.val().any();
         self.no_window.d.next =
-            self.win_id.val().get_bits::<8>(8).any() | !self.opened.val().get_bit(80);
-        self.other_node.d.next = self.opened.val().get_bits::<16>(0) != self.node.val();
-        self.other_peer.d.next = self.opened.val().get_bits::<24>(16) != self.src.val();
-        self.other_epoch.d.next = self.opened.val().get_bits::<16>(40) != self.epoch.val();
-        self.other_qpn.d.next = self.opened.val().get_bits::<24>(56) != self.qpn.val();
+            self.win_id.val().get_bits::<8>(8).any() | !self.opened.val().get_bit(84);
+        self.other_node.d.next = self.opened.val().get_bits::<20>(0) != self.node.val();
+        self.other_peer.d.next = self.opened.val().get_bits::<24>(20) != self.src.val();
+        self.other_epoch.d.next = self.opened.val().get_bits::<16>(44) != self.epoch.val();
+        self.other_qpn.d.next = self.opened.val().get_bits::<24>(60) != self.qpn.val();
         self.age.d.next = self.epoch.val() - self.oldest.val();
         self.span.d.next = self.newest.val() - self.oldest.val();
         self.ahead.d.next = self.msn.val() - self.expected.val();

@@ -54,8 +54,8 @@ hdl_module! {
         pub oldest: Signal<Out, Bits<16>>,
         /// Newest.
         pub newest: Signal<Out, Bits<16>>,
-        /// The window is open 80; node 15:0, peer 39:16, epoch 55:40, own queue pair 79:56.
-        pub opened: Signal<Out, Bits<81>>,
+        /// The window is open 84; node 19:0, peer 43:20, epoch 59:44, own queue pair 83:60.
+        pub opened: Signal<Out, Bits<85>>,
         /// Number that it expects.
         pub expected: Signal<Out, Bits<32>>,
         /// Its last operation, 0 none.
@@ -83,7 +83,7 @@ hdl_module! {
         shapes: RamReg<17, LQ>,
         keys: RamReg<32, LQ>,
         epochs: RamReg<32, LQ>,
-        fixed: RamReg<81, 8>,
+        fixed: RamReg<85, 8>,
         /// Number 31:0, operation 34:32, replay value 98:35.
         moving: RamReg<99, 8>,
         /// What is written to it in the next clock: nobody reads it so soon.
@@ -164,9 +164,9 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.replay.next = self.moving.rd.data.val().get_bits::<64>(35);
         self.done.d.next = self.win_3.q.val();
         if self.win_2.q.val() {
-            self.was.d.next = self.fixed.rd.data.val().get_bit(80);
+            self.was.d.next = self.fixed.rd.data.val().get_bit(84);
             self.number.d.next = 0.into();
-            if self.fixed.rd.data.val().get_bit(80) {
+            if self.fixed.rd.data.val().get_bit(84) {
                 self.number.d.next = self.moving.rd.data.val().get_bits::<32>(0);
             }
         }
@@ -175,11 +175,11 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSidedTables<LQ, LF> {
         self.win.expected.next = self.number.q.val();
         self.fixed.wr.en.next = self.win_3.q.val();
         self.fixed.wr.addr.next = self.win.of.val().index;
-        self.fixed.wr.data.next = bit_cast::<81, 16>(self.win.of.val().node)
-            | (bit_cast::<81, 24>(self.win.of.val().peer) << 16)
-            | (bit_cast::<81, 16>(self.win.of.val().epoch) << 40)
-            | (bit_cast::<81, LQ>(self.win.of.val().qpn) << 56)
-            | (bit_cast::<81, 1>(self.win.of.val().open.into()) << 80);
+        self.fixed.wr.data.next = bit_cast::<85, 20>(self.win.of.val().node)
+            | (bit_cast::<85, 24>(self.win.of.val().peer) << 20)
+            | (bit_cast::<85, 16>(self.win.of.val().epoch) << 44)
+            | (bit_cast::<85, LQ>(self.win.of.val().qpn) << 60)
+            | (bit_cast::<85, 1>(self.win.of.val().open.into()) << 84);
         if self.visits.q.val() {
             self.visit.d.next = self.visit.q.val() + 1;
             self.visits.d.next = !self.visit.q.val().all();

@@ -24,7 +24,7 @@ hdl_module! {
         /// Synchronous reset: nothing is kept; to be high until a frame begins.
         pub rst: Signal<In, Bit>,
         /// Who this card is.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// A word of a frame.
         pub s_tvalid: Signal<In, Bit>,
         /// The word; its first byte is in bits 7:0.
@@ -155,7 +155,7 @@ impl Logic for CardReduceReceive {
             if self.r_number.q.val() == 1 {
                 self.is_red.d.next = self.r_data.q.val().get_bits::<16>(32) == self.ethertype.val();
                 self.own.d.next =
-                    self.to.q.val() == (bit_cast::<32, 16>(self.cfg_node.val()) << 12);
+                    self.to.q.val() == (bit_cast::<32, 20>(self.cfg_node.val()) << 12);
             }
             if self.r_number.q.val() == 2 {
                 self.vni.d.next = self.word.val().get_bits::<16>(16);

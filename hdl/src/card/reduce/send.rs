@@ -28,7 +28,7 @@ hdl_record! {
         /// Queue pair.
         qpn: Bits<12>,
         /// Node that it goes to, if it goes to one.
-        node: Bits<16>,
+        node: Bits<20>,
         /// It goes to a node.
         to_node: Bit,
         /// Reduction id.
@@ -69,7 +69,7 @@ hdl_module! {
         /// Synchronous reset: nothing waits; a frame that is leaving is cut.
         pub rst: Signal<In, Bit>,
         /// Who this card is.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Work requests.
         pub s: ReduceWorksIn<LQ>,
         /// The groups.
@@ -355,7 +355,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         }
 
         // Its address, and the checksum of its header, in three steps.
-        self.sfa.next = bit_cast::<32, 16>(self.cfg_node.val()) << 12;
+        self.sfa.next = bit_cast::<32, 20>(self.cfg_node.val()) << 12;
         self.own_sum.d.next = self.fixed.val()
             + bit_cast::<18, 16>(self.sfa.val().get_bits::<16>(16))
             + bit_cast::<18, 16>(self.sfa.val().get_bits::<16>(0));
@@ -363,7 +363,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             | (bit_cast::<32, 3>(self.reduction.val()) << 18)
             | (bit_cast::<32, 13>(self.tree.q.val()) << 3);
         if self.to_node.val() {
-            self.dfa.d.next = bit_cast::<32, 16>(self.work.val().node) << 12;
+            self.dfa.d.next = bit_cast::<32, 20>(self.work.val().node) << 12;
         }
         self.left_sum.d.next = self.own_sum.q.val() + bit_cast::<18, 16>(self.vni.q.val());
         self.right_sum.d.next = bit_cast::<17, 16>(self.dfa.q.val().get_bits::<16>(16))

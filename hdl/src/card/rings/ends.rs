@@ -27,7 +27,7 @@ hdl_module! {
         /// No end has begun.
         pub m_idle: Signal<Out, Bit>,
         /// Who this card is.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Where the ends of a group are told.
         pub s_queue: GroupQueueIn,
         /// Notifications of bulk transfers.

@@ -159,7 +159,7 @@ hdl_module! {
         /// 1: those of a READ, to be written. 2: those of an ATOMIC, to be sent, then written. Else 0.
         pub m_kind: Signal<Out, Bits<2>>,
         /// Node of the destination.
-        pub m_node: Signal<Out, Bits<16>>,
+        pub m_node: Signal<Out, Bits<20>>,
         /// Queue pair of the destination.
         pub m_peer: Signal<Out, Bits<24>>,
         /// Version and flags.
@@ -228,7 +228,7 @@ hdl_module! {
         address: DFF<Bits<64>>,
         key: DFF<Bits<32>>,
         vf: DFF<Bits<8>>,
-        node: DFF<Bits<16>>,
+        node: DFF<Bits<20>>,
         peer: DFF<Bits<32>>,
         /// The number of the queue pair has more bits.
         far: DFF<Bit>,

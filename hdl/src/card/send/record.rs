@@ -55,7 +55,7 @@ hdl_module! {
         /// 1: those of a READ, which are not sent. 2: those of an ATOMIC. Else 0.
         pub s_kind: Signal<In, Bits<2>>,
         /// Node of the destination.
-        pub s_node: Signal<In, Bits<16>>,
+        pub s_node: Signal<In, Bits<20>>,
         /// Queue pair of the destination.
         pub s_peer: Signal<In, Bits<24>>,
         /// Version and flags.
@@ -107,7 +107,7 @@ hdl_module! {
         /// 1: they are answered with what a READ found. 2: with what an ATOMIC did. 0: they are not, or it is not sent.
         pub m_kind: Signal<Out, Bits<2>>,
         /// Node of the destination.
-        pub m_node: Signal<Out, Bits<16>>,
+        pub m_node: Signal<Out, Bits<20>>,
         /// Queue pair of the destination.
         pub m_peer: Signal<Out, Bits<24>>,
         /// Version and flags.
@@ -139,7 +139,7 @@ hdl_module! {
         room: DFF<Bits<13>>,
         key: DFF<Bits<32>>,
         kind: DFF<Bits<2>>,
-        node: DFF<Bits<16>>,
+        node: DFF<Bits<20>>,
         peer: DFF<Bits<24>>,
         vf: DFF<Bits<8>>,
         win_id: DFF<Bits<16>>,

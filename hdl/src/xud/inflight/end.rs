@@ -72,7 +72,7 @@ hdl_module! {
         /// It says where it comes from and to what.
         pub ack_echo: Signal<In, Bit>,
         /// A record Source.
-        pub ack_from: Signal<In, Bits<40>>,
+        pub ack_from: Signal<In, Bits<44>>,
         /// A record Identity.
         pub ack_identity: Signal<In, Bits<68>>,
         /// It claims its request, which does not end.
@@ -120,7 +120,7 @@ hdl_module! {
         /// Place.
         pub w_place: Signal<In, Bits<LF>>,
         /// They: a record FilledPlace.
-        pub w_fields: Signal<In, Bits<193>>,
+        pub w_fields: Signal<In, Bits<197>>,
         /// A request has ended.
         pub m_valid: Signal<Out, Bit>,
         /// That is taken.
@@ -132,7 +132,7 @@ hdl_module! {
         /// Outcome.
         pub m_status: Signal<Out, Bits<8>>,
         /// Fields.
-        pub m_fields: Signal<Out, Bits<192>>,
+        pub m_fields: Signal<Out, Bits<196>>,
         /// An acknowledgement of nothing in flight.
         pub ev_ack_unknown: Signal<Out, Bit>,
         /// An acknowledgement from elsewhere.

@@ -6,7 +6,7 @@ hdl_record! {
     /// A request in flight.
     pub struct InFlight {
         /// Destination node.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Destination queue pair.
         peer: Bits<24>,
         /// Version 7:4 and flags 3:0.
@@ -58,7 +58,7 @@ hdl_record! {
     /// Where an acknowledgement comes from.
     pub struct Source {
         /// Node.
-        node: Bits<16>,
+        node: Bits<20>,
         /// Queue pair.
         peer: Bits<24>,
     }

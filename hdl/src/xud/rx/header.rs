@@ -101,7 +101,7 @@ hdl_module! {
         /// The word, first byte in bits 7:0.
         pub s_data: Signal<In, Bits<64>>,
         /// Source node.
-        pub node: Signal<Out, Bits<16>>,
+        pub node: Signal<Out, Bits<20>>,
         /// Destination queue pair.
         pub qpn: Signal<Out, Bits<24>>,
         /// Packet number.
@@ -145,7 +145,7 @@ hdl_module! {
         ip_length: DFF<Bits<16>>,
         udp_length: DFF<Bits<16>>,
         frame_length: DFF<Bits<17>>,
-        from: DFF<Bits<16>>,
+        from: DFF<Bits<20>>,
         ce: DFF<Bit>,
         code: DFF<Bits<8>>,
         pads: DFF<Bits<2>>,
@@ -170,7 +170,7 @@ hdl_module! {
         ethertype: Param<{ ETHERTYPE as usize }, 16>,
         ip_version: Param<{ IP_VERSION as usize }, 8>,
         ip_flags: Param<{ IP_FLAGS as usize }, 16>,
-        ip_cards: Param<{ IP_CARDS as usize }, 16>,
+        ip_cards: Param<{ IP_CARDS as usize }, 12>,
         ip_protocol: Param<{ IP_PROTOCOL as usize }, 8>,
         udp_port: Param<{ UDP_PORT as usize }, 16>,
         /// Bits of BTH byte 1 that are 0.
@@ -228,14 +228,14 @@ impl Logic for XudRxHeader {
         self.udp_length.d.next = self.ip_length.q.val() - self.ip_header.val();
         self.frame_length.d.next =
             bit_cast::<17, 16>(self.ip_length.q.val()) + self.ip_offset.val();
-        // Source address: a node that a card can be.
+        // Source address: 10, and a node.
         if self.s_at.val().get_bit(3) {
-            self.from.d.next = self.word.val().get_bits::<16>(16);
+            self.from.d.next = self.word.val().get_bits::<20>(16);
             self.wrong.d.next = self
                 .wrong
                 .q
                 .val()
-                .replace_bit(3, self.word.val().get_bits::<16>(32) != self.ip_cards.val());
+                .replace_bit(3, self.word.val().get_bits::<12>(36) != self.ip_cards.val());
         }
         // UDP port and length.
         if self.s_at.val().get_bit(4) {

@@ -61,7 +61,7 @@ hdl_module! {
         /// A frame may begin.
         pub room: Signal<In, Bit>,
         /// Node number of this card.
-        pub cfg_node: Signal<In, Bits<16>>,
+        pub cfg_node: Signal<In, Bits<20>>,
         /// Switches may mark frames (CL-4): ECT(0); counts as it is when a frame begins.
         pub cfg_marks: Signal<In, Bit>,
         /// A request.
@@ -69,7 +69,7 @@ hdl_module! {
         /// It is taken.
         pub s_sd_ready: Signal<Out, Bit>,
         /// Destination node.
-        pub s_sd_node: Signal<In, Bits<16>>,
+        pub s_sd_node: Signal<In, Bits<20>>,
         /// Destination queue pair.
         pub s_sd_peer: Signal<In, Bits<24>>,
         /// Packet number.
@@ -105,7 +105,7 @@ hdl_module! {
         /// It is taken.
         pub s_ak_ready: Signal<Out, Bit>,
         /// Destination node.
-        pub s_ak_node: Signal<In, Bits<16>>,
+        pub s_ak_node: Signal<In, Bits<20>>,
         /// Destination queue pair.
         pub s_ak_peer: Signal<In, Bits<24>>,
         /// Packet number of the request.
@@ -146,14 +146,14 @@ hdl_module! {
         take_send: Signal<Local, Bit>,
         /// An acknowledgement that waits.
         #[reset] a_valid: DFF<Bit>,
-        a_node: DFF<Bits<16>>,
+        a_node: DFF<Bits<20>>,
         a_peer: DFF<Bits<24>>,
         a_psn: DFF<Bits<24>>,
         a_echo: DFF<Bit>,
         a_body: DFF<Bits<128>>,
         /// A request that waits, or whose payload does.
         #[reset] p_valid: DFF<Bit>,
-        p_node: DFF<Bits<16>>,
+        p_node: DFF<Bits<20>>,
         p_peer: DFF<Bits<24>>,
         p_psn: DFF<Bits<24>>,
         p_body: DFF<Bits<128>>,
@@ -167,7 +167,7 @@ hdl_module! {
         short: DFF<Bit>,
         bulk: DFF<Bit>,
         code: DFF<Bits<8>>,
-        node: DFF<Bits<16>>,
+        node: DFF<Bits<20>>,
         peer: DFF<Bits<24>>,
         psn: DFF<Bits<24>>,
         body: DFF<Bits<128>>,
@@ -191,8 +191,9 @@ hdl_module! {
         pad: DFF<Bits<2>>,
         ip_length: DFF<Bits<16>>,
         udp_length: DFF<Bits<16>>,
-        /// The IPv4 checksum: both nodes, constants and length, sum, carries folded.
+        /// The IPv4 checksum: lower halves of both nodes, upper ones and constants, these and length, sum, carries folded.
         sum_nodes: DFF<Bits<17>>,
+        sum_upper: DFF<Bits<16>>,
         sum_length: DFF<Bits<16>>,
         sum: DFF<Bits<18>>,
         folded: DFF<Bits<17>>,
@@ -213,7 +214,10 @@ hdl_module! {
         choice: Signal<Local, Bits<12>>,
         bytes: Signal<Local, Bits<4>>,
         mux: OneHotMux<64, 12>,
-        /// Fields with their first byte lowest.
+        /// Bits 19:16 of the nodes.
+        node_upper: Signal<Local, Bits<4>>,
+        own_upper: Signal<Local, Bits<4>>,
+        /// Fields with their first byte lowest: bits 15:0 of the nodes.
         node_first: Signal<Local, Bits<16>>,
         own_first: Signal<Local, Bits<16>>,
         /// Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
@@ -360,15 +364,20 @@ impl Logic for XudTxItems {
             self.ip_length.d.next = self.short_length.val();
         }
         self.udp_length.d.next = self.ip_length.q.val() - self.ip_header.val();
-        self.sum_nodes.d.next =
-            bit_cast::<17, 16>(self.node.q.val()) + bit_cast::<17, 16>(self.cfg_node.val());
+        self.node_upper.next = self.node.q.val().get_bits::<4>(16);
+        self.own_upper.next = self.cfg_node.val().get_bits::<4>(16);
+        self.sum_nodes.d.next = bit_cast::<17, 20>(self.node.q.val() & 0xffff)
+            + bit_cast::<17, 20>(self.cfg_node.val() & 0xffff);
         self.fixed_sum.next = self.header_sum.val();
         self.tos.next = 0.into();
         if self.ect.q.val() {
             self.fixed_sum.next = self.marks_sum.val();
             self.tos.next = self.ecn_capable.val();
         }
-        self.sum_length.d.next = self.ip_length.q.val() + self.fixed_sum.val();
+        self.sum_upper.d.next = bit_cast::<16, 4>(self.node_upper.val())
+            + bit_cast::<16, 4>(self.own_upper.val())
+            + self.fixed_sum.val();
+        self.sum_length.d.next = self.ip_length.q.val() + self.sum_upper.q.val();
         self.sum.d.next = bit_cast::<18, 17>(self.sum_nodes.q.val())
             + bit_cast::<18, 16>(self.sum_length.q.val());
         self.folded.d.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0))
@@ -490,13 +499,15 @@ impl Logic for XudTxItems {
         self.m_fail_qpn.next = self.fails.m.data.val().get_bits::<24>(24);
 
         // Stage 2: the words of the headers, first byte in bits 7:0.
-        self.node_first.next = (self.node.q.val() >> 8) | (self.node.q.val() << 8);
-        self.own_first.next = (self.cfg_node.val() >> 8) | (self.cfg_node.val() << 8);
+        self.node_first.next = bit_cast::<16, 8>(self.node.q.val().get_bits::<8>(8))
+            | (bit_cast::<16, 8>(self.node.q.val().get_bits::<8>(0)) << 8);
+        self.own_first.next = bit_cast::<16, 8>(self.cfg_node.val().get_bits::<8>(8))
+            | (bit_cast::<16, 8>(self.cfg_node.val().get_bits::<8>(0)) << 8);
         // 02:00 and the fabric address: node, 12 bits of 0.
-        self.node_mac.next = bit_cast::<24, 4>(self.node.q.val().get_bits::<4>(12))
+        self.node_mac.next = bit_cast::<24, 8>(self.node.q.val().get_bits::<8>(12))
             | (bit_cast::<24, 8>(self.node.q.val().get_bits::<8>(4)) << 8)
             | (bit_cast::<24, 4>(self.node.q.val().get_bits::<4>(0)) << 20);
-        self.own_mac.next = bit_cast::<24, 4>(self.cfg_node.val().get_bits::<4>(12))
+        self.own_mac.next = bit_cast::<24, 8>(self.cfg_node.val().get_bits::<8>(12))
             | (bit_cast::<24, 8>(self.cfg_node.val().get_bits::<8>(4)) << 8)
             | (bit_cast::<24, 4>(self.cfg_node.val().get_bits::<4>(0)) << 20);
         // MACs.
@@ -518,8 +529,10 @@ impl Logic for XudTxItems {
         self.mux.s[3].next = bit_cast::<64, 8>(self.checksum.val().get_bits::<8>(8))
             | (bit_cast::<64, 8>(self.checksum.val().get_bits::<8>(0)) << 8)
             | (bit_cast::<64, 8>(self.ip_net.val()) << 16)
+            | (bit_cast::<64, 4>(self.own_upper.val()) << 24)
             | (bit_cast::<64, 16>(self.own_first.val()) << 32)
-            | (bit_cast::<64, 8>(self.ip_net.val()) << 48);
+            | (bit_cast::<64, 8>(self.ip_net.val()) << 48)
+            | (bit_cast::<64, 4>(self.node_upper.val()) << 56);
         // The other half, UDP ports (source: 14 bits of the node), length.
         self.mux.s[4].next = bit_cast::<64, 16>(self.node_first.val())
             | (bit_cast::<64, 16>(self.own_first.val() | self.udp_source.val()) << 16)

@@ -171,6 +171,8 @@ impl Bench<'_> {
     pub(super) fn left(&mut self, frame: &Frame) -> Result<()> {
         let message = ReadMessage::decode(&frame.bth, &frame.body);
         let message = message.map_err(|what| format!("{what}: {frame:x?}"))?;
+        let own = message.sent_by(self.config.node as u32);
+        let message = own.ok_or_else(|| format!("of another node: {frame:x?}"))?;
         let request = match message {
             ReadMessage::Refused(is) => {
                 let wanted = self.said.pop_front();

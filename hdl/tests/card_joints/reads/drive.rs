@@ -9,7 +9,7 @@ impl Bench<'_> {
         let key = (0xabc0 + rng.random_range(0..3u32)) << 8 | rng.random_range(0..256);
         let request = ReadRequest {
             qpn: rng.random_range(0..1 << 24),
-            node: self.config.node as u16,
+            node: self.config.node as u32,
             source: rng.random_range(5..8),
             q_key: rng.random(),
             token: 0,
@@ -22,7 +22,7 @@ impl Bench<'_> {
         };
         Reading {
             request,
-            target: rng.random_range(0..1 << 16),
+            target: rng.random_range(0..1 << 20),
             wr_id: rng.random(),
             psn: rng.random_range(0..1 << 24),
             msn: rng.random_range(0..1 << 32),
@@ -231,12 +231,12 @@ impl Bench<'_> {
         if self.say.is_none() && !self.quiet() && self.one_in(150) {
             self.say = Some(ReadRefused {
                 qpn: self.rng.random_range(0..1 << 24),
-                node: self.config.node as u16,
+                node: self.config.node as u32,
                 token: self.rng.random(),
                 reason: Refusal::ALL[self.rng.random_range(0..4)],
                 retry: self.rng.random(),
             });
-            self.say_to = self.rng.random_range(0..1 << 16);
+            self.say_to = self.rng.random_range(0..1 << 20);
         }
         self.set("s_say_valid", self.say.is_some().into());
         if let Some(say) = self.say {

@@ -117,7 +117,7 @@ pub fn without_room(error: u64, no_word: bool) -> Result<()> {
     let sent = 100;
     for number in 0..sent {
         let frame = Frame {
-            fabric: Fabric::new(Address(7), Address::unicast(NODE.into(), 0), VNI),
+            fabric: Fabric::new(Address(7), Address::unicast(NODE, 0), VNI),
             restricted: Restricted {
                 remote_offset: number,
                 ..Restricted::default()

@@ -112,7 +112,7 @@ impl World {
     /// Who a frame is for.
     pub fn of(&self, frame: &Frame) -> Option<&Member> {
         let reduction = (frame.red.cookie % 8) as u8;
-        let own = frame.fabric.dfa == Address::unicast(NODE.into(), 0);
+        let own = frame.fabric.dfa == Address::unicast(NODE, 0);
         self.members.iter().find(|member| {
             let tree = member.tree;
             let by_tree = frame.fabric.dfa.multicast() == Some(Key { tree, reduction });
@@ -135,7 +135,7 @@ impl World {
         let (_, id) = self.result(frame)?;
         let qpn = self.of(frame)?.qpn;
         let member = self.members.iter_mut().find(|m| m.qpn == qpn)?;
-        let own = Address::unicast(NODE.into(), 0);
+        let own = Address::unicast(NODE, 0);
         let answer = member.answers[usize::from(id)].answer(frame, own)?;
         member.last[usize::from(id)] = (answer.red.seqno, answer.restricted.remote_offset);
         Some(answer.to_bytes(DEFAULT_ETHERTYPE).to_vec())
@@ -146,11 +146,11 @@ impl World {
         let reduction = asked.reduction;
         let tree = member.tree;
         let to = match asked.to {
-            Some(node) => Address::unicast(node.into(), 0),
+            Some(node) => Address::unicast(node, 0),
             None => Key { tree, reduction }.address(),
         };
         Frame {
-            fabric: Fabric::new(Address::unicast(NODE.into(), 0), to, member.vni),
+            fabric: Fabric::new(Address::unicast(NODE, 0), to, member.vni),
             restricted: Restricted {
                 opcode: asked.kind,
                 remote_offset: asked.round,
@@ -190,7 +190,7 @@ pub fn entry(rng: &mut ChaCha8Rng, of: Option<&Member>) -> [u64; 8] {
         },
         wr_id: rng.random(),
         reduction: rng.random_range(0..8),
-        to: rng.random::<bool>().then(|| rng.random()),
+        to: rng.random::<bool>().then(|| rng.random_range(0..1 << 20)),
         kind: rng.random_range(0..=4),
         round: rng.random_range(0..1 << 56),
         red: reduction(rng, 0),
@@ -276,13 +276,13 @@ pub fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
         1 => cookie ^= 1 << rng.random_range(3..32),
         2 => key.tree ^= 1 << rng.random_range(0..13),
         3 => key.reduction ^= 1 << rng.random_range(0..3),
-        4 => node ^= 1 << rng.random_range(0..16),
+        4 => node ^= 1 << rng.random_range(0..20),
         _ => {}
     }
     let to = if rng.random() {
         key.address()
     } else {
-        Address::unicast(node.into(), u16::from(rng.random_range(0..20) == 0))
+        Address::unicast(node, u16::from(rng.random_range(0..20) == 0))
     };
     let mut frame = Frame {
         fabric: Fabric {
@@ -319,7 +319,7 @@ pub fn coming(rng: &mut ChaCha8Rng, world: &World) -> Coming {
             3 => red.seqno ^= 1 << rng.random_range(0..10),
             4 => red.rc = Rc::CONTR_OVERFLOW,
             5 => red.count = 0,
-            6 => frame.fabric.dfa = Address::unicast(NODE.into(), 0),
+            6 => frame.fabric.dfa = Address::unicast(NODE, 0),
             _ => {}
         }
     }

@@ -77,7 +77,7 @@ fn notice(end: &Record, pair: u64, node: u64) -> [u64; 6] {
 fn run(seed: u64, error: u64) -> Result<[u64; 6]> {
     let mut bench = Bench::new(block(), seed, error, 2);
     let (s_done, m_tell) = (Group::of(block(), "s_done"), Group::of(block(), "m_tell"));
-    let node = bench.rng.random_range(0..1 << 16);
+    let node = bench.rng.random_range(0..1 << 20);
     bench.set("cfg_node", node);
     let mut pairs: [Option<u64>; 1 << G] = [None; 1 << G];
     let (mut hold, mut notify, mut done) = (false, None::<[u64; 6]>, None::<Record>);
@@ -111,7 +111,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 6]> {
             if notify.is_none() && now > again && bench.rng.random_range(0..10) < busy[0] {
                 let [qpn, source] = [0; 2].map(|_| bench.rng.random_range(0..1 << 24));
                 let [key, immediate, length] = [0; 3].map(|_| u64::from(bench.rng.random::<u32>()));
-                let node = bench.rng.random_range(0..1 << 16);
+                let node = bench.rng.random_range(0..1 << 20);
                 notify = Some([qpn, node, source, key, immediate, length]);
             } else if notify.is_some() && bench.rng.random_range(0..30) == 0 {
                 notify = None;

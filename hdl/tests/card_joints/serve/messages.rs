@@ -44,8 +44,9 @@ impl Message {
 
     /// The request that it is, if every field is good.
     pub fn request(&self) -> Option<ReadRequest> {
-        match ReadMessage::decode(&self.bth, &self.body) {
-            Ok(ReadMessage::Request(of)) => Some(of),
+        let message = ReadMessage::decode(&self.bth, &self.body).ok()?;
+        match message.sent_by(self.node as u32) {
+            Some(ReadMessage::Request(of)) => Some(of),
             _ => None,
         }
     }
@@ -103,7 +104,7 @@ impl Source {
         self.tokens += 1;
         ReadRequest {
             qpn: self.rng.random_range(0..1 << 24),
-            node: node as u16,
+            node: node as u32,
             source: self.rng.random_range(0..1 << 24),
             q_key: self.rng.random(),
             token: self.rng.random::<u64>() << 16 | self.tokens & 0xffff,
@@ -118,7 +119,8 @@ impl Source {
 
     /// Good, a copy of one of before, or with something wrong.
     fn message(&mut self) -> Message {
-        let node = self.rng.random_range(0..3u64);
+        // Two of them differ in bits 19:16 alone (CL-1).
+        let node = [0x1_0002, 0xA_0002, 7u64][self.rng.random_range(0..3)];
         if !self.past.is_empty() && self.one_in(3) {
             let at = self.rng.random_range(0..self.past.len());
             let mut copy = self.past[at].clone();
@@ -139,7 +141,7 @@ impl Source {
             let reason = Refusal::ALL[self.rng.random_range(0..4)];
             ReadMessage::Refused(ReadRefused {
                 qpn: self.rng.random_range(0..1 << 24),
-                node: node as u16,
+                node: node as u32,
                 token: self.rng.random(),
                 reason,
                 retry: self.rng.random(),
@@ -164,7 +166,7 @@ impl Source {
                 }
                 8 => long = true,
                 4 => bth.opcode = 0xC0 | self.rng.random_range(0..16),
-                5 => from ^= 1 << self.rng.random_range(0..16),
+                5 => from ^= 1 << self.rng.random_range(0..20),
                 6 => body[1] = self.rng.random_range(0..16),
                 7 => {
                     // Bits that no field has, and the version.

@@ -102,25 +102,21 @@ impl Bench<'_> {
     pub(super) fn verdict(&mut self, m: &Message, events: &mut [u64; 7]) -> Result<Option<Stage>> {
         let waits = Ok(Some(Stage::Verdict));
         let message = ReadMessage::decode(&m.bth, &m.body);
-        let node = match &message {
-            Err(_) => {
-                events[0] = self.get("ev_bad_message");
-                return if events[0] == 0 { waits } else { Ok(None) };
-            }
-            Ok(ReadMessage::Request(m)) => m.node,
-            Ok(ReadMessage::Refused(m)) => m.node,
+        let Ok(message) = message else {
+            events[0] = self.get("ev_bad_message");
+            return if events[0] == 0 { waits } else { Ok(None) };
         };
-        if u64::from(node) != m.node {
+        let Some(message) = message.sent_by(m.node as u32) else {
             events[1] = self.get("ev_stray");
             self.seen.strange += events[1];
             return if events[1] == 0 { waits } else { Ok(None) };
-        }
+        };
         match message {
-            Ok(ReadMessage::Refused(of)) if self.is("m_refused_valid") => {
+            ReadMessage::Refused(of) if self.is("m_refused_valid") => {
                 self.waited = 0;
                 self.step(m, Stage::Tell(of), events)
             }
-            Ok(ReadMessage::Request(of)) => {
+            ReadMessage::Request(of) => {
                 let name = (u64::from(of.node), of.token);
                 let served = self
                     .slots

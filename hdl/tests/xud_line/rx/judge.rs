@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_protocol::bulk::OPCODES;
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::roce::{self, Bth, Link};
 use tributary_protocol::xud::Packet;
@@ -42,7 +43,7 @@ impl Taken {
 }
 
 /// What the model makes of a frame: source node, and what is in it.
-pub type Judged = Result<(u16, Taken), Verdict>;
+pub type Judged = Result<(u32, Taken), Verdict>;
 
 /// Longest frame of which anything is kept.
 const LONGEST: usize = 4_170;
@@ -55,11 +56,10 @@ pub fn judge(frame: &[u8], marked: bool, bulk: bool) -> Judged {
         && bulk
         && OPCODES.contains(&good.bth.opcode)
     {
-        let [.., high, low] = good.link.src_ip;
         let body = good.body.to_vec();
         let fits = body.len() >= 8 && frame.len() <= LONGEST;
         let taken = Taken::Bulk(good.bth, fits.then_some(body));
-        return Ok((u16::from_be_bytes([high, low]), taken));
+        return Ok((good.link.src_node(), taken));
     }
     let decoded = wire::decode_frame(frame).map_err(|error| match error {
         WireError::Frame(_) => Verdict::BadFrame,
@@ -83,7 +83,12 @@ pub fn bulk_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
         dest_qp: rng.random_range(0..1 << 24),
         psn: rng.random_range(0..1 << 24),
     };
-    roce::encode(&Link::between(rng.random(), rng.random()), &bth, &body).unwrap()
+    roce::encode(
+        &Link::between(rng.random_range(0..NODES), rng.random_range(0..NODES)),
+        &bth,
+        &body,
+    )
+    .unwrap()
 }
 
 /// Computes both checksums of a frame anew.
@@ -115,7 +120,7 @@ pub fn samples() -> Vec<Vec<u8>> {
         if send.version == 0 {
             (send.flags, send.window.epoch) = (0, 0);
         }
-        frames.push(frame(0x1234, 0x5678, &Packet::Send(send)));
+        frames.push(frame(0xA_1234, 0x5_5678, &Packet::Send(send)));
     }
     let mut long = ack(&mut rng);
     while long.echo.is_none() {

@@ -1,5 +1,6 @@
 //! Frames of bulk transfers beside requests and acknowledgements.
 
+use tributary_protocol::red::address::NODES;
 use tributary_protocol::roce::{self, Bth, Link};
 
 use super::super::rtl::length;
@@ -16,7 +17,7 @@ impl Bench {
             psn: rng.random_range(0..1 << 24),
         };
         let error = body.len() > 8 && chance(rng, errors);
-        let to = rng.random();
+        let to = rng.random_range(0..NODES);
         let bulk = Bulk {
             to,
             bth,
@@ -110,7 +111,7 @@ fn bw_04_bulk_frames_leave_whole_beside_datagrams_under_every_profile_of_stalls(
             bench.request(longest, 10);
             bench.bulk(longest, 10);
             if chance(&mut bench.rng, 40) {
-                let (to, ack) = (bench.rng.random(), ack(&mut bench.rng));
+                let (to, ack) = (bench.rng.random_range(0..NODES), ack(&mut bench.rng));
                 bench.acks.push_back((to, ack));
             }
         }

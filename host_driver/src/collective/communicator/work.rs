@@ -138,7 +138,7 @@ impl Communicator {
     pub(super) fn plant(&mut self) -> Option<Grant> {
         let trees = self.trees.clone()?;
         let mut trees = trees.lock().unwrap_or_else(PoisonError::into_inner);
-        let nodes: Vec<u16> = self.members.iter().map(|member| member.node()).collect();
+        let nodes: Vec<u32> = self.members.iter().map(|member| member.node()).collect();
         let grant = trees.plant(&nodes).ok();
         if grant.is_none() {
             self.counters.no_tree += 1;

@@ -8,7 +8,7 @@ pub struct Ticket {
     /// Its rank.
     pub rank: u32,
     /// Its node.
-    pub node: u16,
+    pub node: u32,
     /// Q_Key of its queue pairs.
     pub q_key: u32,
     /// Members of its group.

@@ -269,7 +269,7 @@ pub mod open_window {
     arguments! {
         ARGUMENTS "Arguments of OPEN_WINDOW.";
         QPN "qpn" [0, 0 +: 24] Limit::QueuePair, "Own queue pair.";
-        NODE "node" [1, 0 +: 16] Limit::Any, "Node of the peer.";
+        NODE "node" [1, 0 +: 20] Limit::Any, "Node of the peer.";
         PEER "peer" [2, 0 +: 24] Limit::Any, "Queue pair of the peer.";
         EPOCH "epoch" [3, 0 +: 16] Limit::Any, "Epoch: one that the own queue pair accepts, by CREATE_QP or NEXT_EPOCH; with another one requests are refused.";
     }

@@ -14,7 +14,7 @@ layout! {
     D_TO_NODE "to_node" [0, 16 +: 1] "1: to endpoint 0 of `node`. 0: to the group's tree.",
     D_REDUCTION "reduction" [0, 20 +: 3] "Reduction id. The frame's cookie is that of the group plus it.",
     D_KIND "kind" [0, 24 +: 4] "Kind of message between hosts: opcode of the restricted header, 0 to 4.",
-    D_NODE "node" [0, 32 +: 16] "Destination node, if to a node.",
+    D_NODE "node" [0, 32 +: 20] "Destination node, if to a node.",
     D_ID "wr_id" [1, 0 +: 64] "The user's name for it.",
     D_HEADER "header" [2, 0 +: 64] "Bits 63:0 of the reduction header: seqno, arm, op, count, resno, rc, m, oflow, pad.",
     D_ROUND "round" [3, 0 +: 56] "remote_offset of the restricted header.",
@@ -57,7 +57,7 @@ pub struct ReductionRequest {
     /// Reduction id.
     pub reduction: u8,
     /// Endpoint 0 of a node, or the group's tree.
-    pub to: Option<u16>,
+    pub to: Option<u32>,
     /// Kind of message between hosts.
     pub kind: u8,
     /// Round.
@@ -96,7 +96,7 @@ impl ReductionRequest {
         if D_OPCODE.get(w) as u8 != OPCODE_REDUCE || kind > KIND_MAX {
             return None;
         }
-        let node = D_NODE.get(w) as u16;
+        let node = D_NODE.get(w) as u32;
         Some(Self {
             flags: D_FLAGS.get(w) as u8,
             wr_id: D_ID.get(w),

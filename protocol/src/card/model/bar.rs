@@ -93,8 +93,8 @@ impl Registers {
         CONTROL_ENABLE.get(self.get(&CONTROL)) != 0
     }
 
-    pub fn node(&self) -> u16 {
-        NODE_NUMBER.get(self.get(&NODE)) as u16
+    pub fn node(&self) -> u32 {
+        NODE_NUMBER.get(self.get(&NODE)) as u32
     }
 
     pub fn mtu(&self) -> u16 {

@@ -18,6 +18,7 @@ use crate::bulk::watch::Watch;
 use crate::bulk::{Purpose, Transfer};
 use crate::card::descriptor::Completion;
 use crate::card::regs::{BulkCounter, CongestionCounter};
+use crate::red::address::NODES;
 use crate::rw::pace::PaceConfig;
 use crate::rw::{Receiver, ReceiverConfig, Sender, SenderConfig, WriteCmd};
 use crate::xud::{ConfigError, Outcome, Peer};
@@ -171,7 +172,7 @@ pub(super) struct Bulk {
     times: Times,
     /// How often the card was reset.
     incarnation: u16,
-    node: u16,
+    node: u32,
     sender: Sender,
     receiver: Receiver,
     works: BTreeMap<u16, Work>,
@@ -220,7 +221,7 @@ impl Bulk {
         let receiver = Receiver::new(ReceiverConfig {
             w: config.packets.into(),
             r: config.windows.into(),
-            src_limit: 1 << 16,
+            src_limit: NODES,
             slot_limit: 256,
             peers: Some(config.peers),
             ..ReceiverConfig::default()
@@ -267,7 +268,7 @@ impl Bulk {
     }
 
     /// Another incarnation, given by the driver; and who this card is.
-    pub fn set_identity(&mut self, node: u16, incarnation: u16) {
+    pub fn set_identity(&mut self, node: u32, incarnation: u16) {
         (self.node, self.incarnation) = (node, incarnation);
         self.set_times(self.times);
     }

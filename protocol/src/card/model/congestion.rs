@@ -24,7 +24,7 @@ pub(super) struct Marks {
     registers: Vec<u32>,
     counters: [u64; CongestionCounter::ALL.len()],
     /// Requests that came marked: node, queue pair there and PSN of their acknowledgements.
-    requests: BTreeSet<(u16, u32, u32)>,
+    requests: BTreeSet<(u32, u32, u32)>,
 }
 
 impl Default for Marks {
@@ -161,7 +161,7 @@ impl CardModel {
     }
 
     /// An acknowledgement leaves: it says whether what it answers came marked.
-    pub(super) fn tell_mark(&mut self, to: u16, packet: &Packet, frame: &mut [u8]) {
+    pub(super) fn tell_mark(&mut self, to: u32, packet: &Packet, frame: &mut [u8]) {
         if let Packet::Ack(ack) = packet
             && let Some(marks) = self.marks_on()
             && marks.requests.remove(&(to, ack.dest_qp, ack.psn))

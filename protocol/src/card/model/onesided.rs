@@ -74,7 +74,7 @@ impl CardModel {
         let grant = Grant {
             qpn: value(&open_window::QPN) as u32,
             peer: Peer {
-                node: value(&open_window::NODE) as u16,
+                node: value(&open_window::NODE) as u32,
                 qpn: value(&open_window::PEER) as u32,
             },
             epoch: value(&open_window::EPOCH) as u16,

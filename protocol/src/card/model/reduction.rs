@@ -196,7 +196,7 @@ impl CardModel {
         let Ok(frame) = Frame::parse(bytes, DEFAULT_ETHERTYPE) else {
             return self.count_reduction(ReductionCounter::BadFrame);
         };
-        let own = Address::unicast(self.registers.node().into(), 0);
+        let own = Address::unicast(self.registers.node(), 0);
         let of = |queue: &Queue| {
             let receives = queue.state.receives() && !queue.fatal;
             receives && queue.group.is_some_and(|group| group.has(&frame, own))
@@ -258,16 +258,16 @@ impl CardModel {
 }
 
 /// The frame that a work request asks for.
-fn frame(node: u16, group: &Membership, request: &ReductionRequest) -> Frame {
+fn frame(node: u32, group: &Membership, request: &ReductionRequest) -> Frame {
     let key = Key {
         tree: group.tree,
         reduction: request.reduction,
     };
-    let to = (request.to).map_or(key.address(), |node| Address::unicast(node.into(), 0));
+    let to = (request.to).map_or(key.address(), |node| Address::unicast(node, 0));
     let mut red = request.red;
     red.cookie = group.cookie + u32::from(request.reduction);
     Frame {
-        fabric: Fabric::new(Address::unicast(node.into(), 0), to, group.vni),
+        fabric: Fabric::new(Address::unicast(node, 0), to, group.vni),
         restricted: Restricted {
             opcode: request.kind,
             remote_offset: request.round,

@@ -72,8 +72,7 @@ impl Receiver {
 
     /// N, if the request is within the limits of this receiver.
     fn packets_if_legal(&self, c: &Connect) -> Option<u32> {
-        let peer_ok =
-            u32::from(c.src) < self.config.src_limit && u32::from(c.slot) < self.config.slot_limit;
+        let peer_ok = c.src < self.config.src_limit && u32::from(c.slot) < self.config.slot_limit;
         if !peer_ok || !MTU_RANGE.contains(&c.mtu) {
             return None;
         }

@@ -83,7 +83,7 @@ pub fn decode<'a>(bth: &Bth, body: &'a [u8]) -> Result<(Message, &'a [u8]), Wire
     if is_fixed {
         zero("tail flag", head.tail)?;
     }
-    let (src, pidx, seq) = (head.node, bth.psn, bth.psn as u16);
+    let (src, pidx, seq) = (head.node.into(), bth.psn, bth.psn as u16);
     let reason = || {
         Reason::from_code(arg).ok_or(WireError::Code {
             field: "reason",

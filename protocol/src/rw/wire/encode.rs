@@ -7,13 +7,14 @@ use super::*;
 /// # Errors
 /// A field that does not fit.
 pub fn encode(msg: &Message) -> Result<(Bth, Vec<u8>), WireError> {
-    let head = |arg: u8, node: u16, word: u32| Head {
+    let head = |arg: u8, node: u32, word: u32| Head {
         to_sender: !msg.to_receiver(),
         tail: false,
         arg,
-        node,
+        node: node as u16,
         word,
     };
+    at_most("node", msg.src().unwrap_or(0), NODES - 1)?;
     let (dest_qp, psn, head, rest) = match msg {
         Message::Data(d) => {
             payload_ok(usize::from(d.len), d.tail)?;

@@ -8,7 +8,7 @@ header! {
     B_TO_SENDER "to_sender" [0 / 4 +: 1] "The message is for the sender of its transfer, otherwise for the receiver.",
     B_TAIL "tail" [0 / 5 +: 1] "DATA: the last packet; STATUS: that has arrived.",
     B_ARG "arg" [1 / 0 +: 8] "Status, reason, round, or log2 of the packet size.",
-    B_NODE "node" [2 / 0 +: 16] "To the receiver: node that sends.",
+    B_NODE "node" [2 / 0 +: 16] "To the receiver: node that sends, bits 15:0; all 20 are in the address of the frame.",
     B_WORD "word" [4 / 0 +: 32] "DATA, POLL: incarnation of the window; all others: number of the transfer.",
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Opened {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Waiting {
     /// From this node.
-    Request(u16, Send),
+    Request(u32, Send),
     /// For the claimed request of this queue pair and number.
     Answer(u32, u32, Vec<u8>),
 }
@@ -84,7 +84,7 @@ impl Card {
     }
 
     /// A frame with the flag: what needs memory waits for [`Self::serve`].
-    pub(super) fn one_sided(&mut self, from: u16, send: &Send) {
+    pub(super) fn one_sided(&mut self, from: u32, send: &Send) {
         if is_answer(&send.payload) {
             return self.claim(from, send);
         }
@@ -106,7 +106,7 @@ impl Card {
     }
 
     /// All checks in the order of the contract, the access, and only then the number.
-    fn perform(&mut self, from: u16, send: &Send, reach: &mut dyn Reach) -> Result<Packet, Drop> {
+    fn perform(&mut self, from: u32, send: &Send, reach: &mut dyn Reach) -> Result<Packet, Drop> {
         self.addressed(send)?;
         let request = Request::decode(&send.payload, self.config.mtu).map_err(reason)?;
         let operation = request.asked.operation();
@@ -161,7 +161,7 @@ impl Card {
     }
 
     /// The window that a request names, if it is open for it.
-    fn window_of(&self, from: u16, send: &Send) -> Option<Opened> {
+    fn window_of(&self, from: u32, send: &Send) -> Option<Opened> {
         let window = self.windows.get(&send.window.id)?;
         let grant = Grant {
             qpn: send.dest_qp,
@@ -175,7 +175,7 @@ impl Card {
     }
 
     /// An answer claims its request: from here on it does not time out, and no other answer is its answer.
-    fn claim(&mut self, from: u16, send: &Send) {
+    fn claim(&mut self, from: u32, send: &Send) {
         let echo = Echo {
             window: send.window,
             flags: send.flags,

@@ -29,11 +29,11 @@ impl Card {
     }
 
     /// A packet from a node. Everything is checked before any state changes (XUD-14).
-    pub fn receive(&mut self, from: u16, packet: &Packet, now: u64) {
+    pub fn receive(&mut self, from: u32, packet: &Packet, now: u64) {
         self.receive_if(from, packet, now, &mut |_, _, _| true);
     }
 
-    fn receive_if(&mut self, from: u16, packet: &Packet, now: u64, may_write: &mut MayWrite) {
+    fn receive_if(&mut self, from: u32, packet: &Packet, now: u64, may_write: &mut MayWrite) {
         // A deadline that is over has priority over an acknowledgement of the same moment, as in the wheel.
         self.tick(now);
         match packet {
@@ -43,7 +43,7 @@ impl Card {
         }
     }
 
-    fn request(&mut self, from: u16, send: &Send, refused: Option<Nak>, may_write: &mut MayWrite) {
+    fn request(&mut self, from: u32, send: &Send, refused: Option<Nak>, may_write: &mut MayWrite) {
         let one_sided = send.version > 0 && send.flags == ONE_SIDED && refused.is_none();
         // An answer needs no room: it is of a request in flight.
         let answers = one_sided && onesided::is_answer(&send.payload);
@@ -62,7 +62,7 @@ impl Card {
     }
 
     /// Counts a request that is not done, and answers it.
-    pub(super) fn refuse(&mut self, from: u16, send: &Send, drop: Drop) {
+    pub(super) fn refuse(&mut self, from: u32, send: &Send, drop: Drop) {
         self.stats.drops.count(drop);
         let reply = match drop {
             Drop::BadQp => Reply::Nak(Nak::BadQp),
@@ -120,7 +120,7 @@ impl Card {
     }
 
     /// Takes a receive request and a completion slot; the acknowledgement waits until the message has landed (XUD-4).
-    fn accept(&mut self, from: u16, send: &Send, may_write: &mut MayWrite) {
+    fn accept(&mut self, from: u32, send: &Send, may_write: &mut MayWrite) {
         let Some(qp) = self.qps.get_mut(&send.dest_qp) else {
             return;
         };

@@ -157,7 +157,7 @@ impl Card {
     }
 
     /// An acknowledgement: it must be of a request in flight, from where that went, of the same window identity (XUD-3).
-    pub(super) fn acknowledged(&mut self, from: u16, ack: &Ack) {
+    pub(super) fn acknowledged(&mut self, from: u32, ack: &Ack) {
         let entry = match self.matching(from, ack.dest_qp, ack.psn, ack.echo) {
             Ok(entry) => entry,
             Err(drop) => return self.stats.drops.count(drop),
@@ -178,7 +178,7 @@ impl Card {
     /// The request in flight that something from a node is the reply to (XUD-3).
     pub(super) fn matching(
         &self,
-        from: u16,
+        from: u32,
         qpn: u32,
         psn: u32,
         echo: Option<Echo>,

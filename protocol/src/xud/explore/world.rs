@@ -117,7 +117,7 @@ impl World {
             .ok()
         };
         let node = |at: usize, qpns: std::ops::RangeInclusive<u32>| {
-            let mut card = card(at as u16)?;
+            let mut card = card(at as u32)?;
             let layers: Option<Vec<_>> = qpns
                 .map(|qpn| layer(scenario, &mut card, qpn, at))
                 .collect();
@@ -156,8 +156,8 @@ impl World {
                     while layer.take_event().is_some() {}
                 }
                 while let Some(out) = self.nodes[at].card.next_packet(0) {
-                    let card = &mut self.nodes[usize::from(out.to)].card;
-                    card.receive(at as u16, &out.packet, 0);
+                    let card = &mut self.nodes[out.to as usize].card;
+                    card.receive(at as u32, &out.packet, 0);
                     card.land();
                 }
             }
@@ -207,7 +207,7 @@ impl World {
             }
             Step::Deliver(to, packet) => {
                 let node = &mut self.nodes[*to];
-                node.card.receive(1 - *to as u16, packet, node.now.0);
+                node.card.receive(1 - *to as u32, packet, node.now.0);
             }
             Step::Land => {
                 self.nodes[1].card.land();
@@ -246,7 +246,7 @@ impl World {
                 let mut sent = false;
                 while let Some(out) = node.card.next_packet(now) {
                     sent = true;
-                    self.network.insert((usize::from(out.to), out.packet));
+                    self.network.insert((out.to as usize, out.packet));
                 }
                 if !landed && !sent {
                     break;

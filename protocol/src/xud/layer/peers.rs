@@ -115,7 +115,7 @@ impl BuildHasher for PeerHash {
     }
 }
 
-/// Node and queue pair, 48 bits, are gathered to one word; a product with the key mixes it.
+/// Node and queue pair, of 32 bits each, are gathered to one word; a product with the key mixes it.
 pub(super) struct PeerHasher {
     key: u64,
     value: u64,
@@ -134,11 +134,6 @@ impl Hasher for PeerHasher {
         for byte in bytes {
             self.value = self.value.rotate_left(8) ^ u64::from(*byte);
         }
-    }
-
-    #[inline]
-    fn write_u16(&mut self, value: u16) {
-        self.value = self.value.rotate_left(16) ^ u64::from(value);
     }
 
     #[inline]
@@ -163,7 +158,7 @@ mod tests {
         let own = PeerHash::new().key;
         for key in keys.take(2_000).chain([own]) {
             let hash = PeerHash { key: key | 1 };
-            let peers = (0..64u16).flat_map(|node| (0..64u32).map(move |qpn| Peer { node, qpn }));
+            let peers = (0..64u32).flat_map(|node| (0..64u32).map(move |qpn| Peer { node, qpn }));
             let all: Vec<u64> = peers.map(|peer| hash.hash_one(peer)).collect();
             let low: HashSet<u64> = all.iter().map(|hash| hash & 0xFFFF).collect();
             let high: HashSet<u64> = all.iter().map(|hash| hash >> 57).collect();

@@ -64,7 +64,7 @@ impl Bench {
         }
     }
 
-    pub(super) fn ended(&mut self, key: (u16, u16, u32), outcome: Outcome) -> Result<()> {
+    pub(super) fn ended(&mut self, key: (u32, u16, u32), outcome: Outcome) -> Result<()> {
         let now = self.now;
         let flow = self
             .flows

@@ -48,7 +48,7 @@ impl Bench {
                         let len = self.rng.random_range(0..70);
                         frame.body.resize(len, 0);
                     }
-                    4 => frame.from ^= 1 << self.rng.random_range(0..16),
+                    4 => frame.from ^= 1 << self.rng.random_range(0..20),
                     _ if frame.body.is_empty() => {}
                     _ => {
                         let at = self.rng.random_range(0..frame.body.len().min(64));
@@ -58,7 +58,7 @@ impl Bench {
             }
             let class = frame.class();
             // What a stranger says with his own name may be taken for a message; it is of no transfer of others.
-            let own_name = head(&frame.body)[2..4] == frame.from.to_be_bytes();
+            let own_name = head(&frame.body)[2..4] == (frame.from as u16).to_be_bytes();
             let harmless = matches!(class, Class::Poll | Class::Abort | Class::Data)
                 && own_name
                 && !self.peers.iter().any(|peer| peer.node == frame.from);

@@ -249,7 +249,7 @@ impl Bench {
             let body = self.get("m_head").to_be_bytes().to_vec();
             let len = self.get("m_len") as usize + 8;
             self.leaving
-                .push_back((self.get("m_node") as u16, bth, len, body));
+                .push_back((self.get("m_node") as u32, bth, len, body));
         }
         if self.is("m_pl_valid") && self.is("m_pl_ready") {
             let data = self.get("m_pl_data").to_le_bytes();

@@ -66,7 +66,7 @@ impl Bench {
     /// A message of READ: none of them is looked at here.
     pub(super) fn read_frame(&mut self) -> Frame {
         let rng = &mut self.rng;
-        let (node, qpn) = (rng.random(), rng.random_range(0..1 << 24));
+        let (node, qpn) = (rng.random_range(0..1 << 20), rng.random_range(0..1 << 24));
         let message = match rng.random() {
             true => ReadMessage::Request(ReadRequest {
                 qpn,
@@ -315,7 +315,7 @@ impl Bench {
     }
 
     /// A sender hears of its window.
-    pub(super) fn granted(&mut self, node: u16, message: &Message) -> Result<()> {
+    pub(super) fn granted(&mut self, node: u32, message: &Message) -> Result<()> {
         let Message::ConnectResp(m) = message else {
             return Ok(());
         };

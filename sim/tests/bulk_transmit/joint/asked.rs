@@ -31,7 +31,7 @@ pub(super) struct Judge {
     /// When the request that is offered is judged.
     due: Option<u64>,
     /// Node and refusal; busy is said of those that were allowed, or nothing.
-    say: VecDeque<(u16, ReadRefused)>,
+    say: VecDeque<(u32, ReadRefused)>,
 }
 
 impl Flow {
@@ -203,7 +203,7 @@ impl Bench {
     }
 
     /// The request that is offered, as it was asked, and what becomes of it.
-    fn judge(&self) -> Result<(u16, u32, u64, Option<Refusal>, u64, u16)> {
+    fn judge(&self) -> Result<(u32, u32, u64, Option<Refusal>, u64, u16)> {
         let names = ["qpn", "q_key", "key", "addr", "length", "too_long"];
         let told = names.map(|name| self.get(&format!("m_access_{name}")));
         for flow in self.flows.values() {
@@ -286,9 +286,11 @@ impl Bench {
     }
 
     /// A refusal leaves: what must be said, and in order.
-    pub(super) fn said(&mut self, node: u16, bth: &Bth, body: &[u8]) -> Result<()> {
+    pub(super) fn said(&mut self, node: u32, bth: &Bth, body: &[u8]) -> Result<()> {
         let message = ReadMessage::decode(bth, body);
         let message = message.map_err(|e| format!("to {node}: {e}: {body:x?}"))?;
+        let own = message.sent_by(NODE);
+        let message = own.ok_or_else(|| format!("{message:?} to {node} of another node"))?;
         while let Some((to, refused)) = self.asked.say.pop_front() {
             if (to, ReadMessage::Refused(refused)) == (node, message) {
                 self.coverage.busy += u64::from(refused.reason == Refusal::Busy);
@@ -303,7 +305,7 @@ impl Bench {
     }
 
     /// A refusal at the peer that has asked.
-    pub(super) fn refusal_arrives(&mut self, node: u16, m: &ReadRefused) -> Result<()> {
+    pub(super) fn refusal_arrives(&mut self, node: u32, m: &ReadRefused) -> Result<()> {
         let tick = self.tick();
         let of = |flow: &&mut Flow| {
             flow.node == node
@@ -367,7 +369,7 @@ impl Bench {
 
     /// Everything that was judged is counted, and said.
     pub(super) fn all_judged(&self) -> Result<()> {
-        let left = |(_, refused): &&(u16, ReadRefused)| refused.reason != Refusal::Busy;
+        let left = |(_, refused): &&(u32, ReadRefused)| refused.reason != Refusal::Busy;
         if let Some(left) = self.asked.say.iter().find(left) {
             return Err(format!("{left:?} is never said"));
         }

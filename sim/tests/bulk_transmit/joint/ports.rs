@@ -267,7 +267,7 @@ impl Bench {
                 self.coverage.left.push(self.now);
             }
             self.leaving.push_back((
-                self.get("m_node") as u16,
+                self.get("m_node") as u32,
                 bth,
                 self.get("m_head").to_be_bytes().to_vec(),
                 len,

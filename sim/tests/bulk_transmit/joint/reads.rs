@@ -157,15 +157,17 @@ impl Bench {
     }
 
     /// A READ request of this host at its target.
-    pub(super) fn read_arrives(&mut self, node: u16, bth: &Bth, body: &[u8]) -> Result<()> {
+    pub(super) fn read_arrives(&mut self, node: u32, bth: &Bth, body: &[u8]) -> Result<()> {
         let message = ReadMessage::decode(bth, body);
-        match message.map_err(|e| format!("to {node}: {e}: {body:x?}"))? {
+        let message = message.map_err(|e| format!("to {node}: {e}: {body:x?}"))?;
+        let own = message.sent_by(NODE);
+        match own.ok_or_else(|| format!("{message:?} to {node} of another node"))? {
             ReadMessage::Request(m) => self.request_arrives(node, &m),
             ReadMessage::Refused(m) => self.refusal_arrives(node, &m),
         }
     }
 
-    fn request_arrives(&mut self, node: u16, m: &ReadRequest) -> Result<()> {
+    fn request_arrives(&mut self, node: u32, m: &ReadRequest) -> Result<()> {
         let now = self.now;
         let log = self.plan.mtu.ilog2() as u8;
         let id = self.by_address.get(&m.address).copied();
@@ -259,7 +261,7 @@ impl Bench {
     }
 
     /// A message of a peer flies to the card.
-    pub(super) fn tell(&mut self, node: u16, message: &ReadMessage) {
+    pub(super) fn tell(&mut self, node: u32, message: &ReadMessage) {
         let (bth, body) = message.encode();
         let faults = self.plan.faults;
         self.to_card

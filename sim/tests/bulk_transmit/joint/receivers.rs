@@ -64,22 +64,21 @@ impl Bench {
     }
 
     /// A frame of the card at its receiver.
-    pub(super) fn arrive(&mut self, node: u16, bth: &Bth, body: &[u8]) -> Result<()> {
+    pub(super) fn arrive(&mut self, node: u32, bth: &Bth, body: &[u8]) -> Result<()> {
         let tick = self.tick() as u16;
         if bth.opcode >= OPCODE_READ_REQUEST {
             return self.read_arrives(node, bth, body);
         }
         let decoded = wire::decode(bth, body);
         let (message, payload) = decoded.map_err(|e| format!("to {node}: {e}: {body:x?}"))?;
+        let strange = format!("{message:?} to {node} of another node");
+        let message = message.sent_by(NODE).ok_or(strange)?;
         let Some(at) = self.peers.iter().position(|peer| peer.node == node) else {
             return Ok(());
         };
         match &message {
             Message::Data(m) => {
                 let peer = &mut self.peers[at];
-                if m.src != NODE {
-                    return Err(format!("{m:?} of another node"));
-                }
                 let Ok(accepted) = peer.receiver.data(m, tick) else {
                     return Ok(());
                 };

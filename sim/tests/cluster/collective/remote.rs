@@ -38,7 +38,7 @@ fn cl_09_other_processes_get_trees_and_those_of_a_client_that_is_gone_are_taken_
     let folder = Folder::new("trees");
     let server = serve_trees(world.trees.clone(), &folder.0.join(TREES_SOCKET)).unwrap();
     let mut clients = [(); 2].map(|()| RemoteTrees::connect(&folder.0).unwrap());
-    let grants = [0, 1].map(|at| clients[at].plant(&[1 + at as u16, 7, 12]).unwrap());
+    let grants = [0, 1].map(|at| clients[at].plant(&[1 + at as u32, 7, 12]).unwrap());
     assert_ne!(grants[0].tree, grants[1].tree);
     assert_ne!(grants[0].cookie, grants[1].cookie);
     for at in [0, 1] {

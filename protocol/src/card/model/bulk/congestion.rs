@@ -70,7 +70,7 @@ impl Bulk {
     }
 
     /// A receiver says how a transfer of this card fares: believed only from where that goes to.
-    pub(super) fn congested(&mut self, from: u16, frame: &Frame<'_>, tick: u64) {
+    pub(super) fn congested(&mut self, from: u32, frame: &Frame<'_>, tick: u64) {
         let Ok(message) = Congested::decode(&frame.bth, frame.body) else {
             return self.count(BulkCounter::BadMessage);
         };
@@ -78,7 +78,7 @@ impl Bulk {
             node, slot, xid, ..
         } = message;
         let to = self.sender.request(slot).map(|request| request.dst);
-        let from_there = node == from && to == Some(from);
+        let from_there = crate::rw::full(node, from) == to && to.is_some();
         let believed = from_there || self.config.mutations.slowed_by_strangers;
         if !believed || self.sender.xid(slot) != Some(xid) {
             return self.count(BulkCounter::Stray);

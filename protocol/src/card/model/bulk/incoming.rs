@@ -19,16 +19,17 @@ impl Bulk {
     /// `marked`: a switch has marked it.
     pub fn receive(&mut self, card: &CardModel, frame: &Frame<'_>, marked: bool, now: u64) {
         let tick = self.times.tick(now);
-        let [.., high, low] = frame.link.src_ip;
-        let from = u16::from_be_bytes([high, low]);
+        let from = frame.link.src_node();
         if frame.bth.opcode == crate::bulk::OPCODE_CONGESTED {
             return self.congested(from, frame, tick);
         }
         if frame.bth.opcode >= crate::bulk::OPCODE_READ_REQUEST {
             match ReadMessage::decode(&frame.bth, frame.body) {
-                Ok(ReadMessage::Request(m)) if m.node == from => self.read_request(card, &m, tick),
-                Ok(ReadMessage::Refused(m)) if m.node == from => self.read_refused(&m, tick),
-                Ok(_) => self.count(BulkCounter::Stray),
+                Ok(message) => match message.sent_by(from) {
+                    Some(ReadMessage::Request(m)) => self.read_request(card, &m, tick),
+                    Some(ReadMessage::Refused(m)) => self.read_refused(&m, tick),
+                    None => self.count(BulkCounter::Stray),
+                },
                 Err(_) => self.count(BulkCounter::BadMessage),
             }
             return;
@@ -36,16 +37,12 @@ impl Bulk {
         let Ok((message, payload)) = wire::decode(&frame.bth, frame.body) else {
             return self.count(BulkCounter::BadMessage);
         };
-        let node = match &message {
-            Message::Data(m) => m.src,
-            Message::Connect(m) => m.src,
-            Message::Poll(m) => m.src,
-            Message::Abort(m) => m.src,
-            _ => return self.about_own(from, &message, tick),
-        };
-        if node != from {
-            return self.count(BulkCounter::Stray);
+        if !message.to_receiver() {
+            return self.about_own(from, &message, tick);
         }
+        let Some(message) = message.sent_by(from) else {
+            return self.count(BulkCounter::Stray);
+        };
         match &message {
             Message::Data(m) => self.data(m, payload, marked, tick),
             Message::Connect(m) => match Transfer::decode(payload) {
@@ -62,7 +59,7 @@ impl Bulk {
     }
 
     /// A message about a transfer that this card sends: only from where it goes to.
-    fn about_own(&mut self, from: u16, message: &Message, tick: u64) {
+    fn about_own(&mut self, from: u32, message: &Message, tick: u64) {
         let (slot, xid) = match message {
             Message::Complete(m) => (m.slot, m.xid),
             Message::RetxOne(m) => (m.slot, m.xid),

@@ -21,7 +21,7 @@ impl Bulk {
     }
 
     /// Sends a message of the receiving side, as often as each is sent (RW-11).
-    pub(super) fn send(&mut self, to: u16, message: &Message) {
+    pub(super) fn send(&mut self, to: u32, message: &Message) {
         let link = Link::between(self.node, to);
         // All fields come from frames or from the engines, so they fit into one.
         if let Ok(frame) = wire::encode_frame(&link, message, &[]) {
@@ -32,7 +32,7 @@ impl Bulk {
     }
 
     /// Sends a message of READ.
-    pub(super) fn send_read(&mut self, to: u16, message: &ReadMessage) {
+    pub(super) fn send_read(&mut self, to: u32, message: &ReadMessage) {
         if let Ok(frame) = message.encode_frame(&Link::between(self.node, to)) {
             self.queue(frame);
         }

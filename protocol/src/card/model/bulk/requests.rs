@@ -24,7 +24,7 @@ pub(in crate::card::model) struct Reading {
     /// Queue pair that asked.
     pub qpn: u32,
     /// Node of the target.
-    pub target: u16,
+    pub target: u32,
     pub request: ReadRequest,
     /// When it is asked again, and how much later the next time.
     pub next_at: u64,
