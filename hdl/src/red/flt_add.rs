@@ -2,7 +2,7 @@
 
 use super::{RedFltAlign, RedFltNormalise, RedFltRound};
 use crate::prelude::*;
-use tributary_protocol::red::ops::{DEFAULT_NAN, Rc};
+use tributary_protocol::red::ops::{BINARY64, Rc};
 
 hdl_module! {
     /// Adds two compared binary64 numbers, or lets another word through, one a clock.
@@ -108,7 +108,7 @@ hdl_module! {
         invalid: Param<{ Rc::FLT_INVALID.code() as usize }, 4>,
         flt_overflow: Param<{ Rc::FLT_OVERFLOW.code() as usize }, 4>,
         /// NaN as a result.
-        default_nan: Param<{ DEFAULT_NAN as usize }, 64>,
+        default_nan: Param<{ BINARY64.default_nan() as usize }, 64>,
     }
 }
 

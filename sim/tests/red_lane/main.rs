@@ -77,7 +77,7 @@ fn words_on_their_way_are_gone_after_a_reset() {
 /// The block of its own takes ten clocks and all eight modes too.
 #[test]
 fn red_05_flt_sum_block_has_the_same_sums() {
-    use tributary_protocol::red::ops::{Rounding, flt_sum};
+    use tributary_protocol::red::ops::{BINARY64, Rounding, flt_sum};
     use tributary_sim::verilate::{BuildOptions, Verilated};
     let design = tributary_hdl::catalog::choose("red_flt_sum", &[] as &[(&str, usize)])
         .unwrap()
@@ -107,7 +107,7 @@ fn red_05_flt_sum_block_has_the_same_sums() {
             model.set(port, value);
         }
         model.clock().unwrap();
-        due.push_back(given.then(|| (x, y, flt_sum(x, y, Rounding::ALL[mode], flush))));
+        due.push_back(given.then(|| (x, y, flt_sum(BINARY64, x, y, Rounding::ALL[mode], flush))));
         let want = due.pop_front().flatten();
         assert_eq!(model.is_set(m_valid), want.is_some());
         if let Some((x, y, (sum, flags))) = want {
