@@ -127,12 +127,13 @@ fn streams(mutation: u64) -> Result<(), String> {
         stimulus::frames(&mut bench, mode, 1, 2000)?;
         stimulus::sums(&mut bench, 2, 5000)?;
         stimulus::integers(&mut bench, 3, 5000)?;
+        stimulus::sums_32(&mut bench, 4, 5000)?;
     }
     Ok(())
 }
 
 #[test]
-fn red_01_red_02_red_03_red_04_red_05_wrong_lanes_are_noticed() {
+fn cl_07_red_01_red_02_red_03_red_04_red_05_wrong_lanes_are_noticed() {
     streams(0).unwrap();
     let missed: Vec<&str> = (1..)
         .zip(MUTATIONS)
