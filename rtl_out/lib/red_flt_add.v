@@ -11,38 +11,36 @@
 
 module red_flt_add (
     // Clock and reset
-    input  wire        clk,           // Clock.
+    input  wire        clk,         // Clock.
 
     // s: stream in
-    input  wire [63:0] s_a,           // First number.
-    input  wire [63:0] s_b,           // Second number.
-    input  wire        s_lt,          // The magnitude of the first is below that of the second.
-    input  wire        s_eq,          // The magnitudes are the same.
-    input  wire [10:0] s_ab,          // Exponent of the first less that of the second.
-    input  wire [10:0] s_ba,          // Exponent of the second less that of the first.
-    input  wire        s_a_normal,    // The first has an exponent other than 0.
-    input  wire        s_b_normal,    // The second has.
-    input  wire        s_a_top,       // The first has the exponent of infinities and NaNs.
-    input  wire        s_b_top,       // The second has.
-    input  wire        s_a_nan,       // The first is a NaN.
-    input  wire        s_b_nan,       // The second is a NaN.
-    input  wire        s_a_zero,      // The first is a zero.
-    input  wire [1:0]  s_rounding,    // Rounding: 0 to nearest even, 1 up, 2 down, 3 to zero.
-    input  wire        s_ftz,         // Flush subnormal results to zero.
+    input  wire [63:0] s_a,         // First number.
+    input  wire [63:0] s_b,         // Second number.
+    input  wire        s_lt,        // The magnitude of the first is below that of the second.
+    input  wire        s_eq,        // The magnitudes are the same.
+    input  wire [10:0] s_ab,        // Exponent of the first less that of the second.
+    input  wire [10:0] s_ba,        // Exponent of the second less that of the first.
+    input  wire        s_a_normal,  // The first has an exponent other than 0.
+    input  wire        s_b_normal,  // The second has.
+    input  wire        s_a_top,     // The first has the exponent of infinities and NaNs.
+    input  wire        s_b_top,     // The second has.
+    input  wire        s_a_nan,     // The first is a NaN.
+    input  wire        s_b_nan,     // The second is a NaN.
+    input  wire        s_a_zero,    // The first is a zero.
+    input  wire [1:0]  s_rounding,  // Rounding: 0 to nearest even, 1 up, 2 down, 3 to zero.
+    input  wire        s_ftz,       // Flush subnormal results to zero.
 
-    input  wire        other,         // Take the word of other_data, six clocks after s_*.
+    input  wire        other,       // Take the word of other_data, six clocks after s_*.
 
-    input  wire [63:0] other_data,    // The word.
-    input  wire [3:0]  other_code,    // Its result code.
+    input  wire [63:0] other_data,  // The word.
+    input  wire [3:0]  other_code,  // Its result code.
 
-    input  wire        pair,          // It is two binary32 sums, the first in the upper half, towards zero.
-
-    input  wire        pair_up_high,  // The first is to be rounded away from zero.
-    input  wire        pair_up_low,   // The second is.
+    input  wire        up_high,     // It is two binary32 sums, and the upper one is to be rounded away from zero.
+    input  wire        up_low,      // The same of the lower one.
 
     // m: stream out
-    output wire [63:0] m_data,        // Result, nine clocks after s_*.
-    output wire [3:0]  m_code         // Its result code.
+    output wire [63:0] m_data,      // Result, nine clocks after s_*.
+    output wire [3:0]  m_code       // Its result code.
 );
 
     // Constants
@@ -56,7 +54,6 @@ module red_flt_add (
     reg         s7_near_reg;
     reg         s7_away_reg;
     reg         s7_ftz_reg;
-    reg         s7_pair_reg;
     reg         s7_up_high_reg;
     reg         s7_up_low_reg;
 
@@ -182,7 +179,6 @@ module red_flt_add (
         .s_other      (s7_other_reg),
         .s_other_data (s7_data_reg),
         .s_other_code (s7_code_reg),
-        .s_pair       (s7_pair_reg),
         .s_up_high    (s7_up_high_reg),
         .s_up_low     (s7_up_low_reg),
         .m_data       (m_data),
@@ -213,7 +209,6 @@ module red_flt_add (
         s7_near_reg = 1'b0;
         s7_away_reg = 1'b0;
         s7_ftz_reg = 1'b0;
-        s7_pair_reg = 1'b0;
         s7_up_high_reg = 1'b0;
         s7_up_low_reg = 1'b0;
     end
@@ -233,9 +228,8 @@ module red_flt_add (
         s7_near_reg <= control_m_near & !control_m_special & !other;
         s7_away_reg <= control_m_away & !control_m_special & !other;
         s7_ftz_reg <= control_m_ftz;
-        s7_pair_reg <= pair;
-        s7_up_high_reg <= pair & pair_up_high;
-        s7_up_low_reg <= pair & pair_up_low;
+        s7_up_high_reg <= up_high;
+        s7_up_low_reg <= up_low;
     end
 
 endmodule

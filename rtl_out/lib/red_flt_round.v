@@ -25,9 +25,8 @@ module red_flt_round (
     input  wire        s_other,       // Ignore the sum, with s_near and s_away 0.
     input  wire [63:0] s_other_data,  // The word instead.
     input  wire [3:0]  s_other_code,  // Its result code.
-    input  wire        s_pair,        // It is two binary32 sums.
-    input  wire        s_up_high,     // The upper one is to be rounded away from zero.
-    input  wire        s_up_low,      // The lower one is.
+    input  wire        s_up_high,     // It is two binary32 sums, and the upper one is to be rounded away from zero.
+    input  wire        s_up_low,      // The same of the lower one.
 
     // m: stream out
     output wire [63:0] m_data,        // Result.
@@ -40,9 +39,12 @@ module red_flt_round (
     // Registers
     reg  [63:0] s1_down_reg;
     reg  [62:0] s1_up_reg;
-    reg         s1_up_high_reg;
-    reg         s1_up_low_reg;
-    reg         s1_pair_reg;
+    reg         s1_choose_up_reg;
+    // Of a pair, each sum has an adder of its own, as a choice in front of one would be too slow.
+    reg  [30:0] s1_high_reg;
+    reg  [30:0] s1_low_reg;
+    reg         s1_choose_high_reg;
+    reg         s1_choose_low_reg;
     reg  [3:0]  s1_code_reg;
     reg  [63:0] s2_data_reg;
     reg  [3:0]  s2_code_reg;
@@ -52,9 +54,7 @@ module red_flt_round (
     wire        rest;
     wire        flush;
     wire [62:0] magnitude;
-    wire [62:0] start;      // What is rounded: both magnitudes of a pair, with room for a carry below the upper one.
-    wire        choose_up;
-    wire [30:0] high;
+    reg  [30:0] high;
     reg  [31:0] low;
     wire        beyond;
 
@@ -64,23 +64,26 @@ module red_flt_round (
     assign rest = |s_sum[2:0];
     assign flush = s_ftz & !hidden;
     assign magnitude = {s_exp[10:1], s_exp[0] & hidden, s_sum[55:4]};
-    assign start = s_pair ? {s_other_data[62:32], 1'b0, s_other_data[30:0]} : magnitude;
-    assign choose_up = (s_near & s_sum[3] & (rest | s_sum[4])) | (s_away & (s_sum[3] | rest));
-    // Stage 2. A rounding that carries to infinity; what is invalid in the other half stays so.
-    assign high = s1_up_high_reg ? s1_up_reg[62:32] : s1_down_reg[62:32];
 
     always @(*) begin
+        // Stage 2. A rounding that carries to infinity; what is invalid in the other half stays so.
+        high = s1_down_reg[62:32];
         low = s1_down_reg[31:0];
-        if (s1_up_low_reg) begin
+        if (s1_choose_up_reg) begin
+            high = s1_up_reg[62:32];
             low = s1_up_reg[31:0];
-            if (s1_pair_reg) begin
-                low = {s1_down_reg[31], s1_up_reg[30:0]};
-            end
+        end
+        if (s1_choose_high_reg) begin
+            high = s1_high_reg;
+        end
+        if (s1_choose_low_reg) begin
+            low = {s1_down_reg[31], s1_low_reg};
         end
     end
 
-    assign beyond = (s1_up_high_reg & (&s1_up_reg[62:55]) & (s1_pair_reg | (&s1_up_reg[54:52])))
-        | (s1_pair_reg & s1_up_low_reg & (&s1_up_reg[30:23]));
+    assign beyond = (s1_choose_up_reg & (&s1_up_reg[62:52]))
+        | (s1_choose_high_reg & (&s1_high_reg[30:23]))
+        | (s1_choose_low_reg & (&s1_low_reg[30:23]));
     assign m_data = s2_data_reg;
     assign m_code = s2_code_reg;
 
@@ -88,19 +91,26 @@ module red_flt_round (
     initial begin
         s1_down_reg = 64'd0;
         s1_up_reg = 63'd0;
-        s1_up_high_reg = 1'b0;
-        s1_up_low_reg = 1'b0;
-        s1_pair_reg = 1'b0;
+        s1_choose_up_reg = 1'b0;
+        s1_high_reg = 31'd0;
+        s1_low_reg = 31'd0;
+        s1_choose_high_reg = 1'b0;
+        s1_choose_low_reg = 1'b0;
         s1_code_reg = 4'd0;
         s2_data_reg = 64'd0;
         s2_code_reg = 4'd0;
     end
 
     always @(posedge clk) begin
-        s1_up_reg <= start + {30'd0, s_pair, 32'd1};
-        s1_up_high_reg <= choose_up | s_up_high;
-        s1_up_low_reg <= choose_up | s_up_low;
-        s1_pair_reg <= s_pair;
+        s1_up_reg <= magnitude + 63'd1;
+        s1_high_reg <= s_other_data[62:32] + 31'd1;
+        s1_low_reg <= s_other_data[30:0] + 31'd1;
+
+        s1_choose_up_reg <= (s_near & s_sum[3] & (rest | s_sum[4]))
+            | (s_away & (s_sum[3] | rest));
+
+        s1_choose_high_reg <= s_up_high;
+        s1_choose_low_reg <= s_up_low;
 
         s1_down_reg <= {s_sign, magnitude};
         s1_code_reg <= {3'd0, s_sum[3] | rest | flush};

@@ -45,12 +45,10 @@ module red_half_add (
     // Registers
     reg  [27:0] s5_sum_reg;
     reg  [7:0]  s5_exp_reg;
-    reg         s5_half_reg;     // The first one is in the lower two octets; in the second or fourth.
+    reg         s5_half_reg;   // The first one is in the lower two octets; in the second or fourth.
     reg         s5_odd_reg;
-    reg  [2:0]  s5_leads_0_reg;
-    reg  [2:0]  s5_leads_1_reg;
-    reg  [2:0]  s5_leads_2_reg;
-    reg  [2:0]  s5_leads_3_reg;
+    reg  [2:0]  s5_upper_reg;  // Zeros in front of it in its octet, if it is in the upper two; if not.
+    reg  [2:0]  s5_lower_reg;
     reg  [27:0] s6_sum_reg;
     reg  [7:0]  s6_exp_reg;
 
@@ -58,7 +56,7 @@ module red_half_add (
     wire        any0;
     wire        any1;
     wire        any2;
-    reg  [2:0]  lead;
+    wire [2:0]  lead;
     wire [27:0] by16;
     wire [27:0] by8;
     wire [4:0]  shift;
@@ -188,21 +186,8 @@ module red_half_add (
     // Combinational logic
     assign align_s_opposite = s_a[31] ^ s_b[31];
     assign control_overflow = align_m_top & align_m_sum[27];
-
-    always @(*) begin
-        // Stage 6.
-        lead = s5_leads_0_reg;
-        if (s5_odd_reg) begin
-            lead = s5_leads_1_reg;
-        end
-        if (s5_half_reg) begin
-            lead = s5_leads_2_reg;
-            if (s5_odd_reg) begin
-                lead = s5_leads_3_reg;
-            end
-        end
-    end
-
+    // Stage 6.
+    assign lead = s5_half_reg ? s5_lower_reg : s5_upper_reg;
     assign by16 = s5_half_reg ? {s5_sum_reg[11:0], 16'd0} : s5_sum_reg;
     assign by8 = s5_odd_reg ? {by16[19:0], 8'd0} : by16;
     assign shift = {s5_half_reg, s5_odd_reg, lead};
@@ -239,19 +224,15 @@ module red_half_add (
         s5_exp_reg = 8'd0;
         s5_half_reg = 1'b0;
         s5_odd_reg = 1'b0;
-        s5_leads_0_reg = 3'd0;
-        s5_leads_1_reg = 3'd0;
-        s5_leads_2_reg = 3'd0;
-        s5_leads_3_reg = 3'd0;
+        s5_upper_reg = 3'd0;
+        s5_lower_reg = 3'd0;
         s6_sum_reg = 28'd0;
         s6_exp_reg = 8'd0;
     end
 
     always @(posedge clk) begin
-        s5_leads_0_reg <= groups_0_m_lead;
-        s5_leads_1_reg <= groups_1_m_lead;
-        s5_leads_2_reg <= groups_2_m_lead;
-        s5_leads_3_reg <= groups_3_m_lead;
+        s5_upper_reg <= !any0 ? groups_1_m_lead : groups_0_m_lead;
+        s5_lower_reg <= !any2 ? groups_3_m_lead : groups_2_m_lead;
         s5_half_reg <= !(any0 | any1);
         s5_odd_reg <= !any0 & (any1 | !any2);
         s5_sum_reg <= align_m_sum;

@@ -74,6 +74,8 @@ module red_lane (
     wire [3:0]  choose_m_code;            // Its result code.
     reg  [63:0] add_other_data;           // The word.
     reg  [3:0]  add_other_code;           // Its result code.
+    wire        add_up_high;              // It is two binary32 sums, and the upper one is to be rounded away from zero.
+    wire        add_up_low;               // The same of the lower one.
     // Bits 30:0 of the first are below those of the second; one clock later, as all that follows.
     wire        compare_high_m_lt;
     wire        compare_high_m_low_lt;    // Bits 21:0 (a NaN's payload) of the first are below those of the second.
@@ -161,31 +163,30 @@ module red_lane (
     );
 
     red_flt_add add (
-        .clk          (clk),
+        .clk        (clk),
         // Stages 2 to 10.
-        .s_a          (compare_m_a),
-        .s_b          (compare_m_b),
-        .s_lt         (compare_m_lt),
-        .s_eq         (equal),
-        .s_ab         (compare_m_ab),
-        .s_ba         (compare_m_ba),
-        .s_a_normal   (compare_m_a_normal),
-        .s_b_normal   (compare_m_b_normal),
-        .s_a_top      (compare_m_a_top),
-        .s_b_top      (compare_m_b_top),
-        .s_a_nan      (compare_m_a_nan),
-        .s_b_nan      (compare_m_b_nan),
-        .s_a_zero     (compare_m_a_zero),
-        .s_rounding   (s1_op_reg[1:0]),
-        .s_ftz        (s1_op_reg[2]),
-        .other        (choose_m_other),
-        .other_data   (add_other_data),
-        .other_code   (add_other_code),
-        .pair         (is_pair),
-        .pair_up_high (add_high_m_up),
-        .pair_up_low  (add_low_m_up),
-        .m_data       (m_data),
-        .m_code       (m_code)
+        .s_a        (compare_m_a),
+        .s_b        (compare_m_b),
+        .s_lt       (compare_m_lt),
+        .s_eq       (equal),
+        .s_ab       (compare_m_ab),
+        .s_ba       (compare_m_ba),
+        .s_a_normal (compare_m_a_normal),
+        .s_b_normal (compare_m_b_normal),
+        .s_a_top    (compare_m_a_top),
+        .s_b_top    (compare_m_b_top),
+        .s_a_nan    (compare_m_a_nan),
+        .s_b_nan    (compare_m_b_nan),
+        .s_a_zero   (compare_m_a_zero),
+        .s_rounding (s1_op_reg[1:0]),
+        .s_ftz      (s1_op_reg[2]),
+        .other      (choose_m_other),
+        .other_data (add_other_data),
+        .other_code (add_other_code),
+        .up_high    (add_up_high),
+        .up_low     (add_up_low),
+        .m_data     (m_data),
+        .m_code     (m_code)
     );
 
     red_half_compare compare_high (
@@ -274,6 +275,8 @@ module red_lane (
     assign choose_s_low_eq = &compare_m_low_eq;
     assign is_pair = pairs_reg[6];
     assign pair_code = (add_low_m_code > add_high_m_code) ? add_low_m_code : add_high_m_code;
+    assign add_up_high = is_pair & add_high_m_up;
+    assign add_up_low = is_pair & add_low_m_up;
 
     always @(*) begin
         add_other_data = choose_m_data;

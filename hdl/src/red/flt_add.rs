@@ -48,12 +48,10 @@ hdl_module! {
         pub other_data: Signal<In, Bits<64>>,
         /// Its result code.
         pub other_code: Signal<In, Bits<4>>,
-        /// It is two binary32 sums, the first in the upper half, towards zero.
-        pub pair: Signal<In, Bit>,
-        /// The first is to be rounded away from zero.
-        pub pair_up_high: Signal<In, Bit>,
-        /// The second is.
-        pub pair_up_low: Signal<In, Bit>,
+        /// It is two binary32 sums, and the upper one is to be rounded away from zero.
+        pub up_high: Signal<In, Bit>,
+        /// The same of the lower one.
+        pub up_low: Signal<In, Bit>,
         /// Result, nine clocks after s_*.
         pub m_data: Signal<Out, Bits<64>>,
         /// Its result code.
@@ -71,7 +69,6 @@ hdl_module! {
         s7_near: DFF<Bit>,
         s7_away: DFF<Bit>,
         s7_ftz: DFF<Bit>,
-        s7_pair: DFF<Bit>,
         s7_up_high: DFF<Bit>,
         s7_up_low: DFF<Bit>,
         /// NaN as a result.
@@ -139,9 +136,8 @@ impl Logic for RedFltAdd {
         self.s7_away.d.next =
             self.control.m_away.val() & !self.control.m_special.val() & !self.other.val();
         self.s7_ftz.d.next = self.control.m_ftz.val();
-        self.s7_pair.d.next = self.pair.val();
-        self.s7_up_high.d.next = self.pair.val() & self.pair_up_high.val();
-        self.s7_up_low.d.next = self.pair.val() & self.pair_up_low.val();
+        self.s7_up_high.d.next = self.up_high.val();
+        self.s7_up_low.d.next = self.up_low.val();
 
         // Stages 8 and 9.
         self.round.s_sum.next = self.normalise.m_sum.val();
@@ -153,7 +149,6 @@ impl Logic for RedFltAdd {
         self.round.s_other.next = self.s7_other.q.val();
         self.round.s_other_data.next = self.s7_data.q.val();
         self.round.s_other_code.next = self.s7_code.q.val();
-        self.round.s_pair.next = self.s7_pair.q.val();
         self.round.s_up_high.next = self.s7_up_high.q.val();
         self.round.s_up_low.next = self.s7_up_low.q.val();
         self.m_data.next = self.round.m_data.val();

@@ -31,11 +31,9 @@ hdl_module! {
         pub s_other_data: Signal<In, Bits<64>>,
         /// Its result code.
         pub s_other_code: Signal<In, Bits<4>>,
-        /// It is two binary32 sums.
-        pub s_pair: Signal<In, Bit>,
-        /// The upper one is to be rounded away from zero.
+        /// It is two binary32 sums, and the upper one is to be rounded away from zero.
         pub s_up_high: Signal<In, Bit>,
-        /// The lower one is.
+        /// The same of the lower one.
         pub s_up_low: Signal<In, Bit>,
         /// Result.
         pub m_data: Signal<Out, Bits<64>>,
@@ -46,14 +44,14 @@ hdl_module! {
         rest: Signal<Local, Bit>,
         flush: Signal<Local, Bit>,
         magnitude: Signal<Local, Bits<63>>,
-        /// What is rounded: both magnitudes of a pair, with room for a carry below the upper one.
-        start: Signal<Local, Bits<63>>,
         s1_down: DFF<Bits<64>>,
         s1_up: DFF<Bits<63>>,
-        choose_up: Signal<Local, Bit>,
-        s1_up_high: DFF<Bit>,
-        s1_up_low: DFF<Bit>,
-        s1_pair: DFF<Bit>,
+        s1_choose_up: DFF<Bit>,
+        /// Of a pair, each sum has an adder of its own, as a choice in front of one would be too slow.
+        s1_high: DFF<Bits<31>>,
+        s1_low: DFF<Bits<31>>,
+        s1_choose_high: DFF<Bit>,
+        s1_choose_low: DFF<Bit>,
         s1_code: DFF<Bits<4>>,
         high: Signal<Local, Bits<31>>,
         low: Signal<Local, Bits<32>>,
@@ -75,21 +73,15 @@ impl Logic for RedFltRound {
         self.magnitude.next = (bit_cast::<63, 10>(self.s_exp.val().get_bits::<10>(1)) << 53)
             | (bit_cast::<63, 1>((self.s_exp.val().get_bit(0) & self.hidden.val()).into()) << 52)
             | bit_cast::<63, 52>(self.s_sum.val().get_bits::<52>(4));
-        self.start.next = self.magnitude.val();
-        if self.s_pair.val() {
-            self.start.next = (bit_cast::<63, 31>(self.s_other_data.val().get_bits::<31>(32))
-                << 32)
-                | bit_cast::<63, 31>(self.s_other_data.val().get_bits::<31>(0));
-        }
-        self.s1_up.d.next =
-            self.start.val() + ((bit_cast::<63, 1>(self.s_pair.val().into()) << 32) | 1);
-        self.choose_up.next = (self.s_near.val()
+        self.s1_up.d.next = self.magnitude.val() + 1;
+        self.s1_high.d.next = self.s_other_data.val().get_bits::<31>(32) + 1;
+        self.s1_low.d.next = self.s_other_data.val().get_bits::<31>(0) + 1;
+        self.s1_choose_up.d.next = (self.s_near.val()
             & self.s_sum.val().get_bit(3)
             & (self.rest.val() | self.s_sum.val().get_bit(4)))
             | (self.s_away.val() & (self.s_sum.val().get_bit(3) | self.rest.val()));
-        self.s1_up_high.d.next = self.choose_up.val() | self.s_up_high.val();
-        self.s1_up_low.d.next = self.choose_up.val() | self.s_up_low.val();
-        self.s1_pair.d.next = self.s_pair.val();
+        self.s1_choose_high.d.next = self.s_up_high.val();
+        self.s1_choose_low.d.next = self.s_up_low.val();
         self.s1_down.d.next = (bit_cast::<64, 1>(self.s_sign.val().into()) << 63)
             | bit_cast::<64, 63>(self.magnitude.val());
         self.s1_code.d.next = bit_cast::<4, 1>(
@@ -105,26 +97,25 @@ impl Logic for RedFltRound {
 
         // Stage 2. A rounding that carries to infinity; what is invalid in the other half stays so.
         self.high.next = self.s1_down.q.val().get_bits::<31>(32);
-        if self.s1_up_high.q.val() {
-            self.high.next = self.s1_up.q.val().get_bits::<31>(32);
-        }
         self.low.next = self.s1_down.q.val().get_bits::<32>(0);
-        if self.s1_up_low.q.val() {
+        if self.s1_choose_up.q.val() {
+            self.high.next = self.s1_up.q.val().get_bits::<31>(32);
             self.low.next = self.s1_up.q.val().get_bits::<32>(0);
-            if self.s1_pair.q.val() {
-                self.low.next = (bit_cast::<32, 1>(self.s1_down.q.val().get_bit(31).into()) << 31)
-                    | bit_cast::<32, 31>(self.s1_up.q.val().get_bits::<31>(0));
-            }
+        }
+        if self.s1_choose_high.q.val() {
+            self.high.next = self.s1_high.q.val();
+        }
+        if self.s1_choose_low.q.val() {
+            self.low.next = (bit_cast::<32, 1>(self.s1_down.q.val().get_bit(31).into()) << 31)
+                | bit_cast::<32, 31>(self.s1_low.q.val());
         }
         self.s2_data.d.next = (bit_cast::<64, 1>(self.s1_down.q.val().get_bit(63).into()) << 63)
             | (bit_cast::<64, 31>(self.high.val()) << 32)
             | bit_cast::<64, 32>(self.low.val());
-        self.beyond.next = (self.s1_up_high.q.val()
-            & self.s1_up.q.val().get_bits::<8>(55).all()
-            & (self.s1_pair.q.val() | self.s1_up.q.val().get_bits::<3>(52).all()))
-            | (self.s1_pair.q.val()
-                & self.s1_up_low.q.val()
-                & self.s1_up.q.val().get_bits::<8>(23).all());
+        self.beyond.next = (self.s1_choose_up.q.val()
+            & self.s1_up.q.val().get_bits::<11>(52).all())
+            | (self.s1_choose_high.q.val() & self.s1_high.q.val().get_bits::<8>(23).all())
+            | (self.s1_choose_low.q.val() & self.s1_low.q.val().get_bits::<8>(23).all());
         self.s2_code.d.next = self.s1_code.q.val();
         if self.beyond.val() & !self.s1_code.q.val().get_bit(2) {
             self.s2_code.d.next = self.flt_overflow.val();

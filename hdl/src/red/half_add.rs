@@ -62,7 +62,9 @@ hdl_module! {
         /// The first one is in the lower two octets; in the second or fourth.
         s5_half: DFF<Bit>,
         s5_odd: DFF<Bit>,
-        s5_leads: Bank<DFF<Bits<3>>, 4>,
+        /// Zeros in front of it in its octet, if it is in the upper two; if not.
+        s5_upper: DFF<Bits<3>>,
+        s5_lower: DFF<Bits<3>>,
         lead: Signal<Local, Bits<3>>,
         by16: Signal<Local, Bits<28>>,
         by8: Signal<Local, Bits<28>>,
@@ -117,26 +119,27 @@ impl Logic for RedHalfAdd {
         for i in 0..4 {
             self.groups[i].s_here.next = self.align.m_octet.val().get_bit(i);
             self.groups[i].s_limit.next = self.align.m_limit[i].val();
-            self.s5_leads[i].d.next = self.groups[i].m_lead.val();
         }
         self.any0.next = self.groups[0].m_any.val();
         self.any1.next = self.groups[1].m_any.val();
         self.any2.next = self.groups[2].m_any.val();
+        self.s5_upper.d.next = self.groups[0].m_lead.val();
+        if !self.any0.val() {
+            self.s5_upper.d.next = self.groups[1].m_lead.val();
+        }
+        self.s5_lower.d.next = self.groups[2].m_lead.val();
+        if !self.any2.val() {
+            self.s5_lower.d.next = self.groups[3].m_lead.val();
+        }
         self.s5_half.d.next = !(self.any0.val() | self.any1.val());
         self.s5_odd.d.next = !self.any0.val() & (self.any1.val() | !self.any2.val());
         self.s5_sum.d.next = self.align.m_sum.val();
         self.s5_exp.d.next = self.align.m_exp.val();
 
         // Stage 6.
-        self.lead.next = self.s5_leads[0].q.val();
-        if self.s5_odd.q.val() {
-            self.lead.next = self.s5_leads[1].q.val();
-        }
+        self.lead.next = self.s5_upper.q.val();
         if self.s5_half.q.val() {
-            self.lead.next = self.s5_leads[2].q.val();
-            if self.s5_odd.q.val() {
-                self.lead.next = self.s5_leads[3].q.val();
-            }
+            self.lead.next = self.s5_lower.q.val();
         }
         self.by16.next = self.s5_sum.q.val();
         if self.s5_half.q.val() {

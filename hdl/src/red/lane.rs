@@ -159,9 +159,8 @@ impl Logic for RedLane {
         if self.add_low.m_code.val() > self.add_high.m_code.val() {
             self.pair_code.next = self.add_low.m_code.val();
         }
-        self.add.pair.next = self.is_pair.val();
-        self.add.pair_up_high.next = self.add_high.m_up.val();
-        self.add.pair_up_low.next = self.add_low.m_up.val();
+        self.add.up_high.next = self.is_pair.val() & self.add_high.m_up.val();
+        self.add.up_low.next = self.is_pair.val() & self.add_low.m_up.val();
         self.add.other_data.next = self.choose.m_data.val();
         self.add.other_code.next = self.choose.m_code.val();
         if self.is_pair.val() {
