@@ -34,7 +34,7 @@ module red_half_compare (
 );
 
     // Registers
-    reg        lt_reg;        // Sign of a difference, as in the comparison of words.
+    reg        lt_reg;          // Sign of a difference, as in the comparison of words.
     reg        low_lt_reg;
     reg        eq_reg;
     reg  [7:0] ab_reg;
@@ -43,9 +43,8 @@ module red_half_compare (
     reg        b_normal_reg;
     reg        a_top_reg;
     reg        b_top_reg;
-    reg        a_nan_reg;
-    reg        b_nan_reg;
-    reg        a_zero_reg;
+    reg        a_fraction_reg;  // Bits 22:0 are not all 0.
+    reg        b_fraction_reg;
 
     // Signals
     wire [31:0] lt_next_diff;
@@ -63,9 +62,9 @@ module red_half_compare (
     assign m_b_normal = b_normal_reg;
     assign m_a_top = a_top_reg;
     assign m_b_top = b_top_reg;
-    assign m_a_nan = a_nan_reg;
-    assign m_b_nan = b_nan_reg;
-    assign m_a_zero = a_zero_reg;
+    assign m_a_nan = a_top_reg & a_fraction_reg;
+    assign m_b_nan = b_top_reg & b_fraction_reg;
+    assign m_a_zero = !a_normal_reg & !a_fraction_reg;
 
     // Clocked logic
     initial begin
@@ -78,9 +77,8 @@ module red_half_compare (
         b_normal_reg = 1'b0;
         a_top_reg = 1'b0;
         b_top_reg = 1'b0;
-        a_nan_reg = 1'b0;
-        b_nan_reg = 1'b0;
-        a_zero_reg = 1'b0;
+        a_fraction_reg = 1'b0;
+        b_fraction_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -93,9 +91,12 @@ module red_half_compare (
         b_normal_reg <= |s_b[30:23];
         a_top_reg <= &s_a[30:23];
         b_top_reg <= &s_b[30:23];
-        a_nan_reg <= (&s_a[30:23]) & (|s_a[22:0]);
-        b_nan_reg <= (&s_b[30:23]) & (|s_b[22:0]);
-        a_zero_reg <= !(|s_a[30:0]);
+
+        // What needs exponent and fraction is put together behind the registers: words have many
+        // readers in front.
+        a_fraction_reg <= |s_a[22:0];
+
+        b_fraction_reg <= |s_b[22:0];
     end
 
     // Read by nothing; named here so that linters know it is meant

@@ -49,9 +49,9 @@ hdl_module! {
         b_normal: DFF<Bit>,
         a_top: DFF<Bit>,
         b_top: DFF<Bit>,
-        a_nan: DFF<Bit>,
-        b_nan: DFF<Bit>,
-        a_zero: DFF<Bit>,
+        /// Bits 22:0 are not all 0.
+        a_fraction: DFF<Bit>,
+        b_fraction: DFF<Bit>,
     }
 }
 
@@ -71,11 +71,9 @@ impl Logic for RedHalfCompare {
         self.b_normal.d.next = self.s_b.val().get_bits::<8>(23).any();
         self.a_top.d.next = self.s_a.val().get_bits::<8>(23).all();
         self.b_top.d.next = self.s_b.val().get_bits::<8>(23).all();
-        self.a_nan.d.next =
-            self.s_a.val().get_bits::<8>(23).all() & self.s_a.val().get_bits::<23>(0).any();
-        self.b_nan.d.next =
-            self.s_b.val().get_bits::<8>(23).all() & self.s_b.val().get_bits::<23>(0).any();
-        self.a_zero.d.next = !self.s_a.val().get_bits::<31>(0).any();
+        // What needs exponent and fraction is put together behind the registers: words have many readers in front.
+        self.a_fraction.d.next = self.s_a.val().get_bits::<23>(0).any();
+        self.b_fraction.d.next = self.s_b.val().get_bits::<23>(0).any();
 
         self.m_lt.next = self.lt.q.val();
         self.m_low_lt.next = self.low_lt.q.val();
@@ -86,8 +84,8 @@ impl Logic for RedHalfCompare {
         self.m_b_normal.next = self.b_normal.q.val();
         self.m_a_top.next = self.a_top.q.val();
         self.m_b_top.next = self.b_top.q.val();
-        self.m_a_nan.next = self.a_nan.q.val();
-        self.m_b_nan.next = self.b_nan.q.val();
-        self.m_a_zero.next = self.a_zero.q.val();
+        self.m_a_nan.next = self.a_top.q.val() & self.a_fraction.q.val();
+        self.m_b_nan.next = self.b_top.q.val() & self.b_fraction.q.val();
+        self.m_a_zero.next = !self.a_normal.q.val() & !self.a_fraction.q.val();
     }
 }
