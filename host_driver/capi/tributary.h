@@ -298,6 +298,7 @@ typedef struct tributary_trees tributary_trees;
 #define TRIBUTARY_F64_EXTREMES 5
 #define TRIBUTARY_I64_EXTREMES 6
 #define TRIBUTARY_BYTES 7
+#define TRIBUTARY_U32 8
 
 typedef struct tributary_f64_extremes {
     double min;

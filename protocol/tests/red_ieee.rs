@@ -41,11 +41,11 @@ fn signalling(bits: u64) -> bool {
 /// What every operation has in common: a NaN is quiet with sign 0, and a signalling NaN raises `flt_invalid`.
 fn check_nan_and_code(op: Op, mode: Mode, a: u64, b: u64) {
     let (got, rc) = one(op, mode, a, b);
-    if is_nan(got) {
+    if BINARY64.is_nan(got) {
         assert_eq!(got & (SIGN | QNAN), QNAN, "{op} {a:#x} {b:#x}");
         // Its payload is that of an operand.
         let payload = |bits: u64| bits & !(SIGN | QNAN | INF);
-        let from = |bits: u64| is_nan(bits) && payload(bits) == payload(got);
+        let from = |bits: u64| BINARY64.is_nan(bits) && payload(bits) == payload(got);
         assert!(from(a) || from(b), "{op} {a:#x} {b:#x}");
     }
     let want = if signalling(a) || signalling(b) {
@@ -59,7 +59,7 @@ fn check_nan_and_code(op: Op, mode: Mode, a: u64, b: u64) {
 /// The number that LLVM has, or a NaN like LLVM.
 fn same(got: u64, want: Double) -> bool {
     if want.is_nan() {
-        is_nan(got)
+        BINARY64.is_nan(got)
     } else {
         got == want.to_bits() as u64
     }
@@ -109,7 +109,7 @@ fn red_04_in_ieee_mode_minnum_and_maxnum_are_min_num_and_max_num_of_ieee_754_200
         for (op, reference) in [(Op::FltMinnum, x.min(y)), (Op::FltMaxnum, x.max(y))] {
             let got = one(op, IEEE, a, b).0;
             if signalling(a) || signalling(b) {
-                assert!(is_nan(got), "{op} {a:#x} {b:#x}: {got:#x}");
+                assert!(BINARY64.is_nan(got), "{op} {a:#x} {b:#x}: {got:#x}");
             } else if x.is_zero() && y.is_zero() {
                 // The choice made here: -0 is below +0.
                 let negative = if op == Op::FltMinnum {
@@ -133,7 +133,7 @@ fn red_05_the_sum_to_nearest_is_the_machines_addition() {
         let want = f64::from_bits(a) + f64::from_bits(b);
         let (got, _) = one(Op::FltSumNearest, ASSOC, a, b);
         if want.is_nan() {
-            assert_eq!(got, DEFAULT_NAN);
+            assert_eq!(got, BINARY64.default_nan());
         } else {
             assert_eq!(got, want.to_bits(), "{a:#x} + {b:#x}");
         }

@@ -115,7 +115,7 @@ fn red_06_overflow_of_a_reproducible_sum_depends_on_the_order_its_words_do_not()
 }
 
 fn signalling(bits: u64) -> bool {
-    is_nan(bits) && bits >> 51 & 1 == 0
+    BINARY64.is_snan(bits)
 }
 
 fn word() -> impl Strategy<Value = u64> {
@@ -177,7 +177,7 @@ proptest! {
             let [first, second] = both(op, ASSOC, [a, b, c]);
             for lane in 0..4 {
                 let (x, y) = (first.0.data[lane], second.0.data[lane]);
-                prop_assert!(x == y || is_nan(x) && is_nan(y), "{} {:#x} {:#x}", op, x, y);
+                prop_assert!(x == y || BINARY64.is_nan(x) && BINARY64.is_nan(y), "{} {:#x} {:#x}", op, x, y);
             }
         }
     }

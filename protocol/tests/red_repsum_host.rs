@@ -122,8 +122,8 @@ fn red_08_repsum_convert() {
     let mut rng = rng(seed());
     let random = (0..pairs()).map(|_| pair(&mut rng).0).collect::<Vec<_>>();
     for number in specials().into_iter().chain(random) {
-        let want = if is_nan(number) {
-            DEFAULT_NAN
+        let want = if BINARY64.is_nan(number) {
+            BINARY64.default_nan()
         } else if number == SIGN {
             0
         } else {

@@ -158,12 +158,17 @@ mac_xgmii.v
 ../lib/pcie_us_shim.v
 us_card_q1024_r4096_f4096.v
 ../lib/red_compare.v
+../lib/red_lane_pick.v
 ../lib/red_lane_choose.v
 ../lib/red_flt_align.v
+../lib/red_flt_control.v
 ../lib/red_flt_lead.v
 ../lib/red_flt_normalise.v
 ../lib/red_flt_round.v
 ../lib/red_flt_add.v
+../lib/red_half_compare.v
+../lib/red_half_align.v
+../lib/red_half_add.v
 ../lib/red_lane.v
 ram_reg_forward_w22_d512.v
 ram_reg_forward_w29_d512.v

@@ -173,7 +173,7 @@ module switch_regs_n16_u4096_t8192 (
     localparam [31:0] SPARE_SELECT          = 32'hffffc000;
     localparam [31:0] SPARE_CONTROL         = 32'hfffffffc;
     localparam [31:0] ID                    = 32'h54525357;
-    localparam [31:0] VERSION               = 32'h20001;
+    localparam [31:0] VERSION               = 32'h20002;
     localparam [15:0] ETHERTYPE_RESET       = 16'h88b5;
     localparam [19:0] THRESHOLD0_RESET      = 20'd8;
     localparam [19:0] THRESHOLD1_RESET      = 20'd64;

@@ -128,12 +128,17 @@ card_completions_q64.v
 card_core_q64_r256_f1024.v
 card_q64_r256_f1024.v
 ../lib/red_compare.v
+../lib/red_lane_pick.v
 ../lib/red_lane_choose.v
 ../lib/red_flt_align.v
+../lib/red_flt_control.v
 ../lib/red_flt_lead.v
 ../lib/red_flt_normalise.v
 ../lib/red_flt_round.v
 ../lib/red_flt_add.v
+../lib/red_half_compare.v
+../lib/red_half_align.v
+../lib/red_half_add.v
 ../lib/red_lane.v
 ram_reg_forward_w22_d64.v
 ram_reg_forward_w29_d64.v

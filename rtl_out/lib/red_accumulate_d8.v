@@ -216,7 +216,8 @@ module red_accumulate_d8 (
     wire        lane_m_valid;     // A result, ten clocks after its s_valid.
     wire [1:0]  lane_m_word;      // Index of the word in its frame.
     wire [63:0] lane_m_data;      // Result.
-    // Result code of the word: 0 ok, 1 inexact, 3 overflow, 4 invalid, 6 integer overflow.
+    // Result code of the word, the larger one of two elements: 0 ok, 1 inexact, 3 overflow, 4
+    // invalid, 6 integer overflow.
     wire [3:0]  lane_m_code;
     wire [63:0] swap_m;           // The same, first byte last.
     wire [63:0] words_rd_data;    // The word that was read.

@@ -28,7 +28,7 @@ module red_check (
 );
 
     // Constants
-    localparam [63:0] OPS         = 64'h1ff770017000f;  // A bit for each operation.
+    localparam [63:0] OPS         = 64'hffcdff771317000f;  // A bit for each operation.
     localparam [7:0] VERSION      = 8'd69;  // Fixed fields of the headers.
     localparam [15:0] LENGTH      = 16'd80;
     localparam [7:0] PROTOCOL     = 8'd253;

@@ -35,47 +35,18 @@ module red_flt_add (
     input  wire [63:0] other_data,  // The word.
     input  wire [3:0]  other_code,  // Its result code.
 
+    input  wire        up_high,     // It is two binary32 sums, and the upper one is to be rounded away from zero.
+    input  wire        up_low,      // The same of the lower one.
+
     // m: stream out
     output wire [63:0] m_data,      // Result, nine clocks after s_*.
     output wire [3:0]  m_code       // Its result code.
 );
 
     // Constants
-    localparam [3:0] INVALID      = 4'd4;  // Result codes.
-    localparam [3:0] FLT_OVERFLOW = 4'd3;
     localparam [63:0] DEFAULT_NAN = 64'h7ff8000000000000;  // NaN as a result.
 
     // Registers
-    reg         s1_nan_reg;
-    reg         s1_invalid_reg;
-    reg         s1_inf_reg;
-    reg         s1_equal_reg;     // The magnitudes are equal; they cancel, or both are zero, if so.
-    reg         s1_opposite_reg;
-    reg         s1_zero_reg;
-    reg         s1_sign_reg;
-    reg  [1:0]  s1_rounding_reg;
-    reg         s1_ftz_reg;
-    reg         s2_nan_reg;
-    reg         s2_invalid_reg;
-    reg         s2_inf_reg;
-    reg         s2_zero_reg;
-    reg         s2_sign_reg;
-    reg         s2_near_reg;
-    reg         s2_away_reg;
-    reg         s2_ftz_reg;
-    reg  [7:0]  s3_control_reg;   // nan, invalid, inf, zero, sign, near, away, ftz.
-    reg  [7:0]  s4_control_reg;
-    reg  [7:0]  s5_control_reg;
-    reg         s5_overflow_reg;
-    reg         s6_special_reg;
-    reg         s6_nan_reg;
-    reg         s6_inf_reg;
-    reg         s6_largest_reg;
-    reg  [3:0]  s6_code_reg;
-    reg         s6_sign_reg;
-    reg         s6_near_reg;
-    reg         s6_away_reg;
-    reg         s6_ftz_reg;
     reg         s7_other_reg;
     reg  [63:0] s7_data_reg;
     reg  [3:0]  s7_code_reg;
@@ -83,20 +54,15 @@ module red_flt_add (
     reg         s7_near_reg;
     reg         s7_away_reg;
     reg         s7_ftz_reg;
+    reg         s7_up_high_reg;
+    reg         s7_up_low_reg;
 
     // Signals
-    wire        opposite;
-    wire        cancel;
-    wire        signalling;
-    wire        sign;
-    wire        nan;
-    wire        inf;
-    wire        to_inf;
-    wire        to_largest;
     reg  [63:0] special;
-    wire [56:0] align_m_sum;      // Sum: carry, 53 bits of the larger number, 3 bits below; the last is sticky.
-    wire [10:0] align_m_exp;      // Exponent of a sum whose carry is set.
-    wire        align_m_top;      // That exponent is beyond the largest.
+    wire        align_s_opposite;   // The signs differ.
+    wire [56:0] align_m_sum;        // Sum: carry, 53 bits of the larger number, 3 bits below; the last is sticky.
+    wire [10:0] align_m_exp;        // Exponent of a sum whose carry is set.
+    wire        align_m_top;        // That exponent is beyond the largest.
     // How far the sum may be shifted left before it becomes subnormal: a one at the bit that would
     // be the first, in octets from the top; none from the 56th place on.
     wire [7:0]  align_m_limit_0;
@@ -118,15 +84,26 @@ module red_flt_add (
     // How far the sum may be shifted left before it becomes subnormal: a one at the bit that would
     // be the first, in octets from the top; none from the 56th place on.
     wire [7:0]  align_m_limit_6;
-    wire [6:0]  align_m_octet;    // The octet with that one.
-    wire [56:0] normalise_m_sum;  // The sum, shifted; the top bit of a subnormal is 0.
-    wire [10:0] normalise_m_exp;  // Exponent of a sum whose top bit is set; 1 for a subnormal.
+    wire [6:0]  align_m_octet;      // The octet with that one.
+    wire        control_overflow;   // Four clocks after s_*: the sum is beyond the largest number before it is rounded.
+    wire        control_m_special;  // The result is no rounded sum; six clocks after s_*, as all that follows.
+    wire        control_m_nan;      // It is NaN.
+    wire        control_m_inf;      // It is infinity, if not.
+    wire        control_m_largest;  // It is the largest number, if neither.
+    wire [3:0]  control_m_code;     // Its result code.
+    wire        control_m_sign;     // Sign of the result.
+    wire        control_m_near;     // Round to nearest, ties to even.
+    wire        control_m_away;     // Round away from zero.
+    wire        control_m_ftz;      // Flush subnormal results to zero.
+    wire [56:0] normalise_m_sum;    // The sum, shifted; the top bit of a subnormal is 0.
+    wire [10:0] normalise_m_exp;    // Exponent of a sum whose top bit is set; 1 for a subnormal.
 
     red_flt_align align (
         .clk        (clk),
+        // Stages 1 to 4.
         .s_a        (s_a[62:0]),
         .s_b        (s_b[62:0]),
-        .s_opposite (opposite),
+        .s_opposite (align_s_opposite),
         .s_lt       (s_lt),
         .s_ab       (s_ab),
         .s_ba       (s_ba),
@@ -145,8 +122,37 @@ module red_flt_add (
         .m_octet    (align_m_octet)
     );
 
+    red_flt_control control (
+        .clk        (clk),
+        // Stages 1 to 6. Results that are not rounded sums.
+        .s_a_sign   (s_a[63]),
+        .s_b_sign   (s_b[63]),
+        .s_a_quiet  (s_a[51]),
+        .s_b_quiet  (s_b[51]),
+        .s_lt       (s_lt),
+        .s_eq       (s_eq),
+        .s_a_top    (s_a_top),
+        .s_b_top    (s_b_top),
+        .s_a_nan    (s_a_nan),
+        .s_b_nan    (s_b_nan),
+        .s_a_zero   (s_a_zero),
+        .s_rounding (s_rounding),
+        .s_ftz      (s_ftz),
+        .overflow   (control_overflow),
+        .m_special  (control_m_special),
+        .m_nan      (control_m_nan),
+        .m_inf      (control_m_inf),
+        .m_largest  (control_m_largest),
+        .m_code     (control_m_code),
+        .m_sign     (control_m_sign),
+        .m_near     (control_m_near),
+        .m_away     (control_m_away),
+        .m_ftz      (control_m_ftz)
+    );
+
     red_flt_normalise normalise (
         .clk       (clk),
+        // Stages 5 to 7.
         .s_sum     (align_m_sum),
         .s_exp     (align_m_exp),
         .s_limit_0 (align_m_limit_0),
@@ -173,66 +179,29 @@ module red_flt_add (
         .s_other      (s7_other_reg),
         .s_other_data (s7_data_reg),
         .s_other_code (s7_code_reg),
+        .s_up_high    (s7_up_high_reg),
+        .s_up_low     (s7_up_low_reg),
         .m_data       (m_data),
         .m_code       (m_code)
     );
 
     // Combinational logic
-    // Stage 1.
-    assign opposite = s_a[63] ^ s_b[63];
-    // Two infinities; of a NaN it says nothing.
-    assign cancel = s_a_top & s_b_top & opposite;
-    assign signalling = (s_a_nan & !s_a[51]) | (s_b_nan & !s_b[51]);
-    assign sign = (s1_equal_reg & s1_opposite_reg) ? (s1_rounding_reg == 2'd2) : s1_sign_reg;
-    // Stage 6. Results that are not rounded sums.
-    assign nan = s5_control_reg[7];
-    assign inf = s5_control_reg[5];
-    assign to_inf = s5_overflow_reg & (|s5_control_reg[2:1]);
-    assign to_largest = s5_overflow_reg & !(|s5_control_reg[2:1]);
+    assign align_s_opposite = s_a[63] ^ s_b[63];
+    assign control_overflow = align_m_top & align_m_sum[56];
 
     always @(*) begin
         special = 64'd0;
-        if (s6_nan_reg) begin
+        if (control_m_nan) begin
             special = DEFAULT_NAN;
-        end else if (s6_inf_reg) begin
+        end else if (control_m_inf) begin
             special = 64'h7ff0000000000000;
-        end else if (s6_largest_reg) begin
+        end else if (control_m_largest) begin
             special = 64'h7ff0000000000000 - 64'd1;
         end
     end
 
     // Clocked logic
     initial begin
-        s1_nan_reg = 1'b0;
-        s1_invalid_reg = 1'b0;
-        s1_inf_reg = 1'b0;
-        s1_equal_reg = 1'b0;
-        s1_opposite_reg = 1'b0;
-        s1_zero_reg = 1'b0;
-        s1_sign_reg = 1'b0;
-        s1_rounding_reg = 2'd0;
-        s1_ftz_reg = 1'b0;
-        s2_nan_reg = 1'b0;
-        s2_invalid_reg = 1'b0;
-        s2_inf_reg = 1'b0;
-        s2_zero_reg = 1'b0;
-        s2_sign_reg = 1'b0;
-        s2_near_reg = 1'b0;
-        s2_away_reg = 1'b0;
-        s2_ftz_reg = 1'b0;
-        s3_control_reg = 8'd0;
-        s4_control_reg = 8'd0;
-        s5_control_reg = 8'd0;
-        s5_overflow_reg = 1'b0;
-        s6_special_reg = 1'b0;
-        s6_nan_reg = 1'b0;
-        s6_inf_reg = 1'b0;
-        s6_largest_reg = 1'b0;
-        s6_code_reg = 4'd0;
-        s6_sign_reg = 1'b0;
-        s6_near_reg = 1'b0;
-        s6_away_reg = 1'b0;
-        s6_ftz_reg = 1'b0;
         s7_other_reg = 1'b0;
         s7_data_reg = 64'd0;
         s7_code_reg = 4'd0;
@@ -240,79 +209,27 @@ module red_flt_add (
         s7_near_reg = 1'b0;
         s7_away_reg = 1'b0;
         s7_ftz_reg = 1'b0;
+        s7_up_high_reg = 1'b0;
+        s7_up_low_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        s1_nan_reg <= s_a_nan | s_b_nan | cancel;
-        s1_invalid_reg <= signalling | (cancel & !s_a_nan & !s_b_nan);
-        s1_inf_reg <= s_a_top | s_b_top;
-        s1_equal_reg <= s_eq;
-        s1_opposite_reg <= opposite;
-        s1_zero_reg <= opposite | s_a_zero;
-        s1_sign_reg <= s_lt ? s_b[63] : s_a[63];
-        s1_rounding_reg <= s_rounding;
-        s1_ftz_reg <= s_ftz;
-
-        // Stage 2.
-        s2_nan_reg <= s1_nan_reg;
-
-        s2_invalid_reg <= s1_invalid_reg;
-        s2_inf_reg <= s1_inf_reg & !s1_nan_reg;
-        s2_zero_reg <= s1_equal_reg & s1_zero_reg;
-        s2_sign_reg <= sign & !s1_nan_reg;
-        s2_near_reg <= s1_rounding_reg == 2'd0;
-
-        s2_away_reg <= ((s1_rounding_reg == 2'd1) & !sign)
-            | ((s1_rounding_reg == 2'd2) & sign);
-
-        s2_ftz_reg <= s1_ftz_reg;
-
-        // Stages 3 to 5.
-        s3_control_reg <= {
-            s2_nan_reg,
-            s2_invalid_reg,
-            s2_inf_reg,
-            s2_zero_reg,
-            s2_sign_reg,
-            s2_near_reg,
-            s2_away_reg,
-            s2_ftz_reg
-        };
-
-        s4_control_reg <= s3_control_reg;
-        s5_control_reg <= s4_control_reg;
-        s5_overflow_reg <= align_m_top & align_m_sum[56];
-        s6_special_reg <= nan | inf | s5_control_reg[4] | s5_overflow_reg;
-        s6_nan_reg <= nan;
-        s6_inf_reg <= inf | to_inf;
-        s6_largest_reg <= to_largest;
-
-        s6_code_reg <= 4'd0;
-        if (s5_control_reg[6]) begin
-            s6_code_reg <= INVALID;
-        end else if (s5_overflow_reg) begin
-            s6_code_reg <= FLT_OVERFLOW;
-        end
-
-        s6_sign_reg <= s5_control_reg[3];
-        s6_near_reg <= s5_control_reg[2];
-        s6_away_reg <= s5_control_reg[1];
-        s6_ftz_reg <= s5_control_reg[0];
-
         // Stage 7.
-        s7_other_reg <= other | s6_special_reg;
+        s7_other_reg <= other | control_m_special;
 
-        s7_data_reg <= special | {s6_sign_reg, 63'd0};
-        s7_code_reg <= s6_code_reg;
+        s7_data_reg <= special | {control_m_sign, 63'd0};
+        s7_code_reg <= control_m_code;
         if (other) begin
             s7_data_reg <= other_data;
             s7_code_reg <= other_code;
         end
 
-        s7_sign_reg <= s6_sign_reg;
-        s7_near_reg <= s6_near_reg & !s6_special_reg & !other;
-        s7_away_reg <= s6_away_reg & !s6_special_reg & !other;
-        s7_ftz_reg <= s6_ftz_reg;
+        s7_sign_reg <= control_m_sign;
+        s7_near_reg <= control_m_near & !control_m_special & !other;
+        s7_away_reg <= control_m_away & !control_m_special & !other;
+        s7_ftz_reg <= control_m_ftz;
+        s7_up_high_reg <= up_high;
+        s7_up_low_reg <= up_low;
     end
 
 endmodule

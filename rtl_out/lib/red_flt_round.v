@@ -1,6 +1,7 @@
 // red_flt_round
 //
-// Rounds a normalised sum to binary64, or puts another word in its place.
+// Rounds a normalised sum to binary64, or puts another word in its place: one that is right
+// as it is, or two binary32 sums, each of which may have to be rounded away from zero.
 // Rounding up by one carries from the fraction into the exponent, and from the largest
 // number to infinity.
 // Stages: 1 both candidates, direction; 2 choice.
@@ -24,6 +25,8 @@ module red_flt_round (
     input  wire        s_other,       // Ignore the sum, with s_near and s_away 0.
     input  wire [63:0] s_other_data,  // The word instead.
     input  wire [3:0]  s_other_code,  // Its result code.
+    input  wire        s_up_high,     // It is two binary32 sums, and the upper one is to be rounded away from zero.
+    input  wire        s_up_low,      // The same of the lower one.
 
     // m: stream out
     output wire [63:0] m_data,        // Result.
@@ -37,6 +40,11 @@ module red_flt_round (
     reg  [63:0] s1_down_reg;
     reg  [62:0] s1_up_reg;
     reg         s1_choose_up_reg;
+    // Of a pair, each sum has an adder of its own, as a choice in front of one would be too slow.
+    reg  [30:0] s1_high_reg;
+    reg  [30:0] s1_low_reg;
+    reg         s1_choose_high_reg;
+    reg         s1_choose_low_reg;
     reg  [3:0]  s1_code_reg;
     reg  [63:0] s2_data_reg;
     reg  [3:0]  s2_code_reg;
@@ -46,6 +54,9 @@ module red_flt_round (
     wire        rest;
     wire        flush;
     wire [62:0] magnitude;
+    reg  [30:0] high;
+    reg  [31:0] low;
+    wire        beyond;
 
     // Combinational logic
     // Stage 1. A subnormal sum is exact, so flushing it needs no look at the rounding.
@@ -53,6 +64,26 @@ module red_flt_round (
     assign rest = |s_sum[2:0];
     assign flush = s_ftz & !hidden;
     assign magnitude = {s_exp[10:1], s_exp[0] & hidden, s_sum[55:4]};
+
+    always @(*) begin
+        // Stage 2. A rounding that carries to infinity; what is invalid in the other half stays so.
+        high = s1_down_reg[62:32];
+        low = s1_down_reg[31:0];
+        if (s1_choose_up_reg) begin
+            high = s1_up_reg[62:32];
+            low = s1_up_reg[31:0];
+        end
+        if (s1_choose_high_reg) begin
+            high = s1_high_reg;
+        end
+        if (s1_choose_low_reg) begin
+            low = {s1_down_reg[31], s1_low_reg};
+        end
+    end
+
+    assign beyond = (s1_choose_up_reg & (&s1_up_reg[62:52]))
+        | (s1_choose_high_reg & (&s1_high_reg[30:23]))
+        | (s1_choose_low_reg & (&s1_low_reg[30:23]));
     assign m_data = s2_data_reg;
     assign m_code = s2_code_reg;
 
@@ -61,6 +92,10 @@ module red_flt_round (
         s1_down_reg = 64'd0;
         s1_up_reg = 63'd0;
         s1_choose_up_reg = 1'b0;
+        s1_high_reg = 31'd0;
+        s1_low_reg = 31'd0;
+        s1_choose_high_reg = 1'b0;
+        s1_choose_low_reg = 1'b0;
         s1_code_reg = 4'd0;
         s2_data_reg = 64'd0;
         s2_code_reg = 4'd0;
@@ -68,9 +103,14 @@ module red_flt_round (
 
     always @(posedge clk) begin
         s1_up_reg <= magnitude + 63'd1;
+        s1_high_reg <= s_other_data[62:32] + 31'd1;
+        s1_low_reg <= s_other_data[30:0] + 31'd1;
 
         s1_choose_up_reg <= (s_near & s_sum[3] & (rest | s_sum[4]))
             | (s_away & (s_sum[3] | rest));
+
+        s1_choose_high_reg <= s_up_high;
+        s1_choose_low_reg <= s_up_low;
 
         s1_down_reg <= {s_sign, magnitude};
         s1_code_reg <= {3'd0, s_sum[3] | rest | flush};
@@ -82,15 +122,8 @@ module red_flt_round (
             s1_code_reg <= s_other_code;
         end
 
-        // Stage 2.
-        s2_data_reg <= s1_down_reg;
-        s2_code_reg <= s1_code_reg;
-        if (s1_choose_up_reg) begin
-            s2_data_reg <= {s1_down_reg[63], s1_up_reg};
-            if (&s1_up_reg[62:52]) begin
-                s2_code_reg <= FLT_OVERFLOW;
-            end
-        end
+        s2_data_reg <= {s1_down_reg[63], high, low};
+        s2_code_reg <= (beyond & !s1_code_reg[2]) ? FLT_OVERFLOW : s1_code_reg;
     end
 
 endmodule

@@ -3,6 +3,7 @@
 // Chooses or computes the result of every operation that needs no rounding.
 // Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes the
 // same way; after a tie the lower index is kept.
+// Two elements of 32 bits in a word go their own ways; nothing is carried between them.
 // Stages: 1 order of numbers, of NaNs, logic; 2 choice; 3 operands of the adder; 4 add (or pass); 5
 // zero, overflow; 6 waits.
 //
@@ -13,28 +14,39 @@
 
 module red_lane_choose (
     // Clock and reset
-    input  wire        clk,         // Clock.
+    input  wire        clk,                // Clock.
 
     // s: stream in
-    input  wire [5:0]  s_op,        // Operation; one clock before s_a.
-    input  wire [1:0]  s_word,      // Index of the word in its frame, with it.
-    input  wire        s_ieee_nan,  // A number beats a quiet NaN only, not a signalling one, in MINNUM and MAXNUM.
-    input  wire [63:0] s_a,         // Accumulator.
-    input  wire [63:0] s_b,         // Incoming word.
-    input  wire        s_lt,        // Bits 62:0 of the first are below those of the second.
-    input  wire        s_low_lt,    // Bits 50:0 are.
-    input  wire        s_eq,        // Bits 62:0 are the same.
-    input  wire        s_low_eq,    // Bits 50:0 are the same.
-    input  wire        s_a_nan,     // The first is a NaN, if it is a number.
-    input  wire        s_b_nan,     // The second is a NaN.
+    input  wire [5:0]  s_op,               // Operation; one clock before s_a.
+    input  wire [1:0]  s_word,             // Index of the word in its frame, with it.
+    // A number beats a quiet NaN only, not a signalling one, in MINNUM and MAXNUM.
+    input  wire        s_ieee_nan,
+    input  wire [63:0] s_a,                // Accumulator.
+    input  wire [63:0] s_b,                // Incoming word.
+    input  wire        s_lt,               // Bits 62:0 of the first are below those of the second.
+    input  wire        s_low_lt,           // Bits 50:0 are.
+    input  wire        s_eq,               // Bits 62:0 are the same.
+    input  wire        s_low_eq,           // Bits 50:0 are the same.
+    input  wire        s_a_nan,            // The first is a NaN, if it is a number.
+    input  wire        s_b_nan,            // The second is a NaN.
+    // Of the upper elements of 32 bits: bits 62:32 of the first are below those of the second.
+    input  wire        s_high_lt,
+    input  wire        s_high_low_lt,      // Bits 53:32 are.
+    input  wire        s_high_a_nan,       // The first is a NaN, if it is a number.
+    input  wire        s_high_b_nan,       // The second is.
+    // Of the lower elements: bits 30:0 of the first are below those of the second.
+    input  wire        s_low_half_lt,
+    input  wire        s_low_half_low_lt,  // Bits 21:0 are.
+    input  wire        s_low_half_a_nan,   // The first is a NaN, if it is a number.
+    input  wire        s_low_half_b_nan,   // The second is.
 
-    input  wire [63:0] r_a,         // REPSUM: the word of the accumulator, two clocks after s_*.
-    input  wire        r_zero,      // REPSUM: the result is 0, with it.
+    input  wire [63:0] r_a,                // REPSUM: the word of the accumulator, two clocks after s_*.
+    input  wire        r_zero,             // REPSUM: the result is 0, with it.
 
     // m: stream out
-    output wire        m_other,     // The operation is no floating sum; six clocks after s_*.
-    output wire [63:0] m_data,      // Result.
-    output wire [3:0]  m_code       // Its result code.
+    output wire        m_other,            // The operation is no floating sum; six clocks after s_*.
+    output wire [63:0] m_data,             // Result.
+    output wire [3:0]  m_code              // Its result code.
 );
 
     // Constants
@@ -42,98 +54,191 @@ module red_lane_choose (
     localparam [3:0] INT_OVERFLOW = 4'd6;
 
     // Registers
-    reg  [5:0]  op_reg;            // What the operation is.
+    reg  [5:0]  op_reg;             // What the operation is.
     reg         sum_reg;
     reg         bitwise_reg;
     reg         repsum_reg;
+    reg         pair_reg;
     reg         index_reg;
     reg         floating_reg;
     reg         maximum_reg;
     reg         number_reg;
-    reg         s1_by_number_reg;  // The second is what a comparison of numbers would take.
-    reg         s1_any_nan_reg;    // A word is a NaN; then the second is what NaNs would have taken.
-    reg         s1_by_nan_reg;
-    reg         s1_neither_reg;    // Neither is taken: words are added or combined bit by bit.
+    reg         s1_neither_reg;     // Neither is taken: words are added or combined bit by bit.
     reg         s1_index_reg;
     reg         s1_below_reg;
-    reg  [63:0] s1_a_reg;          // First operand.
-    reg  [63:0] s1_b_reg;          // Second operand.
-    reg         s1_tie_reg;        // Both are alike.
-    reg         s1_quiet_reg;      // A NaN becomes quiet.
-    reg         s1_invalid_reg;    // The operation is invalid.
-    reg         s1_add_reg;        // The operation adds.
-    reg         s1_repsum_reg;     // It adds reproducibly.
-    reg         s1_zero_reg;       // The sum is 0.
-    reg         s1_other_reg;      // Another unit has the result.
-    reg         s2_take_b_reg;
-    reg  [63:0] s2_a_reg;          // First operand.
-    reg  [63:0] s2_b_reg;          // Second operand.
-    reg         s2_tie_reg;        // Both are alike.
-    reg         s2_quiet_reg;      // A NaN becomes quiet.
-    reg         s2_invalid_reg;    // The operation is invalid.
-    reg         s2_add_reg;        // The operation adds.
-    reg         s2_repsum_reg;     // It adds reproducibly.
-    reg         s2_zero_reg;       // The sum is 0.
-    reg         s2_other_reg;      // Another unit has the result.
+    reg  [63:0] s1_a_reg;           // First operand.
+    reg  [63:0] s1_b_reg;           // Second operand.
+    reg         s1_tie_reg;         // Both are alike.
+    reg         s1_quiet_reg;       // A NaN becomes quiet.
+    reg         s1_quiet_high_reg;  // One of 32 bits does, in the upper half.
+    reg         s1_quiet_low_reg;   // In the lower half.
+    reg         s1_invalid_reg;     // The operation is invalid.
+    reg         s1_add_reg;         // The operation adds.
+    reg         s1_pair_reg;        // A word has two elements of 32 bits.
+    reg         s1_repsum_reg;      // It adds reproducibly.
+    reg         s1_zero_reg;        // The sum is 0.
+    reg         s1_other_reg;       // Another unit has the result.
+    reg         s2_high_b_reg;      // For the upper and the lower half of the word.
+    reg         s2_low_b_reg;
+    reg  [63:0] s2_a_reg;           // First operand.
+    reg  [63:0] s2_b_reg;           // Second operand.
+    reg         s2_tie_reg;         // Both are alike.
+    reg         s2_quiet_reg;       // A NaN becomes quiet.
+    reg         s2_quiet_high_reg;  // One of 32 bits does, in the upper half.
+    reg         s2_quiet_low_reg;   // In the lower half.
+    reg         s2_invalid_reg;     // The operation is invalid.
+    reg         s2_add_reg;         // The operation adds.
+    reg         s2_pair_reg;        // A word has two elements of 32 bits.
+    reg         s2_repsum_reg;      // It adds reproducibly.
+    reg         s2_zero_reg;        // The sum is 0.
+    reg         s2_other_reg;       // Another unit has the result.
     reg  [63:0] s3_x_reg;
     reg  [63:0] s3_y_reg;
-    reg         s3_invalid_reg;    // The operation is invalid.
-    reg         s3_add_reg;        // The operation adds.
-    reg         s3_zero_reg;       // The sum is 0.
-    reg         s3_other_reg;      // Another unit has the result.
+    reg         s3_invalid_reg;     // The operation is invalid.
+    reg         s3_add_reg;         // The operation adds.
+    reg         s3_pair_reg;        // A word has two elements of 32 bits.
+    reg         s3_zero_reg;        // The sum is 0.
+    reg         s3_other_reg;       // Another unit has the result.
     reg  [63:0] s4_sum_reg;
-    reg         s4_x_sign_reg;
+    reg         s4_x_sign_reg;      // Signs of the words, or of the upper elements; of the lower ones.
     reg         s4_y_sign_reg;
-    reg         s4_invalid_reg;    // The operation is invalid.
-    reg         s4_add_reg;        // The operation adds.
-    reg         s4_zero_reg;       // The sum is 0.
-    reg         s4_other_reg;      // Another unit has the result.
-    reg  [63:0] s5_data_reg;       // The result.
-    reg  [3:0]  s5_code_reg;       // What happened.
-    reg         s5_other_reg;      // Another unit has the result.
-    reg  [63:0] s6_data_reg;       // The result.
-    reg  [3:0]  s6_code_reg;       // What happened.
-    reg         s6_other_reg;      // Another unit has the result.
+    reg         s4_x_low_sign_reg;
+    reg         s4_y_low_sign_reg;
+    reg         s4_invalid_reg;     // The operation is invalid.
+    reg         s4_add_reg;         // The operation adds.
+    reg         s4_pair_reg;        // A word has two elements of 32 bits.
+    reg         s4_zero_reg;        // The sum is 0.
+    reg         s4_other_reg;       // Another unit has the result.
+    reg  [63:0] s5_data_reg;        // The result.
+    reg  [3:0]  s5_code_reg;        // What happened.
+    reg         s5_other_reg;       // Another unit has the result.
+    reg  [63:0] s6_data_reg;        // The result.
+    reg  [3:0]  s6_code_reg;        // What happened.
+    reg         s6_other_reg;       // Another unit has the result.
 
     // Signals
+    wire        is_pair;
+    wire        is_repsum;
     wire        loc;
     wire        is_index;
-    wire        a_sign;
-    wire        b_sign;
-    wire        a_signalling;
-    wire        b_signalling;
-    wire        below;
-    wire        nan_wins;
-    wire        by_number;
-    reg         by_nan;
+    reg         take_b;
+    wire [31:0] chosen_high;
+    wire [31:0] chosen_low;
     wire [63:0] chosen;
+    wire [64:0] total;            // With a place between the halves, through which the carry passes or not.
+    wire        wraps;
+    wire        low_wraps;
+    // The first is below the second, if neither is a NaN; at once, as are m_quiet and m_invalid.
+    wire        whole_m_below;
+    wire        whole_m_quiet;    // A NaN is the result.
+    wire        whole_m_invalid;  // One of them is a signalling NaN.
+    wire        whole_m_take_b;   // The second is the result; one clock later.
+    // The first is below the second, if neither is a NaN; at once, as are m_quiet and m_invalid.
+    wire        high_m_below;
+    wire        high_m_quiet;     // A NaN is the result.
+    wire        high_m_invalid;   // One of them is a signalling NaN.
+    wire        high_m_take_b;    // The second is the result; one clock later.
+    // The first is below the second, if neither is a NaN; at once, as are m_quiet and m_invalid.
+    wire        low_m_below;
+    wire        low_m_quiet;      // A NaN is the result.
+    wire        low_m_invalid;    // One of them is a signalling NaN.
+    wire        low_m_take_b;     // The second is the result; one clock later.
+
+    red_lane_pick whole (
+        .clk        (clk),
+        // Stage 1.
+        .s_floating (floating_reg),
+        .s_maximum  (maximum_reg),
+        .s_number   (number_reg),
+        .s_ieee_nan (s_ieee_nan),
+        .s_index    (index_reg),
+        .s_a_sign   (s_a[63]),
+        .s_b_sign   (s_b[63]),
+        .s_lt       (s_lt),
+        .s_low_lt   (s_low_lt),
+        .s_a_nan    (s_a_nan),
+        .s_b_nan    (s_b_nan),
+        .s_a_quiet  (s_a[51]),
+        .s_b_quiet  (s_b[51]),
+        .m_below    (whole_m_below),
+        .m_quiet    (whole_m_quiet),
+        .m_invalid  (whole_m_invalid),
+        .m_take_b   (whole_m_take_b)
+    );
+
+    red_lane_pick high (
+        .clk        (clk),
+        .s_floating (floating_reg),
+        .s_maximum  (maximum_reg),
+        .s_number   (number_reg),
+        .s_ieee_nan (s_ieee_nan),
+        .s_index    (1'b0),
+        .s_a_sign   (s_a[63]),
+        .s_b_sign   (s_b[63]),
+        .s_lt       (s_high_lt),
+        .s_low_lt   (s_high_low_lt),
+        .s_a_nan    (s_high_a_nan),
+        .s_b_nan    (s_high_b_nan),
+        .s_a_quiet  (s_a[54]),
+        .s_b_quiet  (s_b[54]),
+        .m_below    (high_m_below),
+        .m_quiet    (high_m_quiet),
+        .m_invalid  (high_m_invalid),
+        .m_take_b   (high_m_take_b)
+    );
+
+    red_lane_pick low (
+        .clk        (clk),
+        .s_floating (floating_reg),
+        .s_maximum  (maximum_reg),
+        .s_number   (number_reg),
+        .s_ieee_nan (s_ieee_nan),
+        .s_index    (1'b0),
+        .s_a_sign   (s_a[31]),
+        .s_b_sign   (s_b[31]),
+        .s_lt       (s_low_half_lt),
+        .s_low_lt   (s_low_half_low_lt),
+        .s_a_nan    (s_low_half_a_nan),
+        .s_b_nan    (s_low_half_b_nan),
+        .s_a_quiet  (s_a[22]),
+        .s_b_quiet  (s_b[22]),
+        .m_below    (low_m_below),
+        .m_quiet    (low_m_quiet),
+        .m_invalid  (low_m_invalid),
+        .m_take_b   (low_m_take_b)
+    );
 
     // Combinational logic
-    assign loc = s_op[1];
+    assign is_repsum = (s_op[5:4] == 2'd3) & !s_op[3] & !s_op[1];
+    assign is_pair = ((s_op[5:4] == 2'd1) & s_op[3]) | ((s_op[5:4] == 2'd3) & (s_op[3] | s_op[1]));
+    assign loc = s_op[1] & !is_pair;
     assign is_index = loc & s_word[0];
-    // Stage 1.
-    // Order: integers and numbers by sign, then magnitude; -0 is below +0. Indexes unsigned.
-    assign a_sign = s_a[63];
-    assign b_sign = s_b[63];
-    assign below = (a_sign ^ b_sign) ? (a_sign ^ index_reg) : (s_lt ^ (floating_reg & a_sign));
-    assign by_number = below ^ !maximum_reg;
-    // One NaN wins or loses as such; of two, a signalling one, then the larger payload.
-    assign a_signalling = s_a_nan & !s_a[51];
-    assign b_signalling = s_b_nan & !s_b[51];
-    assign nan_wins = !number_reg | (s_ieee_nan & (a_signalling | b_signalling));
 
     always @(*) begin
-        by_nan = s_a_nan ^ nan_wins;
-        if (s_a_nan & s_b_nan) begin
-            by_nan = s_low_lt;
-            if ((!number_reg | s_ieee_nan) & (a_signalling ^ b_signalling)) begin
-                by_nan = b_signalling;
+        // Stage 2. The registers still hold the choice for the word before.
+        take_b = whole_m_take_b;
+        if (s1_index_reg) begin
+            take_b = s2_high_b_reg;
+            if (s2_tie_reg) begin
+                take_b = !s1_below_reg;
             end
+        end
+        if (s1_neither_reg) begin
+            take_b = 1'b0;
         end
     end
 
     // Stage 3. What is not added passes as x + 0; a NaN becomes quiet and loses its sign.
-    assign chosen = s2_take_b_reg ? s2_b_reg : s2_a_reg;
+    assign chosen_high = s2_high_b_reg ? s2_b_reg[63:32] : s2_a_reg[63:32];
+    assign chosen_low = s2_low_b_reg ? s2_b_reg[31:0] : s2_a_reg[31:0];
+    assign chosen = {chosen_high, chosen_low};
+    // Stage 4.
+    assign total = {s3_x_reg[63:32], !s3_pair_reg, s3_x_reg[31:0]}
+        + {s3_y_reg[63:32], 1'b0, s3_y_reg[31:0]};
+    // Stage 5.
+    assign wraps = (s4_x_sign_reg == s4_y_sign_reg) & (s4_x_sign_reg != s4_sum_reg[63]);
+    assign low_wraps = (s4_x_low_sign_reg == s4_y_low_sign_reg)
+        & (s4_x_low_sign_reg != s4_sum_reg[31]);
     assign m_data = s6_data_reg;
     assign m_code = s6_code_reg;
     assign m_other = s6_other_reg;
@@ -144,13 +249,11 @@ module red_lane_choose (
         sum_reg = 1'b0;
         bitwise_reg = 1'b0;
         repsum_reg = 1'b0;
+        pair_reg = 1'b0;
         index_reg = 1'b0;
         floating_reg = 1'b0;
         maximum_reg = 1'b0;
         number_reg = 1'b0;
-        s1_by_number_reg = 1'b0;
-        s1_any_nan_reg = 1'b0;
-        s1_by_nan_reg = 1'b0;
         s1_neither_reg = 1'b0;
         s1_index_reg = 1'b0;
         s1_below_reg = 1'b0;
@@ -158,18 +261,25 @@ module red_lane_choose (
         s1_b_reg = 64'd0;
         s1_tie_reg = 1'b0;
         s1_quiet_reg = 1'b0;
+        s1_quiet_high_reg = 1'b0;
+        s1_quiet_low_reg = 1'b0;
         s1_invalid_reg = 1'b0;
         s1_add_reg = 1'b0;
+        s1_pair_reg = 1'b0;
         s1_repsum_reg = 1'b0;
         s1_zero_reg = 1'b0;
         s1_other_reg = 1'b0;
-        s2_take_b_reg = 1'b0;
+        s2_high_b_reg = 1'b0;
+        s2_low_b_reg = 1'b0;
         s2_a_reg = 64'd0;
         s2_b_reg = 64'd0;
         s2_tie_reg = 1'b0;
         s2_quiet_reg = 1'b0;
+        s2_quiet_high_reg = 1'b0;
+        s2_quiet_low_reg = 1'b0;
         s2_invalid_reg = 1'b0;
         s2_add_reg = 1'b0;
+        s2_pair_reg = 1'b0;
         s2_repsum_reg = 1'b0;
         s2_zero_reg = 1'b0;
         s2_other_reg = 1'b0;
@@ -177,13 +287,17 @@ module red_lane_choose (
         s3_y_reg = 64'd0;
         s3_invalid_reg = 1'b0;
         s3_add_reg = 1'b0;
+        s3_pair_reg = 1'b0;
         s3_zero_reg = 1'b0;
         s3_other_reg = 1'b0;
         s4_sum_reg = 64'd0;
         s4_x_sign_reg = 1'b0;
         s4_y_sign_reg = 1'b0;
+        s4_x_low_sign_reg = 1'b0;
+        s4_y_low_sign_reg = 1'b0;
         s4_invalid_reg = 1'b0;
         s4_add_reg = 1'b0;
+        s4_pair_reg = 1'b0;
         s4_zero_reg = 1'b0;
         s4_other_reg = 1'b0;
         s5_data_reg = 64'd0;
@@ -199,27 +313,24 @@ module red_lane_choose (
         op_reg <= s_op;
 
         bitwise_reg <= s_op[5:4] == 2'd0;
-        repsum_reg <= s_op[5:4] == 2'd3;
+        repsum_reg <= is_repsum;
+        pair_reg <= is_pair;
         sum_reg <= (s_op[5:4] == 2'd1) & s_op[2];
         index_reg <= is_index;
-        floating_reg <= s_op[5] & !is_index;
+        floating_reg <= s_op[5] & !is_index & !is_repsum;
         maximum_reg <= (loc & s_word[1]) | (!loc & s_op[0]);
         number_reg <= s_op[2];
-        s1_by_number_reg <= by_number;
-        s1_any_nan_reg <= floating_reg & (s_a_nan | s_b_nan);
-        s1_by_nan_reg <= by_nan;
         s1_neither_reg <= bitwise_reg | repsum_reg | sum_reg;
         s1_index_reg <= index_reg;
-        s1_below_reg <= below;
+        s1_below_reg <= whole_m_below;
 
-        s1_tie_reg <= (s_eq & (a_sign == b_sign))
-            | (floating_reg & s_a_nan & s_b_nan & s_low_eq & ((number_reg & !s_ieee_nan) | (a_signalling == b_signalling)));
+        s1_tie_reg <= (s_eq & (s_a[63] == s_b[63]))
+            | (floating_reg & s_a_nan & s_b_nan & s_low_eq & ((number_reg & !s_ieee_nan) | (s_a[51] == s_b[51])));
 
-        s1_quiet_reg <= floating_reg
-            & !repsum_reg
-            & ((s_a_nan & s_b_nan) | ((s_a_nan | s_b_nan) & nan_wins));
-
-        s1_invalid_reg <= floating_reg & !repsum_reg & (a_signalling | b_signalling);
+        s1_quiet_reg <= !pair_reg & whole_m_quiet;
+        s1_quiet_high_reg <= pair_reg & high_m_quiet;
+        s1_quiet_low_reg <= pair_reg & low_m_quiet;
+        s1_invalid_reg <= pair_reg ? (high_m_invalid | low_m_invalid) : whole_m_invalid;
 
         s1_a_reg <= s_a;
         if (bitwise_reg) begin
@@ -234,68 +345,58 @@ module red_lane_choose (
 
         s1_b_reg <= s_b;
         s1_add_reg <= sum_reg | repsum_reg;
+        s1_pair_reg <= pair_reg;
         s1_repsum_reg <= repsum_reg;
         s1_zero_reg <= op_reg == 6'd0;
         s1_other_reg <= (op_reg[5:4] != 2'd2) | !op_reg[3];
 
-        // Stage 2. The registers still hold the choice for the word before.
-        s2_take_b_reg <= s1_by_number_reg;
-        if (s1_any_nan_reg) begin
-            s2_take_b_reg <= s1_by_nan_reg;
-        end
-        if (s1_index_reg) begin
-            s2_take_b_reg <= s2_take_b_reg;
-            if (s2_tie_reg) begin
-                s2_take_b_reg <= !s1_below_reg;
-            end
-        end
-        if (s1_neither_reg) begin
-            s2_take_b_reg <= 1'b0;
+        s2_high_b_reg <= take_b;
+        s2_low_b_reg <= take_b;
+        if (s1_pair_reg & !s1_neither_reg) begin
+            s2_high_b_reg <= high_m_take_b;
+            s2_low_b_reg <= low_m_take_b;
         end
 
         s2_a_reg <= s1_a_reg;
         s2_b_reg <= s1_b_reg;
         s2_tie_reg <= s1_tie_reg;
         s2_quiet_reg <= s1_quiet_reg;
+        s2_quiet_high_reg <= s1_quiet_high_reg;
+        s2_quiet_low_reg <= s1_quiet_low_reg;
         s2_invalid_reg <= s1_invalid_reg;
         s2_add_reg <= s1_add_reg;
+        s2_pair_reg <= s1_pair_reg;
         s2_repsum_reg <= s1_repsum_reg;
         s2_zero_reg <= s1_zero_reg;
         s2_other_reg <= s1_other_reg;
 
-        s3_x_reg <= chosen;
-        if (s2_quiet_reg) begin
-            s3_x_reg <= {1'b0, chosen[62:52], 1'b1, chosen[50:0]};
-        end
-        if (s2_repsum_reg) begin
-            s3_x_reg <= r_a;
-        end
+        s3_x_reg <= s2_repsum_reg
+            ? r_a
+            : {chosen[63] & !s2_quiet_reg & !s2_quiet_high_reg, chosen[62:55], chosen[54] | s2_quiet_high_reg, chosen[53:52], chosen[51] | s2_quiet_reg, chosen[50:32], chosen[31] & !s2_quiet_low_reg, chosen[30:23], chosen[22] | s2_quiet_low_reg, chosen[21:0]};
 
         s3_y_reg <= s2_add_reg ? s2_b_reg : 64'd0;
+        s3_pair_reg <= s2_pair_reg;
         s3_add_reg <= s2_add_reg;
         s3_zero_reg <= s2_zero_reg | (s2_repsum_reg & r_zero);
         s3_invalid_reg <= s2_invalid_reg;
         s3_other_reg <= s2_other_reg;
-
-        // Stage 4.
-        s4_sum_reg <= s3_x_reg + s3_y_reg;
-
+        s4_sum_reg <= {total[64:33], total[31:0]};
         s4_x_sign_reg <= s3_x_reg[63];
         s4_y_sign_reg <= s3_y_reg[63];
+        s4_x_low_sign_reg <= s3_x_reg[31];
+        s4_y_low_sign_reg <= s3_y_reg[31];
         s4_invalid_reg <= s3_invalid_reg;
         s4_add_reg <= s3_add_reg;
+        s4_pair_reg <= s3_pair_reg;
         s4_zero_reg <= s3_zero_reg;
         s4_other_reg <= s3_other_reg;
 
-        // Stage 5.
         s5_data_reg <= s4_sum_reg;
         s5_code_reg <= 4'd0;
         if (s4_invalid_reg) begin
             s5_code_reg <= INVALID;
         end
-        if (s4_add_reg
-                & (s4_x_sign_reg == s4_y_sign_reg)
-                & (s4_x_sign_reg != s4_sum_reg[63])) begin
+        if (s4_add_reg & (wraps | (s4_pair_reg & low_wraps))) begin
             s5_code_reg <= INT_OVERFLOW;
         end
         if (s4_zero_reg) begin
@@ -311,6 +412,9 @@ module red_lane_choose (
         s6_code_reg <= s5_code_reg;
         s6_other_reg <= s5_other_reg;
     end
+
+    // Read by nothing; named here so that linters know it is meant
+    wire _unused = &{1'b0, total[32], high_m_below, low_m_below};
 
 endmodule
 

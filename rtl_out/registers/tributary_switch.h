@@ -20,8 +20,8 @@
 
 /* Version of this register map; a driver needs the same major number. */
 #define TRIB_SWITCH_VERSION                              0x004u
-#define TRIB_SWITCH_VERSION_AFTER_RESET                  0x00020001u
-/* Raised by additions. */
+#define TRIB_SWITCH_VERSION_AFTER_RESET                  0x00020002u
+/* Raised by additions: 1 ecn_threshold, 2 operations on elements of 32 bits (CL-7). */
 #define TRIB_SWITCH_VERSION_MINOR_SHIFT                  0u
 #define TRIB_SWITCH_VERSION_MINOR_WIDTH                  16u
 #define TRIB_SWITCH_VERSION_MINOR_MASK                   0x0000ffffu

@@ -121,7 +121,7 @@ module card_reduce_send_q16 (
     localparam [7:0] OPCODE           = 8'd7;
     localparam [7:0] SIGNAL           = 8'd4;
     localparam [3:0] KIND_MAX         = 4'd4;
-    localparam [63:0] OPS             = 64'h1ff770017000f;
+    localparam [63:0] OPS             = 64'hffcdff771317000f;
     localparam [17:0] FIXED           = 18'h864d;
     localparam [31:0] MULTICAST       = 32'hff800007;
     localparam [15:0] MAC             = 16'd512;

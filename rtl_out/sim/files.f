@@ -228,12 +228,17 @@ card_regs_reduce.v
 card_reduce_q16.v
 bulk_card_q16_r32_f64_s16_w64.v
 ../lib/red_compare.v
+../lib/red_lane_pick.v
 ../lib/red_lane_choose.v
 ../lib/red_flt_align.v
+../lib/red_flt_control.v
 ../lib/red_flt_lead.v
 ../lib/red_flt_normalise.v
 ../lib/red_flt_round.v
 ../lib/red_flt_add.v
+../lib/red_half_compare.v
+../lib/red_half_align.v
+../lib/red_half_add.v
 ../lib/red_lane.v
 ../lib/mux_one_hot_w32_n11.v
 ../lib/mux_one_hot_w32_n32.v

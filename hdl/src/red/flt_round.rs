@@ -1,10 +1,11 @@
-//! Last part of a binary64 addition: rounding, and the choice of another result.
+//! Last part of a floating addition: rounding, and the choice of another result.
 
 use crate::prelude::*;
 use tributary_protocol::red::Rc;
 
 hdl_module! {
-    /// Rounds a normalised sum to binary64, or puts another word in its place.
+    /// Rounds a normalised sum to binary64, or puts another word in its place: one that is right
+    /// as it is, or two binary32 sums, each of which may have to be rounded away from zero.
     /// Rounding up by one carries from the fraction into the exponent, and from the largest
     /// number to infinity.
     /// Stages: 1 both candidates, direction; 2 choice.
@@ -30,6 +31,10 @@ hdl_module! {
         pub s_other_data: Signal<In, Bits<64>>,
         /// Its result code.
         pub s_other_code: Signal<In, Bits<4>>,
+        /// It is two binary32 sums, and the upper one is to be rounded away from zero.
+        pub s_up_high: Signal<In, Bit>,
+        /// The same of the lower one.
+        pub s_up_low: Signal<In, Bit>,
         /// Result.
         pub m_data: Signal<Out, Bits<64>>,
         /// Its result code.
@@ -42,7 +47,15 @@ hdl_module! {
         s1_down: DFF<Bits<64>>,
         s1_up: DFF<Bits<63>>,
         s1_choose_up: DFF<Bit>,
+        /// Of a pair, each sum has an adder of its own, as a choice in front of one would be too slow.
+        s1_high: DFF<Bits<31>>,
+        s1_low: DFF<Bits<31>>,
+        s1_choose_high: DFF<Bit>,
+        s1_choose_low: DFF<Bit>,
         s1_code: DFF<Bits<4>>,
+        high: Signal<Local, Bits<31>>,
+        low: Signal<Local, Bits<32>>,
+        beyond: Signal<Local, Bit>,
         s2_data: DFF<Bits<64>>,
         s2_code: DFF<Bits<4>>,
         /// Result code.
@@ -61,10 +74,14 @@ impl Logic for RedFltRound {
             | (bit_cast::<63, 1>((self.s_exp.val().get_bit(0) & self.hidden.val()).into()) << 52)
             | bit_cast::<63, 52>(self.s_sum.val().get_bits::<52>(4));
         self.s1_up.d.next = self.magnitude.val() + 1;
+        self.s1_high.d.next = self.s_other_data.val().get_bits::<31>(32) + 1;
+        self.s1_low.d.next = self.s_other_data.val().get_bits::<31>(0) + 1;
         self.s1_choose_up.d.next = (self.s_near.val()
             & self.s_sum.val().get_bit(3)
             & (self.rest.val() | self.s_sum.val().get_bit(4)))
             | (self.s_away.val() & (self.s_sum.val().get_bit(3) | self.rest.val()));
+        self.s1_choose_high.d.next = self.s_up_high.val();
+        self.s1_choose_low.d.next = self.s_up_low.val();
         self.s1_down.d.next = (bit_cast::<64, 1>(self.s_sign.val().into()) << 63)
             | bit_cast::<64, 63>(self.magnitude.val());
         self.s1_code.d.next = bit_cast::<4, 1>(
@@ -78,16 +95,30 @@ impl Logic for RedFltRound {
             self.s1_code.d.next = self.s_other_code.val();
         }
 
-        // Stage 2.
-        self.s2_data.d.next = self.s1_down.q.val();
-        self.s2_code.d.next = self.s1_code.q.val();
+        // Stage 2. A rounding that carries to infinity; what is invalid in the other half stays so.
+        self.high.next = self.s1_down.q.val().get_bits::<31>(32);
+        self.low.next = self.s1_down.q.val().get_bits::<32>(0);
         if self.s1_choose_up.q.val() {
-            self.s2_data.d.next = (bit_cast::<64, 1>(self.s1_down.q.val().get_bit(63).into())
-                << 63)
-                | bit_cast::<64, 63>(self.s1_up.q.val());
-            if self.s1_up.q.val().get_bits::<11>(52).all() {
-                self.s2_code.d.next = self.flt_overflow.val();
-            }
+            self.high.next = self.s1_up.q.val().get_bits::<31>(32);
+            self.low.next = self.s1_up.q.val().get_bits::<32>(0);
+        }
+        if self.s1_choose_high.q.val() {
+            self.high.next = self.s1_high.q.val();
+        }
+        if self.s1_choose_low.q.val() {
+            self.low.next = (bit_cast::<32, 1>(self.s1_down.q.val().get_bit(31).into()) << 31)
+                | bit_cast::<32, 31>(self.s1_low.q.val());
+        }
+        self.s2_data.d.next = (bit_cast::<64, 1>(self.s1_down.q.val().get_bit(63).into()) << 63)
+            | (bit_cast::<64, 31>(self.high.val()) << 32)
+            | bit_cast::<64, 32>(self.low.val());
+        self.beyond.next = (self.s1_choose_up.q.val()
+            & self.s1_up.q.val().get_bits::<11>(52).all())
+            | (self.s1_choose_high.q.val() & self.s1_high.q.val().get_bits::<8>(23).all())
+            | (self.s1_choose_low.q.val() & self.s1_low.q.val().get_bits::<8>(23).all());
+        self.s2_code.d.next = self.s1_code.q.val();
+        if self.beyond.val() & !self.s1_code.q.val().get_bit(2) {
+            self.s2_code.d.next = self.flt_overflow.val();
         }
         self.m_data.next = self.s2_data.q.val();
         self.m_code.next = self.s2_code.q.val();

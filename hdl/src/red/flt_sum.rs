@@ -68,6 +68,8 @@ impl Logic for RedFltSum {
         self.add.other.next = false;
         self.add.other_data.next = 0.into();
         self.add.other_code.next = 0.into();
+        self.add.up_high.next = false;
+        self.add.up_low.next = false;
 
         self.valid.d.next =
             (self.valid.q.val() << 1) | bit_cast::<10, 1>(self.s_valid.val().into());

@@ -1,5 +1,6 @@
 //! All operations of a lane but the floating sum (RED-1 to RED-4, RED-6).
 
+use super::RedLanePick;
 use crate::prelude::*;
 use tributary_protocol::red::Rc;
 
@@ -18,10 +19,16 @@ hdl_record! {
         tie: Bit,
         /// A NaN becomes quiet.
         quiet: Bit,
+        /// One of 32 bits does, in the upper half.
+        quiet_high: Bit,
+        /// In the lower half.
+        quiet_low: Bit,
         /// The operation is invalid.
         invalid: Bit,
         /// The operation adds.
         add: Bit,
+        /// A word has two elements of 32 bits.
+        pair: Bit,
         /// It adds reproducibly.
         repsum: Bit,
         /// The sum is 0.
@@ -35,6 +42,7 @@ hdl_module! {
     /// Chooses or computes the result of every operation that needs no rounding.
     /// Word 1 of a MINMAXLOC frame follows word 0 at the next clock, word 3 word 2, and goes the
     /// same way; after a tie the lower index is kept.
+    /// Two elements of 32 bits in a word go their own ways; nothing is carried between them.
     /// Stages: 1 order of numbers, of NaNs, logic; 2 choice; 3 operands of the adder; 4 add (or pass); 5 zero, overflow;
     /// 6 waits.
     #[module("red_lane_choose")]
@@ -63,6 +71,22 @@ hdl_module! {
         pub s_a_nan: Signal<In, Bit>,
         /// The second is a NaN.
         pub s_b_nan: Signal<In, Bit>,
+        /// Of the upper elements of 32 bits: bits 62:32 of the first are below those of the second.
+        pub s_high_lt: Signal<In, Bit>,
+        /// Bits 53:32 are.
+        pub s_high_low_lt: Signal<In, Bit>,
+        /// The first is a NaN, if it is a number.
+        pub s_high_a_nan: Signal<In, Bit>,
+        /// The second is.
+        pub s_high_b_nan: Signal<In, Bit>,
+        /// Of the lower elements: bits 30:0 of the first are below those of the second.
+        pub s_low_half_lt: Signal<In, Bit>,
+        /// Bits 21:0 are.
+        pub s_low_half_low_lt: Signal<In, Bit>,
+        /// The first is a NaN, if it is a number.
+        pub s_low_half_a_nan: Signal<In, Bit>,
+        /// The second is.
+        pub s_low_half_b_nan: Signal<In, Bit>,
         /// REPSUM: the word of the accumulator, two clocks after s_*.
         pub r_a: Signal<In, Bits<64>>,
         /// REPSUM: the result is 0, with it.
@@ -74,6 +98,11 @@ hdl_module! {
         /// Its result code.
         pub m_code: Signal<Out, Bits<4>>,
 
+        whole: RedLanePick,
+        high: RedLanePick,
+        low: RedLanePick,
+        is_pair: Signal<Local, Bit>,
+        is_repsum: Signal<Local, Bit>,
         loc: Signal<Local, Bit>,
         is_index: Signal<Local, Bit>,
         /// What the operation is.
@@ -81,37 +110,37 @@ hdl_module! {
         sum: DFF<Bit>,
         bitwise: DFF<Bit>,
         repsum: DFF<Bit>,
+        pair: DFF<Bit>,
         index: DFF<Bit>,
         floating: DFF<Bit>,
         maximum: DFF<Bit>,
         number: DFF<Bit>,
-        a_sign: Signal<Local, Bit>,
-        b_sign: Signal<Local, Bit>,
-        a_signalling: Signal<Local, Bit>,
-        b_signalling: Signal<Local, Bit>,
-        below: Signal<Local, Bit>,
-        nan_wins: Signal<Local, Bit>,
-        by_number: Signal<Local, Bit>,
-        by_nan: Signal<Local, Bit>,
-        /// The second is what a comparison of numbers would take.
-        s1_by_number: DFF<Bit>,
-        /// A word is a NaN; then the second is what NaNs would have taken.
-        s1_any_nan: DFF<Bit>,
-        s1_by_nan: DFF<Bit>,
         /// Neither is taken: words are added or combined bit by bit.
         s1_neither: DFF<Bit>,
         s1_index: DFF<Bit>,
         s1_below: DFF<Bit>,
         s1: DFF<Chosen>,
-        s2_take_b: DFF<Bit>,
+        take_b: Signal<Local, Bit>,
+        /// For the upper and the lower half of the word.
+        s2_high_b: DFF<Bit>,
+        s2_low_b: DFF<Bit>,
         s2: DFF<Chosen>,
+        chosen_high: Signal<Local, Bits<32>>,
+        chosen_low: Signal<Local, Bits<32>>,
         chosen: Signal<Local, Bits<64>>,
         s3_x: DFF<Bits<64>>,
         s3_y: DFF<Bits<64>>,
         s3: DFF<Chosen>,
+        /// With a place between the halves, through which the carry passes or not.
+        total: Signal<Local, Bits<65>>,
         s4_sum: DFF<Bits<64>>,
+        /// Signs of the words, or of the upper elements; of the lower ones.
         s4_x_sign: DFF<Bit>,
         s4_y_sign: DFF<Bit>,
+        s4_x_low_sign: DFF<Bit>,
+        s4_y_low_sign: DFF<Bit>,
+        wraps: Signal<Local, Bit>,
+        low_wraps: Signal<Local, Bit>,
         s4: DFF<Chosen>,
         s5: DFF<Chosen>,
         s6: DFF<Chosen>,
@@ -127,61 +156,82 @@ impl Logic for RedLaneChoose {
         // What the operation is; of codes that are none, nothing is expected.
         self.op.d.next = self.s_op.val();
         self.bitwise.d.next = self.s_op.val().get_bits::<2>(4) == 0;
-        self.repsum.d.next = self.s_op.val().get_bits::<2>(4) == 3;
+        self.is_repsum.next = (self.s_op.val().get_bits::<2>(4) == 3)
+            & !self.s_op.val().get_bit(3)
+            & !self.s_op.val().get_bit(1);
+        self.repsum.d.next = self.is_repsum.val();
+        self.is_pair.next = ((self.s_op.val().get_bits::<2>(4) == 1) & self.s_op.val().get_bit(3))
+            | ((self.s_op.val().get_bits::<2>(4) == 3)
+                & (self.s_op.val().get_bit(3) | self.s_op.val().get_bit(1)));
+        self.pair.d.next = self.is_pair.val();
         self.sum.d.next = (self.s_op.val().get_bits::<2>(4) == 1) & self.s_op.val().get_bit(2);
-        self.loc.next = self.s_op.val().get_bit(1);
+        self.loc.next = self.s_op.val().get_bit(1) & !self.is_pair.val();
         self.is_index.next = self.loc.val() & self.s_word.val().get_bit(0);
         self.index.d.next = self.is_index.val();
-        self.floating.d.next = self.s_op.val().get_bit(5) & !self.is_index.val();
+        self.floating.d.next =
+            self.s_op.val().get_bit(5) & !self.is_index.val() & !self.is_repsum.val();
         self.maximum.d.next = (self.loc.val() & self.s_word.val().get_bit(1))
             | (!self.loc.val() & self.s_op.val().get_bit(0));
         self.number.d.next = self.s_op.val().get_bit(2);
 
         // Stage 1.
-        // Order: integers and numbers by sign, then magnitude; -0 is below +0. Indexes unsigned.
-        self.a_sign.next = self.s_a.val().get_bit(63);
-        self.b_sign.next = self.s_b.val().get_bit(63);
-        self.below.next = self.s_lt.val() ^ (self.floating.q.val() & self.a_sign.val());
-        if self.a_sign.val() ^ self.b_sign.val() {
-            self.below.next = self.a_sign.val() ^ self.index.q.val();
-        }
-        self.by_number.next = self.below.val() ^ !self.maximum.q.val();
-
-        // One NaN wins or loses as such; of two, a signalling one, then the larger payload.
-        self.a_signalling.next = self.s_a_nan.val() & !self.s_a.val().get_bit(51);
-        self.b_signalling.next = self.s_b_nan.val() & !self.s_b.val().get_bit(51);
-        self.nan_wins.next = !self.number.q.val()
-            | (self.s_ieee_nan.val() & (self.a_signalling.val() | self.b_signalling.val()));
-        self.by_nan.next = self.s_a_nan.val() ^ self.nan_wins.val();
-        if self.s_a_nan.val() & self.s_b_nan.val() {
-            self.by_nan.next = self.s_low_lt.val();
-            if (!self.number.q.val() | self.s_ieee_nan.val())
-                & (self.a_signalling.val() ^ self.b_signalling.val())
-            {
-                self.by_nan.next = self.b_signalling.val();
-            }
-        }
-
-        self.s1_by_number.d.next = self.by_number.val();
-        self.s1_any_nan.d.next = self.floating.q.val() & (self.s_a_nan.val() | self.s_b_nan.val());
-        self.s1_by_nan.d.next = self.by_nan.val();
+        self.whole.s_floating.next = self.floating.q.val();
+        self.whole.s_maximum.next = self.maximum.q.val();
+        self.whole.s_number.next = self.number.q.val();
+        self.whole.s_ieee_nan.next = self.s_ieee_nan.val();
+        self.whole.s_index.next = self.index.q.val();
+        self.whole.s_a_sign.next = self.s_a.val().get_bit(63);
+        self.whole.s_b_sign.next = self.s_b.val().get_bit(63);
+        self.whole.s_a_quiet.next = self.s_a.val().get_bit(51);
+        self.whole.s_b_quiet.next = self.s_b.val().get_bit(51);
+        self.whole.s_lt.next = self.s_lt.val();
+        self.whole.s_low_lt.next = self.s_low_lt.val();
+        self.whole.s_a_nan.next = self.s_a_nan.val();
+        self.whole.s_b_nan.next = self.s_b_nan.val();
+        self.high.s_floating.next = self.floating.q.val();
+        self.high.s_maximum.next = self.maximum.q.val();
+        self.high.s_number.next = self.number.q.val();
+        self.high.s_ieee_nan.next = self.s_ieee_nan.val();
+        self.high.s_index.next = false;
+        self.high.s_a_sign.next = self.s_a.val().get_bit(63);
+        self.high.s_b_sign.next = self.s_b.val().get_bit(63);
+        self.high.s_a_quiet.next = self.s_a.val().get_bit(54);
+        self.high.s_b_quiet.next = self.s_b.val().get_bit(54);
+        self.high.s_lt.next = self.s_high_lt.val();
+        self.high.s_low_lt.next = self.s_high_low_lt.val();
+        self.high.s_a_nan.next = self.s_high_a_nan.val();
+        self.high.s_b_nan.next = self.s_high_b_nan.val();
+        self.low.s_floating.next = self.floating.q.val();
+        self.low.s_maximum.next = self.maximum.q.val();
+        self.low.s_number.next = self.number.q.val();
+        self.low.s_ieee_nan.next = self.s_ieee_nan.val();
+        self.low.s_index.next = false;
+        self.low.s_a_sign.next = self.s_a.val().get_bit(31);
+        self.low.s_b_sign.next = self.s_b.val().get_bit(31);
+        self.low.s_a_quiet.next = self.s_a.val().get_bit(22);
+        self.low.s_b_quiet.next = self.s_b.val().get_bit(22);
+        self.low.s_lt.next = self.s_low_half_lt.val();
+        self.low.s_low_lt.next = self.s_low_half_low_lt.val();
+        self.low.s_a_nan.next = self.s_low_half_a_nan.val();
+        self.low.s_b_nan.next = self.s_low_half_b_nan.val();
         self.s1_neither.d.next = self.bitwise.q.val() | self.repsum.q.val() | self.sum.q.val();
         self.s1_index.d.next = self.index.q.val();
-        self.s1_below.d.next = self.below.val();
-        self.s1.d.next.tie = (self.s_eq.val() & (self.a_sign.val() == self.b_sign.val()))
+        self.s1_below.d.next = self.whole.m_below.val();
+        self.s1.d.next.tie = (self.s_eq.val()
+            & (self.s_a.val().get_bit(63) == self.s_b.val().get_bit(63)))
             | (self.floating.q.val()
                 & self.s_a_nan.val()
                 & self.s_b_nan.val()
                 & self.s_low_eq.val()
                 & ((self.number.q.val() & !self.s_ieee_nan.val())
-                    | (self.a_signalling.val() == self.b_signalling.val())));
-        self.s1.d.next.quiet = self.floating.q.val()
-            & !self.repsum.q.val()
-            & ((self.s_a_nan.val() & self.s_b_nan.val())
-                | ((self.s_a_nan.val() | self.s_b_nan.val()) & self.nan_wins.val()));
-        self.s1.d.next.invalid = self.floating.q.val()
-            & !self.repsum.q.val()
-            & (self.a_signalling.val() | self.b_signalling.val());
+                    | (self.s_a.val().get_bit(51) == self.s_b.val().get_bit(51))));
+        self.s1.d.next.quiet = !self.pair.q.val() & self.whole.m_quiet.val();
+        self.s1.d.next.quiet_high = self.pair.q.val() & self.high.m_quiet.val();
+        self.s1.d.next.quiet_low = self.pair.q.val() & self.low.m_quiet.val();
+        self.s1.d.next.invalid = self.whole.m_invalid.val();
+        if self.pair.q.val() {
+            self.s1.d.next.invalid = self.high.m_invalid.val() | self.low.m_invalid.val();
+        }
         self.s1.d.next.a = self.s_a.val();
         if self.bitwise.q.val() {
             self.s1.d.next.a = self.s_a.val() & self.s_b.val();
@@ -194,38 +244,62 @@ impl Logic for RedLaneChoose {
         }
         self.s1.d.next.b = self.s_b.val();
         self.s1.d.next.add = self.sum.q.val() | self.repsum.q.val();
+        self.s1.d.next.pair = self.pair.q.val();
         self.s1.d.next.repsum = self.repsum.q.val();
         self.s1.d.next.zero = self.op.q.val() == 0;
         self.s1.d.next.other =
             (self.op.q.val().get_bits::<2>(4) != 2) | !self.op.q.val().get_bit(3);
 
         // Stage 2. The registers still hold the choice for the word before.
-        self.s2_take_b.d.next = self.s1_by_number.q.val();
-        if self.s1_any_nan.q.val() {
-            self.s2_take_b.d.next = self.s1_by_nan.q.val();
-        }
+        self.take_b.next = self.whole.m_take_b.val();
         if self.s1_index.q.val() {
-            self.s2_take_b.d.next = self.s2_take_b.q.val();
+            self.take_b.next = self.s2_high_b.q.val();
             if self.s2.q.val().tie {
-                self.s2_take_b.d.next = !self.s1_below.q.val();
+                self.take_b.next = !self.s1_below.q.val();
             }
         }
         if self.s1_neither.q.val() {
-            self.s2_take_b.d.next = false;
+            self.take_b.next = false;
+        }
+        self.s2_high_b.d.next = self.take_b.val();
+        self.s2_low_b.d.next = self.take_b.val();
+        if self.s1.q.val().pair & !self.s1_neither.q.val() {
+            self.s2_high_b.d.next = self.high.m_take_b.val();
+            self.s2_low_b.d.next = self.low.m_take_b.val();
         }
         self.s2.d.next = self.s1.q.val();
 
         // Stage 3. What is not added passes as x + 0; a NaN becomes quiet and loses its sign.
-        self.chosen.next = self.s2.q.val().a;
-        if self.s2_take_b.q.val() {
-            self.chosen.next = self.s2.q.val().b;
+        self.chosen_high.next = self.s2.q.val().a.get_bits::<32>(32);
+        if self.s2_high_b.q.val() {
+            self.chosen_high.next = self.s2.q.val().b.get_bits::<32>(32);
         }
-        self.s3_x.d.next = self.chosen.val();
-        if self.s2.q.val().quiet {
-            self.s3_x.d.next = (bit_cast::<64, 11>(self.chosen.val().get_bits::<11>(52)) << 52)
-                | (bits::<64>(1) << 51)
-                | bit_cast::<64, 51>(self.chosen.val().get_bits::<51>(0));
+        self.chosen_low.next = self.s2.q.val().a.get_bits::<32>(0);
+        if self.s2_low_b.q.val() {
+            self.chosen_low.next = self.s2.q.val().b.get_bits::<32>(0);
         }
+        self.chosen.next = (bit_cast::<64, 32>(self.chosen_high.val()) << 32)
+            | bit_cast::<64, 32>(self.chosen_low.val());
+        self.s3_x.d.next = (bit_cast::<64, 1>(
+            (self.chosen.val().get_bit(63) & !self.s2.q.val().quiet & !self.s2.q.val().quiet_high)
+                .into(),
+        ) << 63)
+            | (bit_cast::<64, 8>(self.chosen.val().get_bits::<8>(55)) << 55)
+            | (bit_cast::<64, 1>(
+                (self.chosen.val().get_bit(54) | self.s2.q.val().quiet_high).into(),
+            ) << 54)
+            | (bit_cast::<64, 2>(self.chosen.val().get_bits::<2>(52)) << 52)
+            | (bit_cast::<64, 1>((self.chosen.val().get_bit(51) | self.s2.q.val().quiet).into())
+                << 51)
+            | (bit_cast::<64, 19>(self.chosen.val().get_bits::<19>(32)) << 32)
+            | (bit_cast::<64, 1>(
+                (self.chosen.val().get_bit(31) & !self.s2.q.val().quiet_low).into(),
+            ) << 31)
+            | (bit_cast::<64, 8>(self.chosen.val().get_bits::<8>(23)) << 23)
+            | (bit_cast::<64, 1>(
+                (self.chosen.val().get_bit(22) | self.s2.q.val().quiet_low).into(),
+            ) << 22)
+            | bit_cast::<64, 22>(self.chosen.val().get_bits::<22>(0));
         if self.s2.q.val().repsum {
             self.s3_x.d.next = self.r_a.val();
         }
@@ -233,26 +307,37 @@ impl Logic for RedLaneChoose {
         if self.s2.q.val().add {
             self.s3_y.d.next = self.s2.q.val().b;
         }
+        self.s3.d.next.pair = self.s2.q.val().pair;
         self.s3.d.next.add = self.s2.q.val().add;
         self.s3.d.next.zero = self.s2.q.val().zero | (self.s2.q.val().repsum & self.r_zero.val());
         self.s3.d.next.invalid = self.s2.q.val().invalid;
         self.s3.d.next.other = self.s2.q.val().other;
 
         // Stage 4.
-        self.s4_sum.d.next = self.s3_x.q.val() + self.s3_y.q.val();
+        self.total.next = ((bit_cast::<65, 32>(self.s3_x.q.val().get_bits::<32>(32)) << 33)
+            | (bit_cast::<65, 1>((!self.s3.q.val().pair).into()) << 32)
+            | bit_cast::<65, 32>(self.s3_x.q.val().get_bits::<32>(0)))
+            + ((bit_cast::<65, 32>(self.s3_y.q.val().get_bits::<32>(32)) << 33)
+                | bit_cast::<65, 32>(self.s3_y.q.val().get_bits::<32>(0)));
+        self.s4_sum.d.next = (bit_cast::<64, 32>(self.total.val().get_bits::<32>(33)) << 32)
+            | bit_cast::<64, 32>(self.total.val().get_bits::<32>(0));
         self.s4_x_sign.d.next = self.s3_x.q.val().get_bit(63);
         self.s4_y_sign.d.next = self.s3_y.q.val().get_bit(63);
+        self.s4_x_low_sign.d.next = self.s3_x.q.val().get_bit(31);
+        self.s4_y_low_sign.d.next = self.s3_y.q.val().get_bit(31);
         self.s4.d.next = self.s3.q.val();
 
         // Stage 5.
+        self.wraps.next = (self.s4_x_sign.q.val() == self.s4_y_sign.q.val())
+            & (self.s4_x_sign.q.val() != self.s4_sum.q.val().get_bit(63));
+        self.low_wraps.next = (self.s4_x_low_sign.q.val() == self.s4_y_low_sign.q.val())
+            & (self.s4_x_low_sign.q.val() != self.s4_sum.q.val().get_bit(31));
         self.s5.d.next.data = self.s4_sum.q.val();
         self.s5.d.next.code = 0.into();
         if self.s4.q.val().invalid {
             self.s5.d.next.code = self.invalid.val();
         }
-        if self.s4.q.val().add
-            & (self.s4_x_sign.q.val() == self.s4_y_sign.q.val())
-            & (self.s4_x_sign.q.val() != self.s4_sum.q.val().get_bit(63))
+        if self.s4.q.val().add & (self.wraps.val() | (self.s4.q.val().pair & self.low_wraps.val()))
         {
             self.s5.d.next.code = self.int_overflow.val();
         }

@@ -6,8 +6,9 @@ use tributary_protocol::red::{Op, Value};
 
 use super::CollectiveError;
 
-/// Bit that turns the order of unsigned numbers into that of signed ones.
+/// Bits that turn the order of unsigned numbers into that of signed ones.
 const TOP: u64 = 1 << 63;
+const TOP_32: u32 = 1 << 31;
 
 /// An operation on the elements of all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,8 +62,7 @@ pub struct Extremes<T> {
 
 /// Elements of one type.
 ///
-/// A frame carries 4 elements, whatever their size; of reproducible sums and of extremes it carries one. Elements of 32 bits travel
-/// widened to 64, which changes no integer result; a sum of `f32` is added as doubles and rounded once.
+/// A frame carries 4 elements of 64 bits or 8 of 32; of reproducible sums and of extremes it carries one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// Binary64.
@@ -75,6 +75,8 @@ pub enum Data {
     U64(Vec<u64>),
     /// Signed, 32 bits.
     I32(Vec<i32>),
+    /// Unsigned, 32 bits.
+    U32(Vec<u32>),
     /// For [`Operation::MinMaxLoc`].
     F64Extremes(Vec<Extremes<f64>>),
     /// For [`Operation::MinMaxLoc`].
@@ -95,6 +97,7 @@ impl Data {
             Self::I64(list) => list.len(),
             Self::U64(list) => list.len(),
             Self::I32(list) => list.len(),
+            Self::U32(list) => list.len(),
             Self::F64Extremes(list) => list.len(),
             Self::I64Extremes(list) => list.len(),
             Self::Sums(list) => list.len(),
@@ -115,6 +118,7 @@ impl Data {
             Self::I64(_) => "i64",
             Self::U64(_) => "u64",
             Self::I32(_) => "i32",
+            Self::U32(_) => "u32",
             Self::F64Extremes(_) => "extremes of f64",
             Self::I64Extremes(_) => "extremes of i64",
             Self::Sums(_) => "sums",
@@ -131,6 +135,7 @@ impl Data {
             Self::I64(list) => Self::I64(list[range].to_vec()),
             Self::U64(list) => Self::U64(list[range].to_vec()),
             Self::I32(list) => Self::I32(list[range].to_vec()),
+            Self::U32(list) => Self::U32(list[range].to_vec()),
             Self::F64Extremes(list) => Self::F64Extremes(list[range].to_vec()),
             Self::I64Extremes(list) => Self::I64Extremes(list[range].to_vec()),
             Self::Sums(list) => Self::Sums(list[range].to_vec()),
@@ -148,6 +153,8 @@ pub enum Shape {
     /// With the top bit turned.
     U64(u64),
     I32,
+    /// With the top bit turned.
+    U32(u32),
     F64Extremes,
     I64Extremes,
     Bytes,
@@ -176,6 +183,15 @@ fn frames(words: impl Iterator<Item = u64>) -> Vec<Value> {
     words.chunks(4).map(frame).collect()
 }
 
+/// Elements of 32 bits, two in a word, the first in the upper half.
+fn pairs(elements: impl Iterator<Item = u32>) -> impl Iterator<Item = u64> {
+    let mut elements = elements;
+    std::iter::from_fn(move || {
+        let first = u64::from(elements.next()?);
+        Some(first << 32 | elements.next().map_or(0, u64::from))
+    })
+}
+
 /// Bytes as words, the first in the lowest bits.
 fn packed(bytes: &[u8]) -> Vec<Value> {
     let word = |chunk: &[u8]| {
@@ -188,21 +204,31 @@ fn packed(bytes: &[u8]) -> Vec<Value> {
 
 /// The elements of one member among as many of each: all others are 0, so that a bitwise or of all members' has everyone's.
 pub fn placed(data: &Data, rank: usize, size: usize) -> Result<Prepared, CollectiveError> {
-    let (words, shape): (Vec<u64>, Shape) = match data {
-        Data::F64(list) => (list.iter().map(|x| x.to_bits()).collect(), Shape::F64),
-        Data::F32(list) => {
-            let words = list.iter().map(|&x| f64::from(x).to_bits());
-            (words.collect(), Shape::F32)
-        }
-        Data::I64(list) => (list.iter().map(|&x| x as u64).collect(), Shape::I64),
-        Data::U64(list) => (list.clone(), Shape::U64(0)),
-        Data::I32(list) => {
-            let words = list.iter().map(|&x| i64::from(x) as u64);
-            (words.collect(), Shape::I32)
-        }
+    // Where elements are, so that halves of a word may be of two members.
+    let spread = |length: usize| (length * rank, length * size);
+    let wide = |words: Vec<u64>, shape| {
+        let (before, length) = spread(words.len());
+        let mut all = vec![0; length];
+        all[before..][..words.len()].copy_from_slice(&words);
+        (frames(all.into_iter()), shape, length)
+    };
+    let narrow = |elements: Vec<u32>, shape| {
+        let (before, length) = spread(elements.len());
+        let mut all = vec![0; length];
+        all[before..][..elements.len()].copy_from_slice(&elements);
+        (frames(pairs(all.into_iter())), shape, length)
+    };
+    let (values, shape, length) = match data {
+        Data::F64(list) => wide(list.iter().map(|x| x.to_bits()).collect(), Shape::F64),
+        Data::F32(list) => narrow(list.iter().map(|x| x.to_bits()).collect(), Shape::F32),
+        Data::I64(list) => wide(list.iter().map(|&x| x as u64).collect(), Shape::I64),
+        Data::U64(list) => wide(list.clone(), Shape::U64(0)),
+        Data::I32(list) => narrow(list.iter().map(|&x| x as u32).collect(), Shape::I32),
+        Data::U32(list) => narrow(list.clone(), Shape::U32(0)),
         Data::Bytes(list) => {
-            let mut all = vec![0; list.len() * size];
-            all[list.len() * rank..][..list.len()].copy_from_slice(list);
+            let (before, length) = spread(list.len());
+            let mut all = vec![0; length];
+            all[before..][..list.len()].copy_from_slice(list);
             return prepare(Operation::Or, &Data::Bytes(all));
         }
         Data::F64Extremes(_) | Data::I64Extremes(_) | Data::Sums(_) => {
@@ -212,12 +238,9 @@ pub fn placed(data: &Data, rank: usize, size: usize) -> Result<Prepared, Collect
             });
         }
     };
-    let length = words.len() * size;
-    let mut all = vec![0; length];
-    all[words.len() * rank..][..words.len()].copy_from_slice(&words);
     Ok(Prepared {
         op: Op::Or,
-        values: frames(all.into_iter()),
+        values,
         shape,
         length,
     })
@@ -230,21 +253,23 @@ pub fn prepare(operation: Operation, data: &Data) -> Result<Prepared, Collective
         operation: operation.name(),
         data: data.name(),
     };
-    let integers = |flip| match operation {
-        O::Sum => Some((Op::IntSum, 0)),
-        O::Min => Some((Op::IntMin, flip)),
-        O::Max => Some((Op::IntMax, flip)),
-        O::And => Some((Op::And, 0)),
-        O::Or => Some((Op::Or, 0)),
-        O::Xor => Some((Op::Xor, 0)),
+    // Operations on 64 bits, and on 32.
+    let integers = match operation {
+        O::Sum => Some((Op::IntSum, Op::Int32Sum)),
+        O::Min => Some((Op::IntMin, Op::Int32Min)),
+        O::Max => Some((Op::IntMax, Op::Int32Max)),
+        O::And => Some((Op::And, Op::And)),
+        O::Or => Some((Op::Or, Op::Or)),
+        O::Xor => Some((Op::Xor, Op::Xor)),
         _ => None,
     };
     let reals = match operation {
-        O::Sum => Some(Op::FltSumNearest),
-        O::Min => Some(Op::FltMin),
-        O::Max => Some(Op::FltMax),
+        O::Sum => Some((Op::FltSumNearest, Op::Flt32SumNearest)),
+        O::Min => Some((Op::FltMin, Op::Flt32Min)),
+        O::Max => Some((Op::FltMax, Op::Flt32Max)),
         _ => None,
     };
+    let ordered = matches!(operation, O::Min | O::Max);
     let bits = |x: f64| x.to_bits();
     let prepared = match data {
         Data::F64(list) if operation == O::SumReproducible => Some((
@@ -252,21 +277,29 @@ pub fn prepare(operation: Operation, data: &Data) -> Result<Prepared, Collective
             list.iter().map(|x| repsum::encode(x.to_bits())).collect(),
             Shape::Reproducible,
         )),
-        Data::F64(list) => reals.map(|op| (op, frames(list.iter().copied().map(bits)), Shape::F64)),
-        Data::F32(list) => reals.map(|op| {
-            let words = list.iter().map(|&x| bits(x.into()));
-            (op, frames(words), Shape::F32)
+        Data::F64(list) => {
+            reals.map(|(op, _)| (op, frames(list.iter().copied().map(bits)), Shape::F64))
+        }
+        Data::F32(list) => reals.map(|(_, op)| {
+            let elements = list.iter().map(|x| x.to_bits());
+            (op, frames(pairs(elements)), Shape::F32)
         }),
         Data::I64(list) => {
-            integers(0).map(|(op, _)| (op, frames(list.iter().map(|&x| x as u64)), Shape::I64))
+            integers.map(|(op, _)| (op, frames(list.iter().map(|&x| x as u64)), Shape::I64))
         }
-        Data::U64(list) => integers(TOP).map(|(op, flip)| {
+        Data::U64(list) => integers.map(|(op, _)| {
+            let flip = if ordered { TOP } else { 0 };
             let words = list.iter().map(|&x| x ^ flip);
             (op, frames(words), Shape::U64(flip))
         }),
-        Data::I32(list) => integers(0).map(|(op, _)| {
-            let words = list.iter().map(|&x| i64::from(x) as u64);
-            (op, frames(words), Shape::I32)
+        Data::I32(list) => integers.map(|(_, op)| {
+            let elements = list.iter().map(|&x| x as u32);
+            (op, frames(pairs(elements)), Shape::I32)
+        }),
+        Data::U32(list) => integers.map(|(_, op)| {
+            let flip = if ordered { TOP_32 } else { 0 };
+            let elements = list.iter().map(|&x| x ^ flip);
+            (op, frames(pairs(elements)), Shape::U32(flip))
         }),
         Data::F64Extremes(list) if operation == O::MinMaxLoc => {
             let value = |e: &Extremes<f64>| Value {
@@ -285,7 +318,7 @@ pub fn prepare(operation: Operation, data: &Data) -> Result<Prepared, Collective
             Some((Op::IntMinmaxloc, values, Shape::I64Extremes))
         }
         Data::Bytes(list) => match operation {
-            O::And | O::Or | O::Xor => integers(0).map(|(op, _)| (op, packed(list), Shape::Bytes)),
+            O::And | O::Or | O::Xor => integers.map(|(op, _)| (op, packed(list), Shape::Bytes)),
             _ => None,
         },
         Data::Sums(list) if operation == O::SumReproducible => {
@@ -319,13 +352,17 @@ pub fn check_summands(data: &Data, size: usize) -> Result<(), CollectiveError> {
 /// Reads a result.
 pub fn restore(shape: Shape, length: usize, values: &[Value]) -> Data {
     let words = values.iter().flat_map(|value| value.data).take(length);
+    let halves = values.iter().flat_map(|value| value.data);
+    let halves = halves.flat_map(|word| [(word >> 32) as u32, word as u32]);
+    let halves = halves.take(length);
     let loc = values.iter().map(|value| value.data);
     match shape {
         Shape::F64 => Data::F64(words.map(f64::from_bits).collect()),
-        Shape::F32 => Data::F32(words.map(|w| f64::from_bits(w) as f32).collect()),
+        Shape::F32 => Data::F32(halves.map(f32::from_bits).collect()),
         Shape::I64 => Data::I64(words.map(|w| w as i64).collect()),
         Shape::U64(flip) => Data::U64(words.map(|w| w ^ flip).collect()),
-        Shape::I32 => Data::I32(words.map(|w| w as i32).collect()),
+        Shape::I32 => Data::I32(halves.map(|x| x as i32).collect()),
+        Shape::U32(flip) => Data::U32(halves.map(|x| x ^ flip).collect()),
         Shape::F64Extremes => {
             let read = |[min, min_at, max, max_at]: [u64; 4]| Extremes {
                 min: f64::from_bits(min),

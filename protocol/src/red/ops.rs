@@ -5,20 +5,26 @@
 //!
 //! * A signalling NaN raises `flt_invalid` in every floating operation except REPSUM, which has no such thing.
 //! * Which NaN is kept does not depend on the argument order ([`NanRule`]); the result is quiet and has sign 0.
-//! * An addition never underflows: a sum below 2^-1022 is exact. With flush to zero such a sum becomes zero and is `flt_inexact`.
-//! * A NaN sum is 0x7ff8000000000000 whatever came in.
+//! * An addition never underflows: a sum below the least normal number is exact. With flush to zero such a sum becomes zero and is
+//!   `flt_inexact`.
+//! * A NaN sum is the format's default quiet NaN whatever came in.
+//!
+//! Operations with two elements of 32 bits in a word ([`Op::element_bits`], CL-7) do to each half what the same operation does to a
+//! word; the first element is the upper half, as it is the first on the wire.
 
 mod codes;
 mod float;
+mod format;
 mod int;
 mod minmax;
 mod repsum;
 
 pub use codes::{Op, Rc, UnknownOp};
 pub(in crate::red) use float::round;
-pub use float::{DEFAULT_NAN, Flags, Rounding, flt_sum};
+pub use float::{Flags, Rounding, flt_sum};
+pub use format::{BINARY32, BINARY64, Format};
 pub use int::{int_select, int_sum};
-pub use minmax::{Extremum, NanRule, Picked, Side, flt_select, is_nan, is_snan, loc_index};
+pub use minmax::{Extremum, NanRule, Picked, Side, flt_select, loc_index};
 pub use repsum::{MINUS_INF, NAN, PLUS_INF, repsum_add};
 
 /// What a contribution or a partial result carries besides its addresses: REDs operate on this.
@@ -69,47 +75,65 @@ fn words(op: Op, mode: Mode, a: &[u64; 4], b: &[u64; 4], rc: &mut Rc) -> [u64; 4
     } else {
         NanRule::Number
     };
+    let width = op.element_bits();
+    let format = if width == 32 { BINARY32 } else { BINARY64 };
     let mut lanes = |f: &dyn Fn(u64, u64) -> (u64, Rc)| {
         std::array::from_fn(|lane| {
-            let (word, code) = f(a[lane], b[lane]);
-            *rc = (*rc).max(code);
+            let mut word = 0;
+            for place in (0..64).step_by(width as usize) {
+                let element = |word: u64| word >> place & u64::MAX >> (64 - width);
+                let (result, code) = f(element(a[lane]), element(b[lane]));
+                *rc = (*rc).max(code);
+                word |= result << place;
+            }
             word
         })
     };
     let flt = |which, rule| {
         move |x, y| {
-            let picked = flt_select(x, y, which, rule);
+            let picked = flt_select(format, x, y, which, rule);
             (picked.value, picked.rc())
         }
     };
+    let int = |which| move |x, y| (int_select(width, x, y, which).value, Rc::OK);
     match op {
         Op::Barrier | Op::FltRepsum => [0; 4],
         Op::And => lanes(&|x, y| (x & y, Rc::OK)),
         Op::Or => lanes(&|x, y| (x | y, Rc::OK)),
         Op::Xor => lanes(&|x, y| (x ^ y, Rc::OK)),
-        Op::IntMin => lanes(&|x, y| (int_select(x, y, Min).value, Rc::OK)),
-        Op::IntMax => lanes(&|x, y| (int_select(x, y, Max).value, Rc::OK)),
-        Op::IntSum => lanes(&int_sum),
-        Op::FltMin => lanes(&flt(Min, NanRule::Propagate)),
-        Op::FltMax => lanes(&flt(Max, NanRule::Propagate)),
-        Op::FltMinnum => lanes(&flt(Min, num)),
-        Op::FltMaxnum => lanes(&flt(Max, num)),
-        Op::IntMinmaxloc => minmaxloc(a, b, rc, int_select),
+        Op::IntMin | Op::Int32Min => lanes(&int(Min)),
+        Op::IntMax | Op::Int32Max => lanes(&int(Max)),
+        Op::IntSum | Op::Int32Sum => lanes(&|x, y| int_sum(width, x, y)),
+        Op::FltMin | Op::Flt32Min => lanes(&flt(Min, NanRule::Propagate)),
+        Op::FltMax | Op::Flt32Max => lanes(&flt(Max, NanRule::Propagate)),
+        Op::FltMinnum | Op::Flt32Minnum => lanes(&flt(Min, num)),
+        Op::FltMaxnum | Op::Flt32Maxnum => lanes(&flt(Max, num)),
+        Op::IntMinmaxloc => minmaxloc(a, b, rc, |x, y, which| int_select(width, x, y, which)),
         Op::FltMinmaxloc => minmaxloc(a, b, rc, |x, y, which| {
-            flt_select(x, y, which, NanRule::Propagate)
+            flt_select(format, x, y, which, NanRule::Propagate)
         }),
-        Op::FltMinmaxnumloc => minmaxloc(a, b, rc, |x, y, which| flt_select(x, y, which, num)),
+        Op::FltMinmaxnumloc => {
+            minmaxloc(a, b, rc, |x, y, which| flt_select(format, x, y, which, num))
+        }
         Op::FltSumNearest
+        | Op::Flt32SumNearest
         | Op::FltSumUp
+        | Op::Flt32SumUp
         | Op::FltSumDown
+        | Op::Flt32SumDown
         | Op::FltSumZero
+        | Op::Flt32SumZero
         | Op::FltSumNearestFtz
+        | Op::Flt32SumNearestFtz
         | Op::FltSumUpFtz
+        | Op::Flt32SumUpFtz
         | Op::FltSumDownFtz
-        | Op::FltSumZeroFtz => {
+        | Op::Flt32SumDownFtz
+        | Op::FltSumZeroFtz
+        | Op::Flt32SumZeroFtz => {
             let (rounding, ftz) = sum_mode(op.code());
             lanes(&|x, y| {
-                let (word, flags) = flt_sum(x, y, rounding, ftz);
+                let (word, flags) = flt_sum(format, x, y, rounding, ftz);
                 (word, flags.rc())
             })
         }

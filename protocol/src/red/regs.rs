@@ -14,8 +14,8 @@ registers! {
     ID @ 0x000 ReadOnly reset 0x5452_5357 "id" "`TRSW` in ASCII." {
         ID_VALUE "id" [0 +: 32] "0x54525357.",
     }
-    VERSION @ 0x004 ReadOnly reset 0x0002_0001 "version" "Version of this register map; a driver needs the same major number." {
-        VERSION_MINOR "minor" [0 +: 16] "Raised by additions.",
+    VERSION @ 0x004 ReadOnly reset 0x0002_0002 "version" "Version of this register map; a driver needs the same major number." {
+        VERSION_MINOR "minor" [0 +: 16] "Raised by additions: 1 `ecn_threshold`, 2 operations on elements of 32 bits (CL-7).",
         VERSION_MAJOR "major" [16 +: 16] "Raised by changes.",
     }
     SIZES @ 0x008 ReadOnly reset 0 "sizes" "How large this switch was built." {

@@ -3,7 +3,11 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tributary_protocol::red::{wire::*, *};
+use tributary_protocol::red::{
+    ops::{BINARY64, Format},
+    wire::*,
+    *,
+};
 
 pub mod fabric;
 pub mod one_switch;
@@ -13,28 +17,57 @@ pub const INF: u64 = 0x7ff << 52;
 pub const QNAN: u64 = 0x7ff8 << 48;
 pub const ONE: u64 = 1023 << 52;
 
-/// Magnitudes where something changes, with both signs.
+/// Bits of the fraction, the exponent of infinity, and that of one.
+fn layout(format: Format) -> (i64, i64, i64) {
+    let fraction = format.quiet().trailing_zeros() + 1;
+    let top = (format.inf() >> fraction) as i64;
+    (fraction.into(), top, top >> 1)
+}
+
+/// Doubles where something changes.
 pub fn specials() -> Vec<u64> {
-    let one_up = |e: u64| [(e << 52) - 1, e << 52, (e << 52) + 1];
-    let mut list = vec![0, 1, 2, 3, (1 << 51) - 1, 1 << 51, (1 << 52) - 2];
-    for e in [
-        1, 2, 52, 53, 54, 55, 500, 970, 1021, 1022, 1023, 1024, 1074, 1075, 1076, 1077, 1078, 1992,
-        1993, 1994, 2045,
-    ] {
-        list.extend(one_up(e));
-    }
+    specials_of(BINARY64)
+}
+
+/// Magnitudes where something changes, with both signs.
+pub fn specials_of(format: Format) -> Vec<u64> {
+    let (fraction, top, bias) = layout(format);
+    let (hidden, quiet, inf) = (1 << fraction, format.quiet(), format.inf());
+    let digits = fraction + 1;
+    let one_up = |e: i64| {
+        let least = (e as u64) << fraction;
+        [least - 1, least, least + 1]
+    };
+    let mut list = vec![0, 1, 2, 3, quiet - 1, quiet, hidden - 2];
+    list.extend(
+        [1, 2, bias >> 1, bias - digits, top - 2]
+            .map(one_up)
+            .concat(),
+    );
+    list.extend((digits - 1..digits + 3).flat_map(one_up));
+    list.extend((bias - 2..bias + 2).flat_map(one_up));
+    list.extend((bias + digits - 2..bias + digits + 3).flat_map(one_up));
+    list.extend((top - digits - 2..top - digits + 1).flat_map(one_up));
     // The largest numbers, infinity, quiet and signalling NaNs with payloads.
     list.extend([
-        INF - 2,
-        INF - 1,
-        INF,
-        INF | 1,
-        INF | 0x123,
-        INF | ((1 << 51) - 1),
+        inf - 2,
+        inf - 1,
+        inf,
+        inf | 1,
+        inf | 0x123,
+        inf | (quiet - 1),
     ]);
-    list.extend([QNAN, QNAN | 1, QNAN | 0x456, QNAN | ((1 << 51) - 1)]);
-    list.extend([0x3ff8 << 48, 0x3ff5_5555_5555_5555, 0x4009_21fb_5444_2d18]);
-    list.iter().flat_map(|&v| [v, v | SIGN]).collect()
+    let nan = inf | quiet;
+    list.extend([nan, nan | 1, nan | 0x456, nan | (quiet - 1)]);
+    // One and a half, and fractions of ones and zeros by turns and of no order.
+    let one = (bias as u64) << fraction;
+    let thirds = 0x5555_5555_5555_5555 & (hidden - 1);
+    list.extend([
+        one | quiet,
+        one | thirds,
+        one | 0x9_21fb_5444_2d18 & (hidden - 1),
+    ]);
+    list.iter().flat_map(|&v| [v, v | format.sign()]).collect()
 }
 
 pub fn rng(seed: u64) -> ChaCha8Rng {
@@ -60,9 +93,9 @@ pub fn pairs() -> u64 {
 }
 
 /// A significand: random bits, few bits, or a run of ones, so that ties and long carries happen.
-fn fraction(rng: &mut ChaCha8Rng) -> u64 {
-    let mask = (1u64 << 52) - 1;
-    let bit = |rng: &mut ChaCha8Rng| 1u64 << rng.random_range(0..52);
+fn significand(rng: &mut ChaCha8Rng, fraction: i64) -> u64 {
+    let mask = (1u64 << fraction) - 1;
+    let bit = |rng: &mut ChaCha8Rng| 1u64 << rng.random_range(0..fraction);
     mask & match rng.random_range(0..5) {
         0 => rng.random::<u64>(),
         1 => bit(rng) | bit(rng),
@@ -72,23 +105,34 @@ fn fraction(rng: &mut ChaCha8Rng) -> u64 {
     }
 }
 
-/// A pair of doubles: mostly with exponents a few bits or about a significand apart, some near the ends, some of any bits.
+/// A pair of doubles, as [`pair_of`] has them.
 pub fn pair(rng: &mut ChaCha8Rng) -> (u64, u64) {
+    pair_of(BINARY64, rng)
+}
+
+/// A pair of numbers: mostly with exponents a few bits or about a significand apart, some near the ends, some of any bits.
+pub fn pair_of(format: Format, rng: &mut ChaCha8Rng) -> (u64, u64) {
+    let (fraction, top, _) = layout(format);
     let exp = match rng.random_range(0..6) {
         0 => rng.random_range(0..4),
-        1 => rng.random_range(2040..2047),
-        _ => rng.random_range(0..2047),
+        1 => rng.random_range(top - 7..top),
+        _ => rng.random_range(0..top),
     };
+    let digits = fraction + 1;
     let apart = match rng.random_range(0..8) {
         0..3 => rng.random_range(-2..=2),
-        3..5 => rng.random_range(-56..=56),
-        5 => rng.random_range(-130..=130),
-        6 => [-55, -54, -53, -52, 52, 53, 54, 55][rng.random_range(0..8)],
-        _ => return (rng.random(), rng.random()),
+        3..5 => rng.random_range(-digits - 3..=digits + 3),
+        5 => rng.random_range(-5 * digits / 2..=5 * digits / 2),
+        6 => rng.random_range(digits - 1..=digits + 2) * [-1, 1][rng.random_range(0..2)],
+        _ => {
+            let any = format.sign() | (format.sign() - 1);
+            return (rng.random::<u64>() & any, rng.random::<u64>() & any);
+        }
     };
-    let other = (exp + apart).clamp(0, 2046);
+    let other = (exp + apart).clamp(0, top - 1);
     let build = |rng: &mut ChaCha8Rng, e: i64| {
-        (e as u64) << 52 | fraction(rng) | if rng.random() { SIGN } else { 0 }
+        let sign = if rng.random() { format.sign() } else { 0 };
+        (e as u64) << fraction | significand(rng, fraction) | sign
     };
     (build(rng, exp), build(rng, other))
 }

@@ -14,7 +14,7 @@ use tributary_protocol::card::model::ModelConfig;
 use tributary_protocol::red::host::{
     Event, Group, Leaf, LeafConfig, Outcome, Output, Root, RootConfig,
 };
-use tributary_protocol::red::ops::combine;
+use tributary_protocol::red::ops::{BINARY32, combine};
 use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric as Header, Reduction, Restricted};
 use tributary_protocol::red::{Address, Frame, Key, Mode, Op, Rc, Value};
 use tributary_sim::card::{CLOCK_NS, Cluster};
@@ -229,10 +229,11 @@ fn random(rng: &mut StdRng, op: Op) -> Value {
     if op == Op::FltRepsum {
         return tributary_protocol::red::host::repsum::encode(rng.random::<f64>().to_bits());
     }
-    let mut data = std::array::from_fn(|_| match rng.random_range(0..4) {
+    let mut data = std::array::from_fn(|_| match rng.random_range(0..5) {
         0 => rng.random_range(0..8),
         1 => rng.random::<f64>().to_bits(),
         2 => 0x7ff0_0000_0000_0000 | rng.random_range(0..4) << 50,
+        3 => 0x7f80_0000_7f80_0000 | rng.random::<u64>() & 0x8060_0001_8060_0001,
         _ => rng.random(),
     });
     if matches!(op, Op::FltMin | Op::FltMax | Op::FltMinmaxloc) {
@@ -242,6 +243,15 @@ fn random(rng: &mut StdRng, op: Op) -> Value {
             .filter(|word| f64::from_bits(**word).is_nan())
         {
             *word |= 1 << 51;
+        }
+    }
+    if matches!(op, Op::Flt32Min | Op::Flt32Max) {
+        for word in &mut data {
+            for half in [0, 32] {
+                if BINARY32.is_nan(*word >> half & 0xffff_ffff) {
+                    *word |= BINARY32.quiet() << half;
+                }
+            }
         }
     }
     Value {

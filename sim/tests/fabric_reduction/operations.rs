@@ -27,6 +27,11 @@ fn value(op: Op, endpoint: usize) -> Value {
             data: [number.to_bits(), e, number.to_bits(), e],
             ..Value::default()
         },
+        // Another number in each half, and another sign.
+        op if op.element_bits() == 32 && op.code() >= 0x20 => {
+            let [high, low] = [number as f32, -0.7 - e as f32].map(|x| u64::from(x.to_bits()));
+            lanes(high << 32 | low)
+        }
         op if op.code() >= 0x20 => lanes(number.to_bits()),
         _ => lanes(e.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
     }

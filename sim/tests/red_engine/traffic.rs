@@ -35,8 +35,32 @@ const SPECIAL: [u64; 24] = [
     2,
 ];
 
+/// Elements of 32 bits: ends of integers, and of binary32 zeros, subnormals, ones, a little, the largest, infinities, NaNs.
+const SPECIAL_32: [u32; 16] = [
+    0,
+    0x8000_0000,
+    0x7fff_ffff,
+    0xffff_ffff,
+    1,
+    0x807f_ffff,
+    0x0080_0000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x3380_0000,
+    0x3f7f_ffff,
+    0x7f7f_ffff,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7f80_0001,
+    0xffc0_0123,
+];
+
 fn word(rng: &mut SmallRng) -> u64 {
-    match rng.random_range(0..4) {
+    match rng.random_range(0..5) {
+        4 => {
+            let mut half = || u64::from(SPECIAL_32[rng.random_range(0..SPECIAL_32.len())]);
+            half() << 32 | half()
+        }
         0 => SPECIAL[rng.random_range(0..SPECIAL.len())],
         1 => rng.random_range(0..16),
         2 => f64::from(rng.random_range(-1000..1000)).to_bits(),

@@ -79,7 +79,11 @@ pub fn frame(op: Op, mode: Mode, a: [u64; 4], b: [u64; 4]) -> [Step; 4] {
 
 /// A word of REPSUM: `a` stands on the early port and must not matter.
 pub fn repsum(word: u8, a: u64, late: u64, zero: bool, b: u64) -> Step {
-    let (data, rc) = if zero { (0, Rc::OK) } else { int_sum(late, b) };
+    let (data, rc) = if zero {
+        (0, Rc::OK)
+    } else {
+        int_sum(64, late, b)
+    };
     Step {
         op: Op::FltRepsum,
         word,

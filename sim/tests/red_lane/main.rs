@@ -20,11 +20,12 @@ const MODES: [Mode; 2] = [Mode { ieee_nan: false }, Mode { ieee_nan: true }];
 
 /// Every operation on every pair of special values, the operation another at each clock.
 #[test]
-fn red_01_red_03_red_04_red_05_special_values_in_every_operation() {
+fn cl_07_red_01_red_03_red_04_red_05_special_values_in_every_operation() {
     let library = build();
     for mode in MODES {
         let mut bench = Bench::new(&library, mode);
         stimulus::specials(&mut bench, mode).unwrap();
+        stimulus::special_halves(&mut bench, mode, red_common::seed()).unwrap();
         println!("{mode:?}: {} words", bench.words);
     }
 }
@@ -37,9 +38,17 @@ fn red_05_random_pairs_in_every_mode_of_flt_sum() {
     stimulus::sums(&mut bench, red_common::seed(), red_common::pairs()).unwrap();
 }
 
-/// Integers, and words of REPSUM, that overflow or nearly so, without pause.
+/// The same of binary32, another pair in each half of a word.
 #[test]
-fn red_01_red_06_random_integers_and_repsum_words() {
+fn cl_07_red_05_random_pairs_of_binary32_in_every_mode() {
+    let library = build();
+    let mut bench = Bench::new(&library, MODES[0]);
+    stimulus::sums_32(&mut bench, red_common::seed(), red_common::pairs()).unwrap();
+}
+
+/// Integers of both sizes, and words of REPSUM, that overflow or nearly so, without pause.
+#[test]
+fn cl_07_red_01_red_06_random_integers_and_repsum_words() {
     let library = build();
     let mut bench = Bench::new(&library, MODES[0]);
     stimulus::integers(&mut bench, red_common::seed(), red_common::pairs()).unwrap();
@@ -48,7 +57,7 @@ fn red_01_red_06_random_integers_and_repsum_words() {
 /// Frames of all operations back to back and with pauses between: MINMAXLOC with ties in either
 /// or both of the values, REPSUM words in between.
 #[test]
-fn red_02_red_03_red_04_frames_of_every_operation_back_to_back() {
+fn cl_07_red_02_red_03_red_04_frames_of_every_operation_back_to_back() {
     let library = build();
     for mode in MODES {
         let mut bench = Bench::new(&library, mode);
@@ -77,7 +86,7 @@ fn words_on_their_way_are_gone_after_a_reset() {
 /// The block of its own takes ten clocks and all eight modes too.
 #[test]
 fn red_05_flt_sum_block_has_the_same_sums() {
-    use tributary_protocol::red::ops::{Rounding, flt_sum};
+    use tributary_protocol::red::ops::{BINARY64, Rounding, flt_sum};
     use tributary_sim::verilate::{BuildOptions, Verilated};
     let design = tributary_hdl::catalog::choose("red_flt_sum", &[] as &[(&str, usize)])
         .unwrap()
@@ -107,7 +116,7 @@ fn red_05_flt_sum_block_has_the_same_sums() {
             model.set(port, value);
         }
         model.clock().unwrap();
-        due.push_back(given.then(|| (x, y, flt_sum(x, y, Rounding::ALL[mode], flush))));
+        due.push_back(given.then(|| (x, y, flt_sum(BINARY64, x, y, Rounding::ALL[mode], flush))));
         let want = due.pop_front().flatten();
         assert_eq!(model.is_set(m_valid), want.is_some());
         if let Some((x, y, (sum, flags))) = want {

@@ -51,7 +51,7 @@ const MUTATIONS: &[Mutation] = &[
     ("no flush", ROUND, "", "s_ftz & !hidden", "1'b0"),
     (
         "zero down",
-        "red_flt_add.v",
+        "red_flt_control.v",
         "s1_opposite_reg) ? ",
         "(s1_rounding_reg == 2'd2)",
         "1'b0",
@@ -59,21 +59,21 @@ const MUTATIONS: &[Mutation] = &[
     (
         "tie of indexes",
         CHOOSE,
-        "s2_take_b_reg <= ",
+        "take_b = ",
         "!s1_below_reg",
         "s1_below_reg",
     ),
-    ("signed index", CHOOSE, "", "a_sign ^ index_reg", "a_sign"),
+    ("signed index", PICK, "", "s_a_sign ^ s_index", "s_a_sign"),
     (
         "no precedence",
-        CHOOSE,
+        PICK,
         "by_nan = ",
         "b_signalling",
         "s_low_lt",
     ),
     (
         "quiet bit in payload",
-        CHOOSE,
+        PICK,
         "by_nan = ",
         "s_low_lt",
         "s_lt",
@@ -86,9 +86,154 @@ const MUTATIONS: &[Mutation] = &[
         "s4_x_sign_reg == s4_y_sign_reg",
         "1'b1",
     ),
+    ("carry between halves", CHOOSE, "", "!s3_pair_reg", "1'b1"),
+    (
+        "overflow of the lower half lost",
+        CHOOSE,
+        "",
+        "s4_pair_reg & low_wraps",
+        "1'b0",
+    ),
+    (
+        "lower half chosen as the upper",
+        CHOOSE,
+        "s2_low_b_reg <= ",
+        "low_m_take_b",
+        "high_m_take_b",
+    ),
+    (
+        "lower NaN stays signalling",
+        CHOOSE,
+        "chosen[22] | ",
+        "s2_quiet_low_reg",
+        "1'b0",
+    ),
+    (
+        "lower NaN keeps its sign",
+        CHOOSE,
+        "chosen[31] & ",
+        "!s2_quiet_low_reg",
+        "1'b1",
+    ),
+    (
+        "invalid lower half lost",
+        CHOOSE,
+        "",
+        "high_m_invalid | low_m_invalid",
+        "high_m_invalid",
+    ),
+    (
+        "minimum of halves with a place",
+        CHOOSE,
+        "loc = ",
+        "s_op[1] & !is_pair",
+        "s_op[1]",
+    ),
+    (
+        "halves swapped",
+        LANE,
+        "add_other_data = ",
+        "{add_high_m_data, add_low_m_data}",
+        "{add_low_m_data, add_high_m_data}",
+    ),
+    (
+        "code of the lower sum lost",
+        LANE,
+        "",
+        "add_low_m_code > add_high_m_code",
+        "1'b0",
+    ),
+    (
+        "sticky bit of binary32",
+        HALF_ALIGN,
+        "sticky = ",
+        "(|s2_lost_reg)",
+        "1'b0",
+    ),
+    (
+        "far operand of binary32",
+        HALF_ALIGN,
+        "",
+        "|distance[7:5]",
+        "1'b0",
+    ),
+    (
+        "subnormal distance of binary32",
+        HALF_ALIGN,
+        "",
+        "s_a_normal ^ s_b_normal",
+        "1'b0",
+    ),
+    (
+        "overflow by carry of binary32",
+        HALF_ALIGN,
+        "",
+        "s3_exp_reg == 8'd254",
+        "1'b0",
+    ),
+    (
+        "tie of binary32 to odd",
+        HALF_ADD,
+        "",
+        "rest | s6_sum_reg[4]",
+        "rest | !s6_sum_reg[4]",
+    ),
+    (
+        "no flush of binary32",
+        HALF_ADD,
+        "",
+        "control_m_ftz & !hidden",
+        "1'b0",
+    ),
+    (
+        "limit of binary32",
+        HALF_ADD,
+        "",
+        "align_m_octet[0]",
+        "1'b0",
+    ),
+    (
+        "the lower half rounded up with the upper",
+        "red_flt_add.v",
+        "s7_up_low_reg <= ",
+        "up_low",
+        "up_high",
+    ),
+    (
+        "sign of the lower half",
+        ROUND,
+        "low = {",
+        "s1_down_reg[31]",
+        "1'b0",
+    ),
+    (
+        "overflow of the lower rounding",
+        ROUND,
+        "",
+        "s1_choose_low_reg & (&s1_low_reg[30:23])",
+        "1'b0",
+    ),
+    (
+        "overflow of the upper rounding",
+        ROUND,
+        "",
+        "s1_choose_high_reg & (&s1_high_reg[30:23])",
+        "1'b0",
+    ),
+    (
+        "overflow hides what is invalid",
+        ROUND,
+        "",
+        "beyond & !s1_code_reg[2]",
+        "beyond",
+    ),
 ];
+const LANE: &str = "red_lane.v";
+const HALF_ALIGN: &str = "red_half_align.v";
+const HALF_ADD: &str = "red_half_add.v";
 const ALIGN: &str = "red_flt_align.v";
 const ROUND: &str = "red_flt_round.v";
+const PICK: &str = "red_lane_pick.v";
 const CHOOSE: &str = "red_lane_choose.v";
 
 fn library() -> &'static Verilated {
@@ -127,12 +272,14 @@ fn streams(mutation: u64) -> Result<(), String> {
         stimulus::frames(&mut bench, mode, 1, 2000)?;
         stimulus::sums(&mut bench, 2, 5000)?;
         stimulus::integers(&mut bench, 3, 5000)?;
+        stimulus::sums_32(&mut bench, 4, 5000)?;
+        stimulus::special_halves(&mut bench, mode, 5)?;
     }
     Ok(())
 }
 
 #[test]
-fn red_01_red_02_red_03_red_04_red_05_wrong_lanes_are_noticed() {
+fn cl_07_red_01_red_02_red_03_red_04_red_05_wrong_lanes_are_noticed() {
     streams(0).unwrap();
     let missed: Vec<&str> = (1..)
         .zip(MUTATIONS)

@@ -33,7 +33,17 @@ const REDUCTIONS: usize = 4;
 const PLAIN: usize = 3;
 
 /// Operations whose result does not depend on who comes first.
-const ANY_ORDER: [Op; 6] = [Op::IntSum, Op::IntMin, Op::IntMax, Op::And, Op::Or, Op::Xor];
+const ANY_ORDER: [Op; 9] = [
+    Op::IntSum,
+    Op::IntMin,
+    Op::IntMax,
+    Op::And,
+    Op::Or,
+    Op::Xor,
+    Op::Int32Sum,
+    Op::Int32Min,
+    Op::Int32Max,
+];
 
 struct World {
     bench: Bench,
@@ -176,6 +186,8 @@ impl World {
         one.data = if op == Op::IntSum {
             // Codes would depend on the order.
             std::array::from_fn(|_| self.rng.random_range(0..1 << 60))
+        } else if op == Op::Int32Sum {
+            std::array::from_fn(|_| self.rng.random::<u64>() & 0x0fff_ffff_0fff_ffff)
         } else {
             self.rng.random()
         };

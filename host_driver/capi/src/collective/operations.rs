@@ -24,7 +24,7 @@ pub const OPERATIONS: [Operation; 8] = [
 ];
 
 /// Names of types of elements, by their numbers, and bytes of one.
-pub const TYPES: [(&str, usize); 8] = [
+pub const TYPES: [(&str, usize); 9] = [
     ("F64", 8),
     ("F32", 4),
     ("I64", 8),
@@ -33,6 +33,7 @@ pub const TYPES: [(&str, usize); 8] = [
     ("F64_EXTREMES", 32),
     ("I64_EXTREMES", 32),
     ("BYTES", 1),
+    ("U32", 4),
 ];
 
 /// `tributary_result`.
@@ -104,7 +105,8 @@ unsafe fn data(kind: u8, data: *const c_void, count: usize) -> Result<Data, Stri
             };
             Data::I64Extremes(all.as_chunks::<32>().0.iter().map(read).collect())
         }
-        _ => Data::Bytes(all.to_vec()),
+        7 => Data::Bytes(all.to_vec()),
+        _ => Data::U32(four().map(u32::from_ne_bytes).collect()),
     })
 }
 
@@ -127,6 +129,7 @@ fn bytes(data: &Data) -> (u8, Vec<u8>) {
             (6, words.flat_map(u64::to_ne_bytes).collect())
         }
         Data::Bytes(list) => (7, list.clone()),
+        Data::U32(list) => (8, list.iter().flat_map(|x| x.to_ne_bytes()).collect()),
         // No operation has sums as its outcome.
         Data::Sums(_) => (7, Vec::new()),
     }

@@ -197,9 +197,13 @@ impl Elements {
             ),
             Self::Real(_) => Data::F64(words.into_iter().map(f64::from_bits).collect()),
             Self::Unsigned(8) => Data::U64(words),
-            // Narrower ones fit whatever their sign; sums wrap when they are cut.
-            Self::Signed(_) | Self::Unsigned(_) | Self::Pair { .. } => {
+            Self::Unsigned(4) => Data::U32(words.into_iter().map(|word| word as u32).collect()),
+            Self::Signed(8) | Self::Pair { .. } => {
                 Data::I64(words.into_iter().map(|word| word as i64).collect())
+            }
+            // Narrower ones fit whatever their sign; sums wrap when they are cut.
+            Self::Signed(_) | Self::Unsigned(_) => {
+                Data::I32(words.into_iter().map(|word| word as i32).collect())
             }
         };
         Some((operation, data))
@@ -239,6 +243,8 @@ impl Elements {
             (_, Data::F32(list)) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
             (_, Data::F64(list)) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
             (_, Data::I64(list)) => list.iter().flat_map(|x| cut(*x as u64)).collect(),
+            (_, Data::I32(list)) => list.iter().flat_map(|x| cut(*x as u64)).collect(),
+            (_, Data::U32(list)) => list.iter().flat_map(|x| cut((*x).into())).collect(),
             (_, Data::U64(list)) => list.iter().flat_map(|x| cut(*x)).collect(),
             (_, Data::Bytes(list)) => list.clone(),
             _ => Vec::new(),
@@ -330,19 +336,19 @@ mod tests {
         let one = |kind: Elements, op, bytes: &[u8]| kind.prepare(op, false, bytes).unwrap().1;
         assert_eq!(
             one(Elements::Signed(2), Op::Min, &[0xFE, 0xFF]),
-            Data::I64(vec![-2])
+            Data::I32(vec![-2])
         );
         assert_eq!(
             one(Elements::Unsigned(2), Op::Min, &[0xFE, 0xFF]),
-            Data::I64(vec![0xFFFE])
+            Data::I32(vec![0xFFFE])
         );
         assert_eq!(
             one(Elements::Signed(4), Op::And, &[0, 0, 0, 9]),
-            Data::I64(vec![1])
+            Data::I32(vec![1])
         );
         assert_eq!(
             one(Elements::Signed(4), Op::BitAnd, &[8, 0, 0, 0]),
-            Data::I64(vec![8])
+            Data::I32(vec![8])
         );
         assert_eq!(Elements::Real(8).prepare(Op::BitOr, false, &[0; 8]), None);
         let (operation, data) = Elements::Real(4).prepare(Op::Sum, true, &[0; 4]).unwrap();

@@ -12,15 +12,13 @@ mod sum;
 pub use sum::{SUMMANDS_MAX, Sum, TooManySummands, fewest_summands};
 pub(super) use sum::{check_share, share, within};
 
-use crate::red::ops::{
-    DEFAULT_NAN, Flags, MINUS_INF, NAN, PLUS_INF, Rc, Rounding, Value, is_nan, is_snan, round,
-};
+use crate::red::ops::{BINARY64, Flags, MINUS_INF, NAN, PLUS_INF, Rc, Rounding, Value, round};
 
 /// Bits from one word's weight to the next.
 const W: i32 = 40;
 const DIGIT: i128 = (1 << W) - 1;
-const SIGN: u64 = 1 << 63;
-const INF: u64 = 0x7ff << 52;
+const SIGN: u64 = BINARY64.sign();
+const INF: u64 = BINARY64.inf();
 
 /// The reproducible sum of one number; -0 becomes 0, and a signalling NaN is `flt_invalid`.
 #[must_use]
@@ -30,10 +28,10 @@ pub fn encode(number: u64) -> Value {
         m,
         ..Value::default()
     };
-    if is_snan(number) {
+    if BINARY64.is_snan(number) {
         return special(NAN, Rc::FLT_INVALID);
     }
-    if is_nan(number) {
+    if BINARY64.is_nan(number) {
         return special(NAN, Rc::OK);
     }
     let negative = number & SIGN != 0;
@@ -72,7 +70,7 @@ pub fn encode(number: u64) -> Value {
 #[must_use]
 pub fn decode(sum: &Value, rounding: Rounding) -> (u64, Flags) {
     match sum.m {
-        NAN => return (DEFAULT_NAN, Flags::default()),
+        NAN => return (BINARY64.default_nan(), Flags::default()),
         PLUS_INF => return (INF, Flags::default()),
         MINUS_INF => return (SIGN | INF, Flags::default()),
         _ => {}
@@ -89,7 +87,7 @@ pub fn decode(sum: &Value, rounding: Rounding) -> (u64, Flags) {
     let rest = (3..5).any(|k| below(k) != 0);
     let significand = below(0) << (2 * W) | below(1) << W | below(2) | u128::from(rest);
     let exponent = W * (i32::from(sum.m) - 3 + top as i32 - 2);
-    round(negative, significand, exponent, rounding)
+    round(BINARY64, negative, significand, exponent, rounding)
 }
 
 /// Carries between words: four digits of 40 bits and a signed rest above them.

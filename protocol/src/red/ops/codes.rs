@@ -53,6 +53,12 @@ ops! {
     IntMinmaxloc = 0x12 "int_minmaxloc",
     /// Signed sum modulo 2^64 (RED-1).
     IntSum = 0x14 "int_sum",
+    /// Signed minimum, two elements in a word (CL-7).
+    Int32Min = 0x18 "int32_min",
+    /// Signed maximum, two elements in a word.
+    Int32Max = 0x19 "int32_max",
+    /// Signed sum modulo 2^32, two elements in a word.
+    Int32Sum = 0x1c "int32_sum",
     /// Minimum, NaN wins (RED-3).
     FltMin = 0x20 "flt_min",
     /// Maximum, NaN wins (RED-3).
@@ -83,6 +89,30 @@ ops! {
     FltSumZeroFtz = 0x2f "flt_sum_zero_ftz",
     /// Reproducible sum of one value a frame (RED-6).
     FltRepsum = 0x30 "flt_repsum",
+    /// Minimum, NaN wins, two elements in a word (CL-7).
+    Flt32Min = 0x32 "flt32_min",
+    /// Maximum, NaN wins, two elements in a word.
+    Flt32Max = 0x33 "flt32_max",
+    /// Minimum, numbers win, two elements in a word.
+    Flt32Minnum = 0x36 "flt32_minnum",
+    /// Maximum, numbers win, two elements in a word.
+    Flt32Maxnum = 0x37 "flt32_maxnum",
+    /// Sum, to nearest, ties to even, two elements in a word, as those that follow.
+    Flt32SumNearest = 0x38 "flt32_sum_nearest",
+    /// Sum, towards plus infinity.
+    Flt32SumUp = 0x39 "flt32_sum_up",
+    /// Sum, towards minus infinity.
+    Flt32SumDown = 0x3a "flt32_sum_down",
+    /// Sum, towards zero.
+    Flt32SumZero = 0x3b "flt32_sum_zero",
+    /// Sum, to nearest, subnormal results flushed to zero.
+    Flt32SumNearestFtz = 0x3c "flt32_sum_nearest_ftz",
+    /// Sum, towards plus infinity, subnormal results flushed to zero.
+    Flt32SumUpFtz = 0x3d "flt32_sum_up_ftz",
+    /// Sum, towards minus infinity, subnormal results flushed to zero.
+    Flt32SumDownFtz = 0x3e "flt32_sum_down_ftz",
+    /// Sum, towards zero, subnormal results flushed to zero.
+    Flt32SumZeroFtz = 0x3f "flt32_sum_zero_ftz",
 }
 
 impl Op {
@@ -90,6 +120,29 @@ impl Op {
     #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
+    }
+
+    /// Bits of an element: 64, or 32 where two stand in a word (CL-7).
+    #[must_use]
+    pub const fn element_bits(self) -> u32 {
+        match self {
+            Self::Int32Min
+            | Self::Int32Max
+            | Self::Int32Sum
+            | Self::Flt32Min
+            | Self::Flt32Max
+            | Self::Flt32Minnum
+            | Self::Flt32Maxnum
+            | Self::Flt32SumNearest
+            | Self::Flt32SumUp
+            | Self::Flt32SumDown
+            | Self::Flt32SumZero
+            | Self::Flt32SumNearestFtz
+            | Self::Flt32SumUpFtz
+            | Self::Flt32SumDownFtz
+            | Self::Flt32SumZeroFtz => 32,
+            _ => 64,
+        }
     }
 }
 
@@ -128,7 +181,7 @@ impl Rc {
     pub const FLT_INVALID: Self = Self(4);
     /// REPSUM dropped bits, or a word that had overflowed (RED-6).
     pub const REPSUM_INEXACT: Self = Self(5);
-    /// INT_SUM or a word of REPSUM went beyond 64 bits (RED-1, RED-6).
+    /// An integer sum went beyond its element, or a word of REPSUM beyond 64 bits (RED-1, RED-6).
     pub const INT_OVERFLOW: Self = Self(6);
     /// More contributions than the wait count (RED-11).
     pub const CONTR_OVERFLOW: Self = Self(7);

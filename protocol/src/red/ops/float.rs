@@ -1,20 +1,6 @@
-//! binary64 addition and rounding, in integers (RED-5).
+//! Addition and rounding of binary64 and binary32, in integers (RED-5).
 
-use super::{
-    Rc,
-    minmax::{is_nan, is_snan},
-};
-
-/// The quiet NaN that every invalid sum gives.
-pub const DEFAULT_NAN: u64 = 0x7ff8_0000_0000_0000;
-
-const SIGN: u64 = 1 << 63;
-const INF: u64 = 0x7ff << 52;
-const HIDDEN: u64 = 1 << 52;
-/// Exponent of the last bit of a subnormal.
-const LAST: i32 = -1074;
-/// Exponent of the last bit of the largest number.
-const LAST_MAX: i32 = 971;
+use super::{Format, Rc};
 
 /// Rounding direction; the codes are bits 1:0 of FLT_SUM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +37,8 @@ pub struct Flags {
     pub invalid: bool,
     /// The rounded magnitude, with an unbounded exponent, is above the largest number.
     pub overflow: bool,
-    /// The result is inexact and, rounded with an unbounded exponent, below 2^-1022 (tininess after rounding, as RISC-V).
+    /// The result is inexact and, rounded with an unbounded exponent, below the least normal number (tininess after rounding, as
+    /// RISC-V).
     /// Never of [`flt_sum`], whose tiny results are exact; only decoding a finer value of the host can raise it.
     pub underflow: bool,
     /// The result differs from the exact one.
@@ -76,43 +63,46 @@ impl Flags {
     }
 }
 
-/// Rounds (-1)^`negative` · `sig` · 2^`exp` to binary64.
+/// Rounds (-1)^`negative` · `sig` · 2^`exp` to a format.
 ///
 /// A value finer than 128 bits is handed over with bit 0 of a full-width `sig` set when anything lies below.
 /// `exp` is within ±10,000.
 pub(in crate::red) fn round(
+    format: Format,
     negative: bool,
     sig: u128,
     exp: i32,
     rounding: Rounding,
 ) -> (u64, Flags) {
-    let sign = if negative { SIGN } else { 0 };
+    let (inf, hidden, digits) = (format.inf(), format.hidden(), format.digits());
+    let sign = if negative { format.sign() } else { 0 };
     if sig == 0 {
         return (sign, Flags::default());
     }
     let top = 127 - sig.leading_zeros() as i32 + exp;
-    let last = (top - 52).max(LAST);
+    let last = (top - digits + 1).max(format.last());
     let (kept, inexact) = cut(negative, sig, last - exp, rounding);
     // A carry out of the significand goes into the exponent field by itself.
-    let bits = if kept < HIDDEN {
+    let bits = if kept < hidden {
         kept
-    } else if last > LAST_MAX {
-        INF
+    } else if last > format.last_max() {
+        inf
     } else {
-        ((last - LAST + 1) as u64) * HIDDEN + (kept - HIDDEN)
+        ((last - format.last() + 1) as u64) * hidden + (kept - hidden)
     };
-    if bits >= INF {
+    if bits >= inf {
         let away = rounding.away(negative, true, true, true);
         let flags = Flags {
             overflow: true,
             inexact: true,
             ..Flags::default()
         };
-        return (sign | if away { INF } else { INF - 1 }, flags);
+        return (sign | if away { inf } else { inf - 1 }, flags);
     }
-    // Tiny after rounding: 53 bits without a lower end of the exponent still stay below 2^-1022.
-    let tiny =
-        top < -1023 || top == -1023 && cut(negative, sig, top - 52 - exp, rounding).0 < 2 * HIDDEN;
+    // Tiny after rounding: as many digits without a lower end of the exponent still stay below the least normal number.
+    let below = format.last() + digits - 2;
+    let shift = top - digits + 1 - exp;
+    let tiny = top < below || top == below && cut(negative, sig, shift, rounding).0 < 2 * hidden;
     let flags = Flags {
         inexact,
         underflow: inexact && tiny,
@@ -136,54 +126,60 @@ fn cut(negative: bool, sig: u128, shift: i32, rounding: Rounding) -> (u64, bool)
 
 /// `a` + `b`, correctly rounded; `ftz` turns a subnormal result into a zero of its sign, which is inexact (RED-5).
 #[must_use]
-pub fn flt_sum(a: u64, b: u64, rounding: Rounding, ftz: bool) -> (u64, Flags) {
+pub fn flt_sum(format: Format, a: u64, b: u64, rounding: Rounding, ftz: bool) -> (u64, Flags) {
+    let (sign, inf) = (format.sign(), format.inf());
     let mut flags = Flags::default();
-    if is_nan(a) || is_nan(b) {
-        flags.invalid = is_snan(a) || is_snan(b);
-        return (DEFAULT_NAN, flags);
+    if format.is_nan(a) || format.is_nan(b) {
+        flags.invalid = format.is_snan(a) || format.is_snan(b);
+        return (format.default_nan(), flags);
     }
-    let (high, low) = if a & !SIGN >= b & !SIGN {
+    let (high, low) = if a & !sign >= b & !sign {
         (a, b)
     } else {
         (b, a)
     };
-    if high & !SIGN == INF {
-        flags.invalid = low == high ^ SIGN;
-        return (if flags.invalid { DEFAULT_NAN } else { high }, flags);
+    if high & !sign == inf {
+        flags.invalid = low == high ^ sign;
+        let bits = if flags.invalid {
+            format.default_nan()
+        } else {
+            high
+        };
+        return (bits, flags);
     }
-    let (exp, sig) = unpack(high);
-    let (low_exp, low_sig) = unpack(low);
+    let (exp, sig) = unpack(format, high);
+    let (low_exp, low_sig) = unpack(format, low);
     // 64 bits below the larger operand; what the smaller has beyond is only known to be there.
     let wide = u128::from(low_sig) << 64;
     let distance = (exp - low_exp) as u32;
     let aligned = wide.checked_shr(distance).unwrap_or(0);
     let lost = aligned.checked_shl(distance).unwrap_or(0) != wide;
     let (big, small) = (u128::from(sig) << 64, aligned | u128::from(lost));
-    let opposite = (high ^ low) & SIGN != 0;
+    let opposite = (high ^ low) & sign != 0;
     let sum = if opposite { big - small } else { big + small };
     let negative = if sum == 0 && opposite {
         rounding == Rounding::Down
     } else {
-        high & SIGN != 0
+        high & sign != 0
     };
-    let (bits, flags) = round(negative, sum, exp - 64, rounding);
-    if ftz && bits & INF == 0 && bits & !SIGN != 0 {
+    let (bits, flags) = round(format, negative, sum, exp - 64, rounding);
+    if ftz && bits & inf == 0 && bits & !sign != 0 {
         let flags = Flags {
             inexact: true,
             ..flags
         };
-        return (bits & SIGN, flags);
+        return (bits & sign, flags);
     }
     (bits, flags)
 }
 
-/// Exponent of the last bit and 53-bit significand of a finite number.
-fn unpack(bits: u64) -> (i32, u64) {
-    let exp = (bits >> 52 & 0x7ff) as i32;
-    let fraction = bits & (HIDDEN - 1);
+/// Exponent of the last bit and significand of a finite number.
+fn unpack(format: Format, bits: u64) -> (i32, u64) {
+    let exp = ((bits & format.inf()) / format.hidden()) as i32;
+    let fraction = bits & (format.hidden() - 1);
     if exp == 0 {
-        (LAST, fraction)
+        (format.last(), fraction)
     } else {
-        (LAST - 1 + exp, fraction | HIDDEN)
+        (format.last() - 1 + exp, fraction | format.hidden())
     }
 }

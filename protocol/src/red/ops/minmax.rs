@@ -1,12 +1,8 @@
-//! Minimum and maximum of binary64, and the index that goes with them (RED-2 to RED-4).
+//! Minimum and maximum of floating numbers, and the index that goes with them (RED-2 to RED-4).
 
 use std::cmp::Ordering;
 
-use super::Rc;
-
-const SIGN: u64 = 1 << 63;
-const QUIET: u64 = 1 << 51;
-const PAYLOAD: u64 = QUIET - 1;
+use super::{Format, Rc};
 
 /// Minimum or maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +15,7 @@ pub enum Extremum {
 
 /// What a NaN does to a minimum or maximum.
 ///
-/// Where two NaNs meet and none goes first as signalling, the one with the larger payload (51 bits) is kept, so that the order of
+/// Where two NaNs meet and none goes first as signalling, the one with the larger payload (the bits below the quiet one) is kept, so that the order of
 /// the two arguments never matters. Over a tree, the order in which values meet matters only where signalling NaNs meet others,
 /// since quieting a signalling NaN takes away what it was preferred for:
 ///
@@ -84,39 +80,28 @@ impl Picked {
     }
 }
 
-/// Whether these bits are a NaN.
-#[must_use]
-pub const fn is_nan(bits: u64) -> bool {
-    bits & !SIGN > 0x7ff << 52
-}
-
-/// Whether these bits are a signalling NaN.
-#[must_use]
-pub const fn is_snan(bits: u64) -> bool {
-    is_nan(bits) && bits & QUIET == 0
-}
-
 /// Minimum or maximum; -0 is below +0, as on ARM (RED-3, RED-4).
 #[must_use]
-pub fn flt_select(a: u64, b: u64, which: Extremum, rule: NanRule) -> Picked {
-    let invalid = is_snan(a) || is_snan(b);
-    let nan_wins = rule == NanRule::Propagate
-        || rule == NanRule::NumberIeee && invalid
-        || is_nan(a) && is_nan(b);
-    let picked = if nan_wins && (is_nan(a) || is_nan(b)) {
-        let signalling_first = rule != NanRule::Number;
-        let order = nan_rank(a, signalling_first).cmp(&nan_rank(b, signalling_first));
+pub fn flt_select(format: Format, a: u64, b: u64, which: Extremum, rule: NanRule) -> Picked {
+    let invalid = format.is_snan(a) || format.is_snan(b);
+    let (a_nan, b_nan) = (format.is_nan(a), format.is_nan(b));
+    let nan_wins =
+        rule == NanRule::Propagate || rule == NanRule::NumberIeee && invalid || a_nan && b_nan;
+    let picked = if nan_wins && (a_nan || b_nan) {
+        let rank = |bits| nan_rank(format, bits, rule != NanRule::Number);
+        let order = rank(a).cmp(&rank(b));
         let kept = Picked::by_order(order, Extremum::Max, a, b);
         Picked {
-            value: (kept.value | QUIET) & !SIGN,
+            value: (kept.value | format.quiet()) & !format.sign(),
             ..kept
         }
-    } else if is_nan(a) {
+    } else if a_nan {
         Picked::by_order(Ordering::Less, Extremum::Max, a, b)
-    } else if is_nan(b) {
+    } else if b_nan {
         Picked::by_order(Ordering::Greater, Extremum::Max, a, b)
     } else {
-        Picked::by_order(order_key(a).cmp(&order_key(b)), which, a, b)
+        let order = order_key(format, a).cmp(&order_key(format, b));
+        Picked::by_order(order, which, a, b)
     };
     Picked { invalid, ..picked }
 }
@@ -132,11 +117,19 @@ pub fn loc_index(side: Side, acc: u64, inc: u64) -> u64 {
 }
 
 /// Sorts numbers as unsigned integers.
-fn order_key(bits: u64) -> u64 {
-    if bits & SIGN != 0 { !bits } else { bits | SIGN }
+fn order_key(format: Format, bits: u64) -> u64 {
+    let magnitudes = format.sign() - 1;
+    if bits & format.sign() != 0 {
+        !bits & magnitudes
+    } else {
+        bits | format.sign()
+    }
 }
 
 /// What is kept of two NaNs: the larger rank. Numbers have none.
-fn nan_rank(bits: u64, signalling_first: bool) -> Option<(bool, u64)> {
-    is_nan(bits).then_some((signalling_first && is_snan(bits), bits & PAYLOAD))
+fn nan_rank(format: Format, bits: u64, signalling_first: bool) -> Option<(bool, u64)> {
+    format.is_nan(bits).then_some((
+        signalling_first && format.is_snan(bits),
+        bits & (format.quiet() - 1),
+    ))
 }

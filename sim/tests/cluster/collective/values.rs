@@ -60,7 +60,8 @@ fn given(rng: &mut StdRng, kind: usize, size: usize, length: usize) -> Vec<Data>
                 })
                 .collect(),
         ),
-        _ => Data::Bytes((0..length).map(|_| rng.random()).collect()),
+        7 => Data::Bytes((0..length).map(|_| rng.random()).collect()),
+        _ => Data::U32((0..length).map(|_| rng.random()).collect()),
     };
     (0..size).map(|_| one(rng)).collect()
 }
@@ -144,6 +145,7 @@ fn expected(operation: Operation, all: &[Data]) -> Option<Data> {
         Data::I64(_) => integers!(I64),
         Data::U64(_) => integers!(U64),
         Data::I32(_) => integers!(I32),
+        Data::U32(_) => integers!(U32),
         Data::F64Extremes(_) if operation == MinMaxLoc => {
             Some(Data::F64Extremes(extremes(&lists!(all, F64Extremes))))
         }
@@ -163,6 +165,28 @@ fn expected(operation: Operation, all: &[Data]) -> Option<Data> {
     }
 }
 
+/// Whether some order of an integer sum wraps on the way and another does not: in range as a whole, beyond it without signs.
+fn wraps_by_order(operation: Operation, all: &[Data]) -> bool {
+    macro_rules! wraps {
+        ($kind:ident, $signed:ty) => {{
+            let lists = lists!(all, $kind);
+            (0..lists[0].len()).any(|at| {
+                let of = || lists.iter().map(|list| i128::from(list[at] as $signed));
+                let fits = |sum: i128| <$signed>::try_from(sum).is_ok();
+                fits(of().sum()) && !fits(of().map(i128::abs).sum())
+            })
+        }};
+    }
+    operation == Operation::Sum
+        && match &all[0] {
+            Data::I64(_) => wraps!(I64, i64),
+            Data::U64(_) => wraps!(U64, i64),
+            Data::I32(_) => wraps!(I32, i32),
+            Data::U32(_) => wraps!(U32, i32),
+            _ => false,
+        }
+}
+
 /// Bits, so that zeros of both signs and NaNs count.
 fn bits(data: &Data) -> Vec<u64> {
     match data {
@@ -171,6 +195,7 @@ fn bits(data: &Data) -> Vec<u64> {
         Data::I64(list) => list.iter().map(|&x| x as u64).collect(),
         Data::U64(list) => list.clone(),
         Data::I32(list) => list.iter().map(|&x| x as u64).collect(),
+        Data::U32(list) => list.iter().map(|&x| x.into()).collect(),
         Data::Bytes(list) => list.iter().map(|&x| x.into()).collect(),
         Data::Sums(list) => list.iter().map(|sum| sum.value().data[3]).collect(),
         Data::F64Extremes(list) => {
@@ -206,9 +231,9 @@ fn cl_08_every_operation_on_every_type_is_right_on_both_ways() {
     let mut switched = communicators(&hosts, 1, Some(&world.trees), Options::default());
     let mut by_messages = communicators(&hosts, 2, None, Options::default());
     let mut done = 0;
-    for kind in 0..8 {
+    for kind in 0..9 {
         for operation in OPERATIONS {
-            let length = [0, 1, 3, 4, 5, 33][rng.random_range(0..6)];
+            let length = [0, 1, 3, 4, 5, 9, 33][rng.random_range(0..7)];
             let values = given(&mut rng, kind, 16, length);
             let refused = switched[0].post_all_reduce(operation, &values[0]).err();
             let Some(expected) = expected(operation, &values) else {
@@ -233,7 +258,9 @@ fn cl_08_every_operation_on_every_type_is_right_on_both_ways() {
                 let name = format!("{operation:?} of {length}, kind {kind}, at {rank}");
                 assert_eq!(bits(&one.data), bits(&expected), "{name}");
                 assert_eq!(bits(&two.data), bits(&expected), "{name} by messages");
-                assert_eq!(one.code, two.code, "{name}");
+                if !wraps_by_order(operation, &values) {
+                    assert_eq!(one.code, two.code, "{name}");
+                }
                 assert!(one.code <= Rc::INT_OVERFLOW, "{name}");
             }
             done += 1;
@@ -275,7 +302,7 @@ fn cl_05_cl_08_operations_of_verilated_cards_are_reduced_in_verilated_switches()
     let mut members = communicators(&hosts, 1, Some(&world.trees), Options::default());
     all(&mut members, &mut rng, Communicator::post_barrier);
     let mut done = 0;
-    for kind in 0..8 {
+    for kind in 0..9 {
         for operation in OPERATIONS {
             let length = [1, 3, 4, 5, 9][rng.random_range(0..5)];
             let values = given(&mut rng, kind, 16, length);
