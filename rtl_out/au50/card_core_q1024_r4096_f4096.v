@@ -303,8 +303,10 @@ module card_core_q1024_r4096_f4096 (
     input  wire         m_frames_ready,
     input  wire         m_frames_unwanted,               // With ready: that is not wanted, and does not come.
     output wire [19:0]  m_frames_node,                   // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     output wire [3:0]   m_frames_opcode,
+    output wire         m_frames_marked,                 // A switch has marked it.
     output wire [23:0]  m_frames_dest,                   // Destination queue pair.
     output wire [23:0]  m_frames_psn,                    // Packet sequence number.
     output wire [63:0]  m_frames_head,                   // First 8 bytes of the body, the first one on top.
@@ -399,6 +401,8 @@ module card_core_q1024_r4096_f4096 (
     // numbers of all its TLPs have come back. Constant.
     input  wire         cfg_write_returns,
     input  wire         cfg_bulk,                        // Bulk transfers are there; constant.
+    // Frames may be marked, and those of congestion are known (CL-4); only with cfg_bulk.
+    input  wire         cfg_marks,
     input  wire [8:0]   cfg_share,                       // Their share of the line, of 256.
 
     // cfg: Contexts of queue pairs, as those who take messages see them.
@@ -2112,6 +2116,7 @@ module card_core_q1024_r4096_f4096 (
         .m_bulk_unwanted  (m_frames_unwanted),
         .m_bulk_node      (m_frames_node),
         .m_bulk_opcode    (m_frames_opcode),
+        .m_bulk_marked    (m_frames_marked),
         .m_bulk_dest      (m_frames_dest),
         .m_bulk_psn       (m_frames_psn),
         .m_bulk_head      (m_frames_head),
@@ -2139,6 +2144,7 @@ module card_core_q1024_r4096_f4096 (
         .ev_bad_header    (rx_ev_bad_header),
         // Frames of bulk transfers, and whose turn it is.
         .cfg_bulk         (cfg_bulk),
+        .cfg_marks        (cfg_marks),
         // Reduction groups.
         .cfg_reduce       (cfg_reduce)
     );
@@ -2205,7 +2211,8 @@ module card_core_q1024_r4096_f4096 (
         .m_axis_tx_tlast  (tx_m_axis_tx_tlast),
         .ev_sent          (tx_ev_sent),
         .ev_ack_sent      (tx_ev_ack_sent),
-        .cfg_node         (regs_cfg_node)
+        .cfg_node         (regs_cfg_node),
+        .cfg_marks        (cfg_marks)
     );
 
     card_rx_gate gate (

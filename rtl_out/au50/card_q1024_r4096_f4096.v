@@ -186,8 +186,10 @@ module card_q1024_r4096_f4096 (
     wire        core_s_send_pl_ready;       // It is taken.
     wire        core_m_frames_valid;        // A frame is offered.
     wire [19:0] core_m_frames_node;         // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     wire [3:0]  core_m_frames_opcode;
+    wire        core_m_frames_marked;       // A switch has marked it.
     wire [23:0] core_m_frames_dest;         // Destination queue pair.
     wire [23:0] core_m_frames_psn;          // Packet sequence number.
     wire [63:0] core_m_frames_head;         // First 8 bytes of the body, the first one on top.
@@ -432,6 +434,7 @@ module card_q1024_r4096_f4096 (
         .m_frames_unwanted              (1'b0),
         .m_frames_node                  (core_m_frames_node),
         .m_frames_opcode                (core_m_frames_opcode),
+        .m_frames_marked                (core_m_frames_marked),
         .m_frames_dest                  (core_m_frames_dest),
         .m_frames_psn                   (core_m_frames_psn),
         .m_frames_head                  (core_m_frames_head),
@@ -495,6 +498,7 @@ module card_q1024_r4096_f4096 (
         // No bulk transfers: nothing of them is asked for, and whatever looks at regions are
         // one-sided operations.
         .cfg_bulk                       (1'b0),
+        .cfg_marks                      (1'b0),
         .cfg_share                      (9'd0),
         .cfg_valid                      (core_cfg_valid),
         .cfg_qpn                        (core_cfg_qpn),
@@ -519,15 +523,16 @@ module card_q1024_r4096_f4096 (
         core_m_rd_last, core_m_rd_ctx, core_m_rd_error, core_s_wr_ready, core_s_wd_ready,
         core_m_wr_done, core_s_notify_begins, core_s_notify_ready, core_s_notify_told,
         core_s_notify_ok, core_s_post_ready, core_m_frames_valid, core_m_frames_node,
-        core_m_frames_opcode, core_m_frames_dest, core_m_frames_psn, core_m_frames_head,
-        core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data,
-        core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready, core_m_join_valid,
-        core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie, core_m_join_members,
-        core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word, core_m_contexts_data,
-        core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data, core_m_reduce_valid,
-        core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid, core_s_reduce_axis_tready,
-        core_s_reduce_rsv_done, core_s_reduce_rsv_ok, core_s_cancel_ready, core_s_words_ready,
-        core_cfg_valid, core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu, core_cfg_node};
+        core_m_frames_opcode, core_m_frames_marked, core_m_frames_dest, core_m_frames_psn,
+        core_m_frames_head, core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid,
+        core_m_frames_pl_data, core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready,
+        core_m_join_valid, core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie,
+        core_m_join_members, core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word,
+        core_m_contexts_data, core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data,
+        core_m_reduce_valid, core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid,
+        core_s_reduce_axis_tready, core_s_reduce_rsv_done, core_s_reduce_rsv_ok, core_s_cancel_ready,
+        core_s_words_ready, core_cfg_valid, core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu,
+        core_cfg_node};
 
 endmodule
 

@@ -65,8 +65,10 @@ module xud_rx_d2048 (
     input  wire        m_bulk_ready,
     input  wire        m_bulk_unwanted,   // With ready: that is not wanted, and does not come.
     output wire [19:0] m_bulk_node,       // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     output wire [3:0]  m_bulk_opcode,
+    output wire        m_bulk_marked,     // A switch has marked it.
     output wire [23:0] m_bulk_dest,       // Destination queue pair.
     output wire [23:0] m_bulk_psn,        // Packet sequence number.
     output wire [63:0] m_bulk_head,       // First 8 bytes of the body, the first one on top.
@@ -102,6 +104,7 @@ module xud_rx_d2048 (
     // Configuration
     // Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
     input  wire        cfg_bulk,
+    input  wire        cfg_marks,         // So are those of congestion (CL-4).
     // Frames with the ethertype of reductions are for another block, and not counted here.
     // Constant.
     input  wire        cfg_reduce
@@ -223,6 +226,7 @@ module xud_rx_d2048 (
     wire [16:0]  header_length;       // Bytes of the frame as the IPv4 header has it.
     wire         header_bad_fixed;    // A field of the frame's headers has a value that it never has.
     wire         header_bad_sum;      // The IPv4 header checksum is wrong.
+    wire         header_marked;       // A switch has marked the frame.
     wire         header_bulk;         // The frame is of a bulk transfer: settled when its word 7 is here.
     wire [3:0]   header_opcode;       // Lower half of its opcode.
     wire         header_foreign;      // The opcode is neither XUD's nor of a bulk transfer.
@@ -271,6 +275,7 @@ module xud_rx_d2048 (
         .length      (header_length),
         .bad_fixed   (header_bad_fixed),
         .bad_sum     (header_bad_sum),
+        .marked      (header_marked),
         .bulk        (header_bulk),
         .opcode      (header_opcode),
         .foreign     (header_foreign),
@@ -281,7 +286,8 @@ module xud_rx_d2048 (
         .bad_echo    (header_bad_echo),
         // Payload begins with the last two bytes of word 8, of word 7 of a bulk frame. A last word
         // of two bytes is ICRC alone.
-        .cfg_bulk    (cfg_bulk)
+        .cfg_bulk    (cfg_bulk),
+        .cfg_marks   (cfg_marks)
     );
 
     xud_icrc icrc (
@@ -454,6 +460,7 @@ module xud_rx_d2048 (
     assign m_bulk_valid = request_m_valid & is_bulk;
     assign m_bulk_node = request_m_data[195:176];
     assign m_bulk_opcode = request_m_data[3:0];
+    assign m_bulk_marked = request_m_data[4];
     assign m_bulk_dest = request_m_data[175:152];
     assign m_bulk_psn = request_m_data[151:128];
     assign m_bulk_head = request_m_data[127:64];
@@ -662,7 +669,8 @@ module xud_rx_d2048 (
                     header_qpn,
                     header_psn,
                     header_body[127:64],
-                    60'd0,
+                    59'd0,
+                    header_marked,
                     header_opcode
                 };
             end

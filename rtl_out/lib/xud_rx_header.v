@@ -28,6 +28,7 @@ module xud_rx_header (
     output wire         bad_fixed,    // A field of the frame's headers has a value that it never has.
     output wire         bad_sum,      // The IPv4 header checksum is wrong.
 
+    output wire         marked,       // A switch has marked the frame.
     output wire         bulk,         // The frame is of a bulk transfer: settled when its word 7 is here.
     output wire [3:0]   opcode,       // Lower half of its opcode.
     output wire         foreign,      // The opcode is neither XUD's nor of a bulk transfer.
@@ -38,7 +39,9 @@ module xud_rx_header (
     output wire         bad_aeth,     // The AETH is none.
     output wire         bad_echo,     // What follows the AETH is no echo.
 
-    input  wire         cfg_bulk      // Opcodes of bulk transfers are known. Constant.
+    // Configuration
+    input  wire         cfg_bulk,     // Opcodes of bulk transfers are known. Constant.
+    input  wire         cfg_marks     // Those of congestion are, too (CL-4).
 );
 
     // Constants
@@ -55,6 +58,7 @@ module xud_rx_header (
     localparam [3:0] XUD            = 4'd13;  // Upper half of XUD's opcodes.
     localparam [3:0] BULK_HALF      = 4'd12;  // Upper half of those of bulk transfers, and the last lower half.
     localparam [3:0] BULK_LAST      = 4'd9;
+    localparam [3:0] CONGESTED      = 4'd10;  // Lower half of that of congestion.
     localparam [3:0] ACK            = 4'd1;  // Lower half of an acknowledgement's.
     localparam [7:0] OK_CODE        = 8'd31;  // What acknowledgements say.
     localparam [7:0] RNR_CODE       = 8'd32;
@@ -66,6 +70,7 @@ module xud_rx_header (
     reg  [15:0]  udp_length_reg;
     reg  [16:0]  frame_length_reg;
     reg  [19:0]  from_reg;
+    reg          ce_reg;
     reg  [7:0]   code_reg;
     reg  [1:0]   pads_reg;
     reg  [23:0]  to_reg;
@@ -103,7 +108,9 @@ module xud_rx_header (
 
     // Combinational logic
     assign no_syndrome_shifted = NAKS >> syndrome[4:0];
-    assign is_bulk = cfg_bulk & (code_reg[7:4] == BULK_HALF) & (code_reg[3:0] <= BULK_LAST);
+    assign is_bulk = cfg_bulk
+        & (code_reg[7:4] == BULK_HALF)
+        & ((code_reg[3:0] <= BULK_LAST) | (cfg_marks & (code_reg[3:0] == CONGESTED)));
     // XUDETH: version 0 or 1, one-sided alone; flags and epoch of version 0.
     assign version = text_reg[71:68];
     // AETH: number of the BTH, syndrome with a meaning.
@@ -119,6 +126,7 @@ module xud_rx_header (
     assign length = frame_length_reg;
     assign bad_fixed = wrong_any_reg;
     assign bulk = f_bulk_reg;
+    assign marked = ce_reg;
     assign opcode = code_reg[3:0];
     assign foreign = f_foreign_reg;
     assign is_ack = f_ack_reg;
@@ -133,6 +141,7 @@ module xud_rx_header (
         udp_length_reg = 16'd0;
         frame_length_reg = 17'd0;
         from_reg = 20'd0;
+        ce_reg = 1'b0;
         code_reg = 8'd0;
         pads_reg = 2'd0;
         to_reg = 24'd0;
@@ -150,8 +159,9 @@ module xud_rx_header (
     end
 
     always @(posedge clk) begin
-        // Ethertype, IPv4 version and header length.
+        // Ethertype, IPv4 version and header length, ECN.
         if (s_at[1]) begin
+            ce_reg <= &word[1:0];
             wrong_reg <= {
                 7'd0,
                 (word[31:16] != ETHERTYPE) | (word[15:8] != IP_VERSION),

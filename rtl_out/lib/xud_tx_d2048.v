@@ -105,7 +105,9 @@ module xud_tx_d2048 (
     output wire         ev_sent,           // A request has left.
     output wire         ev_ack_sent,       // An acknowledgement has left.
 
-    input  wire [19:0]  cfg_node           // Node number of this card.
+    // Configuration
+    input  wire [19:0]  cfg_node,          // Node number of this card.
+    input  wire         cfg_marks          // Switches may mark frames (CL-4): ECT(0).
 );
 
     // Signals
@@ -184,7 +186,8 @@ module xud_tx_d2048 (
         .m_two           (items_m_two),
         .m_ack           (items_m_ack),
         .m_bulk          (items_m_bulk),
-        .cfg_node        (cfg_node)
+        .cfg_node        (cfg_node),
+        .cfg_marks       (cfg_marks)
     );
 
     xud_tx_gather gather (

@@ -96,7 +96,10 @@ module xud_tx_items (
     output wire         m_ack,            // It is an acknowledgement.
     output wire         m_bulk,           // It is of a bulk transfer.
 
-    input  wire [19:0]  cfg_node          // Node number of this card.
+    // Configuration
+    input  wire [19:0]  cfg_node,         // Node number of this card.
+    // Switches may mark frames (CL-4): ECT(0); counts as it is when a frame begins.
+    input  wire         cfg_marks
 );
 
     // Constants
@@ -115,6 +118,8 @@ module xud_tx_items (
     localparam [7:0] OPCODE_BULK    = 8'd192;
     localparam [15:0] PARTITION_KEY = 16'hffff;
     localparam [15:0] HEADER_SUM    = 16'hd911;  // Their part of the IPv4 checksum.
+    localparam [15:0] MARKS_SUM     = 16'hd913;  // With the mark that it may be marked.
+    localparam [7:0] ECN_CAPABLE    = 8'd2;
     localparam [15:0] IP_HEADER     = 16'd20;  // Bytes of the IPv4 header.
     localparam [15:0] SHORT_LENGTH  = 16'd48;  // From it on, of an acknowledgement without echo.
     // Pieces of 4 bytes from there on that are not payload: of a bulk frame, of others.
@@ -187,6 +192,7 @@ module xud_tx_items (
     reg  [3:0]   s3_bytes_reg;
     reg          s3_flush_reg;
     reg  [1:0]   s3_kind_reg;
+    reg          ect_reg;
 
     // Signals
     wire         between;          // The record of the frame under way is not needed any more.
@@ -209,6 +215,8 @@ module xud_tx_items (
     wire [15:0]  own_first;
     wire [23:0]  node_mac;         // Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
     wire [23:0]  own_mac;
+    reg  [15:0]  fixed_sum;
+    reg  [7:0]   tos;
     wire [10:0]  around;
     reg  [2:0]   part_next;
     reg  [8:0]   step_next;        // The word of headers that is due, a bit each.
@@ -230,6 +238,7 @@ module xud_tx_items (
     reg          failed_next;      // A failure on its way there.
     reg  [12:0]  total_next;       // Bytes of head and payload; pad; lengths of IPv4 and UDP.
     reg          s2_valid_next;    // Stage 2: what is due: header words, halves of the head, payload.
+    reg          ect_next;
     wire         fails_s_ready;    // It is taken.
     wire [47:0]  fails_m_data;     // The word.
     wire [15:0]  fails_count;      // Words in the queue.
@@ -255,8 +264,8 @@ module xud_tx_items (
         .sel  (s2_choice_reg),
         // MACs.
         .s_0  ({MAC, 8'd0, node_mac, MAC}),
-        // MAC, ethertype, IPv4 version and header length.
-        .s_1  ({8'd0, IP_VERSION, ETHERTYPE, 8'd0, own_mac}),
+        // MAC, ethertype, IPv4 version and header length, ECN.
+        .s_1  ({tos, IP_VERSION, ETHERTYPE, 8'd0, own_mac}),
         // Length, don't fragment, time to live 64, protocol 17.
         .s_2  ({IP_PROTOCOL, IP_TTL, IP_FLAGS, 16'd0, ip_length_reg[7:0], ip_length_reg[15:8]}),
         // Checksum, source address, half of the destination address.
@@ -310,6 +319,7 @@ module xud_tx_items (
         begun_next = begun_reg;
         dropped_next = dropped_reg;
         total_next = total_reg;
+        ect_next = ect_reg;
         if ((s_sd_valid & s_sd_ready) | (s_bulk_valid & s_bulk_ready)) begin
             p_valid_next = 1'b1;
         end
@@ -317,6 +327,7 @@ module xud_tx_items (
             p_valid_next = 1'b0;
         end
         if (between) begin
+            ect_next = cfg_marks;
             ack_next = a_valid_reg;
             short_next = a_valid_reg & !a_echo_reg;
             bulk_next = p_bulk_reg;
@@ -421,6 +432,16 @@ module xud_tx_items (
     assign around = bulk_reg ? BULK_PIECES : OTHER_PIECES;
     assign node_upper = node_reg[19:16];
     assign own_upper = cfg_node[19:16];
+
+    always @(*) begin
+        fixed_sum = HEADER_SUM;
+        tos = 8'd0;
+        if (ect_reg) begin
+            fixed_sum = MARKS_SUM;
+            tos = ECN_CAPABLE;
+        end
+    end
+
     assign checksum = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
     // Stage 1: which part is due.
     assign behind_head = payload_reg ? PART_PAYLOAD : PART_END;
@@ -541,6 +562,7 @@ module xud_tx_items (
         s3_bytes_reg = 4'd0;
         s3_flush_reg = 1'b0;
         s3_kind_reg = 2'd0;
+        ect_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -593,7 +615,7 @@ module xud_tx_items (
 
         udp_length_reg <= ip_length_reg - IP_HEADER;
         sum_nodes_reg <= (node_reg[16:0] & 17'hffff) + (cfg_node[16:0] & 17'hffff);
-        sum_upper_reg <= {12'd0, node_upper} + {12'd0, own_upper} + HEADER_SUM;
+        sum_upper_reg <= {12'd0, node_upper} + {12'd0, own_upper} + fixed_sum;
         sum_length_reg <= ip_length_reg + sum_upper_reg;
         sum_reg <= {1'b0, sum_nodes_reg} + {2'd0, sum_length_reg};
         folded_reg <= {1'b0, sum_reg[15:0]} + {15'd0, sum_reg[17:16]};
@@ -631,6 +653,7 @@ module xud_tx_items (
         failed_reg <= failed_next;
         total_reg <= total_next;
         s2_valid_reg <= s2_valid_next;
+        ect_reg <= ect_next;
 
         if (rst) begin
             part_reg <= PART_IDLE;

@@ -1,8 +1,9 @@
 // bulk_answer_w64
 //
-// Makes frames of the messages of rw_window, each of one: record at m, then what follows the first
-// 8 bytes of its body at m_pl. Fields that a message does not have are 0 there. Words of the bitmap
-// have B bits here and 64 in frames.
+// Makes frames of the messages of rw_window, and behind these of what senders are told of
+// congestion, each of one: record at m, then what follows the first 8 bytes of its body at m_pl.
+// Fields that a message does not have are 0 there. Words of the bitmap have B bits here and 64 in
+// frames.
 // Clocks: 3 for a message without more, then one for each word, 2 for a word of the bitmap at B =
 // 64 and 3 at 32.
 // Stages: 1 message in registers; 2 record offered; then word by word.
@@ -44,13 +45,23 @@ module bulk_answer_w64 (
     input  wire [31:0] s_bitmap_data,   // The word.
     input  wire        s_bitmap_last,   // It is the last word of its frame.
 
+    // s_tell: Senders that are told of congestion.
+    input  wire        s_tell_valid,    // It is.
+    output wire        s_tell_ready,    // The message is made.
+    input  wire [19:0] s_tell_node,     // Node of the sender.
+    input  wire [15:0] s_tell_slot,     // Slot of the transfer there.
+    input  wire [31:0] s_tell_xid,      // The transfer.
+    // Its packets came marked, or it has more than its part; otherwise it only learns its part.
+    input  wire        s_tell_marked,
+    input  wire [15:0] s_tell_share,    // Windows that are open here.
+
     // m: Frames.
     output wire        m_valid,         // A frame is offered.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
     input  wire        m_ready,
-    output wire [19:0] m_node,          // Node that it goes to.
-    output wire [3:0]  m_opcode,        // Lower half of its opcode.
-    output wire [23:0] m_dest,          // Destination queue pair.
+    output reg  [19:0] m_node,          // Node that it goes to.
+    output reg  [3:0]  m_opcode,        // Lower half of its opcode.
+    output reg  [23:0] m_dest,          // Destination queue pair.
     output reg  [23:0] m_psn,           // Packet sequence number.
     output wire [63:0] m_head,          // First 8 bytes of the body, the first one on top.
     output reg  [12:0] m_len,           // Bytes that follow.
@@ -61,44 +72,54 @@ module bulk_answer_w64 (
     output wire [63:0] m_pl_data,       // The word.
     output wire        m_pl_last,       // It is the last word of its frame.
 
-    output wire        ev_sent          // A frame leaves; pulse.
+    output wire        ev_sent,         // A frame leaves; pulse.
+    input  wire [19:0] cfg_node         // Own node.
 );
 
     // Constants
-    localparam [15:0] W            = 16'd64;
-    localparam [6:0] BITS_OF_WORD  = 7'd32;
-    localparam [12:0] RESP_BYTES   = 13'd16;
-    localparam [12:0] STATUS_BYTES = 13'd16;
-    localparam [2:0] CONNECT_RESP  = 3'd5;
-    localparam [2:0] POLL_STATUS   = 3'd6;
-    localparam [2:0] RETX_ONE      = 3'd2;
-    localparam [2:0] RETX_RANGE    = 3'd3;
-    localparam [3:0] OK            = 4'd0;
-    localparam [3:0] BUSY          = 4'd1;
-    localparam [2:0] STATE_IDLE    = 3'd0;
-    localparam [2:0] STATE_FRAME   = 3'd1;
-    localparam [2:0] STATE_FIRST   = 3'd2;
-    localparam [2:0] STATE_SECOND  = 3'd3;
-    localparam [2:0] STATE_BITMAP  = 3'd4;
-    localparam [2:0] STATE_WORD    = 3'd5;
+    localparam [15:0] W               = 16'd64;
+    localparam [6:0] BITS_OF_WORD     = 7'd32;
+    localparam [12:0] RESP_BYTES      = 13'd16;
+    localparam [12:0] STATUS_BYTES    = 13'd16;
+    localparam [2:0] CONNECT_RESP     = 3'd5;
+    localparam [2:0] POLL_STATUS      = 3'd6;
+    localparam [2:0] RETX_ONE         = 3'd2;
+    localparam [2:0] RETX_RANGE       = 3'd3;
+    localparam [12:0] CONGESTED_BYTES = 13'd8;
+    localparam [3:0] CONGESTED        = 4'd10;
+    localparam [3:0] OK               = 4'd0;
+    localparam [3:0] BUSY             = 4'd1;
+    localparam [2:0] STATE_IDLE       = 3'd0;
+    localparam [2:0] STATE_FRAME      = 3'd1;
+    localparam [2:0] STATE_FIRST      = 3'd2;
+    localparam [2:0] STATE_SECOND     = 3'd3;
+    localparam [2:0] STATE_BITMAP     = 3'd4;
+    localparam [2:0] STATE_WORD       = 3'd5;
 
     // Registers
     (* fsm_encoding = "auto" *)
     reg  [2:0]  state_reg;
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
     reg  [2:0]  r_type_reg;
-    reg  [19:0] r_dst_reg;      // Node to send it to.
-    reg  [15:0] r_slot_reg;     // Transfer slot there.
-    reg  [31:0] r_xid_reg;      // Transfer.
-    reg  [3:0]  r_status_reg;   // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
-    reg  [15:0] r_wptr_reg;     // CONNECT_RESP: window.
-    reg  [15:0] r_gen_reg;      // CONNECT_RESP: incarnation of the window.
-    reg  [21:0] r_pidx_reg;     // RETX_ONE, RETX_RANGE: packet.
-    reg  [21:0] r_credit_reg;   // STATUS, CONNECT_RESP: packets below this number may be sent.
-    reg  [15:0] r_seq_reg;      // STATUS: number of the poll, 0 if there was none.
-    reg  [21:0] r_wbase_reg;    // STATUS: first hole; the bitmap follows on m_bitmap.
-    reg         r_tail_reg;     // STATUS: the last packet has arrived.
-    reg  [15:0] r_hint_reg;     // CONNECT_RESP BUSY: ticks to wait.
+    reg  [19:0] r_dst_reg;        // Node to send it to.
+    reg  [15:0] r_slot_reg;       // Transfer slot there.
+    reg  [31:0] r_xid_reg;        // Transfer.
+    reg  [3:0]  r_status_reg;     // COMPLETE, CONNECT_RESP: status; ABORT, UNKNOWN: reason.
+    reg  [15:0] r_wptr_reg;       // CONNECT_RESP: window.
+    reg  [15:0] r_gen_reg;        // CONNECT_RESP: incarnation of the window.
+    reg  [21:0] r_pidx_reg;       // RETX_ONE, RETX_RANGE: packet.
+    reg  [21:0] r_credit_reg;     // STATUS, CONNECT_RESP: packets below this number may be sent.
+    reg  [15:0] r_seq_reg;        // STATUS: number of the poll, 0 if there was none.
+    reg  [21:0] r_wbase_reg;      // STATUS: first hole; the bitmap follows on m_bitmap.
+    reg         r_tail_reg;       // STATUS: the last packet has arrived.
+    reg  [15:0] r_hint_reg;       // CONNECT_RESP BUSY: ticks to wait.
+    reg         tells_reg;        // It is of congestion, and what it says.
+    reg  [19:0] told_node_reg;    // Node of the sender.
+    reg  [15:0] told_slot_reg;    // Slot of the transfer there.
+    reg  [31:0] told_xid_reg;     // The transfer.
+    // Its packets came marked, or it has more than its part; otherwise it only learns its part.
+    reg         told_marked_reg;
+    reg  [15:0] told_share_reg;   // Windows that are open here.
     reg         is_resp_reg;
     reg         is_status_reg;
     reg         granted_reg;
@@ -109,8 +130,13 @@ module bulk_answer_w64 (
     reg         last_reg;
 
     // Signals
+    wire         takes;
+    reg  [31:0]  head_word;         // DATA, POLL: incarnation of the window; all others: number of the transfer.
+    // To the receiver: node that sends, bits 15:0; all 20 are in the address of the frame.
+    reg  [15:0]  head_node;
     reg  [7:0]   head_arg;          // Status, reason, round, or log2 of the packet size.
     reg          head_tail;         // DATA: the last packet; STATUS: that has arrived.
+    reg          head_to_sender;    // The message is for the sender of its transfer, otherwise for the receiver.
     wire [15:0]  resp_retry;        // BUSY: ticks to wait.
     reg  [31:0]  resp_credit;       // Packets below this number may be sent.
     reg  [31:0]  resp_incarnation;  // Its incarnation.
@@ -128,8 +154,11 @@ module bulk_answer_w64 (
     // Combinational logic
     always @(*) begin
         // The record.
+        head_to_sender = 1'b1;
         head_tail = 1'b0;
         head_arg = {4'd0, r_status_reg};
+        head_node = 16'd0;
+        head_word = r_xid_reg;
         m_psn = 24'd0;
         m_len = 13'd0;
         if (r_type_reg == POLL_STATUS) begin
@@ -145,13 +174,25 @@ module bulk_answer_w64 (
             head_arg = 8'd0;
             m_psn = {2'd0, r_pidx_reg};
         end
+        m_node = r_dst_reg;
+        m_opcode = {1'b0, r_type_reg};
+        m_dest = {8'd0, r_slot_reg};
+        if (tells_reg) begin
+            head_to_sender = told_marked_reg;
+            head_tail = 1'b0;
+            head_arg = 8'd0;
+            head_node = cfg_node[15:0];
+            head_word = told_xid_reg;
+            m_node = told_node_reg;
+            m_opcode = CONGESTED;
+            m_dest = {8'd0, told_slot_reg};
+            m_psn = 24'd0;
+            m_len = CONGESTED_BYTES;
+        end
     end
 
+    assign m_head = {4'd0, head_to_sender, head_tail, 2'd0, head_arg, head_node, head_word};
     assign m_valid = state_reg == STATE_FRAME;
-    assign m_node = r_dst_reg;
-    assign m_opcode = {1'b0, r_type_reg};
-    assign m_dest = {8'd0, r_slot_reg};
-    assign m_head = {5'd1, head_tail, 2'd0, head_arg, 16'd0, r_xid_reg};
     assign ev_sent = (state_reg == STATE_FRAME) & m_ready;
 
     always @(*) begin
@@ -179,6 +220,9 @@ module bulk_answer_w64 (
             if (is_status_reg) begin
                 swap_s = report_bits[127:64];
             end
+            if (tells_reg) begin
+                swap_s = {told_share_reg, 48'd0};
+            end
         end
         if (state_reg == STATE_SECOND) begin
             swap_s = resp_bits[63:0];
@@ -191,10 +235,13 @@ module bulk_answer_w64 (
     assign m_pl_valid = (state_reg == STATE_FIRST)
         | (state_reg == STATE_SECOND)
         | (state_reg == STATE_WORD);
-    assign m_pl_last = ((state_reg == STATE_SECOND) & !is_status_reg)
+    assign m_pl_last = ((state_reg == STATE_FIRST) & tells_reg)
+        | ((state_reg == STATE_SECOND) & !is_status_reg)
         | ((state_reg == STATE_WORD) & last_reg);
     assign s_bitmap_ready = state_reg == STATE_BITMAP;
     assign s_ready = state_reg == STATE_IDLE;
+    assign takes = (state_reg == STATE_IDLE) & !s_valid;
+    assign s_tell_ready = takes;
 
     // Clocked logic
     initial begin
@@ -212,6 +259,12 @@ module bulk_answer_w64 (
         r_wbase_reg = 22'd0;
         r_tail_reg = 1'b0;
         r_hint_reg = 16'd0;
+        tells_reg = 1'b0;
+        told_node_reg = 20'd0;
+        told_slot_reg = 16'd0;
+        told_xid_reg = 32'd0;
+        told_marked_reg = 1'b0;
+        told_share_reg = 16'd0;
         is_resp_reg = 1'b0;
         is_status_reg = 1'b0;
         granted_reg = 1'b0;
@@ -243,14 +296,22 @@ module bulk_answer_w64 (
                 r_wbase_reg <= s_wbase;
                 r_tail_reg <= s_tail;
                 r_hint_reg <= s_hint;
-                if (s_valid) begin
+                told_node_reg <= s_tell_node;
+                told_slot_reg <= s_tell_slot;
+                told_xid_reg <= s_tell_xid;
+                told_marked_reg <= s_tell_marked;
+                told_share_reg <= s_tell_share;
+                tells_reg <= takes;
+                if (s_valid | s_tell_valid) begin
                     state_reg <= STATE_FRAME;
                 end
             end
             STATE_FRAME: begin
                 if (m_ready) begin
                     state_reg <= STATE_IDLE;
-                    if ((r_type_reg == POLL_STATUS) | (r_type_reg == CONNECT_RESP)) begin
+                    if ((r_type_reg == POLL_STATUS)
+                            | (r_type_reg == CONNECT_RESP)
+                            | tells_reg) begin
                         state_reg <= STATE_FIRST;
                     end
                 end
@@ -258,6 +319,9 @@ module bulk_answer_w64 (
             STATE_FIRST: begin
                 if (m_pl_ready) begin
                     state_reg <= STATE_SECOND;
+                    if (tells_reg) begin
+                        state_reg <= STATE_IDLE;
+                    end
                 end
             end
             STATE_SECOND: begin
@@ -297,7 +361,7 @@ module bulk_answer_w64 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, is_resp_reg};
+    wire _unused = &{1'b0, cfg_node[19:16], is_resp_reg};
 
 endmodule
 

@@ -204,8 +204,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        core_s_send_pl_ready;           // It is taken.
     wire        core_m_frames_valid;            // A frame is offered.
     wire [19:0] core_m_frames_node;             // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     wire [3:0]  core_m_frames_opcode;
+    wire        core_m_frames_marked;           // A switch has marked it.
     wire [23:0] core_m_frames_dest;             // Destination queue pair.
     wire [23:0] core_m_frames_psn;              // Packet sequence number.
     wire [63:0] core_m_frames_head;             // First 8 bytes of the body, the first one on top.
@@ -322,8 +324,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        receive_m_pl_last;              // It is the last word of its frame.
     wire        receive_m_own_valid;            // A frame is offered.
     wire [19:0] receive_m_own_node;             // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     wire [3:0]  receive_m_own_opcode;
+    wire        receive_m_own_marked;           // A switch has marked it.
     wire [23:0] receive_m_own_dest;             // Destination queue pair.
     wire [23:0] receive_m_own_psn;              // Packet sequence number.
     wire [63:0] receive_m_own_head;             // First 8 bytes of the body, the first one on top.
@@ -334,8 +338,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        receive_m_own_pl_last;          // It is the last word of its frame.
     wire        receive_m_read_valid;           // A frame is offered.
     wire [19:0] receive_m_read_node;            // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     wire [3:0]  receive_m_read_opcode;
+    wire        receive_m_read_marked;          // A switch has marked it.
     wire [23:0] receive_m_read_dest;            // Destination queue pair.
     wire [23:0] receive_m_read_psn;             // Packet sequence number.
     wire [63:0] receive_m_read_head;            // First 8 bytes of the body, the first one on top.
@@ -364,6 +370,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [3:0]  receive_m_closed_reason;        // Unless OK, why.
     wire        receive_s_end_ready;            // They are: pulse.
     wire [31:0] receive_events;                 // A counter counts one more, a bit each: bit 0 is counter 64.
+    wire        receive_ev_marked;              // DATA of a window came marked; pulse.
+    wire        receive_ev_told;                // A sender is told of congestion; pulse.
     wire        transmit_ready;                 // The states have been cleared.
     wire        transmit_s_ready;               // It has begun, or ended, or is dropped.
     wire        transmit_m_cpl_valid;           // A completion is offered.
@@ -435,6 +443,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire [31:0] transmit_stat_data;             // The word that was read.
     wire [31:0] transmit_stat_time_data;        // The word that was read.
     wire [31:0] transmit_events;                // A counter counts one more, a bit each: bit 0 is counter 64.
+    wire        transmit_ev_heard;              // A receiver says how a transfer fares; pulse.
+    wire        transmit_ev_slowed;             // That is slower for it; pulse.
+    wire        transmit_m_paced;               // In this clock transfers wait for their pace.
     wire        transmit_ev_local_error;        // A work request or the key of a packet was refused; pulse.
     wire        transmit_ev_read_failed;        // The read of a packet has failed; pulse.
     // It is taken; what follows its first 8 bytes is taken beside, in the order of frames.
@@ -530,6 +541,14 @@ module bulk_card_q16_r32_f64_s16_w64 (
     wire        rings_inst_m_post_valid;        // A doorbell of a send ring is to be rung.
     wire [3:0]  rings_inst_m_post_qpn;          // Queue pair.
     wire [15:0] rings_inst_m_post_index;        // Requests ever, modulo 2^16.
+    // In that clock, whatever wr_acts says: it is a register of that block, and what is written
+    // fits its fields.
+    wire        congestion_reg_wr_known;
+    wire [31:0] congestion_reg_rd_data;         // Its value 2 clocks later, 0 if it is not one of that block.
+    wire [63:0] congestion_reg_count;           // The copy 4 clocks later, 0 if it is not one of that block.
+    wire [31:0] congestion_reg_features;        // Bits of the register features.
+    wire        congestion_cfg_enable;          // Frames may be marked, senders are told, transfers slow down.
+    wire [12:0] congestion_cfg_interval;        // Ticks of the register congestion_interval, 1 to 4,096.
     wire        reduce_m_idle;                  // Nothing is under way.
     // In that clock, whatever wr_acts says: it is a register of that block, and what is written
     // fits its fields.
@@ -820,6 +839,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_frames_unwanted              (receive_s_unwanted),
         .m_frames_node                  (core_m_frames_node),
         .m_frames_opcode                (core_m_frames_opcode),
+        .m_frames_marked                (core_m_frames_marked),
         .m_frames_dest                  (core_m_frames_dest),
         .m_frames_psn                   (core_m_frames_psn),
         .m_frames_head                  (core_m_frames_head),
@@ -882,6 +902,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .cfg_write_returns              (cfg_write_returns),
         // Registers, times, counters.
         .cfg_bulk                       (1'b1),
+        // Congestion.
+        .cfg_marks                      (congestion_cfg_enable),
         .cfg_share                      (regs_cfg_share),
         .cfg_valid                      (core_cfg_valid),
         .cfg_qpn                        (core_cfg_qpn),
@@ -955,6 +977,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_unwanted          (receive_s_unwanted),
         .s_node              (core_m_frames_node),
         .s_opcode            (core_m_frames_opcode),
+        .s_marked            (core_m_frames_marked),
         .s_dest              (core_m_frames_dest),
         .s_psn               (core_m_frames_psn),
         .s_head              (core_m_frames_head),
@@ -1011,6 +1034,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_own_unwanted      (transmit_s_own_unwanted),
         .m_own_node          (receive_m_own_node),
         .m_own_opcode        (receive_m_own_opcode),
+        .m_own_marked        (receive_m_own_marked),
         .m_own_dest          (receive_m_own_dest),
         .m_own_psn           (receive_m_own_psn),
         .m_own_head          (receive_m_own_head),
@@ -1025,6 +1049,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_read_unwanted     (transmit_s_read_unwanted),
         .m_read_node         (receive_m_read_node),
         .m_read_opcode       (receive_m_read_opcode),
+        .m_read_marked       (receive_m_read_marked),
         .m_read_dest         (receive_m_read_dest),
         .m_read_psn          (receive_m_read_psn),
         .m_read_head         (receive_m_read_head),
@@ -1067,11 +1092,16 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_end_index         (core_m_end_index),
         .now                 (regs_m_now),
         .events              (receive_events),
+        .ev_marked           (receive_ev_marked),
+        .ev_told             (receive_ev_told),
         // Receiving side.
         .cfg_valid           (core_cfg_valid),
         .cfg_qpn             (core_cfg_qpn),
         .cfg_word            (core_cfg_word),
         .cfg_data            (core_cfg_data),
+        .cfg_node            (core_cfg_node),
+        .cfg_tell            (congestion_cfg_enable),
+        .cfg_interval        (congestion_cfg_interval),
         .cfg_allowance       (regs_cfg_allowance_packets),
         .cfg_allowance_ticks (regs_cfg_allowance_ticks),
         .cfg_retry_ticks     (regs_cfg_retry_ticks),
@@ -1131,6 +1161,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_own_unwanted    (transmit_s_own_unwanted),
         .s_own_node        (receive_m_own_node),
         .s_own_opcode      (receive_m_own_opcode),
+        .s_own_marked      (receive_m_own_marked),
         .s_own_dest        (receive_m_own_dest),
         .s_own_psn         (receive_m_own_psn),
         .s_own_head        (receive_m_own_head),
@@ -1145,6 +1176,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_read_unwanted   (transmit_s_read_unwanted),
         .s_read_node       (receive_m_read_node),
         .s_read_opcode     (receive_m_read_opcode),
+        .s_read_marked     (receive_m_read_marked),
         .s_read_dest       (receive_m_read_dest),
         .s_read_psn        (receive_m_read_psn),
         .s_read_head       (receive_m_read_head),
@@ -1226,6 +1258,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .stat_time_addr    (2'd0),
         .stat_time_data    (transmit_stat_time_data),
         .events            (transmit_events),
+        .ev_heard          (transmit_ev_heard),
+        .ev_slowed         (transmit_ev_slowed),
+        .m_paced           (transmit_m_paced),
         .ev_local_error    (transmit_ev_local_error),
         .ev_read_failed    (transmit_ev_read_failed),
         // Sending side.
@@ -1247,7 +1282,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .cfg_max_busy      (regs_cfg_max_busy),
         .cfg_fresh_every   (regs_cfg_fresh_every),
         .cfg_overrun       (regs_cfg_overrun),
-        .cfg_echo          (regs_cfg_echo)
+        .cfg_echo          (regs_cfg_echo),
+        .cfg_pace          (congestion_cfg_enable),
+        .cfg_interval      (congestion_cfg_interval)
     );
 
     bulk_depart depart (
@@ -1443,6 +1480,25 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_post_qpn         (rings_inst_m_post_qpn),
         .m_post_index       (rings_inst_m_post_index),
         .cfg_node           (core_cfg_node)
+    );
+
+    card_regs_congestion congestion (
+        .clk           (clk),
+        .rst           (core_m_reset),
+        .reg_wr_word   (core_more_wr_word),
+        .reg_wr_data   (core_more_wr_data),
+        .reg_wr_acts   (core_more_wr_acts),
+        .reg_wr_known  (congestion_reg_wr_known),
+        .reg_rd_global (core_more_rd_global),
+        .reg_rd_word   (core_more_rd_word),
+        .reg_rd_data   (congestion_reg_rd_data),
+        .reg_select    (core_more_select),
+        .reg_take      (core_more_take),
+        .reg_count     (congestion_reg_count),
+        .reg_features  (congestion_reg_features),
+        .ev            ({transmit_m_paced, transmit_ev_slowed, transmit_ev_heard, receive_ev_told, receive_ev_marked}),
+        .cfg_enable    (congestion_cfg_enable),
+        .cfg_interval  (congestion_cfg_interval)
     );
 
     // Reduction groups.
@@ -1649,10 +1705,22 @@ module bulk_card_q16_r32_f64_s16_w64 (
     );
 
     // Combinational logic
-    assign core_more_wr_known = regs_reg_wr_known | rings_inst_reg_wr_known | reduce_reg_wr_known;
-    assign core_more_rd_data = regs_reg_rd_data | rings_inst_reg_rd_data | reduce_reg_rd_data;
-    assign core_more_count = regs_reg_count | rings_inst_reg_count | reduce_reg_count;
-    assign core_more_features = regs_reg_features | rings_inst_reg_features | reduce_reg_features;
+    assign core_more_wr_known = regs_reg_wr_known
+        | rings_inst_reg_wr_known
+        | congestion_reg_wr_known
+        | reduce_reg_wr_known;
+    assign core_more_rd_data = regs_reg_rd_data
+        | rings_inst_reg_rd_data
+        | congestion_reg_rd_data
+        | reduce_reg_rd_data;
+    assign core_more_count = regs_reg_count
+        | rings_inst_reg_count
+        | reduce_reg_count
+        | congestion_reg_count;
+    assign core_more_features = regs_reg_features
+        | rings_inst_reg_features
+        | congestion_reg_features
+        | reduce_reg_features;
     assign core_s_clears = !receive_ready | !transmit_ready | !rings_inst_ready;
     assign core_s_idle = receive_m_idle
         & transmit_m_idle

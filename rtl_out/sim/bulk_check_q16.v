@@ -126,7 +126,7 @@ module bulk_check_q16 (
     output reg         m_opened_valid,             // It was.
     output wire [15:0] m_opened_wptr,              // Which.
     output wire [15:0] m_opened_gen,               // Its incarnation.
-    output wire [15:0] m_opened_src,               // Node that sends its transfer.
+    output wire [19:0] m_opened_src,               // Node that sends its transfer.
     output wire [15:0] m_opened_slot,              // Slot of that there.
     output wire [31:0] m_opened_xid,               // The transfer.
     output wire [23:0] m_opened_qpn,               // Queue pair that it is for.

@@ -7,11 +7,12 @@
 // The bitmap of a STATUS is kept until then; of one with more than 1,024 packets the first 1,024 go
 // on, and bulk_send looks at no more. Answers with incarnations of more than 16 bits are of no
 // window that bulk_send can name, and count as strays.
-// Clocks of a message: 10; CONNECT_RESP 17; STATUS 17 and 5 for each word of its bitmap, and what
-// bulk_send waits.
+// What receivers say of congestion (CL-4) is looked at alike and leaves at m_said.
+// Clocks of a message: 10; of congestion 15; CONNECT_RESP 17; STATUS 17 and 5 for each word of its
+// bitmap, and what bulk_send waits.
 // Stages of a look: 1 fields compared, 2 verdict; of what follows 3: words, fields, verdict; 3
 // until a slot is read.
-// While m or m_bitmap is not taken the message stays, and s waits.
+// While m, m_said or m_bitmap is not taken the message stays, and s waits.
 //
 // Sizes: s = 16.
 //
@@ -31,8 +32,10 @@ module bulk_hear_s16 (
     output reg         s_ready,
     output reg         s_unwanted,      // With ready: that is not wanted, and does not come.
     input  wire [19:0] s_node,          // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     input  wire [3:0]  s_opcode,
+    input  wire        s_marked,        // A switch has marked it.
     input  wire [23:0] s_dest,          // Destination queue pair.
     input  wire [23:0] s_psn,           // Packet sequence number.
     input  wire [63:0] s_head,          // First 8 bytes of the body, the first one on top.
@@ -68,6 +71,15 @@ module bulk_hear_s16 (
     output reg  [21:0] m_pidx,          // RETX_ONE, RETX_RANGE: packet; STATUS: first hole.
     output wire [15:0] m_seq,           // STATUS: number of the poll, 0 if there was none.
 
+    // m_said: What receivers say of congestion.
+    output wire        m_said_valid,    // Something is said.
+    input  wire        m_said_ready,    // It is taken.
+    output wire [3:0]  m_said_slot,     // Slot of the transfer, which is under way.
+    // Its packets came marked, or it has more than its part; otherwise its sender only learns its
+    // part.
+    output wire        m_said_marked,
+    output wire [15:0] m_said_share,    // Transfers that share the receiver's line, 1 at least.
+
     // m_bitmap: The bitmap of a STATUS; bit 0 of its first word is packet wbase.
     output wire        m_bitmap_valid,  // A word is offered.
     input  wire        m_bitmap_ready,  // It is taken.
@@ -85,6 +97,9 @@ module bulk_hear_s16 (
     localparam [3:0] CONNECT_RESP   = 4'd5;
     localparam [3:0] POLL_STATUS    = 4'd6;
     localparam [3:0] ABORT          = 4'd7;
+    localparam [3:0] CONGESTED      = 4'd10;
+    localparam [12:0] SAID_BYTES    = 13'd8;
+    localparam [63:0] SAID_GAPS     = 64'hffffffffffff;
     localparam [7:0] ENDS           = 8'd3;
     localparam [7:0] ANSWERS        = 8'd5;
     localparam [7:0] REASONS        = 8'd6;
@@ -97,21 +112,23 @@ module bulk_hear_s16 (
     localparam [63:0] RESP_GAPS_1   = 64'hffff;
     localparam [63:0] STATUS_GAPS_0 = 64'd0;
     localparam [63:0] STATUS_GAPS_1 = 64'hffffffffffff;
-    localparam [2:0] STATE_IDLE     = 3'd0;
-    localparam [2:0] STATE_LOOK     = 3'd1;
-    localparam [2:0] STATE_JUDGE    = 3'd2;
-    localparam [2:0] STATE_GATHER   = 3'd3;
-    localparam [2:0] STATE_VERIFY   = 3'd4;
-    localparam [2:0] STATE_ASK      = 3'd5;
-    localparam [2:0] STATE_OFFER    = 3'd6;
-    localparam [2:0] STATE_WORD     = 3'd7;
+    localparam [3:0] STATE_IDLE     = 4'd0;
+    localparam [3:0] STATE_LOOK     = 4'd1;
+    localparam [3:0] STATE_JUDGE    = 4'd2;
+    localparam [3:0] STATE_GATHER   = 4'd3;
+    localparam [3:0] STATE_VERIFY   = 4'd4;
+    localparam [3:0] STATE_ASK      = 4'd5;
+    localparam [3:0] STATE_OFFER    = 4'd6;
+    localparam [3:0] STATE_SAY      = 4'd7;
+    localparam [3:0] STATE_WORD     = 4'd8;
 
     // Registers
     (* fsm_encoding = "auto" *)
-    reg  [2:0]   state_reg;
+    reg  [3:0]   state_reg;
     reg  [1:0]   timer_reg;
     reg  [19:0]  r_node_reg;       // The message. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     reg  [3:0]   r_opcode_reg;
     reg  [23:0]  r_dest_reg;       // Destination queue pair.
     reg  [23:0]  r_psn_reg;        // Packet sequence number.
@@ -124,6 +141,8 @@ module bulk_hear_s16 (
     reg          is_resp_reg;
     reg          is_status_reg;
     reg          is_unknown_reg;
+    reg          is_said_reg;
+    reg          other_node_reg;
     reg          bad_head_reg;
     reg          bad_number_reg;
     reg          bad_seq_reg;
@@ -151,6 +170,7 @@ module bulk_hear_s16 (
     reg          bad_beyond_reg;
     reg          bad_length_reg;
     reg          bad_status_reg;
+    reg          bad_said_reg;
     reg          stray_reg;
     reg  [4:0]   at_reg;
 
@@ -171,10 +191,11 @@ module bulk_hear_s16 (
     wire [15:0]  status_packets;      // Bits of the bitmap, W.
     wire [31:0]  status_credit;       // Packets below this number may be sent.
     wire [31:0]  status_wbase;        // First packet that is missing.
-    reg  [2:0]   state_next;
+    reg  [3:0]   state_next;
     reg  [1:0]   timer_next;
     reg  [19:0]  r_node_next;         // The message. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     reg  [3:0]   r_opcode_next;
     reg  [23:0]  r_dest_next;         // Destination queue pair.
     reg  [23:0]  r_psn_next;          // Packet sequence number.
@@ -280,7 +301,7 @@ module bulk_hear_s16 (
                 state_next = STATE_IDLE;
                 if (bad_reg) begin
                     ev_bad_message = 1'b1;
-                end else if (is_resp_reg | is_status_reg) begin
+                end else if (is_resp_reg | is_status_reg | is_said_reg) begin
                     s_unwanted = 1'b0;
                     state_next = STATE_GATHER;
                 end else begin
@@ -296,7 +317,9 @@ module bulk_hear_s16 (
             STATE_VERIFY: begin
                 if (timer_reg == 2'd3) begin
                     state_next = STATE_ASK;
-                    if ((is_resp_reg & bad_resp_reg) | (is_status_reg & bad_status_reg)) begin
+                    if ((is_resp_reg & bad_resp_reg)
+                            | (is_status_reg & bad_status_reg)
+                            | (is_said_reg & bad_said_reg)) begin
                         ev_bad_message = 1'b1;
                         state_next = STATE_IDLE;
                     end
@@ -305,6 +328,9 @@ module bulk_hear_s16 (
             STATE_ASK: begin
                 if (timer_reg == 2'd3) begin
                     state_next = STATE_OFFER;
+                    if (is_said_reg) begin
+                        state_next = STATE_SAY;
+                    end
                     if (stray_reg) begin
                         ev_stray = 1'b1;
                         state_next = STATE_IDLE;
@@ -320,6 +346,11 @@ module bulk_hear_s16 (
                     end
                 end
             end
+            STATE_SAY: begin
+                if (m_said_ready) begin
+                    state_next = STATE_IDLE;
+                end
+            end
             STATE_WORD: begin
                 if (timer_reg == 2'd2) begin
                     timer_next = 2'd2;
@@ -332,6 +363,7 @@ module bulk_hear_s16 (
                     end
                 end
             end
+            default: begin end
         endcase
     end
 
@@ -367,6 +399,10 @@ module bulk_hear_s16 (
         end
     end
 
+    assign m_said_valid = state_reg == STATE_SAY;
+    assign m_said_slot = r_dest_reg[3:0];
+    assign m_said_marked = head_to_sender;
+    assign m_said_share = latest_reg[63:48];
     assign m_bitmap_valid = (state_reg == STATE_WORD) & (timer_reg == 2'd2);
 
     always @(*) begin
@@ -381,7 +417,7 @@ module bulk_hear_s16 (
 
     // Clocked logic
     initial begin
-        state_reg = 3'd0;
+        state_reg = 4'd0;
         timer_reg = 2'd0;
         r_node_reg = 20'd0;
         r_opcode_reg = 4'd0;
@@ -396,6 +432,8 @@ module bulk_hear_s16 (
         is_resp_reg = 1'b0;
         is_status_reg = 1'b0;
         is_unknown_reg = 1'b0;
+        is_said_reg = 1'b0;
+        other_node_reg = 1'b0;
         bad_head_reg = 1'b0;
         bad_number_reg = 1'b0;
         bad_seq_reg = 1'b0;
@@ -423,6 +461,7 @@ module bulk_hear_s16 (
         bad_beyond_reg = 1'b0;
         bad_length_reg = 1'b0;
         bad_status_reg = 1'b0;
+        bad_said_reg = 1'b0;
         stray_reg = 1'b0;
         at_reg = 5'd0;
     end
@@ -437,10 +476,14 @@ module bulk_hear_s16 (
         is_status_reg <= r_opcode_reg == POLL_STATUS;
         is_unknown_reg <= r_opcode_reg == ABORT;
 
+        // Known a clock earlier than the rest, which looks at it.
+        is_said_reg <= (state_reg != STATE_IDLE) ? is_said_reg : (s_opcode == CONGESTED);
+
+        other_node_reg <= is_said_reg & (head_node != r_node_reg[15:0]);
+
         bad_head_reg <= (|head_version)
             | (|(r_head_reg & HEAD_GAPS))
-            | !head_to_sender
-            | (|head_node)
+            | (!is_said_reg & (!head_to_sender | (|head_node)))
             | (|{16'd0, r_dest_reg[23:16]})
             | r_short_reg;
 
@@ -459,7 +502,8 @@ module bulk_hear_s16 (
         // Stage 2.
         bad_reg <= bad_head_reg
             | (!is_status_reg & tail_reg)
-            | (!is_status_reg & !is_resp_reg & !is_0_reg)
+            | (!is_status_reg & !is_resp_reg & !is_said_reg & !is_0_reg)
+            | (is_said_reg & (bad_zero_reg | bad_arg_reg | (r_len_reg != SAID_BYTES)))
             | (is_complete_reg & (bad_zero_reg | bad_end_reg))
             | (is_one_reg & (bad_number_reg | bad_arg_reg))
             | (is_range_reg & (bad_number_reg | bad_round_reg))
@@ -489,10 +533,14 @@ module bulk_hear_s16 (
         bad_length_reg <= words_reg != came_reg;
         bad_status_reg <= bad_counts_reg | bad_beyond_reg | bad_length_reg;
 
+        // The part of the line is at least that of one.
+        bad_said_reg <= (|(latest_reg & SAID_GAPS)) | !(|latest_reg[63:48]);
+
         stray_reg <= !s_active
             | (s_xid != head_word)
             | (s_node_of_slot != r_node_reg)
             | (|{4'd0, r_dest_reg[23:4]})
+            | other_node_reg
             | wide_gen_reg;
 
         state_reg <= state_next;
@@ -518,7 +566,7 @@ module bulk_hear_s16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, words_next_shifted[16:10]};
+    wire _unused = &{1'b0, s_marked, words_next_shifted[16:10]};
 
 endmodule
 

@@ -40,7 +40,7 @@ module bulk_notify_r16 (
     input  wire        s_opened_valid,             // It was.
     input  wire [15:0] s_opened_wptr,              // Which.
     input  wire [15:0] s_opened_gen,               // Its incarnation.
-    input  wire [15:0] s_opened_src,               // Node that sends its transfer.
+    input  wire [19:0] s_opened_src,               // Node that sends its transfer.
     input  wire [15:0] s_opened_slot,              // Slot of that there.
     input  wire [31:0] s_opened_xid,               // The transfer.
     input  wire [23:0] s_opened_qpn,               // Queue pair that it is for.

@@ -3,7 +3,7 @@
 // Pace of S transfers (CL-4): the least time between two packets of each, which grows when its
 // receiver says so and shrinks as it sends. The arithmetic is that of
 // `protocol/src/rw/sender/pace.rs`: sums, shifts, comparisons.
-// A transfer is held from its packet to the end of its gap, which is seen within 12 clocks for each
+// A transfer is held from its packet to the end of its gap, which is seen within 16 clocks for each
 // transfer held. What is said of a pace that is being looked at waits; one new transfer, one packet
 // and one word of a receiver may wait at once, and bulk_send has 30 clocks and more between two of
 // a kind.
@@ -84,8 +84,7 @@ module bulk_pace_s16 (
     reg         marked_reg;
     reg  [15:0] share_reg;
     reg  [3:0]  turn_reg;            // Slot that is looked at next.
-    reg  [15:0] held_reg;            // Of each transfer: its next packet waits; its gap is longer than a tick.
-    reg  [15:0] slow_reg;
+    reg  [15:0] held_reg;            // Of each transfer: its next packet waits.
     reg  [3:0]  at_reg;              // Slot and tick of the deed; the pace as it was, and as it will be.
     reg  [15:0] tick_reg;
     reg  [15:0] pace_gap_reg;        // Between two packets, 16 to 32,768.
@@ -132,13 +131,10 @@ module bulk_pace_s16 (
 
     // Signals
     wire        turn_held;
-    wire        is_slow;
+    wire        is_slow;            // The gap is longer than a tick.
     reg  [15:0] news;
     reg  [15:0] holds;
-    reg  [15:0] holds_late;
     reg  [15:0] releases;
-    reg  [15:0] slows;
-    reg  [15:0] speeds;
     wire [15:0] at_mask;
     wire [15:0] in_mask;
     reg  [15:0] after_gap;          // Between two packets, 16 to 32,768.
@@ -190,7 +186,6 @@ module bulk_pace_s16 (
     // What comes.
     assign in_mask = 16'd1 << s_slot;
     assign at_mask = 16'd1 << at_reg;
-    assign is_slow = |(slow_reg & in_mask);
 
     always @(*) begin
         state_next = state_reg;
@@ -217,11 +212,8 @@ module bulk_pace_s16 (
         pace_changed_next = pace_changed_reg;
         pace_free_at_next = pace_free_at_reg;
         holds = 16'd0;
-        holds_late = 16'd0;
         news = 16'd0;
         releases = 16'd0;
-        slows = 16'd0;
-        speeds = 16'd0;
         if (s_new) begin
             begins_next = 1'b1;
             begins_slot_next = s_slot;
@@ -232,9 +224,6 @@ module bulk_pace_s16 (
             left_next = 1'b1;
             left_slot_next = s_slot;
             left_tick_next = s_tick;
-            if (is_slow) begin
-                holds = in_mask;
-            end
         end
         if (s_said_valid & !told_reg) begin
             told_next = cfg_enable;
@@ -288,26 +277,19 @@ module bulk_pace_s16 (
                 end
             end
             STATE_WORK: begin
+                // At once: bulk_turns may choose again 20 clocks after a packet.
+                if ((deed_reg == DEED_SENT) & is_slow) begin
+                    holds = at_mask;
+                end
                 if ((timer_reg == 3'd5) | ((deed_reg == DEED_VISIT) & timer_reg[0])) begin
                     state_next = STATE_STORE;
                 end
             end
             STATE_STORE: begin
                 state_next = STATE_IDLE;
-                // Of one that was made slow a moment before its packet.
-                if ((deed_reg == DEED_SENT) & (pace_gap_reg != LINE)) begin
-                    holds_late = at_mask;
-                end
                 if (deed_reg == DEED_HEARD) begin
                     told_next = 1'b0;
                     ev_slowed = slower_reg;
-                end
-                if (deed_reg != DEED_VISIT) begin
-                    if (after_gap != LINE) begin
-                        slows = at_mask;
-                    end else begin
-                        speeds = at_mask;
-                    end
                 end
                 // A packet that waits to be counted holds anew.
                 if ((deed_reg == DEED_VISIT)
@@ -321,6 +303,7 @@ module bulk_pace_s16 (
 
     assign s_said_ready = !told_reg;
     assign turn_held = |((held_reg >> turn_reg) & 16'd1);
+    assign is_slow = pace_gap_reg != LINE;
     assign wait_sig = cut_before_reg ? {cfg_interval, 1'b0} : {1'b0, cfg_interval};
 
     always @(*) begin
@@ -424,7 +407,6 @@ module bulk_pace_s16 (
         share_reg = 16'd0;
         turn_reg = 4'd0;
         held_reg = 16'd0;
-        slow_reg = 16'd0;
         at_reg = 4'd0;
         tick_reg = 16'd0;
         pace_gap_reg = 16'd0;
@@ -564,8 +546,7 @@ module bulk_pace_s16 (
             & pace_steps_reg[3];
 
         slower_reg <= begins_fair_reg | (cuts_reg & (cut_gap_reg > pace_gap_reg));
-        held_reg <= (held_reg & ~releases & ~news) | holds | holds_late;
-        slow_reg <= (slow_reg | slows) & ~speeds & ~news;
+        held_reg <= (held_reg & ~releases & ~news) | holds;
         state_reg <= state_next;
         deed_reg <= deed_next;
         timer_reg <= timer_next;
@@ -598,7 +579,6 @@ module bulk_pace_s16 (
             told_reg <= 1'b0;
             turn_reg <= 4'd0;
             held_reg <= 16'd0;
-            slow_reg <= 16'd0;
         end
     end
 

@@ -34,8 +34,10 @@ module bulk_receive_w64_r16_q16 (
     output wire        s_ready,
     output wire        s_unwanted,           // With ready: that is not wanted, and does not come.
     input  wire [19:0] s_node,               // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     input  wire [3:0]  s_opcode,
+    input  wire        s_marked,             // A switch has marked it.
     input  wire [23:0] s_dest,               // Destination queue pair.
     input  wire [23:0] s_psn,                // Packet sequence number.
     input  wire [63:0] s_head,               // First 8 bytes of the body, the first one on top.
@@ -116,8 +118,10 @@ module bulk_receive_w64_r16_q16 (
     input  wire        m_own_ready,
     input  wire        m_own_unwanted,       // With ready: that is not wanted, and does not come.
     output wire [19:0] m_own_node,           // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     output wire [3:0]  m_own_opcode,
+    output wire        m_own_marked,         // A switch has marked it.
     output wire [23:0] m_own_dest,           // Destination queue pair.
     output wire [23:0] m_own_psn,            // Packet sequence number.
     output wire [63:0] m_own_head,           // First 8 bytes of the body, the first one on top.
@@ -136,8 +140,10 @@ module bulk_receive_w64_r16_q16 (
     input  wire        m_read_ready,
     input  wire        m_read_unwanted,      // With ready: that is not wanted, and does not come.
     output wire [19:0] m_read_node,          // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     output wire [3:0]  m_read_opcode,
+    output wire        m_read_marked,        // A switch has marked it.
     output wire [23:0] m_read_dest,          // Destination queue pair.
     output wire [23:0] m_read_psn,           // Packet sequence number.
     output wire [63:0] m_read_head,          // First 8 bytes of the body, the first one on top.
@@ -196,6 +202,9 @@ module bulk_receive_w64_r16_q16 (
     input  wire [15:0] now,                  // Coarse time, a free-running count.
     output wire [31:0] events,               // A counter counts one more, a bit each: bit 0 is counter 64.
 
+    output wire        ev_marked,            // DATA of a window came marked; pulse.
+    output wire        ev_told,              // A sender is told of congestion; pulse.
+
     // cfg: Contexts of queue pairs.
     input  wire        cfg_valid,            // A word is written; it counts from the next clock on.
     input  wire [3:0]  cfg_qpn,              // Queue pair.
@@ -203,6 +212,10 @@ module bulk_receive_w64_r16_q16 (
     input  wire [63:0] cfg_data,             // The word.
 
     // Configuration
+    input  wire [19:0] cfg_node,             // Own node.
+    input  wire        cfg_tell,             // Senders are told of marks (CL-4).
+    // Ticks at least between two messages about the marks of a window, 1 to 4,096.
+    input  wire [12:0] cfg_interval,
     input  wire [21:0] cfg_allowance,        // Reorder allowance, packets.
     input  wire [15:0] cfg_allowance_ticks,  // Reorder allowance, ticks without DATA.
     input  wire [15:0] cfg_retry_ticks,      // Ticks before a hole is asked for again.
@@ -238,6 +251,7 @@ module bulk_receive_w64_r16_q16 (
     wire [15:0]  sort_m_win_slot;                  // POLL, ABORT: transfer slot at the sender.
     wire [31:0]  sort_m_win_xid;                   // POLL, ABORT: transfer.
     wire [3:0]   sort_m_win_reason;                // ABORT: reason.
+    wire         sort_m_marked;                    // In the clock behind that: it came marked.
     wire         sort_m_con_valid;                 // It has come.
     wire [19:0]  sort_m_con_src;                   // Sending node.
     wire [15:0]  sort_m_con_slot;                  // Transfer slot there.
@@ -284,6 +298,9 @@ module bulk_receive_w64_r16_q16 (
     wire         check_m_opened_valid;             // It was.
     wire [15:0]  check_m_opened_wptr;              // Which.
     wire [15:0]  check_m_opened_gen;               // Its incarnation.
+    wire [19:0]  check_m_opened_src;               // Node that sends its transfer.
+    wire [15:0]  check_m_opened_slot;              // Slot of that there.
+    wire [31:0]  check_m_opened_xid;               // The transfer.
     wire [23:0]  check_m_opened_qpn;               // Queue pair that it is for.
     wire [31:0]  check_m_opened_rkey;              // Key of its region.
     wire [23:0]  check_m_opened_notice_qpn;        // Queue pair here.
@@ -391,6 +408,7 @@ module bulk_receive_w64_r16_q16 (
     // No write is under way, none waits to be acknowledged, and the headers have been cleared.
     wire         land_m_idle;
     wire         land_m_writing;                   // Packets are on their way to host memory.
+    wire [15:0]  land_m_counted;                   // Window of the DATA that is counted now.
     wire         land_ev_accepted;                 // DATA is written; pulse, as all below.
     wire         land_ev_duplicate;                // It came before.
     wire         land_ev_stale;                    // For no window, another use of it, or of another sender.
@@ -409,7 +427,24 @@ module bulk_receive_w64_r16_q16 (
     wire [3:0]   notify_m_rev_status;              // How its transfer ends.
     wire         answer_s_ready;                   // It is taken.
     wire         answer_s_bitmap_ready;            // It is taken.
+    wire         answer_s_tell_ready;              // The message is made.
     wire         answer_ev_sent;                   // A frame leaves; pulse.
+    wire         watch_s_cpl_ready;                // That is taken.
+    wire         watch_s_data_valid;               // DATA of a window came, the first time or again; pulse.
+    wire         watch_m_valid;                    // It is.
+    wire [19:0]  watch_m_node;                     // Node of the sender.
+    wire [15:0]  watch_m_slot;                     // Slot of the transfer there.
+    wire [31:0]  watch_m_xid;                      // The transfer.
+    // Its packets came marked, or it has more than its part; otherwise it only learns its part.
+    wire         watch_m_marked;
+    wire [15:0]  watch_m_share;                    // Windows that are open here.
+    wire         watch_mon_act;                    // A deed is done; pulse.
+    wire [1:0]   watch_mon_deed;                   // Which: 0 opened, 1 closed, 2 DATA, 3 looked at.
+    wire [3:0]   watch_mon_wptr;                   // Window.
+    wire         watch_mon_marked;                 // DATA: it came marked.
+    wire [15:0]  watch_mon_tick;                   // Tick it went by.
+    wire         watch_mon_due;                    // Its sender is to be told.
+    wire         watch_mon_sweeps;                 // Windows are looked at behind an opening.
     wire         asked_s_ready;                    // It is taken.
     wire         asked_m_valid;                    // A word is offered.
     wire [393:0] asked_m_data;                     // The word.
@@ -426,6 +461,7 @@ module bulk_receive_w64_r16_q16 (
         .s_unwanted        (s_unwanted),
         .s_node            (s_node),
         .s_opcode          (s_opcode),
+        .s_marked          (s_marked),
         .s_dest            (s_dest),
         .s_psn             (s_psn),
         .s_head            (s_head),
@@ -451,6 +487,7 @@ module bulk_receive_w64_r16_q16 (
         .m_win_reason      (sort_m_win_reason),
         .s_decided         (land_m_decided),
         .s_wanted          (land_m_wanted),
+        .m_marked          (sort_m_marked),
         .m_wd_valid        (m_wd_valid),
         .m_wd_ready        (m_wd_ready),
         .m_wd_data         (m_wd_data),
@@ -476,6 +513,7 @@ module bulk_receive_w64_r16_q16 (
         .m_own_unwanted    (m_own_unwanted),
         .m_own_node        (m_own_node),
         .m_own_opcode      (m_own_opcode),
+        .m_own_marked      (m_own_marked),
         .m_own_dest        (m_own_dest),
         .m_own_psn         (m_own_psn),
         .m_own_head        (m_own_head),
@@ -490,6 +528,7 @@ module bulk_receive_w64_r16_q16 (
         .m_read_unwanted   (m_read_unwanted),
         .m_read_node       (m_read_node),
         .m_read_opcode     (m_read_opcode),
+        .m_read_marked     (m_read_marked),
         .m_read_dest       (m_read_dest),
         .m_read_psn        (m_read_psn),
         .m_read_head       (m_read_head),
@@ -582,6 +621,9 @@ module bulk_receive_w64_r16_q16 (
         .m_opened_valid            (check_m_opened_valid),
         .m_opened_wptr             (check_m_opened_wptr),
         .m_opened_gen              (check_m_opened_gen),
+        .m_opened_src              (check_m_opened_src),
+        .m_opened_slot             (check_m_opened_slot),
+        .m_opened_xid              (check_m_opened_xid),
         .m_opened_qpn              (check_m_opened_qpn),
         .m_opened_rkey             (check_m_opened_rkey),
         .m_opened_notice_qpn       (check_m_opened_notice_qpn),
@@ -675,7 +717,7 @@ module bulk_receive_w64_r16_q16 (
         .m_bitmap_data       (window_m_bitmap_data),
         .m_bitmap_last       (window_m_bitmap_last),
         .m_cpl_valid         (window_m_cpl_valid),
-        .m_cpl_ready         (land_s_cpl_ready),
+        .m_cpl_ready         (watch_s_cpl_ready),
         .m_cpl_wptr          (window_m_cpl_wptr),
         .m_cpl_src           (window_m_cpl_src),
         .m_cpl_slot          (window_m_cpl_slot),
@@ -732,6 +774,9 @@ module bulk_receive_w64_r16_q16 (
         .s_opened_valid            (check_m_opened_valid),
         .s_opened_wptr             (check_m_opened_wptr),
         .s_opened_gen              (check_m_opened_gen),
+        .s_opened_src              (check_m_opened_src),
+        .s_opened_slot             (check_m_opened_slot),
+        .s_opened_xid              (check_m_opened_xid),
         .s_opened_qpn              (check_m_opened_qpn),
         .s_opened_rkey             (check_m_opened_rkey),
         .s_opened_notice_qpn       (check_m_opened_notice_qpn),
@@ -762,6 +807,7 @@ module bulk_receive_w64_r16_q16 (
         .m_rev_status              (land_m_rev_status),
         .m_idle                    (land_m_idle),
         .m_writing                 (land_m_writing),
+        .m_counted                 (land_m_counted),
         .ev_accepted               (land_ev_accepted),
         .ev_duplicate              (land_ev_duplicate),
         .ev_stale                  (land_ev_stale),
@@ -782,6 +828,9 @@ module bulk_receive_w64_r16_q16 (
         .s_opened_valid            (check_m_opened_valid),
         .s_opened_wptr             (check_m_opened_wptr),
         .s_opened_gen              (check_m_opened_gen),
+        .s_opened_src              (check_m_opened_src),
+        .s_opened_slot             (check_m_opened_slot),
+        .s_opened_xid              (check_m_opened_xid),
         .s_opened_qpn              (check_m_opened_qpn),
         .s_opened_rkey             (check_m_opened_rkey),
         .s_opened_notice_qpn       (check_m_opened_notice_qpn),
@@ -838,6 +887,13 @@ module bulk_receive_w64_r16_q16 (
         .s_bitmap_ready (answer_s_bitmap_ready),
         .s_bitmap_data  (window_m_bitmap_data),
         .s_bitmap_last  (window_m_bitmap_last),
+        .s_tell_valid   (watch_m_valid),
+        .s_tell_ready   (answer_s_tell_ready),
+        .s_tell_node    (watch_m_node),
+        .s_tell_slot    (watch_m_slot),
+        .s_tell_xid     (watch_m_xid),
+        .s_tell_marked  (watch_m_marked),
+        .s_tell_share   (watch_m_share),
         .m_valid        (m_valid),
         .m_ready        (m_ready),
         .m_node         (m_node),
@@ -850,7 +906,59 @@ module bulk_receive_w64_r16_q16 (
         .m_pl_ready     (m_pl_ready),
         .m_pl_data      (m_pl_data),
         .m_pl_last      (m_pl_last),
-        .ev_sent        (answer_ev_sent)
+        .ev_sent        (answer_ev_sent),
+        .cfg_node       (cfg_node)
+    );
+
+    bulk_watch_r16 watch (
+        .clk                       (clk),
+        .rst                       (rst),
+        .now                       (now),
+        // Marks of switches. DATA that came before has crossed the same queues.
+        .s_opened_valid            (check_m_opened_valid),
+        .s_opened_wptr             (check_m_opened_wptr),
+        .s_opened_gen              (check_m_opened_gen),
+        .s_opened_src              (check_m_opened_src),
+        .s_opened_slot             (check_m_opened_slot),
+        .s_opened_xid              (check_m_opened_xid),
+        .s_opened_qpn              (check_m_opened_qpn),
+        .s_opened_rkey             (check_m_opened_rkey),
+        .s_opened_notice_qpn       (check_m_opened_notice_qpn),
+        .s_opened_notice_node      (check_m_opened_notice_node),
+        .s_opened_notice_source    (check_m_opened_notice_source),
+        .s_opened_notice_q_key     (check_m_opened_notice_q_key),
+        .s_opened_notice_immediate (check_m_opened_notice_immediate),
+        .s_opened_notice_length    (check_m_opened_notice_length),
+        .s_cpl_valid               (window_m_cpl_valid),
+        .s_cpl_ready               (watch_s_cpl_ready),
+        .s_cpl_wptr                (window_m_cpl_wptr),
+        .s_cpl_src                 (window_m_cpl_src),
+        .s_cpl_slot                (window_m_cpl_slot),
+        .s_cpl_xid                 (window_m_cpl_xid),
+        .s_cpl_length              (window_m_cpl_length),
+        .s_cpl_status              (window_m_cpl_status),
+        .s_cpl_reason              (window_m_cpl_reason),
+        .s_data_valid              (watch_s_data_valid),
+        .s_data_wptr               (land_m_counted),
+        .s_data_marked             (sort_m_marked),
+        .m_valid                   (watch_m_valid),
+        .m_ready                   (answer_s_tell_ready),
+        .m_node                    (watch_m_node),
+        .m_slot                    (watch_m_slot),
+        .m_xid                     (watch_m_xid),
+        .m_marked                  (watch_m_marked),
+        .m_share                   (watch_m_share),
+        .ev_marked                 (ev_marked),
+        .ev_told                   (ev_told),
+        .mon_act                   (watch_mon_act),
+        .mon_deed                  (watch_mon_deed),
+        .mon_wptr                  (watch_mon_wptr),
+        .mon_marked                (watch_mon_marked),
+        .mon_tick                  (watch_mon_tick),
+        .mon_due                   (watch_mon_due),
+        .mon_sweeps                (watch_mon_sweeps),
+        .cfg_enable                (cfg_tell),
+        .cfg_interval              (cfg_interval)
     );
 
     fifo_reg_w394_d16 asked (
@@ -923,6 +1031,7 @@ module bulk_receive_w64_r16_q16 (
         end
     end
 
+    assign watch_s_data_valid = land_ev_accepted | land_ev_duplicate;
     assign m_idle = sort_m_idle & !check_busy & land_m_idle & notify_m_idle;
     assign ready = up_reg;
     assign some = |windows_reg;
@@ -996,7 +1105,9 @@ module bulk_receive_w64_r16_q16 (
         check_m_win_response, check_m_win_immediate, check_m_win_token, window_m_wr_accept,
         window_m_wr_rkey, window_stat_data, window_free_count, window_mon_act, window_mon_op,
         window_mon_wptr, window_mon_now, window_mon_view, window_mon_word, window_mon_slide,
-        window_mon_slide_wptr, window_mon_slide_base, asked_count};
+        window_mon_slide_wptr, window_mon_slide_base, land_s_cpl_ready, watch_mon_act,
+        watch_mon_deed, watch_mon_wptr, watch_mon_marked, watch_mon_tick, watch_mon_due,
+        watch_mon_sweeps, asked_count};
 
 endmodule
 

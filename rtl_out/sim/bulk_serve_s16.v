@@ -31,8 +31,10 @@ module bulk_serve_s16 (
     output reg         s_ready,
     output reg         s_unwanted,         // With ready: that is not wanted, and does not come.
     input  wire [19:0] s_node,             // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     input  wire [3:0]  s_opcode,
+    input  wire        s_marked,           // A switch has marked it.
     input  wire [23:0] s_dest,             // Destination queue pair.
     input  wire [23:0] s_psn,              // Packet sequence number.
     input  wire [63:0] s_head,             // First 8 bytes of the body, the first one on top.
@@ -144,7 +146,8 @@ module bulk_serve_s16 (
     reg  [3:0]   state_reg;
     reg  [1:0]   timer_reg;
     reg  [19:0]  r_node_reg;            // The message. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     reg  [3:0]   r_opcode_reg;
     reg  [23:0]  r_dest_reg;            // Destination queue pair.
     reg  [23:0]  r_psn_reg;             // Packet sequence number.
@@ -204,7 +207,8 @@ module bulk_serve_s16 (
     reg  [3:0]   state_next;
     reg  [1:0]   timer_next;
     reg  [19:0]  r_node_next;            // The message. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     reg  [3:0]   r_opcode_next;
     reg  [23:0]  r_dest_next;            // Destination queue pair.
     reg  [23:0]  r_psn_next;             // Packet sequence number.
@@ -548,7 +552,7 @@ module bulk_serve_s16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, limits_has_bytes, limits_distance, serves_1_next_shifted[15:1]};
+    wire _unused = &{1'b0, s_marked, limits_has_bytes, limits_distance, serves_1_next_shifted[15:1]};
 
 endmodule
 

@@ -29,8 +29,10 @@ module bulk_sort (
     output reg         s_ready,
     output reg         s_unwanted,         // With ready: that is not wanted, and does not come.
     input  wire [19:0] s_node,             // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     input  wire [3:0]  s_opcode,
+    input  wire        s_marked,           // A switch has marked it.
     input  wire [23:0] s_dest,             // Destination queue pair.
     input  wire [23:0] s_psn,              // Packet sequence number.
     input  wire [63:0] s_head,             // First 8 bytes of the body, the first one on top.
@@ -66,6 +68,9 @@ module bulk_sort (
     input  wire        s_decided,          // DATA is decided: pulse.
     input  wire        s_wanted,           // With it: its payload is wanted.
 
+    // m: stream out
+    output wire        m_marked,           // In the clock behind that: it came marked.
+
     // m_wd: Payload of DATA that is wanted.
     output wire        m_wd_valid,         // A word is offered.
     input  wire        m_wd_ready,         // It is taken.
@@ -97,8 +102,10 @@ module bulk_sort (
     input  wire        m_own_ready,
     input  wire        m_own_unwanted,     // With ready: that is not wanted, and does not come.
     output wire [19:0] m_own_node,         // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     output wire [3:0]  m_own_opcode,
+    output wire        m_own_marked,       // A switch has marked it.
     output wire [23:0] m_own_dest,         // Destination queue pair.
     output wire [23:0] m_own_psn,          // Packet sequence number.
     output wire [63:0] m_own_head,         // First 8 bytes of the body, the first one on top.
@@ -117,8 +124,10 @@ module bulk_sort (
     input  wire        m_read_ready,
     input  wire        m_read_unwanted,    // With ready: that is not wanted, and does not come.
     output wire [19:0] m_read_node,        // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     output wire [3:0]  m_read_opcode,
+    output wire        m_read_marked,      // A switch has marked it.
     output wire [23:0] m_read_dest,        // Destination queue pair.
     output wire [23:0] m_read_psn,         // Packet sequence number.
     output wire [63:0] m_read_head,        // First 8 bytes of the body, the first one on top.
@@ -166,8 +175,10 @@ module bulk_sort (
     reg  [2:0]   state_reg;
     reg  [1:0]   timer_reg;
     reg  [19:0]  r_node_reg;       // The frame that is looked at. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     reg  [3:0]   r_opcode_reg;
+    reg          r_marked_reg;     // A switch has marked it.
     reg  [23:0]  r_dest_reg;       // Destination queue pair.
     reg  [23:0]  r_psn_reg;        // Packet sequence number.
     reg  [63:0]  r_head_reg;       // First 8 bytes of the body, the first one on top.
@@ -242,8 +253,10 @@ module bulk_sort (
     reg  [2:0]   state_next;
     reg  [1:0]   timer_next;
     reg  [19:0]  r_node_next;               // The frame that is looked at. Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     reg  [3:0]   r_opcode_next;
+    reg          r_marked_next;             // A switch has marked it.
     reg  [23:0]  r_dest_next;               // Destination queue pair.
     reg  [23:0]  r_psn_next;                // Packet sequence number.
     reg  [63:0]  r_head_next;               // First 8 bytes of the body, the first one on top.
@@ -282,9 +295,10 @@ module bulk_sort (
     assign head_tail = r_head_reg[58];
     assign head_to_sender = r_head_reg[59];
     assign head_version = r_head_reg[63:60];
-    // Stage 2: messages for senders have the bit that says so, and those of READ are of another
-    // kind.
-    assign is_read = r_opcode_reg[3];
+    assign m_marked = r_marked_reg;
+    // Stage 2: messages for senders have the bit that says so, or are of congestion, and those of
+    // READ are of another kind.
+    assign is_read = r_opcode_reg[3] & !r_opcode_reg[1];
     assign m_wd_valid = s_pl_valid & routes_m_valid & (route == 2'd0);
     assign m_wd_data = s_pl_data;
     assign m_own_pl_valid = s_pl_valid & routes_m_valid & (route == 2'd2);
@@ -314,6 +328,7 @@ module bulk_sort (
         state_next = state_reg;
         r_node_next = r_node_reg;
         r_opcode_next = r_opcode_reg;
+        r_marked_next = r_marked_reg;
         r_dest_next = r_dest_reg;
         r_psn_next = r_psn_reg;
         r_head_next = r_head_reg;
@@ -332,6 +347,7 @@ module bulk_sort (
                 timer_next = 2'd0;
                 r_node_next = s_node;
                 r_opcode_next = s_opcode;
+                r_marked_next = s_marked;
                 r_dest_next = s_dest;
                 r_psn_next = s_psn;
                 r_head_next = s_head;
@@ -519,6 +535,7 @@ module bulk_sort (
     assign m_own_valid = (state_reg == STATE_OWN) & !is_read;
     assign m_own_node = r_node_reg;
     assign m_own_opcode = r_opcode_reg;
+    assign m_own_marked = r_marked_reg;
     assign m_own_dest = r_dest_reg;
     assign m_own_psn = r_psn_reg;
     assign m_own_head = r_head_reg;
@@ -527,6 +544,7 @@ module bulk_sort (
     assign m_read_valid = (state_reg == STATE_OWN) & is_read;
     assign m_read_node = r_node_reg;
     assign m_read_opcode = r_opcode_reg;
+    assign m_read_marked = r_marked_reg;
     assign m_read_dest = r_dest_reg;
     assign m_read_psn = r_psn_reg;
     assign m_read_head = r_head_reg;
@@ -540,6 +558,7 @@ module bulk_sort (
         timer_reg = 2'd0;
         r_node_reg = 20'd0;
         r_opcode_reg = 4'd0;
+        r_marked_reg = 1'b0;
         r_dest_reg = 24'd0;
         r_psn_reg = 24'd0;
         r_head_reg = 64'd0;
@@ -618,7 +637,7 @@ module bulk_sort (
         is_24_reg <= r_len_reg == 13'd24;
         is_48_reg <= r_len_reg == 13'd48;
 
-        for_others_reg <= is_read
+        for_others_reg <= r_opcode_reg[3]
             | (r_opcode_reg == COMPLETE)
             | (r_opcode_reg == RETX_ONE)
             | (r_opcode_reg == RETX_RANGE)
@@ -659,6 +678,7 @@ module bulk_sort (
         timer_reg <= timer_next;
         r_node_reg <= r_node_next;
         r_opcode_reg <= r_opcode_next;
+        r_marked_reg <= r_marked_next;
         r_dest_reg <= r_dest_next;
         r_psn_reg <= r_psn_next;
         r_head_reg <= r_head_next;

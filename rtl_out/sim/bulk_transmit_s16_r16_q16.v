@@ -83,8 +83,10 @@ module bulk_transmit_s16_r16_q16 (
     output wire        s_own_ready,
     output wire        s_own_unwanted,     // With ready: that is not wanted, and does not come.
     input  wire [19:0] s_own_node,         // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     input  wire [3:0]  s_own_opcode,
+    input  wire        s_own_marked,       // A switch has marked it.
     input  wire [23:0] s_own_dest,         // Destination queue pair.
     input  wire [23:0] s_own_psn,          // Packet sequence number.
     input  wire [63:0] s_own_head,         // First 8 bytes of the body, the first one on top.
@@ -103,8 +105,10 @@ module bulk_transmit_s16_r16_q16 (
     output wire        s_read_ready,
     output wire        s_read_unwanted,    // With ready: that is not wanted, and does not come.
     input  wire [19:0] s_read_node,        // Node that it comes from.
-    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ.
+    // Lower half of its opcode: 0 to 7 a message of the receiver window, 8 and 9 of READ, 10 of
+    // congestion.
     input  wire [3:0]  s_read_opcode,
+    input  wire        s_read_marked,      // A switch has marked it.
     input  wire [23:0] s_read_dest,        // Destination queue pair.
     input  wire [23:0] s_read_psn,         // Packet sequence number.
     input  wire [63:0] s_read_head,        // First 8 bytes of the body, the first one on top.
@@ -219,6 +223,11 @@ module bulk_transmit_s16_r16_q16 (
 
     output wire [31:0] events,             // A counter counts one more, a bit each: bit 0 is counter 64.
 
+    output wire        ev_heard,           // A receiver says how a transfer fares; pulse.
+    output wire        ev_slowed,          // That is slower for it; pulse.
+
+    output wire        m_paced,            // In this clock transfers wait for their pace.
+
     output wire        ev_local_error,     // A work request or the key of a packet was refused; pulse.
     output wire        ev_read_failed,     // The read of a packet has failed; pulse.
 
@@ -248,7 +257,12 @@ module bulk_transmit_s16_r16_q16 (
     input  wire [15:0] cfg_max_busy,       // BUSY answers before giving up, less one.
     input  wire [7:0]  cfg_fresh_every,    // One fresh packet at least in so many, 2 or more.
     input  wire [15:0] cfg_overrun,        // Packets above the credit, at most.
-    input  wire        cfg_echo            // Second copies of repairs, and polls of an idle line.
+    input  wire        cfg_echo,           // Second copies of repairs, and polls of an idle line.
+
+    // Configuration
+    input  wire        cfg_pace,           // Transfers slow down when their receivers say so (CL-4).
+    // Ticks at least between two cuts of a pace, and between two steps of recovery, 1 to 4,096.
+    input  wire [12:0] cfg_interval
 );
 
     // Registers
@@ -469,6 +483,9 @@ module bulk_transmit_s16_r16_q16 (
     // How: 0 ok, 1 aborted, 2 refused, 3 busy, 4 unreachable, 5 unresponsive, 6 cancelled, 7
     // access, 8 no such queue pair, 9 not ready.
     wire [3:0]  send_m_end_outcome;
+    wire        send_s_said_ready;           // It is taken.
+    // In this clock nothing is sent, since all that have packets wait for their pace.
+    wire        send_m_paced;
     wire        send_m_starved;              // In this clock no transfer may send for want of credit.
     wire        send_m_nothing;              // None has anything to send.
     wire        send_ev_fresh;               // A DATA packet was counted: one sent the first time; pulse.
@@ -479,6 +496,12 @@ module bulk_transmit_s16_r16_q16 (
     wire [1:0]  send_mon_class;              // What was sent for: 0 due, 1 resend, 2 fresh, 3 spare.
     wire [15:0] send_mon_now;                // Time it went by.
     wire [3:0]  send_mon_wants;              // What the transfer wants then: due, resend, fresh, spare from bit 0 on.
+    wire        send_mon_pace;               // A deed of bulk_pace is done; pulse.
+    wire [1:0]  send_mon_deed;               // Which: 0 new, 1 packet, 2 word of a receiver, 3 looked at.
+    wire [3:0]  send_mon_pace_slot;          // Its slot.
+    wire [15:0] send_mon_tick;               // Tick it went by.
+    wire [15:0] send_mon_gap;                // Gap of the transfer then.
+    wire [15:0] send_mon_held;               // Transfers whose next packet has to wait.
     wire [3:0]  hear_m_look;                 // A transfer slot is looked at.
     wire        hear_m_valid;                // A message is offered.
     // Type: 1 COMPLETE, 2 RETX_ONE, 3 RETX_RANGE, 5 CONNECT_RESP, 6 STATUS, 7 ABORT or UNKNOWN.
@@ -493,6 +516,12 @@ module bulk_transmit_s16_r16_q16 (
     wire [21:0] hear_m_credit;               // STATUS, CONNECT_RESP: packets below this number may be sent.
     wire [21:0] hear_m_pidx;                 // RETX_ONE, RETX_RANGE: packet; STATUS: first hole.
     wire [15:0] hear_m_seq;                  // STATUS: number of the poll, 0 if there was none.
+    wire        hear_m_said_valid;           // Something is said.
+    wire [3:0]  hear_m_said_slot;            // Slot of the transfer, which is under way.
+    // Its packets came marked, or it has more than its part; otherwise its sender only learns its
+    // part.
+    wire        hear_m_said_marked;
+    wire [15:0] hear_m_said_share;           // Transfers that share the receiver's line, 1 at least.
     wire        hear_m_bitmap_valid;         // A word is offered.
     wire [63:0] hear_m_bitmap_data;          // The word.
     wire        hear_m_bitmap_last;          // It is the last word of its frame.
@@ -652,6 +681,7 @@ module bulk_transmit_s16_r16_q16 (
         .s_unwanted        (s_read_unwanted),
         .s_node            (s_read_node),
         .s_opcode          (s_read_opcode),
+        .s_marked          (s_read_marked),
         .s_dest            (s_read_dest),
         .s_psn             (s_read_psn),
         .s_head            (s_read_head),
@@ -1048,6 +1078,13 @@ module bulk_transmit_s16_r16_q16 (
         .m_end_xid       (send_m_end_xid),
         .m_end_outcome   (send_m_end_outcome),
         .now             (now),
+        .s_said_valid    (hear_m_said_valid),
+        .s_said_ready    (send_s_said_ready),
+        .s_said_slot     (hear_m_said_slot),
+        .s_said_marked   (hear_m_said_marked),
+        .s_said_share    (hear_m_said_share),
+        .ev_slowed       (ev_slowed),
+        .m_paced         (send_m_paced),
         .stat_addr       (stat_addr),
         .stat_data       (stat_data),
         .stat_time_addr  (stat_time_addr),
@@ -1063,6 +1100,12 @@ module bulk_transmit_s16_r16_q16 (
         .mon_class       (send_mon_class),
         .mon_now         (send_mon_now),
         .mon_wants       (send_mon_wants),
+        .mon_pace        (send_mon_pace),
+        .mon_deed        (send_mon_deed),
+        .mon_pace_slot   (send_mon_pace_slot),
+        .mon_tick        (send_mon_tick),
+        .mon_gap         (send_mon_gap),
+        .mon_held        (send_mon_held),
         .cfg_xid_before  (cfg_xid_before),
         .cfg_settled     (cfg_settled),
         .cfg_allowance   (cfg_allowance),
@@ -1077,7 +1120,9 @@ module bulk_transmit_s16_r16_q16 (
         .cfg_max_busy    (cfg_max_busy),
         .cfg_fresh_every (cfg_fresh_every),
         .cfg_overrun     (cfg_overrun),
-        .cfg_echo        (cfg_echo)
+        .cfg_echo        (cfg_echo),
+        .cfg_pace        (cfg_pace),
+        .cfg_interval    (cfg_interval)
     );
 
     bulk_hear_s16 hear (
@@ -1089,6 +1134,7 @@ module bulk_transmit_s16_r16_q16 (
         .s_unwanted     (s_own_unwanted),
         .s_node         (s_own_node),
         .s_opcode       (s_own_opcode),
+        .s_marked       (s_own_marked),
         .s_dest         (s_own_dest),
         .s_psn          (s_own_psn),
         .s_head         (s_own_head),
@@ -1115,6 +1161,11 @@ module bulk_transmit_s16_r16_q16 (
         .m_credit       (hear_m_credit),
         .m_pidx         (hear_m_pidx),
         .m_seq          (hear_m_seq),
+        .m_said_valid   (hear_m_said_valid),
+        .m_said_ready   (send_s_said_ready),
+        .m_said_slot    (hear_m_said_slot),
+        .m_said_marked  (hear_m_said_marked),
+        .m_said_share   (hear_m_said_share),
         .m_bitmap_valid (hear_m_bitmap_valid),
         .m_bitmap_ready (send_s_bitmap_ready),
         .m_bitmap_data  (hear_m_bitmap_data),
@@ -1253,9 +1304,11 @@ module bulk_transmit_s16_r16_q16 (
     assign works_s_end_valid = s_end_valid & s_end_pair & reads_ended_reg;
     assign ended = works_s_end_ready | (reads_s_end_ready & !s_end_pair);
     assign s_end_ready = ended;
+    assign none = works_m_active & fetch_inst_m_idle;
+    assign ev_heard = hear_m_said_valid & send_s_said_ready;
+    assign m_paced = none & send_m_paced;
     assign reads_m_ready = depart_a_ready;
     assign m_idle = works_m_idle & fetch_inst_m_idle & reads_m_idle & serve_m_idle;
-    assign none = works_m_active & fetch_inst_m_idle;
     assign asks = !works_m_active & fetch_inst_m_idle & reads_m_asks;
     assign events = {
         3'd0,
@@ -1298,7 +1351,8 @@ module bulk_transmit_s16_r16_q16 (
 
     // Read by nothing; named here so that linters know it is meant
     wire _unused = &{1'b0, send_mon_act, send_mon_op, send_mon_slot, send_mon_class, send_mon_now,
-        send_mon_wants};
+        send_mon_wants, send_mon_pace, send_mon_deed, send_mon_pace_slot, send_mon_tick,
+        send_mon_gap, send_mon_held};
 
 endmodule
 

@@ -35,13 +35,13 @@ module bulk_watch_r16 (
     input  wire        s_opened_valid,             // It was.
     input  wire [15:0] s_opened_wptr,              // Which.
     input  wire [15:0] s_opened_gen,               // Its incarnation.
-    input  wire [15:0] s_opened_src,               // Node that sends its transfer.
+    input  wire [19:0] s_opened_src,               // Node that sends its transfer.
     input  wire [15:0] s_opened_slot,              // Slot of that there.
     input  wire [31:0] s_opened_xid,               // The transfer.
     input  wire [23:0] s_opened_qpn,               // Queue pair that it is for.
     input  wire [31:0] s_opened_rkey,              // Key of its region.
     input  wire [23:0] s_opened_notice_qpn,        // Queue pair here.
-    input  wire [15:0] s_opened_notice_node,       // Node of the sender.
+    input  wire [19:0] s_opened_notice_node,       // Node of the sender.
     input  wire [23:0] s_opened_notice_source,     // Queue pair of the sender.
     input  wire [31:0] s_opened_notice_q_key,      // Q_Key of both.
     input  wire [31:0] s_opened_notice_immediate,  // Immediate data.
@@ -51,7 +51,7 @@ module bulk_watch_r16 (
     input  wire        s_cpl_valid,                // A transfer has ended.
     output wire        s_cpl_ready,                // That is taken.
     input  wire [15:0] s_cpl_wptr,                 // Its window.
-    input  wire [15:0] s_cpl_src,                  // Its sender.
+    input  wire [19:0] s_cpl_src,                  // Its sender.
     input  wire [15:0] s_cpl_slot,                 // Its slot at the sender.
     input  wire [31:0] s_cpl_xid,                  // The transfer.
     input  wire [31:0] s_cpl_length,               // Its bytes.
@@ -66,7 +66,7 @@ module bulk_watch_r16 (
     // m: Who is told what.
     output wire        m_valid,                    // It is.
     input  wire        m_ready,                    // The message is made.
-    output wire [15:0] m_node,                     // Node of the sender.
+    output wire [19:0] m_node,                     // Node of the sender.
     output wire [15:0] m_slot,                     // Slot of the transfer there.
     output wire [31:0] m_xid,                      // The transfer.
     // Its packets came marked, or it has more than its part; otherwise it only learns its part.
@@ -107,7 +107,7 @@ module bulk_watch_r16 (
 
     // Registers
     // Whose the window is that is told, which may be another's by then. Node of its sender.
-    reg  [15:0] name_src_reg;
+    reg  [19:0] name_src_reg;
     reg  [15:0] name_slot_reg;         // Slot there.
     reg  [31:0] name_xid_reg;          // Transfer.
     (* fsm_encoding = "auto" *)
@@ -178,7 +178,7 @@ module bulk_watch_r16 (
     wire        shares;
     wire [15:0] say_mask;
     // Whose the window is that is told, which may be another's by then. Node of its sender.
-    reg  [15:0] name_src_next;
+    reg  [19:0] name_src_next;
     reg  [15:0] name_slot_next;         // Slot there.
     reg  [31:0] name_xid_next;          // Transfer.
     reg  [1:0]  state_next;
@@ -220,7 +220,7 @@ module bulk_watch_r16 (
     wire [15:0] comes_count;            // Words in the queue.
     wire [81:0] watches_rd_data;        // The word that was read.
     wire        watches_wr_en;          // The word is written.
-    wire [63:0] names_rd_data;          // The word that was read.
+    wire [67:0] names_rd_data;          // The word that was read.
     wire [3:0]  lowest_index;           // Index of the lowest set bit.
     wire        lowest_none;            // No bit is set.
 
@@ -258,7 +258,7 @@ module bulk_watch_r16 (
         .wr_data ({after_load, after_load_since, after_stale, after_told_at, after_told, after_share, after_since, after_young})
     );
 
-    ram_reg #(.W(64), .A(4)) names (
+    ram_reg #(.W(68), .A(4)) names (
         .clk     (clk),
         .rd_addr (say_at_reg),
         .rd_data (names_rd_data),
@@ -502,9 +502,9 @@ module bulk_watch_r16 (
                 end
             end
             SAY_READ: begin
-                name_src_next = names_rd_data[15:0];
-                name_slot_next = names_rd_data[31:16];
-                name_xid_next = names_rd_data[63:32];
+                name_src_next = names_rd_data[19:0];
+                name_slot_next = names_rd_data[35:20];
+                name_xid_next = names_rd_data[67:36];
                 say_marked_next = |(due_marked_reg & say_mask);
                 if (say_timer_reg == 2'd2) begin
                     clears = say_mask;
@@ -526,7 +526,7 @@ module bulk_watch_r16 (
 
     // Clocked logic
     initial begin
-        name_src_reg = 16'd0;
+        name_src_reg = 20'd0;
         name_slot_reg = 16'd0;
         name_xid_reg = 32'd0;
         state_reg = 2'd0;

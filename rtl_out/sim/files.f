@@ -160,9 +160,11 @@ fifo_reg_w33_d16.v
 bulk_land_r16.v
 bulk_notify_r16.v
 bulk_answer_w64.v
+fifo_reg_w33_d4.v
+priority_encoder_w16.v
+bulk_watch_r16.v
 fifo_reg_w394_d16.v
 bulk_receive_w64_r16_q16.v
-priority_encoder_w16.v
 ram_reg_forward_w9_d16.v
 bulk_reads_r16_w16_q16.v
 bulk_limits.v
@@ -171,6 +173,7 @@ bulk_depart.v
 bulk_begin.v
 bulk_marks_s16.v
 bulk_works_s16_q16.v
+bulk_pace_s16.v
 reverse_w64.v
 priority_encoder_w64.v
 bulk_inbox_b64.v
@@ -211,6 +214,10 @@ fifo_reg_w9_d32.v
 fifo_reg_w82_d16.v
 card_ring_reads.v
 card_rings_q16.v
+mux_one_hot_w6_n5.v
+card_regs_stats_n5.v
+mux_one_hot_w32_n2.v
+card_regs_congestion.v
 card_reduce_table_q16.v
 fifo_ahead_w189_d4.v
 card_reduce_send_q16.v

@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_hdl::bulk::BulkWatch;
 use tributary_hdl::emit::emit_block;
 use tributary_protocol::bulk::watch::Watch;
+use tributary_protocol::red::address::NODES;
 use tributary_sim::testbench::wrong::{self, Wrong};
 use tributary_sim::testbench::{Profile, Stalls, seeds};
 use tributary_sim::verilate::{Model, Port, Verilated};
@@ -21,7 +22,7 @@ fn sources() -> (String, Vec<(String, String)>) {
 }
 
 /// Who sends to a window: node, slot there, transfer.
-type Name = (u16, u16, u32);
+type Name = (u32, u16, u32);
 
 /// What is known of messages to a sender that have to come.
 #[derive(Default)]
@@ -107,7 +108,11 @@ impl Bench {
             return;
         }
         let wptr = free[self.rng.random_range(0..free.len())];
-        let name: Name = (self.rng.random(), self.rng.random(), self.rng.random());
+        let name: Name = (
+            self.rng.random_range(0..NODES),
+            self.rng.random(),
+            self.rng.random(),
+        );
         let fields = [1, wptr.into(), name.0.into(), name.1.into(), name.2.into()];
         for (port, value) in self.ports.opened.into_iter().zip(fields) {
             self.model.set(port, value);
@@ -301,7 +306,7 @@ impl Bench {
             if valid && ready {
                 let [_, _, node, slot, xid, marked, share] =
                     self.ports.m.map(|port| self.model.get(port));
-                let name = (node as u16, slot as u16, xid as u32);
+                let name = (node as u32, slot as u16, xid as u32);
                 self.message(
                     name,
                     marked == 1,
