@@ -482,3 +482,30 @@ impl Drop for Batch<'_> {
         let _ = self.rings.ring();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cl_01_a_node_has_20_bits_and_more_are_an_error() {
+        let handle = AddressHandle::new(NODES - 1, 7).unwrap();
+        assert_eq!((handle.node(), handle.qp_num()), (0xF_FFFF, 7));
+        let error = AddressHandle::new(NODES, 7).unwrap_err().to_string();
+        assert_eq!(error, "node number = 1048576 is not within 0 to 1048575");
+        // What a grant says is not trusted: the card ends it as the address of nobody.
+        let grant = Grant {
+            node: NODES | 5,
+            qp_num: 7,
+            window: 0,
+            epoch: 0,
+        };
+        assert_eq!(AddressHandle::from_grant(grant).qp_num(), u32::MAX);
+        let far = Grant {
+            node: NODES - 1,
+            ..grant
+        };
+        assert_eq!(Grant::from_bytes(&far.to_bytes()), far);
+        assert_eq!(AddressHandle::from_grant(far).peer().node, NODES - 1);
+    }
+}

@@ -345,7 +345,7 @@ module rw_window_w1024_r512 (
         .ctl_mtu             (messages_m_data[266:263]),
         .ctl_verdict         (messages_m_data[269:267]),
         .ctl_hold            (messages_m_data[270]),
-        .ctl_reason          (4'd0),
+        .ctl_reason          (messages_m_data[274:271]),
         .rev_valid           (rev_valid),
         .rev_ready           (rev_ready),
         .rev_wptr            (rev_wptr[8:0]),
@@ -593,7 +593,7 @@ module rw_window_w1024_r512 (
         control_1_reg <= is_control;
 
         message_1_reg <= {
-            4'd0,
+            s_reason,
             s_hold,
             s_verdict,
             s_mtu,
@@ -651,8 +651,7 @@ module rw_window_w1024_r512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_reason, rev_wptr[15:9], accept_m_wptr, messages_m_data[274:271],
-        finished_s_ready, credits_s_ready};
+    wire _unused = &{1'b0, rev_wptr[15:9], accept_m_wptr, finished_s_ready, credits_s_ready};
 
 endmodule
 

@@ -291,7 +291,7 @@ impl<
             | (bit_cast::<275, 4>(self.s_mtu.val()) << 263)
             | (bit_cast::<275, 3>(self.s_verdict.val()) << 267)
             | (bit_cast::<275, 1>(self.s_hold.val().into()) << 270)
-            | (bit_cast::<275, 4>(self.s_reason.val()) << 275);
+            | (bit_cast::<275, 4>(self.s_reason.val()) << 271);
 
         // Decisions out.
         self.decisions.p_valid.next = self.accept.p_valid.val();
@@ -346,7 +346,7 @@ impl<
         self.control.ctl_mtu.next = self.messages.m.data.val().get_bits::<4>(263);
         self.control.ctl_verdict.next = self.messages.m.data.val().get_bits::<3>(267);
         self.control.ctl_hold.next = self.messages.m.data.val().get_bit(270);
-        self.control.ctl_reason.next = self.messages.m.data.val().get_bits::<4>(275);
+        self.control.ctl_reason.next = self.messages.m.data.val().get_bits::<4>(271);
         self.control.rev_valid.next = self.rev_valid.val();
         self.rev_ready.next = self.control.rev_ready.val();
         self.control.rev_wptr.next = bit_cast::<A, 16>(self.rev_wptr.val());

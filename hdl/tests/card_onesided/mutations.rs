@@ -48,6 +48,20 @@ const FAULTS: &[Fault] = &[
         &[("if (!look_ok)", "if (!look_ok & !(FAULT & (&reply_reg)))")],
     ),
     (
+        "a window of a node that differs in bits 19:16 (CL-1)",
+        &[(
+            "opened[19:0] != node",
+            "(FAULT ? opened[15:0] != node[15:0] : opened[19:0] != node)",
+        )],
+    ),
+    (
+        "bits 19:16 of the node of an acknowledgement (CL-1)",
+        &[(
+            "assign m_ak_node = acks_m_data[19:0]",
+            "assign m_ak_node = FAULT ? {4'd0, acks_m_data[15:0]} : acks_m_data[19:0]",
+        )],
+    ),
+    (
         "a read that failed is sent",
         &[("if (rd_error)", "if (rd_error & !FAULT)")],
     ),

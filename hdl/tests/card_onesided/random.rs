@@ -276,6 +276,7 @@ fn traffic_through(world: &mut World, batches: u64, reopened: u32) -> Result<(),
                 world.grants[index] = grant;
             }
         }
+        let mut ack_nodes = Vec::new();
         let mut packets = Vec::new();
         let mut ended = Vec::new();
         for _ in 0..1 + world.dice.below(6) {
@@ -296,7 +297,11 @@ fn traffic_through(world: &mut World, batches: u64, reopened: u32) -> Result<(),
             let index = world.dice.below(3) as usize;
             let next = next_of(world, index);
             let frame = request(world, &memory, index, next);
-            packets.extend(model(&mut world.card, &mut memory, &frame));
+            let packet = model(&mut world.card, &mut memory, &frame);
+            if let Some(Packet::Ack(_)) = packet {
+                ack_nodes.push(frame.from);
+            }
+            packets.extend(packet);
             world.push(frame);
         }
         world.run()?;
@@ -316,8 +321,8 @@ fn traffic_through(world: &mut World, batches: u64, reopened: u32) -> Result<(),
         };
         same(
             "acknowledgements",
-            seen.acks == acks,
-            format!("{:x?} {acks:x?}", seen.acks),
+            seen.acks == acks && seen.ack_nodes == ack_nodes,
+            format!("{:x?} {acks:x?} to {ack_nodes:x?}", seen.acks),
         )?;
         same(
             "answers",
@@ -336,6 +341,7 @@ fn traffic_through(world: &mut World, batches: u64, reopened: u32) -> Result<(),
             format!("{:?} {want:?}", seen.events),
         )?;
         seen.acks.clear();
+        seen.ack_nodes.clear();
         seen.answers.clear();
         seen.ended.clear();
         same("memory", world.memory.bytes == memory.bytes, String::new())?;
@@ -422,6 +428,7 @@ fn xud_13_a_reset_closes_queue_pairs_and_windows() {
             assert_eq!(world.seen.events[..11], counts(&world.card), "seed {seed}");
             assert_eq!(world.seen.events[10], 0);
             world.seen.acks.clear();
+            world.seen.ack_nodes.clear();
         }
         traffic(&mut world, 20).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     }

@@ -146,6 +146,8 @@ pub struct Manner {
 #[derive(Default)]
 pub struct Seen {
     pub acks: Vec<Ack>,
+    /// Where they go.
+    pub ack_nodes: Vec<u32>,
     pub answers: Vec<Send>,
     /// Requests that ended: queue pair, number, outcome.
     pub ended: Vec<(u32, u32, u8)>,
@@ -704,6 +706,7 @@ impl World {
         if ak_ready && self.rtl.is("m_ak_valid") {
             let ack = self.ack();
             self.seen.acks.push(ack);
+            self.seen.ack_nodes.push(self.rtl.get("m_ak_node") as u32);
         }
         if claim_ready && self.rtl.is("m_claim_valid") {
             self.claim(now)?;

@@ -28,7 +28,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Result, ensure};
 use tributary_fabric::control::Control;
 use tributary_protocol::card::model::{CardModel, ModelConfig};
-use tributary_protocol::red::address::NODES;
 
 use super::world::{Place, World};
 use super::{CLOCK_NS, Node, SimDevice};
@@ -68,16 +67,7 @@ impl Cluster {
             slot_ns > 0 && slot_ns.is_multiple_of(CLOCK_NS),
             "steps of {slot_ns} ns; they must be a multiple of {CLOCK_NS}"
         );
-        let mut nodes = Vec::new();
-        for endpoint in endpoints {
-            ensure!(
-                endpoint.node < NODES,
-                "{} is node {}; there are nodes below {NODES}",
-                endpoint.name,
-                endpoint.node
-            );
-            nodes.push(endpoint.node);
-        }
+        let nodes: Vec<u32> = endpoints.iter().map(|endpoint| endpoint.node).collect();
         let places = cards
             .into_iter()
             .map(|node| Place::new(node, vectors, Vec::new()));

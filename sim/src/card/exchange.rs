@@ -153,7 +153,8 @@ pub fn exchange_over(
                         let number = payload
                             .first_chunk()
                             .map_or(u64::MAX, |head| u64::from_le_bytes(*head));
-                        let between = [from.node() as u8, at as u8];
+                        let sender = addresses.iter().position(|address| *address == from);
+                        let between = [sender.map_or(u8::MAX, |at| at as u8), at as u8];
                         if number >= submitted || payload != message(plan, number, between) {
                             report.corrupted += 1;
                             continue;

@@ -27,16 +27,21 @@ fn cards_that_are_there_twice_unconnected_or_numbered_alike_are_refused_by_line(
 }
 
 #[test]
-fn a_card_cannot_have_a_node_number_beyond_its_16_bits() {
-    let text = "[[endpoint]]\nname = \"a\"\nnode = 70000\n[[endpoint]]\nname = \"b\"\n[[cable]]\nends = [\"a\", \"b\"]\n";
-    let sim = Simulator::new(file::parse(text, "x.toml").unwrap(), 1).unwrap();
-    let error = Cluster::of_models(sim, ModelConfig::default(), 104)
-        .err()
-        .unwrap();
-    assert_eq!(
-        error.to_string(),
-        "a is node 70000; cards have nodes below 65536"
-    );
+fn cl_01_a_card_has_any_node_number_that_is_no_switch_s() {
+    let text = |node: u32| {
+        let node = format!("[[endpoint]]\nname = \"a\"\nnode = {node}\n");
+        node + "[[endpoint]]\nname = \"b\"\n[[cable]]\nends = [\"a\", \"b\"]\n"
+    };
+    for node in [65_536, 70_000, (1 << 19) - 1] {
+        let sim = Simulator::new(file::parse(&text(node), "x.toml").unwrap(), 1).unwrap();
+        let cluster = Cluster::of_models(sim, ModelConfig::default(), 104).unwrap();
+        assert_eq!(cluster.nodes()[0], node);
+    }
+    for node in [1 << 19, 1 << 20, u32::MAX] {
+        let error = refused(&text(node));
+        let expected = format!("x.toml:1: node {node}; endpoints have nodes below 524288");
+        assert_eq!(error, expected);
+    }
 }
 
 #[test]
