@@ -323,6 +323,8 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         .args(preload.unwrap_or_default())
         .args(&arguments.program)
         .envs(library.variables().iter().copied())
+        // Two runs that begin at once would both make Open MPI's folder of the user, and one of them fail.
+        .env("OMPI_MCA_orte_tmpdir_base", &folder.0)
         .env("FI_PROVIDER_PATH", &folder.0)
         .env("TRIBUTARY_SOCKETS", &sockets)
         .env("TRIBUTARY_STATISTICS", &figures)

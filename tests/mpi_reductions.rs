@@ -314,6 +314,7 @@ fn cl_09_jobs_on_one_served_fabric_reduce_beside_each_other() {
             .args(["-n", ranks])
             .arg(place.0.join("reductions"))
             .arg("some")
+            .env("OMPI_MCA_orte_tmpdir_base", &figures)
             .env("FI_PROVIDER_PATH", &provider)
             .env("TRIBUTARY_SOCKETS", &sockets)
             .env("TRIBUTARY_STATISTICS", &figures)

@@ -238,13 +238,13 @@ impl Bench {
     }
 
     /// What a receiver says of congestion, of the transfer that another message was of.
-    fn congested(&mut self, node: u16, slot: u32, of: &[u8]) -> (Bth, Vec<u8>) {
+    fn congested(&mut self, node: u32, slot: u32, of: &[u8]) -> (Bth, Vec<u8>) {
         let rng = &mut self.rng;
         let share = match rng.random_range(0..4) {
             0 => rng.random_range(1..=u16::MAX),
             _ => rng.random_range(1..20),
         };
-        let other = u16::from(rng.random_range(0..20) == 0);
+        let other = u32::from(rng.random_range(0..20) == 0);
         let said = Congestion {
             marked: rng.random(),
             share,
@@ -305,7 +305,7 @@ impl Bench {
             let Ok(message) = Congested::decode(&frame.bth, &frame.body) else {
                 return Wanted::Bad;
             };
-            let from_there = message.node == frame.node;
+            let from_there = message.node == frame.node & 0xFFFF;
             return match slot {
                 Some(slot)
                     if slot.active
