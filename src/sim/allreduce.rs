@@ -159,6 +159,10 @@ fn value(op: Op, endpoint: usize, number: i64, word: u64) -> Value {
         Op::FltRepsum => return repsum::encode(float.to_bits()),
         Op::IntMinmaxloc => [word, index, word, index],
         Op::FltMinmaxloc | Op::FltMinmaxnumloc => [float.to_bits(), index, float.to_bits(), index],
+        op if is_float(op) && op.element_bits() == 32 => [1.0, 0.5, -3.0, 1e-30].map(|factor| {
+            let [upper, lower] = [factor, -7.0 * factor].map(|f| (float * f) as f32);
+            u64::from(upper.to_bits()) << 32 | u64::from(lower.to_bits())
+        }),
         op if is_float(op) => [1.0, 0.5, -3.0, 1e-300].map(|factor| (float * factor).to_bits()),
         _ => [word, word.rotate_left(16), word.rotate_left(32), !word],
     };
@@ -177,6 +181,9 @@ fn number(op: Op, value: &Value) -> Option<f64> {
         Op::FltRepsum => Some(f64::from_bits(
             repsum::decode(value, Rounding::NearestEven).0,
         )),
+        op if is_float(op) && op.element_bits() == 32 => {
+            Some(f32::from_bits((value.data[0] >> 32) as u32).into())
+        }
         op if is_float(op) => Some(f64::from_bits(value.data[0])),
         _ => None,
     }
@@ -184,7 +191,8 @@ fn number(op: Op, value: &Value) -> Option<f64> {
 
 /// Floating-point sums are the only ones whose words depend on the order.
 const fn depends_on_order(op: Op) -> bool {
-    op.code() >= Op::FltSumNearest.code() && op.code() <= Op::FltSumZeroFtz.code()
+    (op.code() >= Op::FltSumNearest.code() && op.code() <= Op::FltSumZeroFtz.code())
+        || (op.code() >= Op::Flt32SumNearest.code() && op.code() <= Op::Flt32SumZeroFtz.code())
 }
 
 fn wrong(
