@@ -250,9 +250,9 @@ mod tests {
     fn cl_9_addresses_that_no_queue_pair_can_have_get_no_place() {
         let mut places = Places::default();
         assert_eq!(places.insert(3 << 32 | 7), Some(0));
-        // Nodes have 16 bits, queue pairs 24.
-        assert_eq!(places.insert(1 << 48 | 7), None);
+        // Nodes have 20 bits, queue pairs 24.
+        assert_eq!(places.insert(1 << 52 | 7), None);
         assert_eq!(places.insert(u64::from(u32::MAX)), None);
-        assert_eq!(places.insert(3 << 32 | 9), Some(1));
+        assert_eq!(places.insert(0xF_FFFF << 32 | 9), Some(1));
     }
 }
