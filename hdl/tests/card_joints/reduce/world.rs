@@ -180,6 +180,9 @@ pub fn reduction(rng: &mut ChaCha8Rng, cookie: u32) -> Reduction {
     }
 }
 
+/// A code that names no operation.
+const NO_OPERATION: u64 = 0x31;
+
 /// A work request, now and then one without a meaning; of a root mostly near to what it told its tree last.
 pub fn entry(rng: &mut ChaCha8Rng, of: Option<&Member>) -> [u64; 8] {
     let mut asked = ReductionRequest {
@@ -238,7 +241,7 @@ pub fn entry(rng: &mut ChaCha8Rng, of: Option<&Member>) -> [u64; 8] {
         // Another opcode, a kind or an operation without a meaning, any bits.
         0 => words[0] ^= 1 << rng.random_range(0..8),
         1 => words[0] |= 0xF << 24,
-        2 => words[2] |= 0x3F << 11,
+        2 => words[2] = words[2] & !(0x3F << 11) | NO_OPERATION << 11,
         3 => words[0] ^= u64::from(rng.random::<u8>()) << 56,
         _ => {}
     }
