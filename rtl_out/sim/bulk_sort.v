@@ -155,6 +155,7 @@ module bulk_sort (
     localparam [3:0] ABORT            = 4'd7;
     localparam [3:0] RETX_ONE         = 4'd2;
     localparam [3:0] RETX_RANGE       = 4'd3;
+    localparam [3:0] CONGESTED        = 4'd10;
     localparam [7:0] REASONS          = 8'd6;
     localparam [63:0] HEAD_GAPS       = 64'h300000000000000;  // Bits that no field has.
     localparam [63:0] POLL_GAPS       = 64'hffff00000000;
@@ -298,7 +299,7 @@ module bulk_sort (
     assign m_marked = r_marked_reg;
     // Stage 2: messages for senders have the bit that says so, or are of congestion, and those of
     // READ are of another kind.
-    assign is_read = r_opcode_reg[3] & !r_opcode_reg[1];
+    assign is_read = r_opcode_reg[3] & (r_opcode_reg != CONGESTED);
     assign m_wd_valid = s_pl_valid & routes_m_valid & (route == 2'd0);
     assign m_wd_data = s_pl_data;
     assign m_own_pl_valid = s_pl_valid & routes_m_valid & (route == 2'd2);

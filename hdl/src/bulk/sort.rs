@@ -9,7 +9,7 @@ use crate::bus::{
 use crate::prelude::*;
 use crate::record::header_gaps;
 use crate::switch::ByteSwap;
-use tributary_protocol::bulk::TRANSFER;
+use tributary_protocol::bulk::{OPCODE_CONGESTED, TRANSFER};
 use tributary_protocol::rw::wire::layout::{BODY, CONNECT_REST, POLL_REST};
 use tributary_protocol::rw::{MessageType, Reason};
 
@@ -144,6 +144,7 @@ hdl_module! {
         abort: Param<{ MessageType::AbortUnknown as usize }, 4>,
         retx_one: Param<{ MessageType::RetxOne as usize }, 4>,
         retx_range: Param<{ MessageType::RetxRange as usize }, 4>,
+        congested: Param<{ OPCODE_CONGESTED as usize & 15 }, 4>,
         reasons: Param<{ Reason::ALL.len() }, 8>,
         /// Bits that no field has.
         head_gaps: Param<{ header_gaps(&BODY, 0) }, 64>,
@@ -194,7 +195,8 @@ impl Logic for BulkSort {
         self.is_48.d.next = self.r.q.val().len == 48;
 
         // Stage 2: messages for senders have the bit that says so, or are of congestion, and those of READ are of another kind.
-        self.is_read.next = self.r.q.val().opcode.get_bit(3) & !self.r.q.val().opcode.get_bit(1);
+        self.is_read.next =
+            self.r.q.val().opcode.get_bit(3) & (self.r.q.val().opcode != self.congested.val());
         self.for_others.d.next = self.r.q.val().opcode.get_bit(3)
             | (self.r.q.val().opcode == self.complete.val())
             | (self.r.q.val().opcode == self.retx_one.val())

@@ -54,8 +54,8 @@ impl Frame {
         let kind = self.bth.opcode & 15;
         let to_sender = head(&self.body)[0] & 8 != 0;
         match kind {
+            1 | 2 | 3 | 5 | 10 => return Class::Own,
             8.. => return Class::Read,
-            1 | 2 | 3 | 5 => return Class::Own,
             6 | 7 if to_sender => return Class::Own,
             _ => {}
         }
