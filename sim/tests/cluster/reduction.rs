@@ -589,7 +589,7 @@ fn cl_05_descriptors_keep_every_field() {
             flags: rng.random(),
             wr_id: rng.random(),
             reduction: rng.random_range(0..8),
-            to: rng.random_bool(0.5).then(|| rng.random()),
+            to: rng.random_bool(0.5).then(|| rng.random_range(0..1 << 20)),
             kind: rng.random_range(0..=4),
             round: rng.random::<u64>() >> 8,
             red,

@@ -94,7 +94,7 @@ impl Registers {
     }
 
     pub fn node(&self) -> u32 {
-        NODE_NUMBER.get(self.get(&NODE)) as u32
+        NODE_NUMBER.get(self.get(&NODE))
     }
 
     pub fn mtu(&self) -> u16 {
