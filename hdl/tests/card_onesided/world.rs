@@ -830,10 +830,7 @@ impl World {
             self.seen.ended.push((qpn, psn, outcome));
             return Ok(());
         }
-        let peer = Peer {
-            node: node as u32,
-            qpn: peer,
-        };
+        let peer = Peer { node, qpn: peer };
         let found = self.flights.get(&tag);
         let ok = found.is_some_and(|flight| flight.window == window && flight.peer == peer);
         if self.claimed.is_some() {

@@ -158,7 +158,7 @@ pub fn read(to: Peer, local: u64, remote: u64, length: u32) -> WorkRequest {
 
 /// Node of a host: not its index, and above 65,535 but of the first (CL-1).
 pub const fn node_of(host: u16) -> u32 {
-    host as u32 | (host as u32 * 5 & 15) << 16
+    host as u32 | ((host as u32 * 5) & 15) << 16
 }
 
 impl Host {

@@ -78,7 +78,7 @@ pub fn schedule(group: u8) -> u64 {
 
 /// Node of a host: not its index, and above 65,535 but of the first (CL-1).
 pub const fn node_of(host: u16) -> u32 {
-    host as u32 | (host as u32 * 5 & 15) << 16
+    host as u32 | ((host as u32 * 5) & 15) << 16
 }
 
 impl Host {
@@ -104,7 +104,7 @@ impl Host {
             written: BTreeMap::new(),
             now: 0,
         };
-        host.set(&regs::NODE, node.into());
+        host.set(&regs::NODE, node);
         host.set(&regs::CONTROL, 1);
         let length = DATA_LEN as u32;
         let region = [2 | 15 << 8, DOMAIN, DATA as u32, 0, length, 0];

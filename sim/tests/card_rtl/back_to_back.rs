@@ -64,7 +64,7 @@ impl Host {
             seen: 0,
         };
         host.wait();
-        host.set(&regs::NODE, NODES[at].into());
+        host.set(&regs::NODE, NODES[at]);
         host.set(&regs::TIMEOUT_UNIT, 512);
         host.set(&regs::CONTROL, 1);
         let low_high = |address: u64| [address as u32, (address >> 32) as u32];

@@ -358,7 +358,7 @@ impl Pair {
                 self.write_at(at, MSIX_TABLE + 16 * vector + 4 * word as u32, value);
             }
         }
-        self.write(at, &NODE, NODES[at].into());
+        self.write(at, &NODE, NODES[at]);
         self.write(at, &MTU, mtu);
         self.write(at, &CONTROL, CONTROL_ENABLE.put(1));
     }
@@ -429,10 +429,10 @@ impl Pair {
                 parsed.and_then(|frame| match frame.fabric.dfa.multicast() {
                     Some(_) => NODES
                         .iter()
-                        .position(|node| u32::from(*node) != frame.fabric.sfa.node()),
+                        .position(|node| (*node) != frame.fabric.sfa.node()),
                     None => NODES
                         .iter()
-                        .position(|node| u32::from(*node) == frame.fabric.dfa.node()),
+                        .position(|node| (*node) == frame.fabric.dfa.node()),
                 })
             } else {
                 self.cut += u64::from(roce::decode(&frame).is_err());

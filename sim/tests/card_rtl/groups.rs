@@ -168,7 +168,7 @@ impl Stream {
                         (frame.red, frame.data),
                         (header(self.received), data(self.received))
                     );
-                    assert_eq!(frame.source.node(), u32::from(NODES[1 - at]));
+                    assert_eq!(frame.source.node(), NODES[1 - at]);
                     let new = frame.fetched.wrapping_sub(self.fetched);
                     assert!(new <= self.queue.posted.wrapping_sub(self.fetched));
                     self.fetched = frame.fetched;

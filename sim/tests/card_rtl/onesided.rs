@@ -94,7 +94,7 @@ impl Two {
             epochs[at] = pair.create(at, queue);
         }
         let keys = [0, 1].map(|at| share(&mut pair, at, 5, all, SHARED, SHARED_LEN));
-        let args = [3, NODES[0].into(), 3, epochs[1].into()];
+        let args = [3, NODES[0], 3, epochs[1].into()];
         pair.command(1, Command::OpenWindow, 200, &args);
         pair.copies = copies;
         let window = Window {

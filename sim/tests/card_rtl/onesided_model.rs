@@ -135,7 +135,7 @@ impl Both {
         let qpn = window / EACH;
         let epoch = self.epochs[at][qpn as usize];
         let node = NODES[1 - at];
-        let args = [qpn, node.into(), qpn, epoch.into()];
+        let args = [qpn, node, qpn, epoch.into()];
         let [status, ..] = self.command(at, Command::OpenWindow, window, &args);
         assert_eq!(status, 0);
         self.granted[1 - at][window as usize] = Granted { epoch, next: 0 };

@@ -106,7 +106,7 @@ fn sums(seed: u64, writes: WritePath, returns: bool) -> (Vec<u64>, u64) {
     }
     let rights = LOCAL_WRITE | REMOTE_ATOMIC;
     let keys = [0, 1].map(|at| share(&mut pair, at, 5, rights, SHARED, SHARED_LEN));
-    let args = [3, NODES[0].into(), 3, epochs[1].into()];
+    let args = [3, NODES[0], 3, epochs[1].into()];
     pair.command(1, Command::OpenWindow, 200, &args);
     let local = |number: u64| SHARED + 0x100 + 16 * number;
     let work: Vec<_> = (0..COUNT)

@@ -165,7 +165,7 @@ fn rounds(pair: &mut Pair, dice: &mut Dice, wanted: u64, mut beside: Option<&mut
             };
             let id = usize::from(frame.reduction);
             assert!(!frame.answered && frame.by_tree && frame.kind == 0);
-            assert_eq!(frame.source.node(), u32::from(NODES[0]));
+            assert_eq!(frame.source.node(), NODES[0]);
             let numbers = (frame.round, frame.red.seqno);
             if frame.red.arm {
                 match ids[id].heard {

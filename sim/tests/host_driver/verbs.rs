@@ -332,8 +332,8 @@ fn opening_refuses_other_devices_and_versions_and_names_both() {
         open(0, 7).unwrap(),
         "register id reads 0x00000007: not a Tributary card (0x54524e43)"
     );
-    let driver = MapVersion { major: 2, minor: 0 };
-    for (word, version) in [(0x1_0001, "1.1"), (0x3_0003, "3.3")] {
+    let driver = MapVersion { major: 3, minor: 0 };
+    for (word, version) in [(0x1_0001, "1.1"), (0x4_0003, "4.3")] {
         let text =
             format!("the card's register map has version {version}, this driver knows {driver}");
         assert_eq!(open(4, word), Some(text));

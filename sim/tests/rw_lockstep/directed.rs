@@ -1285,7 +1285,7 @@ fn bw_02_bw_09_a_revoked_window_accepts_nothing_and_its_sender_is_told() {
 fn bw_10_the_peer_whose_transfer_ended_first_is_forgotten_for_a_new_one() {
     const ENTRIES: u32 = 1_024;
     let mut rig = Rig::new();
-    let node = |i: u32| i.wrapping_mul(0x9_9E35) % NODES ^ 0x1234;
+    let node = |i: u32| (i.wrapping_mul(0x9_9E35) % NODES) ^ 0x1234;
     let mut model = Receiver::new(ReceiverConfig {
         src_limit: NODES,
         slot_limit: 256,

@@ -119,7 +119,7 @@ fn carry(wanted: &OnCards) -> Result<Summary> {
             credits: wanted.credits,
             lanes: wanted.lanes,
             watchdog: WATCHDOG,
-            ..OffloadOptions::new(wanted.members.into(), node.into())
+            ..OffloadOptions::new(wanted.members.into(), node)
         };
         groups.push(OffloadedGroup::new(&domain, options)?);
     }

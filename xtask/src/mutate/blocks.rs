@@ -114,7 +114,7 @@ const GROUPS: [Group; 24] = [
         binaries: &[JOINTS, CARD],
     },
     Group {
-        blocks: &["bulk_card", "card", "card_core"],
+        blocks: &["bulk_card", "card", "card_core", "card_regs_congestion"],
         binaries: &[CARD],
     },
     Group {
@@ -156,6 +156,7 @@ const GROUPS: [Group; 24] = [
             "bulk_notify",
             "bulk_receive",
             "bulk_sort",
+            "bulk_watch",
         ],
         binaries: &[JOINTS, BULK_RECEIVE, CARD],
     },
@@ -177,6 +178,7 @@ const GROUPS: [Group; 24] = [
         blocks: &[
             "bulk_engine",
             "bulk_inbox",
+            "bulk_pace",
             "bulk_plan",
             "bulk_queue",
             "bulk_scan",

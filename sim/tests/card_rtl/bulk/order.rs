@@ -201,7 +201,7 @@ fn visible(mut pair: Pair, seed: u64, flags: u8) -> usize {
     let mut there = here.clone();
     pair.create(0, &here);
     let epoch = pair.create(1, &there);
-    let args = [here.qpn, NODES[0].into(), here.qpn, epoch.into()];
+    let args = [here.qpn, NODES[0], here.qpn, epoch.into()];
     pair.command(1, Command::OpenWindow, 200, &args);
     let to = Peer {
         node: NODES[1],
