@@ -222,7 +222,7 @@ fn gens() -> Text {
     // Whatever the other tables and the free list say.
     for (module, width) in [
         ("ram_reg_w1_d2", 1),
-        ("ram_reg_w121_d2", 121),
+        ("ram_reg_w125_d2", 125),
         ("ram_reg_w22_d2", 22),
         ("ram_reg_w38_d2", 38),
     ] {
