@@ -135,7 +135,7 @@ fn all_operations_are_right_and_the_object_says_so() {
     let (code, sum) = json(&["sim", "--demo", "allreduce", "--json", "--seed", "9"]);
     assert_eq!(code, 0);
     let operations = sum["operations"].as_array().unwrap();
-    assert_eq!(operations.len(), 23);
+    assert_eq!(operations.len(), 38);
     for row in operations {
         assert_eq!(
             (&row["count"], &row["wrong"]),
