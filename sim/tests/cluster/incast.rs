@@ -1,13 +1,15 @@
 //! Many to one (CL-4): what is dropped, how much of the receiver's line is used, and that senders recover.
 
-use tributary_protocol::card::model::BulkMutations;
-use tributary_sim::card::{Incast, IncastReport, incast, incast_on};
-use tributary_sim::fabric::{Fabric, LinkSpec};
+use tributary_protocol::card::model::{BulkConfig, BulkMutations, ModelConfig};
+use tributary_sim::card::{Cluster, Incast, IncastReport, LINE_MBPS, SLOT_NS, incast, incast_on};
+use tributary_sim::fabric::{Fabric, LinkSpec, file};
 
 use super::{rtl, sixteen};
 
 /// Threshold of the switches, words of a queue of 512, which takes seven packets of 512 bytes: three and a half.
 const WORDS: u16 = 256;
+/// Four hosts on two leaves, two ways between these.
+const TWO_SPINES: &str = include_str!("../../fabrics/two-spines.toml");
 const BYTES: usize = 512 << 10;
 /// Clocks after which a transfer whose companions have ended has 95 % of the line again: 0.5 ms.
 const RECOVERY: u64 = 62_500;
@@ -76,6 +78,35 @@ fn cl_04_incast_of_15_verilated_cards_drops_little_and_fills_the_line() {
         assert!(good(&on), "{}", figures(&on));
         assert!(on.told > 15 && on.slowed > 15 && on.marked > 0);
     }
+}
+
+/// Of few senders the window decides: what is sent beyond it, behind a packet that was lost, is sent again. Cards in RTL have 64
+/// packets, and are then what models with as many are.
+#[test]
+fn cl_04_verilated_cards_of_few_senders_do_as_models_with_their_window() {
+    let fabric = file::parse(TWO_SPINES, "two-spines.toml").unwrap();
+    let plan = Incast::of_all(&fabric, BYTES / 4, WORDS);
+    let models = |packets| {
+        let bulk = BulkConfig {
+            packets,
+            line_mbps: LINE_MBPS,
+            ..BulkConfig::default()
+        };
+        let card = ModelConfig {
+            bulk: Some(bulk),
+            ..ModelConfig::default()
+        };
+        let cards = |simulator| Cluster::of_models(simulator, card, SLOT_NS);
+        incast_on(&fabric, &plan, cards, &mut |_| {}).unwrap()
+    };
+    let verilated = incast_on(&fabric, &plan, |sim| Ok(rtl(sim)), &mut |_| {}).unwrap();
+    let [small, large] = [64, 256].map(models);
+    for (name, report) in [("RTL", &verilated), ("64", &small), ("256", &large)] {
+        println!("{name}: {}", figures(report));
+        assert_eq!((report.ok, report.right), (3, 3));
+    }
+    assert!(verilated.goodput() >= 0.9 * small.goodput());
+    assert!(verilated.loss() <= 0.01 && large.resent < small.resent);
 }
 
 #[test]
