@@ -5,6 +5,7 @@ pub mod multicast;
 pub mod rdmc;
 pub mod reduction;
 pub mod rw;
+pub mod vector;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -30,6 +31,8 @@ enum What {
     Rdmc(rdmc::Arguments),
     /// Bulk transfers of all hosts of a fabric to one at once, with marks of switches and without.
     Incast(incast::Arguments),
+    /// All-reduce of long vectors through switches, over one tree and over several, beside what the line carries.
+    Vector(vector::Arguments),
 }
 
 /// Runs it.
@@ -40,5 +43,6 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         What::Multicast(arguments) => multicast::run(arguments),
         What::Rdmc(arguments) => rdmc::run(arguments),
         What::Incast(arguments) => incast::run(arguments),
+        What::Vector(arguments) => vector::run(arguments),
     }
 }

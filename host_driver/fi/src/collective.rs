@@ -32,6 +32,7 @@ const CLOSING: Duration = Duration::from_secs(10);
 /// wait for late ranks, which are rare; a lost frame should not take so long. What it costs is another attempt beside the first.
 const OPTIONS: Options = Options {
     lanes: 4,
+    stripes: 0,
     attempt: Duration::from_millis(150),
     roll: Duration::from_millis(20),
     idle: Duration::from_millis(100),

@@ -1,6 +1,7 @@
 //! A communicator, as a member sees it.
 
 mod post;
+mod stripes;
 mod work;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,7 @@ use super::{CollectiveError, Data, Host, Why};
 use crate::AddressHandle;
 
 pub use post::name;
+use stripes::Striped;
 
 /// Most members.
 const MAX_MEMBERS: usize = 1 << 16;
@@ -23,8 +25,12 @@ const MAX_MEMBERS: usize = 1 << 16;
 /// How a communicator works. All its members have the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Values of one operation that may be in the switches at once: 1 to 8. Each takes a descriptor of every engine on the tree.
+    /// Values of one operation that may be in the switches at once on a tree: 1 to 8. Each takes a descriptor of every engine on the
+    /// tree.
     pub lanes: u8,
+    /// Trees beside the first, over which long vectors are spread: at most one for each other member. Each has another root, for
+    /// a root sends two frames for each value and all others one. Each takes a group of every member's card.
+    pub stripes: u8,
     /// How long an attempt through the engines may take: more than their timeouts on the way together.
     pub attempt: Duration,
     /// How long to wait for answers when members are asked one by one.
@@ -40,10 +46,11 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 4 lanes; times that fit the usual timeouts of engines at 125 MHz; a member may be silent for 5 s; calls wait for 60 s.
+    /// 4 lanes, one tree; times that fit the usual timeouts of engines at 125 MHz; a member may be silent for 5 s; calls wait for 60 s.
     fn default() -> Self {
         Self {
             lanes: 4,
+            stripes: 0,
             attempt: Duration::from_millis(4),
             roll: Duration::from_micros(800),
             idle: Duration::from_micros(200),
@@ -75,6 +82,8 @@ impl Options {
 pub struct Counters {
     /// Operations through the switches.
     pub in_switches: u64,
+    /// Those of them that went over several trees.
+    pub striped: u64,
     /// Operations by messages between hosts: the group has no tree, or they are not for engines.
     pub in_software: u64,
     /// Operations of a member that is alone.
@@ -145,6 +154,16 @@ enum Keep {
     Part(std::ops::Range<usize>),
 }
 
+impl Keep {
+    fn of(&self, all: Data) -> Data {
+        match self {
+            Self::All => all,
+            Self::Nothing => all.part(0..0),
+            Self::Part(range) => all.part(range.clone()),
+        }
+    }
+}
+
 /// How far an operation is.
 enum Work {
     Waiting,
@@ -157,6 +176,8 @@ enum Work {
         left: usize,
     },
     InSoftware(Software),
+    /// In parts, over a tree each.
+    Striped(Striped),
 }
 
 struct Operation {
@@ -218,6 +239,8 @@ pub struct Communicator {
     counters: Counters,
     /// Splits so far.
     splits: u64,
+    /// The same members once for each further tree, whose root comes first.
+    stripes: Vec<Self>,
 }
 
 impl Communicator {
@@ -268,7 +291,9 @@ impl Communicator {
             peers: vec![Peer::default(); members.len()],
             counters: Counters::default(),
             splits: 0,
+            stripes: Vec::new(),
         };
+        made.stripes = made.make_stripes()?;
         if rank == 0 && members.len() > 1 {
             let grant = made.plant();
             made.decide(0, grant);
@@ -294,10 +319,20 @@ impl Communicator {
         &self.members
     }
 
-    /// What was done by whom.
+    /// What was done by whom, on all trees.
     #[must_use]
-    pub const fn counters(&self) -> Counters {
-        self.counters
+    pub fn counters(&self) -> Counters {
+        let mut all = self.counters;
+        for stripe in &self.stripes {
+            let one = stripe.counters;
+            all.completed_by_root += one.completed_by_root;
+            all.again += one.again;
+            all.new_trees += one.new_trees;
+            all.no_tree += one.no_tree;
+            all.questions += one.questions;
+            all.strange += one.strange;
+        }
+        all
     }
 
     /// How operations are done now.
@@ -357,11 +392,6 @@ impl Drop for Communicator {
 /// Reads the result of an operation.
 fn outcome(keep: &Keep, shape: Shape, length: usize, values: &[Value]) -> Outcome {
     let code = values.iter().map(|value| value.rc).max().unwrap_or(Rc::OK);
-    let all = super::data::restore(shape, length, values);
-    let data = match keep {
-        Keep::All => all,
-        Keep::Nothing => all.part(0..0),
-        Keep::Part(range) => all.part(range.clone()),
-    };
+    let data = keep.of(super::data::restore(shape, length, values));
     Outcome { data, code }
 }

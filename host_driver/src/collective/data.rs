@@ -142,6 +142,24 @@ impl Data {
             Self::Bytes(list) => Self::Bytes(list[range].to_vec()),
         }
     }
+
+    /// Puts elements of the same type behind these; whether they are.
+    pub(super) fn append(&mut self, more: Self) -> bool {
+        match (self, more) {
+            (Self::F64(list), Self::F64(more)) => list.extend(more),
+            (Self::F32(list), Self::F32(more)) => list.extend(more),
+            (Self::I64(list), Self::I64(more)) => list.extend(more),
+            (Self::U64(list), Self::U64(more)) => list.extend(more),
+            (Self::I32(list), Self::I32(more)) => list.extend(more),
+            (Self::U32(list), Self::U32(more)) => list.extend(more),
+            (Self::F64Extremes(list), Self::F64Extremes(more)) => list.extend(more),
+            (Self::I64Extremes(list), Self::I64Extremes(more)) => list.extend(more),
+            (Self::Sums(list), Self::Sums(more)) => list.extend(more),
+            (Self::Bytes(list), Self::Bytes(more)) => list.extend(more),
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// How words become data again.
@@ -161,6 +179,18 @@ pub enum Shape {
     Reproducible,
 }
 
+impl Shape {
+    /// Elements in a value.
+    const fn elements(self) -> usize {
+        match self {
+            Self::F64 | Self::I64 | Self::U64(_) => 4,
+            Self::F32 | Self::I32 | Self::U32(_) => 8,
+            Self::Bytes => 32,
+            Self::F64Extremes | Self::I64Extremes | Self::Reproducible => 1,
+        }
+    }
+}
+
 /// Operation of the engines, the values of this member, and how the result is read.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -168,6 +198,27 @@ pub struct Prepared {
     pub values: Vec<Value>,
     pub shape: Shape,
     pub length: usize,
+}
+
+impl Prepared {
+    /// Cut into parts of as many values each, as far as that goes: the first have one more.
+    pub fn cut(&self, parts: usize) -> Vec<Self> {
+        let (each, more) = (self.values.len() / parts, self.values.len() % parts);
+        let mut at = 0;
+        let part = |index| {
+            let begin = at;
+            at += each + usize::from(index < more);
+            let elements = self.shape.elements();
+            let length = self.length.min(at * elements) - self.length.min(begin * elements);
+            Self {
+                op: self.op,
+                values: self.values[begin..at].to_vec(),
+                shape: self.shape,
+                length,
+            }
+        };
+        (0..parts).map(part).collect()
+    }
 }
 
 fn frames(words: impl Iterator<Item = u64>) -> Vec<Value> {

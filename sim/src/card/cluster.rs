@@ -80,6 +80,7 @@ impl Cluster {
             line_gbps: None,
             fabric: Some(simulator),
             broken: None,
+            held: None,
         }));
         let device = |at| SimDevice::new(Arc::clone(&world), at, vectors);
         Ok(Self {
@@ -123,6 +124,23 @@ impl Cluster {
     #[must_use]
     pub fn nodes(&self) -> &[u32] {
         &self.nodes
+    }
+
+    /// Lets `round` do what all hosts do in the same moment, again and again until it says that they are done, with one step of time
+    /// behind each. Otherwise a step passes whenever one of them finds nothing to do, and each looks once while all others wait.
+    ///
+    /// # Errors
+    /// Those of `round`.
+    pub fn rounds<E>(&self, mut round: impl FnMut() -> Result<bool, E>) -> Result<(), E> {
+        let world = || self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        world().held = Some(0);
+        let mut ended = round();
+        while matches!(ended, Ok(false)) {
+            world().step();
+            ended = round();
+        }
+        world().held = None;
+        ended.map(drop)
     }
 
     /// Does something with the fabric between two steps: a fault, a look at it, a manager's work. If it lets the fabric run on, the cards'

@@ -280,7 +280,7 @@ unsafe impl Device for SimDevice {
 
     fn idle(&self) -> Result<(), DeviceError> {
         self.with(|_| ())?;
-        self.world().step();
+        self.world().idle();
         Ok(())
     }
 }

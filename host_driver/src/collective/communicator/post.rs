@@ -8,7 +8,7 @@ use crate::collective::data::{self, Prepared, Shape, placed};
 use crate::collective::{CollectiveError, Data, Operation};
 
 impl Communicator {
-    fn enqueue(
+    pub(super) fn enqueue(
         &mut self,
         input: Input,
         keep: Keep,

@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use super::stripes::striped_over;
 use super::{Communicator, Data, Finished, Input, Operation, Outcome, Plan, Ticket, Work, outcome};
 use crate::collective::data::prepare;
 use crate::collective::messages::Message;
@@ -37,6 +38,12 @@ impl Communicator {
     fn try_work(&mut self) -> Result<(), Error> {
         self.host.hub().pull()?;
         let now = self.host.now();
+        self.turn(now)?;
+        self.host.hub().push()
+    }
+
+    /// Does what can be done with what the host has taken in.
+    pub(super) fn turn(&mut self, now: u64) -> Result<(), Error> {
         loop {
             let next = self.host.hub().take(self.name);
             let Some((from, message)) = next else { break };
@@ -44,9 +51,10 @@ impl Communicator {
         }
         self.find_lost();
         self.poll_switches(now)?;
+        self.turn_stripes(now)?;
         while self.failed.is_none() && self.advance(now) {}
         self.ask(now);
-        self.host.hub().push()
+        Ok(())
     }
 
     /// Whether all that this host has sent has arrived.
@@ -211,7 +219,10 @@ impl Communicator {
                 self.previous.push(*old);
             }
         }
-        if let Some(op) = self.operations.front_mut() {
+        // What goes over other trees goes on there.
+        if let Some(op) = self.operations.front_mut()
+            && !matches!(op.work, Work::Striped(_))
+        {
             op.work = Work::Waiting;
         }
     }
@@ -313,7 +324,10 @@ impl Communicator {
             })
         } else {
             if matches!(op.work, Work::Waiting) {
-                begin(op, &self.plan, self.members.len(), self.rank);
+                match striped_over(op, self.stripes.len(), self.options.lanes) {
+                    Some(parts) => self.begin_striped(parts),
+                    None => begin(op, &self.plan, self.members.len(), self.rank),
+                }
             }
             self.step(now)
         };
@@ -327,6 +341,7 @@ impl Communicator {
                     self.settle();
                 }
                 Work::InSoftware(_) => self.counters.in_software += 1,
+                Work::Striped(striped) => self.count_striped(&striped),
                 Work::Waiting => {}
             }
             self.finished.push_back(Finished {
@@ -368,6 +383,10 @@ impl Communicator {
                     outcome(&op.keep, p.shape, p.length, &values)
                 })
             }
+            Work::Striped(striped) => match &op.input {
+                Input::Values(p) => striped.outcome(&op.keep, p.shape),
+                Input::Bytes(..) => None,
+            },
             Work::InSoftware(software) => {
                 let (name, members) = (self.name, &self.members);
                 let host = &self.host;
@@ -397,6 +416,7 @@ impl Communicator {
         };
         match &op.work {
             Work::InSoftware(software) => software.waits_for().into_iter().collect(),
+            Work::Striped(_) => self.stripes_waiting(),
             _ if self.rank == 0 => (1..self.size()).collect(),
             _ => vec![0],
         }
@@ -428,7 +448,7 @@ impl Communicator {
     }
 
     /// A member has failed: all others are told, and every operation ends.
-    fn fail(&mut self, rank: usize, why: Why) {
+    pub(super) fn fail(&mut self, rank: usize, why: Why) {
         if self.failed.is_some() {
             return;
         }
