@@ -331,7 +331,8 @@ typedef struct tributary_communicator_options {
     uint64_t ask_after_ns; /* a member that is waited for is asked whether it is there, and again each time */
     uint64_t patience_ns;  /* how long calls that wait do so */
     uint32_t questions;    /* without an answer, until it counts as failed */
-    uint8_t lanes;         /* values of an operation in the switches at once, 1 to 8 */
+    uint8_t lanes;         /* values of an operation in the switches at once on a tree, 1 to 8 */
+    uint8_t stripes;       /* further trees, over which long vectors are spread */
 } tributary_communicator_options;
 
 typedef struct tributary_collective_counters {

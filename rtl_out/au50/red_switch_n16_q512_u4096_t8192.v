@@ -597,99 +597,147 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        core_eng_valid_0;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_0;      // The word.
     wire        core_eng_first_0;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_0;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_0;
     wire        core_eng_valid_1;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_1;      // The word.
     wire        core_eng_first_1;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_1;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_1;
     wire        core_eng_valid_2;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_2;      // The word.
     wire        core_eng_first_2;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_2;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_2;
     wire        core_eng_valid_3;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_3;      // The word.
     wire        core_eng_first_3;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_3;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_3;
     wire        core_eng_valid_4;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_4;      // The word.
     wire        core_eng_first_4;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_4;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_4;
     wire        core_eng_valid_5;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_5;      // The word.
     wire        core_eng_first_5;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_5;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_5;
     wire        core_eng_valid_6;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_6;      // The word.
     wire        core_eng_first_6;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_6;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_6;
     wire        core_eng_valid_7;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_7;      // The word.
     wire        core_eng_first_7;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_7;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_7;
     wire        core_eng_valid_8;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_8;      // The word.
     wire        core_eng_first_8;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_8;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_8;
     wire        core_eng_valid_9;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_9;      // The word.
     wire        core_eng_first_9;     // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_9;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_9;
     wire        core_eng_valid_10;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_10;     // The word.
     wire        core_eng_first_10;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_10;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_10;
     wire        core_eng_valid_11;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_11;     // The word.
     wire        core_eng_first_11;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_11;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_11;
     wire        core_eng_valid_12;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_12;     // The word.
     wire        core_eng_first_12;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_12;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_12;
     wire        core_eng_valid_13;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_13;     // The word.
     wire        core_eng_first_13;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_13;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_13;
     wire        core_eng_valid_14;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_14;     // The word.
     wire        core_eng_first_14;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_14;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_14;
     wire        core_eng_valid_15;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_15;     // The word.
     wire        core_eng_first_15;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_15;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_15;
+    wire        core_pass_valid_0;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_0;     // The word.
+    wire        core_pass_first_0;    // It is the frame's first.
+    wire        core_pass_valid_1;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_1;     // The word.
+    wire        core_pass_first_1;    // It is the frame's first.
+    wire        core_pass_valid_2;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_2;     // The word.
+    wire        core_pass_first_2;    // It is the frame's first.
+    wire        core_pass_valid_3;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_3;     // The word.
+    wire        core_pass_first_3;    // It is the frame's first.
+    wire        core_pass_valid_4;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_4;     // The word.
+    wire        core_pass_first_4;    // It is the frame's first.
+    wire        core_pass_valid_5;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_5;     // The word.
+    wire        core_pass_first_5;    // It is the frame's first.
+    wire        core_pass_valid_6;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_6;     // The word.
+    wire        core_pass_first_6;    // It is the frame's first.
+    wire        core_pass_valid_7;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_7;     // The word.
+    wire        core_pass_first_7;    // It is the frame's first.
+    wire        core_pass_valid_8;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_8;     // The word.
+    wire        core_pass_first_8;    // It is the frame's first.
+    wire        core_pass_valid_9;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_9;     // The word.
+    wire        core_pass_first_9;    // It is the frame's first.
+    wire        core_pass_valid_10;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_10;    // The word.
+    wire        core_pass_first_10;   // It is the frame's first.
+    wire        core_pass_valid_11;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_11;    // The word.
+    wire        core_pass_first_11;   // It is the frame's first.
+    wire        core_pass_valid_12;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_12;    // The word.
+    wire        core_pass_first_12;   // It is the frame's first.
+    wire        core_pass_valid_13;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_13;    // The word.
+    wire        core_pass_first_13;   // It is the frame's first.
+    wire        core_pass_valid_14;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_14;    // The word.
+    wire        core_pass_first_14;   // It is the frame's first.
+    wire        core_pass_valid_15;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_15;    // The word.
+    wire        core_pass_first_15;   // It is the frame's first.
     wire        core_red_ready_0;     // It is taken.
     wire        core_red_ready_1;     // It is taken.
     wire        core_red_ready_2;     // It is taken.
@@ -707,6 +755,7 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        core_red_ready_14;    // It is taken.
     wire        core_red_ready_15;    // It is taken.
     wire        engines_0_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_0_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_0_m_valid;    // A word is offered.
     wire [63:0] engines_0_m_data;     // The word.
     wire        engines_0_m_last;     // It is the last word of its frame.
@@ -714,11 +763,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_0_ev_code;
     wire [2:0]  engines_0_ev_index;   // Its descriptor.
     wire        engines_1_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_1_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_1_m_valid;    // A word is offered.
     wire [63:0] engines_1_m_data;     // The word.
     wire        engines_1_m_last;     // It is the last word of its frame.
@@ -726,11 +775,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_1_ev_code;
     wire [2:0]  engines_1_ev_index;   // Its descriptor.
     wire        engines_2_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_2_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_2_m_valid;    // A word is offered.
     wire [63:0] engines_2_m_data;     // The word.
     wire        engines_2_m_last;     // It is the last word of its frame.
@@ -738,11 +787,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_2_ev_code;
     wire [2:0]  engines_2_ev_index;   // Its descriptor.
     wire        engines_3_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_3_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_3_m_valid;    // A word is offered.
     wire [63:0] engines_3_m_data;     // The word.
     wire        engines_3_m_last;     // It is the last word of its frame.
@@ -750,11 +799,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_3_ev_code;
     wire [2:0]  engines_3_ev_index;   // Its descriptor.
     wire        engines_4_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_4_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_4_m_valid;    // A word is offered.
     wire [63:0] engines_4_m_data;     // The word.
     wire        engines_4_m_last;     // It is the last word of its frame.
@@ -762,11 +811,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_4_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_4_ev_code;
     wire [2:0]  engines_4_ev_index;   // Its descriptor.
     wire        engines_5_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_5_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_5_m_valid;    // A word is offered.
     wire [63:0] engines_5_m_data;     // The word.
     wire        engines_5_m_last;     // It is the last word of its frame.
@@ -774,11 +823,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_5_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_5_ev_code;
     wire [2:0]  engines_5_ev_index;   // Its descriptor.
     wire        engines_6_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_6_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_6_m_valid;    // A word is offered.
     wire [63:0] engines_6_m_data;     // The word.
     wire        engines_6_m_last;     // It is the last word of its frame.
@@ -786,11 +835,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_6_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_6_ev_code;
     wire [2:0]  engines_6_ev_index;   // Its descriptor.
     wire        engines_7_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_7_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_7_m_valid;    // A word is offered.
     wire [63:0] engines_7_m_data;     // The word.
     wire        engines_7_m_last;     // It is the last word of its frame.
@@ -798,11 +847,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_7_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_7_ev_code;
     wire [2:0]  engines_7_ev_index;   // Its descriptor.
     wire        engines_8_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_8_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_8_m_valid;    // A word is offered.
     wire [63:0] engines_8_m_data;     // The word.
     wire        engines_8_m_last;     // It is the last word of its frame.
@@ -810,11 +859,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_8_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_8_ev_code;
     wire [2:0]  engines_8_ev_index;   // Its descriptor.
     wire        engines_9_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_9_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_9_m_valid;    // A word is offered.
     wire [63:0] engines_9_m_data;     // The word.
     wire        engines_9_m_last;     // It is the last word of its frame.
@@ -822,11 +871,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_9_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_9_ev_code;
     wire [2:0]  engines_9_ev_index;   // Its descriptor.
     wire        engines_10_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_10_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_10_m_valid;   // A word is offered.
     wire [63:0] engines_10_m_data;    // The word.
     wire        engines_10_m_last;    // It is the last word of its frame.
@@ -834,11 +883,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_10_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_10_ev_code;
     wire [2:0]  engines_10_ev_index;  // Its descriptor.
     wire        engines_11_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_11_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_11_m_valid;   // A word is offered.
     wire [63:0] engines_11_m_data;    // The word.
     wire        engines_11_m_last;    // It is the last word of its frame.
@@ -846,11 +895,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_11_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_11_ev_code;
     wire [2:0]  engines_11_ev_index;  // Its descriptor.
     wire        engines_12_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_12_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_12_m_valid;   // A word is offered.
     wire [63:0] engines_12_m_data;    // The word.
     wire        engines_12_m_last;    // It is the last word of its frame.
@@ -858,11 +907,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_12_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_12_ev_code;
     wire [2:0]  engines_12_ev_index;  // Its descriptor.
     wire        engines_13_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_13_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_13_m_valid;   // A word is offered.
     wire [63:0] engines_13_m_data;    // The word.
     wire        engines_13_m_last;    // It is the last word of its frame.
@@ -870,11 +919,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_13_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_13_ev_code;
     wire [2:0]  engines_13_ev_index;  // Its descriptor.
     wire        engines_14_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_14_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_14_m_valid;   // A word is offered.
     wire [63:0] engines_14_m_data;    // The word.
     wire        engines_14_m_last;    // It is the last word of its frame.
@@ -882,11 +931,11 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_14_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_14_ev_code;
     wire [2:0]  engines_14_ev_index;  // Its descriptor.
     wire        engines_15_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_15_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_15_m_valid;   // A word is offered.
     wire [63:0] engines_15_m_data;    // The word.
     wire        engines_15_m_last;    // It is the last word of its frame.
@@ -894,8 +943,7 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_15_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_15_ev_code;
     wire [2:0]  engines_15_ev_index;  // Its descriptor.
 
@@ -1088,82 +1136,146 @@ module red_switch_n16_q512_u4096_t8192 (
         .eng_valid_0         (core_eng_valid_0),
         .eng_data_0          (core_eng_data_0),
         .eng_first_0         (core_eng_first_0),
-        .eng_kind_0          (core_eng_kind_0),
+        .eng_down_0          (core_eng_down_0),
         .eng_room_1          (engines_1_room),
         .eng_valid_1         (core_eng_valid_1),
         .eng_data_1          (core_eng_data_1),
         .eng_first_1         (core_eng_first_1),
-        .eng_kind_1          (core_eng_kind_1),
+        .eng_down_1          (core_eng_down_1),
         .eng_room_2          (engines_2_room),
         .eng_valid_2         (core_eng_valid_2),
         .eng_data_2          (core_eng_data_2),
         .eng_first_2         (core_eng_first_2),
-        .eng_kind_2          (core_eng_kind_2),
+        .eng_down_2          (core_eng_down_2),
         .eng_room_3          (engines_3_room),
         .eng_valid_3         (core_eng_valid_3),
         .eng_data_3          (core_eng_data_3),
         .eng_first_3         (core_eng_first_3),
-        .eng_kind_3          (core_eng_kind_3),
+        .eng_down_3          (core_eng_down_3),
         .eng_room_4          (engines_4_room),
         .eng_valid_4         (core_eng_valid_4),
         .eng_data_4          (core_eng_data_4),
         .eng_first_4         (core_eng_first_4),
-        .eng_kind_4          (core_eng_kind_4),
+        .eng_down_4          (core_eng_down_4),
         .eng_room_5          (engines_5_room),
         .eng_valid_5         (core_eng_valid_5),
         .eng_data_5          (core_eng_data_5),
         .eng_first_5         (core_eng_first_5),
-        .eng_kind_5          (core_eng_kind_5),
+        .eng_down_5          (core_eng_down_5),
         .eng_room_6          (engines_6_room),
         .eng_valid_6         (core_eng_valid_6),
         .eng_data_6          (core_eng_data_6),
         .eng_first_6         (core_eng_first_6),
-        .eng_kind_6          (core_eng_kind_6),
+        .eng_down_6          (core_eng_down_6),
         .eng_room_7          (engines_7_room),
         .eng_valid_7         (core_eng_valid_7),
         .eng_data_7          (core_eng_data_7),
         .eng_first_7         (core_eng_first_7),
-        .eng_kind_7          (core_eng_kind_7),
+        .eng_down_7          (core_eng_down_7),
         .eng_room_8          (engines_8_room),
         .eng_valid_8         (core_eng_valid_8),
         .eng_data_8          (core_eng_data_8),
         .eng_first_8         (core_eng_first_8),
-        .eng_kind_8          (core_eng_kind_8),
+        .eng_down_8          (core_eng_down_8),
         .eng_room_9          (engines_9_room),
         .eng_valid_9         (core_eng_valid_9),
         .eng_data_9          (core_eng_data_9),
         .eng_first_9         (core_eng_first_9),
-        .eng_kind_9          (core_eng_kind_9),
+        .eng_down_9          (core_eng_down_9),
         .eng_room_10         (engines_10_room),
         .eng_valid_10        (core_eng_valid_10),
         .eng_data_10         (core_eng_data_10),
         .eng_first_10        (core_eng_first_10),
-        .eng_kind_10         (core_eng_kind_10),
+        .eng_down_10         (core_eng_down_10),
         .eng_room_11         (engines_11_room),
         .eng_valid_11        (core_eng_valid_11),
         .eng_data_11         (core_eng_data_11),
         .eng_first_11        (core_eng_first_11),
-        .eng_kind_11         (core_eng_kind_11),
+        .eng_down_11         (core_eng_down_11),
         .eng_room_12         (engines_12_room),
         .eng_valid_12        (core_eng_valid_12),
         .eng_data_12         (core_eng_data_12),
         .eng_first_12        (core_eng_first_12),
-        .eng_kind_12         (core_eng_kind_12),
+        .eng_down_12         (core_eng_down_12),
         .eng_room_13         (engines_13_room),
         .eng_valid_13        (core_eng_valid_13),
         .eng_data_13         (core_eng_data_13),
         .eng_first_13        (core_eng_first_13),
-        .eng_kind_13         (core_eng_kind_13),
+        .eng_down_13         (core_eng_down_13),
         .eng_room_14         (engines_14_room),
         .eng_valid_14        (core_eng_valid_14),
         .eng_data_14         (core_eng_data_14),
         .eng_first_14        (core_eng_first_14),
-        .eng_kind_14         (core_eng_kind_14),
+        .eng_down_14         (core_eng_down_14),
         .eng_room_15         (engines_15_room),
         .eng_valid_15        (core_eng_valid_15),
         .eng_data_15         (core_eng_data_15),
         .eng_first_15        (core_eng_first_15),
-        .eng_kind_15         (core_eng_kind_15),
+        .eng_down_15         (core_eng_down_15),
+        .pass_room_0         (engines_0_p_room),
+        .pass_valid_0        (core_pass_valid_0),
+        .pass_data_0         (core_pass_data_0),
+        .pass_first_0        (core_pass_first_0),
+        .pass_room_1         (engines_1_p_room),
+        .pass_valid_1        (core_pass_valid_1),
+        .pass_data_1         (core_pass_data_1),
+        .pass_first_1        (core_pass_first_1),
+        .pass_room_2         (engines_2_p_room),
+        .pass_valid_2        (core_pass_valid_2),
+        .pass_data_2         (core_pass_data_2),
+        .pass_first_2        (core_pass_first_2),
+        .pass_room_3         (engines_3_p_room),
+        .pass_valid_3        (core_pass_valid_3),
+        .pass_data_3         (core_pass_data_3),
+        .pass_first_3        (core_pass_first_3),
+        .pass_room_4         (engines_4_p_room),
+        .pass_valid_4        (core_pass_valid_4),
+        .pass_data_4         (core_pass_data_4),
+        .pass_first_4        (core_pass_first_4),
+        .pass_room_5         (engines_5_p_room),
+        .pass_valid_5        (core_pass_valid_5),
+        .pass_data_5         (core_pass_data_5),
+        .pass_first_5        (core_pass_first_5),
+        .pass_room_6         (engines_6_p_room),
+        .pass_valid_6        (core_pass_valid_6),
+        .pass_data_6         (core_pass_data_6),
+        .pass_first_6        (core_pass_first_6),
+        .pass_room_7         (engines_7_p_room),
+        .pass_valid_7        (core_pass_valid_7),
+        .pass_data_7         (core_pass_data_7),
+        .pass_first_7        (core_pass_first_7),
+        .pass_room_8         (engines_8_p_room),
+        .pass_valid_8        (core_pass_valid_8),
+        .pass_data_8         (core_pass_data_8),
+        .pass_first_8        (core_pass_first_8),
+        .pass_room_9         (engines_9_p_room),
+        .pass_valid_9        (core_pass_valid_9),
+        .pass_data_9         (core_pass_data_9),
+        .pass_first_9        (core_pass_first_9),
+        .pass_room_10        (engines_10_p_room),
+        .pass_valid_10       (core_pass_valid_10),
+        .pass_data_10        (core_pass_data_10),
+        .pass_first_10       (core_pass_first_10),
+        .pass_room_11        (engines_11_p_room),
+        .pass_valid_11       (core_pass_valid_11),
+        .pass_data_11        (core_pass_data_11),
+        .pass_first_11       (core_pass_first_11),
+        .pass_room_12        (engines_12_p_room),
+        .pass_valid_12       (core_pass_valid_12),
+        .pass_data_12        (core_pass_data_12),
+        .pass_first_12       (core_pass_first_12),
+        .pass_room_13        (engines_13_p_room),
+        .pass_valid_13       (core_pass_valid_13),
+        .pass_data_13        (core_pass_data_13),
+        .pass_first_13       (core_pass_first_13),
+        .pass_room_14        (engines_14_p_room),
+        .pass_valid_14       (core_pass_valid_14),
+        .pass_data_14        (core_pass_data_14),
+        .pass_first_14       (core_pass_first_14),
+        .pass_room_15        (engines_15_p_room),
+        .pass_valid_15       (core_pass_valid_15),
+        .pass_data_15        (core_pass_data_15),
+        .pass_first_15       (core_pass_first_15),
         .red_valid_0         (engines_0_m_valid),
         .red_ready_0         (core_red_ready_0),
         .red_data_0          (engines_0_m_data),
@@ -1337,8 +1449,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_0),
         .s_data          (core_eng_data_0),
         .s_first         (core_eng_first_0),
-        .s_kind          (core_eng_kind_0),
+        .s_down          (core_eng_down_0),
         .room            (engines_0_room),
+        .p_valid         (core_pass_valid_0),
+        .p_data          (core_pass_data_0),
+        .p_first         (core_pass_first_0),
+        .p_room          (engines_0_p_room),
         .m_valid         (engines_0_m_valid),
         .m_ready         (core_red_ready_0),
         .m_data          (engines_0_m_data),
@@ -1367,8 +1483,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_1),
         .s_data          (core_eng_data_1),
         .s_first         (core_eng_first_1),
-        .s_kind          (core_eng_kind_1),
+        .s_down          (core_eng_down_1),
         .room            (engines_1_room),
+        .p_valid         (core_pass_valid_1),
+        .p_data          (core_pass_data_1),
+        .p_first         (core_pass_first_1),
+        .p_room          (engines_1_p_room),
         .m_valid         (engines_1_m_valid),
         .m_ready         (core_red_ready_1),
         .m_data          (engines_1_m_data),
@@ -1397,8 +1517,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_2),
         .s_data          (core_eng_data_2),
         .s_first         (core_eng_first_2),
-        .s_kind          (core_eng_kind_2),
+        .s_down          (core_eng_down_2),
         .room            (engines_2_room),
+        .p_valid         (core_pass_valid_2),
+        .p_data          (core_pass_data_2),
+        .p_first         (core_pass_first_2),
+        .p_room          (engines_2_p_room),
         .m_valid         (engines_2_m_valid),
         .m_ready         (core_red_ready_2),
         .m_data          (engines_2_m_data),
@@ -1427,8 +1551,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_3),
         .s_data          (core_eng_data_3),
         .s_first         (core_eng_first_3),
-        .s_kind          (core_eng_kind_3),
+        .s_down          (core_eng_down_3),
         .room            (engines_3_room),
+        .p_valid         (core_pass_valid_3),
+        .p_data          (core_pass_data_3),
+        .p_first         (core_pass_first_3),
+        .p_room          (engines_3_p_room),
         .m_valid         (engines_3_m_valid),
         .m_ready         (core_red_ready_3),
         .m_data          (engines_3_m_data),
@@ -1457,8 +1585,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_4),
         .s_data          (core_eng_data_4),
         .s_first         (core_eng_first_4),
-        .s_kind          (core_eng_kind_4),
+        .s_down          (core_eng_down_4),
         .room            (engines_4_room),
+        .p_valid         (core_pass_valid_4),
+        .p_data          (core_pass_data_4),
+        .p_first         (core_pass_first_4),
+        .p_room          (engines_4_p_room),
         .m_valid         (engines_4_m_valid),
         .m_ready         (core_red_ready_4),
         .m_data          (engines_4_m_data),
@@ -1487,8 +1619,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_5),
         .s_data          (core_eng_data_5),
         .s_first         (core_eng_first_5),
-        .s_kind          (core_eng_kind_5),
+        .s_down          (core_eng_down_5),
         .room            (engines_5_room),
+        .p_valid         (core_pass_valid_5),
+        .p_data          (core_pass_data_5),
+        .p_first         (core_pass_first_5),
+        .p_room          (engines_5_p_room),
         .m_valid         (engines_5_m_valid),
         .m_ready         (core_red_ready_5),
         .m_data          (engines_5_m_data),
@@ -1517,8 +1653,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_6),
         .s_data          (core_eng_data_6),
         .s_first         (core_eng_first_6),
-        .s_kind          (core_eng_kind_6),
+        .s_down          (core_eng_down_6),
         .room            (engines_6_room),
+        .p_valid         (core_pass_valid_6),
+        .p_data          (core_pass_data_6),
+        .p_first         (core_pass_first_6),
+        .p_room          (engines_6_p_room),
         .m_valid         (engines_6_m_valid),
         .m_ready         (core_red_ready_6),
         .m_data          (engines_6_m_data),
@@ -1547,8 +1687,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_7),
         .s_data          (core_eng_data_7),
         .s_first         (core_eng_first_7),
-        .s_kind          (core_eng_kind_7),
+        .s_down          (core_eng_down_7),
         .room            (engines_7_room),
+        .p_valid         (core_pass_valid_7),
+        .p_data          (core_pass_data_7),
+        .p_first         (core_pass_first_7),
+        .p_room          (engines_7_p_room),
         .m_valid         (engines_7_m_valid),
         .m_ready         (core_red_ready_7),
         .m_data          (engines_7_m_data),
@@ -1577,8 +1721,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_8),
         .s_data          (core_eng_data_8),
         .s_first         (core_eng_first_8),
-        .s_kind          (core_eng_kind_8),
+        .s_down          (core_eng_down_8),
         .room            (engines_8_room),
+        .p_valid         (core_pass_valid_8),
+        .p_data          (core_pass_data_8),
+        .p_first         (core_pass_first_8),
+        .p_room          (engines_8_p_room),
         .m_valid         (engines_8_m_valid),
         .m_ready         (core_red_ready_8),
         .m_data          (engines_8_m_data),
@@ -1607,8 +1755,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_9),
         .s_data          (core_eng_data_9),
         .s_first         (core_eng_first_9),
-        .s_kind          (core_eng_kind_9),
+        .s_down          (core_eng_down_9),
         .room            (engines_9_room),
+        .p_valid         (core_pass_valid_9),
+        .p_data          (core_pass_data_9),
+        .p_first         (core_pass_first_9),
+        .p_room          (engines_9_p_room),
         .m_valid         (engines_9_m_valid),
         .m_ready         (core_red_ready_9),
         .m_data          (engines_9_m_data),
@@ -1637,8 +1789,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_10),
         .s_data          (core_eng_data_10),
         .s_first         (core_eng_first_10),
-        .s_kind          (core_eng_kind_10),
+        .s_down          (core_eng_down_10),
         .room            (engines_10_room),
+        .p_valid         (core_pass_valid_10),
+        .p_data          (core_pass_data_10),
+        .p_first         (core_pass_first_10),
+        .p_room          (engines_10_p_room),
         .m_valid         (engines_10_m_valid),
         .m_ready         (core_red_ready_10),
         .m_data          (engines_10_m_data),
@@ -1667,8 +1823,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_11),
         .s_data          (core_eng_data_11),
         .s_first         (core_eng_first_11),
-        .s_kind          (core_eng_kind_11),
+        .s_down          (core_eng_down_11),
         .room            (engines_11_room),
+        .p_valid         (core_pass_valid_11),
+        .p_data          (core_pass_data_11),
+        .p_first         (core_pass_first_11),
+        .p_room          (engines_11_p_room),
         .m_valid         (engines_11_m_valid),
         .m_ready         (core_red_ready_11),
         .m_data          (engines_11_m_data),
@@ -1697,8 +1857,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_12),
         .s_data          (core_eng_data_12),
         .s_first         (core_eng_first_12),
-        .s_kind          (core_eng_kind_12),
+        .s_down          (core_eng_down_12),
         .room            (engines_12_room),
+        .p_valid         (core_pass_valid_12),
+        .p_data          (core_pass_data_12),
+        .p_first         (core_pass_first_12),
+        .p_room          (engines_12_p_room),
         .m_valid         (engines_12_m_valid),
         .m_ready         (core_red_ready_12),
         .m_data          (engines_12_m_data),
@@ -1727,8 +1891,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_13),
         .s_data          (core_eng_data_13),
         .s_first         (core_eng_first_13),
-        .s_kind          (core_eng_kind_13),
+        .s_down          (core_eng_down_13),
         .room            (engines_13_room),
+        .p_valid         (core_pass_valid_13),
+        .p_data          (core_pass_data_13),
+        .p_first         (core_pass_first_13),
+        .p_room          (engines_13_p_room),
         .m_valid         (engines_13_m_valid),
         .m_ready         (core_red_ready_13),
         .m_data          (engines_13_m_data),
@@ -1757,8 +1925,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_14),
         .s_data          (core_eng_data_14),
         .s_first         (core_eng_first_14),
-        .s_kind          (core_eng_kind_14),
+        .s_down          (core_eng_down_14),
         .room            (engines_14_room),
+        .p_valid         (core_pass_valid_14),
+        .p_data          (core_pass_data_14),
+        .p_first         (core_pass_first_14),
+        .p_room          (engines_14_p_room),
         .m_valid         (engines_14_m_valid),
         .m_ready         (core_red_ready_14),
         .m_data          (engines_14_m_data),
@@ -1787,8 +1959,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_valid         (core_eng_valid_15),
         .s_data          (core_eng_data_15),
         .s_first         (core_eng_first_15),
-        .s_kind          (core_eng_kind_15),
+        .s_down          (core_eng_down_15),
         .room            (engines_15_room),
+        .p_valid         (core_pass_valid_15),
+        .p_data          (core_pass_data_15),
+        .p_first         (core_pass_first_15),
+        .p_room          (engines_15_p_room),
         .m_valid         (engines_15_m_valid),
         .m_ready         (core_red_ready_15),
         .m_data          (engines_15_m_data),

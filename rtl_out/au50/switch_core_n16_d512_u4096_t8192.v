@@ -4,7 +4,7 @@
 // shared memory.
 // One word a clock and port; no frame waits for one to another output.
 // Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5
-// to eng_*.
+// to eng_* and pass_*.
 // A table write takes effect in the tables of all ports in one clock: a frame sees the old or the
 // new entry.
 //
@@ -272,133 +272,213 @@ module switch_core_n16_d512_u4096_t8192 (
     input  wire [12:0] mc_addr,              // Write address.
     input  wire [42:0] mc_data,              // The word to write.
 
-    input  wire        eng_room_0,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_0,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_0,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_0,           // The word.
     output wire        eng_first_0,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_0,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_0,
 
-    input  wire        eng_room_1,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_1,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_1,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_1,           // The word.
     output wire        eng_first_1,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_1,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_1,
 
-    input  wire        eng_room_2,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_2,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_2,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_2,           // The word.
     output wire        eng_first_2,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_2,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_2,
 
-    input  wire        eng_room_3,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_3,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_3,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_3,           // The word.
     output wire        eng_first_3,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_3,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_3,
 
-    input  wire        eng_room_4,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_4,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_4,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_4,           // The word.
     output wire        eng_first_4,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_4,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_4,
 
-    input  wire        eng_room_5,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_5,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_5,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_5,           // The word.
     output wire        eng_first_5,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_5,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_5,
 
-    input  wire        eng_room_6,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_6,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_6,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_6,           // The word.
     output wire        eng_first_6,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_6,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_6,
 
-    input  wire        eng_room_7,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_7,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_7,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_7,           // The word.
     output wire        eng_first_7,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_7,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_7,
 
-    input  wire        eng_room_8,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_8,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_8,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_8,           // The word.
     output wire        eng_first_8,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_8,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_8,
 
-    input  wire        eng_room_9,           // The engine of the port can take a whole frame.
+    input  wire        eng_room_9,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_9,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_9,           // The word.
     output wire        eng_first_9,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_9,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_9,
 
-    input  wire        eng_room_10,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_10,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_10,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_10,          // The word.
     output wire        eng_first_10,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_10,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_10,
 
-    input  wire        eng_room_11,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_11,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_11,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_11,          // The word.
     output wire        eng_first_11,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_11,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_11,
 
-    input  wire        eng_room_12,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_12,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_12,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_12,          // The word.
     output wire        eng_first_12,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_12,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_12,
 
-    input  wire        eng_room_13,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_13,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_13,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_13,          // The word.
     output wire        eng_first_13,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_13,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_13,
 
-    input  wire        eng_room_14,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_14,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_14,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_14,          // The word.
     output wire        eng_first_14,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_14,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_14,
 
-    input  wire        eng_room_15,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_15,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_15,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_15,          // The word.
     output wire        eng_first_15,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_15,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_15,
+
+    input  wire        pass_room_0,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_0,         // A word of one, in the same order.
+    output wire [63:0] pass_data_0,          // The word.
+    output wire        pass_first_0,         // It is the frame's first.
+
+    input  wire        pass_room_1,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_1,         // A word of one, in the same order.
+    output wire [63:0] pass_data_1,          // The word.
+    output wire        pass_first_1,         // It is the frame's first.
+
+    input  wire        pass_room_2,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_2,         // A word of one, in the same order.
+    output wire [63:0] pass_data_2,          // The word.
+    output wire        pass_first_2,         // It is the frame's first.
+
+    input  wire        pass_room_3,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_3,         // A word of one, in the same order.
+    output wire [63:0] pass_data_3,          // The word.
+    output wire        pass_first_3,         // It is the frame's first.
+
+    input  wire        pass_room_4,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_4,         // A word of one, in the same order.
+    output wire [63:0] pass_data_4,          // The word.
+    output wire        pass_first_4,         // It is the frame's first.
+
+    input  wire        pass_room_5,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_5,         // A word of one, in the same order.
+    output wire [63:0] pass_data_5,          // The word.
+    output wire        pass_first_5,         // It is the frame's first.
+
+    input  wire        pass_room_6,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_6,         // A word of one, in the same order.
+    output wire [63:0] pass_data_6,          // The word.
+    output wire        pass_first_6,         // It is the frame's first.
+
+    input  wire        pass_room_7,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_7,         // A word of one, in the same order.
+    output wire [63:0] pass_data_7,          // The word.
+    output wire        pass_first_7,         // It is the frame's first.
+
+    input  wire        pass_room_8,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_8,         // A word of one, in the same order.
+    output wire [63:0] pass_data_8,          // The word.
+    output wire        pass_first_8,         // It is the frame's first.
+
+    input  wire        pass_room_9,          // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_9,         // A word of one, in the same order.
+    output wire [63:0] pass_data_9,          // The word.
+    output wire        pass_first_9,         // It is the frame's first.
+
+    input  wire        pass_room_10,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_10,        // A word of one, in the same order.
+    output wire [63:0] pass_data_10,         // The word.
+    output wire        pass_first_10,        // It is the frame's first.
+
+    input  wire        pass_room_11,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_11,        // A word of one, in the same order.
+    output wire [63:0] pass_data_11,         // The word.
+    output wire        pass_first_11,        // It is the frame's first.
+
+    input  wire        pass_room_12,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_12,        // A word of one, in the same order.
+    output wire [63:0] pass_data_12,         // The word.
+    output wire        pass_first_12,        // It is the frame's first.
+
+    input  wire        pass_room_13,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_13,        // A word of one, in the same order.
+    output wire [63:0] pass_data_13,         // The word.
+    output wire        pass_first_13,        // It is the frame's first.
+
+    input  wire        pass_room_14,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_14,        // A word of one, in the same order.
+    output wire [63:0] pass_data_14,         // The word.
+    output wire        pass_first_14,        // It is the frame's first.
+
+    input  wire        pass_room_15,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_15,        // A word of one, in the same order.
+    output wire [63:0] pass_data_15,         // The word.
+    output wire        pass_first_15,        // It is the frame's first.
 
     // red, port 0: Frames of the engine of each port.
     input  wire        red_valid_0,          // A word is offered.
@@ -676,1282 +756,1282 @@ module switch_core_n16_d512_u4096_t8192 (
     // Signals
     wire        rows_0_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_0;     // Word at the head.
     wire        rows_0_q_long_0;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_1;     // Word at the head.
     wire        rows_0_q_long_1;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_2;     // Word at the head.
     wire        rows_0_q_long_2;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_3;     // Word at the head.
     wire        rows_0_q_long_3;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_4;     // Word at the head.
     wire        rows_0_q_long_4;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_5;     // Word at the head.
     wire        rows_0_q_long_5;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_6;     // Word at the head.
     wire        rows_0_q_long_6;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_7;     // Word at the head.
     wire        rows_0_q_long_7;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_8;     // Word at the head.
     wire        rows_0_q_long_8;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_9;     // Word at the head.
     wire        rows_0_q_long_9;     // The queue was long two clocks ago.
     wire        rows_0_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_10;    // Word at the head.
     wire        rows_0_q_long_10;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_11;    // Word at the head.
     wire        rows_0_q_long_11;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_12;    // Word at the head.
     wire        rows_0_q_long_12;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_13;    // Word at the head.
     wire        rows_0_q_long_13;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_14;    // Word at the head.
     wire        rows_0_q_long_14;    // The queue was long two clocks ago.
     wire        rows_0_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_15;    // Word at the head.
     wire        rows_0_q_long_15;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_0;     // Word at the head.
     wire        rows_1_q_long_0;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_1;     // Word at the head.
     wire        rows_1_q_long_1;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_2;     // Word at the head.
     wire        rows_1_q_long_2;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_3;     // Word at the head.
     wire        rows_1_q_long_3;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_4;     // Word at the head.
     wire        rows_1_q_long_4;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_5;     // Word at the head.
     wire        rows_1_q_long_5;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_6;     // Word at the head.
     wire        rows_1_q_long_6;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_7;     // Word at the head.
     wire        rows_1_q_long_7;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_8;     // Word at the head.
     wire        rows_1_q_long_8;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_9;     // Word at the head.
     wire        rows_1_q_long_9;     // The queue was long two clocks ago.
     wire        rows_1_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_10;    // Word at the head.
     wire        rows_1_q_long_10;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_11;    // Word at the head.
     wire        rows_1_q_long_11;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_12;    // Word at the head.
     wire        rows_1_q_long_12;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_13;    // Word at the head.
     wire        rows_1_q_long_13;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_14;    // Word at the head.
     wire        rows_1_q_long_14;    // The queue was long two clocks ago.
     wire        rows_1_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_15;    // Word at the head.
     wire        rows_1_q_long_15;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_0;     // Word at the head.
     wire        rows_2_q_long_0;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_1;     // Word at the head.
     wire        rows_2_q_long_1;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_2;     // Word at the head.
     wire        rows_2_q_long_2;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_3;     // Word at the head.
     wire        rows_2_q_long_3;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_4;     // Word at the head.
     wire        rows_2_q_long_4;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_5;     // Word at the head.
     wire        rows_2_q_long_5;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_6;     // Word at the head.
     wire        rows_2_q_long_6;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_7;     // Word at the head.
     wire        rows_2_q_long_7;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_8;     // Word at the head.
     wire        rows_2_q_long_8;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_9;     // Word at the head.
     wire        rows_2_q_long_9;     // The queue was long two clocks ago.
     wire        rows_2_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_10;    // Word at the head.
     wire        rows_2_q_long_10;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_11;    // Word at the head.
     wire        rows_2_q_long_11;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_12;    // Word at the head.
     wire        rows_2_q_long_12;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_13;    // Word at the head.
     wire        rows_2_q_long_13;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_14;    // Word at the head.
     wire        rows_2_q_long_14;    // The queue was long two clocks ago.
     wire        rows_2_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_15;    // Word at the head.
     wire        rows_2_q_long_15;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_0;     // Word at the head.
     wire        rows_3_q_long_0;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_1;     // Word at the head.
     wire        rows_3_q_long_1;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_2;     // Word at the head.
     wire        rows_3_q_long_2;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_3;     // Word at the head.
     wire        rows_3_q_long_3;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_4;     // Word at the head.
     wire        rows_3_q_long_4;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_5;     // Word at the head.
     wire        rows_3_q_long_5;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_6;     // Word at the head.
     wire        rows_3_q_long_6;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_7;     // Word at the head.
     wire        rows_3_q_long_7;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_8;     // Word at the head.
     wire        rows_3_q_long_8;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_9;     // Word at the head.
     wire        rows_3_q_long_9;     // The queue was long two clocks ago.
     wire        rows_3_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_10;    // Word at the head.
     wire        rows_3_q_long_10;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_11;    // Word at the head.
     wire        rows_3_q_long_11;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_12;    // Word at the head.
     wire        rows_3_q_long_12;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_13;    // Word at the head.
     wire        rows_3_q_long_13;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_14;    // Word at the head.
     wire        rows_3_q_long_14;    // The queue was long two clocks ago.
     wire        rows_3_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_15;    // Word at the head.
     wire        rows_3_q_long_15;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_0;     // Word at the head.
     wire        rows_4_q_long_0;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_1;     // Word at the head.
     wire        rows_4_q_long_1;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_2;     // Word at the head.
     wire        rows_4_q_long_2;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_3;     // Word at the head.
     wire        rows_4_q_long_3;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_4;     // Word at the head.
     wire        rows_4_q_long_4;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_5;     // Word at the head.
     wire        rows_4_q_long_5;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_6;     // Word at the head.
     wire        rows_4_q_long_6;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_7;     // Word at the head.
     wire        rows_4_q_long_7;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_8;     // Word at the head.
     wire        rows_4_q_long_8;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_9;     // Word at the head.
     wire        rows_4_q_long_9;     // The queue was long two clocks ago.
     wire        rows_4_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_10;    // Word at the head.
     wire        rows_4_q_long_10;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_11;    // Word at the head.
     wire        rows_4_q_long_11;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_12;    // Word at the head.
     wire        rows_4_q_long_12;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_13;    // Word at the head.
     wire        rows_4_q_long_13;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_14;    // Word at the head.
     wire        rows_4_q_long_14;    // The queue was long two clocks ago.
     wire        rows_4_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_4_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_4_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_4_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_4_q_data_15;    // Word at the head.
     wire        rows_4_q_long_15;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_0;     // Word at the head.
     wire        rows_5_q_long_0;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_1;     // Word at the head.
     wire        rows_5_q_long_1;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_2;     // Word at the head.
     wire        rows_5_q_long_2;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_3;     // Word at the head.
     wire        rows_5_q_long_3;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_4;     // Word at the head.
     wire        rows_5_q_long_4;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_5;     // Word at the head.
     wire        rows_5_q_long_5;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_6;     // Word at the head.
     wire        rows_5_q_long_6;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_7;     // Word at the head.
     wire        rows_5_q_long_7;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_8;     // Word at the head.
     wire        rows_5_q_long_8;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_9;     // Word at the head.
     wire        rows_5_q_long_9;     // The queue was long two clocks ago.
     wire        rows_5_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_10;    // Word at the head.
     wire        rows_5_q_long_10;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_11;    // Word at the head.
     wire        rows_5_q_long_11;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_12;    // Word at the head.
     wire        rows_5_q_long_12;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_13;    // Word at the head.
     wire        rows_5_q_long_13;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_14;    // Word at the head.
     wire        rows_5_q_long_14;    // The queue was long two clocks ago.
     wire        rows_5_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_5_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_5_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_5_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_5_q_data_15;    // Word at the head.
     wire        rows_5_q_long_15;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_0;     // Word at the head.
     wire        rows_6_q_long_0;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_1;     // Word at the head.
     wire        rows_6_q_long_1;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_2;     // Word at the head.
     wire        rows_6_q_long_2;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_3;     // Word at the head.
     wire        rows_6_q_long_3;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_4;     // Word at the head.
     wire        rows_6_q_long_4;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_5;     // Word at the head.
     wire        rows_6_q_long_5;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_6;     // Word at the head.
     wire        rows_6_q_long_6;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_7;     // Word at the head.
     wire        rows_6_q_long_7;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_8;     // Word at the head.
     wire        rows_6_q_long_8;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_9;     // Word at the head.
     wire        rows_6_q_long_9;     // The queue was long two clocks ago.
     wire        rows_6_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_10;    // Word at the head.
     wire        rows_6_q_long_10;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_11;    // Word at the head.
     wire        rows_6_q_long_11;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_12;    // Word at the head.
     wire        rows_6_q_long_12;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_13;    // Word at the head.
     wire        rows_6_q_long_13;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_14;    // Word at the head.
     wire        rows_6_q_long_14;    // The queue was long two clocks ago.
     wire        rows_6_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_6_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_6_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_6_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_6_q_data_15;    // Word at the head.
     wire        rows_6_q_long_15;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_0;     // Word at the head.
     wire        rows_7_q_long_0;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_1;     // Word at the head.
     wire        rows_7_q_long_1;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_2;     // Word at the head.
     wire        rows_7_q_long_2;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_3;     // Word at the head.
     wire        rows_7_q_long_3;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_4;     // Word at the head.
     wire        rows_7_q_long_4;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_5;     // Word at the head.
     wire        rows_7_q_long_5;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_6;     // Word at the head.
     wire        rows_7_q_long_6;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_7;     // Word at the head.
     wire        rows_7_q_long_7;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_8;     // Word at the head.
     wire        rows_7_q_long_8;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_9;     // Word at the head.
     wire        rows_7_q_long_9;     // The queue was long two clocks ago.
     wire        rows_7_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_10;    // Word at the head.
     wire        rows_7_q_long_10;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_11;    // Word at the head.
     wire        rows_7_q_long_11;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_12;    // Word at the head.
     wire        rows_7_q_long_12;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_13;    // Word at the head.
     wire        rows_7_q_long_13;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_14;    // Word at the head.
     wire        rows_7_q_long_14;    // The queue was long two clocks ago.
     wire        rows_7_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_7_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_7_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_7_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_7_q_data_15;    // Word at the head.
     wire        rows_7_q_long_15;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_0;     // Word at the head.
     wire        rows_8_q_long_0;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_1;     // Word at the head.
     wire        rows_8_q_long_1;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_2;     // Word at the head.
     wire        rows_8_q_long_2;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_3;     // Word at the head.
     wire        rows_8_q_long_3;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_4;     // Word at the head.
     wire        rows_8_q_long_4;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_5;     // Word at the head.
     wire        rows_8_q_long_5;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_6;     // Word at the head.
     wire        rows_8_q_long_6;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_7;     // Word at the head.
     wire        rows_8_q_long_7;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_8;     // Word at the head.
     wire        rows_8_q_long_8;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_9;     // Word at the head.
     wire        rows_8_q_long_9;     // The queue was long two clocks ago.
     wire        rows_8_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_10;    // Word at the head.
     wire        rows_8_q_long_10;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_11;    // Word at the head.
     wire        rows_8_q_long_11;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_12;    // Word at the head.
     wire        rows_8_q_long_12;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_13;    // Word at the head.
     wire        rows_8_q_long_13;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_14;    // Word at the head.
     wire        rows_8_q_long_14;    // The queue was long two clocks ago.
     wire        rows_8_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_8_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_8_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_8_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_8_q_data_15;    // Word at the head.
     wire        rows_8_q_long_15;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_0;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_0;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_0;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_0;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_0;     // Word at the head.
     wire        rows_9_q_long_0;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_1;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_1;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_1;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_1;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_1;     // Word at the head.
     wire        rows_9_q_long_1;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_2;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_2;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_2;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_2;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_2;     // Word at the head.
     wire        rows_9_q_long_2;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_3;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_3;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_3;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_3;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_3;     // Word at the head.
     wire        rows_9_q_long_3;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_4;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_4;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_4;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_4;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_4;     // Word at the head.
     wire        rows_9_q_long_4;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_5;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_5;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_5;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_5;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_5;     // Word at the head.
     wire        rows_9_q_long_5;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_6;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_6;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_6;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_6;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_6;     // Word at the head.
     wire        rows_9_q_long_6;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_7;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_7;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_7;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_7;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_7;     // Word at the head.
     wire        rows_9_q_long_7;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_8;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_8;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_8;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_8;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_8;     // Word at the head.
     wire        rows_9_q_long_8;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_9;    // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_9;    // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_9;      // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_9;     // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_9;     // Word at the head.
     wire        rows_9_q_long_9;     // The queue was long two clocks ago.
     wire        rows_9_q_valid_10;   // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_10;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_10;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_10;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_10;    // Word at the head.
     wire        rows_9_q_long_10;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_11;   // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_11;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_11;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_11;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_11;    // Word at the head.
     wire        rows_9_q_long_11;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_12;   // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_12;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_12;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_12;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_12;    // Word at the head.
     wire        rows_9_q_long_12;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_13;   // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_13;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_13;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_13;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_13;    // Word at the head.
     wire        rows_9_q_long_13;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_14;   // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_14;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_14;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_14;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_14;    // Word at the head.
     wire        rows_9_q_long_14;    // The queue was long two clocks ago.
     wire        rows_9_q_valid_15;   // For each output: a frame waits.
     wire [15:0] rows_9_q_entry_15;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_9_q_red_15;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_9_q_kind_15;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_9_q_data_15;    // Word at the head.
     wire        rows_9_q_long_15;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_0;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_0;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_0;    // Word at the head.
     wire        rows_10_q_long_0;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_1;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_1;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_1;    // Word at the head.
     wire        rows_10_q_long_1;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_2;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_2;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_2;    // Word at the head.
     wire        rows_10_q_long_2;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_3;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_3;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_3;    // Word at the head.
     wire        rows_10_q_long_3;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_4;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_4;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_4;    // Word at the head.
     wire        rows_10_q_long_4;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_5;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_5;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_5;    // Word at the head.
     wire        rows_10_q_long_5;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_6;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_6;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_6;    // Word at the head.
     wire        rows_10_q_long_6;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_7;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_7;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_7;    // Word at the head.
     wire        rows_10_q_long_7;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_8;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_8;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_8;    // Word at the head.
     wire        rows_10_q_long_8;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_9;   // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_9;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_9;    // Word at the head.
     wire        rows_10_q_long_9;    // The queue was long two clocks ago.
     wire        rows_10_q_valid_10;  // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_10;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_10;   // Word at the head.
     wire        rows_10_q_long_10;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_11;  // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_11;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_11;   // Word at the head.
     wire        rows_10_q_long_11;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_12;  // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_12;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_12;   // Word at the head.
     wire        rows_10_q_long_12;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_13;  // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_13;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_13;   // Word at the head.
     wire        rows_10_q_long_13;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_14;  // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_14;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_14;   // Word at the head.
     wire        rows_10_q_long_14;   // The queue was long two clocks ago.
     wire        rows_10_q_valid_15;  // For each output: a frame waits.
     wire [15:0] rows_10_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_10_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_10_q_kind_15;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_10_q_data_15;   // Word at the head.
     wire        rows_10_q_long_15;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_0;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_0;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_0;    // Word at the head.
     wire        rows_11_q_long_0;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_1;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_1;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_1;    // Word at the head.
     wire        rows_11_q_long_1;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_2;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_2;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_2;    // Word at the head.
     wire        rows_11_q_long_2;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_3;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_3;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_3;    // Word at the head.
     wire        rows_11_q_long_3;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_4;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_4;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_4;    // Word at the head.
     wire        rows_11_q_long_4;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_5;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_5;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_5;    // Word at the head.
     wire        rows_11_q_long_5;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_6;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_6;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_6;    // Word at the head.
     wire        rows_11_q_long_6;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_7;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_7;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_7;    // Word at the head.
     wire        rows_11_q_long_7;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_8;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_8;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_8;    // Word at the head.
     wire        rows_11_q_long_8;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_9;   // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_9;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_9;    // Word at the head.
     wire        rows_11_q_long_9;    // The queue was long two clocks ago.
     wire        rows_11_q_valid_10;  // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_10;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_10;   // Word at the head.
     wire        rows_11_q_long_10;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_11;  // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_11;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_11;   // Word at the head.
     wire        rows_11_q_long_11;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_12;  // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_12;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_12;   // Word at the head.
     wire        rows_11_q_long_12;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_13;  // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_13;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_13;   // Word at the head.
     wire        rows_11_q_long_13;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_14;  // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_14;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_14;   // Word at the head.
     wire        rows_11_q_long_14;   // The queue was long two clocks ago.
     wire        rows_11_q_valid_15;  // For each output: a frame waits.
     wire [15:0] rows_11_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_11_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_11_q_kind_15;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_11_q_data_15;   // Word at the head.
     wire        rows_11_q_long_15;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_0;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_0;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_0;    // Word at the head.
     wire        rows_12_q_long_0;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_1;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_1;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_1;    // Word at the head.
     wire        rows_12_q_long_1;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_2;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_2;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_2;    // Word at the head.
     wire        rows_12_q_long_2;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_3;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_3;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_3;    // Word at the head.
     wire        rows_12_q_long_3;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_4;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_4;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_4;    // Word at the head.
     wire        rows_12_q_long_4;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_5;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_5;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_5;    // Word at the head.
     wire        rows_12_q_long_5;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_6;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_6;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_6;    // Word at the head.
     wire        rows_12_q_long_6;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_7;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_7;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_7;    // Word at the head.
     wire        rows_12_q_long_7;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_8;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_8;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_8;    // Word at the head.
     wire        rows_12_q_long_8;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_9;   // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_9;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_9;    // Word at the head.
     wire        rows_12_q_long_9;    // The queue was long two clocks ago.
     wire        rows_12_q_valid_10;  // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_10;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_10;   // Word at the head.
     wire        rows_12_q_long_10;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_11;  // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_11;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_11;   // Word at the head.
     wire        rows_12_q_long_11;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_12;  // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_12;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_12;   // Word at the head.
     wire        rows_12_q_long_12;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_13;  // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_13;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_13;   // Word at the head.
     wire        rows_12_q_long_13;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_14;  // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_14;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_14;   // Word at the head.
     wire        rows_12_q_long_14;   // The queue was long two clocks ago.
     wire        rows_12_q_valid_15;  // For each output: a frame waits.
     wire [15:0] rows_12_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_12_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_12_q_kind_15;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_12_q_data_15;   // Word at the head.
     wire        rows_12_q_long_15;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_0;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_0;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_0;    // Word at the head.
     wire        rows_13_q_long_0;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_1;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_1;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_1;    // Word at the head.
     wire        rows_13_q_long_1;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_2;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_2;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_2;    // Word at the head.
     wire        rows_13_q_long_2;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_3;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_3;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_3;    // Word at the head.
     wire        rows_13_q_long_3;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_4;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_4;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_4;    // Word at the head.
     wire        rows_13_q_long_4;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_5;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_5;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_5;    // Word at the head.
     wire        rows_13_q_long_5;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_6;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_6;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_6;    // Word at the head.
     wire        rows_13_q_long_6;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_7;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_7;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_7;    // Word at the head.
     wire        rows_13_q_long_7;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_8;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_8;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_8;    // Word at the head.
     wire        rows_13_q_long_8;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_9;   // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_9;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_9;    // Word at the head.
     wire        rows_13_q_long_9;    // The queue was long two clocks ago.
     wire        rows_13_q_valid_10;  // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_10;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_10;   // Word at the head.
     wire        rows_13_q_long_10;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_11;  // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_11;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_11;   // Word at the head.
     wire        rows_13_q_long_11;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_12;  // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_12;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_12;   // Word at the head.
     wire        rows_13_q_long_12;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_13;  // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_13;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_13;   // Word at the head.
     wire        rows_13_q_long_13;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_14;  // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_14;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_14;   // Word at the head.
     wire        rows_13_q_long_14;   // The queue was long two clocks ago.
     wire        rows_13_q_valid_15;  // For each output: a frame waits.
     wire [15:0] rows_13_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_13_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_13_q_kind_15;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_13_q_data_15;   // Word at the head.
     wire        rows_13_q_long_15;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_0;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_0;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_0;    // Word at the head.
     wire        rows_14_q_long_0;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_1;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_1;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_1;    // Word at the head.
     wire        rows_14_q_long_1;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_2;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_2;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_2;    // Word at the head.
     wire        rows_14_q_long_2;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_3;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_3;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_3;    // Word at the head.
     wire        rows_14_q_long_3;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_4;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_4;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_4;    // Word at the head.
     wire        rows_14_q_long_4;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_5;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_5;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_5;    // Word at the head.
     wire        rows_14_q_long_5;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_6;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_6;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_6;    // Word at the head.
     wire        rows_14_q_long_6;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_7;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_7;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_7;    // Word at the head.
     wire        rows_14_q_long_7;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_8;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_8;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_8;    // Word at the head.
     wire        rows_14_q_long_8;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_9;   // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_9;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_9;    // Word at the head.
     wire        rows_14_q_long_9;    // The queue was long two clocks ago.
     wire        rows_14_q_valid_10;  // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_10;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_10;   // Word at the head.
     wire        rows_14_q_long_10;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_11;  // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_11;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_11;   // Word at the head.
     wire        rows_14_q_long_11;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_12;  // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_12;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_12;   // Word at the head.
     wire        rows_14_q_long_12;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_13;  // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_13;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_13;   // Word at the head.
     wire        rows_14_q_long_13;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_14;  // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_14;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_14;   // Word at the head.
     wire        rows_14_q_long_14;   // The queue was long two clocks ago.
     wire        rows_14_q_valid_15;  // For each output: a frame waits.
     wire [15:0] rows_14_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_14_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_14_q_kind_15;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_14_q_data_15;   // Word at the head.
     wire        rows_14_q_long_15;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_0;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_0;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_0;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_0;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_0;    // Word at the head.
     wire        rows_15_q_long_0;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_1;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_1;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_1;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_1;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_1;    // Word at the head.
     wire        rows_15_q_long_1;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_2;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_2;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_2;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_2;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_2;    // Word at the head.
     wire        rows_15_q_long_2;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_3;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_3;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_3;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_3;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_3;    // Word at the head.
     wire        rows_15_q_long_3;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_4;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_4;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_4;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_4;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_4;    // Word at the head.
     wire        rows_15_q_long_4;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_5;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_5;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_5;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_5;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_5;    // Word at the head.
     wire        rows_15_q_long_5;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_6;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_6;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_6;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_6;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_6;    // Word at the head.
     wire        rows_15_q_long_6;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_7;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_7;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_7;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_7;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_7;    // Word at the head.
     wire        rows_15_q_long_7;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_8;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_8;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_8;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_8;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_8;    // Word at the head.
     wire        rows_15_q_long_8;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_9;   // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_9;   // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_9;     // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_9;    // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_9;    // Word at the head.
     wire        rows_15_q_long_9;    // The queue was long two clocks ago.
     wire        rows_15_q_valid_10;  // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_10;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_10;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_10;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_10;   // Word at the head.
     wire        rows_15_q_long_10;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_11;  // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_11;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_11;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_11;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_11;   // Word at the head.
     wire        rows_15_q_long_11;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_12;  // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_12;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_12;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_12;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_12;   // Word at the head.
     wire        rows_15_q_long_12;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_13;  // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_13;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_13;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_13;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_13;   // Word at the head.
     wire        rows_15_q_long_13;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_14;  // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_14;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_14;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_14;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_14;   // Word at the head.
     wire        rows_15_q_long_14;   // The queue was long two clocks ago.
     wire        rows_15_q_valid_15;  // For each output: a frame waits.
     wire [15:0] rows_15_q_entry_15;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_15_q_red_15;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_15_q_kind_15;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_15_q_data_15;   // Word at the head.
     wire        rows_15_q_long_15;   // The queue was long two clocks ago.
     wire        outs_0_q_pop_0;      // The entry is used up.
@@ -2485,112 +2565,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd1),
         .q_valid_0        (rows_0_q_valid_0),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_red_0          (rows_0_q_red_0),
+        .q_kind_0         (rows_0_q_kind_0),
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
         .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_0_q_valid_1),
         .q_entry_1        (rows_0_q_entry_1),
-        .q_red_1          (rows_0_q_red_1),
+        .q_kind_1         (rows_0_q_kind_1),
         .q_pop_1          (outs_1_q_pop_0),
         .q_go_1           (outs_1_q_go_0),
         .q_data_1         (rows_0_q_data_1),
         .q_long_1         (rows_0_q_long_1),
         .q_valid_2        (rows_0_q_valid_2),
         .q_entry_2        (rows_0_q_entry_2),
-        .q_red_2          (rows_0_q_red_2),
+        .q_kind_2         (rows_0_q_kind_2),
         .q_pop_2          (outs_2_q_pop_0),
         .q_go_2           (outs_2_q_go_0),
         .q_data_2         (rows_0_q_data_2),
         .q_long_2         (rows_0_q_long_2),
         .q_valid_3        (rows_0_q_valid_3),
         .q_entry_3        (rows_0_q_entry_3),
-        .q_red_3          (rows_0_q_red_3),
+        .q_kind_3         (rows_0_q_kind_3),
         .q_pop_3          (outs_3_q_pop_0),
         .q_go_3           (outs_3_q_go_0),
         .q_data_3         (rows_0_q_data_3),
         .q_long_3         (rows_0_q_long_3),
         .q_valid_4        (rows_0_q_valid_4),
         .q_entry_4        (rows_0_q_entry_4),
-        .q_red_4          (rows_0_q_red_4),
+        .q_kind_4         (rows_0_q_kind_4),
         .q_pop_4          (outs_4_q_pop_0),
         .q_go_4           (outs_4_q_go_0),
         .q_data_4         (rows_0_q_data_4),
         .q_long_4         (rows_0_q_long_4),
         .q_valid_5        (rows_0_q_valid_5),
         .q_entry_5        (rows_0_q_entry_5),
-        .q_red_5          (rows_0_q_red_5),
+        .q_kind_5         (rows_0_q_kind_5),
         .q_pop_5          (outs_5_q_pop_0),
         .q_go_5           (outs_5_q_go_0),
         .q_data_5         (rows_0_q_data_5),
         .q_long_5         (rows_0_q_long_5),
         .q_valid_6        (rows_0_q_valid_6),
         .q_entry_6        (rows_0_q_entry_6),
-        .q_red_6          (rows_0_q_red_6),
+        .q_kind_6         (rows_0_q_kind_6),
         .q_pop_6          (outs_6_q_pop_0),
         .q_go_6           (outs_6_q_go_0),
         .q_data_6         (rows_0_q_data_6),
         .q_long_6         (rows_0_q_long_6),
         .q_valid_7        (rows_0_q_valid_7),
         .q_entry_7        (rows_0_q_entry_7),
-        .q_red_7          (rows_0_q_red_7),
+        .q_kind_7         (rows_0_q_kind_7),
         .q_pop_7          (outs_7_q_pop_0),
         .q_go_7           (outs_7_q_go_0),
         .q_data_7         (rows_0_q_data_7),
         .q_long_7         (rows_0_q_long_7),
         .q_valid_8        (rows_0_q_valid_8),
         .q_entry_8        (rows_0_q_entry_8),
-        .q_red_8          (rows_0_q_red_8),
+        .q_kind_8         (rows_0_q_kind_8),
         .q_pop_8          (outs_8_q_pop_0),
         .q_go_8           (outs_8_q_go_0),
         .q_data_8         (rows_0_q_data_8),
         .q_long_8         (rows_0_q_long_8),
         .q_valid_9        (rows_0_q_valid_9),
         .q_entry_9        (rows_0_q_entry_9),
-        .q_red_9          (rows_0_q_red_9),
+        .q_kind_9         (rows_0_q_kind_9),
         .q_pop_9          (outs_9_q_pop_0),
         .q_go_9           (outs_9_q_go_0),
         .q_data_9         (rows_0_q_data_9),
         .q_long_9         (rows_0_q_long_9),
         .q_valid_10       (rows_0_q_valid_10),
         .q_entry_10       (rows_0_q_entry_10),
-        .q_red_10         (rows_0_q_red_10),
+        .q_kind_10        (rows_0_q_kind_10),
         .q_pop_10         (outs_10_q_pop_0),
         .q_go_10          (outs_10_q_go_0),
         .q_data_10        (rows_0_q_data_10),
         .q_long_10        (rows_0_q_long_10),
         .q_valid_11       (rows_0_q_valid_11),
         .q_entry_11       (rows_0_q_entry_11),
-        .q_red_11         (rows_0_q_red_11),
+        .q_kind_11        (rows_0_q_kind_11),
         .q_pop_11         (outs_11_q_pop_0),
         .q_go_11          (outs_11_q_go_0),
         .q_data_11        (rows_0_q_data_11),
         .q_long_11        (rows_0_q_long_11),
         .q_valid_12       (rows_0_q_valid_12),
         .q_entry_12       (rows_0_q_entry_12),
-        .q_red_12         (rows_0_q_red_12),
+        .q_kind_12        (rows_0_q_kind_12),
         .q_pop_12         (outs_12_q_pop_0),
         .q_go_12          (outs_12_q_go_0),
         .q_data_12        (rows_0_q_data_12),
         .q_long_12        (rows_0_q_long_12),
         .q_valid_13       (rows_0_q_valid_13),
         .q_entry_13       (rows_0_q_entry_13),
-        .q_red_13         (rows_0_q_red_13),
+        .q_kind_13        (rows_0_q_kind_13),
         .q_pop_13         (outs_13_q_pop_0),
         .q_go_13          (outs_13_q_go_0),
         .q_data_13        (rows_0_q_data_13),
         .q_long_13        (rows_0_q_long_13),
         .q_valid_14       (rows_0_q_valid_14),
         .q_entry_14       (rows_0_q_entry_14),
-        .q_red_14         (rows_0_q_red_14),
+        .q_kind_14        (rows_0_q_kind_14),
         .q_pop_14         (outs_14_q_pop_0),
         .q_go_14          (outs_14_q_go_0),
         .q_data_14        (rows_0_q_data_14),
         .q_long_14        (rows_0_q_long_14),
         .q_valid_15       (rows_0_q_valid_15),
         .q_entry_15       (rows_0_q_entry_15),
-        .q_red_15         (rows_0_q_red_15),
+        .q_kind_15        (rows_0_q_kind_15),
         .q_pop_15         (outs_15_q_pop_0),
         .q_go_15          (outs_15_q_go_0),
         .q_data_15        (rows_0_q_data_15),
@@ -2624,112 +2704,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd2),
         .q_valid_0        (rows_1_q_valid_0),
         .q_entry_0        (rows_1_q_entry_0),
-        .q_red_0          (rows_1_q_red_0),
+        .q_kind_0         (rows_1_q_kind_0),
         .q_pop_0          (outs_0_q_pop_1),
         .q_go_0           (outs_0_q_go_1),
         .q_data_0         (rows_1_q_data_0),
         .q_long_0         (rows_1_q_long_0),
         .q_valid_1        (rows_1_q_valid_1),
         .q_entry_1        (rows_1_q_entry_1),
-        .q_red_1          (rows_1_q_red_1),
+        .q_kind_1         (rows_1_q_kind_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
         .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_1_q_valid_2),
         .q_entry_2        (rows_1_q_entry_2),
-        .q_red_2          (rows_1_q_red_2),
+        .q_kind_2         (rows_1_q_kind_2),
         .q_pop_2          (outs_2_q_pop_1),
         .q_go_2           (outs_2_q_go_1),
         .q_data_2         (rows_1_q_data_2),
         .q_long_2         (rows_1_q_long_2),
         .q_valid_3        (rows_1_q_valid_3),
         .q_entry_3        (rows_1_q_entry_3),
-        .q_red_3          (rows_1_q_red_3),
+        .q_kind_3         (rows_1_q_kind_3),
         .q_pop_3          (outs_3_q_pop_1),
         .q_go_3           (outs_3_q_go_1),
         .q_data_3         (rows_1_q_data_3),
         .q_long_3         (rows_1_q_long_3),
         .q_valid_4        (rows_1_q_valid_4),
         .q_entry_4        (rows_1_q_entry_4),
-        .q_red_4          (rows_1_q_red_4),
+        .q_kind_4         (rows_1_q_kind_4),
         .q_pop_4          (outs_4_q_pop_1),
         .q_go_4           (outs_4_q_go_1),
         .q_data_4         (rows_1_q_data_4),
         .q_long_4         (rows_1_q_long_4),
         .q_valid_5        (rows_1_q_valid_5),
         .q_entry_5        (rows_1_q_entry_5),
-        .q_red_5          (rows_1_q_red_5),
+        .q_kind_5         (rows_1_q_kind_5),
         .q_pop_5          (outs_5_q_pop_1),
         .q_go_5           (outs_5_q_go_1),
         .q_data_5         (rows_1_q_data_5),
         .q_long_5         (rows_1_q_long_5),
         .q_valid_6        (rows_1_q_valid_6),
         .q_entry_6        (rows_1_q_entry_6),
-        .q_red_6          (rows_1_q_red_6),
+        .q_kind_6         (rows_1_q_kind_6),
         .q_pop_6          (outs_6_q_pop_1),
         .q_go_6           (outs_6_q_go_1),
         .q_data_6         (rows_1_q_data_6),
         .q_long_6         (rows_1_q_long_6),
         .q_valid_7        (rows_1_q_valid_7),
         .q_entry_7        (rows_1_q_entry_7),
-        .q_red_7          (rows_1_q_red_7),
+        .q_kind_7         (rows_1_q_kind_7),
         .q_pop_7          (outs_7_q_pop_1),
         .q_go_7           (outs_7_q_go_1),
         .q_data_7         (rows_1_q_data_7),
         .q_long_7         (rows_1_q_long_7),
         .q_valid_8        (rows_1_q_valid_8),
         .q_entry_8        (rows_1_q_entry_8),
-        .q_red_8          (rows_1_q_red_8),
+        .q_kind_8         (rows_1_q_kind_8),
         .q_pop_8          (outs_8_q_pop_1),
         .q_go_8           (outs_8_q_go_1),
         .q_data_8         (rows_1_q_data_8),
         .q_long_8         (rows_1_q_long_8),
         .q_valid_9        (rows_1_q_valid_9),
         .q_entry_9        (rows_1_q_entry_9),
-        .q_red_9          (rows_1_q_red_9),
+        .q_kind_9         (rows_1_q_kind_9),
         .q_pop_9          (outs_9_q_pop_1),
         .q_go_9           (outs_9_q_go_1),
         .q_data_9         (rows_1_q_data_9),
         .q_long_9         (rows_1_q_long_9),
         .q_valid_10       (rows_1_q_valid_10),
         .q_entry_10       (rows_1_q_entry_10),
-        .q_red_10         (rows_1_q_red_10),
+        .q_kind_10        (rows_1_q_kind_10),
         .q_pop_10         (outs_10_q_pop_1),
         .q_go_10          (outs_10_q_go_1),
         .q_data_10        (rows_1_q_data_10),
         .q_long_10        (rows_1_q_long_10),
         .q_valid_11       (rows_1_q_valid_11),
         .q_entry_11       (rows_1_q_entry_11),
-        .q_red_11         (rows_1_q_red_11),
+        .q_kind_11        (rows_1_q_kind_11),
         .q_pop_11         (outs_11_q_pop_1),
         .q_go_11          (outs_11_q_go_1),
         .q_data_11        (rows_1_q_data_11),
         .q_long_11        (rows_1_q_long_11),
         .q_valid_12       (rows_1_q_valid_12),
         .q_entry_12       (rows_1_q_entry_12),
-        .q_red_12         (rows_1_q_red_12),
+        .q_kind_12        (rows_1_q_kind_12),
         .q_pop_12         (outs_12_q_pop_1),
         .q_go_12          (outs_12_q_go_1),
         .q_data_12        (rows_1_q_data_12),
         .q_long_12        (rows_1_q_long_12),
         .q_valid_13       (rows_1_q_valid_13),
         .q_entry_13       (rows_1_q_entry_13),
-        .q_red_13         (rows_1_q_red_13),
+        .q_kind_13        (rows_1_q_kind_13),
         .q_pop_13         (outs_13_q_pop_1),
         .q_go_13          (outs_13_q_go_1),
         .q_data_13        (rows_1_q_data_13),
         .q_long_13        (rows_1_q_long_13),
         .q_valid_14       (rows_1_q_valid_14),
         .q_entry_14       (rows_1_q_entry_14),
-        .q_red_14         (rows_1_q_red_14),
+        .q_kind_14        (rows_1_q_kind_14),
         .q_pop_14         (outs_14_q_pop_1),
         .q_go_14          (outs_14_q_go_1),
         .q_data_14        (rows_1_q_data_14),
         .q_long_14        (rows_1_q_long_14),
         .q_valid_15       (rows_1_q_valid_15),
         .q_entry_15       (rows_1_q_entry_15),
-        .q_red_15         (rows_1_q_red_15),
+        .q_kind_15        (rows_1_q_kind_15),
         .q_pop_15         (outs_15_q_pop_1),
         .q_go_15          (outs_15_q_go_1),
         .q_data_15        (rows_1_q_data_15),
@@ -2763,112 +2843,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd4),
         .q_valid_0        (rows_2_q_valid_0),
         .q_entry_0        (rows_2_q_entry_0),
-        .q_red_0          (rows_2_q_red_0),
+        .q_kind_0         (rows_2_q_kind_0),
         .q_pop_0          (outs_0_q_pop_2),
         .q_go_0           (outs_0_q_go_2),
         .q_data_0         (rows_2_q_data_0),
         .q_long_0         (rows_2_q_long_0),
         .q_valid_1        (rows_2_q_valid_1),
         .q_entry_1        (rows_2_q_entry_1),
-        .q_red_1          (rows_2_q_red_1),
+        .q_kind_1         (rows_2_q_kind_1),
         .q_pop_1          (outs_1_q_pop_2),
         .q_go_1           (outs_1_q_go_2),
         .q_data_1         (rows_2_q_data_1),
         .q_long_1         (rows_2_q_long_1),
         .q_valid_2        (rows_2_q_valid_2),
         .q_entry_2        (rows_2_q_entry_2),
-        .q_red_2          (rows_2_q_red_2),
+        .q_kind_2         (rows_2_q_kind_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
         .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_2_q_valid_3),
         .q_entry_3        (rows_2_q_entry_3),
-        .q_red_3          (rows_2_q_red_3),
+        .q_kind_3         (rows_2_q_kind_3),
         .q_pop_3          (outs_3_q_pop_2),
         .q_go_3           (outs_3_q_go_2),
         .q_data_3         (rows_2_q_data_3),
         .q_long_3         (rows_2_q_long_3),
         .q_valid_4        (rows_2_q_valid_4),
         .q_entry_4        (rows_2_q_entry_4),
-        .q_red_4          (rows_2_q_red_4),
+        .q_kind_4         (rows_2_q_kind_4),
         .q_pop_4          (outs_4_q_pop_2),
         .q_go_4           (outs_4_q_go_2),
         .q_data_4         (rows_2_q_data_4),
         .q_long_4         (rows_2_q_long_4),
         .q_valid_5        (rows_2_q_valid_5),
         .q_entry_5        (rows_2_q_entry_5),
-        .q_red_5          (rows_2_q_red_5),
+        .q_kind_5         (rows_2_q_kind_5),
         .q_pop_5          (outs_5_q_pop_2),
         .q_go_5           (outs_5_q_go_2),
         .q_data_5         (rows_2_q_data_5),
         .q_long_5         (rows_2_q_long_5),
         .q_valid_6        (rows_2_q_valid_6),
         .q_entry_6        (rows_2_q_entry_6),
-        .q_red_6          (rows_2_q_red_6),
+        .q_kind_6         (rows_2_q_kind_6),
         .q_pop_6          (outs_6_q_pop_2),
         .q_go_6           (outs_6_q_go_2),
         .q_data_6         (rows_2_q_data_6),
         .q_long_6         (rows_2_q_long_6),
         .q_valid_7        (rows_2_q_valid_7),
         .q_entry_7        (rows_2_q_entry_7),
-        .q_red_7          (rows_2_q_red_7),
+        .q_kind_7         (rows_2_q_kind_7),
         .q_pop_7          (outs_7_q_pop_2),
         .q_go_7           (outs_7_q_go_2),
         .q_data_7         (rows_2_q_data_7),
         .q_long_7         (rows_2_q_long_7),
         .q_valid_8        (rows_2_q_valid_8),
         .q_entry_8        (rows_2_q_entry_8),
-        .q_red_8          (rows_2_q_red_8),
+        .q_kind_8         (rows_2_q_kind_8),
         .q_pop_8          (outs_8_q_pop_2),
         .q_go_8           (outs_8_q_go_2),
         .q_data_8         (rows_2_q_data_8),
         .q_long_8         (rows_2_q_long_8),
         .q_valid_9        (rows_2_q_valid_9),
         .q_entry_9        (rows_2_q_entry_9),
-        .q_red_9          (rows_2_q_red_9),
+        .q_kind_9         (rows_2_q_kind_9),
         .q_pop_9          (outs_9_q_pop_2),
         .q_go_9           (outs_9_q_go_2),
         .q_data_9         (rows_2_q_data_9),
         .q_long_9         (rows_2_q_long_9),
         .q_valid_10       (rows_2_q_valid_10),
         .q_entry_10       (rows_2_q_entry_10),
-        .q_red_10         (rows_2_q_red_10),
+        .q_kind_10        (rows_2_q_kind_10),
         .q_pop_10         (outs_10_q_pop_2),
         .q_go_10          (outs_10_q_go_2),
         .q_data_10        (rows_2_q_data_10),
         .q_long_10        (rows_2_q_long_10),
         .q_valid_11       (rows_2_q_valid_11),
         .q_entry_11       (rows_2_q_entry_11),
-        .q_red_11         (rows_2_q_red_11),
+        .q_kind_11        (rows_2_q_kind_11),
         .q_pop_11         (outs_11_q_pop_2),
         .q_go_11          (outs_11_q_go_2),
         .q_data_11        (rows_2_q_data_11),
         .q_long_11        (rows_2_q_long_11),
         .q_valid_12       (rows_2_q_valid_12),
         .q_entry_12       (rows_2_q_entry_12),
-        .q_red_12         (rows_2_q_red_12),
+        .q_kind_12        (rows_2_q_kind_12),
         .q_pop_12         (outs_12_q_pop_2),
         .q_go_12          (outs_12_q_go_2),
         .q_data_12        (rows_2_q_data_12),
         .q_long_12        (rows_2_q_long_12),
         .q_valid_13       (rows_2_q_valid_13),
         .q_entry_13       (rows_2_q_entry_13),
-        .q_red_13         (rows_2_q_red_13),
+        .q_kind_13        (rows_2_q_kind_13),
         .q_pop_13         (outs_13_q_pop_2),
         .q_go_13          (outs_13_q_go_2),
         .q_data_13        (rows_2_q_data_13),
         .q_long_13        (rows_2_q_long_13),
         .q_valid_14       (rows_2_q_valid_14),
         .q_entry_14       (rows_2_q_entry_14),
-        .q_red_14         (rows_2_q_red_14),
+        .q_kind_14        (rows_2_q_kind_14),
         .q_pop_14         (outs_14_q_pop_2),
         .q_go_14          (outs_14_q_go_2),
         .q_data_14        (rows_2_q_data_14),
         .q_long_14        (rows_2_q_long_14),
         .q_valid_15       (rows_2_q_valid_15),
         .q_entry_15       (rows_2_q_entry_15),
-        .q_red_15         (rows_2_q_red_15),
+        .q_kind_15        (rows_2_q_kind_15),
         .q_pop_15         (outs_15_q_pop_2),
         .q_go_15          (outs_15_q_go_2),
         .q_data_15        (rows_2_q_data_15),
@@ -2902,112 +2982,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd8),
         .q_valid_0        (rows_3_q_valid_0),
         .q_entry_0        (rows_3_q_entry_0),
-        .q_red_0          (rows_3_q_red_0),
+        .q_kind_0         (rows_3_q_kind_0),
         .q_pop_0          (outs_0_q_pop_3),
         .q_go_0           (outs_0_q_go_3),
         .q_data_0         (rows_3_q_data_0),
         .q_long_0         (rows_3_q_long_0),
         .q_valid_1        (rows_3_q_valid_1),
         .q_entry_1        (rows_3_q_entry_1),
-        .q_red_1          (rows_3_q_red_1),
+        .q_kind_1         (rows_3_q_kind_1),
         .q_pop_1          (outs_1_q_pop_3),
         .q_go_1           (outs_1_q_go_3),
         .q_data_1         (rows_3_q_data_1),
         .q_long_1         (rows_3_q_long_1),
         .q_valid_2        (rows_3_q_valid_2),
         .q_entry_2        (rows_3_q_entry_2),
-        .q_red_2          (rows_3_q_red_2),
+        .q_kind_2         (rows_3_q_kind_2),
         .q_pop_2          (outs_2_q_pop_3),
         .q_go_2           (outs_2_q_go_3),
         .q_data_2         (rows_3_q_data_2),
         .q_long_2         (rows_3_q_long_2),
         .q_valid_3        (rows_3_q_valid_3),
         .q_entry_3        (rows_3_q_entry_3),
-        .q_red_3          (rows_3_q_red_3),
+        .q_kind_3         (rows_3_q_kind_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
         .q_long_3         (rows_3_q_long_3),
         .q_valid_4        (rows_3_q_valid_4),
         .q_entry_4        (rows_3_q_entry_4),
-        .q_red_4          (rows_3_q_red_4),
+        .q_kind_4         (rows_3_q_kind_4),
         .q_pop_4          (outs_4_q_pop_3),
         .q_go_4           (outs_4_q_go_3),
         .q_data_4         (rows_3_q_data_4),
         .q_long_4         (rows_3_q_long_4),
         .q_valid_5        (rows_3_q_valid_5),
         .q_entry_5        (rows_3_q_entry_5),
-        .q_red_5          (rows_3_q_red_5),
+        .q_kind_5         (rows_3_q_kind_5),
         .q_pop_5          (outs_5_q_pop_3),
         .q_go_5           (outs_5_q_go_3),
         .q_data_5         (rows_3_q_data_5),
         .q_long_5         (rows_3_q_long_5),
         .q_valid_6        (rows_3_q_valid_6),
         .q_entry_6        (rows_3_q_entry_6),
-        .q_red_6          (rows_3_q_red_6),
+        .q_kind_6         (rows_3_q_kind_6),
         .q_pop_6          (outs_6_q_pop_3),
         .q_go_6           (outs_6_q_go_3),
         .q_data_6         (rows_3_q_data_6),
         .q_long_6         (rows_3_q_long_6),
         .q_valid_7        (rows_3_q_valid_7),
         .q_entry_7        (rows_3_q_entry_7),
-        .q_red_7          (rows_3_q_red_7),
+        .q_kind_7         (rows_3_q_kind_7),
         .q_pop_7          (outs_7_q_pop_3),
         .q_go_7           (outs_7_q_go_3),
         .q_data_7         (rows_3_q_data_7),
         .q_long_7         (rows_3_q_long_7),
         .q_valid_8        (rows_3_q_valid_8),
         .q_entry_8        (rows_3_q_entry_8),
-        .q_red_8          (rows_3_q_red_8),
+        .q_kind_8         (rows_3_q_kind_8),
         .q_pop_8          (outs_8_q_pop_3),
         .q_go_8           (outs_8_q_go_3),
         .q_data_8         (rows_3_q_data_8),
         .q_long_8         (rows_3_q_long_8),
         .q_valid_9        (rows_3_q_valid_9),
         .q_entry_9        (rows_3_q_entry_9),
-        .q_red_9          (rows_3_q_red_9),
+        .q_kind_9         (rows_3_q_kind_9),
         .q_pop_9          (outs_9_q_pop_3),
         .q_go_9           (outs_9_q_go_3),
         .q_data_9         (rows_3_q_data_9),
         .q_long_9         (rows_3_q_long_9),
         .q_valid_10       (rows_3_q_valid_10),
         .q_entry_10       (rows_3_q_entry_10),
-        .q_red_10         (rows_3_q_red_10),
+        .q_kind_10        (rows_3_q_kind_10),
         .q_pop_10         (outs_10_q_pop_3),
         .q_go_10          (outs_10_q_go_3),
         .q_data_10        (rows_3_q_data_10),
         .q_long_10        (rows_3_q_long_10),
         .q_valid_11       (rows_3_q_valid_11),
         .q_entry_11       (rows_3_q_entry_11),
-        .q_red_11         (rows_3_q_red_11),
+        .q_kind_11        (rows_3_q_kind_11),
         .q_pop_11         (outs_11_q_pop_3),
         .q_go_11          (outs_11_q_go_3),
         .q_data_11        (rows_3_q_data_11),
         .q_long_11        (rows_3_q_long_11),
         .q_valid_12       (rows_3_q_valid_12),
         .q_entry_12       (rows_3_q_entry_12),
-        .q_red_12         (rows_3_q_red_12),
+        .q_kind_12        (rows_3_q_kind_12),
         .q_pop_12         (outs_12_q_pop_3),
         .q_go_12          (outs_12_q_go_3),
         .q_data_12        (rows_3_q_data_12),
         .q_long_12        (rows_3_q_long_12),
         .q_valid_13       (rows_3_q_valid_13),
         .q_entry_13       (rows_3_q_entry_13),
-        .q_red_13         (rows_3_q_red_13),
+        .q_kind_13        (rows_3_q_kind_13),
         .q_pop_13         (outs_13_q_pop_3),
         .q_go_13          (outs_13_q_go_3),
         .q_data_13        (rows_3_q_data_13),
         .q_long_13        (rows_3_q_long_13),
         .q_valid_14       (rows_3_q_valid_14),
         .q_entry_14       (rows_3_q_entry_14),
-        .q_red_14         (rows_3_q_red_14),
+        .q_kind_14        (rows_3_q_kind_14),
         .q_pop_14         (outs_14_q_pop_3),
         .q_go_14          (outs_14_q_go_3),
         .q_data_14        (rows_3_q_data_14),
         .q_long_14        (rows_3_q_long_14),
         .q_valid_15       (rows_3_q_valid_15),
         .q_entry_15       (rows_3_q_entry_15),
-        .q_red_15         (rows_3_q_red_15),
+        .q_kind_15        (rows_3_q_kind_15),
         .q_pop_15         (outs_15_q_pop_3),
         .q_go_15          (outs_15_q_go_3),
         .q_data_15        (rows_3_q_data_15),
@@ -3041,112 +3121,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd16),
         .q_valid_0        (rows_4_q_valid_0),
         .q_entry_0        (rows_4_q_entry_0),
-        .q_red_0          (rows_4_q_red_0),
+        .q_kind_0         (rows_4_q_kind_0),
         .q_pop_0          (outs_0_q_pop_4),
         .q_go_0           (outs_0_q_go_4),
         .q_data_0         (rows_4_q_data_0),
         .q_long_0         (rows_4_q_long_0),
         .q_valid_1        (rows_4_q_valid_1),
         .q_entry_1        (rows_4_q_entry_1),
-        .q_red_1          (rows_4_q_red_1),
+        .q_kind_1         (rows_4_q_kind_1),
         .q_pop_1          (outs_1_q_pop_4),
         .q_go_1           (outs_1_q_go_4),
         .q_data_1         (rows_4_q_data_1),
         .q_long_1         (rows_4_q_long_1),
         .q_valid_2        (rows_4_q_valid_2),
         .q_entry_2        (rows_4_q_entry_2),
-        .q_red_2          (rows_4_q_red_2),
+        .q_kind_2         (rows_4_q_kind_2),
         .q_pop_2          (outs_2_q_pop_4),
         .q_go_2           (outs_2_q_go_4),
         .q_data_2         (rows_4_q_data_2),
         .q_long_2         (rows_4_q_long_2),
         .q_valid_3        (rows_4_q_valid_3),
         .q_entry_3        (rows_4_q_entry_3),
-        .q_red_3          (rows_4_q_red_3),
+        .q_kind_3         (rows_4_q_kind_3),
         .q_pop_3          (outs_3_q_pop_4),
         .q_go_3           (outs_3_q_go_4),
         .q_data_3         (rows_4_q_data_3),
         .q_long_3         (rows_4_q_long_3),
         .q_valid_4        (rows_4_q_valid_4),
         .q_entry_4        (rows_4_q_entry_4),
-        .q_red_4          (rows_4_q_red_4),
+        .q_kind_4         (rows_4_q_kind_4),
         .q_pop_4          (outs_4_q_pop_4),
         .q_go_4           (outs_4_q_go_4),
         .q_data_4         (rows_4_q_data_4),
         .q_long_4         (rows_4_q_long_4),
         .q_valid_5        (rows_4_q_valid_5),
         .q_entry_5        (rows_4_q_entry_5),
-        .q_red_5          (rows_4_q_red_5),
+        .q_kind_5         (rows_4_q_kind_5),
         .q_pop_5          (outs_5_q_pop_4),
         .q_go_5           (outs_5_q_go_4),
         .q_data_5         (rows_4_q_data_5),
         .q_long_5         (rows_4_q_long_5),
         .q_valid_6        (rows_4_q_valid_6),
         .q_entry_6        (rows_4_q_entry_6),
-        .q_red_6          (rows_4_q_red_6),
+        .q_kind_6         (rows_4_q_kind_6),
         .q_pop_6          (outs_6_q_pop_4),
         .q_go_6           (outs_6_q_go_4),
         .q_data_6         (rows_4_q_data_6),
         .q_long_6         (rows_4_q_long_6),
         .q_valid_7        (rows_4_q_valid_7),
         .q_entry_7        (rows_4_q_entry_7),
-        .q_red_7          (rows_4_q_red_7),
+        .q_kind_7         (rows_4_q_kind_7),
         .q_pop_7          (outs_7_q_pop_4),
         .q_go_7           (outs_7_q_go_4),
         .q_data_7         (rows_4_q_data_7),
         .q_long_7         (rows_4_q_long_7),
         .q_valid_8        (rows_4_q_valid_8),
         .q_entry_8        (rows_4_q_entry_8),
-        .q_red_8          (rows_4_q_red_8),
+        .q_kind_8         (rows_4_q_kind_8),
         .q_pop_8          (outs_8_q_pop_4),
         .q_go_8           (outs_8_q_go_4),
         .q_data_8         (rows_4_q_data_8),
         .q_long_8         (rows_4_q_long_8),
         .q_valid_9        (rows_4_q_valid_9),
         .q_entry_9        (rows_4_q_entry_9),
-        .q_red_9          (rows_4_q_red_9),
+        .q_kind_9         (rows_4_q_kind_9),
         .q_pop_9          (outs_9_q_pop_4),
         .q_go_9           (outs_9_q_go_4),
         .q_data_9         (rows_4_q_data_9),
         .q_long_9         (rows_4_q_long_9),
         .q_valid_10       (rows_4_q_valid_10),
         .q_entry_10       (rows_4_q_entry_10),
-        .q_red_10         (rows_4_q_red_10),
+        .q_kind_10        (rows_4_q_kind_10),
         .q_pop_10         (outs_10_q_pop_4),
         .q_go_10          (outs_10_q_go_4),
         .q_data_10        (rows_4_q_data_10),
         .q_long_10        (rows_4_q_long_10),
         .q_valid_11       (rows_4_q_valid_11),
         .q_entry_11       (rows_4_q_entry_11),
-        .q_red_11         (rows_4_q_red_11),
+        .q_kind_11        (rows_4_q_kind_11),
         .q_pop_11         (outs_11_q_pop_4),
         .q_go_11          (outs_11_q_go_4),
         .q_data_11        (rows_4_q_data_11),
         .q_long_11        (rows_4_q_long_11),
         .q_valid_12       (rows_4_q_valid_12),
         .q_entry_12       (rows_4_q_entry_12),
-        .q_red_12         (rows_4_q_red_12),
+        .q_kind_12        (rows_4_q_kind_12),
         .q_pop_12         (outs_12_q_pop_4),
         .q_go_12          (outs_12_q_go_4),
         .q_data_12        (rows_4_q_data_12),
         .q_long_12        (rows_4_q_long_12),
         .q_valid_13       (rows_4_q_valid_13),
         .q_entry_13       (rows_4_q_entry_13),
-        .q_red_13         (rows_4_q_red_13),
+        .q_kind_13        (rows_4_q_kind_13),
         .q_pop_13         (outs_13_q_pop_4),
         .q_go_13          (outs_13_q_go_4),
         .q_data_13        (rows_4_q_data_13),
         .q_long_13        (rows_4_q_long_13),
         .q_valid_14       (rows_4_q_valid_14),
         .q_entry_14       (rows_4_q_entry_14),
-        .q_red_14         (rows_4_q_red_14),
+        .q_kind_14        (rows_4_q_kind_14),
         .q_pop_14         (outs_14_q_pop_4),
         .q_go_14          (outs_14_q_go_4),
         .q_data_14        (rows_4_q_data_14),
         .q_long_14        (rows_4_q_long_14),
         .q_valid_15       (rows_4_q_valid_15),
         .q_entry_15       (rows_4_q_entry_15),
-        .q_red_15         (rows_4_q_red_15),
+        .q_kind_15        (rows_4_q_kind_15),
         .q_pop_15         (outs_15_q_pop_4),
         .q_go_15          (outs_15_q_go_4),
         .q_data_15        (rows_4_q_data_15),
@@ -3180,112 +3260,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd32),
         .q_valid_0        (rows_5_q_valid_0),
         .q_entry_0        (rows_5_q_entry_0),
-        .q_red_0          (rows_5_q_red_0),
+        .q_kind_0         (rows_5_q_kind_0),
         .q_pop_0          (outs_0_q_pop_5),
         .q_go_0           (outs_0_q_go_5),
         .q_data_0         (rows_5_q_data_0),
         .q_long_0         (rows_5_q_long_0),
         .q_valid_1        (rows_5_q_valid_1),
         .q_entry_1        (rows_5_q_entry_1),
-        .q_red_1          (rows_5_q_red_1),
+        .q_kind_1         (rows_5_q_kind_1),
         .q_pop_1          (outs_1_q_pop_5),
         .q_go_1           (outs_1_q_go_5),
         .q_data_1         (rows_5_q_data_1),
         .q_long_1         (rows_5_q_long_1),
         .q_valid_2        (rows_5_q_valid_2),
         .q_entry_2        (rows_5_q_entry_2),
-        .q_red_2          (rows_5_q_red_2),
+        .q_kind_2         (rows_5_q_kind_2),
         .q_pop_2          (outs_2_q_pop_5),
         .q_go_2           (outs_2_q_go_5),
         .q_data_2         (rows_5_q_data_2),
         .q_long_2         (rows_5_q_long_2),
         .q_valid_3        (rows_5_q_valid_3),
         .q_entry_3        (rows_5_q_entry_3),
-        .q_red_3          (rows_5_q_red_3),
+        .q_kind_3         (rows_5_q_kind_3),
         .q_pop_3          (outs_3_q_pop_5),
         .q_go_3           (outs_3_q_go_5),
         .q_data_3         (rows_5_q_data_3),
         .q_long_3         (rows_5_q_long_3),
         .q_valid_4        (rows_5_q_valid_4),
         .q_entry_4        (rows_5_q_entry_4),
-        .q_red_4          (rows_5_q_red_4),
+        .q_kind_4         (rows_5_q_kind_4),
         .q_pop_4          (outs_4_q_pop_5),
         .q_go_4           (outs_4_q_go_5),
         .q_data_4         (rows_5_q_data_4),
         .q_long_4         (rows_5_q_long_4),
         .q_valid_5        (rows_5_q_valid_5),
         .q_entry_5        (rows_5_q_entry_5),
-        .q_red_5          (rows_5_q_red_5),
+        .q_kind_5         (rows_5_q_kind_5),
         .q_pop_5          (outs_5_q_pop_5),
         .q_go_5           (outs_5_q_go_5),
         .q_data_5         (rows_5_q_data_5),
         .q_long_5         (rows_5_q_long_5),
         .q_valid_6        (rows_5_q_valid_6),
         .q_entry_6        (rows_5_q_entry_6),
-        .q_red_6          (rows_5_q_red_6),
+        .q_kind_6         (rows_5_q_kind_6),
         .q_pop_6          (outs_6_q_pop_5),
         .q_go_6           (outs_6_q_go_5),
         .q_data_6         (rows_5_q_data_6),
         .q_long_6         (rows_5_q_long_6),
         .q_valid_7        (rows_5_q_valid_7),
         .q_entry_7        (rows_5_q_entry_7),
-        .q_red_7          (rows_5_q_red_7),
+        .q_kind_7         (rows_5_q_kind_7),
         .q_pop_7          (outs_7_q_pop_5),
         .q_go_7           (outs_7_q_go_5),
         .q_data_7         (rows_5_q_data_7),
         .q_long_7         (rows_5_q_long_7),
         .q_valid_8        (rows_5_q_valid_8),
         .q_entry_8        (rows_5_q_entry_8),
-        .q_red_8          (rows_5_q_red_8),
+        .q_kind_8         (rows_5_q_kind_8),
         .q_pop_8          (outs_8_q_pop_5),
         .q_go_8           (outs_8_q_go_5),
         .q_data_8         (rows_5_q_data_8),
         .q_long_8         (rows_5_q_long_8),
         .q_valid_9        (rows_5_q_valid_9),
         .q_entry_9        (rows_5_q_entry_9),
-        .q_red_9          (rows_5_q_red_9),
+        .q_kind_9         (rows_5_q_kind_9),
         .q_pop_9          (outs_9_q_pop_5),
         .q_go_9           (outs_9_q_go_5),
         .q_data_9         (rows_5_q_data_9),
         .q_long_9         (rows_5_q_long_9),
         .q_valid_10       (rows_5_q_valid_10),
         .q_entry_10       (rows_5_q_entry_10),
-        .q_red_10         (rows_5_q_red_10),
+        .q_kind_10        (rows_5_q_kind_10),
         .q_pop_10         (outs_10_q_pop_5),
         .q_go_10          (outs_10_q_go_5),
         .q_data_10        (rows_5_q_data_10),
         .q_long_10        (rows_5_q_long_10),
         .q_valid_11       (rows_5_q_valid_11),
         .q_entry_11       (rows_5_q_entry_11),
-        .q_red_11         (rows_5_q_red_11),
+        .q_kind_11        (rows_5_q_kind_11),
         .q_pop_11         (outs_11_q_pop_5),
         .q_go_11          (outs_11_q_go_5),
         .q_data_11        (rows_5_q_data_11),
         .q_long_11        (rows_5_q_long_11),
         .q_valid_12       (rows_5_q_valid_12),
         .q_entry_12       (rows_5_q_entry_12),
-        .q_red_12         (rows_5_q_red_12),
+        .q_kind_12        (rows_5_q_kind_12),
         .q_pop_12         (outs_12_q_pop_5),
         .q_go_12          (outs_12_q_go_5),
         .q_data_12        (rows_5_q_data_12),
         .q_long_12        (rows_5_q_long_12),
         .q_valid_13       (rows_5_q_valid_13),
         .q_entry_13       (rows_5_q_entry_13),
-        .q_red_13         (rows_5_q_red_13),
+        .q_kind_13        (rows_5_q_kind_13),
         .q_pop_13         (outs_13_q_pop_5),
         .q_go_13          (outs_13_q_go_5),
         .q_data_13        (rows_5_q_data_13),
         .q_long_13        (rows_5_q_long_13),
         .q_valid_14       (rows_5_q_valid_14),
         .q_entry_14       (rows_5_q_entry_14),
-        .q_red_14         (rows_5_q_red_14),
+        .q_kind_14        (rows_5_q_kind_14),
         .q_pop_14         (outs_14_q_pop_5),
         .q_go_14          (outs_14_q_go_5),
         .q_data_14        (rows_5_q_data_14),
         .q_long_14        (rows_5_q_long_14),
         .q_valid_15       (rows_5_q_valid_15),
         .q_entry_15       (rows_5_q_entry_15),
-        .q_red_15         (rows_5_q_red_15),
+        .q_kind_15        (rows_5_q_kind_15),
         .q_pop_15         (outs_15_q_pop_5),
         .q_go_15          (outs_15_q_go_5),
         .q_data_15        (rows_5_q_data_15),
@@ -3319,112 +3399,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd64),
         .q_valid_0        (rows_6_q_valid_0),
         .q_entry_0        (rows_6_q_entry_0),
-        .q_red_0          (rows_6_q_red_0),
+        .q_kind_0         (rows_6_q_kind_0),
         .q_pop_0          (outs_0_q_pop_6),
         .q_go_0           (outs_0_q_go_6),
         .q_data_0         (rows_6_q_data_0),
         .q_long_0         (rows_6_q_long_0),
         .q_valid_1        (rows_6_q_valid_1),
         .q_entry_1        (rows_6_q_entry_1),
-        .q_red_1          (rows_6_q_red_1),
+        .q_kind_1         (rows_6_q_kind_1),
         .q_pop_1          (outs_1_q_pop_6),
         .q_go_1           (outs_1_q_go_6),
         .q_data_1         (rows_6_q_data_1),
         .q_long_1         (rows_6_q_long_1),
         .q_valid_2        (rows_6_q_valid_2),
         .q_entry_2        (rows_6_q_entry_2),
-        .q_red_2          (rows_6_q_red_2),
+        .q_kind_2         (rows_6_q_kind_2),
         .q_pop_2          (outs_2_q_pop_6),
         .q_go_2           (outs_2_q_go_6),
         .q_data_2         (rows_6_q_data_2),
         .q_long_2         (rows_6_q_long_2),
         .q_valid_3        (rows_6_q_valid_3),
         .q_entry_3        (rows_6_q_entry_3),
-        .q_red_3          (rows_6_q_red_3),
+        .q_kind_3         (rows_6_q_kind_3),
         .q_pop_3          (outs_3_q_pop_6),
         .q_go_3           (outs_3_q_go_6),
         .q_data_3         (rows_6_q_data_3),
         .q_long_3         (rows_6_q_long_3),
         .q_valid_4        (rows_6_q_valid_4),
         .q_entry_4        (rows_6_q_entry_4),
-        .q_red_4          (rows_6_q_red_4),
+        .q_kind_4         (rows_6_q_kind_4),
         .q_pop_4          (outs_4_q_pop_6),
         .q_go_4           (outs_4_q_go_6),
         .q_data_4         (rows_6_q_data_4),
         .q_long_4         (rows_6_q_long_4),
         .q_valid_5        (rows_6_q_valid_5),
         .q_entry_5        (rows_6_q_entry_5),
-        .q_red_5          (rows_6_q_red_5),
+        .q_kind_5         (rows_6_q_kind_5),
         .q_pop_5          (outs_5_q_pop_6),
         .q_go_5           (outs_5_q_go_6),
         .q_data_5         (rows_6_q_data_5),
         .q_long_5         (rows_6_q_long_5),
         .q_valid_6        (rows_6_q_valid_6),
         .q_entry_6        (rows_6_q_entry_6),
-        .q_red_6          (rows_6_q_red_6),
+        .q_kind_6         (rows_6_q_kind_6),
         .q_pop_6          (outs_6_q_pop_6),
         .q_go_6           (outs_6_q_go_6),
         .q_data_6         (rows_6_q_data_6),
         .q_long_6         (rows_6_q_long_6),
         .q_valid_7        (rows_6_q_valid_7),
         .q_entry_7        (rows_6_q_entry_7),
-        .q_red_7          (rows_6_q_red_7),
+        .q_kind_7         (rows_6_q_kind_7),
         .q_pop_7          (outs_7_q_pop_6),
         .q_go_7           (outs_7_q_go_6),
         .q_data_7         (rows_6_q_data_7),
         .q_long_7         (rows_6_q_long_7),
         .q_valid_8        (rows_6_q_valid_8),
         .q_entry_8        (rows_6_q_entry_8),
-        .q_red_8          (rows_6_q_red_8),
+        .q_kind_8         (rows_6_q_kind_8),
         .q_pop_8          (outs_8_q_pop_6),
         .q_go_8           (outs_8_q_go_6),
         .q_data_8         (rows_6_q_data_8),
         .q_long_8         (rows_6_q_long_8),
         .q_valid_9        (rows_6_q_valid_9),
         .q_entry_9        (rows_6_q_entry_9),
-        .q_red_9          (rows_6_q_red_9),
+        .q_kind_9         (rows_6_q_kind_9),
         .q_pop_9          (outs_9_q_pop_6),
         .q_go_9           (outs_9_q_go_6),
         .q_data_9         (rows_6_q_data_9),
         .q_long_9         (rows_6_q_long_9),
         .q_valid_10       (rows_6_q_valid_10),
         .q_entry_10       (rows_6_q_entry_10),
-        .q_red_10         (rows_6_q_red_10),
+        .q_kind_10        (rows_6_q_kind_10),
         .q_pop_10         (outs_10_q_pop_6),
         .q_go_10          (outs_10_q_go_6),
         .q_data_10        (rows_6_q_data_10),
         .q_long_10        (rows_6_q_long_10),
         .q_valid_11       (rows_6_q_valid_11),
         .q_entry_11       (rows_6_q_entry_11),
-        .q_red_11         (rows_6_q_red_11),
+        .q_kind_11        (rows_6_q_kind_11),
         .q_pop_11         (outs_11_q_pop_6),
         .q_go_11          (outs_11_q_go_6),
         .q_data_11        (rows_6_q_data_11),
         .q_long_11        (rows_6_q_long_11),
         .q_valid_12       (rows_6_q_valid_12),
         .q_entry_12       (rows_6_q_entry_12),
-        .q_red_12         (rows_6_q_red_12),
+        .q_kind_12        (rows_6_q_kind_12),
         .q_pop_12         (outs_12_q_pop_6),
         .q_go_12          (outs_12_q_go_6),
         .q_data_12        (rows_6_q_data_12),
         .q_long_12        (rows_6_q_long_12),
         .q_valid_13       (rows_6_q_valid_13),
         .q_entry_13       (rows_6_q_entry_13),
-        .q_red_13         (rows_6_q_red_13),
+        .q_kind_13        (rows_6_q_kind_13),
         .q_pop_13         (outs_13_q_pop_6),
         .q_go_13          (outs_13_q_go_6),
         .q_data_13        (rows_6_q_data_13),
         .q_long_13        (rows_6_q_long_13),
         .q_valid_14       (rows_6_q_valid_14),
         .q_entry_14       (rows_6_q_entry_14),
-        .q_red_14         (rows_6_q_red_14),
+        .q_kind_14        (rows_6_q_kind_14),
         .q_pop_14         (outs_14_q_pop_6),
         .q_go_14          (outs_14_q_go_6),
         .q_data_14        (rows_6_q_data_14),
         .q_long_14        (rows_6_q_long_14),
         .q_valid_15       (rows_6_q_valid_15),
         .q_entry_15       (rows_6_q_entry_15),
-        .q_red_15         (rows_6_q_red_15),
+        .q_kind_15        (rows_6_q_kind_15),
         .q_pop_15         (outs_15_q_pop_6),
         .q_go_15          (outs_15_q_go_6),
         .q_data_15        (rows_6_q_data_15),
@@ -3458,112 +3538,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd128),
         .q_valid_0        (rows_7_q_valid_0),
         .q_entry_0        (rows_7_q_entry_0),
-        .q_red_0          (rows_7_q_red_0),
+        .q_kind_0         (rows_7_q_kind_0),
         .q_pop_0          (outs_0_q_pop_7),
         .q_go_0           (outs_0_q_go_7),
         .q_data_0         (rows_7_q_data_0),
         .q_long_0         (rows_7_q_long_0),
         .q_valid_1        (rows_7_q_valid_1),
         .q_entry_1        (rows_7_q_entry_1),
-        .q_red_1          (rows_7_q_red_1),
+        .q_kind_1         (rows_7_q_kind_1),
         .q_pop_1          (outs_1_q_pop_7),
         .q_go_1           (outs_1_q_go_7),
         .q_data_1         (rows_7_q_data_1),
         .q_long_1         (rows_7_q_long_1),
         .q_valid_2        (rows_7_q_valid_2),
         .q_entry_2        (rows_7_q_entry_2),
-        .q_red_2          (rows_7_q_red_2),
+        .q_kind_2         (rows_7_q_kind_2),
         .q_pop_2          (outs_2_q_pop_7),
         .q_go_2           (outs_2_q_go_7),
         .q_data_2         (rows_7_q_data_2),
         .q_long_2         (rows_7_q_long_2),
         .q_valid_3        (rows_7_q_valid_3),
         .q_entry_3        (rows_7_q_entry_3),
-        .q_red_3          (rows_7_q_red_3),
+        .q_kind_3         (rows_7_q_kind_3),
         .q_pop_3          (outs_3_q_pop_7),
         .q_go_3           (outs_3_q_go_7),
         .q_data_3         (rows_7_q_data_3),
         .q_long_3         (rows_7_q_long_3),
         .q_valid_4        (rows_7_q_valid_4),
         .q_entry_4        (rows_7_q_entry_4),
-        .q_red_4          (rows_7_q_red_4),
+        .q_kind_4         (rows_7_q_kind_4),
         .q_pop_4          (outs_4_q_pop_7),
         .q_go_4           (outs_4_q_go_7),
         .q_data_4         (rows_7_q_data_4),
         .q_long_4         (rows_7_q_long_4),
         .q_valid_5        (rows_7_q_valid_5),
         .q_entry_5        (rows_7_q_entry_5),
-        .q_red_5          (rows_7_q_red_5),
+        .q_kind_5         (rows_7_q_kind_5),
         .q_pop_5          (outs_5_q_pop_7),
         .q_go_5           (outs_5_q_go_7),
         .q_data_5         (rows_7_q_data_5),
         .q_long_5         (rows_7_q_long_5),
         .q_valid_6        (rows_7_q_valid_6),
         .q_entry_6        (rows_7_q_entry_6),
-        .q_red_6          (rows_7_q_red_6),
+        .q_kind_6         (rows_7_q_kind_6),
         .q_pop_6          (outs_6_q_pop_7),
         .q_go_6           (outs_6_q_go_7),
         .q_data_6         (rows_7_q_data_6),
         .q_long_6         (rows_7_q_long_6),
         .q_valid_7        (rows_7_q_valid_7),
         .q_entry_7        (rows_7_q_entry_7),
-        .q_red_7          (rows_7_q_red_7),
+        .q_kind_7         (rows_7_q_kind_7),
         .q_pop_7          (outs_7_q_pop_7),
         .q_go_7           (outs_7_q_go_7),
         .q_data_7         (rows_7_q_data_7),
         .q_long_7         (rows_7_q_long_7),
         .q_valid_8        (rows_7_q_valid_8),
         .q_entry_8        (rows_7_q_entry_8),
-        .q_red_8          (rows_7_q_red_8),
+        .q_kind_8         (rows_7_q_kind_8),
         .q_pop_8          (outs_8_q_pop_7),
         .q_go_8           (outs_8_q_go_7),
         .q_data_8         (rows_7_q_data_8),
         .q_long_8         (rows_7_q_long_8),
         .q_valid_9        (rows_7_q_valid_9),
         .q_entry_9        (rows_7_q_entry_9),
-        .q_red_9          (rows_7_q_red_9),
+        .q_kind_9         (rows_7_q_kind_9),
         .q_pop_9          (outs_9_q_pop_7),
         .q_go_9           (outs_9_q_go_7),
         .q_data_9         (rows_7_q_data_9),
         .q_long_9         (rows_7_q_long_9),
         .q_valid_10       (rows_7_q_valid_10),
         .q_entry_10       (rows_7_q_entry_10),
-        .q_red_10         (rows_7_q_red_10),
+        .q_kind_10        (rows_7_q_kind_10),
         .q_pop_10         (outs_10_q_pop_7),
         .q_go_10          (outs_10_q_go_7),
         .q_data_10        (rows_7_q_data_10),
         .q_long_10        (rows_7_q_long_10),
         .q_valid_11       (rows_7_q_valid_11),
         .q_entry_11       (rows_7_q_entry_11),
-        .q_red_11         (rows_7_q_red_11),
+        .q_kind_11        (rows_7_q_kind_11),
         .q_pop_11         (outs_11_q_pop_7),
         .q_go_11          (outs_11_q_go_7),
         .q_data_11        (rows_7_q_data_11),
         .q_long_11        (rows_7_q_long_11),
         .q_valid_12       (rows_7_q_valid_12),
         .q_entry_12       (rows_7_q_entry_12),
-        .q_red_12         (rows_7_q_red_12),
+        .q_kind_12        (rows_7_q_kind_12),
         .q_pop_12         (outs_12_q_pop_7),
         .q_go_12          (outs_12_q_go_7),
         .q_data_12        (rows_7_q_data_12),
         .q_long_12        (rows_7_q_long_12),
         .q_valid_13       (rows_7_q_valid_13),
         .q_entry_13       (rows_7_q_entry_13),
-        .q_red_13         (rows_7_q_red_13),
+        .q_kind_13        (rows_7_q_kind_13),
         .q_pop_13         (outs_13_q_pop_7),
         .q_go_13          (outs_13_q_go_7),
         .q_data_13        (rows_7_q_data_13),
         .q_long_13        (rows_7_q_long_13),
         .q_valid_14       (rows_7_q_valid_14),
         .q_entry_14       (rows_7_q_entry_14),
-        .q_red_14         (rows_7_q_red_14),
+        .q_kind_14        (rows_7_q_kind_14),
         .q_pop_14         (outs_14_q_pop_7),
         .q_go_14          (outs_14_q_go_7),
         .q_data_14        (rows_7_q_data_14),
         .q_long_14        (rows_7_q_long_14),
         .q_valid_15       (rows_7_q_valid_15),
         .q_entry_15       (rows_7_q_entry_15),
-        .q_red_15         (rows_7_q_red_15),
+        .q_kind_15        (rows_7_q_kind_15),
         .q_pop_15         (outs_15_q_pop_7),
         .q_go_15          (outs_15_q_go_7),
         .q_data_15        (rows_7_q_data_15),
@@ -3597,112 +3677,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd256),
         .q_valid_0        (rows_8_q_valid_0),
         .q_entry_0        (rows_8_q_entry_0),
-        .q_red_0          (rows_8_q_red_0),
+        .q_kind_0         (rows_8_q_kind_0),
         .q_pop_0          (outs_0_q_pop_8),
         .q_go_0           (outs_0_q_go_8),
         .q_data_0         (rows_8_q_data_0),
         .q_long_0         (rows_8_q_long_0),
         .q_valid_1        (rows_8_q_valid_1),
         .q_entry_1        (rows_8_q_entry_1),
-        .q_red_1          (rows_8_q_red_1),
+        .q_kind_1         (rows_8_q_kind_1),
         .q_pop_1          (outs_1_q_pop_8),
         .q_go_1           (outs_1_q_go_8),
         .q_data_1         (rows_8_q_data_1),
         .q_long_1         (rows_8_q_long_1),
         .q_valid_2        (rows_8_q_valid_2),
         .q_entry_2        (rows_8_q_entry_2),
-        .q_red_2          (rows_8_q_red_2),
+        .q_kind_2         (rows_8_q_kind_2),
         .q_pop_2          (outs_2_q_pop_8),
         .q_go_2           (outs_2_q_go_8),
         .q_data_2         (rows_8_q_data_2),
         .q_long_2         (rows_8_q_long_2),
         .q_valid_3        (rows_8_q_valid_3),
         .q_entry_3        (rows_8_q_entry_3),
-        .q_red_3          (rows_8_q_red_3),
+        .q_kind_3         (rows_8_q_kind_3),
         .q_pop_3          (outs_3_q_pop_8),
         .q_go_3           (outs_3_q_go_8),
         .q_data_3         (rows_8_q_data_3),
         .q_long_3         (rows_8_q_long_3),
         .q_valid_4        (rows_8_q_valid_4),
         .q_entry_4        (rows_8_q_entry_4),
-        .q_red_4          (rows_8_q_red_4),
+        .q_kind_4         (rows_8_q_kind_4),
         .q_pop_4          (outs_4_q_pop_8),
         .q_go_4           (outs_4_q_go_8),
         .q_data_4         (rows_8_q_data_4),
         .q_long_4         (rows_8_q_long_4),
         .q_valid_5        (rows_8_q_valid_5),
         .q_entry_5        (rows_8_q_entry_5),
-        .q_red_5          (rows_8_q_red_5),
+        .q_kind_5         (rows_8_q_kind_5),
         .q_pop_5          (outs_5_q_pop_8),
         .q_go_5           (outs_5_q_go_8),
         .q_data_5         (rows_8_q_data_5),
         .q_long_5         (rows_8_q_long_5),
         .q_valid_6        (rows_8_q_valid_6),
         .q_entry_6        (rows_8_q_entry_6),
-        .q_red_6          (rows_8_q_red_6),
+        .q_kind_6         (rows_8_q_kind_6),
         .q_pop_6          (outs_6_q_pop_8),
         .q_go_6           (outs_6_q_go_8),
         .q_data_6         (rows_8_q_data_6),
         .q_long_6         (rows_8_q_long_6),
         .q_valid_7        (rows_8_q_valid_7),
         .q_entry_7        (rows_8_q_entry_7),
-        .q_red_7          (rows_8_q_red_7),
+        .q_kind_7         (rows_8_q_kind_7),
         .q_pop_7          (outs_7_q_pop_8),
         .q_go_7           (outs_7_q_go_8),
         .q_data_7         (rows_8_q_data_7),
         .q_long_7         (rows_8_q_long_7),
         .q_valid_8        (rows_8_q_valid_8),
         .q_entry_8        (rows_8_q_entry_8),
-        .q_red_8          (rows_8_q_red_8),
+        .q_kind_8         (rows_8_q_kind_8),
         .q_pop_8          (outs_8_q_pop_8),
         .q_go_8           (outs_8_q_go_8),
         .q_data_8         (rows_8_q_data_8),
         .q_long_8         (rows_8_q_long_8),
         .q_valid_9        (rows_8_q_valid_9),
         .q_entry_9        (rows_8_q_entry_9),
-        .q_red_9          (rows_8_q_red_9),
+        .q_kind_9         (rows_8_q_kind_9),
         .q_pop_9          (outs_9_q_pop_8),
         .q_go_9           (outs_9_q_go_8),
         .q_data_9         (rows_8_q_data_9),
         .q_long_9         (rows_8_q_long_9),
         .q_valid_10       (rows_8_q_valid_10),
         .q_entry_10       (rows_8_q_entry_10),
-        .q_red_10         (rows_8_q_red_10),
+        .q_kind_10        (rows_8_q_kind_10),
         .q_pop_10         (outs_10_q_pop_8),
         .q_go_10          (outs_10_q_go_8),
         .q_data_10        (rows_8_q_data_10),
         .q_long_10        (rows_8_q_long_10),
         .q_valid_11       (rows_8_q_valid_11),
         .q_entry_11       (rows_8_q_entry_11),
-        .q_red_11         (rows_8_q_red_11),
+        .q_kind_11        (rows_8_q_kind_11),
         .q_pop_11         (outs_11_q_pop_8),
         .q_go_11          (outs_11_q_go_8),
         .q_data_11        (rows_8_q_data_11),
         .q_long_11        (rows_8_q_long_11),
         .q_valid_12       (rows_8_q_valid_12),
         .q_entry_12       (rows_8_q_entry_12),
-        .q_red_12         (rows_8_q_red_12),
+        .q_kind_12        (rows_8_q_kind_12),
         .q_pop_12         (outs_12_q_pop_8),
         .q_go_12          (outs_12_q_go_8),
         .q_data_12        (rows_8_q_data_12),
         .q_long_12        (rows_8_q_long_12),
         .q_valid_13       (rows_8_q_valid_13),
         .q_entry_13       (rows_8_q_entry_13),
-        .q_red_13         (rows_8_q_red_13),
+        .q_kind_13        (rows_8_q_kind_13),
         .q_pop_13         (outs_13_q_pop_8),
         .q_go_13          (outs_13_q_go_8),
         .q_data_13        (rows_8_q_data_13),
         .q_long_13        (rows_8_q_long_13),
         .q_valid_14       (rows_8_q_valid_14),
         .q_entry_14       (rows_8_q_entry_14),
-        .q_red_14         (rows_8_q_red_14),
+        .q_kind_14        (rows_8_q_kind_14),
         .q_pop_14         (outs_14_q_pop_8),
         .q_go_14          (outs_14_q_go_8),
         .q_data_14        (rows_8_q_data_14),
         .q_long_14        (rows_8_q_long_14),
         .q_valid_15       (rows_8_q_valid_15),
         .q_entry_15       (rows_8_q_entry_15),
-        .q_red_15         (rows_8_q_red_15),
+        .q_kind_15        (rows_8_q_kind_15),
         .q_pop_15         (outs_15_q_pop_8),
         .q_go_15          (outs_15_q_go_8),
         .q_data_15        (rows_8_q_data_15),
@@ -3736,112 +3816,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd512),
         .q_valid_0        (rows_9_q_valid_0),
         .q_entry_0        (rows_9_q_entry_0),
-        .q_red_0          (rows_9_q_red_0),
+        .q_kind_0         (rows_9_q_kind_0),
         .q_pop_0          (outs_0_q_pop_9),
         .q_go_0           (outs_0_q_go_9),
         .q_data_0         (rows_9_q_data_0),
         .q_long_0         (rows_9_q_long_0),
         .q_valid_1        (rows_9_q_valid_1),
         .q_entry_1        (rows_9_q_entry_1),
-        .q_red_1          (rows_9_q_red_1),
+        .q_kind_1         (rows_9_q_kind_1),
         .q_pop_1          (outs_1_q_pop_9),
         .q_go_1           (outs_1_q_go_9),
         .q_data_1         (rows_9_q_data_1),
         .q_long_1         (rows_9_q_long_1),
         .q_valid_2        (rows_9_q_valid_2),
         .q_entry_2        (rows_9_q_entry_2),
-        .q_red_2          (rows_9_q_red_2),
+        .q_kind_2         (rows_9_q_kind_2),
         .q_pop_2          (outs_2_q_pop_9),
         .q_go_2           (outs_2_q_go_9),
         .q_data_2         (rows_9_q_data_2),
         .q_long_2         (rows_9_q_long_2),
         .q_valid_3        (rows_9_q_valid_3),
         .q_entry_3        (rows_9_q_entry_3),
-        .q_red_3          (rows_9_q_red_3),
+        .q_kind_3         (rows_9_q_kind_3),
         .q_pop_3          (outs_3_q_pop_9),
         .q_go_3           (outs_3_q_go_9),
         .q_data_3         (rows_9_q_data_3),
         .q_long_3         (rows_9_q_long_3),
         .q_valid_4        (rows_9_q_valid_4),
         .q_entry_4        (rows_9_q_entry_4),
-        .q_red_4          (rows_9_q_red_4),
+        .q_kind_4         (rows_9_q_kind_4),
         .q_pop_4          (outs_4_q_pop_9),
         .q_go_4           (outs_4_q_go_9),
         .q_data_4         (rows_9_q_data_4),
         .q_long_4         (rows_9_q_long_4),
         .q_valid_5        (rows_9_q_valid_5),
         .q_entry_5        (rows_9_q_entry_5),
-        .q_red_5          (rows_9_q_red_5),
+        .q_kind_5         (rows_9_q_kind_5),
         .q_pop_5          (outs_5_q_pop_9),
         .q_go_5           (outs_5_q_go_9),
         .q_data_5         (rows_9_q_data_5),
         .q_long_5         (rows_9_q_long_5),
         .q_valid_6        (rows_9_q_valid_6),
         .q_entry_6        (rows_9_q_entry_6),
-        .q_red_6          (rows_9_q_red_6),
+        .q_kind_6         (rows_9_q_kind_6),
         .q_pop_6          (outs_6_q_pop_9),
         .q_go_6           (outs_6_q_go_9),
         .q_data_6         (rows_9_q_data_6),
         .q_long_6         (rows_9_q_long_6),
         .q_valid_7        (rows_9_q_valid_7),
         .q_entry_7        (rows_9_q_entry_7),
-        .q_red_7          (rows_9_q_red_7),
+        .q_kind_7         (rows_9_q_kind_7),
         .q_pop_7          (outs_7_q_pop_9),
         .q_go_7           (outs_7_q_go_9),
         .q_data_7         (rows_9_q_data_7),
         .q_long_7         (rows_9_q_long_7),
         .q_valid_8        (rows_9_q_valid_8),
         .q_entry_8        (rows_9_q_entry_8),
-        .q_red_8          (rows_9_q_red_8),
+        .q_kind_8         (rows_9_q_kind_8),
         .q_pop_8          (outs_8_q_pop_9),
         .q_go_8           (outs_8_q_go_9),
         .q_data_8         (rows_9_q_data_8),
         .q_long_8         (rows_9_q_long_8),
         .q_valid_9        (rows_9_q_valid_9),
         .q_entry_9        (rows_9_q_entry_9),
-        .q_red_9          (rows_9_q_red_9),
+        .q_kind_9         (rows_9_q_kind_9),
         .q_pop_9          (outs_9_q_pop_9),
         .q_go_9           (outs_9_q_go_9),
         .q_data_9         (rows_9_q_data_9),
         .q_long_9         (rows_9_q_long_9),
         .q_valid_10       (rows_9_q_valid_10),
         .q_entry_10       (rows_9_q_entry_10),
-        .q_red_10         (rows_9_q_red_10),
+        .q_kind_10        (rows_9_q_kind_10),
         .q_pop_10         (outs_10_q_pop_9),
         .q_go_10          (outs_10_q_go_9),
         .q_data_10        (rows_9_q_data_10),
         .q_long_10        (rows_9_q_long_10),
         .q_valid_11       (rows_9_q_valid_11),
         .q_entry_11       (rows_9_q_entry_11),
-        .q_red_11         (rows_9_q_red_11),
+        .q_kind_11        (rows_9_q_kind_11),
         .q_pop_11         (outs_11_q_pop_9),
         .q_go_11          (outs_11_q_go_9),
         .q_data_11        (rows_9_q_data_11),
         .q_long_11        (rows_9_q_long_11),
         .q_valid_12       (rows_9_q_valid_12),
         .q_entry_12       (rows_9_q_entry_12),
-        .q_red_12         (rows_9_q_red_12),
+        .q_kind_12        (rows_9_q_kind_12),
         .q_pop_12         (outs_12_q_pop_9),
         .q_go_12          (outs_12_q_go_9),
         .q_data_12        (rows_9_q_data_12),
         .q_long_12        (rows_9_q_long_12),
         .q_valid_13       (rows_9_q_valid_13),
         .q_entry_13       (rows_9_q_entry_13),
-        .q_red_13         (rows_9_q_red_13),
+        .q_kind_13        (rows_9_q_kind_13),
         .q_pop_13         (outs_13_q_pop_9),
         .q_go_13          (outs_13_q_go_9),
         .q_data_13        (rows_9_q_data_13),
         .q_long_13        (rows_9_q_long_13),
         .q_valid_14       (rows_9_q_valid_14),
         .q_entry_14       (rows_9_q_entry_14),
-        .q_red_14         (rows_9_q_red_14),
+        .q_kind_14        (rows_9_q_kind_14),
         .q_pop_14         (outs_14_q_pop_9),
         .q_go_14          (outs_14_q_go_9),
         .q_data_14        (rows_9_q_data_14),
         .q_long_14        (rows_9_q_long_14),
         .q_valid_15       (rows_9_q_valid_15),
         .q_entry_15       (rows_9_q_entry_15),
-        .q_red_15         (rows_9_q_red_15),
+        .q_kind_15        (rows_9_q_kind_15),
         .q_pop_15         (outs_15_q_pop_9),
         .q_go_15          (outs_15_q_go_9),
         .q_data_15        (rows_9_q_data_15),
@@ -3875,112 +3955,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd1024),
         .q_valid_0        (rows_10_q_valid_0),
         .q_entry_0        (rows_10_q_entry_0),
-        .q_red_0          (rows_10_q_red_0),
+        .q_kind_0         (rows_10_q_kind_0),
         .q_pop_0          (outs_0_q_pop_10),
         .q_go_0           (outs_0_q_go_10),
         .q_data_0         (rows_10_q_data_0),
         .q_long_0         (rows_10_q_long_0),
         .q_valid_1        (rows_10_q_valid_1),
         .q_entry_1        (rows_10_q_entry_1),
-        .q_red_1          (rows_10_q_red_1),
+        .q_kind_1         (rows_10_q_kind_1),
         .q_pop_1          (outs_1_q_pop_10),
         .q_go_1           (outs_1_q_go_10),
         .q_data_1         (rows_10_q_data_1),
         .q_long_1         (rows_10_q_long_1),
         .q_valid_2        (rows_10_q_valid_2),
         .q_entry_2        (rows_10_q_entry_2),
-        .q_red_2          (rows_10_q_red_2),
+        .q_kind_2         (rows_10_q_kind_2),
         .q_pop_2          (outs_2_q_pop_10),
         .q_go_2           (outs_2_q_go_10),
         .q_data_2         (rows_10_q_data_2),
         .q_long_2         (rows_10_q_long_2),
         .q_valid_3        (rows_10_q_valid_3),
         .q_entry_3        (rows_10_q_entry_3),
-        .q_red_3          (rows_10_q_red_3),
+        .q_kind_3         (rows_10_q_kind_3),
         .q_pop_3          (outs_3_q_pop_10),
         .q_go_3           (outs_3_q_go_10),
         .q_data_3         (rows_10_q_data_3),
         .q_long_3         (rows_10_q_long_3),
         .q_valid_4        (rows_10_q_valid_4),
         .q_entry_4        (rows_10_q_entry_4),
-        .q_red_4          (rows_10_q_red_4),
+        .q_kind_4         (rows_10_q_kind_4),
         .q_pop_4          (outs_4_q_pop_10),
         .q_go_4           (outs_4_q_go_10),
         .q_data_4         (rows_10_q_data_4),
         .q_long_4         (rows_10_q_long_4),
         .q_valid_5        (rows_10_q_valid_5),
         .q_entry_5        (rows_10_q_entry_5),
-        .q_red_5          (rows_10_q_red_5),
+        .q_kind_5         (rows_10_q_kind_5),
         .q_pop_5          (outs_5_q_pop_10),
         .q_go_5           (outs_5_q_go_10),
         .q_data_5         (rows_10_q_data_5),
         .q_long_5         (rows_10_q_long_5),
         .q_valid_6        (rows_10_q_valid_6),
         .q_entry_6        (rows_10_q_entry_6),
-        .q_red_6          (rows_10_q_red_6),
+        .q_kind_6         (rows_10_q_kind_6),
         .q_pop_6          (outs_6_q_pop_10),
         .q_go_6           (outs_6_q_go_10),
         .q_data_6         (rows_10_q_data_6),
         .q_long_6         (rows_10_q_long_6),
         .q_valid_7        (rows_10_q_valid_7),
         .q_entry_7        (rows_10_q_entry_7),
-        .q_red_7          (rows_10_q_red_7),
+        .q_kind_7         (rows_10_q_kind_7),
         .q_pop_7          (outs_7_q_pop_10),
         .q_go_7           (outs_7_q_go_10),
         .q_data_7         (rows_10_q_data_7),
         .q_long_7         (rows_10_q_long_7),
         .q_valid_8        (rows_10_q_valid_8),
         .q_entry_8        (rows_10_q_entry_8),
-        .q_red_8          (rows_10_q_red_8),
+        .q_kind_8         (rows_10_q_kind_8),
         .q_pop_8          (outs_8_q_pop_10),
         .q_go_8           (outs_8_q_go_10),
         .q_data_8         (rows_10_q_data_8),
         .q_long_8         (rows_10_q_long_8),
         .q_valid_9        (rows_10_q_valid_9),
         .q_entry_9        (rows_10_q_entry_9),
-        .q_red_9          (rows_10_q_red_9),
+        .q_kind_9         (rows_10_q_kind_9),
         .q_pop_9          (outs_9_q_pop_10),
         .q_go_9           (outs_9_q_go_10),
         .q_data_9         (rows_10_q_data_9),
         .q_long_9         (rows_10_q_long_9),
         .q_valid_10       (rows_10_q_valid_10),
         .q_entry_10       (rows_10_q_entry_10),
-        .q_red_10         (rows_10_q_red_10),
+        .q_kind_10        (rows_10_q_kind_10),
         .q_pop_10         (outs_10_q_pop_10),
         .q_go_10          (outs_10_q_go_10),
         .q_data_10        (rows_10_q_data_10),
         .q_long_10        (rows_10_q_long_10),
         .q_valid_11       (rows_10_q_valid_11),
         .q_entry_11       (rows_10_q_entry_11),
-        .q_red_11         (rows_10_q_red_11),
+        .q_kind_11        (rows_10_q_kind_11),
         .q_pop_11         (outs_11_q_pop_10),
         .q_go_11          (outs_11_q_go_10),
         .q_data_11        (rows_10_q_data_11),
         .q_long_11        (rows_10_q_long_11),
         .q_valid_12       (rows_10_q_valid_12),
         .q_entry_12       (rows_10_q_entry_12),
-        .q_red_12         (rows_10_q_red_12),
+        .q_kind_12        (rows_10_q_kind_12),
         .q_pop_12         (outs_12_q_pop_10),
         .q_go_12          (outs_12_q_go_10),
         .q_data_12        (rows_10_q_data_12),
         .q_long_12        (rows_10_q_long_12),
         .q_valid_13       (rows_10_q_valid_13),
         .q_entry_13       (rows_10_q_entry_13),
-        .q_red_13         (rows_10_q_red_13),
+        .q_kind_13        (rows_10_q_kind_13),
         .q_pop_13         (outs_13_q_pop_10),
         .q_go_13          (outs_13_q_go_10),
         .q_data_13        (rows_10_q_data_13),
         .q_long_13        (rows_10_q_long_13),
         .q_valid_14       (rows_10_q_valid_14),
         .q_entry_14       (rows_10_q_entry_14),
-        .q_red_14         (rows_10_q_red_14),
+        .q_kind_14        (rows_10_q_kind_14),
         .q_pop_14         (outs_14_q_pop_10),
         .q_go_14          (outs_14_q_go_10),
         .q_data_14        (rows_10_q_data_14),
         .q_long_14        (rows_10_q_long_14),
         .q_valid_15       (rows_10_q_valid_15),
         .q_entry_15       (rows_10_q_entry_15),
-        .q_red_15         (rows_10_q_red_15),
+        .q_kind_15        (rows_10_q_kind_15),
         .q_pop_15         (outs_15_q_pop_10),
         .q_go_15          (outs_15_q_go_10),
         .q_data_15        (rows_10_q_data_15),
@@ -4014,112 +4094,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd2048),
         .q_valid_0        (rows_11_q_valid_0),
         .q_entry_0        (rows_11_q_entry_0),
-        .q_red_0          (rows_11_q_red_0),
+        .q_kind_0         (rows_11_q_kind_0),
         .q_pop_0          (outs_0_q_pop_11),
         .q_go_0           (outs_0_q_go_11),
         .q_data_0         (rows_11_q_data_0),
         .q_long_0         (rows_11_q_long_0),
         .q_valid_1        (rows_11_q_valid_1),
         .q_entry_1        (rows_11_q_entry_1),
-        .q_red_1          (rows_11_q_red_1),
+        .q_kind_1         (rows_11_q_kind_1),
         .q_pop_1          (outs_1_q_pop_11),
         .q_go_1           (outs_1_q_go_11),
         .q_data_1         (rows_11_q_data_1),
         .q_long_1         (rows_11_q_long_1),
         .q_valid_2        (rows_11_q_valid_2),
         .q_entry_2        (rows_11_q_entry_2),
-        .q_red_2          (rows_11_q_red_2),
+        .q_kind_2         (rows_11_q_kind_2),
         .q_pop_2          (outs_2_q_pop_11),
         .q_go_2           (outs_2_q_go_11),
         .q_data_2         (rows_11_q_data_2),
         .q_long_2         (rows_11_q_long_2),
         .q_valid_3        (rows_11_q_valid_3),
         .q_entry_3        (rows_11_q_entry_3),
-        .q_red_3          (rows_11_q_red_3),
+        .q_kind_3         (rows_11_q_kind_3),
         .q_pop_3          (outs_3_q_pop_11),
         .q_go_3           (outs_3_q_go_11),
         .q_data_3         (rows_11_q_data_3),
         .q_long_3         (rows_11_q_long_3),
         .q_valid_4        (rows_11_q_valid_4),
         .q_entry_4        (rows_11_q_entry_4),
-        .q_red_4          (rows_11_q_red_4),
+        .q_kind_4         (rows_11_q_kind_4),
         .q_pop_4          (outs_4_q_pop_11),
         .q_go_4           (outs_4_q_go_11),
         .q_data_4         (rows_11_q_data_4),
         .q_long_4         (rows_11_q_long_4),
         .q_valid_5        (rows_11_q_valid_5),
         .q_entry_5        (rows_11_q_entry_5),
-        .q_red_5          (rows_11_q_red_5),
+        .q_kind_5         (rows_11_q_kind_5),
         .q_pop_5          (outs_5_q_pop_11),
         .q_go_5           (outs_5_q_go_11),
         .q_data_5         (rows_11_q_data_5),
         .q_long_5         (rows_11_q_long_5),
         .q_valid_6        (rows_11_q_valid_6),
         .q_entry_6        (rows_11_q_entry_6),
-        .q_red_6          (rows_11_q_red_6),
+        .q_kind_6         (rows_11_q_kind_6),
         .q_pop_6          (outs_6_q_pop_11),
         .q_go_6           (outs_6_q_go_11),
         .q_data_6         (rows_11_q_data_6),
         .q_long_6         (rows_11_q_long_6),
         .q_valid_7        (rows_11_q_valid_7),
         .q_entry_7        (rows_11_q_entry_7),
-        .q_red_7          (rows_11_q_red_7),
+        .q_kind_7         (rows_11_q_kind_7),
         .q_pop_7          (outs_7_q_pop_11),
         .q_go_7           (outs_7_q_go_11),
         .q_data_7         (rows_11_q_data_7),
         .q_long_7         (rows_11_q_long_7),
         .q_valid_8        (rows_11_q_valid_8),
         .q_entry_8        (rows_11_q_entry_8),
-        .q_red_8          (rows_11_q_red_8),
+        .q_kind_8         (rows_11_q_kind_8),
         .q_pop_8          (outs_8_q_pop_11),
         .q_go_8           (outs_8_q_go_11),
         .q_data_8         (rows_11_q_data_8),
         .q_long_8         (rows_11_q_long_8),
         .q_valid_9        (rows_11_q_valid_9),
         .q_entry_9        (rows_11_q_entry_9),
-        .q_red_9          (rows_11_q_red_9),
+        .q_kind_9         (rows_11_q_kind_9),
         .q_pop_9          (outs_9_q_pop_11),
         .q_go_9           (outs_9_q_go_11),
         .q_data_9         (rows_11_q_data_9),
         .q_long_9         (rows_11_q_long_9),
         .q_valid_10       (rows_11_q_valid_10),
         .q_entry_10       (rows_11_q_entry_10),
-        .q_red_10         (rows_11_q_red_10),
+        .q_kind_10        (rows_11_q_kind_10),
         .q_pop_10         (outs_10_q_pop_11),
         .q_go_10          (outs_10_q_go_11),
         .q_data_10        (rows_11_q_data_10),
         .q_long_10        (rows_11_q_long_10),
         .q_valid_11       (rows_11_q_valid_11),
         .q_entry_11       (rows_11_q_entry_11),
-        .q_red_11         (rows_11_q_red_11),
+        .q_kind_11        (rows_11_q_kind_11),
         .q_pop_11         (outs_11_q_pop_11),
         .q_go_11          (outs_11_q_go_11),
         .q_data_11        (rows_11_q_data_11),
         .q_long_11        (rows_11_q_long_11),
         .q_valid_12       (rows_11_q_valid_12),
         .q_entry_12       (rows_11_q_entry_12),
-        .q_red_12         (rows_11_q_red_12),
+        .q_kind_12        (rows_11_q_kind_12),
         .q_pop_12         (outs_12_q_pop_11),
         .q_go_12          (outs_12_q_go_11),
         .q_data_12        (rows_11_q_data_12),
         .q_long_12        (rows_11_q_long_12),
         .q_valid_13       (rows_11_q_valid_13),
         .q_entry_13       (rows_11_q_entry_13),
-        .q_red_13         (rows_11_q_red_13),
+        .q_kind_13        (rows_11_q_kind_13),
         .q_pop_13         (outs_13_q_pop_11),
         .q_go_13          (outs_13_q_go_11),
         .q_data_13        (rows_11_q_data_13),
         .q_long_13        (rows_11_q_long_13),
         .q_valid_14       (rows_11_q_valid_14),
         .q_entry_14       (rows_11_q_entry_14),
-        .q_red_14         (rows_11_q_red_14),
+        .q_kind_14        (rows_11_q_kind_14),
         .q_pop_14         (outs_14_q_pop_11),
         .q_go_14          (outs_14_q_go_11),
         .q_data_14        (rows_11_q_data_14),
         .q_long_14        (rows_11_q_long_14),
         .q_valid_15       (rows_11_q_valid_15),
         .q_entry_15       (rows_11_q_entry_15),
-        .q_red_15         (rows_11_q_red_15),
+        .q_kind_15        (rows_11_q_kind_15),
         .q_pop_15         (outs_15_q_pop_11),
         .q_go_15          (outs_15_q_go_11),
         .q_data_15        (rows_11_q_data_15),
@@ -4153,112 +4233,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd4096),
         .q_valid_0        (rows_12_q_valid_0),
         .q_entry_0        (rows_12_q_entry_0),
-        .q_red_0          (rows_12_q_red_0),
+        .q_kind_0         (rows_12_q_kind_0),
         .q_pop_0          (outs_0_q_pop_12),
         .q_go_0           (outs_0_q_go_12),
         .q_data_0         (rows_12_q_data_0),
         .q_long_0         (rows_12_q_long_0),
         .q_valid_1        (rows_12_q_valid_1),
         .q_entry_1        (rows_12_q_entry_1),
-        .q_red_1          (rows_12_q_red_1),
+        .q_kind_1         (rows_12_q_kind_1),
         .q_pop_1          (outs_1_q_pop_12),
         .q_go_1           (outs_1_q_go_12),
         .q_data_1         (rows_12_q_data_1),
         .q_long_1         (rows_12_q_long_1),
         .q_valid_2        (rows_12_q_valid_2),
         .q_entry_2        (rows_12_q_entry_2),
-        .q_red_2          (rows_12_q_red_2),
+        .q_kind_2         (rows_12_q_kind_2),
         .q_pop_2          (outs_2_q_pop_12),
         .q_go_2           (outs_2_q_go_12),
         .q_data_2         (rows_12_q_data_2),
         .q_long_2         (rows_12_q_long_2),
         .q_valid_3        (rows_12_q_valid_3),
         .q_entry_3        (rows_12_q_entry_3),
-        .q_red_3          (rows_12_q_red_3),
+        .q_kind_3         (rows_12_q_kind_3),
         .q_pop_3          (outs_3_q_pop_12),
         .q_go_3           (outs_3_q_go_12),
         .q_data_3         (rows_12_q_data_3),
         .q_long_3         (rows_12_q_long_3),
         .q_valid_4        (rows_12_q_valid_4),
         .q_entry_4        (rows_12_q_entry_4),
-        .q_red_4          (rows_12_q_red_4),
+        .q_kind_4         (rows_12_q_kind_4),
         .q_pop_4          (outs_4_q_pop_12),
         .q_go_4           (outs_4_q_go_12),
         .q_data_4         (rows_12_q_data_4),
         .q_long_4         (rows_12_q_long_4),
         .q_valid_5        (rows_12_q_valid_5),
         .q_entry_5        (rows_12_q_entry_5),
-        .q_red_5          (rows_12_q_red_5),
+        .q_kind_5         (rows_12_q_kind_5),
         .q_pop_5          (outs_5_q_pop_12),
         .q_go_5           (outs_5_q_go_12),
         .q_data_5         (rows_12_q_data_5),
         .q_long_5         (rows_12_q_long_5),
         .q_valid_6        (rows_12_q_valid_6),
         .q_entry_6        (rows_12_q_entry_6),
-        .q_red_6          (rows_12_q_red_6),
+        .q_kind_6         (rows_12_q_kind_6),
         .q_pop_6          (outs_6_q_pop_12),
         .q_go_6           (outs_6_q_go_12),
         .q_data_6         (rows_12_q_data_6),
         .q_long_6         (rows_12_q_long_6),
         .q_valid_7        (rows_12_q_valid_7),
         .q_entry_7        (rows_12_q_entry_7),
-        .q_red_7          (rows_12_q_red_7),
+        .q_kind_7         (rows_12_q_kind_7),
         .q_pop_7          (outs_7_q_pop_12),
         .q_go_7           (outs_7_q_go_12),
         .q_data_7         (rows_12_q_data_7),
         .q_long_7         (rows_12_q_long_7),
         .q_valid_8        (rows_12_q_valid_8),
         .q_entry_8        (rows_12_q_entry_8),
-        .q_red_8          (rows_12_q_red_8),
+        .q_kind_8         (rows_12_q_kind_8),
         .q_pop_8          (outs_8_q_pop_12),
         .q_go_8           (outs_8_q_go_12),
         .q_data_8         (rows_12_q_data_8),
         .q_long_8         (rows_12_q_long_8),
         .q_valid_9        (rows_12_q_valid_9),
         .q_entry_9        (rows_12_q_entry_9),
-        .q_red_9          (rows_12_q_red_9),
+        .q_kind_9         (rows_12_q_kind_9),
         .q_pop_9          (outs_9_q_pop_12),
         .q_go_9           (outs_9_q_go_12),
         .q_data_9         (rows_12_q_data_9),
         .q_long_9         (rows_12_q_long_9),
         .q_valid_10       (rows_12_q_valid_10),
         .q_entry_10       (rows_12_q_entry_10),
-        .q_red_10         (rows_12_q_red_10),
+        .q_kind_10        (rows_12_q_kind_10),
         .q_pop_10         (outs_10_q_pop_12),
         .q_go_10          (outs_10_q_go_12),
         .q_data_10        (rows_12_q_data_10),
         .q_long_10        (rows_12_q_long_10),
         .q_valid_11       (rows_12_q_valid_11),
         .q_entry_11       (rows_12_q_entry_11),
-        .q_red_11         (rows_12_q_red_11),
+        .q_kind_11        (rows_12_q_kind_11),
         .q_pop_11         (outs_11_q_pop_12),
         .q_go_11          (outs_11_q_go_12),
         .q_data_11        (rows_12_q_data_11),
         .q_long_11        (rows_12_q_long_11),
         .q_valid_12       (rows_12_q_valid_12),
         .q_entry_12       (rows_12_q_entry_12),
-        .q_red_12         (rows_12_q_red_12),
+        .q_kind_12        (rows_12_q_kind_12),
         .q_pop_12         (outs_12_q_pop_12),
         .q_go_12          (outs_12_q_go_12),
         .q_data_12        (rows_12_q_data_12),
         .q_long_12        (rows_12_q_long_12),
         .q_valid_13       (rows_12_q_valid_13),
         .q_entry_13       (rows_12_q_entry_13),
-        .q_red_13         (rows_12_q_red_13),
+        .q_kind_13        (rows_12_q_kind_13),
         .q_pop_13         (outs_13_q_pop_12),
         .q_go_13          (outs_13_q_go_12),
         .q_data_13        (rows_12_q_data_13),
         .q_long_13        (rows_12_q_long_13),
         .q_valid_14       (rows_12_q_valid_14),
         .q_entry_14       (rows_12_q_entry_14),
-        .q_red_14         (rows_12_q_red_14),
+        .q_kind_14        (rows_12_q_kind_14),
         .q_pop_14         (outs_14_q_pop_12),
         .q_go_14          (outs_14_q_go_12),
         .q_data_14        (rows_12_q_data_14),
         .q_long_14        (rows_12_q_long_14),
         .q_valid_15       (rows_12_q_valid_15),
         .q_entry_15       (rows_12_q_entry_15),
-        .q_red_15         (rows_12_q_red_15),
+        .q_kind_15        (rows_12_q_kind_15),
         .q_pop_15         (outs_15_q_pop_12),
         .q_go_15          (outs_15_q_go_12),
         .q_data_15        (rows_12_q_data_15),
@@ -4292,112 +4372,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'd8192),
         .q_valid_0        (rows_13_q_valid_0),
         .q_entry_0        (rows_13_q_entry_0),
-        .q_red_0          (rows_13_q_red_0),
+        .q_kind_0         (rows_13_q_kind_0),
         .q_pop_0          (outs_0_q_pop_13),
         .q_go_0           (outs_0_q_go_13),
         .q_data_0         (rows_13_q_data_0),
         .q_long_0         (rows_13_q_long_0),
         .q_valid_1        (rows_13_q_valid_1),
         .q_entry_1        (rows_13_q_entry_1),
-        .q_red_1          (rows_13_q_red_1),
+        .q_kind_1         (rows_13_q_kind_1),
         .q_pop_1          (outs_1_q_pop_13),
         .q_go_1           (outs_1_q_go_13),
         .q_data_1         (rows_13_q_data_1),
         .q_long_1         (rows_13_q_long_1),
         .q_valid_2        (rows_13_q_valid_2),
         .q_entry_2        (rows_13_q_entry_2),
-        .q_red_2          (rows_13_q_red_2),
+        .q_kind_2         (rows_13_q_kind_2),
         .q_pop_2          (outs_2_q_pop_13),
         .q_go_2           (outs_2_q_go_13),
         .q_data_2         (rows_13_q_data_2),
         .q_long_2         (rows_13_q_long_2),
         .q_valid_3        (rows_13_q_valid_3),
         .q_entry_3        (rows_13_q_entry_3),
-        .q_red_3          (rows_13_q_red_3),
+        .q_kind_3         (rows_13_q_kind_3),
         .q_pop_3          (outs_3_q_pop_13),
         .q_go_3           (outs_3_q_go_13),
         .q_data_3         (rows_13_q_data_3),
         .q_long_3         (rows_13_q_long_3),
         .q_valid_4        (rows_13_q_valid_4),
         .q_entry_4        (rows_13_q_entry_4),
-        .q_red_4          (rows_13_q_red_4),
+        .q_kind_4         (rows_13_q_kind_4),
         .q_pop_4          (outs_4_q_pop_13),
         .q_go_4           (outs_4_q_go_13),
         .q_data_4         (rows_13_q_data_4),
         .q_long_4         (rows_13_q_long_4),
         .q_valid_5        (rows_13_q_valid_5),
         .q_entry_5        (rows_13_q_entry_5),
-        .q_red_5          (rows_13_q_red_5),
+        .q_kind_5         (rows_13_q_kind_5),
         .q_pop_5          (outs_5_q_pop_13),
         .q_go_5           (outs_5_q_go_13),
         .q_data_5         (rows_13_q_data_5),
         .q_long_5         (rows_13_q_long_5),
         .q_valid_6        (rows_13_q_valid_6),
         .q_entry_6        (rows_13_q_entry_6),
-        .q_red_6          (rows_13_q_red_6),
+        .q_kind_6         (rows_13_q_kind_6),
         .q_pop_6          (outs_6_q_pop_13),
         .q_go_6           (outs_6_q_go_13),
         .q_data_6         (rows_13_q_data_6),
         .q_long_6         (rows_13_q_long_6),
         .q_valid_7        (rows_13_q_valid_7),
         .q_entry_7        (rows_13_q_entry_7),
-        .q_red_7          (rows_13_q_red_7),
+        .q_kind_7         (rows_13_q_kind_7),
         .q_pop_7          (outs_7_q_pop_13),
         .q_go_7           (outs_7_q_go_13),
         .q_data_7         (rows_13_q_data_7),
         .q_long_7         (rows_13_q_long_7),
         .q_valid_8        (rows_13_q_valid_8),
         .q_entry_8        (rows_13_q_entry_8),
-        .q_red_8          (rows_13_q_red_8),
+        .q_kind_8         (rows_13_q_kind_8),
         .q_pop_8          (outs_8_q_pop_13),
         .q_go_8           (outs_8_q_go_13),
         .q_data_8         (rows_13_q_data_8),
         .q_long_8         (rows_13_q_long_8),
         .q_valid_9        (rows_13_q_valid_9),
         .q_entry_9        (rows_13_q_entry_9),
-        .q_red_9          (rows_13_q_red_9),
+        .q_kind_9         (rows_13_q_kind_9),
         .q_pop_9          (outs_9_q_pop_13),
         .q_go_9           (outs_9_q_go_13),
         .q_data_9         (rows_13_q_data_9),
         .q_long_9         (rows_13_q_long_9),
         .q_valid_10       (rows_13_q_valid_10),
         .q_entry_10       (rows_13_q_entry_10),
-        .q_red_10         (rows_13_q_red_10),
+        .q_kind_10        (rows_13_q_kind_10),
         .q_pop_10         (outs_10_q_pop_13),
         .q_go_10          (outs_10_q_go_13),
         .q_data_10        (rows_13_q_data_10),
         .q_long_10        (rows_13_q_long_10),
         .q_valid_11       (rows_13_q_valid_11),
         .q_entry_11       (rows_13_q_entry_11),
-        .q_red_11         (rows_13_q_red_11),
+        .q_kind_11        (rows_13_q_kind_11),
         .q_pop_11         (outs_11_q_pop_13),
         .q_go_11          (outs_11_q_go_13),
         .q_data_11        (rows_13_q_data_11),
         .q_long_11        (rows_13_q_long_11),
         .q_valid_12       (rows_13_q_valid_12),
         .q_entry_12       (rows_13_q_entry_12),
-        .q_red_12         (rows_13_q_red_12),
+        .q_kind_12        (rows_13_q_kind_12),
         .q_pop_12         (outs_12_q_pop_13),
         .q_go_12          (outs_12_q_go_13),
         .q_data_12        (rows_13_q_data_12),
         .q_long_12        (rows_13_q_long_12),
         .q_valid_13       (rows_13_q_valid_13),
         .q_entry_13       (rows_13_q_entry_13),
-        .q_red_13         (rows_13_q_red_13),
+        .q_kind_13        (rows_13_q_kind_13),
         .q_pop_13         (outs_13_q_pop_13),
         .q_go_13          (outs_13_q_go_13),
         .q_data_13        (rows_13_q_data_13),
         .q_long_13        (rows_13_q_long_13),
         .q_valid_14       (rows_13_q_valid_14),
         .q_entry_14       (rows_13_q_entry_14),
-        .q_red_14         (rows_13_q_red_14),
+        .q_kind_14        (rows_13_q_kind_14),
         .q_pop_14         (outs_14_q_pop_13),
         .q_go_14          (outs_14_q_go_13),
         .q_data_14        (rows_13_q_data_14),
         .q_long_14        (rows_13_q_long_14),
         .q_valid_15       (rows_13_q_valid_15),
         .q_entry_15       (rows_13_q_entry_15),
-        .q_red_15         (rows_13_q_red_15),
+        .q_kind_15        (rows_13_q_kind_15),
         .q_pop_15         (outs_15_q_pop_13),
         .q_go_15          (outs_15_q_go_13),
         .q_data_15        (rows_13_q_data_15),
@@ -4431,112 +4511,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'h4000),
         .q_valid_0        (rows_14_q_valid_0),
         .q_entry_0        (rows_14_q_entry_0),
-        .q_red_0          (rows_14_q_red_0),
+        .q_kind_0         (rows_14_q_kind_0),
         .q_pop_0          (outs_0_q_pop_14),
         .q_go_0           (outs_0_q_go_14),
         .q_data_0         (rows_14_q_data_0),
         .q_long_0         (rows_14_q_long_0),
         .q_valid_1        (rows_14_q_valid_1),
         .q_entry_1        (rows_14_q_entry_1),
-        .q_red_1          (rows_14_q_red_1),
+        .q_kind_1         (rows_14_q_kind_1),
         .q_pop_1          (outs_1_q_pop_14),
         .q_go_1           (outs_1_q_go_14),
         .q_data_1         (rows_14_q_data_1),
         .q_long_1         (rows_14_q_long_1),
         .q_valid_2        (rows_14_q_valid_2),
         .q_entry_2        (rows_14_q_entry_2),
-        .q_red_2          (rows_14_q_red_2),
+        .q_kind_2         (rows_14_q_kind_2),
         .q_pop_2          (outs_2_q_pop_14),
         .q_go_2           (outs_2_q_go_14),
         .q_data_2         (rows_14_q_data_2),
         .q_long_2         (rows_14_q_long_2),
         .q_valid_3        (rows_14_q_valid_3),
         .q_entry_3        (rows_14_q_entry_3),
-        .q_red_3          (rows_14_q_red_3),
+        .q_kind_3         (rows_14_q_kind_3),
         .q_pop_3          (outs_3_q_pop_14),
         .q_go_3           (outs_3_q_go_14),
         .q_data_3         (rows_14_q_data_3),
         .q_long_3         (rows_14_q_long_3),
         .q_valid_4        (rows_14_q_valid_4),
         .q_entry_4        (rows_14_q_entry_4),
-        .q_red_4          (rows_14_q_red_4),
+        .q_kind_4         (rows_14_q_kind_4),
         .q_pop_4          (outs_4_q_pop_14),
         .q_go_4           (outs_4_q_go_14),
         .q_data_4         (rows_14_q_data_4),
         .q_long_4         (rows_14_q_long_4),
         .q_valid_5        (rows_14_q_valid_5),
         .q_entry_5        (rows_14_q_entry_5),
-        .q_red_5          (rows_14_q_red_5),
+        .q_kind_5         (rows_14_q_kind_5),
         .q_pop_5          (outs_5_q_pop_14),
         .q_go_5           (outs_5_q_go_14),
         .q_data_5         (rows_14_q_data_5),
         .q_long_5         (rows_14_q_long_5),
         .q_valid_6        (rows_14_q_valid_6),
         .q_entry_6        (rows_14_q_entry_6),
-        .q_red_6          (rows_14_q_red_6),
+        .q_kind_6         (rows_14_q_kind_6),
         .q_pop_6          (outs_6_q_pop_14),
         .q_go_6           (outs_6_q_go_14),
         .q_data_6         (rows_14_q_data_6),
         .q_long_6         (rows_14_q_long_6),
         .q_valid_7        (rows_14_q_valid_7),
         .q_entry_7        (rows_14_q_entry_7),
-        .q_red_7          (rows_14_q_red_7),
+        .q_kind_7         (rows_14_q_kind_7),
         .q_pop_7          (outs_7_q_pop_14),
         .q_go_7           (outs_7_q_go_14),
         .q_data_7         (rows_14_q_data_7),
         .q_long_7         (rows_14_q_long_7),
         .q_valid_8        (rows_14_q_valid_8),
         .q_entry_8        (rows_14_q_entry_8),
-        .q_red_8          (rows_14_q_red_8),
+        .q_kind_8         (rows_14_q_kind_8),
         .q_pop_8          (outs_8_q_pop_14),
         .q_go_8           (outs_8_q_go_14),
         .q_data_8         (rows_14_q_data_8),
         .q_long_8         (rows_14_q_long_8),
         .q_valid_9        (rows_14_q_valid_9),
         .q_entry_9        (rows_14_q_entry_9),
-        .q_red_9          (rows_14_q_red_9),
+        .q_kind_9         (rows_14_q_kind_9),
         .q_pop_9          (outs_9_q_pop_14),
         .q_go_9           (outs_9_q_go_14),
         .q_data_9         (rows_14_q_data_9),
         .q_long_9         (rows_14_q_long_9),
         .q_valid_10       (rows_14_q_valid_10),
         .q_entry_10       (rows_14_q_entry_10),
-        .q_red_10         (rows_14_q_red_10),
+        .q_kind_10        (rows_14_q_kind_10),
         .q_pop_10         (outs_10_q_pop_14),
         .q_go_10          (outs_10_q_go_14),
         .q_data_10        (rows_14_q_data_10),
         .q_long_10        (rows_14_q_long_10),
         .q_valid_11       (rows_14_q_valid_11),
         .q_entry_11       (rows_14_q_entry_11),
-        .q_red_11         (rows_14_q_red_11),
+        .q_kind_11        (rows_14_q_kind_11),
         .q_pop_11         (outs_11_q_pop_14),
         .q_go_11          (outs_11_q_go_14),
         .q_data_11        (rows_14_q_data_11),
         .q_long_11        (rows_14_q_long_11),
         .q_valid_12       (rows_14_q_valid_12),
         .q_entry_12       (rows_14_q_entry_12),
-        .q_red_12         (rows_14_q_red_12),
+        .q_kind_12        (rows_14_q_kind_12),
         .q_pop_12         (outs_12_q_pop_14),
         .q_go_12          (outs_12_q_go_14),
         .q_data_12        (rows_14_q_data_12),
         .q_long_12        (rows_14_q_long_12),
         .q_valid_13       (rows_14_q_valid_13),
         .q_entry_13       (rows_14_q_entry_13),
-        .q_red_13         (rows_14_q_red_13),
+        .q_kind_13        (rows_14_q_kind_13),
         .q_pop_13         (outs_13_q_pop_14),
         .q_go_13          (outs_13_q_go_14),
         .q_data_13        (rows_14_q_data_13),
         .q_long_13        (rows_14_q_long_13),
         .q_valid_14       (rows_14_q_valid_14),
         .q_entry_14       (rows_14_q_entry_14),
-        .q_red_14         (rows_14_q_red_14),
+        .q_kind_14        (rows_14_q_kind_14),
         .q_pop_14         (outs_14_q_pop_14),
         .q_go_14          (outs_14_q_go_14),
         .q_data_14        (rows_14_q_data_14),
         .q_long_14        (rows_14_q_long_14),
         .q_valid_15       (rows_14_q_valid_15),
         .q_entry_15       (rows_14_q_entry_15),
-        .q_red_15         (rows_14_q_red_15),
+        .q_kind_15        (rows_14_q_kind_15),
         .q_pop_15         (outs_15_q_pop_14),
         .q_go_15          (outs_15_q_go_14),
         .q_data_15        (rows_14_q_data_15),
@@ -4570,112 +4650,112 @@ module switch_core_n16_d512_u4096_t8192 (
         .own              (16'h8000),
         .q_valid_0        (rows_15_q_valid_0),
         .q_entry_0        (rows_15_q_entry_0),
-        .q_red_0          (rows_15_q_red_0),
+        .q_kind_0         (rows_15_q_kind_0),
         .q_pop_0          (outs_0_q_pop_15),
         .q_go_0           (outs_0_q_go_15),
         .q_data_0         (rows_15_q_data_0),
         .q_long_0         (rows_15_q_long_0),
         .q_valid_1        (rows_15_q_valid_1),
         .q_entry_1        (rows_15_q_entry_1),
-        .q_red_1          (rows_15_q_red_1),
+        .q_kind_1         (rows_15_q_kind_1),
         .q_pop_1          (outs_1_q_pop_15),
         .q_go_1           (outs_1_q_go_15),
         .q_data_1         (rows_15_q_data_1),
         .q_long_1         (rows_15_q_long_1),
         .q_valid_2        (rows_15_q_valid_2),
         .q_entry_2        (rows_15_q_entry_2),
-        .q_red_2          (rows_15_q_red_2),
+        .q_kind_2         (rows_15_q_kind_2),
         .q_pop_2          (outs_2_q_pop_15),
         .q_go_2           (outs_2_q_go_15),
         .q_data_2         (rows_15_q_data_2),
         .q_long_2         (rows_15_q_long_2),
         .q_valid_3        (rows_15_q_valid_3),
         .q_entry_3        (rows_15_q_entry_3),
-        .q_red_3          (rows_15_q_red_3),
+        .q_kind_3         (rows_15_q_kind_3),
         .q_pop_3          (outs_3_q_pop_15),
         .q_go_3           (outs_3_q_go_15),
         .q_data_3         (rows_15_q_data_3),
         .q_long_3         (rows_15_q_long_3),
         .q_valid_4        (rows_15_q_valid_4),
         .q_entry_4        (rows_15_q_entry_4),
-        .q_red_4          (rows_15_q_red_4),
+        .q_kind_4         (rows_15_q_kind_4),
         .q_pop_4          (outs_4_q_pop_15),
         .q_go_4           (outs_4_q_go_15),
         .q_data_4         (rows_15_q_data_4),
         .q_long_4         (rows_15_q_long_4),
         .q_valid_5        (rows_15_q_valid_5),
         .q_entry_5        (rows_15_q_entry_5),
-        .q_red_5          (rows_15_q_red_5),
+        .q_kind_5         (rows_15_q_kind_5),
         .q_pop_5          (outs_5_q_pop_15),
         .q_go_5           (outs_5_q_go_15),
         .q_data_5         (rows_15_q_data_5),
         .q_long_5         (rows_15_q_long_5),
         .q_valid_6        (rows_15_q_valid_6),
         .q_entry_6        (rows_15_q_entry_6),
-        .q_red_6          (rows_15_q_red_6),
+        .q_kind_6         (rows_15_q_kind_6),
         .q_pop_6          (outs_6_q_pop_15),
         .q_go_6           (outs_6_q_go_15),
         .q_data_6         (rows_15_q_data_6),
         .q_long_6         (rows_15_q_long_6),
         .q_valid_7        (rows_15_q_valid_7),
         .q_entry_7        (rows_15_q_entry_7),
-        .q_red_7          (rows_15_q_red_7),
+        .q_kind_7         (rows_15_q_kind_7),
         .q_pop_7          (outs_7_q_pop_15),
         .q_go_7           (outs_7_q_go_15),
         .q_data_7         (rows_15_q_data_7),
         .q_long_7         (rows_15_q_long_7),
         .q_valid_8        (rows_15_q_valid_8),
         .q_entry_8        (rows_15_q_entry_8),
-        .q_red_8          (rows_15_q_red_8),
+        .q_kind_8         (rows_15_q_kind_8),
         .q_pop_8          (outs_8_q_pop_15),
         .q_go_8           (outs_8_q_go_15),
         .q_data_8         (rows_15_q_data_8),
         .q_long_8         (rows_15_q_long_8),
         .q_valid_9        (rows_15_q_valid_9),
         .q_entry_9        (rows_15_q_entry_9),
-        .q_red_9          (rows_15_q_red_9),
+        .q_kind_9         (rows_15_q_kind_9),
         .q_pop_9          (outs_9_q_pop_15),
         .q_go_9           (outs_9_q_go_15),
         .q_data_9         (rows_15_q_data_9),
         .q_long_9         (rows_15_q_long_9),
         .q_valid_10       (rows_15_q_valid_10),
         .q_entry_10       (rows_15_q_entry_10),
-        .q_red_10         (rows_15_q_red_10),
+        .q_kind_10        (rows_15_q_kind_10),
         .q_pop_10         (outs_10_q_pop_15),
         .q_go_10          (outs_10_q_go_15),
         .q_data_10        (rows_15_q_data_10),
         .q_long_10        (rows_15_q_long_10),
         .q_valid_11       (rows_15_q_valid_11),
         .q_entry_11       (rows_15_q_entry_11),
-        .q_red_11         (rows_15_q_red_11),
+        .q_kind_11        (rows_15_q_kind_11),
         .q_pop_11         (outs_11_q_pop_15),
         .q_go_11          (outs_11_q_go_15),
         .q_data_11        (rows_15_q_data_11),
         .q_long_11        (rows_15_q_long_11),
         .q_valid_12       (rows_15_q_valid_12),
         .q_entry_12       (rows_15_q_entry_12),
-        .q_red_12         (rows_15_q_red_12),
+        .q_kind_12        (rows_15_q_kind_12),
         .q_pop_12         (outs_12_q_pop_15),
         .q_go_12          (outs_12_q_go_15),
         .q_data_12        (rows_15_q_data_12),
         .q_long_12        (rows_15_q_long_12),
         .q_valid_13       (rows_15_q_valid_13),
         .q_entry_13       (rows_15_q_entry_13),
-        .q_red_13         (rows_15_q_red_13),
+        .q_kind_13        (rows_15_q_kind_13),
         .q_pop_13         (outs_13_q_pop_15),
         .q_go_13          (outs_13_q_go_15),
         .q_data_13        (rows_15_q_data_13),
         .q_long_13        (rows_15_q_long_13),
         .q_valid_14       (rows_15_q_valid_14),
         .q_entry_14       (rows_15_q_entry_14),
-        .q_red_14         (rows_15_q_red_14),
+        .q_kind_14        (rows_15_q_kind_14),
         .q_pop_14         (outs_14_q_pop_15),
         .q_go_14          (outs_14_q_go_15),
         .q_data_14        (rows_15_q_data_14),
         .q_long_14        (rows_15_q_long_14),
         .q_valid_15       (rows_15_q_valid_15),
         .q_entry_15       (rows_15_q_entry_15),
-        .q_red_15         (rows_15_q_red_15),
+        .q_kind_15        (rows_15_q_kind_15),
         .q_pop_15         (outs_15_q_pop_15),
         .q_go_15          (outs_15_q_go_15),
         .q_data_15        (rows_15_q_data_15),
@@ -4695,113 +4775,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_0),
+        .q_kind_0         (rows_0_q_kind_0),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_red_0          (rows_0_q_red_0),
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
         .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_1_q_valid_0),
+        .q_kind_1         (rows_1_q_kind_0),
         .q_entry_1        (rows_1_q_entry_0),
-        .q_red_1          (rows_1_q_red_0),
         .q_pop_1          (outs_0_q_pop_1),
         .q_go_1           (outs_0_q_go_1),
         .q_data_1         (rows_1_q_data_0),
         .q_long_1         (rows_1_q_long_0),
         .q_valid_2        (rows_2_q_valid_0),
+        .q_kind_2         (rows_2_q_kind_0),
         .q_entry_2        (rows_2_q_entry_0),
-        .q_red_2          (rows_2_q_red_0),
         .q_pop_2          (outs_0_q_pop_2),
         .q_go_2           (outs_0_q_go_2),
         .q_data_2         (rows_2_q_data_0),
         .q_long_2         (rows_2_q_long_0),
         .q_valid_3        (rows_3_q_valid_0),
+        .q_kind_3         (rows_3_q_kind_0),
         .q_entry_3        (rows_3_q_entry_0),
-        .q_red_3          (rows_3_q_red_0),
         .q_pop_3          (outs_0_q_pop_3),
         .q_go_3           (outs_0_q_go_3),
         .q_data_3         (rows_3_q_data_0),
         .q_long_3         (rows_3_q_long_0),
         .q_valid_4        (rows_4_q_valid_0),
+        .q_kind_4         (rows_4_q_kind_0),
         .q_entry_4        (rows_4_q_entry_0),
-        .q_red_4          (rows_4_q_red_0),
         .q_pop_4          (outs_0_q_pop_4),
         .q_go_4           (outs_0_q_go_4),
         .q_data_4         (rows_4_q_data_0),
         .q_long_4         (rows_4_q_long_0),
         .q_valid_5        (rows_5_q_valid_0),
+        .q_kind_5         (rows_5_q_kind_0),
         .q_entry_5        (rows_5_q_entry_0),
-        .q_red_5          (rows_5_q_red_0),
         .q_pop_5          (outs_0_q_pop_5),
         .q_go_5           (outs_0_q_go_5),
         .q_data_5         (rows_5_q_data_0),
         .q_long_5         (rows_5_q_long_0),
         .q_valid_6        (rows_6_q_valid_0),
+        .q_kind_6         (rows_6_q_kind_0),
         .q_entry_6        (rows_6_q_entry_0),
-        .q_red_6          (rows_6_q_red_0),
         .q_pop_6          (outs_0_q_pop_6),
         .q_go_6           (outs_0_q_go_6),
         .q_data_6         (rows_6_q_data_0),
         .q_long_6         (rows_6_q_long_0),
         .q_valid_7        (rows_7_q_valid_0),
+        .q_kind_7         (rows_7_q_kind_0),
         .q_entry_7        (rows_7_q_entry_0),
-        .q_red_7          (rows_7_q_red_0),
         .q_pop_7          (outs_0_q_pop_7),
         .q_go_7           (outs_0_q_go_7),
         .q_data_7         (rows_7_q_data_0),
         .q_long_7         (rows_7_q_long_0),
         .q_valid_8        (rows_8_q_valid_0),
+        .q_kind_8         (rows_8_q_kind_0),
         .q_entry_8        (rows_8_q_entry_0),
-        .q_red_8          (rows_8_q_red_0),
         .q_pop_8          (outs_0_q_pop_8),
         .q_go_8           (outs_0_q_go_8),
         .q_data_8         (rows_8_q_data_0),
         .q_long_8         (rows_8_q_long_0),
         .q_valid_9        (rows_9_q_valid_0),
+        .q_kind_9         (rows_9_q_kind_0),
         .q_entry_9        (rows_9_q_entry_0),
-        .q_red_9          (rows_9_q_red_0),
         .q_pop_9          (outs_0_q_pop_9),
         .q_go_9           (outs_0_q_go_9),
         .q_data_9         (rows_9_q_data_0),
         .q_long_9         (rows_9_q_long_0),
         .q_valid_10       (rows_10_q_valid_0),
+        .q_kind_10        (rows_10_q_kind_0),
         .q_entry_10       (rows_10_q_entry_0),
-        .q_red_10         (rows_10_q_red_0),
         .q_pop_10         (outs_0_q_pop_10),
         .q_go_10          (outs_0_q_go_10),
         .q_data_10        (rows_10_q_data_0),
         .q_long_10        (rows_10_q_long_0),
         .q_valid_11       (rows_11_q_valid_0),
+        .q_kind_11        (rows_11_q_kind_0),
         .q_entry_11       (rows_11_q_entry_0),
-        .q_red_11         (rows_11_q_red_0),
         .q_pop_11         (outs_0_q_pop_11),
         .q_go_11          (outs_0_q_go_11),
         .q_data_11        (rows_11_q_data_0),
         .q_long_11        (rows_11_q_long_0),
         .q_valid_12       (rows_12_q_valid_0),
+        .q_kind_12        (rows_12_q_kind_0),
         .q_entry_12       (rows_12_q_entry_0),
-        .q_red_12         (rows_12_q_red_0),
         .q_pop_12         (outs_0_q_pop_12),
         .q_go_12          (outs_0_q_go_12),
         .q_data_12        (rows_12_q_data_0),
         .q_long_12        (rows_12_q_long_0),
         .q_valid_13       (rows_13_q_valid_0),
+        .q_kind_13        (rows_13_q_kind_0),
         .q_entry_13       (rows_13_q_entry_0),
-        .q_red_13         (rows_13_q_red_0),
         .q_pop_13         (outs_0_q_pop_13),
         .q_go_13          (outs_0_q_go_13),
         .q_data_13        (rows_13_q_data_0),
         .q_long_13        (rows_13_q_long_0),
         .q_valid_14       (rows_14_q_valid_0),
+        .q_kind_14        (rows_14_q_kind_0),
         .q_entry_14       (rows_14_q_entry_0),
-        .q_red_14         (rows_14_q_red_0),
         .q_pop_14         (outs_0_q_pop_14),
         .q_go_14          (outs_0_q_go_14),
         .q_data_14        (rows_14_q_data_0),
         .q_long_14        (rows_14_q_long_0),
         .q_valid_15       (rows_15_q_valid_0),
+        .q_kind_15        (rows_15_q_kind_0),
         .q_entry_15       (rows_15_q_entry_0),
-        .q_red_15         (rows_15_q_red_0),
         .q_pop_15         (outs_0_q_pop_15),
         .q_go_15          (outs_0_q_go_15),
         .q_data_15        (rows_15_q_data_0),
@@ -4811,7 +4891,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_0),
         .eng_data         (eng_data_0),
         .eng_first        (eng_first_0),
-        .eng_kind         (eng_kind_0),
+        .eng_down         (eng_down_0),
+        .pass_room        (pass_room_0),
+        .pass_valid       (pass_valid_0),
+        .pass_data        (pass_data_0),
+        .pass_first       (pass_first_0),
         .red_valid        (red_valid_0),
         .red_ready        (red_ready_0),
         .red_data         (red_data_0),
@@ -4829,113 +4913,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_1),
+        .q_kind_0         (rows_0_q_kind_1),
         .q_entry_0        (rows_0_q_entry_1),
-        .q_red_0          (rows_0_q_red_1),
         .q_pop_0          (outs_1_q_pop_0),
         .q_go_0           (outs_1_q_go_0),
         .q_data_0         (rows_0_q_data_1),
         .q_long_0         (rows_0_q_long_1),
         .q_valid_1        (rows_1_q_valid_1),
+        .q_kind_1         (rows_1_q_kind_1),
         .q_entry_1        (rows_1_q_entry_1),
-        .q_red_1          (rows_1_q_red_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
         .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_2_q_valid_1),
+        .q_kind_2         (rows_2_q_kind_1),
         .q_entry_2        (rows_2_q_entry_1),
-        .q_red_2          (rows_2_q_red_1),
         .q_pop_2          (outs_1_q_pop_2),
         .q_go_2           (outs_1_q_go_2),
         .q_data_2         (rows_2_q_data_1),
         .q_long_2         (rows_2_q_long_1),
         .q_valid_3        (rows_3_q_valid_1),
+        .q_kind_3         (rows_3_q_kind_1),
         .q_entry_3        (rows_3_q_entry_1),
-        .q_red_3          (rows_3_q_red_1),
         .q_pop_3          (outs_1_q_pop_3),
         .q_go_3           (outs_1_q_go_3),
         .q_data_3         (rows_3_q_data_1),
         .q_long_3         (rows_3_q_long_1),
         .q_valid_4        (rows_4_q_valid_1),
+        .q_kind_4         (rows_4_q_kind_1),
         .q_entry_4        (rows_4_q_entry_1),
-        .q_red_4          (rows_4_q_red_1),
         .q_pop_4          (outs_1_q_pop_4),
         .q_go_4           (outs_1_q_go_4),
         .q_data_4         (rows_4_q_data_1),
         .q_long_4         (rows_4_q_long_1),
         .q_valid_5        (rows_5_q_valid_1),
+        .q_kind_5         (rows_5_q_kind_1),
         .q_entry_5        (rows_5_q_entry_1),
-        .q_red_5          (rows_5_q_red_1),
         .q_pop_5          (outs_1_q_pop_5),
         .q_go_5           (outs_1_q_go_5),
         .q_data_5         (rows_5_q_data_1),
         .q_long_5         (rows_5_q_long_1),
         .q_valid_6        (rows_6_q_valid_1),
+        .q_kind_6         (rows_6_q_kind_1),
         .q_entry_6        (rows_6_q_entry_1),
-        .q_red_6          (rows_6_q_red_1),
         .q_pop_6          (outs_1_q_pop_6),
         .q_go_6           (outs_1_q_go_6),
         .q_data_6         (rows_6_q_data_1),
         .q_long_6         (rows_6_q_long_1),
         .q_valid_7        (rows_7_q_valid_1),
+        .q_kind_7         (rows_7_q_kind_1),
         .q_entry_7        (rows_7_q_entry_1),
-        .q_red_7          (rows_7_q_red_1),
         .q_pop_7          (outs_1_q_pop_7),
         .q_go_7           (outs_1_q_go_7),
         .q_data_7         (rows_7_q_data_1),
         .q_long_7         (rows_7_q_long_1),
         .q_valid_8        (rows_8_q_valid_1),
+        .q_kind_8         (rows_8_q_kind_1),
         .q_entry_8        (rows_8_q_entry_1),
-        .q_red_8          (rows_8_q_red_1),
         .q_pop_8          (outs_1_q_pop_8),
         .q_go_8           (outs_1_q_go_8),
         .q_data_8         (rows_8_q_data_1),
         .q_long_8         (rows_8_q_long_1),
         .q_valid_9        (rows_9_q_valid_1),
+        .q_kind_9         (rows_9_q_kind_1),
         .q_entry_9        (rows_9_q_entry_1),
-        .q_red_9          (rows_9_q_red_1),
         .q_pop_9          (outs_1_q_pop_9),
         .q_go_9           (outs_1_q_go_9),
         .q_data_9         (rows_9_q_data_1),
         .q_long_9         (rows_9_q_long_1),
         .q_valid_10       (rows_10_q_valid_1),
+        .q_kind_10        (rows_10_q_kind_1),
         .q_entry_10       (rows_10_q_entry_1),
-        .q_red_10         (rows_10_q_red_1),
         .q_pop_10         (outs_1_q_pop_10),
         .q_go_10          (outs_1_q_go_10),
         .q_data_10        (rows_10_q_data_1),
         .q_long_10        (rows_10_q_long_1),
         .q_valid_11       (rows_11_q_valid_1),
+        .q_kind_11        (rows_11_q_kind_1),
         .q_entry_11       (rows_11_q_entry_1),
-        .q_red_11         (rows_11_q_red_1),
         .q_pop_11         (outs_1_q_pop_11),
         .q_go_11          (outs_1_q_go_11),
         .q_data_11        (rows_11_q_data_1),
         .q_long_11        (rows_11_q_long_1),
         .q_valid_12       (rows_12_q_valid_1),
+        .q_kind_12        (rows_12_q_kind_1),
         .q_entry_12       (rows_12_q_entry_1),
-        .q_red_12         (rows_12_q_red_1),
         .q_pop_12         (outs_1_q_pop_12),
         .q_go_12          (outs_1_q_go_12),
         .q_data_12        (rows_12_q_data_1),
         .q_long_12        (rows_12_q_long_1),
         .q_valid_13       (rows_13_q_valid_1),
+        .q_kind_13        (rows_13_q_kind_1),
         .q_entry_13       (rows_13_q_entry_1),
-        .q_red_13         (rows_13_q_red_1),
         .q_pop_13         (outs_1_q_pop_13),
         .q_go_13          (outs_1_q_go_13),
         .q_data_13        (rows_13_q_data_1),
         .q_long_13        (rows_13_q_long_1),
         .q_valid_14       (rows_14_q_valid_1),
+        .q_kind_14        (rows_14_q_kind_1),
         .q_entry_14       (rows_14_q_entry_1),
-        .q_red_14         (rows_14_q_red_1),
         .q_pop_14         (outs_1_q_pop_14),
         .q_go_14          (outs_1_q_go_14),
         .q_data_14        (rows_14_q_data_1),
         .q_long_14        (rows_14_q_long_1),
         .q_valid_15       (rows_15_q_valid_1),
+        .q_kind_15        (rows_15_q_kind_1),
         .q_entry_15       (rows_15_q_entry_1),
-        .q_red_15         (rows_15_q_red_1),
         .q_pop_15         (outs_1_q_pop_15),
         .q_go_15          (outs_1_q_go_15),
         .q_data_15        (rows_15_q_data_1),
@@ -4945,7 +5029,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_1),
         .eng_data         (eng_data_1),
         .eng_first        (eng_first_1),
-        .eng_kind         (eng_kind_1),
+        .eng_down         (eng_down_1),
+        .pass_room        (pass_room_1),
+        .pass_valid       (pass_valid_1),
+        .pass_data        (pass_data_1),
+        .pass_first       (pass_first_1),
         .red_valid        (red_valid_1),
         .red_ready        (red_ready_1),
         .red_data         (red_data_1),
@@ -4963,113 +5051,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_2),
+        .q_kind_0         (rows_0_q_kind_2),
         .q_entry_0        (rows_0_q_entry_2),
-        .q_red_0          (rows_0_q_red_2),
         .q_pop_0          (outs_2_q_pop_0),
         .q_go_0           (outs_2_q_go_0),
         .q_data_0         (rows_0_q_data_2),
         .q_long_0         (rows_0_q_long_2),
         .q_valid_1        (rows_1_q_valid_2),
+        .q_kind_1         (rows_1_q_kind_2),
         .q_entry_1        (rows_1_q_entry_2),
-        .q_red_1          (rows_1_q_red_2),
         .q_pop_1          (outs_2_q_pop_1),
         .q_go_1           (outs_2_q_go_1),
         .q_data_1         (rows_1_q_data_2),
         .q_long_1         (rows_1_q_long_2),
         .q_valid_2        (rows_2_q_valid_2),
+        .q_kind_2         (rows_2_q_kind_2),
         .q_entry_2        (rows_2_q_entry_2),
-        .q_red_2          (rows_2_q_red_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
         .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_3_q_valid_2),
+        .q_kind_3         (rows_3_q_kind_2),
         .q_entry_3        (rows_3_q_entry_2),
-        .q_red_3          (rows_3_q_red_2),
         .q_pop_3          (outs_2_q_pop_3),
         .q_go_3           (outs_2_q_go_3),
         .q_data_3         (rows_3_q_data_2),
         .q_long_3         (rows_3_q_long_2),
         .q_valid_4        (rows_4_q_valid_2),
+        .q_kind_4         (rows_4_q_kind_2),
         .q_entry_4        (rows_4_q_entry_2),
-        .q_red_4          (rows_4_q_red_2),
         .q_pop_4          (outs_2_q_pop_4),
         .q_go_4           (outs_2_q_go_4),
         .q_data_4         (rows_4_q_data_2),
         .q_long_4         (rows_4_q_long_2),
         .q_valid_5        (rows_5_q_valid_2),
+        .q_kind_5         (rows_5_q_kind_2),
         .q_entry_5        (rows_5_q_entry_2),
-        .q_red_5          (rows_5_q_red_2),
         .q_pop_5          (outs_2_q_pop_5),
         .q_go_5           (outs_2_q_go_5),
         .q_data_5         (rows_5_q_data_2),
         .q_long_5         (rows_5_q_long_2),
         .q_valid_6        (rows_6_q_valid_2),
+        .q_kind_6         (rows_6_q_kind_2),
         .q_entry_6        (rows_6_q_entry_2),
-        .q_red_6          (rows_6_q_red_2),
         .q_pop_6          (outs_2_q_pop_6),
         .q_go_6           (outs_2_q_go_6),
         .q_data_6         (rows_6_q_data_2),
         .q_long_6         (rows_6_q_long_2),
         .q_valid_7        (rows_7_q_valid_2),
+        .q_kind_7         (rows_7_q_kind_2),
         .q_entry_7        (rows_7_q_entry_2),
-        .q_red_7          (rows_7_q_red_2),
         .q_pop_7          (outs_2_q_pop_7),
         .q_go_7           (outs_2_q_go_7),
         .q_data_7         (rows_7_q_data_2),
         .q_long_7         (rows_7_q_long_2),
         .q_valid_8        (rows_8_q_valid_2),
+        .q_kind_8         (rows_8_q_kind_2),
         .q_entry_8        (rows_8_q_entry_2),
-        .q_red_8          (rows_8_q_red_2),
         .q_pop_8          (outs_2_q_pop_8),
         .q_go_8           (outs_2_q_go_8),
         .q_data_8         (rows_8_q_data_2),
         .q_long_8         (rows_8_q_long_2),
         .q_valid_9        (rows_9_q_valid_2),
+        .q_kind_9         (rows_9_q_kind_2),
         .q_entry_9        (rows_9_q_entry_2),
-        .q_red_9          (rows_9_q_red_2),
         .q_pop_9          (outs_2_q_pop_9),
         .q_go_9           (outs_2_q_go_9),
         .q_data_9         (rows_9_q_data_2),
         .q_long_9         (rows_9_q_long_2),
         .q_valid_10       (rows_10_q_valid_2),
+        .q_kind_10        (rows_10_q_kind_2),
         .q_entry_10       (rows_10_q_entry_2),
-        .q_red_10         (rows_10_q_red_2),
         .q_pop_10         (outs_2_q_pop_10),
         .q_go_10          (outs_2_q_go_10),
         .q_data_10        (rows_10_q_data_2),
         .q_long_10        (rows_10_q_long_2),
         .q_valid_11       (rows_11_q_valid_2),
+        .q_kind_11        (rows_11_q_kind_2),
         .q_entry_11       (rows_11_q_entry_2),
-        .q_red_11         (rows_11_q_red_2),
         .q_pop_11         (outs_2_q_pop_11),
         .q_go_11          (outs_2_q_go_11),
         .q_data_11        (rows_11_q_data_2),
         .q_long_11        (rows_11_q_long_2),
         .q_valid_12       (rows_12_q_valid_2),
+        .q_kind_12        (rows_12_q_kind_2),
         .q_entry_12       (rows_12_q_entry_2),
-        .q_red_12         (rows_12_q_red_2),
         .q_pop_12         (outs_2_q_pop_12),
         .q_go_12          (outs_2_q_go_12),
         .q_data_12        (rows_12_q_data_2),
         .q_long_12        (rows_12_q_long_2),
         .q_valid_13       (rows_13_q_valid_2),
+        .q_kind_13        (rows_13_q_kind_2),
         .q_entry_13       (rows_13_q_entry_2),
-        .q_red_13         (rows_13_q_red_2),
         .q_pop_13         (outs_2_q_pop_13),
         .q_go_13          (outs_2_q_go_13),
         .q_data_13        (rows_13_q_data_2),
         .q_long_13        (rows_13_q_long_2),
         .q_valid_14       (rows_14_q_valid_2),
+        .q_kind_14        (rows_14_q_kind_2),
         .q_entry_14       (rows_14_q_entry_2),
-        .q_red_14         (rows_14_q_red_2),
         .q_pop_14         (outs_2_q_pop_14),
         .q_go_14          (outs_2_q_go_14),
         .q_data_14        (rows_14_q_data_2),
         .q_long_14        (rows_14_q_long_2),
         .q_valid_15       (rows_15_q_valid_2),
+        .q_kind_15        (rows_15_q_kind_2),
         .q_entry_15       (rows_15_q_entry_2),
-        .q_red_15         (rows_15_q_red_2),
         .q_pop_15         (outs_2_q_pop_15),
         .q_go_15          (outs_2_q_go_15),
         .q_data_15        (rows_15_q_data_2),
@@ -5079,7 +5167,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_2),
         .eng_data         (eng_data_2),
         .eng_first        (eng_first_2),
-        .eng_kind         (eng_kind_2),
+        .eng_down         (eng_down_2),
+        .pass_room        (pass_room_2),
+        .pass_valid       (pass_valid_2),
+        .pass_data        (pass_data_2),
+        .pass_first       (pass_first_2),
         .red_valid        (red_valid_2),
         .red_ready        (red_ready_2),
         .red_data         (red_data_2),
@@ -5097,113 +5189,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_3),
+        .q_kind_0         (rows_0_q_kind_3),
         .q_entry_0        (rows_0_q_entry_3),
-        .q_red_0          (rows_0_q_red_3),
         .q_pop_0          (outs_3_q_pop_0),
         .q_go_0           (outs_3_q_go_0),
         .q_data_0         (rows_0_q_data_3),
         .q_long_0         (rows_0_q_long_3),
         .q_valid_1        (rows_1_q_valid_3),
+        .q_kind_1         (rows_1_q_kind_3),
         .q_entry_1        (rows_1_q_entry_3),
-        .q_red_1          (rows_1_q_red_3),
         .q_pop_1          (outs_3_q_pop_1),
         .q_go_1           (outs_3_q_go_1),
         .q_data_1         (rows_1_q_data_3),
         .q_long_1         (rows_1_q_long_3),
         .q_valid_2        (rows_2_q_valid_3),
+        .q_kind_2         (rows_2_q_kind_3),
         .q_entry_2        (rows_2_q_entry_3),
-        .q_red_2          (rows_2_q_red_3),
         .q_pop_2          (outs_3_q_pop_2),
         .q_go_2           (outs_3_q_go_2),
         .q_data_2         (rows_2_q_data_3),
         .q_long_2         (rows_2_q_long_3),
         .q_valid_3        (rows_3_q_valid_3),
+        .q_kind_3         (rows_3_q_kind_3),
         .q_entry_3        (rows_3_q_entry_3),
-        .q_red_3          (rows_3_q_red_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
         .q_long_3         (rows_3_q_long_3),
         .q_valid_4        (rows_4_q_valid_3),
+        .q_kind_4         (rows_4_q_kind_3),
         .q_entry_4        (rows_4_q_entry_3),
-        .q_red_4          (rows_4_q_red_3),
         .q_pop_4          (outs_3_q_pop_4),
         .q_go_4           (outs_3_q_go_4),
         .q_data_4         (rows_4_q_data_3),
         .q_long_4         (rows_4_q_long_3),
         .q_valid_5        (rows_5_q_valid_3),
+        .q_kind_5         (rows_5_q_kind_3),
         .q_entry_5        (rows_5_q_entry_3),
-        .q_red_5          (rows_5_q_red_3),
         .q_pop_5          (outs_3_q_pop_5),
         .q_go_5           (outs_3_q_go_5),
         .q_data_5         (rows_5_q_data_3),
         .q_long_5         (rows_5_q_long_3),
         .q_valid_6        (rows_6_q_valid_3),
+        .q_kind_6         (rows_6_q_kind_3),
         .q_entry_6        (rows_6_q_entry_3),
-        .q_red_6          (rows_6_q_red_3),
         .q_pop_6          (outs_3_q_pop_6),
         .q_go_6           (outs_3_q_go_6),
         .q_data_6         (rows_6_q_data_3),
         .q_long_6         (rows_6_q_long_3),
         .q_valid_7        (rows_7_q_valid_3),
+        .q_kind_7         (rows_7_q_kind_3),
         .q_entry_7        (rows_7_q_entry_3),
-        .q_red_7          (rows_7_q_red_3),
         .q_pop_7          (outs_3_q_pop_7),
         .q_go_7           (outs_3_q_go_7),
         .q_data_7         (rows_7_q_data_3),
         .q_long_7         (rows_7_q_long_3),
         .q_valid_8        (rows_8_q_valid_3),
+        .q_kind_8         (rows_8_q_kind_3),
         .q_entry_8        (rows_8_q_entry_3),
-        .q_red_8          (rows_8_q_red_3),
         .q_pop_8          (outs_3_q_pop_8),
         .q_go_8           (outs_3_q_go_8),
         .q_data_8         (rows_8_q_data_3),
         .q_long_8         (rows_8_q_long_3),
         .q_valid_9        (rows_9_q_valid_3),
+        .q_kind_9         (rows_9_q_kind_3),
         .q_entry_9        (rows_9_q_entry_3),
-        .q_red_9          (rows_9_q_red_3),
         .q_pop_9          (outs_3_q_pop_9),
         .q_go_9           (outs_3_q_go_9),
         .q_data_9         (rows_9_q_data_3),
         .q_long_9         (rows_9_q_long_3),
         .q_valid_10       (rows_10_q_valid_3),
+        .q_kind_10        (rows_10_q_kind_3),
         .q_entry_10       (rows_10_q_entry_3),
-        .q_red_10         (rows_10_q_red_3),
         .q_pop_10         (outs_3_q_pop_10),
         .q_go_10          (outs_3_q_go_10),
         .q_data_10        (rows_10_q_data_3),
         .q_long_10        (rows_10_q_long_3),
         .q_valid_11       (rows_11_q_valid_3),
+        .q_kind_11        (rows_11_q_kind_3),
         .q_entry_11       (rows_11_q_entry_3),
-        .q_red_11         (rows_11_q_red_3),
         .q_pop_11         (outs_3_q_pop_11),
         .q_go_11          (outs_3_q_go_11),
         .q_data_11        (rows_11_q_data_3),
         .q_long_11        (rows_11_q_long_3),
         .q_valid_12       (rows_12_q_valid_3),
+        .q_kind_12        (rows_12_q_kind_3),
         .q_entry_12       (rows_12_q_entry_3),
-        .q_red_12         (rows_12_q_red_3),
         .q_pop_12         (outs_3_q_pop_12),
         .q_go_12          (outs_3_q_go_12),
         .q_data_12        (rows_12_q_data_3),
         .q_long_12        (rows_12_q_long_3),
         .q_valid_13       (rows_13_q_valid_3),
+        .q_kind_13        (rows_13_q_kind_3),
         .q_entry_13       (rows_13_q_entry_3),
-        .q_red_13         (rows_13_q_red_3),
         .q_pop_13         (outs_3_q_pop_13),
         .q_go_13          (outs_3_q_go_13),
         .q_data_13        (rows_13_q_data_3),
         .q_long_13        (rows_13_q_long_3),
         .q_valid_14       (rows_14_q_valid_3),
+        .q_kind_14        (rows_14_q_kind_3),
         .q_entry_14       (rows_14_q_entry_3),
-        .q_red_14         (rows_14_q_red_3),
         .q_pop_14         (outs_3_q_pop_14),
         .q_go_14          (outs_3_q_go_14),
         .q_data_14        (rows_14_q_data_3),
         .q_long_14        (rows_14_q_long_3),
         .q_valid_15       (rows_15_q_valid_3),
+        .q_kind_15        (rows_15_q_kind_3),
         .q_entry_15       (rows_15_q_entry_3),
-        .q_red_15         (rows_15_q_red_3),
         .q_pop_15         (outs_3_q_pop_15),
         .q_go_15          (outs_3_q_go_15),
         .q_data_15        (rows_15_q_data_3),
@@ -5213,7 +5305,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_3),
         .eng_data         (eng_data_3),
         .eng_first        (eng_first_3),
-        .eng_kind         (eng_kind_3),
+        .eng_down         (eng_down_3),
+        .pass_room        (pass_room_3),
+        .pass_valid       (pass_valid_3),
+        .pass_data        (pass_data_3),
+        .pass_first       (pass_first_3),
         .red_valid        (red_valid_3),
         .red_ready        (red_ready_3),
         .red_data         (red_data_3),
@@ -5231,113 +5327,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_4),
+        .q_kind_0         (rows_0_q_kind_4),
         .q_entry_0        (rows_0_q_entry_4),
-        .q_red_0          (rows_0_q_red_4),
         .q_pop_0          (outs_4_q_pop_0),
         .q_go_0           (outs_4_q_go_0),
         .q_data_0         (rows_0_q_data_4),
         .q_long_0         (rows_0_q_long_4),
         .q_valid_1        (rows_1_q_valid_4),
+        .q_kind_1         (rows_1_q_kind_4),
         .q_entry_1        (rows_1_q_entry_4),
-        .q_red_1          (rows_1_q_red_4),
         .q_pop_1          (outs_4_q_pop_1),
         .q_go_1           (outs_4_q_go_1),
         .q_data_1         (rows_1_q_data_4),
         .q_long_1         (rows_1_q_long_4),
         .q_valid_2        (rows_2_q_valid_4),
+        .q_kind_2         (rows_2_q_kind_4),
         .q_entry_2        (rows_2_q_entry_4),
-        .q_red_2          (rows_2_q_red_4),
         .q_pop_2          (outs_4_q_pop_2),
         .q_go_2           (outs_4_q_go_2),
         .q_data_2         (rows_2_q_data_4),
         .q_long_2         (rows_2_q_long_4),
         .q_valid_3        (rows_3_q_valid_4),
+        .q_kind_3         (rows_3_q_kind_4),
         .q_entry_3        (rows_3_q_entry_4),
-        .q_red_3          (rows_3_q_red_4),
         .q_pop_3          (outs_4_q_pop_3),
         .q_go_3           (outs_4_q_go_3),
         .q_data_3         (rows_3_q_data_4),
         .q_long_3         (rows_3_q_long_4),
         .q_valid_4        (rows_4_q_valid_4),
+        .q_kind_4         (rows_4_q_kind_4),
         .q_entry_4        (rows_4_q_entry_4),
-        .q_red_4          (rows_4_q_red_4),
         .q_pop_4          (outs_4_q_pop_4),
         .q_go_4           (outs_4_q_go_4),
         .q_data_4         (rows_4_q_data_4),
         .q_long_4         (rows_4_q_long_4),
         .q_valid_5        (rows_5_q_valid_4),
+        .q_kind_5         (rows_5_q_kind_4),
         .q_entry_5        (rows_5_q_entry_4),
-        .q_red_5          (rows_5_q_red_4),
         .q_pop_5          (outs_4_q_pop_5),
         .q_go_5           (outs_4_q_go_5),
         .q_data_5         (rows_5_q_data_4),
         .q_long_5         (rows_5_q_long_4),
         .q_valid_6        (rows_6_q_valid_4),
+        .q_kind_6         (rows_6_q_kind_4),
         .q_entry_6        (rows_6_q_entry_4),
-        .q_red_6          (rows_6_q_red_4),
         .q_pop_6          (outs_4_q_pop_6),
         .q_go_6           (outs_4_q_go_6),
         .q_data_6         (rows_6_q_data_4),
         .q_long_6         (rows_6_q_long_4),
         .q_valid_7        (rows_7_q_valid_4),
+        .q_kind_7         (rows_7_q_kind_4),
         .q_entry_7        (rows_7_q_entry_4),
-        .q_red_7          (rows_7_q_red_4),
         .q_pop_7          (outs_4_q_pop_7),
         .q_go_7           (outs_4_q_go_7),
         .q_data_7         (rows_7_q_data_4),
         .q_long_7         (rows_7_q_long_4),
         .q_valid_8        (rows_8_q_valid_4),
+        .q_kind_8         (rows_8_q_kind_4),
         .q_entry_8        (rows_8_q_entry_4),
-        .q_red_8          (rows_8_q_red_4),
         .q_pop_8          (outs_4_q_pop_8),
         .q_go_8           (outs_4_q_go_8),
         .q_data_8         (rows_8_q_data_4),
         .q_long_8         (rows_8_q_long_4),
         .q_valid_9        (rows_9_q_valid_4),
+        .q_kind_9         (rows_9_q_kind_4),
         .q_entry_9        (rows_9_q_entry_4),
-        .q_red_9          (rows_9_q_red_4),
         .q_pop_9          (outs_4_q_pop_9),
         .q_go_9           (outs_4_q_go_9),
         .q_data_9         (rows_9_q_data_4),
         .q_long_9         (rows_9_q_long_4),
         .q_valid_10       (rows_10_q_valid_4),
+        .q_kind_10        (rows_10_q_kind_4),
         .q_entry_10       (rows_10_q_entry_4),
-        .q_red_10         (rows_10_q_red_4),
         .q_pop_10         (outs_4_q_pop_10),
         .q_go_10          (outs_4_q_go_10),
         .q_data_10        (rows_10_q_data_4),
         .q_long_10        (rows_10_q_long_4),
         .q_valid_11       (rows_11_q_valid_4),
+        .q_kind_11        (rows_11_q_kind_4),
         .q_entry_11       (rows_11_q_entry_4),
-        .q_red_11         (rows_11_q_red_4),
         .q_pop_11         (outs_4_q_pop_11),
         .q_go_11          (outs_4_q_go_11),
         .q_data_11        (rows_11_q_data_4),
         .q_long_11        (rows_11_q_long_4),
         .q_valid_12       (rows_12_q_valid_4),
+        .q_kind_12        (rows_12_q_kind_4),
         .q_entry_12       (rows_12_q_entry_4),
-        .q_red_12         (rows_12_q_red_4),
         .q_pop_12         (outs_4_q_pop_12),
         .q_go_12          (outs_4_q_go_12),
         .q_data_12        (rows_12_q_data_4),
         .q_long_12        (rows_12_q_long_4),
         .q_valid_13       (rows_13_q_valid_4),
+        .q_kind_13        (rows_13_q_kind_4),
         .q_entry_13       (rows_13_q_entry_4),
-        .q_red_13         (rows_13_q_red_4),
         .q_pop_13         (outs_4_q_pop_13),
         .q_go_13          (outs_4_q_go_13),
         .q_data_13        (rows_13_q_data_4),
         .q_long_13        (rows_13_q_long_4),
         .q_valid_14       (rows_14_q_valid_4),
+        .q_kind_14        (rows_14_q_kind_4),
         .q_entry_14       (rows_14_q_entry_4),
-        .q_red_14         (rows_14_q_red_4),
         .q_pop_14         (outs_4_q_pop_14),
         .q_go_14          (outs_4_q_go_14),
         .q_data_14        (rows_14_q_data_4),
         .q_long_14        (rows_14_q_long_4),
         .q_valid_15       (rows_15_q_valid_4),
+        .q_kind_15        (rows_15_q_kind_4),
         .q_entry_15       (rows_15_q_entry_4),
-        .q_red_15         (rows_15_q_red_4),
         .q_pop_15         (outs_4_q_pop_15),
         .q_go_15          (outs_4_q_go_15),
         .q_data_15        (rows_15_q_data_4),
@@ -5347,7 +5443,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_4),
         .eng_data         (eng_data_4),
         .eng_first        (eng_first_4),
-        .eng_kind         (eng_kind_4),
+        .eng_down         (eng_down_4),
+        .pass_room        (pass_room_4),
+        .pass_valid       (pass_valid_4),
+        .pass_data        (pass_data_4),
+        .pass_first       (pass_first_4),
         .red_valid        (red_valid_4),
         .red_ready        (red_ready_4),
         .red_data         (red_data_4),
@@ -5365,113 +5465,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_5),
+        .q_kind_0         (rows_0_q_kind_5),
         .q_entry_0        (rows_0_q_entry_5),
-        .q_red_0          (rows_0_q_red_5),
         .q_pop_0          (outs_5_q_pop_0),
         .q_go_0           (outs_5_q_go_0),
         .q_data_0         (rows_0_q_data_5),
         .q_long_0         (rows_0_q_long_5),
         .q_valid_1        (rows_1_q_valid_5),
+        .q_kind_1         (rows_1_q_kind_5),
         .q_entry_1        (rows_1_q_entry_5),
-        .q_red_1          (rows_1_q_red_5),
         .q_pop_1          (outs_5_q_pop_1),
         .q_go_1           (outs_5_q_go_1),
         .q_data_1         (rows_1_q_data_5),
         .q_long_1         (rows_1_q_long_5),
         .q_valid_2        (rows_2_q_valid_5),
+        .q_kind_2         (rows_2_q_kind_5),
         .q_entry_2        (rows_2_q_entry_5),
-        .q_red_2          (rows_2_q_red_5),
         .q_pop_2          (outs_5_q_pop_2),
         .q_go_2           (outs_5_q_go_2),
         .q_data_2         (rows_2_q_data_5),
         .q_long_2         (rows_2_q_long_5),
         .q_valid_3        (rows_3_q_valid_5),
+        .q_kind_3         (rows_3_q_kind_5),
         .q_entry_3        (rows_3_q_entry_5),
-        .q_red_3          (rows_3_q_red_5),
         .q_pop_3          (outs_5_q_pop_3),
         .q_go_3           (outs_5_q_go_3),
         .q_data_3         (rows_3_q_data_5),
         .q_long_3         (rows_3_q_long_5),
         .q_valid_4        (rows_4_q_valid_5),
+        .q_kind_4         (rows_4_q_kind_5),
         .q_entry_4        (rows_4_q_entry_5),
-        .q_red_4          (rows_4_q_red_5),
         .q_pop_4          (outs_5_q_pop_4),
         .q_go_4           (outs_5_q_go_4),
         .q_data_4         (rows_4_q_data_5),
         .q_long_4         (rows_4_q_long_5),
         .q_valid_5        (rows_5_q_valid_5),
+        .q_kind_5         (rows_5_q_kind_5),
         .q_entry_5        (rows_5_q_entry_5),
-        .q_red_5          (rows_5_q_red_5),
         .q_pop_5          (outs_5_q_pop_5),
         .q_go_5           (outs_5_q_go_5),
         .q_data_5         (rows_5_q_data_5),
         .q_long_5         (rows_5_q_long_5),
         .q_valid_6        (rows_6_q_valid_5),
+        .q_kind_6         (rows_6_q_kind_5),
         .q_entry_6        (rows_6_q_entry_5),
-        .q_red_6          (rows_6_q_red_5),
         .q_pop_6          (outs_5_q_pop_6),
         .q_go_6           (outs_5_q_go_6),
         .q_data_6         (rows_6_q_data_5),
         .q_long_6         (rows_6_q_long_5),
         .q_valid_7        (rows_7_q_valid_5),
+        .q_kind_7         (rows_7_q_kind_5),
         .q_entry_7        (rows_7_q_entry_5),
-        .q_red_7          (rows_7_q_red_5),
         .q_pop_7          (outs_5_q_pop_7),
         .q_go_7           (outs_5_q_go_7),
         .q_data_7         (rows_7_q_data_5),
         .q_long_7         (rows_7_q_long_5),
         .q_valid_8        (rows_8_q_valid_5),
+        .q_kind_8         (rows_8_q_kind_5),
         .q_entry_8        (rows_8_q_entry_5),
-        .q_red_8          (rows_8_q_red_5),
         .q_pop_8          (outs_5_q_pop_8),
         .q_go_8           (outs_5_q_go_8),
         .q_data_8         (rows_8_q_data_5),
         .q_long_8         (rows_8_q_long_5),
         .q_valid_9        (rows_9_q_valid_5),
+        .q_kind_9         (rows_9_q_kind_5),
         .q_entry_9        (rows_9_q_entry_5),
-        .q_red_9          (rows_9_q_red_5),
         .q_pop_9          (outs_5_q_pop_9),
         .q_go_9           (outs_5_q_go_9),
         .q_data_9         (rows_9_q_data_5),
         .q_long_9         (rows_9_q_long_5),
         .q_valid_10       (rows_10_q_valid_5),
+        .q_kind_10        (rows_10_q_kind_5),
         .q_entry_10       (rows_10_q_entry_5),
-        .q_red_10         (rows_10_q_red_5),
         .q_pop_10         (outs_5_q_pop_10),
         .q_go_10          (outs_5_q_go_10),
         .q_data_10        (rows_10_q_data_5),
         .q_long_10        (rows_10_q_long_5),
         .q_valid_11       (rows_11_q_valid_5),
+        .q_kind_11        (rows_11_q_kind_5),
         .q_entry_11       (rows_11_q_entry_5),
-        .q_red_11         (rows_11_q_red_5),
         .q_pop_11         (outs_5_q_pop_11),
         .q_go_11          (outs_5_q_go_11),
         .q_data_11        (rows_11_q_data_5),
         .q_long_11        (rows_11_q_long_5),
         .q_valid_12       (rows_12_q_valid_5),
+        .q_kind_12        (rows_12_q_kind_5),
         .q_entry_12       (rows_12_q_entry_5),
-        .q_red_12         (rows_12_q_red_5),
         .q_pop_12         (outs_5_q_pop_12),
         .q_go_12          (outs_5_q_go_12),
         .q_data_12        (rows_12_q_data_5),
         .q_long_12        (rows_12_q_long_5),
         .q_valid_13       (rows_13_q_valid_5),
+        .q_kind_13        (rows_13_q_kind_5),
         .q_entry_13       (rows_13_q_entry_5),
-        .q_red_13         (rows_13_q_red_5),
         .q_pop_13         (outs_5_q_pop_13),
         .q_go_13          (outs_5_q_go_13),
         .q_data_13        (rows_13_q_data_5),
         .q_long_13        (rows_13_q_long_5),
         .q_valid_14       (rows_14_q_valid_5),
+        .q_kind_14        (rows_14_q_kind_5),
         .q_entry_14       (rows_14_q_entry_5),
-        .q_red_14         (rows_14_q_red_5),
         .q_pop_14         (outs_5_q_pop_14),
         .q_go_14          (outs_5_q_go_14),
         .q_data_14        (rows_14_q_data_5),
         .q_long_14        (rows_14_q_long_5),
         .q_valid_15       (rows_15_q_valid_5),
+        .q_kind_15        (rows_15_q_kind_5),
         .q_entry_15       (rows_15_q_entry_5),
-        .q_red_15         (rows_15_q_red_5),
         .q_pop_15         (outs_5_q_pop_15),
         .q_go_15          (outs_5_q_go_15),
         .q_data_15        (rows_15_q_data_5),
@@ -5481,7 +5581,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_5),
         .eng_data         (eng_data_5),
         .eng_first        (eng_first_5),
-        .eng_kind         (eng_kind_5),
+        .eng_down         (eng_down_5),
+        .pass_room        (pass_room_5),
+        .pass_valid       (pass_valid_5),
+        .pass_data        (pass_data_5),
+        .pass_first       (pass_first_5),
         .red_valid        (red_valid_5),
         .red_ready        (red_ready_5),
         .red_data         (red_data_5),
@@ -5499,113 +5603,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_6),
+        .q_kind_0         (rows_0_q_kind_6),
         .q_entry_0        (rows_0_q_entry_6),
-        .q_red_0          (rows_0_q_red_6),
         .q_pop_0          (outs_6_q_pop_0),
         .q_go_0           (outs_6_q_go_0),
         .q_data_0         (rows_0_q_data_6),
         .q_long_0         (rows_0_q_long_6),
         .q_valid_1        (rows_1_q_valid_6),
+        .q_kind_1         (rows_1_q_kind_6),
         .q_entry_1        (rows_1_q_entry_6),
-        .q_red_1          (rows_1_q_red_6),
         .q_pop_1          (outs_6_q_pop_1),
         .q_go_1           (outs_6_q_go_1),
         .q_data_1         (rows_1_q_data_6),
         .q_long_1         (rows_1_q_long_6),
         .q_valid_2        (rows_2_q_valid_6),
+        .q_kind_2         (rows_2_q_kind_6),
         .q_entry_2        (rows_2_q_entry_6),
-        .q_red_2          (rows_2_q_red_6),
         .q_pop_2          (outs_6_q_pop_2),
         .q_go_2           (outs_6_q_go_2),
         .q_data_2         (rows_2_q_data_6),
         .q_long_2         (rows_2_q_long_6),
         .q_valid_3        (rows_3_q_valid_6),
+        .q_kind_3         (rows_3_q_kind_6),
         .q_entry_3        (rows_3_q_entry_6),
-        .q_red_3          (rows_3_q_red_6),
         .q_pop_3          (outs_6_q_pop_3),
         .q_go_3           (outs_6_q_go_3),
         .q_data_3         (rows_3_q_data_6),
         .q_long_3         (rows_3_q_long_6),
         .q_valid_4        (rows_4_q_valid_6),
+        .q_kind_4         (rows_4_q_kind_6),
         .q_entry_4        (rows_4_q_entry_6),
-        .q_red_4          (rows_4_q_red_6),
         .q_pop_4          (outs_6_q_pop_4),
         .q_go_4           (outs_6_q_go_4),
         .q_data_4         (rows_4_q_data_6),
         .q_long_4         (rows_4_q_long_6),
         .q_valid_5        (rows_5_q_valid_6),
+        .q_kind_5         (rows_5_q_kind_6),
         .q_entry_5        (rows_5_q_entry_6),
-        .q_red_5          (rows_5_q_red_6),
         .q_pop_5          (outs_6_q_pop_5),
         .q_go_5           (outs_6_q_go_5),
         .q_data_5         (rows_5_q_data_6),
         .q_long_5         (rows_5_q_long_6),
         .q_valid_6        (rows_6_q_valid_6),
+        .q_kind_6         (rows_6_q_kind_6),
         .q_entry_6        (rows_6_q_entry_6),
-        .q_red_6          (rows_6_q_red_6),
         .q_pop_6          (outs_6_q_pop_6),
         .q_go_6           (outs_6_q_go_6),
         .q_data_6         (rows_6_q_data_6),
         .q_long_6         (rows_6_q_long_6),
         .q_valid_7        (rows_7_q_valid_6),
+        .q_kind_7         (rows_7_q_kind_6),
         .q_entry_7        (rows_7_q_entry_6),
-        .q_red_7          (rows_7_q_red_6),
         .q_pop_7          (outs_6_q_pop_7),
         .q_go_7           (outs_6_q_go_7),
         .q_data_7         (rows_7_q_data_6),
         .q_long_7         (rows_7_q_long_6),
         .q_valid_8        (rows_8_q_valid_6),
+        .q_kind_8         (rows_8_q_kind_6),
         .q_entry_8        (rows_8_q_entry_6),
-        .q_red_8          (rows_8_q_red_6),
         .q_pop_8          (outs_6_q_pop_8),
         .q_go_8           (outs_6_q_go_8),
         .q_data_8         (rows_8_q_data_6),
         .q_long_8         (rows_8_q_long_6),
         .q_valid_9        (rows_9_q_valid_6),
+        .q_kind_9         (rows_9_q_kind_6),
         .q_entry_9        (rows_9_q_entry_6),
-        .q_red_9          (rows_9_q_red_6),
         .q_pop_9          (outs_6_q_pop_9),
         .q_go_9           (outs_6_q_go_9),
         .q_data_9         (rows_9_q_data_6),
         .q_long_9         (rows_9_q_long_6),
         .q_valid_10       (rows_10_q_valid_6),
+        .q_kind_10        (rows_10_q_kind_6),
         .q_entry_10       (rows_10_q_entry_6),
-        .q_red_10         (rows_10_q_red_6),
         .q_pop_10         (outs_6_q_pop_10),
         .q_go_10          (outs_6_q_go_10),
         .q_data_10        (rows_10_q_data_6),
         .q_long_10        (rows_10_q_long_6),
         .q_valid_11       (rows_11_q_valid_6),
+        .q_kind_11        (rows_11_q_kind_6),
         .q_entry_11       (rows_11_q_entry_6),
-        .q_red_11         (rows_11_q_red_6),
         .q_pop_11         (outs_6_q_pop_11),
         .q_go_11          (outs_6_q_go_11),
         .q_data_11        (rows_11_q_data_6),
         .q_long_11        (rows_11_q_long_6),
         .q_valid_12       (rows_12_q_valid_6),
+        .q_kind_12        (rows_12_q_kind_6),
         .q_entry_12       (rows_12_q_entry_6),
-        .q_red_12         (rows_12_q_red_6),
         .q_pop_12         (outs_6_q_pop_12),
         .q_go_12          (outs_6_q_go_12),
         .q_data_12        (rows_12_q_data_6),
         .q_long_12        (rows_12_q_long_6),
         .q_valid_13       (rows_13_q_valid_6),
+        .q_kind_13        (rows_13_q_kind_6),
         .q_entry_13       (rows_13_q_entry_6),
-        .q_red_13         (rows_13_q_red_6),
         .q_pop_13         (outs_6_q_pop_13),
         .q_go_13          (outs_6_q_go_13),
         .q_data_13        (rows_13_q_data_6),
         .q_long_13        (rows_13_q_long_6),
         .q_valid_14       (rows_14_q_valid_6),
+        .q_kind_14        (rows_14_q_kind_6),
         .q_entry_14       (rows_14_q_entry_6),
-        .q_red_14         (rows_14_q_red_6),
         .q_pop_14         (outs_6_q_pop_14),
         .q_go_14          (outs_6_q_go_14),
         .q_data_14        (rows_14_q_data_6),
         .q_long_14        (rows_14_q_long_6),
         .q_valid_15       (rows_15_q_valid_6),
+        .q_kind_15        (rows_15_q_kind_6),
         .q_entry_15       (rows_15_q_entry_6),
-        .q_red_15         (rows_15_q_red_6),
         .q_pop_15         (outs_6_q_pop_15),
         .q_go_15          (outs_6_q_go_15),
         .q_data_15        (rows_15_q_data_6),
@@ -5615,7 +5719,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_6),
         .eng_data         (eng_data_6),
         .eng_first        (eng_first_6),
-        .eng_kind         (eng_kind_6),
+        .eng_down         (eng_down_6),
+        .pass_room        (pass_room_6),
+        .pass_valid       (pass_valid_6),
+        .pass_data        (pass_data_6),
+        .pass_first       (pass_first_6),
         .red_valid        (red_valid_6),
         .red_ready        (red_ready_6),
         .red_data         (red_data_6),
@@ -5633,113 +5741,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_7),
+        .q_kind_0         (rows_0_q_kind_7),
         .q_entry_0        (rows_0_q_entry_7),
-        .q_red_0          (rows_0_q_red_7),
         .q_pop_0          (outs_7_q_pop_0),
         .q_go_0           (outs_7_q_go_0),
         .q_data_0         (rows_0_q_data_7),
         .q_long_0         (rows_0_q_long_7),
         .q_valid_1        (rows_1_q_valid_7),
+        .q_kind_1         (rows_1_q_kind_7),
         .q_entry_1        (rows_1_q_entry_7),
-        .q_red_1          (rows_1_q_red_7),
         .q_pop_1          (outs_7_q_pop_1),
         .q_go_1           (outs_7_q_go_1),
         .q_data_1         (rows_1_q_data_7),
         .q_long_1         (rows_1_q_long_7),
         .q_valid_2        (rows_2_q_valid_7),
+        .q_kind_2         (rows_2_q_kind_7),
         .q_entry_2        (rows_2_q_entry_7),
-        .q_red_2          (rows_2_q_red_7),
         .q_pop_2          (outs_7_q_pop_2),
         .q_go_2           (outs_7_q_go_2),
         .q_data_2         (rows_2_q_data_7),
         .q_long_2         (rows_2_q_long_7),
         .q_valid_3        (rows_3_q_valid_7),
+        .q_kind_3         (rows_3_q_kind_7),
         .q_entry_3        (rows_3_q_entry_7),
-        .q_red_3          (rows_3_q_red_7),
         .q_pop_3          (outs_7_q_pop_3),
         .q_go_3           (outs_7_q_go_3),
         .q_data_3         (rows_3_q_data_7),
         .q_long_3         (rows_3_q_long_7),
         .q_valid_4        (rows_4_q_valid_7),
+        .q_kind_4         (rows_4_q_kind_7),
         .q_entry_4        (rows_4_q_entry_7),
-        .q_red_4          (rows_4_q_red_7),
         .q_pop_4          (outs_7_q_pop_4),
         .q_go_4           (outs_7_q_go_4),
         .q_data_4         (rows_4_q_data_7),
         .q_long_4         (rows_4_q_long_7),
         .q_valid_5        (rows_5_q_valid_7),
+        .q_kind_5         (rows_5_q_kind_7),
         .q_entry_5        (rows_5_q_entry_7),
-        .q_red_5          (rows_5_q_red_7),
         .q_pop_5          (outs_7_q_pop_5),
         .q_go_5           (outs_7_q_go_5),
         .q_data_5         (rows_5_q_data_7),
         .q_long_5         (rows_5_q_long_7),
         .q_valid_6        (rows_6_q_valid_7),
+        .q_kind_6         (rows_6_q_kind_7),
         .q_entry_6        (rows_6_q_entry_7),
-        .q_red_6          (rows_6_q_red_7),
         .q_pop_6          (outs_7_q_pop_6),
         .q_go_6           (outs_7_q_go_6),
         .q_data_6         (rows_6_q_data_7),
         .q_long_6         (rows_6_q_long_7),
         .q_valid_7        (rows_7_q_valid_7),
+        .q_kind_7         (rows_7_q_kind_7),
         .q_entry_7        (rows_7_q_entry_7),
-        .q_red_7          (rows_7_q_red_7),
         .q_pop_7          (outs_7_q_pop_7),
         .q_go_7           (outs_7_q_go_7),
         .q_data_7         (rows_7_q_data_7),
         .q_long_7         (rows_7_q_long_7),
         .q_valid_8        (rows_8_q_valid_7),
+        .q_kind_8         (rows_8_q_kind_7),
         .q_entry_8        (rows_8_q_entry_7),
-        .q_red_8          (rows_8_q_red_7),
         .q_pop_8          (outs_7_q_pop_8),
         .q_go_8           (outs_7_q_go_8),
         .q_data_8         (rows_8_q_data_7),
         .q_long_8         (rows_8_q_long_7),
         .q_valid_9        (rows_9_q_valid_7),
+        .q_kind_9         (rows_9_q_kind_7),
         .q_entry_9        (rows_9_q_entry_7),
-        .q_red_9          (rows_9_q_red_7),
         .q_pop_9          (outs_7_q_pop_9),
         .q_go_9           (outs_7_q_go_9),
         .q_data_9         (rows_9_q_data_7),
         .q_long_9         (rows_9_q_long_7),
         .q_valid_10       (rows_10_q_valid_7),
+        .q_kind_10        (rows_10_q_kind_7),
         .q_entry_10       (rows_10_q_entry_7),
-        .q_red_10         (rows_10_q_red_7),
         .q_pop_10         (outs_7_q_pop_10),
         .q_go_10          (outs_7_q_go_10),
         .q_data_10        (rows_10_q_data_7),
         .q_long_10        (rows_10_q_long_7),
         .q_valid_11       (rows_11_q_valid_7),
+        .q_kind_11        (rows_11_q_kind_7),
         .q_entry_11       (rows_11_q_entry_7),
-        .q_red_11         (rows_11_q_red_7),
         .q_pop_11         (outs_7_q_pop_11),
         .q_go_11          (outs_7_q_go_11),
         .q_data_11        (rows_11_q_data_7),
         .q_long_11        (rows_11_q_long_7),
         .q_valid_12       (rows_12_q_valid_7),
+        .q_kind_12        (rows_12_q_kind_7),
         .q_entry_12       (rows_12_q_entry_7),
-        .q_red_12         (rows_12_q_red_7),
         .q_pop_12         (outs_7_q_pop_12),
         .q_go_12          (outs_7_q_go_12),
         .q_data_12        (rows_12_q_data_7),
         .q_long_12        (rows_12_q_long_7),
         .q_valid_13       (rows_13_q_valid_7),
+        .q_kind_13        (rows_13_q_kind_7),
         .q_entry_13       (rows_13_q_entry_7),
-        .q_red_13         (rows_13_q_red_7),
         .q_pop_13         (outs_7_q_pop_13),
         .q_go_13          (outs_7_q_go_13),
         .q_data_13        (rows_13_q_data_7),
         .q_long_13        (rows_13_q_long_7),
         .q_valid_14       (rows_14_q_valid_7),
+        .q_kind_14        (rows_14_q_kind_7),
         .q_entry_14       (rows_14_q_entry_7),
-        .q_red_14         (rows_14_q_red_7),
         .q_pop_14         (outs_7_q_pop_14),
         .q_go_14          (outs_7_q_go_14),
         .q_data_14        (rows_14_q_data_7),
         .q_long_14        (rows_14_q_long_7),
         .q_valid_15       (rows_15_q_valid_7),
+        .q_kind_15        (rows_15_q_kind_7),
         .q_entry_15       (rows_15_q_entry_7),
-        .q_red_15         (rows_15_q_red_7),
         .q_pop_15         (outs_7_q_pop_15),
         .q_go_15          (outs_7_q_go_15),
         .q_data_15        (rows_15_q_data_7),
@@ -5749,7 +5857,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_7),
         .eng_data         (eng_data_7),
         .eng_first        (eng_first_7),
-        .eng_kind         (eng_kind_7),
+        .eng_down         (eng_down_7),
+        .pass_room        (pass_room_7),
+        .pass_valid       (pass_valid_7),
+        .pass_data        (pass_data_7),
+        .pass_first       (pass_first_7),
         .red_valid        (red_valid_7),
         .red_ready        (red_ready_7),
         .red_data         (red_data_7),
@@ -5767,113 +5879,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_8),
+        .q_kind_0         (rows_0_q_kind_8),
         .q_entry_0        (rows_0_q_entry_8),
-        .q_red_0          (rows_0_q_red_8),
         .q_pop_0          (outs_8_q_pop_0),
         .q_go_0           (outs_8_q_go_0),
         .q_data_0         (rows_0_q_data_8),
         .q_long_0         (rows_0_q_long_8),
         .q_valid_1        (rows_1_q_valid_8),
+        .q_kind_1         (rows_1_q_kind_8),
         .q_entry_1        (rows_1_q_entry_8),
-        .q_red_1          (rows_1_q_red_8),
         .q_pop_1          (outs_8_q_pop_1),
         .q_go_1           (outs_8_q_go_1),
         .q_data_1         (rows_1_q_data_8),
         .q_long_1         (rows_1_q_long_8),
         .q_valid_2        (rows_2_q_valid_8),
+        .q_kind_2         (rows_2_q_kind_8),
         .q_entry_2        (rows_2_q_entry_8),
-        .q_red_2          (rows_2_q_red_8),
         .q_pop_2          (outs_8_q_pop_2),
         .q_go_2           (outs_8_q_go_2),
         .q_data_2         (rows_2_q_data_8),
         .q_long_2         (rows_2_q_long_8),
         .q_valid_3        (rows_3_q_valid_8),
+        .q_kind_3         (rows_3_q_kind_8),
         .q_entry_3        (rows_3_q_entry_8),
-        .q_red_3          (rows_3_q_red_8),
         .q_pop_3          (outs_8_q_pop_3),
         .q_go_3           (outs_8_q_go_3),
         .q_data_3         (rows_3_q_data_8),
         .q_long_3         (rows_3_q_long_8),
         .q_valid_4        (rows_4_q_valid_8),
+        .q_kind_4         (rows_4_q_kind_8),
         .q_entry_4        (rows_4_q_entry_8),
-        .q_red_4          (rows_4_q_red_8),
         .q_pop_4          (outs_8_q_pop_4),
         .q_go_4           (outs_8_q_go_4),
         .q_data_4         (rows_4_q_data_8),
         .q_long_4         (rows_4_q_long_8),
         .q_valid_5        (rows_5_q_valid_8),
+        .q_kind_5         (rows_5_q_kind_8),
         .q_entry_5        (rows_5_q_entry_8),
-        .q_red_5          (rows_5_q_red_8),
         .q_pop_5          (outs_8_q_pop_5),
         .q_go_5           (outs_8_q_go_5),
         .q_data_5         (rows_5_q_data_8),
         .q_long_5         (rows_5_q_long_8),
         .q_valid_6        (rows_6_q_valid_8),
+        .q_kind_6         (rows_6_q_kind_8),
         .q_entry_6        (rows_6_q_entry_8),
-        .q_red_6          (rows_6_q_red_8),
         .q_pop_6          (outs_8_q_pop_6),
         .q_go_6           (outs_8_q_go_6),
         .q_data_6         (rows_6_q_data_8),
         .q_long_6         (rows_6_q_long_8),
         .q_valid_7        (rows_7_q_valid_8),
+        .q_kind_7         (rows_7_q_kind_8),
         .q_entry_7        (rows_7_q_entry_8),
-        .q_red_7          (rows_7_q_red_8),
         .q_pop_7          (outs_8_q_pop_7),
         .q_go_7           (outs_8_q_go_7),
         .q_data_7         (rows_7_q_data_8),
         .q_long_7         (rows_7_q_long_8),
         .q_valid_8        (rows_8_q_valid_8),
+        .q_kind_8         (rows_8_q_kind_8),
         .q_entry_8        (rows_8_q_entry_8),
-        .q_red_8          (rows_8_q_red_8),
         .q_pop_8          (outs_8_q_pop_8),
         .q_go_8           (outs_8_q_go_8),
         .q_data_8         (rows_8_q_data_8),
         .q_long_8         (rows_8_q_long_8),
         .q_valid_9        (rows_9_q_valid_8),
+        .q_kind_9         (rows_9_q_kind_8),
         .q_entry_9        (rows_9_q_entry_8),
-        .q_red_9          (rows_9_q_red_8),
         .q_pop_9          (outs_8_q_pop_9),
         .q_go_9           (outs_8_q_go_9),
         .q_data_9         (rows_9_q_data_8),
         .q_long_9         (rows_9_q_long_8),
         .q_valid_10       (rows_10_q_valid_8),
+        .q_kind_10        (rows_10_q_kind_8),
         .q_entry_10       (rows_10_q_entry_8),
-        .q_red_10         (rows_10_q_red_8),
         .q_pop_10         (outs_8_q_pop_10),
         .q_go_10          (outs_8_q_go_10),
         .q_data_10        (rows_10_q_data_8),
         .q_long_10        (rows_10_q_long_8),
         .q_valid_11       (rows_11_q_valid_8),
+        .q_kind_11        (rows_11_q_kind_8),
         .q_entry_11       (rows_11_q_entry_8),
-        .q_red_11         (rows_11_q_red_8),
         .q_pop_11         (outs_8_q_pop_11),
         .q_go_11          (outs_8_q_go_11),
         .q_data_11        (rows_11_q_data_8),
         .q_long_11        (rows_11_q_long_8),
         .q_valid_12       (rows_12_q_valid_8),
+        .q_kind_12        (rows_12_q_kind_8),
         .q_entry_12       (rows_12_q_entry_8),
-        .q_red_12         (rows_12_q_red_8),
         .q_pop_12         (outs_8_q_pop_12),
         .q_go_12          (outs_8_q_go_12),
         .q_data_12        (rows_12_q_data_8),
         .q_long_12        (rows_12_q_long_8),
         .q_valid_13       (rows_13_q_valid_8),
+        .q_kind_13        (rows_13_q_kind_8),
         .q_entry_13       (rows_13_q_entry_8),
-        .q_red_13         (rows_13_q_red_8),
         .q_pop_13         (outs_8_q_pop_13),
         .q_go_13          (outs_8_q_go_13),
         .q_data_13        (rows_13_q_data_8),
         .q_long_13        (rows_13_q_long_8),
         .q_valid_14       (rows_14_q_valid_8),
+        .q_kind_14        (rows_14_q_kind_8),
         .q_entry_14       (rows_14_q_entry_8),
-        .q_red_14         (rows_14_q_red_8),
         .q_pop_14         (outs_8_q_pop_14),
         .q_go_14          (outs_8_q_go_14),
         .q_data_14        (rows_14_q_data_8),
         .q_long_14        (rows_14_q_long_8),
         .q_valid_15       (rows_15_q_valid_8),
+        .q_kind_15        (rows_15_q_kind_8),
         .q_entry_15       (rows_15_q_entry_8),
-        .q_red_15         (rows_15_q_red_8),
         .q_pop_15         (outs_8_q_pop_15),
         .q_go_15          (outs_8_q_go_15),
         .q_data_15        (rows_15_q_data_8),
@@ -5883,7 +5995,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_8),
         .eng_data         (eng_data_8),
         .eng_first        (eng_first_8),
-        .eng_kind         (eng_kind_8),
+        .eng_down         (eng_down_8),
+        .pass_room        (pass_room_8),
+        .pass_valid       (pass_valid_8),
+        .pass_data        (pass_data_8),
+        .pass_first       (pass_first_8),
         .red_valid        (red_valid_8),
         .red_ready        (red_ready_8),
         .red_data         (red_data_8),
@@ -5901,113 +6017,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_9),
+        .q_kind_0         (rows_0_q_kind_9),
         .q_entry_0        (rows_0_q_entry_9),
-        .q_red_0          (rows_0_q_red_9),
         .q_pop_0          (outs_9_q_pop_0),
         .q_go_0           (outs_9_q_go_0),
         .q_data_0         (rows_0_q_data_9),
         .q_long_0         (rows_0_q_long_9),
         .q_valid_1        (rows_1_q_valid_9),
+        .q_kind_1         (rows_1_q_kind_9),
         .q_entry_1        (rows_1_q_entry_9),
-        .q_red_1          (rows_1_q_red_9),
         .q_pop_1          (outs_9_q_pop_1),
         .q_go_1           (outs_9_q_go_1),
         .q_data_1         (rows_1_q_data_9),
         .q_long_1         (rows_1_q_long_9),
         .q_valid_2        (rows_2_q_valid_9),
+        .q_kind_2         (rows_2_q_kind_9),
         .q_entry_2        (rows_2_q_entry_9),
-        .q_red_2          (rows_2_q_red_9),
         .q_pop_2          (outs_9_q_pop_2),
         .q_go_2           (outs_9_q_go_2),
         .q_data_2         (rows_2_q_data_9),
         .q_long_2         (rows_2_q_long_9),
         .q_valid_3        (rows_3_q_valid_9),
+        .q_kind_3         (rows_3_q_kind_9),
         .q_entry_3        (rows_3_q_entry_9),
-        .q_red_3          (rows_3_q_red_9),
         .q_pop_3          (outs_9_q_pop_3),
         .q_go_3           (outs_9_q_go_3),
         .q_data_3         (rows_3_q_data_9),
         .q_long_3         (rows_3_q_long_9),
         .q_valid_4        (rows_4_q_valid_9),
+        .q_kind_4         (rows_4_q_kind_9),
         .q_entry_4        (rows_4_q_entry_9),
-        .q_red_4          (rows_4_q_red_9),
         .q_pop_4          (outs_9_q_pop_4),
         .q_go_4           (outs_9_q_go_4),
         .q_data_4         (rows_4_q_data_9),
         .q_long_4         (rows_4_q_long_9),
         .q_valid_5        (rows_5_q_valid_9),
+        .q_kind_5         (rows_5_q_kind_9),
         .q_entry_5        (rows_5_q_entry_9),
-        .q_red_5          (rows_5_q_red_9),
         .q_pop_5          (outs_9_q_pop_5),
         .q_go_5           (outs_9_q_go_5),
         .q_data_5         (rows_5_q_data_9),
         .q_long_5         (rows_5_q_long_9),
         .q_valid_6        (rows_6_q_valid_9),
+        .q_kind_6         (rows_6_q_kind_9),
         .q_entry_6        (rows_6_q_entry_9),
-        .q_red_6          (rows_6_q_red_9),
         .q_pop_6          (outs_9_q_pop_6),
         .q_go_6           (outs_9_q_go_6),
         .q_data_6         (rows_6_q_data_9),
         .q_long_6         (rows_6_q_long_9),
         .q_valid_7        (rows_7_q_valid_9),
+        .q_kind_7         (rows_7_q_kind_9),
         .q_entry_7        (rows_7_q_entry_9),
-        .q_red_7          (rows_7_q_red_9),
         .q_pop_7          (outs_9_q_pop_7),
         .q_go_7           (outs_9_q_go_7),
         .q_data_7         (rows_7_q_data_9),
         .q_long_7         (rows_7_q_long_9),
         .q_valid_8        (rows_8_q_valid_9),
+        .q_kind_8         (rows_8_q_kind_9),
         .q_entry_8        (rows_8_q_entry_9),
-        .q_red_8          (rows_8_q_red_9),
         .q_pop_8          (outs_9_q_pop_8),
         .q_go_8           (outs_9_q_go_8),
         .q_data_8         (rows_8_q_data_9),
         .q_long_8         (rows_8_q_long_9),
         .q_valid_9        (rows_9_q_valid_9),
+        .q_kind_9         (rows_9_q_kind_9),
         .q_entry_9        (rows_9_q_entry_9),
-        .q_red_9          (rows_9_q_red_9),
         .q_pop_9          (outs_9_q_pop_9),
         .q_go_9           (outs_9_q_go_9),
         .q_data_9         (rows_9_q_data_9),
         .q_long_9         (rows_9_q_long_9),
         .q_valid_10       (rows_10_q_valid_9),
+        .q_kind_10        (rows_10_q_kind_9),
         .q_entry_10       (rows_10_q_entry_9),
-        .q_red_10         (rows_10_q_red_9),
         .q_pop_10         (outs_9_q_pop_10),
         .q_go_10          (outs_9_q_go_10),
         .q_data_10        (rows_10_q_data_9),
         .q_long_10        (rows_10_q_long_9),
         .q_valid_11       (rows_11_q_valid_9),
+        .q_kind_11        (rows_11_q_kind_9),
         .q_entry_11       (rows_11_q_entry_9),
-        .q_red_11         (rows_11_q_red_9),
         .q_pop_11         (outs_9_q_pop_11),
         .q_go_11          (outs_9_q_go_11),
         .q_data_11        (rows_11_q_data_9),
         .q_long_11        (rows_11_q_long_9),
         .q_valid_12       (rows_12_q_valid_9),
+        .q_kind_12        (rows_12_q_kind_9),
         .q_entry_12       (rows_12_q_entry_9),
-        .q_red_12         (rows_12_q_red_9),
         .q_pop_12         (outs_9_q_pop_12),
         .q_go_12          (outs_9_q_go_12),
         .q_data_12        (rows_12_q_data_9),
         .q_long_12        (rows_12_q_long_9),
         .q_valid_13       (rows_13_q_valid_9),
+        .q_kind_13        (rows_13_q_kind_9),
         .q_entry_13       (rows_13_q_entry_9),
-        .q_red_13         (rows_13_q_red_9),
         .q_pop_13         (outs_9_q_pop_13),
         .q_go_13          (outs_9_q_go_13),
         .q_data_13        (rows_13_q_data_9),
         .q_long_13        (rows_13_q_long_9),
         .q_valid_14       (rows_14_q_valid_9),
+        .q_kind_14        (rows_14_q_kind_9),
         .q_entry_14       (rows_14_q_entry_9),
-        .q_red_14         (rows_14_q_red_9),
         .q_pop_14         (outs_9_q_pop_14),
         .q_go_14          (outs_9_q_go_14),
         .q_data_14        (rows_14_q_data_9),
         .q_long_14        (rows_14_q_long_9),
         .q_valid_15       (rows_15_q_valid_9),
+        .q_kind_15        (rows_15_q_kind_9),
         .q_entry_15       (rows_15_q_entry_9),
-        .q_red_15         (rows_15_q_red_9),
         .q_pop_15         (outs_9_q_pop_15),
         .q_go_15          (outs_9_q_go_15),
         .q_data_15        (rows_15_q_data_9),
@@ -6017,7 +6133,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_9),
         .eng_data         (eng_data_9),
         .eng_first        (eng_first_9),
-        .eng_kind         (eng_kind_9),
+        .eng_down         (eng_down_9),
+        .pass_room        (pass_room_9),
+        .pass_valid       (pass_valid_9),
+        .pass_data        (pass_data_9),
+        .pass_first       (pass_first_9),
         .red_valid        (red_valid_9),
         .red_ready        (red_ready_9),
         .red_data         (red_data_9),
@@ -6035,113 +6155,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_10),
+        .q_kind_0         (rows_0_q_kind_10),
         .q_entry_0        (rows_0_q_entry_10),
-        .q_red_0          (rows_0_q_red_10),
         .q_pop_0          (outs_10_q_pop_0),
         .q_go_0           (outs_10_q_go_0),
         .q_data_0         (rows_0_q_data_10),
         .q_long_0         (rows_0_q_long_10),
         .q_valid_1        (rows_1_q_valid_10),
+        .q_kind_1         (rows_1_q_kind_10),
         .q_entry_1        (rows_1_q_entry_10),
-        .q_red_1          (rows_1_q_red_10),
         .q_pop_1          (outs_10_q_pop_1),
         .q_go_1           (outs_10_q_go_1),
         .q_data_1         (rows_1_q_data_10),
         .q_long_1         (rows_1_q_long_10),
         .q_valid_2        (rows_2_q_valid_10),
+        .q_kind_2         (rows_2_q_kind_10),
         .q_entry_2        (rows_2_q_entry_10),
-        .q_red_2          (rows_2_q_red_10),
         .q_pop_2          (outs_10_q_pop_2),
         .q_go_2           (outs_10_q_go_2),
         .q_data_2         (rows_2_q_data_10),
         .q_long_2         (rows_2_q_long_10),
         .q_valid_3        (rows_3_q_valid_10),
+        .q_kind_3         (rows_3_q_kind_10),
         .q_entry_3        (rows_3_q_entry_10),
-        .q_red_3          (rows_3_q_red_10),
         .q_pop_3          (outs_10_q_pop_3),
         .q_go_3           (outs_10_q_go_3),
         .q_data_3         (rows_3_q_data_10),
         .q_long_3         (rows_3_q_long_10),
         .q_valid_4        (rows_4_q_valid_10),
+        .q_kind_4         (rows_4_q_kind_10),
         .q_entry_4        (rows_4_q_entry_10),
-        .q_red_4          (rows_4_q_red_10),
         .q_pop_4          (outs_10_q_pop_4),
         .q_go_4           (outs_10_q_go_4),
         .q_data_4         (rows_4_q_data_10),
         .q_long_4         (rows_4_q_long_10),
         .q_valid_5        (rows_5_q_valid_10),
+        .q_kind_5         (rows_5_q_kind_10),
         .q_entry_5        (rows_5_q_entry_10),
-        .q_red_5          (rows_5_q_red_10),
         .q_pop_5          (outs_10_q_pop_5),
         .q_go_5           (outs_10_q_go_5),
         .q_data_5         (rows_5_q_data_10),
         .q_long_5         (rows_5_q_long_10),
         .q_valid_6        (rows_6_q_valid_10),
+        .q_kind_6         (rows_6_q_kind_10),
         .q_entry_6        (rows_6_q_entry_10),
-        .q_red_6          (rows_6_q_red_10),
         .q_pop_6          (outs_10_q_pop_6),
         .q_go_6           (outs_10_q_go_6),
         .q_data_6         (rows_6_q_data_10),
         .q_long_6         (rows_6_q_long_10),
         .q_valid_7        (rows_7_q_valid_10),
+        .q_kind_7         (rows_7_q_kind_10),
         .q_entry_7        (rows_7_q_entry_10),
-        .q_red_7          (rows_7_q_red_10),
         .q_pop_7          (outs_10_q_pop_7),
         .q_go_7           (outs_10_q_go_7),
         .q_data_7         (rows_7_q_data_10),
         .q_long_7         (rows_7_q_long_10),
         .q_valid_8        (rows_8_q_valid_10),
+        .q_kind_8         (rows_8_q_kind_10),
         .q_entry_8        (rows_8_q_entry_10),
-        .q_red_8          (rows_8_q_red_10),
         .q_pop_8          (outs_10_q_pop_8),
         .q_go_8           (outs_10_q_go_8),
         .q_data_8         (rows_8_q_data_10),
         .q_long_8         (rows_8_q_long_10),
         .q_valid_9        (rows_9_q_valid_10),
+        .q_kind_9         (rows_9_q_kind_10),
         .q_entry_9        (rows_9_q_entry_10),
-        .q_red_9          (rows_9_q_red_10),
         .q_pop_9          (outs_10_q_pop_9),
         .q_go_9           (outs_10_q_go_9),
         .q_data_9         (rows_9_q_data_10),
         .q_long_9         (rows_9_q_long_10),
         .q_valid_10       (rows_10_q_valid_10),
+        .q_kind_10        (rows_10_q_kind_10),
         .q_entry_10       (rows_10_q_entry_10),
-        .q_red_10         (rows_10_q_red_10),
         .q_pop_10         (outs_10_q_pop_10),
         .q_go_10          (outs_10_q_go_10),
         .q_data_10        (rows_10_q_data_10),
         .q_long_10        (rows_10_q_long_10),
         .q_valid_11       (rows_11_q_valid_10),
+        .q_kind_11        (rows_11_q_kind_10),
         .q_entry_11       (rows_11_q_entry_10),
-        .q_red_11         (rows_11_q_red_10),
         .q_pop_11         (outs_10_q_pop_11),
         .q_go_11          (outs_10_q_go_11),
         .q_data_11        (rows_11_q_data_10),
         .q_long_11        (rows_11_q_long_10),
         .q_valid_12       (rows_12_q_valid_10),
+        .q_kind_12        (rows_12_q_kind_10),
         .q_entry_12       (rows_12_q_entry_10),
-        .q_red_12         (rows_12_q_red_10),
         .q_pop_12         (outs_10_q_pop_12),
         .q_go_12          (outs_10_q_go_12),
         .q_data_12        (rows_12_q_data_10),
         .q_long_12        (rows_12_q_long_10),
         .q_valid_13       (rows_13_q_valid_10),
+        .q_kind_13        (rows_13_q_kind_10),
         .q_entry_13       (rows_13_q_entry_10),
-        .q_red_13         (rows_13_q_red_10),
         .q_pop_13         (outs_10_q_pop_13),
         .q_go_13          (outs_10_q_go_13),
         .q_data_13        (rows_13_q_data_10),
         .q_long_13        (rows_13_q_long_10),
         .q_valid_14       (rows_14_q_valid_10),
+        .q_kind_14        (rows_14_q_kind_10),
         .q_entry_14       (rows_14_q_entry_10),
-        .q_red_14         (rows_14_q_red_10),
         .q_pop_14         (outs_10_q_pop_14),
         .q_go_14          (outs_10_q_go_14),
         .q_data_14        (rows_14_q_data_10),
         .q_long_14        (rows_14_q_long_10),
         .q_valid_15       (rows_15_q_valid_10),
+        .q_kind_15        (rows_15_q_kind_10),
         .q_entry_15       (rows_15_q_entry_10),
-        .q_red_15         (rows_15_q_red_10),
         .q_pop_15         (outs_10_q_pop_15),
         .q_go_15          (outs_10_q_go_15),
         .q_data_15        (rows_15_q_data_10),
@@ -6151,7 +6271,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_10),
         .eng_data         (eng_data_10),
         .eng_first        (eng_first_10),
-        .eng_kind         (eng_kind_10),
+        .eng_down         (eng_down_10),
+        .pass_room        (pass_room_10),
+        .pass_valid       (pass_valid_10),
+        .pass_data        (pass_data_10),
+        .pass_first       (pass_first_10),
         .red_valid        (red_valid_10),
         .red_ready        (red_ready_10),
         .red_data         (red_data_10),
@@ -6169,113 +6293,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_11),
+        .q_kind_0         (rows_0_q_kind_11),
         .q_entry_0        (rows_0_q_entry_11),
-        .q_red_0          (rows_0_q_red_11),
         .q_pop_0          (outs_11_q_pop_0),
         .q_go_0           (outs_11_q_go_0),
         .q_data_0         (rows_0_q_data_11),
         .q_long_0         (rows_0_q_long_11),
         .q_valid_1        (rows_1_q_valid_11),
+        .q_kind_1         (rows_1_q_kind_11),
         .q_entry_1        (rows_1_q_entry_11),
-        .q_red_1          (rows_1_q_red_11),
         .q_pop_1          (outs_11_q_pop_1),
         .q_go_1           (outs_11_q_go_1),
         .q_data_1         (rows_1_q_data_11),
         .q_long_1         (rows_1_q_long_11),
         .q_valid_2        (rows_2_q_valid_11),
+        .q_kind_2         (rows_2_q_kind_11),
         .q_entry_2        (rows_2_q_entry_11),
-        .q_red_2          (rows_2_q_red_11),
         .q_pop_2          (outs_11_q_pop_2),
         .q_go_2           (outs_11_q_go_2),
         .q_data_2         (rows_2_q_data_11),
         .q_long_2         (rows_2_q_long_11),
         .q_valid_3        (rows_3_q_valid_11),
+        .q_kind_3         (rows_3_q_kind_11),
         .q_entry_3        (rows_3_q_entry_11),
-        .q_red_3          (rows_3_q_red_11),
         .q_pop_3          (outs_11_q_pop_3),
         .q_go_3           (outs_11_q_go_3),
         .q_data_3         (rows_3_q_data_11),
         .q_long_3         (rows_3_q_long_11),
         .q_valid_4        (rows_4_q_valid_11),
+        .q_kind_4         (rows_4_q_kind_11),
         .q_entry_4        (rows_4_q_entry_11),
-        .q_red_4          (rows_4_q_red_11),
         .q_pop_4          (outs_11_q_pop_4),
         .q_go_4           (outs_11_q_go_4),
         .q_data_4         (rows_4_q_data_11),
         .q_long_4         (rows_4_q_long_11),
         .q_valid_5        (rows_5_q_valid_11),
+        .q_kind_5         (rows_5_q_kind_11),
         .q_entry_5        (rows_5_q_entry_11),
-        .q_red_5          (rows_5_q_red_11),
         .q_pop_5          (outs_11_q_pop_5),
         .q_go_5           (outs_11_q_go_5),
         .q_data_5         (rows_5_q_data_11),
         .q_long_5         (rows_5_q_long_11),
         .q_valid_6        (rows_6_q_valid_11),
+        .q_kind_6         (rows_6_q_kind_11),
         .q_entry_6        (rows_6_q_entry_11),
-        .q_red_6          (rows_6_q_red_11),
         .q_pop_6          (outs_11_q_pop_6),
         .q_go_6           (outs_11_q_go_6),
         .q_data_6         (rows_6_q_data_11),
         .q_long_6         (rows_6_q_long_11),
         .q_valid_7        (rows_7_q_valid_11),
+        .q_kind_7         (rows_7_q_kind_11),
         .q_entry_7        (rows_7_q_entry_11),
-        .q_red_7          (rows_7_q_red_11),
         .q_pop_7          (outs_11_q_pop_7),
         .q_go_7           (outs_11_q_go_7),
         .q_data_7         (rows_7_q_data_11),
         .q_long_7         (rows_7_q_long_11),
         .q_valid_8        (rows_8_q_valid_11),
+        .q_kind_8         (rows_8_q_kind_11),
         .q_entry_8        (rows_8_q_entry_11),
-        .q_red_8          (rows_8_q_red_11),
         .q_pop_8          (outs_11_q_pop_8),
         .q_go_8           (outs_11_q_go_8),
         .q_data_8         (rows_8_q_data_11),
         .q_long_8         (rows_8_q_long_11),
         .q_valid_9        (rows_9_q_valid_11),
+        .q_kind_9         (rows_9_q_kind_11),
         .q_entry_9        (rows_9_q_entry_11),
-        .q_red_9          (rows_9_q_red_11),
         .q_pop_9          (outs_11_q_pop_9),
         .q_go_9           (outs_11_q_go_9),
         .q_data_9         (rows_9_q_data_11),
         .q_long_9         (rows_9_q_long_11),
         .q_valid_10       (rows_10_q_valid_11),
+        .q_kind_10        (rows_10_q_kind_11),
         .q_entry_10       (rows_10_q_entry_11),
-        .q_red_10         (rows_10_q_red_11),
         .q_pop_10         (outs_11_q_pop_10),
         .q_go_10          (outs_11_q_go_10),
         .q_data_10        (rows_10_q_data_11),
         .q_long_10        (rows_10_q_long_11),
         .q_valid_11       (rows_11_q_valid_11),
+        .q_kind_11        (rows_11_q_kind_11),
         .q_entry_11       (rows_11_q_entry_11),
-        .q_red_11         (rows_11_q_red_11),
         .q_pop_11         (outs_11_q_pop_11),
         .q_go_11          (outs_11_q_go_11),
         .q_data_11        (rows_11_q_data_11),
         .q_long_11        (rows_11_q_long_11),
         .q_valid_12       (rows_12_q_valid_11),
+        .q_kind_12        (rows_12_q_kind_11),
         .q_entry_12       (rows_12_q_entry_11),
-        .q_red_12         (rows_12_q_red_11),
         .q_pop_12         (outs_11_q_pop_12),
         .q_go_12          (outs_11_q_go_12),
         .q_data_12        (rows_12_q_data_11),
         .q_long_12        (rows_12_q_long_11),
         .q_valid_13       (rows_13_q_valid_11),
+        .q_kind_13        (rows_13_q_kind_11),
         .q_entry_13       (rows_13_q_entry_11),
-        .q_red_13         (rows_13_q_red_11),
         .q_pop_13         (outs_11_q_pop_13),
         .q_go_13          (outs_11_q_go_13),
         .q_data_13        (rows_13_q_data_11),
         .q_long_13        (rows_13_q_long_11),
         .q_valid_14       (rows_14_q_valid_11),
+        .q_kind_14        (rows_14_q_kind_11),
         .q_entry_14       (rows_14_q_entry_11),
-        .q_red_14         (rows_14_q_red_11),
         .q_pop_14         (outs_11_q_pop_14),
         .q_go_14          (outs_11_q_go_14),
         .q_data_14        (rows_14_q_data_11),
         .q_long_14        (rows_14_q_long_11),
         .q_valid_15       (rows_15_q_valid_11),
+        .q_kind_15        (rows_15_q_kind_11),
         .q_entry_15       (rows_15_q_entry_11),
-        .q_red_15         (rows_15_q_red_11),
         .q_pop_15         (outs_11_q_pop_15),
         .q_go_15          (outs_11_q_go_15),
         .q_data_15        (rows_15_q_data_11),
@@ -6285,7 +6409,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_11),
         .eng_data         (eng_data_11),
         .eng_first        (eng_first_11),
-        .eng_kind         (eng_kind_11),
+        .eng_down         (eng_down_11),
+        .pass_room        (pass_room_11),
+        .pass_valid       (pass_valid_11),
+        .pass_data        (pass_data_11),
+        .pass_first       (pass_first_11),
         .red_valid        (red_valid_11),
         .red_ready        (red_ready_11),
         .red_data         (red_data_11),
@@ -6303,113 +6431,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_12),
+        .q_kind_0         (rows_0_q_kind_12),
         .q_entry_0        (rows_0_q_entry_12),
-        .q_red_0          (rows_0_q_red_12),
         .q_pop_0          (outs_12_q_pop_0),
         .q_go_0           (outs_12_q_go_0),
         .q_data_0         (rows_0_q_data_12),
         .q_long_0         (rows_0_q_long_12),
         .q_valid_1        (rows_1_q_valid_12),
+        .q_kind_1         (rows_1_q_kind_12),
         .q_entry_1        (rows_1_q_entry_12),
-        .q_red_1          (rows_1_q_red_12),
         .q_pop_1          (outs_12_q_pop_1),
         .q_go_1           (outs_12_q_go_1),
         .q_data_1         (rows_1_q_data_12),
         .q_long_1         (rows_1_q_long_12),
         .q_valid_2        (rows_2_q_valid_12),
+        .q_kind_2         (rows_2_q_kind_12),
         .q_entry_2        (rows_2_q_entry_12),
-        .q_red_2          (rows_2_q_red_12),
         .q_pop_2          (outs_12_q_pop_2),
         .q_go_2           (outs_12_q_go_2),
         .q_data_2         (rows_2_q_data_12),
         .q_long_2         (rows_2_q_long_12),
         .q_valid_3        (rows_3_q_valid_12),
+        .q_kind_3         (rows_3_q_kind_12),
         .q_entry_3        (rows_3_q_entry_12),
-        .q_red_3          (rows_3_q_red_12),
         .q_pop_3          (outs_12_q_pop_3),
         .q_go_3           (outs_12_q_go_3),
         .q_data_3         (rows_3_q_data_12),
         .q_long_3         (rows_3_q_long_12),
         .q_valid_4        (rows_4_q_valid_12),
+        .q_kind_4         (rows_4_q_kind_12),
         .q_entry_4        (rows_4_q_entry_12),
-        .q_red_4          (rows_4_q_red_12),
         .q_pop_4          (outs_12_q_pop_4),
         .q_go_4           (outs_12_q_go_4),
         .q_data_4         (rows_4_q_data_12),
         .q_long_4         (rows_4_q_long_12),
         .q_valid_5        (rows_5_q_valid_12),
+        .q_kind_5         (rows_5_q_kind_12),
         .q_entry_5        (rows_5_q_entry_12),
-        .q_red_5          (rows_5_q_red_12),
         .q_pop_5          (outs_12_q_pop_5),
         .q_go_5           (outs_12_q_go_5),
         .q_data_5         (rows_5_q_data_12),
         .q_long_5         (rows_5_q_long_12),
         .q_valid_6        (rows_6_q_valid_12),
+        .q_kind_6         (rows_6_q_kind_12),
         .q_entry_6        (rows_6_q_entry_12),
-        .q_red_6          (rows_6_q_red_12),
         .q_pop_6          (outs_12_q_pop_6),
         .q_go_6           (outs_12_q_go_6),
         .q_data_6         (rows_6_q_data_12),
         .q_long_6         (rows_6_q_long_12),
         .q_valid_7        (rows_7_q_valid_12),
+        .q_kind_7         (rows_7_q_kind_12),
         .q_entry_7        (rows_7_q_entry_12),
-        .q_red_7          (rows_7_q_red_12),
         .q_pop_7          (outs_12_q_pop_7),
         .q_go_7           (outs_12_q_go_7),
         .q_data_7         (rows_7_q_data_12),
         .q_long_7         (rows_7_q_long_12),
         .q_valid_8        (rows_8_q_valid_12),
+        .q_kind_8         (rows_8_q_kind_12),
         .q_entry_8        (rows_8_q_entry_12),
-        .q_red_8          (rows_8_q_red_12),
         .q_pop_8          (outs_12_q_pop_8),
         .q_go_8           (outs_12_q_go_8),
         .q_data_8         (rows_8_q_data_12),
         .q_long_8         (rows_8_q_long_12),
         .q_valid_9        (rows_9_q_valid_12),
+        .q_kind_9         (rows_9_q_kind_12),
         .q_entry_9        (rows_9_q_entry_12),
-        .q_red_9          (rows_9_q_red_12),
         .q_pop_9          (outs_12_q_pop_9),
         .q_go_9           (outs_12_q_go_9),
         .q_data_9         (rows_9_q_data_12),
         .q_long_9         (rows_9_q_long_12),
         .q_valid_10       (rows_10_q_valid_12),
+        .q_kind_10        (rows_10_q_kind_12),
         .q_entry_10       (rows_10_q_entry_12),
-        .q_red_10         (rows_10_q_red_12),
         .q_pop_10         (outs_12_q_pop_10),
         .q_go_10          (outs_12_q_go_10),
         .q_data_10        (rows_10_q_data_12),
         .q_long_10        (rows_10_q_long_12),
         .q_valid_11       (rows_11_q_valid_12),
+        .q_kind_11        (rows_11_q_kind_12),
         .q_entry_11       (rows_11_q_entry_12),
-        .q_red_11         (rows_11_q_red_12),
         .q_pop_11         (outs_12_q_pop_11),
         .q_go_11          (outs_12_q_go_11),
         .q_data_11        (rows_11_q_data_12),
         .q_long_11        (rows_11_q_long_12),
         .q_valid_12       (rows_12_q_valid_12),
+        .q_kind_12        (rows_12_q_kind_12),
         .q_entry_12       (rows_12_q_entry_12),
-        .q_red_12         (rows_12_q_red_12),
         .q_pop_12         (outs_12_q_pop_12),
         .q_go_12          (outs_12_q_go_12),
         .q_data_12        (rows_12_q_data_12),
         .q_long_12        (rows_12_q_long_12),
         .q_valid_13       (rows_13_q_valid_12),
+        .q_kind_13        (rows_13_q_kind_12),
         .q_entry_13       (rows_13_q_entry_12),
-        .q_red_13         (rows_13_q_red_12),
         .q_pop_13         (outs_12_q_pop_13),
         .q_go_13          (outs_12_q_go_13),
         .q_data_13        (rows_13_q_data_12),
         .q_long_13        (rows_13_q_long_12),
         .q_valid_14       (rows_14_q_valid_12),
+        .q_kind_14        (rows_14_q_kind_12),
         .q_entry_14       (rows_14_q_entry_12),
-        .q_red_14         (rows_14_q_red_12),
         .q_pop_14         (outs_12_q_pop_14),
         .q_go_14          (outs_12_q_go_14),
         .q_data_14        (rows_14_q_data_12),
         .q_long_14        (rows_14_q_long_12),
         .q_valid_15       (rows_15_q_valid_12),
+        .q_kind_15        (rows_15_q_kind_12),
         .q_entry_15       (rows_15_q_entry_12),
-        .q_red_15         (rows_15_q_red_12),
         .q_pop_15         (outs_12_q_pop_15),
         .q_go_15          (outs_12_q_go_15),
         .q_data_15        (rows_15_q_data_12),
@@ -6419,7 +6547,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_12),
         .eng_data         (eng_data_12),
         .eng_first        (eng_first_12),
-        .eng_kind         (eng_kind_12),
+        .eng_down         (eng_down_12),
+        .pass_room        (pass_room_12),
+        .pass_valid       (pass_valid_12),
+        .pass_data        (pass_data_12),
+        .pass_first       (pass_first_12),
         .red_valid        (red_valid_12),
         .red_ready        (red_ready_12),
         .red_data         (red_data_12),
@@ -6437,113 +6569,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_13),
+        .q_kind_0         (rows_0_q_kind_13),
         .q_entry_0        (rows_0_q_entry_13),
-        .q_red_0          (rows_0_q_red_13),
         .q_pop_0          (outs_13_q_pop_0),
         .q_go_0           (outs_13_q_go_0),
         .q_data_0         (rows_0_q_data_13),
         .q_long_0         (rows_0_q_long_13),
         .q_valid_1        (rows_1_q_valid_13),
+        .q_kind_1         (rows_1_q_kind_13),
         .q_entry_1        (rows_1_q_entry_13),
-        .q_red_1          (rows_1_q_red_13),
         .q_pop_1          (outs_13_q_pop_1),
         .q_go_1           (outs_13_q_go_1),
         .q_data_1         (rows_1_q_data_13),
         .q_long_1         (rows_1_q_long_13),
         .q_valid_2        (rows_2_q_valid_13),
+        .q_kind_2         (rows_2_q_kind_13),
         .q_entry_2        (rows_2_q_entry_13),
-        .q_red_2          (rows_2_q_red_13),
         .q_pop_2          (outs_13_q_pop_2),
         .q_go_2           (outs_13_q_go_2),
         .q_data_2         (rows_2_q_data_13),
         .q_long_2         (rows_2_q_long_13),
         .q_valid_3        (rows_3_q_valid_13),
+        .q_kind_3         (rows_3_q_kind_13),
         .q_entry_3        (rows_3_q_entry_13),
-        .q_red_3          (rows_3_q_red_13),
         .q_pop_3          (outs_13_q_pop_3),
         .q_go_3           (outs_13_q_go_3),
         .q_data_3         (rows_3_q_data_13),
         .q_long_3         (rows_3_q_long_13),
         .q_valid_4        (rows_4_q_valid_13),
+        .q_kind_4         (rows_4_q_kind_13),
         .q_entry_4        (rows_4_q_entry_13),
-        .q_red_4          (rows_4_q_red_13),
         .q_pop_4          (outs_13_q_pop_4),
         .q_go_4           (outs_13_q_go_4),
         .q_data_4         (rows_4_q_data_13),
         .q_long_4         (rows_4_q_long_13),
         .q_valid_5        (rows_5_q_valid_13),
+        .q_kind_5         (rows_5_q_kind_13),
         .q_entry_5        (rows_5_q_entry_13),
-        .q_red_5          (rows_5_q_red_13),
         .q_pop_5          (outs_13_q_pop_5),
         .q_go_5           (outs_13_q_go_5),
         .q_data_5         (rows_5_q_data_13),
         .q_long_5         (rows_5_q_long_13),
         .q_valid_6        (rows_6_q_valid_13),
+        .q_kind_6         (rows_6_q_kind_13),
         .q_entry_6        (rows_6_q_entry_13),
-        .q_red_6          (rows_6_q_red_13),
         .q_pop_6          (outs_13_q_pop_6),
         .q_go_6           (outs_13_q_go_6),
         .q_data_6         (rows_6_q_data_13),
         .q_long_6         (rows_6_q_long_13),
         .q_valid_7        (rows_7_q_valid_13),
+        .q_kind_7         (rows_7_q_kind_13),
         .q_entry_7        (rows_7_q_entry_13),
-        .q_red_7          (rows_7_q_red_13),
         .q_pop_7          (outs_13_q_pop_7),
         .q_go_7           (outs_13_q_go_7),
         .q_data_7         (rows_7_q_data_13),
         .q_long_7         (rows_7_q_long_13),
         .q_valid_8        (rows_8_q_valid_13),
+        .q_kind_8         (rows_8_q_kind_13),
         .q_entry_8        (rows_8_q_entry_13),
-        .q_red_8          (rows_8_q_red_13),
         .q_pop_8          (outs_13_q_pop_8),
         .q_go_8           (outs_13_q_go_8),
         .q_data_8         (rows_8_q_data_13),
         .q_long_8         (rows_8_q_long_13),
         .q_valid_9        (rows_9_q_valid_13),
+        .q_kind_9         (rows_9_q_kind_13),
         .q_entry_9        (rows_9_q_entry_13),
-        .q_red_9          (rows_9_q_red_13),
         .q_pop_9          (outs_13_q_pop_9),
         .q_go_9           (outs_13_q_go_9),
         .q_data_9         (rows_9_q_data_13),
         .q_long_9         (rows_9_q_long_13),
         .q_valid_10       (rows_10_q_valid_13),
+        .q_kind_10        (rows_10_q_kind_13),
         .q_entry_10       (rows_10_q_entry_13),
-        .q_red_10         (rows_10_q_red_13),
         .q_pop_10         (outs_13_q_pop_10),
         .q_go_10          (outs_13_q_go_10),
         .q_data_10        (rows_10_q_data_13),
         .q_long_10        (rows_10_q_long_13),
         .q_valid_11       (rows_11_q_valid_13),
+        .q_kind_11        (rows_11_q_kind_13),
         .q_entry_11       (rows_11_q_entry_13),
-        .q_red_11         (rows_11_q_red_13),
         .q_pop_11         (outs_13_q_pop_11),
         .q_go_11          (outs_13_q_go_11),
         .q_data_11        (rows_11_q_data_13),
         .q_long_11        (rows_11_q_long_13),
         .q_valid_12       (rows_12_q_valid_13),
+        .q_kind_12        (rows_12_q_kind_13),
         .q_entry_12       (rows_12_q_entry_13),
-        .q_red_12         (rows_12_q_red_13),
         .q_pop_12         (outs_13_q_pop_12),
         .q_go_12          (outs_13_q_go_12),
         .q_data_12        (rows_12_q_data_13),
         .q_long_12        (rows_12_q_long_13),
         .q_valid_13       (rows_13_q_valid_13),
+        .q_kind_13        (rows_13_q_kind_13),
         .q_entry_13       (rows_13_q_entry_13),
-        .q_red_13         (rows_13_q_red_13),
         .q_pop_13         (outs_13_q_pop_13),
         .q_go_13          (outs_13_q_go_13),
         .q_data_13        (rows_13_q_data_13),
         .q_long_13        (rows_13_q_long_13),
         .q_valid_14       (rows_14_q_valid_13),
+        .q_kind_14        (rows_14_q_kind_13),
         .q_entry_14       (rows_14_q_entry_13),
-        .q_red_14         (rows_14_q_red_13),
         .q_pop_14         (outs_13_q_pop_14),
         .q_go_14          (outs_13_q_go_14),
         .q_data_14        (rows_14_q_data_13),
         .q_long_14        (rows_14_q_long_13),
         .q_valid_15       (rows_15_q_valid_13),
+        .q_kind_15        (rows_15_q_kind_13),
         .q_entry_15       (rows_15_q_entry_13),
-        .q_red_15         (rows_15_q_red_13),
         .q_pop_15         (outs_13_q_pop_15),
         .q_go_15          (outs_13_q_go_15),
         .q_data_15        (rows_15_q_data_13),
@@ -6553,7 +6685,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_13),
         .eng_data         (eng_data_13),
         .eng_first        (eng_first_13),
-        .eng_kind         (eng_kind_13),
+        .eng_down         (eng_down_13),
+        .pass_room        (pass_room_13),
+        .pass_valid       (pass_valid_13),
+        .pass_data        (pass_data_13),
+        .pass_first       (pass_first_13),
         .red_valid        (red_valid_13),
         .red_ready        (red_ready_13),
         .red_data         (red_data_13),
@@ -6571,113 +6707,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_14),
+        .q_kind_0         (rows_0_q_kind_14),
         .q_entry_0        (rows_0_q_entry_14),
-        .q_red_0          (rows_0_q_red_14),
         .q_pop_0          (outs_14_q_pop_0),
         .q_go_0           (outs_14_q_go_0),
         .q_data_0         (rows_0_q_data_14),
         .q_long_0         (rows_0_q_long_14),
         .q_valid_1        (rows_1_q_valid_14),
+        .q_kind_1         (rows_1_q_kind_14),
         .q_entry_1        (rows_1_q_entry_14),
-        .q_red_1          (rows_1_q_red_14),
         .q_pop_1          (outs_14_q_pop_1),
         .q_go_1           (outs_14_q_go_1),
         .q_data_1         (rows_1_q_data_14),
         .q_long_1         (rows_1_q_long_14),
         .q_valid_2        (rows_2_q_valid_14),
+        .q_kind_2         (rows_2_q_kind_14),
         .q_entry_2        (rows_2_q_entry_14),
-        .q_red_2          (rows_2_q_red_14),
         .q_pop_2          (outs_14_q_pop_2),
         .q_go_2           (outs_14_q_go_2),
         .q_data_2         (rows_2_q_data_14),
         .q_long_2         (rows_2_q_long_14),
         .q_valid_3        (rows_3_q_valid_14),
+        .q_kind_3         (rows_3_q_kind_14),
         .q_entry_3        (rows_3_q_entry_14),
-        .q_red_3          (rows_3_q_red_14),
         .q_pop_3          (outs_14_q_pop_3),
         .q_go_3           (outs_14_q_go_3),
         .q_data_3         (rows_3_q_data_14),
         .q_long_3         (rows_3_q_long_14),
         .q_valid_4        (rows_4_q_valid_14),
+        .q_kind_4         (rows_4_q_kind_14),
         .q_entry_4        (rows_4_q_entry_14),
-        .q_red_4          (rows_4_q_red_14),
         .q_pop_4          (outs_14_q_pop_4),
         .q_go_4           (outs_14_q_go_4),
         .q_data_4         (rows_4_q_data_14),
         .q_long_4         (rows_4_q_long_14),
         .q_valid_5        (rows_5_q_valid_14),
+        .q_kind_5         (rows_5_q_kind_14),
         .q_entry_5        (rows_5_q_entry_14),
-        .q_red_5          (rows_5_q_red_14),
         .q_pop_5          (outs_14_q_pop_5),
         .q_go_5           (outs_14_q_go_5),
         .q_data_5         (rows_5_q_data_14),
         .q_long_5         (rows_5_q_long_14),
         .q_valid_6        (rows_6_q_valid_14),
+        .q_kind_6         (rows_6_q_kind_14),
         .q_entry_6        (rows_6_q_entry_14),
-        .q_red_6          (rows_6_q_red_14),
         .q_pop_6          (outs_14_q_pop_6),
         .q_go_6           (outs_14_q_go_6),
         .q_data_6         (rows_6_q_data_14),
         .q_long_6         (rows_6_q_long_14),
         .q_valid_7        (rows_7_q_valid_14),
+        .q_kind_7         (rows_7_q_kind_14),
         .q_entry_7        (rows_7_q_entry_14),
-        .q_red_7          (rows_7_q_red_14),
         .q_pop_7          (outs_14_q_pop_7),
         .q_go_7           (outs_14_q_go_7),
         .q_data_7         (rows_7_q_data_14),
         .q_long_7         (rows_7_q_long_14),
         .q_valid_8        (rows_8_q_valid_14),
+        .q_kind_8         (rows_8_q_kind_14),
         .q_entry_8        (rows_8_q_entry_14),
-        .q_red_8          (rows_8_q_red_14),
         .q_pop_8          (outs_14_q_pop_8),
         .q_go_8           (outs_14_q_go_8),
         .q_data_8         (rows_8_q_data_14),
         .q_long_8         (rows_8_q_long_14),
         .q_valid_9        (rows_9_q_valid_14),
+        .q_kind_9         (rows_9_q_kind_14),
         .q_entry_9        (rows_9_q_entry_14),
-        .q_red_9          (rows_9_q_red_14),
         .q_pop_9          (outs_14_q_pop_9),
         .q_go_9           (outs_14_q_go_9),
         .q_data_9         (rows_9_q_data_14),
         .q_long_9         (rows_9_q_long_14),
         .q_valid_10       (rows_10_q_valid_14),
+        .q_kind_10        (rows_10_q_kind_14),
         .q_entry_10       (rows_10_q_entry_14),
-        .q_red_10         (rows_10_q_red_14),
         .q_pop_10         (outs_14_q_pop_10),
         .q_go_10          (outs_14_q_go_10),
         .q_data_10        (rows_10_q_data_14),
         .q_long_10        (rows_10_q_long_14),
         .q_valid_11       (rows_11_q_valid_14),
+        .q_kind_11        (rows_11_q_kind_14),
         .q_entry_11       (rows_11_q_entry_14),
-        .q_red_11         (rows_11_q_red_14),
         .q_pop_11         (outs_14_q_pop_11),
         .q_go_11          (outs_14_q_go_11),
         .q_data_11        (rows_11_q_data_14),
         .q_long_11        (rows_11_q_long_14),
         .q_valid_12       (rows_12_q_valid_14),
+        .q_kind_12        (rows_12_q_kind_14),
         .q_entry_12       (rows_12_q_entry_14),
-        .q_red_12         (rows_12_q_red_14),
         .q_pop_12         (outs_14_q_pop_12),
         .q_go_12          (outs_14_q_go_12),
         .q_data_12        (rows_12_q_data_14),
         .q_long_12        (rows_12_q_long_14),
         .q_valid_13       (rows_13_q_valid_14),
+        .q_kind_13        (rows_13_q_kind_14),
         .q_entry_13       (rows_13_q_entry_14),
-        .q_red_13         (rows_13_q_red_14),
         .q_pop_13         (outs_14_q_pop_13),
         .q_go_13          (outs_14_q_go_13),
         .q_data_13        (rows_13_q_data_14),
         .q_long_13        (rows_13_q_long_14),
         .q_valid_14       (rows_14_q_valid_14),
+        .q_kind_14        (rows_14_q_kind_14),
         .q_entry_14       (rows_14_q_entry_14),
-        .q_red_14         (rows_14_q_red_14),
         .q_pop_14         (outs_14_q_pop_14),
         .q_go_14          (outs_14_q_go_14),
         .q_data_14        (rows_14_q_data_14),
         .q_long_14        (rows_14_q_long_14),
         .q_valid_15       (rows_15_q_valid_14),
+        .q_kind_15        (rows_15_q_kind_14),
         .q_entry_15       (rows_15_q_entry_14),
-        .q_red_15         (rows_15_q_red_14),
         .q_pop_15         (outs_14_q_pop_15),
         .q_go_15          (outs_14_q_go_15),
         .q_data_15        (rows_15_q_data_14),
@@ -6687,7 +6823,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_14),
         .eng_data         (eng_data_14),
         .eng_first        (eng_first_14),
-        .eng_kind         (eng_kind_14),
+        .eng_down         (eng_down_14),
+        .pass_room        (pass_room_14),
+        .pass_valid       (pass_valid_14),
+        .pass_data        (pass_data_14),
+        .pass_first       (pass_first_14),
         .red_valid        (red_valid_14),
         .red_ready        (red_ready_14),
         .red_data         (red_data_14),
@@ -6705,113 +6845,113 @@ module switch_core_n16_d512_u4096_t8192 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_15),
+        .q_kind_0         (rows_0_q_kind_15),
         .q_entry_0        (rows_0_q_entry_15),
-        .q_red_0          (rows_0_q_red_15),
         .q_pop_0          (outs_15_q_pop_0),
         .q_go_0           (outs_15_q_go_0),
         .q_data_0         (rows_0_q_data_15),
         .q_long_0         (rows_0_q_long_15),
         .q_valid_1        (rows_1_q_valid_15),
+        .q_kind_1         (rows_1_q_kind_15),
         .q_entry_1        (rows_1_q_entry_15),
-        .q_red_1          (rows_1_q_red_15),
         .q_pop_1          (outs_15_q_pop_1),
         .q_go_1           (outs_15_q_go_1),
         .q_data_1         (rows_1_q_data_15),
         .q_long_1         (rows_1_q_long_15),
         .q_valid_2        (rows_2_q_valid_15),
+        .q_kind_2         (rows_2_q_kind_15),
         .q_entry_2        (rows_2_q_entry_15),
-        .q_red_2          (rows_2_q_red_15),
         .q_pop_2          (outs_15_q_pop_2),
         .q_go_2           (outs_15_q_go_2),
         .q_data_2         (rows_2_q_data_15),
         .q_long_2         (rows_2_q_long_15),
         .q_valid_3        (rows_3_q_valid_15),
+        .q_kind_3         (rows_3_q_kind_15),
         .q_entry_3        (rows_3_q_entry_15),
-        .q_red_3          (rows_3_q_red_15),
         .q_pop_3          (outs_15_q_pop_3),
         .q_go_3           (outs_15_q_go_3),
         .q_data_3         (rows_3_q_data_15),
         .q_long_3         (rows_3_q_long_15),
         .q_valid_4        (rows_4_q_valid_15),
+        .q_kind_4         (rows_4_q_kind_15),
         .q_entry_4        (rows_4_q_entry_15),
-        .q_red_4          (rows_4_q_red_15),
         .q_pop_4          (outs_15_q_pop_4),
         .q_go_4           (outs_15_q_go_4),
         .q_data_4         (rows_4_q_data_15),
         .q_long_4         (rows_4_q_long_15),
         .q_valid_5        (rows_5_q_valid_15),
+        .q_kind_5         (rows_5_q_kind_15),
         .q_entry_5        (rows_5_q_entry_15),
-        .q_red_5          (rows_5_q_red_15),
         .q_pop_5          (outs_15_q_pop_5),
         .q_go_5           (outs_15_q_go_5),
         .q_data_5         (rows_5_q_data_15),
         .q_long_5         (rows_5_q_long_15),
         .q_valid_6        (rows_6_q_valid_15),
+        .q_kind_6         (rows_6_q_kind_15),
         .q_entry_6        (rows_6_q_entry_15),
-        .q_red_6          (rows_6_q_red_15),
         .q_pop_6          (outs_15_q_pop_6),
         .q_go_6           (outs_15_q_go_6),
         .q_data_6         (rows_6_q_data_15),
         .q_long_6         (rows_6_q_long_15),
         .q_valid_7        (rows_7_q_valid_15),
+        .q_kind_7         (rows_7_q_kind_15),
         .q_entry_7        (rows_7_q_entry_15),
-        .q_red_7          (rows_7_q_red_15),
         .q_pop_7          (outs_15_q_pop_7),
         .q_go_7           (outs_15_q_go_7),
         .q_data_7         (rows_7_q_data_15),
         .q_long_7         (rows_7_q_long_15),
         .q_valid_8        (rows_8_q_valid_15),
+        .q_kind_8         (rows_8_q_kind_15),
         .q_entry_8        (rows_8_q_entry_15),
-        .q_red_8          (rows_8_q_red_15),
         .q_pop_8          (outs_15_q_pop_8),
         .q_go_8           (outs_15_q_go_8),
         .q_data_8         (rows_8_q_data_15),
         .q_long_8         (rows_8_q_long_15),
         .q_valid_9        (rows_9_q_valid_15),
+        .q_kind_9         (rows_9_q_kind_15),
         .q_entry_9        (rows_9_q_entry_15),
-        .q_red_9          (rows_9_q_red_15),
         .q_pop_9          (outs_15_q_pop_9),
         .q_go_9           (outs_15_q_go_9),
         .q_data_9         (rows_9_q_data_15),
         .q_long_9         (rows_9_q_long_15),
         .q_valid_10       (rows_10_q_valid_15),
+        .q_kind_10        (rows_10_q_kind_15),
         .q_entry_10       (rows_10_q_entry_15),
-        .q_red_10         (rows_10_q_red_15),
         .q_pop_10         (outs_15_q_pop_10),
         .q_go_10          (outs_15_q_go_10),
         .q_data_10        (rows_10_q_data_15),
         .q_long_10        (rows_10_q_long_15),
         .q_valid_11       (rows_11_q_valid_15),
+        .q_kind_11        (rows_11_q_kind_15),
         .q_entry_11       (rows_11_q_entry_15),
-        .q_red_11         (rows_11_q_red_15),
         .q_pop_11         (outs_15_q_pop_11),
         .q_go_11          (outs_15_q_go_11),
         .q_data_11        (rows_11_q_data_15),
         .q_long_11        (rows_11_q_long_15),
         .q_valid_12       (rows_12_q_valid_15),
+        .q_kind_12        (rows_12_q_kind_15),
         .q_entry_12       (rows_12_q_entry_15),
-        .q_red_12         (rows_12_q_red_15),
         .q_pop_12         (outs_15_q_pop_12),
         .q_go_12          (outs_15_q_go_12),
         .q_data_12        (rows_12_q_data_15),
         .q_long_12        (rows_12_q_long_15),
         .q_valid_13       (rows_13_q_valid_15),
+        .q_kind_13        (rows_13_q_kind_15),
         .q_entry_13       (rows_13_q_entry_15),
-        .q_red_13         (rows_13_q_red_15),
         .q_pop_13         (outs_15_q_pop_13),
         .q_go_13          (outs_15_q_go_13),
         .q_data_13        (rows_13_q_data_15),
         .q_long_13        (rows_13_q_long_15),
         .q_valid_14       (rows_14_q_valid_15),
+        .q_kind_14        (rows_14_q_kind_15),
         .q_entry_14       (rows_14_q_entry_15),
-        .q_red_14         (rows_14_q_red_15),
         .q_pop_14         (outs_15_q_pop_14),
         .q_go_14          (outs_15_q_go_14),
         .q_data_14        (rows_14_q_data_15),
         .q_long_14        (rows_14_q_long_15),
         .q_valid_15       (rows_15_q_valid_15),
+        .q_kind_15        (rows_15_q_kind_15),
         .q_entry_15       (rows_15_q_entry_15),
-        .q_red_15         (rows_15_q_red_15),
         .q_pop_15         (outs_15_q_pop_15),
         .q_go_15          (outs_15_q_go_15),
         .q_data_15        (rows_15_q_data_15),
@@ -6821,7 +6961,11 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_valid        (eng_valid_15),
         .eng_data         (eng_data_15),
         .eng_first        (eng_first_15),
-        .eng_kind         (eng_kind_15),
+        .eng_down         (eng_down_15),
+        .pass_room        (pass_room_15),
+        .pass_valid       (pass_valid_15),
+        .pass_data        (pass_data_15),
+        .pass_first       (pass_first_15),
         .red_valid        (red_valid_15),
         .red_ready        (red_ready_15),
         .red_data         (red_data_15),

@@ -37,112 +37,112 @@ module switch_row_n16_d512_u4096_t8192 (
     input  wire [15:0] own,               // This port, one-hot.
     output wire        q_valid_0,         // For each output: a frame waits.
     output wire [15:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_0,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_0,           // The entry is used up.
     input  wire        q_go_0,            // Move on to the next word.
     output wire [63:0] q_data_0,          // Word at the head.
     output wire        q_long_0,          // The queue was long two clocks ago.
     output wire        q_valid_1,         // For each output: a frame waits.
     output wire [15:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_1,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_1,           // The entry is used up.
     input  wire        q_go_1,            // Move on to the next word.
     output wire [63:0] q_data_1,          // Word at the head.
     output wire        q_long_1,          // The queue was long two clocks ago.
     output wire        q_valid_2,         // For each output: a frame waits.
     output wire [15:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_2,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_2,           // The entry is used up.
     input  wire        q_go_2,            // Move on to the next word.
     output wire [63:0] q_data_2,          // Word at the head.
     output wire        q_long_2,          // The queue was long two clocks ago.
     output wire        q_valid_3,         // For each output: a frame waits.
     output wire [15:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_3,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_3,           // The entry is used up.
     input  wire        q_go_3,            // Move on to the next word.
     output wire [63:0] q_data_3,          // Word at the head.
     output wire        q_long_3,          // The queue was long two clocks ago.
     output wire        q_valid_4,         // For each output: a frame waits.
     output wire [15:0] q_entry_4,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_4,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_4,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_4,           // The entry is used up.
     input  wire        q_go_4,            // Move on to the next word.
     output wire [63:0] q_data_4,          // Word at the head.
     output wire        q_long_4,          // The queue was long two clocks ago.
     output wire        q_valid_5,         // For each output: a frame waits.
     output wire [15:0] q_entry_5,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_5,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_5,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_5,           // The entry is used up.
     input  wire        q_go_5,            // Move on to the next word.
     output wire [63:0] q_data_5,          // Word at the head.
     output wire        q_long_5,          // The queue was long two clocks ago.
     output wire        q_valid_6,         // For each output: a frame waits.
     output wire [15:0] q_entry_6,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_6,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_6,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_6,           // The entry is used up.
     input  wire        q_go_6,            // Move on to the next word.
     output wire [63:0] q_data_6,          // Word at the head.
     output wire        q_long_6,          // The queue was long two clocks ago.
     output wire        q_valid_7,         // For each output: a frame waits.
     output wire [15:0] q_entry_7,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_7,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_7,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_7,           // The entry is used up.
     input  wire        q_go_7,            // Move on to the next word.
     output wire [63:0] q_data_7,          // Word at the head.
     output wire        q_long_7,          // The queue was long two clocks ago.
     output wire        q_valid_8,         // For each output: a frame waits.
     output wire [15:0] q_entry_8,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_8,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_8,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_8,           // The entry is used up.
     input  wire        q_go_8,            // Move on to the next word.
     output wire [63:0] q_data_8,          // Word at the head.
     output wire        q_long_8,          // The queue was long two clocks ago.
     output wire        q_valid_9,         // For each output: a frame waits.
     output wire [15:0] q_entry_9,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_9,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_9,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_9,           // The entry is used up.
     input  wire        q_go_9,            // Move on to the next word.
     output wire [63:0] q_data_9,          // Word at the head.
     output wire        q_long_9,          // The queue was long two clocks ago.
     output wire        q_valid_10,        // For each output: a frame waits.
     output wire [15:0] q_entry_10,        // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_10,          // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_10,         // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_10,          // The entry is used up.
     input  wire        q_go_10,           // Move on to the next word.
     output wire [63:0] q_data_10,         // Word at the head.
     output wire        q_long_10,         // The queue was long two clocks ago.
     output wire        q_valid_11,        // For each output: a frame waits.
     output wire [15:0] q_entry_11,        // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_11,          // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_11,         // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_11,          // The entry is used up.
     input  wire        q_go_11,           // Move on to the next word.
     output wire [63:0] q_data_11,         // Word at the head.
     output wire        q_long_11,         // The queue was long two clocks ago.
     output wire        q_valid_12,        // For each output: a frame waits.
     output wire [15:0] q_entry_12,        // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_12,          // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_12,         // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_12,          // The entry is used up.
     input  wire        q_go_12,           // Move on to the next word.
     output wire [63:0] q_data_12,         // Word at the head.
     output wire        q_long_12,         // The queue was long two clocks ago.
     output wire        q_valid_13,        // For each output: a frame waits.
     output wire [15:0] q_entry_13,        // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_13,          // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_13,         // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_13,          // The entry is used up.
     input  wire        q_go_13,           // Move on to the next word.
     output wire [63:0] q_data_13,         // Word at the head.
     output wire        q_long_13,         // The queue was long two clocks ago.
     output wire        q_valid_14,        // For each output: a frame waits.
     output wire [15:0] q_entry_14,        // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_14,          // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_14,         // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_14,          // The entry is used up.
     input  wire        q_go_14,           // Move on to the next word.
     output wire [63:0] q_data_14,         // Word at the head.
     output wire        q_long_14,         // The queue was long two clocks ago.
     output wire        q_valid_15,        // For each output: a frame waits.
     output wire [15:0] q_entry_15,        // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_15,          // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_15,         // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_15,          // The entry is used up.
     input  wire        q_go_15,           // Move on to the next word.
     output wire [63:0] q_data_15,         // Word at the head.
@@ -236,7 +236,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_0),
         .entry         (q_entry_0),
-        .entry_red     (q_red_0),
+        .entry_kind    (q_kind_0),
         .entry_pop     (q_pop_0),
         .rd_go         (q_go_0),
         .rd_data       (q_data_0),
@@ -257,7 +257,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_1),
         .entry         (q_entry_1),
-        .entry_red     (q_red_1),
+        .entry_kind    (q_kind_1),
         .entry_pop     (q_pop_1),
         .rd_go         (q_go_1),
         .rd_data       (q_data_1),
@@ -278,7 +278,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_2),
         .entry         (q_entry_2),
-        .entry_red     (q_red_2),
+        .entry_kind    (q_kind_2),
         .entry_pop     (q_pop_2),
         .rd_go         (q_go_2),
         .rd_data       (q_data_2),
@@ -299,7 +299,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_3),
         .entry         (q_entry_3),
-        .entry_red     (q_red_3),
+        .entry_kind    (q_kind_3),
         .entry_pop     (q_pop_3),
         .rd_go         (q_go_3),
         .rd_data       (q_data_3),
@@ -320,7 +320,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_4),
         .entry         (q_entry_4),
-        .entry_red     (q_red_4),
+        .entry_kind    (q_kind_4),
         .entry_pop     (q_pop_4),
         .rd_go         (q_go_4),
         .rd_data       (q_data_4),
@@ -341,7 +341,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_5),
         .entry         (q_entry_5),
-        .entry_red     (q_red_5),
+        .entry_kind    (q_kind_5),
         .entry_pop     (q_pop_5),
         .rd_go         (q_go_5),
         .rd_data       (q_data_5),
@@ -362,7 +362,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_6),
         .entry         (q_entry_6),
-        .entry_red     (q_red_6),
+        .entry_kind    (q_kind_6),
         .entry_pop     (q_pop_6),
         .rd_go         (q_go_6),
         .rd_data       (q_data_6),
@@ -383,7 +383,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_7),
         .entry         (q_entry_7),
-        .entry_red     (q_red_7),
+        .entry_kind    (q_kind_7),
         .entry_pop     (q_pop_7),
         .rd_go         (q_go_7),
         .rd_data       (q_data_7),
@@ -404,7 +404,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_8),
         .entry         (q_entry_8),
-        .entry_red     (q_red_8),
+        .entry_kind    (q_kind_8),
         .entry_pop     (q_pop_8),
         .rd_go         (q_go_8),
         .rd_data       (q_data_8),
@@ -425,7 +425,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_9),
         .entry         (q_entry_9),
-        .entry_red     (q_red_9),
+        .entry_kind    (q_kind_9),
         .entry_pop     (q_pop_9),
         .rd_go         (q_go_9),
         .rd_data       (q_data_9),
@@ -446,7 +446,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_10),
         .entry         (q_entry_10),
-        .entry_red     (q_red_10),
+        .entry_kind    (q_kind_10),
         .entry_pop     (q_pop_10),
         .rd_go         (q_go_10),
         .rd_data       (q_data_10),
@@ -467,7 +467,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_11),
         .entry         (q_entry_11),
-        .entry_red     (q_red_11),
+        .entry_kind    (q_kind_11),
         .entry_pop     (q_pop_11),
         .rd_go         (q_go_11),
         .rd_data       (q_data_11),
@@ -488,7 +488,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_12),
         .entry         (q_entry_12),
-        .entry_red     (q_red_12),
+        .entry_kind    (q_kind_12),
         .entry_pop     (q_pop_12),
         .rd_go         (q_go_12),
         .rd_data       (q_data_12),
@@ -509,7 +509,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_13),
         .entry         (q_entry_13),
-        .entry_red     (q_red_13),
+        .entry_kind    (q_kind_13),
         .entry_pop     (q_pop_13),
         .rd_go         (q_go_13),
         .rd_data       (q_data_13),
@@ -530,7 +530,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_14),
         .entry         (q_entry_14),
-        .entry_red     (q_red_14),
+        .entry_kind    (q_kind_14),
         .entry_pop     (q_pop_14),
         .rd_go         (q_go_14),
         .rd_data       (q_data_14),
@@ -551,7 +551,7 @@ module switch_row_n16_d512_u4096_t8192 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_15),
         .entry         (q_entry_15),
-        .entry_red     (q_red_15),
+        .entry_kind    (q_kind_15),
         .entry_pop     (q_pop_15),
         .rd_go         (q_go_15),
         .rd_data       (q_data_15),

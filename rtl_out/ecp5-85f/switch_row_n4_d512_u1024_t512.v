@@ -37,28 +37,28 @@ module switch_row_n4_d512_u1024_t512 (
     input  wire [3:0]  own,               // This port, one-hot.
     output wire        q_valid_0,         // For each output: a frame waits.
     output wire [15:0] q_entry_0,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_0,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_0,           // The entry is used up.
     input  wire        q_go_0,            // Move on to the next word.
     output wire [63:0] q_data_0,          // Word at the head.
     output wire        q_long_0,          // The queue was long two clocks ago.
     output wire        q_valid_1,         // For each output: a frame waits.
     output wire [15:0] q_entry_1,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_1,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_1,           // The entry is used up.
     input  wire        q_go_1,            // Move on to the next word.
     output wire [63:0] q_data_1,          // Word at the head.
     output wire        q_long_1,          // The queue was long two clocks ago.
     output wire        q_valid_2,         // For each output: a frame waits.
     output wire [15:0] q_entry_2,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_2,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_2,           // The entry is used up.
     input  wire        q_go_2,            // Move on to the next word.
     output wire [63:0] q_data_2,          // Word at the head.
     output wire        q_long_2,          // The queue was long two clocks ago.
     output wire        q_valid_3,         // For each output: a frame waits.
     output wire [15:0] q_entry_3,         // Its entry: words, kind, bytes of the last word less one.
-    output wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
+    output wire [1:0]  q_kind_3,          // Its kind, with q_valid: one clock before q_entry.
     input  wire        q_pop_3,           // The entry is used up.
     input  wire        q_go_3,            // Move on to the next word.
     output wire [63:0] q_data_3,          // Word at the head.
@@ -140,7 +140,7 @@ module switch_row_n4_d512_u1024_t512 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_0),
         .entry         (q_entry_0),
-        .entry_red     (q_red_0),
+        .entry_kind    (q_kind_0),
         .entry_pop     (q_pop_0),
         .rd_go         (q_go_0),
         .rd_data       (q_data_0),
@@ -161,7 +161,7 @@ module switch_row_n4_d512_u1024_t512 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_1),
         .entry         (q_entry_1),
-        .entry_red     (q_red_1),
+        .entry_kind    (q_kind_1),
         .entry_pop     (q_pop_1),
         .rd_go         (q_go_1),
         .rd_data       (q_data_1),
@@ -182,7 +182,7 @@ module switch_row_n4_d512_u1024_t512 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_2),
         .entry         (q_entry_2),
-        .entry_red     (q_red_2),
+        .entry_kind    (q_kind_2),
         .entry_pop     (q_pop_2),
         .rd_go         (q_go_2),
         .rd_data       (q_data_2),
@@ -203,7 +203,7 @@ module switch_row_n4_d512_u1024_t512 (
         .w_entry       (rx_m_entry),
         .entry_valid   (q_valid_3),
         .entry         (q_entry_3),
-        .entry_red     (q_red_3),
+        .entry_kind    (q_kind_3),
         .entry_pop     (q_pop_3),
         .rd_go         (q_go_3),
         .rd_data       (q_data_3),

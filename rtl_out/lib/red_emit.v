@@ -26,7 +26,7 @@ module red_emit (
     input  wire        j_valid,        // Send the result of a descriptor.
     input  wire [2:0]  j_index,        // Which.
     input  wire        p_valid,        // Send a frame unchanged; never together with j_valid.
-    input  wire [1:0]  p_slot,         // Its place in the buffer.
+    input  wire [2:0]  p_slot,         // Its place in one of two buffers, which bit 2 names.
     output wire [2:0]  q_index,        // Descriptor whose result is sent.
     output wire [1:0]  q_word,         // Word of its value.
     input  wire [63:0] q_data,         // The word, in the same clock.
@@ -40,7 +40,7 @@ module red_emit (
     input  wire [9:0]  q_seqno,        // Sequence number.
     input  wire [19:0] q_count,        // Contributions.
     input  wire [5:0]  q_op,           // Operation.
-    output wire [1:0]  b_slot,         // Place in the buffer of the frame that is sent.
+    output wire [2:0]  b_slot,         // Place in the buffers of the frame that is sent.
     output wire [3:0]  b_word,         // Number of its word.
     input  wire [63:0] b_data,         // The word, in the same clock.
     input  wire        b_same,         // It is just being written: b_written has it one clock later.
@@ -169,7 +169,7 @@ module red_emit (
     wire [31:0] words_high_m;  // The chosen one.
 
     // Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places
-    // together, 12.
+    // together, 16.
     ram_async #(.W(4), .A(4)) jobs (
         .clk     (clk),
         .rd_addr (job_head_reg),
@@ -224,7 +224,7 @@ module red_emit (
 
     // Combinational logic
     assign job_push = j_valid | p_valid;
-    assign jobs_wr_data = p_valid ? {2'd2, p_slot} : {1'b0, j_index};
+    assign jobs_wr_data = p_valid ? {1'b1, p_slot} : {1'b0, j_index};
     // The job and the word.
     assign is_last = word_reg == 4'd11;
     assign step = busy_reg & flows_reg;
@@ -236,7 +236,7 @@ module red_emit (
     assign freed = step & is_last & passing_reg;
     assign q_index = index_reg;
     assign q_word = word_reg[1:0];
-    assign b_slot = index_reg[1:0];
+    assign b_slot = index_reg;
     assign b_word = word_reg;
     assign r_place = {index_reg, word_reg[1:0]};
     assign c_buffered = c_same_reg ? b_written : c_kept_reg;

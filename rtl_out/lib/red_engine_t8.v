@@ -3,11 +3,10 @@
 // Reduction engine of a switch port, 8 descriptors: combines the reduction frames that leave by the
 // port towards the parent of their tree, and sends results, partial results and frames that pass.
 // Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them,
-// also of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction
-// header), 8 to 11 (data), 1 to 5.
+// also of the same tree. Beside them, at p_*, it takes as many that pass without a look. Words come
+// as the input stored them (see switch_rx): 6, 7 (reduction header), 8 to 11 (data), 1 to 5.
 // Latency: 10 clocks from the first word of the last contribution to the first word of the result,
-// and from the first word of a frame that passes upwards to the first that it sends; 8 if it passes
-// without a look (kind 2).
+// and from the first word of a frame that passes upwards to the first that it sends; 8 from p_*.
 // While the output stalls, results keep their descriptor and frames that pass their place in the
 // buffer, until their last word is safe; meanwhile all other descriptors change as ever, frames
 // come in, and room falls when places run short.
@@ -29,10 +28,14 @@ module red_engine_t8 (
     input  wire        s_valid,
     input  wire [63:0] s_data,           // The word, first byte in bits 7:0.
     input  wire        s_first,          // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down and for the descriptors only.
-    input  wire [1:0]  s_kind,
+    // Its frame goes down a tree and is for the descriptors only; otherwise towards the parent.
+    input  wire        s_down,
 
     output wire        room,             // A frame may begin within the next 4 clocks, whatever has begun before.
+    input  wire        p_valid,          // A word of a frame that passes without a look; as s_*.
+    input  wire [63:0] p_data,           // The word.
+    input  wire        p_first,          // It is the frame's first.
+    output wire        p_room,           // One may begin within the next 4 clocks, whatever has begun before.
 
     // m: Frames to send.
     output wire        m_valid,          // A word is offered.
@@ -46,8 +49,7 @@ module red_engine_t8 (
     output wire        ev_valid,
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     output wire [3:0]  ev_code,
     output wire [2:0]  ev_index,         // Its descriptor.
 
@@ -77,16 +79,20 @@ module red_engine_t8 (
 );
 
     // Registers
-    reg  [63:0] written_reg;      // The word of the clock before.
-    reg  [3:0]  number_next_reg;
-    reg  [1:0]  place_reg;        // Place that is filled, places that wait to be sent.
-    reg  [2:0]  held_reg;
-    reg         passes_reg;       // The frame under way passes.
+    // A frame that passes without a look has begun so many clocks ago; it is to be sent, and waits
+    // for another job.
+    reg  p_1_reg;
+    reg  p_2_reg;
+    reg  p_3_reg;
+    reg  p_waits_reg;
+    reg  was_passing_reg;
 
     // Signals
     wire        begins;                // A frame begins.
-    wire [3:0]  number;                // The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
-    wire        push;                  // It does: its place is held from now on.
+    wire        p_wants;
+    wire        p_push;
+    wire        job;                   // A job beside those of frames that pass without a look.
+    wire        of_passing;            // The frame that is sent passes without a look; it did in the clock before.
     // Clock 1: descriptor of the frame, meaningless if it has none; the same, one-hot, zero if it
     // has none.
     wire [2:0]  matcher_m_soon;
@@ -96,7 +102,6 @@ module red_engine_t8 (
     wire        matcher_m_load;        // Clock 2: the frame's values replace what it has.
     wire        matcher_m_mismatched;  // Clock 2: its operations disagree.
     wire [63:0] matcher_m_header;      // Clock 2: reduction header, most significant byte first.
-    wire        matcher_d_pass;        // Clock 3: the frame passes, down the tree or up, and is of no other concern.
     wire        matcher_c_valid;       // Clock 5: a decision.
     wire        matcher_c_combine;     // The frame is combined.
     wire        matcher_c_pass;        // Upwards, the frame goes on unchanged; only with c_valid.
@@ -119,22 +124,38 @@ module red_engine_t8 (
     wire [3:0]  values_q_rc;           // Result code of the descriptor.
     wire [1:0]  values_q_oflow;        // Most significant word that overflowed (REPSUM).
     wire [7:0]  values_q_m;            // Weight of the top word (REPSUM).
+    wire        emit_p_valid;          // Send a frame unchanged; never together with j_valid.
+    wire [2:0]  emit_p_slot;           // Its place in one of two buffers, which bit 2 names.
     wire [2:0]  emit_q_index;          // Descriptor whose result is sent.
     wire [1:0]  emit_q_word;           // Word of its value.
-    wire [1:0]  emit_b_slot;           // Place in the buffer of the frame that is sent.
+    wire [2:0]  emit_b_slot;           // Place in the buffers of the frame that is sent.
     wire [3:0]  emit_b_word;           // Number of its word.
-    wire        emit_b_same;           // It is just being written: b_written has it one clock later.
+    reg  [63:0] emit_b_data;           // The word, in the same clock.
+    reg         emit_b_same;           // It is just being written: b_written has it one clock later.
+    wire [63:0] emit_b_written;        // The word that was written in the clock before.
+    reg  [15:0] emit_b_key;            // Key of the frame.
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
     wire        emit_freed;            // A passing frame has been sent: its place is free.
-    wire [63:0] buffer_rd_data;        // The word that was read.
-    wire [15:0] buffer_keys_rd_data;   // The word that was read.
+    wire [1:0]  kept_slot;             // Its place.
+    wire        kept_room;             // Besides the frame that comes one more may pass.
+    wire [63:0] kept_b_data;           // The word, in the same clock.
+    wire        kept_b_same;           // It is just being written.
+    wire [63:0] kept_b_written;        // The word that was written in the clock before.
+    wire [15:0] kept_b_key;            // Key of the frame: tree 15:3, reduction id 2:0.
+    wire        kept_freed;            // The frame has been sent: its place is free.
+    wire [1:0]  passing_slot;          // Its place.
+    wire [63:0] passing_b_data;        // The word, in the same clock.
+    wire        passing_b_same;        // It is just being written.
+    wire [63:0] passing_b_written;     // The word that was written in the clock before.
+    wire [15:0] passing_b_key;         // Key of the frame: tree 15:3, reduction id 2:0.
+    wire        passing_freed;         // The frame has been sent: its place is free.
 
     red_match_d8 matcher (
         .clk             (clk),
         .rst             (rst),
         .s_first         (begins),
-        .s_kind          (s_kind),
+        .s_down          (s_down),
         .s_data          (s_data),
         .tick            (tick),
         .m_soon          (matcher_m_soon),
@@ -144,7 +165,6 @@ module red_engine_t8 (
         .m_load          (matcher_m_load),
         .m_mismatched    (matcher_m_mismatched),
         .m_header        (matcher_m_header),
-        .d_pass          (matcher_d_pass),
         .c_valid         (matcher_c_valid),
         .c_combine       (matcher_c_combine),
         .c_pass          (matcher_c_pass),
@@ -213,8 +233,8 @@ module red_engine_t8 (
         .rst           (rst),
         .j_valid       (matcher_j_valid),
         .j_index       (matcher_j_index),
-        .p_valid       (push),
-        .p_slot        (place_reg),
+        .p_valid       (emit_p_valid),
+        .p_slot        (emit_p_slot),
         .q_index       (emit_q_index),
         .q_word        (emit_q_word),
         .q_data        (values_q_data),
@@ -230,10 +250,10 @@ module red_engine_t8 (
         .q_op          (matcher_q_op),
         .b_slot        (emit_b_slot),
         .b_word        (emit_b_word),
-        .b_data        (buffer_rd_data),
+        .b_data        (emit_b_data),
         .b_same        (emit_b_same),
-        .b_written     (written_reg),
-        .b_key         (buffer_keys_rd_data),
+        .b_written     (emit_b_written),
+        .b_key         (emit_b_key),
         .m_valid       (m_valid),
         .m_ready       (m_ready),
         .m_data        (m_data),
@@ -245,79 +265,94 @@ module red_engine_t8 (
         .cfg_ethertype (cfg_ethertype)
     );
 
-    // Frames that may pass: four places of 16 words.
-    ram_async #(.W(64), .A(6)) buffer (
-        .clk     (clk),
-        .rd_addr ({emit_b_slot, emit_b_word}),
-        .rd_data (buffer_rd_data),
-        // Every frame goes into the buffer; its place is kept if it passes.
-        .wr_en   (s_valid),
-        .wr_addr ({place_reg, number}),
-        .wr_data (s_data)
+    // Frames that may pass, frames that do.
+    red_buffer kept (
+        .clk       (clk),
+        .rst       (rst),
+        // Every frame goes into a buffer; its place is kept if it passes.
+        .s_valid   (s_valid),
+        .s_data    (s_data),
+        .s_first   (s_first),
+        .push      (matcher_c_pass),
+        .slot      (kept_slot),
+        .room      (kept_room),
+        .b_slot    (emit_b_slot[1:0]),
+        .b_word    (emit_b_word),
+        .b_data    (kept_b_data),
+        .b_same    (kept_b_same),
+        .b_written (kept_b_written),
+        .b_key     (kept_b_key),
+        .freed     (kept_freed)
     );
 
-    // Their keys.
-    ram_async #(.W(16), .A(2)) buffer_keys (
-        .clk     (clk),
-        .rd_addr (emit_b_slot),
-        .rd_data (buffer_keys_rd_data),
-        .wr_en   (begins),
-        .wr_addr (place_reg),
-        .wr_data (s_data[15:0])
+    red_buffer passing (
+        .clk       (clk),
+        .rst       (rst),
+        .s_valid   (p_valid),
+        .s_data    (p_data),
+        .s_first   (p_first),
+        .push      (p_push),
+        .slot      (passing_slot),
+        .room      (p_room),
+        .b_slot    (emit_b_slot[1:0]),
+        .b_word    (emit_b_word),
+        .b_data    (passing_b_data),
+        .b_same    (passing_b_same),
+        .b_written (passing_b_written),
+        .b_key     (passing_b_key),
+        .freed     (passing_freed)
     );
 
     // Combinational logic
     assign begins = s_valid & s_first;
-    assign number = s_first ? 4'd6 : number_next_reg;
-    assign emit_b_same = s_valid & (place_reg == emit_b_slot) & (number == emit_b_word);
-    assign push = matcher_c_pass | matcher_d_pass;
-    // The frame under way and the next may both pass.
-    assign room = matcher_room & (held_reg < 3'd3);
+    assign room = matcher_room & kept_room;
+    // What passes without a look is sent while it still comes in, from clock 3 on, so that a word
+    // is wanted when it is written at the earliest. Other jobs, of which none follows another at
+    // once, go before it: they are sent first in any case.
+    assign job = matcher_j_valid | matcher_c_pass;
+    assign p_wants = p_3_reg | p_waits_reg;
+    assign p_push = p_wants & !job;
+    // The word that is sent.
+    assign of_passing = emit_b_slot[2];
+    assign kept_freed = emit_freed & !of_passing;
+    assign passing_freed = emit_freed & of_passing;
+
+    always @(*) begin
+        emit_b_data = kept_b_data;
+        emit_b_same = kept_b_same;
+        emit_b_key = kept_b_key;
+        if (of_passing) begin
+            emit_b_data = passing_b_data;
+            emit_b_same = passing_b_same;
+            emit_b_key = passing_b_key;
+        end
+    end
+
+    assign emit_b_written = was_passing_reg ? passing_b_written : kept_b_written;
+    assign emit_p_valid = matcher_c_pass | p_push;
+    assign emit_p_slot = p_push ? {1'b1, passing_slot} : {1'b0, kept_slot};
 
     // Clocked logic
     initial begin
-        written_reg = 64'd0;
-        number_next_reg = 4'd0;
-        place_reg = 2'd0;
-        held_reg = 3'd0;
-        passes_reg = 1'b0;
+        p_1_reg = 1'b0;
+        p_2_reg = 1'b0;
+        p_3_reg = 1'b0;
+        p_waits_reg = 1'b0;
+        was_passing_reg = 1'b0;
     end
 
     always @(posedge clk) begin
-        if (s_valid) begin
-            number_next_reg <= number + 4'd1;
-            if (number == 4'd11) begin
-                number_next_reg <= 4'd1;
-            end
-        end
-
-        // A frame that goes down is sent while it still comes in: a word may be wanted in the clock
-        // in which it is written.
-        written_reg <= s_data;
-
-        if (begins) begin
-            passes_reg <= 1'b0;
-        end
-        if (push) begin
-            passes_reg <= 1'b1;
-        end
-
-        if (s_valid & (number == 4'd5) & passes_reg) begin
-            place_reg <= place_reg + 2'd1;
-        end
-
-        if (push & !emit_freed) begin
-            held_reg <= held_reg + 3'd1;
-        end
-        if (emit_freed & !push) begin
-            held_reg <= held_reg - 3'd1;
-        end
+        p_1_reg <= p_valid & p_first;
+        p_2_reg <= p_1_reg;
+        p_3_reg <= p_2_reg;
+        p_waits_reg <= p_wants & job;
+        was_passing_reg <= of_passing;
 
         if (rst) begin
-            number_next_reg <= 4'd6;
-            place_reg <= 2'd0;
-            held_reg <= 3'd0;
-            passes_reg <= 1'b0;
+            p_1_reg <= 1'b0;
+            p_2_reg <= 1'b0;
+            p_3_reg <= 1'b0;
+            p_waits_reg <= 1'b0;
         end
     end
 

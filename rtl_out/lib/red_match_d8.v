@@ -5,7 +5,7 @@
 // come one a clock.
 // Clocks, counted from the first word (0):
 // 0 compare with all descriptors 1 index 2 tables read, m_index 3 sequence and
-// operation compared, counts added, d_pass 4 decision 5 descriptor written, c_*, j_*
+// operation compared, counts added 4 decision 5 descriptor written, c_*, j_*
 // 9 wait count comes 10, 11 timeout chosen 12 timer set.
 // A tick starts a visit to all timers, one every two clocks. A descriptor that has expired
 // closes the engine to new frames (room low) until the pipeline is empty, 40 clocks at most,
@@ -27,7 +27,7 @@ module red_match_d8 (
 
     // s: stream in
     input  wire        s_first,          // First word of a frame.
-    input  wire [1:0]  s_kind,           // 1 up, 2 pass, 3 down; with the first word.
+    input  wire        s_down,           // It goes down a tree, otherwise up; with the first word.
     // Word of the frame: 0 key 15:0, VNI 31:16, cookie; 1 reduction header; 9 wait count 19:0.
     input  wire [63:0] s_data,
 
@@ -44,7 +44,6 @@ module red_match_d8 (
     output wire        m_mismatched,     // Clock 2: its operations disagree.
     output wire [63:0] m_header,         // Clock 2: reduction header, most significant byte first.
 
-    output wire        d_pass,           // Clock 3: the frame passes, down the tree or up, and is of no other concern.
     output wire        c_valid,          // Clock 5: a decision.
     output wire        c_combine,        // The frame is combined.
     output wire        c_pass,           // Upwards, the frame goes on unchanged; only with c_valid.
@@ -69,8 +68,7 @@ module red_match_d8 (
     output wire        ev_valid,         // Something happened.
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     output reg  [3:0]  ev_code,
     output reg  [2:0]  ev_index,         // The descriptor.
 
@@ -127,7 +125,7 @@ module red_match_d8 (
     reg         t9_reg;
     reg         t10_reg;
     reg         t11_reg;
-    reg  [1:0]  kind_reg;           // The frame: kind, first word.
+    reg         goes_down_reg;      // The frame: it goes down a tree; its first word, its header.
     reg  [63:0] key_reg;
     reg  [63:0] header_reg;
     reg  [7:0]  t1_hit_reg;         // Clock 1: descriptors with its key, with its VNI, with its cookie.
@@ -147,7 +145,6 @@ module red_match_d8 (
     reg  [25:0] t3_tally_reg;
     reg  [21:0] t3_missing_reg;     // Contributions still missing; two's complement.
     reg         t3_match_reg;
-    reg         t3_pass_reg;
     reg         t4_same_reg;        // Clock 4.
     reg         t4_older_reg;
     reg         t4_differs_reg;
@@ -269,6 +266,7 @@ module red_match_d8 (
 
     ram_async #(.W(10), .A(3)) seqnos (
         .clk     (clk),
+        // Clock 2: the tables, and what goes down.
         .rd_addr (index_reg),
         .rd_data (seqnos_rd_data),
         .wr_en   (t5_arm_reg),
@@ -427,17 +425,16 @@ module red_match_d8 (
     // The first free descriptor, ready for whoever arms.
     assign free = ~valid_reg;
     // Clock 3: comparisons and the sum.
-    assign d_pass = t3_pass_reg;
     assign behind = header_reg[9:0] - t3_seqno_reg;
     assign contribution = {2'd0, header_reg[36:17]};
     assign left = t3_missing_reg - contribution;
     assign excess = contribution - t3_missing_reg;
     // Clock 4: the decision.
-    assign up = (kind_reg == 2'd1) & cfg_enable;
-    assign down = (kind_reg == 2'd3) & cfg_enable;
+    assign up = !goes_down_reg & cfg_enable;
+    assign down = goes_down_reg & cfg_enable;
     assign arms = header_reg[10];
     assign combine = up & !arms & t3_match_reg & t4_same_reg;
-    assign pass = ((kind_reg == 2'd1) & !cfg_enable)
+    assign pass = (!goes_down_reg & !cfg_enable)
         | (up & !arms & (!t2_any_reg | (t2_vni_reg & (!t2_cookie_reg | (!t4_same_reg & !t4_older_reg)))));
     assign arm_new = down & arms & !t2_any_reg;
     assign arm_again = down & arms & t2_vni_reg & (!t2_cookie_reg | !t4_older_reg);
@@ -474,11 +471,8 @@ module red_match_d8 (
         end
         if (!up & !down) begin
             event_sig = 4'd14;
-            if (kind_reg == 2'd1) begin
+            if (!goes_down_reg) begin
                 event_sig = 4'd7;
-            end
-            if (kind_reg == 2'd2) begin
-                event_sig = 4'hf;
             end
         end
     end
@@ -589,7 +583,7 @@ module red_match_d8 (
         t9_reg = 1'b0;
         t10_reg = 1'b0;
         t11_reg = 1'b0;
-        kind_reg = 2'd0;
+        goes_down_reg = 1'b0;
         key_reg = 64'd0;
         header_reg = 64'd0;
         t1_hit_reg = 8'd0;
@@ -609,7 +603,6 @@ module red_match_d8 (
         t3_tally_reg = 26'd0;
         t3_missing_reg = 22'd0;
         t3_match_reg = 1'b0;
-        t3_pass_reg = 1'b0;
         t4_same_reg = 1'b0;
         t4_older_reg = 1'b0;
         t4_differs_reg = 1'b0;
@@ -671,7 +664,7 @@ module red_match_d8 (
 
         // Clock 0: the frame's key against all.
         if (s_first) begin
-            kind_reg <= s_kind;
+            goes_down_reg <= s_down;
             key_reg <= s_data;
         end
 
@@ -695,10 +688,6 @@ module red_match_d8 (
         free_first_reg <= free & (~free + 8'd1);
         free_any_reg <= |free_first_reg;
         free_index_reg <= free_at_m;
-
-        // Clock 2: the tables, and what goes down.
-        t3_pass_reg <= t2_reg & (kind_reg == 2'd2);
-
         t3_seqno_reg <= seqnos_rd_data;
         t3_tally_reg <= tallies_rd_data;
         t3_missing_reg <= {2'd0, waits_rd_data} - {2'd0, tallies_rd_data[19:0]};
@@ -867,7 +856,6 @@ module red_match_d8 (
             t9_reg <= 1'b0;
             t10_reg <= 1'b0;
             t11_reg <= 1'b0;
-            t3_pass_reg <= 1'b0;
             t5_combine_reg <= 1'b0;
             t5_pass_reg <= 1'b0;
             t5_arm_reg <= 1'b0;

@@ -41,15 +41,16 @@ module switch_crosspoint_d512 (
     input  wire [63:0] w_data,         // The word, one clock later.
     input  wire        w_end,          // It is the frame's last.
     input  wire        w_take,         // Keep the frame; only with w_end.
-    // What to remember of the frame: words in the lowest bits, above them two bits, not zero for
-    // reduction frames; with w_end.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
     input  wire [15:0] w_entry,
     output wire        entry_valid,    // A frame waits.
     // What was remembered of the oldest one; one clock after entry_valid rose or entry_pop moved
     // on.
     output wire [15:0] entry,
 
-    output wire        entry_red,      // It is a reduction frame; in the clock before.
+    // Its kind, with entry_valid: of what is remembered, the two bits above the words.
+    output wire [1:0]  entry_kind,
     input  wire        entry_pop,      // The oldest frame's entry is used up.
 
     input  wire        rd_go,          // Move on to the next word.
@@ -62,7 +63,9 @@ module switch_crosspoint_d512 (
 
     // Registers
     reg  [15:0] oldest_reg;      // What is remembered of the oldest frame.
-    reg  [4:0]  first_reg;       // Entry of the oldest frame, of the next one that is kept.
+    reg  [1:0]  kind_reg;
+    reg  [4:0]  first_reg;       // Entry of the oldest frame, of the one behind it, of the next one that is kept.
+    reg  [4:0]  second_reg;
     reg  [4:0]  next_reg;
     reg         some_reg;        // There is an entry; there was only one in the clock before; there is room for one.
     reg         only_reg;
@@ -92,6 +95,7 @@ module switch_crosspoint_d512 (
     reg         catch_up_reg;
 
     // Signals
+    wire [1:0]  w_kind;
     wire        cut;
     wire        keep;             // The frame is kept.
     wire [8:0]  base_next;        // First address behind the frame that comes in, if it is kept now.
@@ -101,6 +105,7 @@ module switch_crosspoint_d512 (
     wire        words_array_en;   // Take the word at rd_addr.
     wire        words_rd_en;      // rd_data becomes the word taken last; only together with array_en.
     wire [15:0] entries_rd_data;  // The word that was read.
+    wire [1:0]  kinds_rd_data;    // The word that was read.
 
     // The words.
     ram_reg_steps #(.W(64), .A(9)) words (
@@ -126,6 +131,16 @@ module switch_crosspoint_d512 (
         .wr_data (w_entry)
     );
 
+    // Kinds of the frames kept, that of the oldest one.
+    ram_async #(.W(2), .A(5)) kinds (
+        .clk     (clk),
+        .rd_addr (second_reg),
+        .rd_data (kinds_rd_data),
+        .wr_en   (keep),
+        .wr_addr (next_reg),
+        .wr_data (w_kind)
+    );
+
     // Combinational logic
     assign keep = w_take & whole_reg;
     assign dropped = lost_reg;
@@ -133,7 +148,9 @@ module switch_crosspoint_d512 (
     assign base_next = base_reg + w_entry[8:0];
     assign is_long = long_reg;
     assign entry = oldest_reg;
-    assign entry_red = |entries_rd_data[10:9];
+    // The kind of the oldest one is wanted at once: it says who may take the frame.
+    assign w_kind = w_entry[10:9];
+    assign entry_kind = kind_reg;
     assign entry_valid = some_reg;
     // What is read hears of a frame a clock late.
     assign found = !loaded_reg & !load_reg & kept_reg;
@@ -149,7 +166,9 @@ module switch_crosspoint_d512 (
     // Clocked logic
     initial begin
         oldest_reg = 16'd0;
+        kind_reg = 2'd0;
         first_reg = 5'd0;
+        second_reg = 5'd0;
         next_reg = 5'd0;
         some_reg = 1'b0;
         only_reg = 1'b0;
@@ -196,12 +215,21 @@ module switch_crosspoint_d512 (
 
         long_reg <= cfg_ecn_limit < used_reg;
         oldest_reg <= entries_rd_data;
+
+        if (entry_pop) begin
+            kind_reg <= kinds_rd_data;
+        end
+        if (keep & (!some_reg | (entry_pop & only_reg))) begin
+            kind_reg <= w_kind;
+        end
+
         room_reg <= (next_reg + 5'd1) != first_reg;
-        only_reg <= (first_reg + 5'd1) == next_reg;
+        only_reg <= second_reg == next_reg;
         kept_reg <= keep;
 
         if (entry_pop) begin
-            first_reg <= first_reg + 5'd1;
+            first_reg <= second_reg;
+            second_reg <= second_reg + 5'd1;
             some_reg <= !only_reg | kept_reg;
         end
         if (keep) begin
@@ -232,6 +260,7 @@ module switch_crosspoint_d512 (
 
         if (rst) begin
             first_reg <= 5'd0;
+            second_reg <= 5'd1;
             next_reg <= 5'd0;
             some_reg <= 1'b0;
             kept_reg <= 1'b0;

@@ -1,20 +1,20 @@
 // switch_out_n4_d512
 //
-// One output of the switch: takes whole frames from the queues of the inputs in turn. Plain frames
-// go to the MAC, reduction frames to the engine of the port, whose own frames come back at red_*.
-// One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
-// Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, eng_*; 4
-// queue of plain words; 5 its register; 6 m_axis_tx.
+// One output of the switch: takes whole frames from the queues of the inputs. One reader takes
+// those that the engine of the port looks at: contributions towards the parent of a tree, and what
+// goes down a tree through this port. Another one takes all others at the same time: plain frames
+// go to the MAC, reduction frames that pass to pass_*. Frames of the engine and those that have
+// passed come back at red_*.
+// One word a clock and reader, frame behind frame. The next frame of a queue is chosen when the one
+// before has left it, if it is for the other reader.
+// Stages: 1 to 3 the readers', eng_*, pass_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
 // A plain frame that can be marked for congestion is, if its queue was long in the clock in which
 // it began at stage 2.
 // Its own words count, and the last one of the frame before it, if that came from the same queue
 // and ended in the clock before. q_long says so 2 clocks later, when its first word is at stage 3.
 // On their way from there to stage 4 both bits of ECN are set in its second word and the IPv4
 // checksum in its fourth is corrected.
-// While the MAC or the engine takes nothing, the frame chosen next is held, and a plain frame that
-// passes. What may change meanwhile: frames are kept behind them, which changes neither entry nor
-// word at the head of a queue; and whether there is room, which is looked at anew in each clock.
-// The entry of a frame is used up when it begins.
+// While the MAC or the engine takes nothing, the readers hold what they have chosen.
 //
 // Sizes: n = 4, d = 512.
 //
@@ -29,37 +29,45 @@ module switch_out_n4_d512 (
     input  wire        rst,               // Synchronous reset.
 
     input  wire        q_valid_0,         // For each input: a frame waits.
-    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
-    // checksum (0: the frame cannot be marked).
+    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
+    // frame came by this port.
+    input  wire [1:0]  q_kind_0,
+    // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
     input  wire [15:0] q_entry_0,
-    input  wire        q_red_0,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_0,           // The entry is used up.
     output wire        q_go_0,            // Move on to the next word.
     input  wire [63:0] q_data_0,          // Word at the head.
     input  wire        q_long_0,          // The queue was long two clocks ago.
     input  wire        q_valid_1,         // For each input: a frame waits.
-    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
-    // checksum (0: the frame cannot be marked).
+    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
+    // frame came by this port.
+    input  wire [1:0]  q_kind_1,
+    // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
     input  wire [15:0] q_entry_1,
-    input  wire        q_red_1,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_1,           // The entry is used up.
     output wire        q_go_1,            // Move on to the next word.
     input  wire [63:0] q_data_1,          // Word at the head.
     input  wire        q_long_1,          // The queue was long two clocks ago.
     input  wire        q_valid_2,         // For each input: a frame waits.
-    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
-    // checksum (0: the frame cannot be marked).
+    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
+    // frame came by this port.
+    input  wire [1:0]  q_kind_2,
+    // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
     input  wire [15:0] q_entry_2,
-    input  wire        q_red_2,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_2,           // The entry is used up.
     output wire        q_go_2,            // Move on to the next word.
     input  wire [63:0] q_data_2,          // Word at the head.
     input  wire        q_long_2,          // The queue was long two clocks ago.
     input  wire        q_valid_3,         // For each input: a frame waits.
-    // Its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4
-    // checksum (0: the frame cannot be marked).
+    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
+    // frame came by this port.
+    input  wire [1:0]  q_kind_3,
+    // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
     input  wire [15:0] q_entry_3,
-    input  wire        q_red_3,           // It is a reduction frame; one clock before q_entry.
     output wire        q_pop_3,           // The entry is used up.
     output wire        q_go_3,            // Move on to the next word.
     input  wire [63:0] q_data_3,          // Word at the head.
@@ -68,14 +76,18 @@ module switch_out_n4_d512 (
     // contributions, which go up.
     input  wire [3:0]  own,
 
-    input  wire        eng_room,          // The engine can take a whole frame.
-    output wire        eng_valid,         // A word of a reduction frame.
+    input  wire        eng_room,          // The engine can take a whole frame that it looks at.
+    output wire        eng_valid,         // A word of one.
     output wire [63:0] eng_data,          // The word.
     output wire        eng_first,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down and into the engine.
-    output wire [1:0]  eng_kind,
+    output wire        eng_down,          // Its frame goes down a tree; otherwise towards the parent.
 
-    // red: Frames of the engine.
+    input  wire        pass_room,         // There is room for a whole reduction frame that passes.
+    output wire        pass_valid,        // A word of one.
+    output wire [63:0] pass_data,         // The word.
+    output wire        pass_first,        // It is the frame's first.
+
+    // red: Frames of the engine, and those that have passed.
     input  wire        red_valid,         // A word is offered.
     output wire        red_ready,         // It is taken.
     input  wire [63:0] red_data,          // The word.
@@ -93,43 +105,18 @@ module switch_out_n4_d512 (
 );
 
     // Constants
-    localparam [4:0] A = 5'd9;
+    localparam [3:0] NO_QUEUE = 4'd0;
 
     // Registers
+    reg        fits_0_reg;      // There is room where the oldest frame of a queue goes.
+    reg        fits_1_reg;      // There is room where the oldest frame of a queue goes.
+    reg        fits_2_reg;      // There is room where the oldest frame of a queue goes.
+    reg        fits_3_reg;      // There is room where the oldest frame of a queue goes.
+    reg        eng_fits_reg;
     reg  [3:0] plain_head_reg;  // The oldest word's place, the next word's; there is a word.
     reg  [3:0] plain_tail_reg;
     reg        plain_some_reg;
-    reg  [3:0] last_reg;        // The one chosen last.
-    reg        pick_valid_reg;  // The next frame: there is one; its input. Its entry shows until it begins.
-    reg  [3:0] pick_reg;
-    reg  [3:0] shows_reg;       // A copy of pick; reset otherwise, or synthesis would merge them.
-    reg        fits_0_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
-    reg        fits_1_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
-    reg        fits_2_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
-    reg        fits_3_reg;      // Inputs whose oldest frame may begin: there is room where it goes.
-    reg  [3:0] shut_reg;        // Inputs whose entry still shows but is the next frame or used up.
-    reg        active_reg;      // The frame that passes.
-    reg  [3:0] from_reg;
-    reg  [8:0] left_reg;        // Words that have not moved, and one.
-    reg        one_left_reg;
-    reg  [1:0] kind_reg;
-    reg        is_red_reg;
-    reg  [2:0] keep_reg;
-    reg  [1:0] step_reg;        // What a mark subtracts from its checksum.
     reg        plain_room_reg;  // Room in the plain queue for words that are on their way.
-    reg        s2_valid_reg;    // Stage 2: a word is at the queue's output.
-    reg        s2_first_reg;    // The word is the first of its frame.
-    reg        s2_last_reg;     // It is the last.
-    reg  [1:0] s2_kind_reg;     // What kind of word it is.
-    reg  [2:0] s2_keep_reg;     // Bytes in the last word, less one.
-    reg  [3:0] go_reg;          // The queues whose word moves, whose entry is used up.
-    reg  [3:0] pop_reg;
-    reg        s3_plain_reg;    // Stage 3.
-    reg        s3_red_reg;
-    reg        s3_first_reg;    // The word is the first of its frame.
-    reg        s3_last_reg;     // It is the last.
-    reg  [1:0] s3_kind_reg;     // What kind of word it is.
-    reg  [2:0] s3_keep_reg;     // Bytes in the last word, less one.
     reg        mark_reg;        // The frame at stage 3 is marked; the next word is its second, its third.
     reg        is_1_reg;
     reg        is_2_reg;
@@ -137,40 +124,106 @@ module switch_out_n4_d512 (
     reg        told_reg;        // A frame has been marked.
 
     // Signals
+    wire [3:0]  pops;            // Queues whose entry is used up, that move on.
+    wire [3:0]  goes;
     wire [3:0]  plain_after;
     wire [3:0]  plain_level;
     wire        plain_pop;
-    wire [3:0]  req;                // Inputs that may be chosen.
-    wire        open;               // The next frame may be taken over from the queues.
-    wire [1:0]  shown_kind;
-    wire [1:0]  pick_kind;
-    wire        passes;             // The engine of this port is not to see it.
     wire        plain_next;
-    // The input whose frame begins; a frame begins, the frame that passes moves, a word moves, the
-    // last one moves.
-    wire [3:0]  begin_sig;
-    wire        start;
-    wire        flow;
-    wire        moving;
-    wire        ends;
-    wire [3:0]  moves;
+    wire        is_plain;        // Stage 3: a word is a plain one.
     // The word is the second of a frame that is marked; what is subtracted from its first two
     // bytes.
     wire        ecn;
     wire [15:0] checksum;
     wire [15:0] low;
     wire [63:0] word;
-    wire [3:0]  valids_m;           // The vector.
-    wire [15:0] entries_m;          // The chosen one.
-    wire [3:0]  words_inst_sel;     // A bit per word, at most one set; a clock before the words.
-    wire [63:0] words_inst_m;       // The chosen one.
-    wire [67:0] plain_rd_data;      // The word that was read.
-    wire        tx_plain_ready;     // It is taken.
-    wire [3:0]  turns_choice;       // The one chosen, one-hot; zero if nobody asks.
-    wire [3:0]  fit_m;              // The vector.
-    wire [3:0]  longs_m;            // The vector.
-    wire [15:0] keep_next_shifted;
-    wire [15:0] step_next_shifted;
+    wire [3:0]  looks_may;       // A bit per queue: a frame waits that this reader may take.
+    wire [3:0]  looks_fits;      // One clock later: there is room where it goes.
+    wire [3:0]  looks_pop;       // Queues whose entry is used up.
+    wire [3:0]  looks_go;        // Queues that move on to the next word.
+    wire [3:0]  looks_busy;      // The queue of the frame that passes, from its second word on.
+    wire        looks_m_last;    // It is the last.
+    wire [1:0]  looks_m_kind;    // Kind of its frame.
+    wire [2:0]  looks_m_keep;    // Bytes in the last word, less one.
+    wire [3:0]  looks_m_from;    // With the first word: its queue.
+    wire [1:0]  looks_m_step;    // From the first word on: what a mark of its frame subtracts from the checksum.
+    wire [3:0]  line_may;        // A bit per queue: a frame waits that this reader may take.
+    wire [3:0]  line_pop;        // Queues whose entry is used up.
+    wire [3:0]  line_go;         // Queues that move on to the next word.
+    wire [3:0]  line_busy;       // The queue of the frame that passes, from its second word on.
+    wire        line_m_valid;    // A word.
+    wire [63:0] line_m_data;     // The word.
+    wire        line_m_first;    // It is the first of its frame.
+    wire        line_m_last;     // It is the last.
+    wire [1:0]  line_m_kind;     // Kind of its frame.
+    wire [2:0]  line_m_keep;     // Bytes in the last word, less one.
+    wire [3:0]  line_m_from;     // With the first word: its queue.
+    wire [1:0]  line_m_step;     // From the first word on: what a mark of its frame subtracts from the checksum.
+    wire [3:0]  valids_m;        // The vector.
+    wire        looked_s_0;      // Bit i.
+    wire        looked_s_1;      // Bit i.
+    wire        looked_s_2;      // Bit i.
+    wire        looked_s_3;      // Bit i.
+    wire [3:0]  looked_m;        // The vector.
+    wire [3:0]  fit_m;           // The vector.
+    wire [67:0] plain_rd_data;   // The word that was read.
+    wire        tx_plain_ready;  // It is taken.
+    wire [3:0]  longs_m;         // The vector.
+
+    // Who takes frames that the engine looks at, and all others.
+    switch_reader_n4_d512 looks (
+        .clk        (clk),
+        .rst        (rst),
+        .may        (looks_may),
+        .fits       (looks_fits),
+        .q_entry_0  (q_entry_0),
+        .q_data_0   (q_data_0),
+        .q_entry_1  (q_entry_1),
+        .q_data_1   (q_data_1),
+        .q_entry_2  (q_entry_2),
+        .q_data_2   (q_data_2),
+        .q_entry_3  (q_entry_3),
+        .q_data_3   (q_data_3),
+        .plain_room (1'b1),
+        .pop        (looks_pop),
+        .go         (looks_go),
+        .busy       (looks_busy),
+        .m_valid    (eng_valid),
+        .m_data     (eng_data),
+        .m_first    (eng_first),
+        .m_last     (looks_m_last),
+        .m_kind     (looks_m_kind),
+        .m_keep     (looks_m_keep),
+        .m_from     (looks_m_from),
+        .m_step     (looks_m_step)
+    );
+
+    switch_reader_n4_d512 line (
+        .clk        (clk),
+        .rst        (rst),
+        .may        (line_may),
+        .fits       (fit_m),
+        .q_entry_0  (q_entry_0),
+        .q_data_0   (q_data_0),
+        .q_entry_1  (q_entry_1),
+        .q_data_1   (q_data_1),
+        .q_entry_2  (q_entry_2),
+        .q_data_2   (q_data_2),
+        .q_entry_3  (q_entry_3),
+        .q_data_3   (q_data_3),
+        .plain_room (plain_room_reg),
+        .pop        (line_pop),
+        .go         (line_go),
+        .busy       (line_busy),
+        .m_valid    (line_m_valid),
+        .m_data     (line_m_data),
+        .m_first    (line_m_first),
+        .m_last     (line_m_last),
+        .m_kind     (line_m_kind),
+        .m_keep     (line_m_keep),
+        .m_from     (line_m_from),
+        .m_step     (line_m_step)
+    );
 
     gather_n4 valids (
         .s_0 (q_valid_0),
@@ -180,23 +233,21 @@ module switch_out_n4_d512 (
         .m   (valids_m)
     );
 
-    mux_one_hot_w16_n4 entries (
-        .sel (shows_reg),
-        .s_0 (q_entry_0),
-        .s_1 (q_entry_1),
-        .s_2 (q_entry_2),
-        .s_3 (q_entry_3),
-        .m   (entries_m)
+    // Queues whose oldest frame is for the engine.
+    gather_n4 looked (
+        .s_0 (looked_s_0),
+        .s_1 (looked_s_1),
+        .s_2 (looked_s_2),
+        .s_3 (looked_s_3),
+        .m   (looked_m)
     );
 
-    chosen_word_w64_n4 words_inst (
-        .clk (clk),
-        .sel (words_inst_sel),
-        .s_0 (q_data_0),
-        .s_1 (q_data_1),
-        .s_2 (q_data_2),
-        .s_3 (q_data_3),
-        .m   (words_inst_m)
+    gather_n4 fit (
+        .s_0 (fits_0_reg),
+        .s_1 (fits_1_reg),
+        .s_2 (fits_2_reg),
+        .s_3 (fits_3_reg),
+        .m   (fit_m)
     );
 
     // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
@@ -206,9 +257,9 @@ module switch_out_n4_d512 (
         .rd_addr (plain_head_reg),
         .rd_data (plain_rd_data),
         // Stages 4 and 5.
-        .wr_en   (s3_plain_reg),
+        .wr_en   (is_plain),
         .wr_addr (plain_tail_reg),
-        .wr_data ({s3_keep_reg, s3_last_reg, word})
+        .wr_data ({line_m_keep, line_m_last, word})
     );
 
     switch_tx tx (
@@ -231,20 +282,6 @@ module switch_out_n4_d512 (
         .sent             (sent)
     );
 
-    take_turns_n4 turns (
-        .req    (req),
-        .last   (last_reg),
-        .choice (turns_choice)
-    );
-
-    gather_n4 fit (
-        .s_0 (fits_0_reg),
-        .s_1 (fits_1_reg),
-        .s_2 (fits_2_reg),
-        .s_3 (fits_3_reg),
-        .m   (fit_m)
-    );
-
     gather_n4 longs (
         .s_0 (q_long_0),
         .s_1 (q_long_1),
@@ -254,83 +291,52 @@ module switch_out_n4_d512 (
     );
 
     // Combinational logic
-    assign keep_next_shifted = entries_m >> (A + 5'd2);
-    assign step_next_shifted = entries_m >> (A + 5'd5);
     assign plain_level = plain_tail_reg - plain_head_reg;
     assign plain_next = !plain_level[3];
-    assign shown_kind = entries_m[10:9];
-    assign passes = (&shown_kind) & !(|(shows_reg & own));
-    assign pick_kind = passes ? 2'd2 : shown_kind;
-    // What begins is loaded as long as nothing passes.
-    assign begin_sig = active_reg ? 4'd0 : (pick_reg & fit_m);
-    assign start = |begin_sig;
-    assign flow = active_reg & (plain_room_reg | is_red_reg);
-    assign moving = start | flow;
-    assign ends = flow & one_left_reg;
-    assign moves = flow ? from_reg : begin_sig;
-    assign q_pop_0 = pop_reg[0];
-    assign q_go_0 = go_reg[0];
-    assign q_pop_1 = pop_reg[1];
-    assign q_go_1 = go_reg[1];
-    assign q_pop_2 = pop_reg[2];
-    assign q_go_2 = go_reg[2];
-    assign q_pop_3 = pop_reg[3];
-    assign q_go_3 = go_reg[3];
-    // Stage 1: the next frame, in turn.
-    assign req = valids_m & ~shut_reg;
-    assign open = start | !pick_valid_reg;
-    // Stage 3: the crossbar.
-    assign words_inst_sel = active_reg ? from_reg : pick_reg;
-    assign eng_valid = s3_red_reg;
-    assign eng_data = words_inst_m;
-    assign eng_first = s3_first_reg;
-    assign eng_kind = s3_kind_reg;
+    assign looked_s_0 = (q_kind_0 == 2'd1) | ((&q_kind_0) & own[0]);
+    assign looked_s_1 = (q_kind_1 == 2'd1) | ((&q_kind_1) & own[1]);
+    assign looked_s_2 = (q_kind_2 == 2'd1) | ((&q_kind_2) & own[2]);
+    assign looked_s_3 = (q_kind_3 == 2'd1) | ((&q_kind_3) & own[3]);
+    // Stages 1 to 3.
+    assign looks_may = valids_m & looked_m & ~line_busy;
+    assign looks_fits = eng_fits_reg ? ~NO_QUEUE : NO_QUEUE;
+    assign line_may = valids_m & ~looked_m & ~looks_busy;
+    assign pops = looks_pop | line_pop;
+    assign goes = looks_go | line_go;
+    assign q_pop_0 = pops[0];
+    assign q_go_0 = goes[0];
+    assign q_pop_1 = pops[1];
+    assign q_go_1 = goes[1];
+    assign q_pop_2 = pops[2];
+    assign q_go_2 = goes[2];
+    assign q_pop_3 = pops[3];
+    assign q_go_3 = goes[3];
+    assign eng_down = &looks_m_kind;
+    assign is_plain = line_m_valid & !(|line_m_kind);
+    assign pass_valid = line_m_valid & (|line_m_kind);
+    assign pass_data = line_m_data;
+    assign pass_first = line_m_first;
     assign ecn = mark_reg & is_1_reg;
     assign marked = told_reg;
-    assign checksum = {words_inst_m[7:0], words_inst_m[15:8]} - {14'd0, cut_reg};
+    assign checksum = {line_m_data[7:0], line_m_data[15:8]} - {14'd0, cut_reg};
     assign low = {checksum[7:0], checksum[15:8]};
     assign word = ecn
-        ? ({words_inst_m[63:16], low} | 64'h300000000000000)
-        : {words_inst_m[63:16], low};
+        ? ({line_m_data[63:16], low} | 64'h300000000000000)
+        : {line_m_data[63:16], low};
     assign plain_pop = tx_plain_ready & plain_some_reg;
     assign plain_after = plain_head_reg + 4'd1;
 
     // Clocked logic
     initial begin
-        plain_head_reg = 4'd0;
-        plain_tail_reg = 4'd0;
-        plain_some_reg = 1'b0;
-        last_reg = 4'd0;
-        pick_valid_reg = 1'b0;
-        pick_reg = 4'd0;
-        shows_reg = 4'd0;
         fits_0_reg = 1'b0;
         fits_1_reg = 1'b0;
         fits_2_reg = 1'b0;
         fits_3_reg = 1'b0;
-        shut_reg = 4'd0;
-        active_reg = 1'b0;
-        from_reg = 4'd0;
-        left_reg = 9'd0;
-        one_left_reg = 1'b0;
-        kind_reg = 2'd0;
-        is_red_reg = 1'b0;
-        keep_reg = 3'd0;
-        step_reg = 2'd0;
+        eng_fits_reg = 1'b0;
+        plain_head_reg = 4'd0;
+        plain_tail_reg = 4'd0;
+        plain_some_reg = 1'b0;
         plain_room_reg = 1'b0;
-        s2_valid_reg = 1'b0;
-        s2_first_reg = 1'b0;
-        s2_last_reg = 1'b0;
-        s2_kind_reg = 2'd0;
-        s2_keep_reg = 3'd0;
-        go_reg = 4'd0;
-        pop_reg = 4'd0;
-        s3_plain_reg = 1'b0;
-        s3_red_reg = 1'b0;
-        s3_first_reg = 1'b0;
-        s3_last_reg = 1'b0;
-        s3_kind_reg = 2'd0;
-        s3_keep_reg = 3'd0;
         mark_reg = 1'b0;
         is_1_reg = 1'b0;
         is_2_reg = 1'b0;
@@ -339,102 +345,44 @@ module switch_out_n4_d512 (
     end
 
     always @(posedge clk) begin
-        fits_0_reg <= q_red_0 ? eng_room : plain_next;
-        fits_1_reg <= q_red_1 ? eng_room : plain_next;
-        fits_2_reg <= q_red_2 ? eng_room : plain_next;
-        fits_3_reg <= q_red_3 ? eng_room : plain_next;
-
-        // Stage 2: words move while there is room behind.
         plain_room_reg <= plain_next;
-
-        if (flow) begin
-            left_reg <= left_reg - 9'd1;
-            one_left_reg <= left_reg == 9'd3;
-        end
-        if (!active_reg) begin
-            from_reg <= pick_reg;
-            kind_reg <= pick_kind;
-            is_red_reg <= |pick_kind;
-            keep_reg <= keep_next_shifted[2:0];
-            step_reg <= step_next_shifted[1:0];
-            left_reg <= entries_m[8:0];
-            one_left_reg <= 1'b0;
-        end
-
-        active_reg <= start | (active_reg & !ends);
-        go_reg <= moves;
-        pop_reg <= begin_sig;
-        s2_valid_reg <= moving;
-        s2_first_reg <= start;
-        s2_last_reg <= ends;
-
-        s2_kind_reg <= kind_reg;
-        s2_keep_reg <= keep_reg;
-        if (!active_reg) begin
-            s2_kind_reg <= pick_kind;
-            s2_keep_reg <= keep_next_shifted[2:0];
-        end
-
-        shut_reg <= pick_reg;
-        if (open) begin
-            shut_reg <= pick_reg | turns_choice;
-            pick_valid_reg <= |req;
-            pick_reg <= turns_choice;
-            shows_reg <= turns_choice;
-            last_reg <= turns_choice;
-            if (!(|req)) begin
-                last_reg <= last_reg;
-            end
-        end
-
-        s3_plain_reg <= s2_valid_reg & (s2_kind_reg == 2'd0);
-        s3_red_reg <= s2_valid_reg & (s2_kind_reg != 2'd0);
-        s3_first_reg <= s2_first_reg;
-        s3_last_reg <= s2_last_reg;
-        s3_kind_reg <= s2_kind_reg;
-        s3_keep_reg <= s2_keep_reg;
+        eng_fits_reg <= eng_room;
+        fits_0_reg <= (|q_kind_0) ? pass_room : plain_next;
+        fits_1_reg <= (|q_kind_1) ? pass_room : plain_next;
+        fits_2_reg <= (|q_kind_2) ? pass_room : plain_next;
+        fits_3_reg <= (|q_kind_3) ? pass_room : plain_next;
 
         // Marks: what the fourth word needs is known with the third.
-        if (s3_plain_reg) begin
-            is_1_reg <= s3_first_reg;
+        if (is_plain) begin
+            is_1_reg <= line_m_first;
             is_2_reg <= is_1_reg;
             cut_reg <= 2'd0;
             if (mark_reg & is_2_reg) begin
-                cut_reg <= step_reg;
+                cut_reg <= line_m_step;
             end
-            if (s3_first_reg) begin
-                mark_reg <= (|(longs_m & from_reg)) & (|step_reg);
+            if (line_m_first) begin
+                mark_reg <= (|(longs_m & line_m_from)) & (|line_m_step);
             end
         end
 
-        told_reg <= s3_plain_reg & ecn;
+        told_reg <= is_plain & ecn;
 
         if (plain_pop) begin
             plain_head_reg <= plain_after;
         end
 
-        if (s3_plain_reg) begin
+        if (is_plain) begin
             plain_tail_reg <= plain_tail_reg + 4'd1;
         end
 
-        plain_some_reg <= s3_plain_reg
+        plain_some_reg <= is_plain
             | (plain_some_reg & (!tx_plain_ready | (plain_after != plain_tail_reg)));
 
         if (rst) begin
             plain_head_reg <= 4'd0;
             plain_tail_reg <= 4'd0;
             plain_some_reg <= 1'b0;
-            last_reg <= 4'd0;
-            pick_valid_reg <= 1'b0;
-            pick_reg <= 4'd0;
-            shut_reg <= 4'd0;
-            active_reg <= 1'b0;
             plain_room_reg <= 1'b0;
-            s2_valid_reg <= 1'b0;
-            go_reg <= 4'd0;
-            pop_reg <= 4'd0;
-            s3_plain_reg <= 1'b0;
-            s3_red_reg <= 1'b0;
             is_1_reg <= 1'b0;
             is_2_reg <= 1'b0;
             cut_reg <= 2'd0;
@@ -443,7 +391,7 @@ module switch_out_n4_d512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, plain_level[2:0], keep_next_shifted[15:3], step_next_shifted[15:2]};
+    wire _unused = &{1'b0, plain_level[2:0], looks_m_last, looks_m_keep, looks_m_from, looks_m_step};
 
 endmodule
 

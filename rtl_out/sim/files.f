@@ -259,6 +259,7 @@ switch_rx_n4_u64_t64.v
 switch_row_n4_d512_u64_t64.v
 ../lib/mux_one_hot_w16_n4.v
 ../lib/chosen_word_w64_n4.v
+../lib/switch_reader_n4_d512.v
 ../lib/switch_tx.v
 ../lib/switch_out_n4_d512.v
 switch_core_n4_d512_u64_t64.v
@@ -266,6 +267,7 @@ switch_core_n4_d512_u64_t64.v
 ../lib/red_accumulate_d8.v
 ../lib/mux_one_hot_w32_n9.v
 ../lib/red_emit.v
+../lib/red_buffer.v
 ../lib/red_engine_t8.v
 ../lib/red_events.v
 red_switch_n4_q512_u64_t64.v

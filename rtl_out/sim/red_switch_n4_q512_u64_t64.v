@@ -201,32 +201,45 @@ module red_switch_n4_q512_u64_t64 (
     wire        core_eng_valid_0;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_0;     // The word.
     wire        core_eng_first_0;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_0;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_0;
     wire        core_eng_valid_1;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_1;     // The word.
     wire        core_eng_first_1;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_1;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_1;
     wire        core_eng_valid_2;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_2;     // The word.
     wire        core_eng_first_2;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_2;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_2;
     wire        core_eng_valid_3;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     wire [63:0] core_eng_data_3;     // The word.
     wire        core_eng_first_3;    // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    wire [1:0]  core_eng_kind_3;
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    wire        core_eng_down_3;
+    wire        core_pass_valid_0;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_0;    // The word.
+    wire        core_pass_first_0;   // It is the frame's first.
+    wire        core_pass_valid_1;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_1;    // The word.
+    wire        core_pass_first_1;   // It is the frame's first.
+    wire        core_pass_valid_2;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_2;    // The word.
+    wire        core_pass_first_2;   // It is the frame's first.
+    wire        core_pass_valid_3;   // A word of one, in the same order.
+    wire [63:0] core_pass_data_3;    // The word.
+    wire        core_pass_first_3;   // It is the frame's first.
     wire        core_red_ready_0;    // It is taken.
     wire        core_red_ready_1;    // It is taken.
     wire        core_red_ready_2;    // It is taken.
     wire        core_red_ready_3;    // It is taken.
     wire        engines_0_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_0_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_0_m_valid;   // A word is offered.
     wire [63:0] engines_0_m_data;    // The word.
     wire        engines_0_m_last;    // It is the last word of its frame.
@@ -234,11 +247,11 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_0_ev_code;
     wire [2:0]  engines_0_ev_index;  // Its descriptor.
     wire        engines_1_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_1_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_1_m_valid;   // A word is offered.
     wire [63:0] engines_1_m_data;    // The word.
     wire        engines_1_m_last;    // It is the last word of its frame.
@@ -246,11 +259,11 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_1_ev_code;
     wire [2:0]  engines_1_ev_index;  // Its descriptor.
     wire        engines_2_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_2_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_2_m_valid;   // A word is offered.
     wire [63:0] engines_2_m_data;    // The word.
     wire        engines_2_m_last;    // It is the last word of its frame.
@@ -258,11 +271,11 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_2_ev_code;
     wire [2:0]  engines_2_ev_index;  // Its descriptor.
     wire        engines_3_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_3_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_3_m_valid;   // A word is offered.
     wire [63:0] engines_3_m_data;    // The word.
     wire        engines_3_m_last;    // It is the last word of its frame.
@@ -270,8 +283,7 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
-    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do, 15 passed without a
-    // look.
+    // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_3_ev_code;
     wire [2:0]  engines_3_ev_index;  // Its descriptor.
 
@@ -332,22 +344,38 @@ module red_switch_n4_q512_u64_t64 (
         .eng_valid_0        (core_eng_valid_0),
         .eng_data_0         (core_eng_data_0),
         .eng_first_0        (core_eng_first_0),
-        .eng_kind_0         (core_eng_kind_0),
+        .eng_down_0         (core_eng_down_0),
         .eng_room_1         (engines_1_room),
         .eng_valid_1        (core_eng_valid_1),
         .eng_data_1         (core_eng_data_1),
         .eng_first_1        (core_eng_first_1),
-        .eng_kind_1         (core_eng_kind_1),
+        .eng_down_1         (core_eng_down_1),
         .eng_room_2         (engines_2_room),
         .eng_valid_2        (core_eng_valid_2),
         .eng_data_2         (core_eng_data_2),
         .eng_first_2        (core_eng_first_2),
-        .eng_kind_2         (core_eng_kind_2),
+        .eng_down_2         (core_eng_down_2),
         .eng_room_3         (engines_3_room),
         .eng_valid_3        (core_eng_valid_3),
         .eng_data_3         (core_eng_data_3),
         .eng_first_3        (core_eng_first_3),
-        .eng_kind_3         (core_eng_kind_3),
+        .eng_down_3         (core_eng_down_3),
+        .pass_room_0        (engines_0_p_room),
+        .pass_valid_0       (core_pass_valid_0),
+        .pass_data_0        (core_pass_data_0),
+        .pass_first_0       (core_pass_first_0),
+        .pass_room_1        (engines_1_p_room),
+        .pass_valid_1       (core_pass_valid_1),
+        .pass_data_1        (core_pass_data_1),
+        .pass_first_1       (core_pass_first_1),
+        .pass_room_2        (engines_2_p_room),
+        .pass_valid_2       (core_pass_valid_2),
+        .pass_data_2        (core_pass_data_2),
+        .pass_first_2       (core_pass_first_2),
+        .pass_room_3        (engines_3_p_room),
+        .pass_valid_3       (core_pass_valid_3),
+        .pass_data_3        (core_pass_data_3),
+        .pass_first_3       (core_pass_first_3),
         .red_valid_0        (engines_0_m_valid),
         .red_ready_0        (core_red_ready_0),
         .red_data_0         (engines_0_m_data),
@@ -401,8 +429,12 @@ module red_switch_n4_q512_u64_t64 (
         .s_valid         (core_eng_valid_0),
         .s_data          (core_eng_data_0),
         .s_first         (core_eng_first_0),
-        .s_kind          (core_eng_kind_0),
+        .s_down          (core_eng_down_0),
         .room            (engines_0_room),
+        .p_valid         (core_pass_valid_0),
+        .p_data          (core_pass_data_0),
+        .p_first         (core_pass_first_0),
+        .p_room          (engines_0_p_room),
         .m_valid         (engines_0_m_valid),
         .m_ready         (core_red_ready_0),
         .m_data          (engines_0_m_data),
@@ -431,8 +463,12 @@ module red_switch_n4_q512_u64_t64 (
         .s_valid         (core_eng_valid_1),
         .s_data          (core_eng_data_1),
         .s_first         (core_eng_first_1),
-        .s_kind          (core_eng_kind_1),
+        .s_down          (core_eng_down_1),
         .room            (engines_1_room),
+        .p_valid         (core_pass_valid_1),
+        .p_data          (core_pass_data_1),
+        .p_first         (core_pass_first_1),
+        .p_room          (engines_1_p_room),
         .m_valid         (engines_1_m_valid),
         .m_ready         (core_red_ready_1),
         .m_data          (engines_1_m_data),
@@ -461,8 +497,12 @@ module red_switch_n4_q512_u64_t64 (
         .s_valid         (core_eng_valid_2),
         .s_data          (core_eng_data_2),
         .s_first         (core_eng_first_2),
-        .s_kind          (core_eng_kind_2),
+        .s_down          (core_eng_down_2),
         .room            (engines_2_room),
+        .p_valid         (core_pass_valid_2),
+        .p_data          (core_pass_data_2),
+        .p_first         (core_pass_first_2),
+        .p_room          (engines_2_p_room),
         .m_valid         (engines_2_m_valid),
         .m_ready         (core_red_ready_2),
         .m_data          (engines_2_m_data),
@@ -491,8 +531,12 @@ module red_switch_n4_q512_u64_t64 (
         .s_valid         (core_eng_valid_3),
         .s_data          (core_eng_data_3),
         .s_first         (core_eng_first_3),
-        .s_kind          (core_eng_kind_3),
+        .s_down          (core_eng_down_3),
         .room            (engines_3_room),
+        .p_valid         (core_pass_valid_3),
+        .p_data          (core_pass_data_3),
+        .p_first         (core_pass_first_3),
+        .p_room          (engines_3_p_room),
         .m_valid         (engines_3_m_valid),
         .m_ready         (core_red_ready_3),
         .m_data          (engines_3_m_data),

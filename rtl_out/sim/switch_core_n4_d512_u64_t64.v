@@ -4,7 +4,7 @@
 // shared memory.
 // One word a clock and port; no frame waits for one to another output.
 // Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5
-// to eng_*.
+// to eng_* and pass_*.
 // A table write takes effect in the tables of all ports in one clock: a frame sees the old or the
 // new entry.
 //
@@ -92,37 +92,57 @@ module switch_core_n4_d512_u64_t64 (
     input  wire [5:0]  mc_addr,             // Write address.
     input  wire [30:0] mc_data,             // The word to write.
 
-    input  wire        eng_room_0,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_0,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_0,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_0,          // The word.
     output wire        eng_first_0,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_0,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_0,
 
-    input  wire        eng_room_1,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_1,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_1,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_1,          // The word.
     output wire        eng_first_1,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_1,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_1,
 
-    input  wire        eng_room_2,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_2,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_2,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_2,          // The word.
     output wire        eng_first_2,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_2,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_2,
 
-    input  wire        eng_room_3,          // The engine of the port can take a whole frame.
+    input  wire        eng_room_3,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_3,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
     output wire [63:0] eng_data_3,          // The word.
     output wire        eng_first_3,         // It is the frame's first.
-    // 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine
-    // only.
-    output wire [1:0]  eng_kind_3,
+    // Its frame goes down the tree through this port, for the engine only; otherwise towards the
+    // parent.
+    output wire        eng_down_3,
+
+    input  wire        pass_room_0,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_0,        // A word of one, in the same order.
+    output wire [63:0] pass_data_0,         // The word.
+    output wire        pass_first_0,        // It is the frame's first.
+
+    input  wire        pass_room_1,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_1,        // A word of one, in the same order.
+    output wire [63:0] pass_data_1,         // The word.
+    output wire        pass_first_1,        // It is the frame's first.
+
+    input  wire        pass_room_2,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_2,        // A word of one, in the same order.
+    output wire [63:0] pass_data_2,         // The word.
+    output wire        pass_first_2,        // It is the frame's first.
+
+    input  wire        pass_room_3,         // There is room for a whole reduction frame that passes without a look.
+    output wire        pass_valid_3,        // A word of one, in the same order.
+    output wire [63:0] pass_data_3,         // The word.
+    output wire        pass_first_3,        // It is the frame's first.
 
     // red, port 0: Frames of the engine of each port.
     input  wire        red_valid_0,         // A word is offered.
@@ -208,82 +228,82 @@ module switch_core_n4_d512_u64_t64 (
     // Signals
     wire        rows_0_q_valid_0;  // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_0;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_0;   // Word at the head.
     wire        rows_0_q_long_0;   // The queue was long two clocks ago.
     wire        rows_0_q_valid_1;  // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_1;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_1;   // Word at the head.
     wire        rows_0_q_long_1;   // The queue was long two clocks ago.
     wire        rows_0_q_valid_2;  // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_2;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_2;   // Word at the head.
     wire        rows_0_q_long_2;   // The queue was long two clocks ago.
     wire        rows_0_q_valid_3;  // For each output: a frame waits.
     wire [15:0] rows_0_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_0_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_0_q_kind_3;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_0_q_data_3;   // Word at the head.
     wire        rows_0_q_long_3;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_0;  // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_0;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_0;   // Word at the head.
     wire        rows_1_q_long_0;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_1;  // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_1;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_1;   // Word at the head.
     wire        rows_1_q_long_1;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_2;  // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_2;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_2;   // Word at the head.
     wire        rows_1_q_long_2;   // The queue was long two clocks ago.
     wire        rows_1_q_valid_3;  // For each output: a frame waits.
     wire [15:0] rows_1_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_1_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_1_q_kind_3;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_1_q_data_3;   // Word at the head.
     wire        rows_1_q_long_3;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_0;  // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_0;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_0;   // Word at the head.
     wire        rows_2_q_long_0;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_1;  // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_1;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_1;   // Word at the head.
     wire        rows_2_q_long_1;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_2;  // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_2;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_2;   // Word at the head.
     wire        rows_2_q_long_2;   // The queue was long two clocks ago.
     wire        rows_2_q_valid_3;  // For each output: a frame waits.
     wire [15:0] rows_2_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_2_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_2_q_kind_3;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_2_q_data_3;   // Word at the head.
     wire        rows_2_q_long_3;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_0;  // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_0;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_0;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_0;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_0;   // Word at the head.
     wire        rows_3_q_long_0;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_1;  // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_1;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_1;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_1;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_1;   // Word at the head.
     wire        rows_3_q_long_1;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_2;  // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_2;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_2;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_2;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_2;   // Word at the head.
     wire        rows_3_q_long_2;   // The queue was long two clocks ago.
     wire        rows_3_q_valid_3;  // For each output: a frame waits.
     wire [15:0] rows_3_q_entry_3;  // Its entry: words, kind, bytes of the last word less one.
-    wire        rows_3_q_red_3;    // It is a reduction frame; one clock before q_entry.
+    wire [1:0]  rows_3_q_kind_3;   // Its kind, with q_valid: one clock before q_entry.
     wire [63:0] rows_3_q_data_3;   // Word at the head.
     wire        rows_3_q_long_3;   // The queue was long two clocks ago.
     wire        outs_0_q_pop_0;    // The entry is used up.
@@ -337,28 +357,28 @@ module switch_core_n4_d512_u64_t64 (
         .own              (4'd1),
         .q_valid_0        (rows_0_q_valid_0),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_red_0          (rows_0_q_red_0),
+        .q_kind_0         (rows_0_q_kind_0),
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
         .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_0_q_valid_1),
         .q_entry_1        (rows_0_q_entry_1),
-        .q_red_1          (rows_0_q_red_1),
+        .q_kind_1         (rows_0_q_kind_1),
         .q_pop_1          (outs_1_q_pop_0),
         .q_go_1           (outs_1_q_go_0),
         .q_data_1         (rows_0_q_data_1),
         .q_long_1         (rows_0_q_long_1),
         .q_valid_2        (rows_0_q_valid_2),
         .q_entry_2        (rows_0_q_entry_2),
-        .q_red_2          (rows_0_q_red_2),
+        .q_kind_2         (rows_0_q_kind_2),
         .q_pop_2          (outs_2_q_pop_0),
         .q_go_2           (outs_2_q_go_0),
         .q_data_2         (rows_0_q_data_2),
         .q_long_2         (rows_0_q_long_2),
         .q_valid_3        (rows_0_q_valid_3),
         .q_entry_3        (rows_0_q_entry_3),
-        .q_red_3          (rows_0_q_red_3),
+        .q_kind_3         (rows_0_q_kind_3),
         .q_pop_3          (outs_3_q_pop_0),
         .q_go_3           (outs_3_q_go_0),
         .q_data_3         (rows_0_q_data_3),
@@ -392,28 +412,28 @@ module switch_core_n4_d512_u64_t64 (
         .own              (4'd2),
         .q_valid_0        (rows_1_q_valid_0),
         .q_entry_0        (rows_1_q_entry_0),
-        .q_red_0          (rows_1_q_red_0),
+        .q_kind_0         (rows_1_q_kind_0),
         .q_pop_0          (outs_0_q_pop_1),
         .q_go_0           (outs_0_q_go_1),
         .q_data_0         (rows_1_q_data_0),
         .q_long_0         (rows_1_q_long_0),
         .q_valid_1        (rows_1_q_valid_1),
         .q_entry_1        (rows_1_q_entry_1),
-        .q_red_1          (rows_1_q_red_1),
+        .q_kind_1         (rows_1_q_kind_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
         .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_1_q_valid_2),
         .q_entry_2        (rows_1_q_entry_2),
-        .q_red_2          (rows_1_q_red_2),
+        .q_kind_2         (rows_1_q_kind_2),
         .q_pop_2          (outs_2_q_pop_1),
         .q_go_2           (outs_2_q_go_1),
         .q_data_2         (rows_1_q_data_2),
         .q_long_2         (rows_1_q_long_2),
         .q_valid_3        (rows_1_q_valid_3),
         .q_entry_3        (rows_1_q_entry_3),
-        .q_red_3          (rows_1_q_red_3),
+        .q_kind_3         (rows_1_q_kind_3),
         .q_pop_3          (outs_3_q_pop_1),
         .q_go_3           (outs_3_q_go_1),
         .q_data_3         (rows_1_q_data_3),
@@ -447,28 +467,28 @@ module switch_core_n4_d512_u64_t64 (
         .own              (4'd4),
         .q_valid_0        (rows_2_q_valid_0),
         .q_entry_0        (rows_2_q_entry_0),
-        .q_red_0          (rows_2_q_red_0),
+        .q_kind_0         (rows_2_q_kind_0),
         .q_pop_0          (outs_0_q_pop_2),
         .q_go_0           (outs_0_q_go_2),
         .q_data_0         (rows_2_q_data_0),
         .q_long_0         (rows_2_q_long_0),
         .q_valid_1        (rows_2_q_valid_1),
         .q_entry_1        (rows_2_q_entry_1),
-        .q_red_1          (rows_2_q_red_1),
+        .q_kind_1         (rows_2_q_kind_1),
         .q_pop_1          (outs_1_q_pop_2),
         .q_go_1           (outs_1_q_go_2),
         .q_data_1         (rows_2_q_data_1),
         .q_long_1         (rows_2_q_long_1),
         .q_valid_2        (rows_2_q_valid_2),
         .q_entry_2        (rows_2_q_entry_2),
-        .q_red_2          (rows_2_q_red_2),
+        .q_kind_2         (rows_2_q_kind_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
         .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_2_q_valid_3),
         .q_entry_3        (rows_2_q_entry_3),
-        .q_red_3          (rows_2_q_red_3),
+        .q_kind_3         (rows_2_q_kind_3),
         .q_pop_3          (outs_3_q_pop_2),
         .q_go_3           (outs_3_q_go_2),
         .q_data_3         (rows_2_q_data_3),
@@ -502,28 +522,28 @@ module switch_core_n4_d512_u64_t64 (
         .own              (4'd8),
         .q_valid_0        (rows_3_q_valid_0),
         .q_entry_0        (rows_3_q_entry_0),
-        .q_red_0          (rows_3_q_red_0),
+        .q_kind_0         (rows_3_q_kind_0),
         .q_pop_0          (outs_0_q_pop_3),
         .q_go_0           (outs_0_q_go_3),
         .q_data_0         (rows_3_q_data_0),
         .q_long_0         (rows_3_q_long_0),
         .q_valid_1        (rows_3_q_valid_1),
         .q_entry_1        (rows_3_q_entry_1),
-        .q_red_1          (rows_3_q_red_1),
+        .q_kind_1         (rows_3_q_kind_1),
         .q_pop_1          (outs_1_q_pop_3),
         .q_go_1           (outs_1_q_go_3),
         .q_data_1         (rows_3_q_data_1),
         .q_long_1         (rows_3_q_long_1),
         .q_valid_2        (rows_3_q_valid_2),
         .q_entry_2        (rows_3_q_entry_2),
-        .q_red_2          (rows_3_q_red_2),
+        .q_kind_2         (rows_3_q_kind_2),
         .q_pop_2          (outs_2_q_pop_3),
         .q_go_2           (outs_2_q_go_3),
         .q_data_2         (rows_3_q_data_2),
         .q_long_2         (rows_3_q_long_2),
         .q_valid_3        (rows_3_q_valid_3),
         .q_entry_3        (rows_3_q_entry_3),
-        .q_red_3          (rows_3_q_red_3),
+        .q_kind_3         (rows_3_q_kind_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
@@ -543,29 +563,29 @@ module switch_core_n4_d512_u64_t64 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_0),
+        .q_kind_0         (rows_0_q_kind_0),
         .q_entry_0        (rows_0_q_entry_0),
-        .q_red_0          (rows_0_q_red_0),
         .q_pop_0          (outs_0_q_pop_0),
         .q_go_0           (outs_0_q_go_0),
         .q_data_0         (rows_0_q_data_0),
         .q_long_0         (rows_0_q_long_0),
         .q_valid_1        (rows_1_q_valid_0),
+        .q_kind_1         (rows_1_q_kind_0),
         .q_entry_1        (rows_1_q_entry_0),
-        .q_red_1          (rows_1_q_red_0),
         .q_pop_1          (outs_0_q_pop_1),
         .q_go_1           (outs_0_q_go_1),
         .q_data_1         (rows_1_q_data_0),
         .q_long_1         (rows_1_q_long_0),
         .q_valid_2        (rows_2_q_valid_0),
+        .q_kind_2         (rows_2_q_kind_0),
         .q_entry_2        (rows_2_q_entry_0),
-        .q_red_2          (rows_2_q_red_0),
         .q_pop_2          (outs_0_q_pop_2),
         .q_go_2           (outs_0_q_go_2),
         .q_data_2         (rows_2_q_data_0),
         .q_long_2         (rows_2_q_long_0),
         .q_valid_3        (rows_3_q_valid_0),
+        .q_kind_3         (rows_3_q_kind_0),
         .q_entry_3        (rows_3_q_entry_0),
-        .q_red_3          (rows_3_q_red_0),
         .q_pop_3          (outs_0_q_pop_3),
         .q_go_3           (outs_0_q_go_3),
         .q_data_3         (rows_3_q_data_0),
@@ -575,7 +595,11 @@ module switch_core_n4_d512_u64_t64 (
         .eng_valid        (eng_valid_0),
         .eng_data         (eng_data_0),
         .eng_first        (eng_first_0),
-        .eng_kind         (eng_kind_0),
+        .eng_down         (eng_down_0),
+        .pass_room        (pass_room_0),
+        .pass_valid       (pass_valid_0),
+        .pass_data        (pass_data_0),
+        .pass_first       (pass_first_0),
         .red_valid        (red_valid_0),
         .red_ready        (red_ready_0),
         .red_data         (red_data_0),
@@ -593,29 +617,29 @@ module switch_core_n4_d512_u64_t64 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_1),
+        .q_kind_0         (rows_0_q_kind_1),
         .q_entry_0        (rows_0_q_entry_1),
-        .q_red_0          (rows_0_q_red_1),
         .q_pop_0          (outs_1_q_pop_0),
         .q_go_0           (outs_1_q_go_0),
         .q_data_0         (rows_0_q_data_1),
         .q_long_0         (rows_0_q_long_1),
         .q_valid_1        (rows_1_q_valid_1),
+        .q_kind_1         (rows_1_q_kind_1),
         .q_entry_1        (rows_1_q_entry_1),
-        .q_red_1          (rows_1_q_red_1),
         .q_pop_1          (outs_1_q_pop_1),
         .q_go_1           (outs_1_q_go_1),
         .q_data_1         (rows_1_q_data_1),
         .q_long_1         (rows_1_q_long_1),
         .q_valid_2        (rows_2_q_valid_1),
+        .q_kind_2         (rows_2_q_kind_1),
         .q_entry_2        (rows_2_q_entry_1),
-        .q_red_2          (rows_2_q_red_1),
         .q_pop_2          (outs_1_q_pop_2),
         .q_go_2           (outs_1_q_go_2),
         .q_data_2         (rows_2_q_data_1),
         .q_long_2         (rows_2_q_long_1),
         .q_valid_3        (rows_3_q_valid_1),
+        .q_kind_3         (rows_3_q_kind_1),
         .q_entry_3        (rows_3_q_entry_1),
-        .q_red_3          (rows_3_q_red_1),
         .q_pop_3          (outs_1_q_pop_3),
         .q_go_3           (outs_1_q_go_3),
         .q_data_3         (rows_3_q_data_1),
@@ -625,7 +649,11 @@ module switch_core_n4_d512_u64_t64 (
         .eng_valid        (eng_valid_1),
         .eng_data         (eng_data_1),
         .eng_first        (eng_first_1),
-        .eng_kind         (eng_kind_1),
+        .eng_down         (eng_down_1),
+        .pass_room        (pass_room_1),
+        .pass_valid       (pass_valid_1),
+        .pass_data        (pass_data_1),
+        .pass_first       (pass_first_1),
         .red_valid        (red_valid_1),
         .red_ready        (red_ready_1),
         .red_data         (red_data_1),
@@ -643,29 +671,29 @@ module switch_core_n4_d512_u64_t64 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_2),
+        .q_kind_0         (rows_0_q_kind_2),
         .q_entry_0        (rows_0_q_entry_2),
-        .q_red_0          (rows_0_q_red_2),
         .q_pop_0          (outs_2_q_pop_0),
         .q_go_0           (outs_2_q_go_0),
         .q_data_0         (rows_0_q_data_2),
         .q_long_0         (rows_0_q_long_2),
         .q_valid_1        (rows_1_q_valid_2),
+        .q_kind_1         (rows_1_q_kind_2),
         .q_entry_1        (rows_1_q_entry_2),
-        .q_red_1          (rows_1_q_red_2),
         .q_pop_1          (outs_2_q_pop_1),
         .q_go_1           (outs_2_q_go_1),
         .q_data_1         (rows_1_q_data_2),
         .q_long_1         (rows_1_q_long_2),
         .q_valid_2        (rows_2_q_valid_2),
+        .q_kind_2         (rows_2_q_kind_2),
         .q_entry_2        (rows_2_q_entry_2),
-        .q_red_2          (rows_2_q_red_2),
         .q_pop_2          (outs_2_q_pop_2),
         .q_go_2           (outs_2_q_go_2),
         .q_data_2         (rows_2_q_data_2),
         .q_long_2         (rows_2_q_long_2),
         .q_valid_3        (rows_3_q_valid_2),
+        .q_kind_3         (rows_3_q_kind_2),
         .q_entry_3        (rows_3_q_entry_2),
-        .q_red_3          (rows_3_q_red_2),
         .q_pop_3          (outs_2_q_pop_3),
         .q_go_3           (outs_2_q_go_3),
         .q_data_3         (rows_3_q_data_2),
@@ -675,7 +703,11 @@ module switch_core_n4_d512_u64_t64 (
         .eng_valid        (eng_valid_2),
         .eng_data         (eng_data_2),
         .eng_first        (eng_first_2),
-        .eng_kind         (eng_kind_2),
+        .eng_down         (eng_down_2),
+        .pass_room        (pass_room_2),
+        .pass_valid       (pass_valid_2),
+        .pass_data        (pass_data_2),
+        .pass_first       (pass_first_2),
         .red_valid        (red_valid_2),
         .red_ready        (red_ready_2),
         .red_data         (red_data_2),
@@ -693,29 +725,29 @@ module switch_core_n4_d512_u64_t64 (
         .clk              (clk),
         .rst              (rst),
         .q_valid_0        (rows_0_q_valid_3),
+        .q_kind_0         (rows_0_q_kind_3),
         .q_entry_0        (rows_0_q_entry_3),
-        .q_red_0          (rows_0_q_red_3),
         .q_pop_0          (outs_3_q_pop_0),
         .q_go_0           (outs_3_q_go_0),
         .q_data_0         (rows_0_q_data_3),
         .q_long_0         (rows_0_q_long_3),
         .q_valid_1        (rows_1_q_valid_3),
+        .q_kind_1         (rows_1_q_kind_3),
         .q_entry_1        (rows_1_q_entry_3),
-        .q_red_1          (rows_1_q_red_3),
         .q_pop_1          (outs_3_q_pop_1),
         .q_go_1           (outs_3_q_go_1),
         .q_data_1         (rows_1_q_data_3),
         .q_long_1         (rows_1_q_long_3),
         .q_valid_2        (rows_2_q_valid_3),
+        .q_kind_2         (rows_2_q_kind_3),
         .q_entry_2        (rows_2_q_entry_3),
-        .q_red_2          (rows_2_q_red_3),
         .q_pop_2          (outs_3_q_pop_2),
         .q_go_2           (outs_3_q_go_2),
         .q_data_2         (rows_2_q_data_3),
         .q_long_2         (rows_2_q_long_3),
         .q_valid_3        (rows_3_q_valid_3),
+        .q_kind_3         (rows_3_q_kind_3),
         .q_entry_3        (rows_3_q_entry_3),
-        .q_red_3          (rows_3_q_red_3),
         .q_pop_3          (outs_3_q_pop_3),
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
@@ -725,7 +757,11 @@ module switch_core_n4_d512_u64_t64 (
         .eng_valid        (eng_valid_3),
         .eng_data         (eng_data_3),
         .eng_first        (eng_first_3),
-        .eng_kind         (eng_kind_3),
+        .eng_down         (eng_down_3),
+        .pass_room        (pass_room_3),
+        .pass_valid       (pass_valid_3),
+        .pass_data        (pass_data_3),
+        .pass_first       (pass_first_3),
         .red_valid        (red_valid_3),
         .red_ready        (red_ready_3),
         .red_data         (red_data_3),

@@ -7,7 +7,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Switch of N ports, 64 bits each: a queue for each pair of input and output, whole frames, no shared memory.
     /// One word a clock and port; no frame waits for one to another output.
-    /// Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5 to eng_*.
+    /// Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5 to eng_* and pass_*.
     /// A table write takes effect in the tables of all ports in one clock: a frame sees the old or the new entry.
     #[module("switch_core_n{N}_d{}_u{}_t{}", 1usize << A, 1usize << TU, 1usize << TM)]
     pub struct SwitchCore<
@@ -34,7 +34,7 @@ hdl_module! {
         pub cfg_engines: Signal<In, Bits<N>>,
         /// Ethertype of reduction frames.
         pub cfg_ethertype: Signal<In, Bits<16>>,
-        /// The engine of the port can take a whole frame.
+        /// The engine of the port can take a whole frame that it looks at.
         pub eng_room: Bank<Signal<In, Bit>, N>,
         /// A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
         pub eng_valid: Bank<Signal<Out, Bit>, N>,
@@ -42,8 +42,16 @@ hdl_module! {
         pub eng_data: Bank<Signal<Out, Bits<64>>, N>,
         /// It is the frame's first.
         pub eng_first: Bank<Signal<Out, Bit>, N>,
-        /// 1 towards the parent, 2 passes, down a tree or up, 3 down the tree through this port: engine only.
-        pub eng_kind: Bank<Signal<Out, Bits<2>>, N>,
+        /// Its frame goes down the tree through this port, for the engine only; otherwise towards the parent.
+        pub eng_down: Bank<Signal<Out, Bit>, N>,
+        /// There is room for a whole reduction frame that passes without a look.
+        pub pass_room: Bank<Signal<In, Bit>, N>,
+        /// A word of one, in the same order.
+        pub pass_valid: Bank<Signal<Out, Bit>, N>,
+        /// The word.
+        pub pass_data: Bank<Signal<Out, Bits<64>>, N>,
+        /// It is the frame's first.
+        pub pass_first: Bank<Signal<Out, Bit>, N>,
         /// Frames of the engine of each port.
         pub red: Bank<FramesIn<64>, N>,
         /// Events of each port: a received frame has ended.
@@ -115,7 +123,11 @@ impl<
             self.eng_valid[i].next = self.outs[i].eng_valid.val();
             self.eng_data[i].next = self.outs[i].eng_data.val();
             self.eng_first[i].next = self.outs[i].eng_first.val();
-            self.eng_kind[i].next = self.outs[i].eng_kind.val();
+            self.eng_down[i].next = self.outs[i].eng_down.val();
+            self.outs[i].pass_room.next = self.pass_room[i].val();
+            self.pass_valid[i].next = self.outs[i].pass_valid.val();
+            self.pass_data[i].next = self.outs[i].pass_data.val();
+            self.pass_first[i].next = self.outs[i].pass_first.val();
             self.outs[i].red.valid.next = self.red[i].valid.val();
             self.red[i].ready.next = self.outs[i].red.ready.val();
             self.outs[i].red.of.next = self.red[i].of.val();
@@ -129,7 +141,7 @@ impl<
             for j in 0..N {
                 self.outs[j].q_valid[i].next = self.rows[i].q_valid[j].val();
                 self.outs[j].q_entry[i].next = self.rows[i].q_entry[j].val();
-                self.outs[j].q_red[i].next = self.rows[i].q_red[j].val();
+                self.outs[j].q_kind[i].next = self.rows[i].q_kind[j].val();
                 self.rows[i].q_pop[j].next = self.outs[j].q_pop[i].val();
                 self.rows[i].q_go[j].next = self.outs[j].q_go[i].val();
                 self.outs[j].q_data[i].next = self.rows[i].q_data[j].val();

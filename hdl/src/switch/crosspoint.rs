@@ -43,14 +43,14 @@ hdl_module! {
         pub w_end: Signal<In, Bit>,
         /// Keep the frame; only with w_end.
         pub w_take: Signal<In, Bit>,
-        /// What to remember of the frame: words in the lowest bits, above them two bits, not zero for reduction frames; with w_end.
+        /// What to remember of the frame: words in the lowest bits, above them two bits, its kind; with w_end.
         pub w_entry: Signal<In, Bits<E>>,
         /// A frame waits.
         pub entry_valid: Signal<Out, Bit>,
         /// What was remembered of the oldest one; one clock after entry_valid rose or entry_pop moved on.
         pub entry: Signal<Out, Bits<E>>,
-        /// It is a reduction frame; in the clock before.
-        pub entry_red: Signal<Out, Bit>,
+        /// Its kind, with entry_valid: of what is remembered, the two bits above the words.
+        pub entry_kind: Signal<Out, Bits<2>>,
         /// The oldest frame's entry is used up.
         pub entry_pop: Signal<In, Bit>,
         /// Move on to the next word.
@@ -69,8 +69,13 @@ hdl_module! {
         entries: AsyncRam<E, 5>,
         /// What is remembered of the oldest frame.
         oldest: DFF<Bits<E>>,
-        /// Entry of the oldest frame, of the next one that is kept.
+        /// Kinds of the frames kept, that of the oldest one.
+        kinds: AsyncRam<2, 5>,
+        kind: DFF<Bits<2>>,
+        w_kind: Signal<Local, Bits<2>>,
+        /// Entry of the oldest frame, of the one behind it, of the next one that is kept.
         #[reset] first: DFF<Bits<5>>,
+        second: DFF<Bits<5>>,
         #[reset] next: DFF<Bits<5>>,
         /// There is an entry; there was only one in the clock before; there is room for one.
         #[reset] some: DFF<Bit>,
@@ -165,15 +170,26 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.entries.rd.addr.next = self.first.q.val();
         self.oldest.d.next = self.entries.rd.data.val();
         self.entry.next = self.oldest.q.val();
-        self.entry_red.next = (self.entries.rd.data.val() >> self.a.val())
-            .get_bits::<2>(0)
-            .any();
+        // The kind of the oldest one is wanted at once: it says who may take the frame.
+        self.w_kind.next = (self.w_entry.val() >> self.a.val()).get_bits::<2>(0);
+        self.kinds.wr.en.next = self.keep.val();
+        self.kinds.wr.addr.next = self.next.q.val();
+        self.kinds.wr.data.next = self.w_kind.val();
+        self.kinds.rd.addr.next = self.second.q.val();
+        if self.entry_pop.val() {
+            self.kind.d.next = self.kinds.rd.data.val();
+        }
+        if self.keep.val() & (!self.some.q.val() | (self.entry_pop.val() & self.only.q.val())) {
+            self.kind.d.next = self.w_kind.val();
+        }
+        self.entry_kind.next = self.kind.q.val();
         self.entry_valid.next = self.some.q.val();
         self.room.d.next = (self.next.q.val() + 1) != self.first.q.val();
-        self.only.d.next = (self.first.q.val() + 1) == self.next.q.val();
+        self.only.d.next = self.second.q.val() == self.next.q.val();
         self.kept.d.next = self.keep.val();
         if self.entry_pop.val() {
-            self.first.d.next = self.first.q.val() + 1;
+            self.first.d.next = self.second.q.val();
+            self.second.d.next = self.second.q.val() + 1;
             self.some.d.next = !self.only.q.val() | self.kept.q.val();
         }
         if self.keep.val() {
@@ -218,6 +234,7 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.rd_data.next = self.words.rd_data.val();
 
         if self.rst.val() {
+            self.second.d.next = 1.into();
             self.ahead_1.d.next = 1.into();
         }
     }

@@ -1,16 +1,17 @@
 //! The reduction engine of a port.
 
 mod accumulate;
+mod buffer;
 mod emit;
 mod events;
 mod matcher;
 
 pub use accumulate::RedAccumulate;
+pub use buffer::RedBuffer;
 pub use emit::RedEmit;
 pub use events::RedEvents;
 pub use matcher::RedMatch;
 
-use crate::blocks::AsyncRam;
 use crate::bus::FramesOut;
 use crate::prelude::*;
 
@@ -18,10 +19,10 @@ hdl_module! {
     /// Reduction engine of a switch port, 8 descriptors: combines the reduction frames that leave by the port
     /// towards the parent of their tree, and sends results, partial results and frames that pass.
     /// Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them, also
-    /// of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction header), 8 to 11
-    /// (data), 1 to 5.
+    /// of the same tree. Beside them, at p_*, it takes as many that pass without a look. Words come as the input stored them
+    /// (see switch_rx): 6, 7 (reduction header), 8 to 11 (data), 1 to 5.
     /// Latency: 10 clocks from the first word of the last contribution to the first word of the result, and from
-    /// the first word of a frame that passes upwards to the first that it sends; 8 if it passes without a look (kind 2).
+    /// the first word of a frame that passes upwards to the first that it sends; 8 from p_*.
     /// While the output stalls, results keep their descriptor and frames that pass their place in the buffer, until
     /// their last word is safe; meanwhile all other descriptors change as ever, frames come in, and room falls when
     /// places run short.
@@ -37,10 +38,18 @@ hdl_module! {
         pub s_data: Signal<In, Bits<64>>,
         /// It is the frame's first.
         pub s_first: Signal<In, Bit>,
-        /// 1 towards the parent, 2 passes, down a tree or up, 3 down and for the descriptors only.
-        pub s_kind: Signal<In, Bits<2>>,
+        /// Its frame goes down a tree and is for the descriptors only; otherwise towards the parent.
+        pub s_down: Signal<In, Bit>,
         /// A frame may begin within the next 4 clocks, whatever has begun before.
         pub room: Signal<Out, Bit>,
+        /// A word of a frame that passes without a look; as s_*.
+        pub p_valid: Signal<In, Bit>,
+        /// The word.
+        pub p_data: Signal<In, Bits<64>>,
+        /// It is the frame's first.
+        pub p_first: Signal<In, Bit>,
+        /// One may begin within the next 4 clocks, whatever has begun before.
+        pub p_room: Signal<Out, Bit>,
         /// Frames to send.
         pub m: FramesOut<64>,
         /// 1,024 clocks have passed; never within 40 clocks of the one before.
@@ -71,7 +80,7 @@ hdl_module! {
         pub ev_valid: Signal<Out, Bit>,
         /// 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence number,
         /// 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired empty, 12 operations differ,
-        /// 13 too many contributions, 14 nothing to do, 15 passed without a look.
+        /// 13 too many contributions, 14 nothing to do.
         pub ev_code: Signal<Out, Bits<4>>,
         /// Its descriptor.
         pub ev_index: Signal<Out, Bits<3>>,
@@ -80,24 +89,23 @@ hdl_module! {
         matcher: RedMatch,
         values: RedAccumulate,
         emit: RedEmit,
-        /// Frames that may pass: four places of 16 words.
-        buffer: AsyncRam<64, 6>,
-        /// Their keys.
-        buffer_keys: AsyncRam<16, 2>,
+        /// Frames that may pass, frames that do.
+        kept: RedBuffer,
+        passing: RedBuffer,
         /// A frame begins.
         begins: Signal<Local, Bit>,
-        /// The word of the clock before.
-        written: DFF<Bits<64>>,
-        /// The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
-        number: Signal<Local, Bits<4>>,
-        number_next: DFF<Bits<4>>,
-        /// Place that is filled, places that wait to be sent.
-        #[reset] place: DFF<Bits<2>>,
-        #[reset] held: DFF<Bits<3>>,
-        /// The frame under way passes.
-        #[reset] passes: DFF<Bit>,
-        /// It does: its place is held from now on.
-        push: Signal<Local, Bit>,
+        /// A frame that passes without a look has begun so many clocks ago; it is to be sent, and waits for another job.
+        #[reset] p_1: DFF<Bit>,
+        #[reset] p_2: DFF<Bit>,
+        #[reset] p_3: DFF<Bit>,
+        #[reset] p_waits: DFF<Bit>,
+        p_wants: Signal<Local, Bit>,
+        p_push: Signal<Local, Bit>,
+        /// A job beside those of frames that pass without a look.
+        job: Signal<Local, Bit>,
+        /// The frame that is sent passes without a look; it did in the clock before.
+        of_passing: Signal<Local, Bit>,
+        was_passing: DFF<Bit>,
     }
 }
 
@@ -105,58 +113,52 @@ impl Logic for RedEngine {
     #[hdl_gen]
     fn update(&mut self) {
         self.begins.next = self.s_valid.val() & self.s_first.val();
-        self.number.next = self.number_next.q.val();
-        if self.s_first.val() {
-            self.number.next = 6.into();
-        }
-        if self.s_valid.val() {
-            self.number_next.d.next = self.number.val() + 1;
-            if self.number.val() == 11 {
-                self.number_next.d.next = 1.into();
-            }
-        }
+        // Every frame goes into a buffer; its place is kept if it passes.
+        self.kept.s_valid.next = self.s_valid.val();
+        self.kept.s_data.next = self.s_data.val();
+        self.kept.s_first.next = self.s_first.val();
+        self.kept.push.next = self.matcher.c_pass.val();
+        self.passing.s_valid.next = self.p_valid.val();
+        self.passing.s_data.next = self.p_data.val();
+        self.passing.s_first.next = self.p_first.val();
+        self.room.next = self.matcher.room.val() & self.kept.room.val();
+        self.p_room.next = self.passing.room.val();
 
-        // Every frame goes into the buffer; its place is kept if it passes.
-        self.buffer.wr.en.next = self.s_valid.val();
-        self.buffer.wr.addr.next =
-            (bit_cast::<6, 2>(self.place.q.val()) << 4) | bit_cast::<6, 4>(self.number.val());
-        self.buffer.wr.data.next = self.s_data.val();
-        self.buffer_keys.wr.en.next = self.begins.val();
-        self.buffer_keys.wr.addr.next = self.place.q.val();
-        self.buffer_keys.wr.data.next = self.s_data.val().get_bits::<16>(0);
-        self.buffer.rd.addr.next = (bit_cast::<6, 2>(self.emit.b_slot.val()) << 4)
-            | bit_cast::<6, 4>(self.emit.b_word.val());
-        self.buffer_keys.rd.addr.next = self.emit.b_slot.val();
-        // A frame that goes down is sent while it still comes in: a word may be wanted in the clock in which it is
-        // written.
-        self.written.d.next = self.s_data.val();
-        self.emit.b_data.next = self.buffer.rd.data.val();
-        self.emit.b_same.next = self.s_valid.val()
-            & (self.place.q.val() == self.emit.b_slot.val())
-            & (self.number.val() == self.emit.b_word.val());
-        self.emit.b_written.next = self.written.q.val();
-        self.emit.b_key.next = self.buffer_keys.rd.data.val();
-        self.push.next = self.matcher.c_pass.val() | self.matcher.d_pass.val();
-        if self.begins.val() {
-            self.passes.d.next = false;
+        // What passes without a look is sent while it still comes in, from clock 3 on, so that a word is wanted when it is written
+        // at the earliest. Other jobs, of which none follows another at once, go before it: they are sent first in any case.
+        self.job.next = self.matcher.j_valid.val() | self.matcher.c_pass.val();
+        self.p_1.d.next = self.p_valid.val() & self.p_first.val();
+        self.p_2.d.next = self.p_1.q.val();
+        self.p_3.d.next = self.p_2.q.val();
+        self.p_wants.next = self.p_3.q.val() | self.p_waits.q.val();
+        self.p_push.next = self.p_wants.val() & !self.job.val();
+        self.p_waits.d.next = self.p_wants.val() & self.job.val();
+        self.passing.push.next = self.p_push.val();
+
+        // The word that is sent.
+        self.of_passing.next = self.emit.b_slot.val().get_bit(2);
+        self.kept.b_slot.next = self.emit.b_slot.val().get_bits::<2>(0);
+        self.kept.b_word.next = self.emit.b_word.val();
+        self.kept.freed.next = self.emit.freed.val() & !self.of_passing.val();
+        self.passing.b_slot.next = self.emit.b_slot.val().get_bits::<2>(0);
+        self.passing.b_word.next = self.emit.b_word.val();
+        self.passing.freed.next = self.emit.freed.val() & self.of_passing.val();
+        self.emit.b_data.next = self.kept.b_data.val();
+        self.emit.b_same.next = self.kept.b_same.val();
+        self.emit.b_written.next = self.kept.b_written.val();
+        self.emit.b_key.next = self.kept.b_key.val();
+        if self.of_passing.val() {
+            self.emit.b_data.next = self.passing.b_data.val();
+            self.emit.b_same.next = self.passing.b_same.val();
+            self.emit.b_key.next = self.passing.b_key.val();
         }
-        if self.push.val() {
-            self.passes.d.next = true;
+        self.was_passing.d.next = self.of_passing.val();
+        if self.was_passing.q.val() {
+            self.emit.b_written.next = self.passing.b_written.val();
         }
-        if self.s_valid.val() & (self.number.val() == 5) & self.passes.q.val() {
-            self.place.d.next = self.place.q.val() + 1;
-        }
-        if self.push.val() & !self.emit.freed.val() {
-            self.held.d.next = self.held.q.val() + 1;
-        }
-        if self.emit.freed.val() & !self.push.val() {
-            self.held.d.next = self.held.q.val() - 1;
-        }
-        // The frame under way and the next may both pass.
-        self.room.next = self.matcher.room.val() & (self.held.q.val() < 3);
 
         self.matcher.s_first.next = self.begins.val();
-        self.matcher.s_kind.next = self.s_kind.val();
+        self.matcher.s_down.next = self.s_down.val();
         self.matcher.s_data.next = self.s_data.val();
         self.matcher.tick.next = self.tick.val();
         self.matcher.cfg_enable.next = self.cfg_enable.val();
@@ -197,8 +199,11 @@ impl Logic for RedEngine {
 
         self.emit.j_valid.next = self.matcher.j_valid.val();
         self.emit.j_index.next = self.matcher.j_index.val();
-        self.emit.p_valid.next = self.push.val();
-        self.emit.p_slot.next = self.place.q.val();
+        self.emit.p_valid.next = self.matcher.c_pass.val() | self.p_push.val();
+        self.emit.p_slot.next = bit_cast::<3, 2>(self.kept.slot.val());
+        if self.p_push.val() {
+            self.emit.p_slot.next = bit_cast::<3, 2>(self.passing.slot.val()) | 4;
+        }
         self.emit.cfg_address.next = self.cfg_address.val();
         self.emit.cfg_ethertype.next = self.cfg_ethertype.val();
         self.emit.q_data.next = self.values.q_data.val();
@@ -213,8 +218,5 @@ impl Logic for RedEngine {
         self.emit.q_count.next = self.matcher.q_count.val();
         self.emit.q_op.next = self.matcher.q_op.val();
         FramesOut::<64>::link(&mut self.m, &mut self.emit.m);
-        if self.rst.val() {
-            self.number_next.d.next = 6.into();
-        }
     }
 }

@@ -120,8 +120,12 @@ impl<
             self.engines[i].s_valid.next = self.core.eng_valid[i].val();
             self.engines[i].s_data.next = self.core.eng_data[i].val();
             self.engines[i].s_first.next = self.core.eng_first[i].val();
-            self.engines[i].s_kind.next = self.core.eng_kind[i].val();
+            self.engines[i].s_down.next = self.core.eng_down[i].val();
             self.core.eng_room[i].next = self.engines[i].room.val();
+            self.engines[i].p_valid.next = self.core.pass_valid[i].val();
+            self.engines[i].p_data.next = self.core.pass_data[i].val();
+            self.engines[i].p_first.next = self.core.pass_first[i].val();
+            self.core.pass_room[i].next = self.engines[i].p_room.val();
             self.core.red[i].valid.next = self.engines[i].m.valid.val();
             self.engines[i].m.ready.next = self.core.red[i].ready.val();
             self.core.red[i].of.next = self.engines[i].m.of.val();

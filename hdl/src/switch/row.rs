@@ -37,8 +37,8 @@ hdl_module! {
         pub q_valid: Bank<Signal<Out, Bit>, N>,
         /// Its entry: words, kind, bytes of the last word less one.
         pub q_entry: Bank<Signal<Out, Bits<E>>, N>,
-        /// It is a reduction frame; one clock before q_entry.
-        pub q_red: Bank<Signal<Out, Bit>, N>,
+        /// Its kind, with q_valid: one clock before q_entry.
+        pub q_kind: Bank<Signal<Out, Bits<2>>, N>,
         /// The entry is used up.
         pub q_pop: Bank<Signal<In, Bit>, N>,
         /// Move on to the next word.
@@ -95,7 +95,7 @@ impl<
             self.queues[i].w_entry.next = self.rx.m_entry.val();
             self.q_valid[i].next = self.queues[i].entry_valid.val();
             self.q_entry[i].next = self.queues[i].entry.val();
-            self.q_red[i].next = self.queues[i].entry_red.val();
+            self.q_kind[i].next = self.queues[i].entry_kind.val();
             self.queues[i].entry_pop.next = self.q_pop[i].val();
             self.queues[i].rd_go.next = self.q_go[i].val();
             self.q_data[i].next = self.queues[i].rd_data.val();

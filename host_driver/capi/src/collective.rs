@@ -46,6 +46,8 @@ pub struct CommunicatorSettings {
     pub questions: u32,
     /// Values of an operation in the switches at once.
     pub lanes: u8,
+    /// Further trees, over which long vectors are spread.
+    pub stripes: u8,
 }
 
 /// `tributary_collective_counters`.
@@ -203,6 +205,7 @@ pub unsafe extern "C" fn tributary_communicator_defaults(options: *mut Communica
                 patience_ns: nanos(usual.patience),
                 questions: usual.questions,
                 lanes: usual.lanes,
+                stripes: usual.stripes,
             });
         }
     }
@@ -239,6 +242,7 @@ pub unsafe extern "C" fn tributary_communicator_create(
     };
     let options = Options {
         lanes: options.lanes,
+        stripes: options.stripes,
         attempt: Duration::from_nanos(options.attempt_ns),
         roll: Duration::from_nanos(options.roll_ns),
         idle: Duration::from_nanos(options.idle_ns),

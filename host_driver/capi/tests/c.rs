@@ -170,7 +170,7 @@ fn structures_and_constants_are_those_of_the_library() {
     structure!("group_message" GroupMessage { payload length number });
     structure!("group_verdict" GroupVerdict { messages suspect success why });
     structure!("communicator_options" CommunicatorSettings {
-        attempt_ns roll_ns idle_ns ask_after_ns patience_ns questions lanes
+        attempt_ns roll_ns idle_ns ask_after_ns patience_ns questions lanes stripes
     });
     structure!("collective_counters" CommunicatorCounters {
         in_switches in_software alone completed_by_root again new_trees no_tree

@@ -2,7 +2,8 @@
 //!
 //! A frame acts in the clock of its last word. Reduction frames, upwards and downwards, go through the engine of the port that
 //! they leave by, and wait their turn there: the engine takes a frame in as many clocks as it has words in the queue, so
-//! contributions that come at once from several ports follow each other.
+//! contributions that come at once from several ports follow each other. Beside those that it looks at it takes as many that pass
+//! without a look.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use tributary_protocol::red::{
 use super::describe::{Fabric, LinkSpec, SwitchSpec};
 use super::node::{ActsOn, Departure, SwitchNode};
 use super::timing::{
-    DOWN_CLOCKS, ENGINE_CLOCKS, FORWARD_CLOCKS, PASS_CLOCKS, QUEUE_WORDS, STORED_WORDS,
-    TO_ENGINE_CLOCKS, words,
+    DOWN_CLOCKS, ENGINE_CLOCKS, FORWARD_CLOCKS, OTHER_READER_CLOCKS, PASS_CLOCKS, QUEUE_WORDS,
+    STORED_WORDS, TO_ENGINE_CLOCKS, words,
 };
 
 #[derive(Debug)]
@@ -36,9 +37,11 @@ struct Output {
     /// Input whose turn is next.
     turn: usize,
     free_at: u64,
-    engine_free_at: u64,
-    /// Frames on their way from an input's queue to the engine: when they have left it.
-    engine_queue: Vec<VecDeque<u64>>,
+    /// When the engine has taken what it looks at, and what passes without a look.
+    looks_free_at: u64,
+    passes_free_at: u64,
+    /// Frames on their way from an input's queue to the engine: when they have left it, and whether it looks at them.
+    engine_queue: Vec<VecDeque<(u64, bool)>>,
 }
 
 impl Output {
@@ -50,7 +53,8 @@ impl Output {
             waiting: 0,
             turn: 0,
             free_at: 0,
-            engine_free_at: 0,
+            looks_free_at: 0,
+            passes_free_at: 0,
             engine_queue: vec![VecDeque::new(); ports],
         }
     }
@@ -100,7 +104,7 @@ impl Output {
     /// Words in the queue between an input and this output.
     fn queued(&mut self, input: usize, now: u64) -> u64 {
         let queue = &mut self.engine_queue[input];
-        while queue.front().is_some_and(|left| *left <= now) {
+        while queue.front().is_some_and(|(left, _)| *left <= now) {
             queue.pop_front();
         }
         self.used[input] + queue.len() as u64 * STORED_WORDS
@@ -111,11 +115,21 @@ impl Output {
         QUEUE_WORDS.saturating_sub(self.queued(input, now))
     }
 
-    /// Clock at which a frame that came in now begins at the engine.
-    fn at_engine(&mut self, input: usize, now: u64) -> u64 {
-        let begin = (now + TO_ENGINE_CLOCKS).max(self.engine_free_at);
-        self.engine_free_at = begin + STORED_WORDS;
-        self.engine_queue[input].push_back(self.engine_free_at);
+    /// Clock at which a frame that came in now begins at the engine, which looks at it or not.
+    fn at_engine(&mut self, input: usize, looks: bool, now: u64) -> u64 {
+        let free_at = if looks {
+            &mut self.looks_free_at
+        } else {
+            &mut self.passes_free_at
+        };
+        let queue = &mut self.engine_queue[input];
+        let behind = queue.back().map_or(0, |(left, before)| match before {
+            before if *before == looks => *left,
+            _ => left + OTHER_READER_CLOCKS,
+        });
+        let begin = (now + TO_ENGINE_CLOCKS).max(*free_at).max(behind);
+        *free_at = begin + STORED_WORDS;
+        queue.push_back((*free_at, looks));
         begin
     }
 }
@@ -270,7 +284,7 @@ impl SwitchNode for ModelSwitch {
             && (up || looks)
         {
             if output.room(input, now) >= length {
-                at_parent = Some(output.at_engine(input, now));
+                at_parent = Some(output.at_engine(input, looks, now));
             } else {
                 self.queue_full += 1;
                 if up {
@@ -287,7 +301,7 @@ impl SwitchNode for ModelSwitch {
             if upwards.is_none() && output.room(input, now) < length {
                 self.queue_full += 1;
             } else if parent.is_some() {
-                let begin = upwards.unwrap_or_else(|| output.at_engine(input, now));
+                let begin = upwards.unwrap_or_else(|| output.at_engine(input, false, now));
                 let queue = output.queues.len() - 1;
                 let clocks = match (passes, upwards) {
                     (false, _) => ENGINE_CLOCKS,

@@ -12,6 +12,8 @@ pub const ENGINE_CLOCKS: u64 = 11;
 pub const PASS_CLOCKS: u64 = 11;
 /// From the first word at the engine of a frame that goes down a tree to its first word out.
 pub const DOWN_CLOCKS: u64 = 9;
+/// Between two reduction frames of one queue of which the engine looks at one and the other passes.
+pub const OTHER_READER_CLOCKS: u64 = 1;
 /// Words of a reduction frame that a queue holds, and clocks that it takes into an engine.
 pub const STORED_WORDS: u64 = 11;
 /// From the last word of the last contribution in to the first word of the result out.

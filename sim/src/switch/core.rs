@@ -17,6 +17,8 @@ struct PortSet {
     ev: [Port; 6],
     eng: [Port; 4],
     eng_room: Port,
+    pass: [Port; 3],
+    pass_room: Port,
     red: [Port; 3],
     red_ready: Port,
 }
@@ -43,8 +45,8 @@ pub struct EngineWord {
     pub data: u64,
     /// First of the frame.
     pub first: bool,
-    /// 1 up, 2 passes, 3 down.
-    pub kind: u8,
+    /// Its frame goes down a tree.
+    pub down: bool,
 }
 
 /// What a port does in one clock.
@@ -54,8 +56,10 @@ pub struct Input {
     pub rx: Option<Beat>,
     /// The MAC takes a beat.
     pub tx_ready: bool,
-    /// The engine can take a frame.
+    /// The engine can take a frame that it looks at.
     pub eng_room: bool,
+    /// It can take one that passes.
+    pub pass_room: bool,
     /// A word from the engine, and whether it is the last of its frame.
     pub red: Option<(u64, bool)>,
 }
@@ -69,6 +73,8 @@ pub struct Output {
     pub shown: Option<Beat>,
     /// A word for the engine.
     pub eng: Option<EngineWord>,
+    /// A word of a reduction frame that passes, and whether it is the first.
+    pub pass: Option<(u64, bool)>,
     /// The engine's word has been taken.
     pub red_taken: bool,
     /// Events.
@@ -176,9 +182,15 @@ impl CoreRtl {
                         port("eng_valid", i)?,
                         port("eng_data", i)?,
                         port("eng_first", i)?,
-                        port("eng_kind", i)?,
+                        port("eng_down", i)?,
                     ],
                     eng_room: port("eng_room", i)?,
+                    pass: [
+                        port("pass_valid", i)?,
+                        port("pass_data", i)?,
+                        port("pass_first", i)?,
+                    ],
+                    pass_room: port("pass_room", i)?,
                     red: [
                         port("red_valid", i)?,
                         port("red_data", i)?,
@@ -209,6 +221,7 @@ impl CoreRtl {
                 Input {
                     tx_ready: true,
                     eng_room: true,
+                    pass_room: true,
                     ..Input::default()
                 };
                 ports
@@ -283,6 +296,7 @@ impl CoreRtl {
             }
             m.set(set.tx_ready, input.tx_ready.into());
             m.set(set.eng_room, input.eng_room.into());
+            m.set(set.pass_room, input.pass_room.into());
             m.set(set.red[0], input.red.is_some().into());
             if let Some((data, last)) = input.red {
                 m.set(set.red[1], data);
@@ -304,8 +318,9 @@ impl CoreRtl {
                 eng: m.is_set(set.eng[0]).then(|| EngineWord {
                     data: m.get(set.eng[1]),
                     first: m.is_set(set.eng[2]),
-                    kind: m.get(set.eng[3]) as u8,
+                    down: m.is_set(set.eng[3]),
                 }),
+                pass: (m.is_set(set.pass[0])).then(|| (m.get(set.pass[1]), m.is_set(set.pass[2]))),
                 red_taken: input.red.is_some() && m.is_set(set.red_ready),
                 events: Events {
                     ended: m.is_set(set.ev[0]).then(|| m.get(set.ev[1]) as u8),

@@ -5,6 +5,7 @@ mod jobs;
 mod moves;
 mod remote;
 mod root;
+mod stripes;
 mod values;
 
 use std::sync::{Arc, Mutex};

@@ -14,6 +14,9 @@ use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 /// Clocks after a deadline within which a descriptor must be given up: the visit, the gap, frames under way.
 const LATE: u64 = 120;
 
+/// Codes of events.
+pub const EVENTS: usize = 15;
+
 /// The engine's Verilog.
 pub fn sources() -> (String, Vec<(String, String)>) {
     let design = catalog::choose("red_engine", &[("T", 8)])
@@ -85,8 +88,12 @@ struct Ports {
     s_valid: Port,
     s_data: Port,
     s_first: Port,
-    s_kind: Port,
+    s_down: Port,
     room: Port,
+    p_valid: Port,
+    p_data: Port,
+    p_first: Port,
+    p_room: Port,
     m_valid: Port,
     m_ready: Port,
     m_data: Port,
@@ -104,19 +111,26 @@ pub struct Bench {
     pub model: Engine,
     ethertype: u16,
     pub clock: u64,
-    /// Words still to be given, with the frame's first clock.
-    giving: VecDeque<(u64, bool, u64)>,
+    /// Words still to be given, whether they are first ones; whether their frame goes down.
+    giving: VecDeque<(u64, bool, bool)>,
+    /// Words of a frame that passes without a look.
+    passing: VecDeque<(u64, bool)>,
     /// Frames begun and not decided, with their first clock.
     begun: VecDeque<(u64, Item)>,
+    /// A frame that passes without a look, and is not to be sent yet.
+    begun_passing: Option<(u64, Item)>,
     expected: VecDeque<Vec<u8>>,
     receiving: Sent,
     pub sent: Vec<Sent>,
     /// RTL descriptor -> key, for timeouts.
     owners: BTreeMap<u64, Key>,
     /// Events seen, by code.
-    pub events: [u64; 16],
-    /// Room was low this many clocks ago or fewer.
+    pub events: [u64; EVENTS],
+    /// Frames that had to wait for another job when they were to be sent.
+    pub met: u64,
+    /// Room was low this many clocks ago or fewer, for frames to look at and for others.
     room: VecDeque<bool>,
+    p_room: VecDeque<bool>,
     /// The first mismatch.
     pub trouble: Option<String>,
     /// Arms refused because a result waited.
@@ -139,8 +153,12 @@ impl Bench {
             s_valid: port("s_valid"),
             s_data: port("s_data"),
             s_first: port("s_first"),
-            s_kind: port("s_kind"),
+            s_down: port("s_down"),
             room: port("room"),
+            p_valid: port("p_valid"),
+            p_data: port("p_data"),
+            p_first: port("p_first"),
+            p_room: port("p_room"),
             m_valid: port("m_valid"),
             m_ready: port("m_ready"),
             m_data: port("m_data"),
@@ -169,6 +187,7 @@ impl Bench {
             rtl.set(port, value);
         }
         rtl.set(ports.s_valid, 0);
+        rtl.set(ports.p_valid, 0);
         rtl.set(ports.m_ready, 1);
         rtl.set(ports.tick, 0);
         rtl.reset(4).unwrap();
@@ -179,7 +198,9 @@ impl Bench {
             ethertype,
             clock: 0,
             giving: VecDeque::new(),
+            passing: VecDeque::new(),
             begun: VecDeque::new(),
+            begun_passing: None,
             expected: VecDeque::new(),
             receiving: Sent {
                 bytes: vec![],
@@ -187,8 +208,10 @@ impl Bench {
             },
             sent: vec![],
             owners: BTreeMap::new(),
-            events: [0; 16],
+            events: [0; EVENTS],
+            met: 0,
             room: VecDeque::from([true; 5]),
+            p_room: VecDeque::from([true; 5]),
             trouble: None,
             refused: 0,
             frames: 0,
@@ -198,31 +221,51 @@ impl Bench {
         }
     }
 
-    /// A frame can begin in this clock.
+    /// A frame to look at can begin in this clock.
     pub fn ready(&self) -> bool {
         self.giving.is_empty() && self.room.front() == Some(&true)
     }
 
-    /// Begins a frame in this clock. Returns the clock.
-    pub fn begin(&mut self, item: Item) -> u64 {
-        assert!(self.giving.is_empty());
-        let kind = match item.way {
-            Way::Up => 1,
-            Way::Pass => 2,
-            Way::Down(_) => 3,
-        };
-        for (i, word) in item.words(self.ethertype).into_iter().enumerate() {
-            self.giving.push_back((word, i == 0, kind));
-        }
+    /// One that passes without a look can.
+    pub fn ready_to_pass(&self) -> bool {
+        self.passing.is_empty() && self.p_room.front() == Some(&true)
+    }
+
+    /// Begins a frame in this clock.
+    pub fn begin(&mut self, item: Item) {
+        let words = item.words(self.ethertype).into_iter().zip(0..);
         self.frames += 1;
-        self.begun.push_back((self.clock, item));
-        self.clock
+        if item.way == Way::Pass {
+            assert!(self.passing.is_empty() && self.begun_passing.is_none());
+            self.passing.extend(words.map(|(word, i)| (word, i == 0)));
+            self.begun_passing = Some((self.clock, item));
+        } else {
+            assert!(self.giving.is_empty());
+            let down = matches!(item.way, Way::Down(_));
+            self.giving
+                .extend(words.map(|(word, i)| (word, i == 0, down)));
+            self.begun.push_back((self.clock, item));
+        }
+    }
+
+    /// A frame that passes without a look is to be sent from the third clock on, behind a job of the same clock.
+    fn pass(&mut self, job: bool) {
+        let clock = self.clock;
+        let due = |(begun, _): &mut (u64, Item)| clock >= *begun + 3;
+        if job {
+            self.met += u64::from(self.begun_passing.as_mut().is_some_and(due));
+        } else if let Some((_, item)) = self.begun_passing.take_if(due) {
+            self.expected
+                .push_back(item.frame.to_bytes(self.ethertype).to_vec());
+        }
     }
 
     /// Nothing is under way.
     pub fn idle(&self) -> bool {
         self.giving.is_empty()
+            && self.passing.is_empty()
             && self.begun.is_empty()
+            && self.begun_passing.is_none()
             && self.expected.is_empty()
             && self.receiving.bytes.is_empty()
     }
@@ -239,10 +282,16 @@ impl Bench {
         let p = &self.ports;
         let word = self.giving.pop_front();
         self.rtl.set(p.s_valid, word.is_some().into());
-        if let Some((data, first, kind)) = word {
+        if let Some((data, first, down)) = word {
             self.rtl.set(p.s_data, data);
             self.rtl.set(p.s_first, first.into());
-            self.rtl.set(p.s_kind, kind);
+            self.rtl.set(p.s_down, down.into());
+        }
+        let word = self.passing.pop_front();
+        self.rtl.set(p.p_valid, word.is_some().into());
+        if let Some((data, first)) = word {
+            self.rtl.set(p.p_data, data);
+            self.rtl.set(p.p_first, first.into());
         }
         self.rtl.set(p.m_ready, m_ready.into());
         self.rtl
@@ -265,10 +314,17 @@ impl Bench {
         self.stalls.observe(0, shown.is_some(), last);
         self.room.pop_front();
         self.room.push_back(self.rtl.is_set(p.room));
+        self.p_room.pop_front();
+        self.p_room.push_back(self.rtl.is_set(p.p_room));
+        let jobs = self.expected.len();
         if let Some((code, index)) = event {
-            self.events[code as usize] += 1;
+            match self.events.get_mut(code as usize) {
+                Some(count) => *count += 1,
+                None => self.fail(format!("event {code}")),
+            }
             self.event(code, index, full);
         }
+        self.pass(self.expected.len() > jobs);
         if self.shown.is_some() && self.shown != shown {
             self.fail("a word changed that was not taken".to_owned());
         }
@@ -327,11 +383,7 @@ impl Bench {
         }
         let key = key_of(&item.frame);
         let name = match item.way {
-            Way::Pass => {
-                self.expected
-                    .push_back(item.frame.to_bytes(self.ethertype).to_vec());
-                15
-            }
+            Way::Pass => return self.fail("an event of a frame that passes".to_owned()),
             Way::Up => match self.model.up(&item.frame) {
                 Up::Pass => {
                     self.expected
@@ -403,17 +455,18 @@ impl Bench {
         for _ in 0..clocks {
             self.step();
             let used = self.rtl.get(self.ports.used);
-            let room = self.room.iter().all(|room| *room);
+            let room = self.room.iter().chain(&self.p_room).all(|room| *room);
             if self.idle() && self.model.in_use() == 0 && used == 0 && room {
                 return;
             }
         }
         let used = self.rtl.get(self.ports.used);
         self.fail(format!(
-            "after {clocks} clocks: descriptors {used:#x} in use, {} in the model, {} frames missing, room {:?}",
+            "after {clocks} clocks: descriptors {used:#x} in use, {} in the model, {} frames missing, room {:?}, {:?}",
             self.model.in_use(),
             self.expected.len(),
-            self.room
+            self.room,
+            self.p_room
         ));
     }
 
@@ -429,15 +482,19 @@ impl Bench {
     /// A reset of one clock: nothing of before is left.
     pub fn reset(&mut self) {
         self.rtl.set(self.ports.s_valid, 0);
+        self.rtl.set(self.ports.p_valid, 0);
         self.rtl.set(self.ports.tick, 0);
         self.rtl.reset(1).unwrap();
         self.model = Engine::new(*self.model.config()).unwrap();
         self.giving.clear();
+        self.passing.clear();
         self.begun.clear();
+        self.begun_passing = None;
         self.expected.clear();
         self.receiving.bytes.clear();
         self.owners.clear();
         self.room = VecDeque::from([true; 5]);
+        self.p_room = VecDeque::from([true; 5]);
         self.used = [0; 4];
         self.shown = None;
     }

@@ -203,7 +203,6 @@ pub fn item(rng: &mut SmallRng, keys: u16, engine: &Engine) -> Item {
     let found = all.find(|d| d.key == key);
     let wait = wait(rng, engine.config().thresholds);
     let (way, arm) = match rng.random_range(0..16) {
-        0 => (Way::Pass, rng.random()),
         1 => (Way::Down(wait), chance(rng, 2)),
         2 | 3 => (Way::Down(wait), true),
         _ if found.is_none() && !chance(rng, 4) => (Way::Down(wait), true),
@@ -212,5 +211,16 @@ pub fn item(rng: &mut SmallRng, keys: u16, engine: &Engine) -> Item {
     Item {
         way,
         frame: frame(rng, key, found, arm),
+    }
+}
+
+/// A frame that passes without a look, of these keys or another.
+pub fn passing(rng: &mut SmallRng, keys: u16) -> Item {
+    let mut key = key(rng, keys);
+    key.tree ^= rng.random_range(0..2) << rng.random_range(0..13);
+    let arm = rng.random();
+    Item {
+        way: Way::Pass,
+        frame: frame(rng, key, None, arm),
     }
 }

@@ -6,7 +6,7 @@
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::collections::VecDeque;
-use tributary_protocol::red::{Counter, PortSettings, Switch, SwitchConfig, Tree};
+use tributary_protocol::red::{Address, Counter, PortSettings, Switch, SwitchConfig, Tree};
 use tributary_sim::switch::core::{CoreRtl, Sizes, build};
 use tributary_sim::switch::{Beat, Sink, Source};
 use tributary_sim::testbench::{PROFILES, Profile, Stalls};
@@ -75,6 +75,9 @@ pub struct Bench {
     pub clocks: u64,
     shown: Vec<Option<Beat>>,
     sequence: u32,
+    /// Entries of the multicast table, and ports whose engines take part.
+    trees: Vec<Option<Tree>>,
+    reducing: u64,
 }
 
 impl Bench {
@@ -120,6 +123,8 @@ impl Bench {
             clocks: 0,
             shown: vec![None; ports],
             sequence: 0,
+            trees: vec![None; 64],
+            reducing: 0,
         };
         bench.enable(u64::MAX);
         for port in 0..ports {
@@ -147,6 +152,12 @@ impl Bench {
         self.sources.len()
     }
 
+    /// Parses reduction frames; these ports' engines see them.
+    pub fn reduce(&mut self, engines: u64) {
+        self.rtl.reduce(true, engines);
+        self.reducing = engines;
+    }
+
     pub fn enable(&mut self, mask: u64) {
         self.rtl.enable(mask);
         for port in 0..self.ports() {
@@ -167,6 +178,7 @@ impl Bench {
     pub fn tree(&mut self, tree: u16, entry: Option<Tree>) {
         self.model.set_multicast(tree, entry).unwrap();
         self.rtl.write_multicast(tree, entry).unwrap();
+        self.trees[usize::from(tree)] = entry;
         self.clock();
     }
 
@@ -249,6 +261,7 @@ impl Bench {
             input.tx_ready = self.stalls.ready(port) && !self.blocked[port];
             input.red = self.engines[port].offer(&mut self.engine_pauses, port);
             input.eng_room = self.engines[port].has_room();
+            input.pass_room = input.eng_room;
             self.rooms[port].rotate_left(1);
             self.rooms[port][4] = input.eng_room;
         }
@@ -281,14 +294,12 @@ impl Bench {
                 }
             }
             self.engines[port].taken(output.red_taken);
-            if let Some(word) = output.eng {
+            let looks = (output.eng).map(|w| (w.data, w.first, if w.down { 3 } else { 1 }));
+            let passes = output.pass.map(|(data, first)| (data, first, 2));
+            for (data, first, kind) in looks.into_iter().chain(passes) {
                 let room = self.rooms[port].contains(&true);
-                assert!(
-                    !word.first || room,
-                    "no room, port {port}, {}",
-                    self.place()
-                );
-                self.engines[port].word(word);
+                assert!(!first || room, "no room, port {port}, {}", self.place());
+                self.engines[port].word(data, first, kind);
             }
             let events = output.events;
             let counts = &mut self.counts[port];
@@ -330,9 +341,18 @@ impl Bench {
                 self.place()
             );
         };
-        // Reduction frames pass the engine, plain ones do not: each kind keeps its own order.
+        // Plain frames pass no engine, reduction frames are looked at or pass: each kind keeps its own order.
+        let (trees, engines) = (&self.trees, self.reducing);
         let class = |f: &[u8]| {
-            f[0] == 3 && f[12..14] != PLAIN && f[12..14] != roce::ETHERTYPE.to_be_bytes()
+            if f[0] != 3 || f[12..14] == PLAIN || f[12..14] == roce::ETHERTYPE.to_be_bytes() {
+                return 0;
+            }
+            let address = Address(u32::from_be_bytes([f[2], f[3], f[4], f[5]]));
+            let tree = address.multicast().map(|key| usize::from(key.tree));
+            let entry = tree.and_then(|tree| trees[tree]);
+            let looked =
+                |e: &Tree| usize::from(e.parent) == out && e.wait != 0 && engines >> out & 1 == 1;
+            1 + u8::from(entry.as_ref().is_some_and(looked))
         };
         let ahead = queue.drain(..=place).collect::<Vec<_>>();
         let before = &ahead[place];

@@ -1,7 +1,6 @@
 //! A stand-in for the engine of a port: sends what it gets on as it came, and keeps a record.
 
 use std::collections::VecDeque;
-use tributary_sim::switch::core::EngineWord;
 use tributary_sim::testbench::Stalls;
 
 /// A reduction frame as it came to the engine.
@@ -46,10 +45,18 @@ impl Stored {
     }
 }
 
+/// A frame that comes in.
 #[derive(Clone, Debug, Default)]
-pub struct Echo {
+struct Coming {
     words: Vec<u64>,
     kind: u8,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Echo {
+    /// Frames to look at, frames that pass.
+    looks: Coming,
+    passes: Coming,
     out: VecDeque<(u64, bool)>,
     /// A word is offered and stays so.
     offered: bool,
@@ -85,24 +92,26 @@ impl Echo {
         self.out.is_empty()
     }
 
-    pub fn word(&mut self, word: EngineWord) {
+    /// A word of a frame to look at, or of one that passes, which is kind 2.
+    pub fn word(&mut self, data: u64, first: bool, kind: u8) {
+        let coming = match kind {
+            2 => &mut self.passes,
+            _ => &mut self.looks,
+        };
         assert_eq!(
-            word.first,
-            self.words.is_empty(),
+            first,
+            coming.words.is_empty(),
             "first at word {}",
-            self.words.len()
+            coming.words.len()
         );
-        if word.first {
-            self.kind = word.kind;
+        if first {
+            coming.kind = kind;
         }
-        assert_eq!(word.kind, self.kind, "the kind changes within a frame");
-        self.words.push(word.data);
-        if let Ok(words) = <[u64; 11]>::try_from(self.words.as_slice()) {
-            let stored = Stored {
-                kind: self.kind,
-                words,
-            };
-            self.words.clear();
+        assert_eq!(kind, coming.kind, "the kind changes within a frame");
+        coming.words.push(data);
+        if let Ok(words) = <[u64; 11]>::try_from(coming.words.as_slice()) {
+            coming.words.clear();
+            let stored = Stored { kind, words };
             self.seen.push(stored);
             if stored.kind != 3 {
                 let bytes = stored.bytes();

@@ -283,7 +283,7 @@ const PARENT: usize = 1;
 /// Frames of all kinds from all inputs, with stalls everywhere.
 fn traffic(library: &Verilated, seed: u64, frames: usize, threshold: u16) -> Bench {
     let mut bench = Bench::new(library, 4, seed);
-    bench.rtl.reduce(true, u64::MAX);
+    bench.reduce(u64::MAX);
     bench.tree(
         TREE,
         Some(Tree {
@@ -441,15 +441,15 @@ const WRONG: &[Wrong] = &[
     (
         "switch_out",
         "checksum =",
-        "{words_inst_m[7:0], words_inst_m[15:8]}",
+        "{line_m_data[7:0], line_m_data[15:8]}",
     ),
     ("switch_rx", "sum_small_reg <=", "1'b0"),
     // Frames that say that they cannot be marked, and those of others than IPv4, are.
-    ("switch_out", "mark_reg <=", "|(longs_m & from_reg)"),
+    ("switch_out", "mark_reg <=", "|(longs_m & line_m_from)"),
     // The threshold is ignored, either way; a queue's length is that of another.
     ("switch_crosspoint", "is_long =", "1'b1"),
     ("switch_crosspoint", "is_long =", "1'b0"),
-    ("switch_out", "mark_reg <=", "(|longs_m) & (|step_reg)"),
+    ("switch_out", "mark_reg <=", "(|longs_m) & (|line_m_step)"),
     // Nobody hears of it.
     ("switch_out", "marked =", "1'b0"),
 ];

@@ -226,7 +226,7 @@ fn engines_without_room_hold_up_no_plain_frame() {
     let ports = 4;
     let library = Bench::library(ports);
     let mut bench = Bench::new(&library, ports, 0);
-    bench.rtl.reduce(true, u64::MAX);
+    bench.reduce(u64::MAX);
     bench
         .engines
         .iter_mut()

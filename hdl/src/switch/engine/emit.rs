@@ -35,8 +35,8 @@ hdl_module! {
         pub j_index: Signal<In, Bits<3>>,
         /// Send a frame unchanged; never together with j_valid.
         pub p_valid: Signal<In, Bit>,
-        /// Its place in the buffer.
-        pub p_slot: Signal<In, Bits<2>>,
+        /// Its place in one of two buffers, which bit 2 names.
+        pub p_slot: Signal<In, Bits<3>>,
         /// Source address of results.
         pub cfg_address: Signal<In, Bits<32>>,
         /// Ethertype.
@@ -67,8 +67,8 @@ hdl_module! {
         pub q_count: Signal<In, Bits<20>>,
         /// Operation.
         pub q_op: Signal<In, Bits<6>>,
-        /// Place in the buffer of the frame that is sent.
-        pub b_slot: Signal<Out, Bits<2>>,
+        /// Place in the buffers of the frame that is sent.
+        pub b_slot: Signal<Out, Bits<3>>,
         /// Number of its word.
         pub b_word: Signal<Out, Bits<4>>,
         /// The word, in the same clock.
@@ -87,7 +87,7 @@ hdl_module! {
         pub done_index: Signal<Out, Bits<3>>,
         /// A passing frame has been sent: its place is free.
         pub freed: Signal<Out, Bit>,
-        /// Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places together, 12.
+        /// Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places together, 16.
         jobs: AsyncRam<4, 4>,
         /// The oldest job's place, the next job's; there is a job.
         #[reset] job_head: DFF<Bits<4>>,
@@ -208,7 +208,7 @@ impl Logic for RedEmit {
         self.jobs.rd.addr.next = self.job_head.q.val();
         self.jobs.wr.data.next = bit_cast::<4, 3>(self.j_index.val());
         if self.p_valid.val() {
-            self.jobs.wr.data.next = bit_cast::<4, 2>(self.p_slot.val()) | 8;
+            self.jobs.wr.data.next = bit_cast::<4, 3>(self.p_slot.val()) | 8;
         }
 
         // The job and the word.
@@ -239,7 +239,7 @@ impl Logic for RedEmit {
         self.freed.next = self.step.val() & self.is_last.val() & self.passing.q.val();
         self.q_index.next = self.index.q.val();
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
-        self.b_slot.next = self.index.q.val().get_bits::<2>(0);
+        self.b_slot.next = self.index.q.val();
         self.b_word.next = self.word.q.val();
         self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));

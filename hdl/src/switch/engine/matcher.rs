@@ -11,7 +11,7 @@ hdl_module! {
     /// come one a clock.
     /// Clocks, counted from the first word (0):
     ///   0 compare with all descriptors   1 index   2 tables read, m_index   3 sequence and
-    ///   operation compared, counts added, d_pass   4 decision   5 descriptor written, c_*, j_*
+    ///   operation compared, counts added   4 decision   5 descriptor written, c_*, j_*
     ///   9 wait count comes   10, 11 timeout chosen   12 timer set.
     /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired
     /// closes the engine to new frames (room low) until the pipeline is empty, 40 clocks at most,
@@ -26,8 +26,8 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// First word of a frame.
         pub s_first: Signal<In, Bit>,
-        /// 1 up, 2 pass, 3 down; with the first word.
-        pub s_kind: Signal<In, Bits<2>>,
+        /// It goes down a tree, otherwise up; with the first word.
+        pub s_down: Signal<In, Bit>,
         /// Word of the frame: 0 key 15:0, VNI 31:16, cookie; 1 reduction header; 9 wait count 19:0.
         pub s_data: Signal<In, Bits<64>>,
         /// The engine takes part; otherwise frames up pass and frames down have no effect.
@@ -62,8 +62,6 @@ hdl_module! {
         pub m_mismatched: Signal<Out, Bit>,
         /// Clock 2: reduction header, most significant byte first.
         pub m_header: Signal<Out, Bits<64>>,
-        /// Clock 3: the frame passes, down the tree or up, and is of no other concern.
-        pub d_pass: Signal<Out, Bit>,
         /// Clock 5: a decision.
         pub c_valid: Signal<Out, Bit>,
         /// The frame is combined.
@@ -104,7 +102,7 @@ hdl_module! {
         pub ev_valid: Signal<Out, Bit>,
         /// 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence number,
         /// 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired empty, 12 operations differ,
-        /// 13 too many contributions, 14 nothing to do, 15 passed without a look.
+        /// 13 too many contributions, 14 nothing to do.
         pub ev_code: Signal<Out, Bits<4>>,
         /// The descriptor.
         pub ev_index: Signal<Out, Bits<3>>,
@@ -146,8 +144,8 @@ hdl_module! {
         #[reset] t9: DFF<Bit>,
         #[reset] t10: DFF<Bit>,
         #[reset] t11: DFF<Bit>,
-        /// The frame: kind, first word.
-        kind: DFF<Bits<2>>,
+        /// The frame: it goes down a tree; its first word, its header.
+        goes_down: DFF<Bit>,
         key: DFF<Bits<64>>,
         header: DFF<Bits<64>>,
         /// Clock 1: descriptors with its key, with its VNI, with its cookie.
@@ -178,7 +176,6 @@ hdl_module! {
         /// Contributions still missing; two's complement.
         t3_missing: DFF<Bits<22>>,
         t3_match: DFF<Bit>,
-        #[reset] t3_pass: DFF<Bit>,
         behind: Signal<Local, Bits<10>>,
         /// Clock 4.
         t4_same: DFF<Bit>,
@@ -292,7 +289,7 @@ impl Logic for RedMatch {
 
         // Clock 0: the frame's key against all.
         if self.s_first.val() {
-            self.kind.d.next = self.s_kind.val();
+            self.goes_down.d.next = self.s_down.val();
             self.key.d.next = self.s_data.val();
         }
         self.live.next = self.valid.q.val() & !self.sending.q.val();
@@ -343,7 +340,6 @@ impl Logic for RedMatch {
         self.free_index.d.next = self.free_at.m.val();
 
         // Clock 2: the tables, and what goes down.
-        self.t3_pass.d.next = self.t2.q.val() & (self.kind.q.val() == 2);
         self.seqnos.rd.addr.next = self.index.q.val();
         self.tallies.rd.addr.next = self.index.q.val();
         self.waits.rd.addr.next = self.index.q.val();
@@ -354,7 +350,6 @@ impl Logic for RedMatch {
         self.t3_match.d.next = self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
 
         // Clock 3: comparisons and the sum.
-        self.d_pass.next = self.t3_pass.q.val();
         self.behind.next = self.header.q.val().get_bits::<10>(0) - self.t3_seqno.q.val();
         self.t4_same.d.next = self.header.q.val().get_bits::<10>(0) == self.t3_seqno.q.val();
         self.t4_older.d.next = self.behind.val().get_bit(9);
@@ -375,12 +370,12 @@ impl Logic for RedMatch {
         }
 
         // Clock 4: the decision.
-        self.up.next = (self.kind.q.val() == 1) & self.cfg_enable.val();
-        self.down.next = (self.kind.q.val() == 3) & self.cfg_enable.val();
+        self.up.next = !self.goes_down.q.val() & self.cfg_enable.val();
+        self.down.next = self.goes_down.q.val() & self.cfg_enable.val();
         self.arms.next = self.header.q.val().get_bit(10);
         self.combine.next =
             self.up.val() & !self.arms.val() & self.t3_match.q.val() & self.t4_same.q.val();
-        self.pass.next = ((self.kind.q.val() == 1) & !self.cfg_enable.val())
+        self.pass.next = (!self.goes_down.q.val() & !self.cfg_enable.val())
             | (self.up.val()
                 & !self.arms.val()
                 & (!self.t2_any.q.val()
@@ -424,11 +419,8 @@ impl Logic for RedMatch {
         }
         if !self.up.val() & !self.down.val() {
             self.event.next = 14.into();
-            if self.kind.q.val() == 1 {
+            if !self.goes_down.q.val() {
                 self.event.next = 7.into();
-            }
-            if self.kind.q.val() == 2 {
-                self.event.next = 15.into();
             }
         }
         self.chosen.next = self.index.q.val();

@@ -17,7 +17,7 @@ use crate::traffic::small;
 use tributary_sim::fabric::LinkSpec;
 
 /// Elements of everyone, by rank.
-fn given(rng: &mut StdRng, kind: usize, size: usize, length: usize) -> Vec<Data> {
+pub fn given(rng: &mut StdRng, kind: usize, size: usize, length: usize) -> Vec<Data> {
     let real = |rng: &mut StdRng| match rng.random_range(0..6) {
         0 => 0.0,
         1 => -0.0,
@@ -112,7 +112,7 @@ fn extremes<T: PartialOrd + Copy>(lists: &[&Vec<Extremes<T>>]) -> Vec<Extremes<T
 }
 
 /// What an operation must give; nothing where the order matters or the operation is not for the type.
-fn expected(operation: Operation, all: &[Data]) -> Option<Data> {
+pub fn expected(operation: Operation, all: &[Data]) -> Option<Data> {
     use Operation::{And, Max, Min, MinMaxLoc, Or, Sum, Xor};
     macro_rules! integers {
         ($kind:ident) => {{

@@ -1,0 +1,109 @@
+//! Frames that pass a reduction engine.
+
+use crate::blocks::AsyncRam;
+use crate::prelude::*;
+
+hdl_module! {
+    /// Keeps frames until they are sent on: four places of 11 words each. Every frame is written into a place, word by word as it
+    /// comes: 6, 7, 8 to 11, 1 to 5. It keeps the place if it passes, which is said while it comes, before its last word.
+    /// A word may be wanted in the clock in which it is written: b_same says so, and b_written has it one clock later.
+    /// Stages: 1 a word is written. Nothing stalls it; places are freed one by one, in their order, and room falls when they run
+    /// short.
+    #[module("red_buffer")]
+    pub struct RedBuffer {
+        /// Clock.
+        pub clk: Signal<In, Clock>,
+        /// Synchronous reset: all places are free.
+        pub rst: Signal<In, Bit>,
+        /// A word of a frame; the words of a frame come in clocks that follow each other.
+        pub s_valid: Signal<In, Bit>,
+        /// The word.
+        pub s_data: Signal<In, Bits<64>>,
+        /// It is the frame's first.
+        pub s_first: Signal<In, Bit>,
+        /// The frame that comes passes: its place is held from now on.
+        pub push: Signal<In, Bit>,
+        /// Its place.
+        pub slot: Signal<Out, Bits<2>>,
+        /// Besides the frame that comes one more may pass.
+        pub room: Signal<Out, Bit>,
+        /// Place of the frame that is sent.
+        pub b_slot: Signal<In, Bits<2>>,
+        /// Number of its word.
+        pub b_word: Signal<In, Bits<4>>,
+        /// The word, in the same clock.
+        pub b_data: Signal<Out, Bits<64>>,
+        /// It is just being written.
+        pub b_same: Signal<Out, Bit>,
+        /// The word that was written in the clock before.
+        pub b_written: Signal<Out, Bits<64>>,
+        /// Key of the frame: tree 15:3, reduction id 2:0.
+        pub b_key: Signal<Out, Bits<16>>,
+        /// The frame has been sent: its place is free.
+        pub freed: Signal<In, Bit>,
+        words: AsyncRam<64, 6>,
+        keys: AsyncRam<16, 2>,
+        written: DFF<Bits<64>>,
+        /// The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
+        number: Signal<Local, Bits<4>>,
+        number_next: DFF<Bits<4>>,
+        /// Place that is filled, places that wait to be sent.
+        #[reset] place: DFF<Bits<2>>,
+        #[reset] held: DFF<Bits<3>>,
+        /// The frame under way passes.
+        #[reset] passes: DFF<Bit>,
+    }
+}
+
+impl Logic for RedBuffer {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.number.next = self.number_next.q.val();
+        if self.s_first.val() {
+            self.number.next = 6.into();
+        }
+        if self.s_valid.val() {
+            self.number_next.d.next = self.number.val() + 1;
+            if self.number.val() == 11 {
+                self.number_next.d.next = 1.into();
+            }
+        }
+        self.words.wr.en.next = self.s_valid.val();
+        self.words.wr.addr.next =
+            (bit_cast::<6, 2>(self.place.q.val()) << 4) | bit_cast::<6, 4>(self.number.val());
+        self.words.wr.data.next = self.s_data.val();
+        self.keys.wr.en.next = self.s_valid.val() & self.s_first.val();
+        self.keys.wr.addr.next = self.place.q.val();
+        self.keys.wr.data.next = self.s_data.val().get_bits::<16>(0);
+        self.words.rd.addr.next =
+            (bit_cast::<6, 2>(self.b_slot.val()) << 4) | bit_cast::<6, 4>(self.b_word.val());
+        self.keys.rd.addr.next = self.b_slot.val();
+        self.written.d.next = self.s_data.val();
+        self.b_data.next = self.words.rd.data.val();
+        self.b_same.next = self.s_valid.val()
+            & (self.place.q.val() == self.b_slot.val())
+            & (self.number.val() == self.b_word.val());
+        self.b_written.next = self.written.q.val();
+        self.b_key.next = self.keys.rd.data.val();
+        if self.s_valid.val() & self.s_first.val() {
+            self.passes.d.next = false;
+        }
+        if self.push.val() {
+            self.passes.d.next = true;
+        }
+        if self.s_valid.val() & (self.number.val() == 5) & self.passes.q.val() {
+            self.place.d.next = self.place.q.val() + 1;
+        }
+        if self.push.val() & !self.freed.val() {
+            self.held.d.next = self.held.q.val() + 1;
+        }
+        if self.freed.val() & !self.push.val() {
+            self.held.d.next = self.held.q.val() - 1;
+        }
+        self.slot.next = self.place.q.val();
+        self.room.next = self.held.q.val() < 3;
+        if self.rst.val() {
+            self.number_next.d.next = 6.into();
+        }
+    }
+}
