@@ -7,7 +7,8 @@ use tributary_protocol::red::{
     wire::{self, DEFAULT_ETHERTYPE},
 };
 use tributary_sim::fabric::{
-    Contribution, Fabric, Fate, GroupConfig, Kind, LinkSpec, Options, Simulator, Treatment, file,
+    Contribution, Fabric, Fate, GroupConfig, Kind, LinkSpec, Options, Simulator, Treatment,
+    TreeSpec, file,
 };
 use tributary_sim::testbench::{Profile, profiles};
 
@@ -130,6 +131,32 @@ fn plain_frames_up_and_down_take_as_long_on_rtl_as_on_models() {
         bytes[..6].copy_from_slice(&fabric.endpoints[0].address().mac());
         sim.inject(5, &bytes, 3_000).unwrap();
         sim.inject(5, &bytes[..61], 3_000).unwrap();
+    });
+}
+
+/// A port is the root's of one tree and a member's of another: contributions for the engine and frames that go down meet there, at
+/// every distance, and none waits for the other kind. Four trees over one switch, each of another root.
+#[test]
+fn cl_07_contributions_and_frames_down_through_one_port_take_as_long_on_rtl_as_on_models() {
+    let mut fabric = Fabric::regular(&[4], LinkSpec::default()).unwrap();
+    let first = fabric.trees[0].clone();
+    fabric.trees = (0..4)
+        .map(|root| TreeSpec {
+            id: first.id + root as u16,
+            root,
+            members: (0..4).filter(|&member| member != root).collect(),
+            ..first.clone()
+        })
+        .collect();
+    both(&fabric, 60_000, 0, |sim| {
+        let groups = [0, 1, 2, 3].map(|tree| sim.add_group(tree, &GroupConfig::default()).unwrap());
+        for round in 0..40 {
+            for (turn, &group) in (0..).zip(&groups) {
+                // From round to round they come closer to each other, and overtake.
+                let begin = 2_000 + 1_400 * round + turn * (7 * round % 130);
+                contribute(sim, group, round, |e| begin + 3 * (e as u64 * round % 5));
+            }
+        }
     });
 }
 

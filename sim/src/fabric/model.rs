@@ -24,6 +24,8 @@ use super::timing::{
 #[derive(Debug)]
 struct Waiting {
     ready: u64,
+    /// It passes the engine without a look.
+    passes: bool,
     bytes: Arc<[u8]>,
 }
 
@@ -62,7 +64,31 @@ impl Output {
     fn push(&mut self, queue: usize, bytes: Arc<[u8]>, ready: u64) {
         self.used[queue] += words(bytes.len());
         self.waiting += 1;
-        self.queues[queue].push_back(Waiting { ready, bytes });
+        self.queues[queue].push_back(Waiting {
+            ready,
+            passes: false,
+            bytes,
+        });
+    }
+
+    /// A frame that the engine sends: in the order in which it decides so; of two in one clock what passes without a look is the
+    /// second.
+    fn push_from_engine(&mut self, bytes: Arc<[u8]>, ready: u64, passes: bool) {
+        self.waiting += 1;
+        let Some(queue) = self.queues.last_mut() else {
+            return;
+        };
+        if let Some(used) = self.used.last_mut() {
+            *used += words(bytes.len());
+        }
+        let behind = |w: &Waiting| (w.ready, w.passes) <= (ready, passes);
+        let place = queue.partition_point(behind);
+        let waiting = Waiting {
+            ready,
+            passes,
+            bytes,
+        };
+        queue.insert(place, waiting);
     }
 
     /// Clock at which the next frame can leave.
@@ -302,13 +328,13 @@ impl SwitchNode for ModelSwitch {
                 self.queue_full += 1;
             } else if parent.is_some() {
                 let begin = upwards.unwrap_or_else(|| output.at_engine(input, false, now));
-                let queue = output.queues.len() - 1;
-                let clocks = match (passes, upwards) {
+                let looked = upwards.is_some() && looks;
+                let clocks = match (passes, looked) {
                     (false, _) => ENGINE_CLOCKS,
-                    (true, Some(_)) if looks => PASS_CLOCKS,
-                    (true, _) => DOWN_CLOCKS,
+                    (true, true) => PASS_CLOCKS,
+                    (true, false) => DOWN_CLOCKS,
                 };
-                output.push(queue, sent, begin + clocks);
+                output.push_from_engine(sent, begin + clocks, !looked);
             } else {
                 output.push(input, sent, now + FORWARD_CLOCKS);
             }
@@ -324,8 +350,7 @@ impl SwitchNode for ModelSwitch {
         if self.switch.next_deadline().is_some_and(|at| at <= now) {
             for (port, bytes) in self.switch.tick(now) {
                 let output = &mut self.outputs[usize::from(port)];
-                let queue = output.queues.len() - 1;
-                output.push(queue, bytes.into(), now + ENGINE_CLOCKS);
+                output.push_from_engine(bytes.into(), now + ENGINE_CLOCKS, false);
             }
         }
         for (port, output) in (0u8..).zip(&mut self.outputs) {
