@@ -1049,6 +1049,13 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMPLETION_VERSION_FLAGS_SHIFT              16u
 #define TRIB_COMPLETION_VERSION_FLAGS_WIDTH              8u
 #define TRIB_COMPLETION_VERSION_FLAGS_MASK               0x00ff0000u
+/* Of a work request that an acknowledgement has ended: it said that the request came marked by a
+ * switch (CL-4). Only while the register congestion says that marks are looked at; 0 of all
+ * others. */
+#define TRIB_COMPLETION_MARKED_WORD                      1u
+#define TRIB_COMPLETION_MARKED_SHIFT                     24u
+#define TRIB_COMPLETION_MARKED_WIDTH                     1u
+#define TRIB_COMPLETION_MARKED_MASK                      0x01000000u
 /* Bytes received; of a notification bytes of the transfer, which are not in the receive
  * request's memory; 0 of a work request. */
 #define TRIB_COMPLETION_LENGTH_WORD                      1u

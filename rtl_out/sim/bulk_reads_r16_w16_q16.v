@@ -149,6 +149,7 @@ module bulk_reads_r16_w16_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_cpl_notified,
+    output wire        m_cpl_marked,       // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
@@ -530,6 +531,7 @@ module bulk_reads_r16_w16_q16 (
     assign m_cpl_psn = reading_psn_reg;
     assign m_cpl_request = reading_request_reg;
     assign m_cpl_notified = 1'b0;
+    assign m_cpl_marked = 1'b0;
     assign m_cpl_arrived = 1'b0;
     assign s_answer_ok = waits
         & token_fits_reg

@@ -73,6 +73,7 @@ module bulk_transmit_s16_r16_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_cpl_notified,
+    output wire        m_cpl_marked,       // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
@@ -310,6 +311,7 @@ module bulk_transmit_s16_r16_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        reads_m_cpl_notified;
+    wire        reads_m_cpl_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        reads_m_cpl_arrived;
@@ -425,6 +427,7 @@ module bulk_transmit_s16_r16_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        works_m_cpl_notified;
+    wire        works_m_cpl_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        works_m_cpl_arrived;
@@ -659,6 +662,7 @@ module bulk_transmit_s16_r16_q16 (
         .m_cpl_psn         (reads_m_cpl_psn),
         .m_cpl_request     (reads_m_cpl_request),
         .m_cpl_notified    (reads_m_cpl_notified),
+        .m_cpl_marked      (reads_m_cpl_marked),
         .m_cpl_arrived     (reads_m_cpl_arrived),
         .ev_completed      (reads_ev_completed),
         .ev_failed         (reads_ev_failed),
@@ -765,6 +769,7 @@ module bulk_transmit_s16_r16_q16 (
         .a_psn      (works_m_cpl_psn),
         .a_request  (works_m_cpl_request),
         .a_notified (works_m_cpl_notified),
+        .a_marked   (works_m_cpl_marked),
         .a_arrived  (works_m_cpl_arrived),
         .b_valid    (reads_m_cpl_valid),
         .b_ready    (completions_b_ready),
@@ -782,6 +787,7 @@ module bulk_transmit_s16_r16_q16 (
         .b_psn      (reads_m_cpl_psn),
         .b_request  (reads_m_cpl_request),
         .b_notified (reads_m_cpl_notified),
+        .b_marked   (reads_m_cpl_marked),
         .b_arrived  (reads_m_cpl_arrived),
         .m_valid    (m_cpl_valid),
         .m_ready    (m_cpl_ready),
@@ -799,6 +805,7 @@ module bulk_transmit_s16_r16_q16 (
         .m_psn      (m_cpl_psn),
         .m_request  (m_cpl_request),
         .m_notified (m_cpl_notified),
+        .m_marked   (m_cpl_marked),
         .m_arrived  (m_cpl_arrived)
     );
 
@@ -983,6 +990,7 @@ module bulk_transmit_s16_r16_q16 (
         .m_cpl_psn            (works_m_cpl_psn),
         .m_cpl_request        (works_m_cpl_request),
         .m_cpl_notified       (works_m_cpl_notified),
+        .m_cpl_marked         (works_m_cpl_marked),
         .m_cpl_arrived        (works_m_cpl_arrived),
         .s_unread_valid       (fetch_inst_m_unread_valid),
         .s_unread_ready       (works_s_unread_ready),

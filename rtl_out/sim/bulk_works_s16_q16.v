@@ -176,6 +176,7 @@ module bulk_works_s16_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_cpl_notified,
+    output wire        m_cpl_marked,          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
@@ -568,6 +569,7 @@ module bulk_works_s16_q16 (
     assign m_cpl_len = 32'd0;
     assign m_cpl_q_key = 32'd0;
     assign m_cpl_notified = 1'b0;
+    assign m_cpl_marked = 1'b0;
     assign m_cpl_arrived = 1'b0;
 
     always @(*) begin

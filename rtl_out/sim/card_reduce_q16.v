@@ -99,6 +99,7 @@ module card_reduce_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_cpl_notified,
+    output wire        m_cpl_marked,     // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
@@ -157,6 +158,7 @@ module card_reduce_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        send_m_cpl_notified;
+    wire        send_m_cpl_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        send_m_cpl_arrived;
@@ -212,6 +214,7 @@ module card_reduce_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        land_m_cpl_notified;
+    wire        land_m_cpl_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        land_m_cpl_arrived;
@@ -325,6 +328,7 @@ module card_reduce_q16 (
         .m_cpl_psn        (send_m_cpl_psn),
         .m_cpl_request    (send_m_cpl_request),
         .m_cpl_notified   (send_m_cpl_notified),
+        .m_cpl_marked     (send_m_cpl_marked),
         .m_cpl_arrived    (send_m_cpl_arrived),
         .m_cancel_valid   (m_cancel_valid),
         .m_cancel_ready   (m_cancel_ready),
@@ -430,6 +434,7 @@ module card_reduce_q16 (
         .m_cpl_psn          (land_m_cpl_psn),
         .m_cpl_request      (land_m_cpl_request),
         .m_cpl_notified     (land_m_cpl_notified),
+        .m_cpl_marked       (land_m_cpl_marked),
         .m_cpl_arrived      (land_m_cpl_arrived),
         .fetched_en         (send_m_fetched_en),
         .fetched_addr       (send_m_fetched_addr),
@@ -518,6 +523,7 @@ module card_reduce_q16 (
         .a_psn      (send_m_cpl_psn),
         .a_request  (send_m_cpl_request),
         .a_notified (send_m_cpl_notified),
+        .a_marked   (send_m_cpl_marked),
         .a_arrived  (send_m_cpl_arrived),
         .b_valid    (land_m_cpl_valid),
         .b_ready    (completions_b_ready),
@@ -535,6 +541,7 @@ module card_reduce_q16 (
         .b_psn      (land_m_cpl_psn),
         .b_request  (land_m_cpl_request),
         .b_notified (land_m_cpl_notified),
+        .b_marked   (land_m_cpl_marked),
         .b_arrived  (land_m_cpl_arrived),
         .m_valid    (m_cpl_valid),
         .m_ready    (m_cpl_ready),
@@ -552,6 +559,7 @@ module card_reduce_q16 (
         .m_psn      (m_cpl_psn),
         .m_request  (m_cpl_request),
         .m_notified (m_cpl_notified),
+        .m_marked   (m_cpl_marked),
         .m_arrived  (m_cpl_arrived)
     );
 
