@@ -31,10 +31,10 @@ hdl_record! {
         request: Bits<16>,
         /// The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame: the card has answered it.
         notified: Bit,
-        /// Its acknowledgement said that it came marked by a switch (CL-4).
-        marked: Bit,
         /// It is a reduction frame (CL-5), whose words come by themselves; `request` are the work requests fetched so far.
         arrived: Bit,
+        /// Its acknowledgement said that it came marked by a switch (CL-4).
+        marked: Bit,
     }
 }
 
