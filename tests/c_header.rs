@@ -236,6 +236,7 @@ fn c_reads_completions_and_places_arguments_as_rust_does() {
         psn: 0x51_5253,
         request: 0x6162,
         number: 0x7172,
+        marked: true,
     };
     checks.bytes("entry", &completion.encode(4));
     let phase = u64::from(Completion::phase(completion.number, 4));
@@ -243,6 +244,7 @@ fn c_reads_completions_and_places_arguments_as_rust_does() {
         ("WR_ID", completion.wr_id),
         ("STATUS", completion.status.code().into()),
         ("OF", completion.of.code().into()),
+        ("MARKED", completion.marked.into()),
         ("VERSION_FLAGS", 0x16),
         ("LENGTH", 0x1122_3344),
         ("NODE", 0x2122),

@@ -36,10 +36,10 @@ module card_completions_q1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     input  wire        a_notified,
-    input  wire        a_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        a_arrived,
+    input  wire        a_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // b: Of the other.
     input  wire        b_valid,     // A completion is offered.
@@ -60,10 +60,10 @@ module card_completions_q1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     input  wire        b_notified,
-    input  wire        b_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        b_arrived,
+    input  wire        b_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // m: All of them.
     output wire        m_valid,     // A completion is offered.
@@ -84,10 +84,10 @@ module card_completions_q1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output reg         m_notified,
-    output reg         m_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
-    output reg         m_arrived
+    output reg         m_arrived,
+    output reg         m_marked     // Its acknowledgement said that it came marked by a switch (CL-4).
 );
 
     // Registers
@@ -115,8 +115,8 @@ module card_completions_q1024 (
         m_psn = a_psn;
         m_request = a_request;
         m_notified = a_notified;
-        m_marked = a_marked;
         m_arrived = a_arrived;
+        m_marked = a_marked;
         if (choose_b) begin
             m_qpn = b_qpn;
             m_wr_id = b_wr_id;
@@ -132,8 +132,8 @@ module card_completions_q1024 (
             m_psn = b_psn;
             m_request = b_request;
             m_notified = b_notified;
-            m_marked = b_marked;
             m_arrived = b_arrived;
+            m_marked = b_marked;
         end
     end
 

@@ -96,10 +96,10 @@ module card_cq_write_q1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     reg         record_notified_reg;
-    reg         record_marked_reg;    // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         record_arrived_reg;
+    reg         record_marked_reg;    // Its acknowledgement said that it came marked by a switch (CL-4).
     reg         taken_reg;            // It was taken a clock ago.
     reg         numbered_reg;         // It has its number.
     reg  [1:0]  address_reg;          // Its address: 1 to be computed, 2 lower half is.
@@ -121,10 +121,10 @@ module card_cq_write_q1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     reg         out_notified_reg;
-    reg         out_marked_reg;       // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         out_arrived_reg;
+    reg         out_marked_reg;       // Its acknowledgement said that it came marked by a switch (CL-4).
     reg  [15:0] out_num_reg;
     reg         out_phase_reg;
     reg  [2:0]  word_reg;             // Word that is offered.
@@ -259,8 +259,8 @@ module card_cq_write_q1024 (
         record_psn_reg = 24'd0;
         record_request_reg = 16'd0;
         record_notified_reg = 1'b0;
-        record_marked_reg = 1'b0;
         record_arrived_reg = 1'b0;
+        record_marked_reg = 1'b0;
         taken_reg = 1'b0;
         numbered_reg = 1'b0;
         address_reg = 2'd0;
@@ -280,8 +280,8 @@ module card_cq_write_q1024 (
         out_psn_reg = 24'd0;
         out_request_reg = 16'd0;
         out_notified_reg = 1'b0;
-        out_marked_reg = 1'b0;
         out_arrived_reg = 1'b0;
+        out_marked_reg = 1'b0;
         out_num_reg = 16'd0;
         out_phase_reg = 1'b0;
         word_reg = 3'd0;
@@ -338,8 +338,8 @@ module card_cq_write_q1024 (
             out_psn_reg <= record_psn_reg;
             out_request_reg <= record_request_reg;
             out_notified_reg <= record_notified_reg;
-            out_marked_reg <= record_marked_reg;
             out_arrived_reg <= record_arrived_reg;
+            out_marked_reg <= record_marked_reg;
             out_num_reg <= s_num;
             out_phase_reg <= s_phase;
         end
@@ -364,8 +364,8 @@ module card_cq_write_q1024 (
             record_psn_reg <= s_tx_record[275:252];
             record_request_reg <= s_tx_record[291:276];
             record_notified_reg <= s_tx_record[292];
-            record_marked_reg <= s_tx_record[293];
-            record_arrived_reg <= s_tx_record[294];
+            record_arrived_reg <= s_tx_record[293];
+            record_marked_reg <= s_tx_record[294];
             if (use_rx_reg) begin
                 record_wr_id_reg <= s_rx_record[63:0];
                 record_status_reg <= s_rx_record[71:64];
@@ -380,8 +380,8 @@ module card_cq_write_q1024 (
                 record_psn_reg <= s_rx_record[275:252];
                 record_request_reg <= s_rx_record[291:276];
                 record_notified_reg <= s_rx_record[292];
-                record_marked_reg <= s_rx_record[293];
-                record_arrived_reg <= s_rx_record[294];
+                record_arrived_reg <= s_rx_record[293];
+                record_marked_reg <= s_rx_record[294];
             end
         end
 

@@ -183,11 +183,11 @@ module card_core_q64_r256_f1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     input  wire         s_cpl_notified,
-    // Its acknowledgement said that it came marked by a switch (CL-4).
-    input  wire         s_cpl_marked,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire         s_cpl_arrived,
+    // Its acknowledgement said that it came marked by a switch (CL-4).
+    input  wire         s_cpl_marked,
 
     // s: stream in
     input  wire         s_local_error,                   // One of them was refused; pulse.
@@ -705,10 +705,10 @@ module card_core_q64_r256_f1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire         recv_m_rx_notified;
-    wire         recv_m_rx_marked;             // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         recv_m_rx_arrived;
+    wire         recv_m_rx_marked;             // Its acknowledgement said that it came marked by a switch (CL-4).
     wire         recv_m_ak_valid;              // An acknowledgement is offered.
     wire [19:0]  recv_m_ak_node;               // Destination node.
     wire [23:0]  recv_m_ak_peer;               // Destination queue pair.
@@ -882,10 +882,10 @@ module card_core_q64_r256_f1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire         in_flight_m_notified;
-    wire         in_flight_m_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         in_flight_m_arrived;
+    wire         in_flight_m_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     wire         in_flight_ev_ack_unknown;     // An acknowledgement of nothing in flight (XUD-10).
     wire         in_flight_ev_ack_source;      // An acknowledgement from elsewhere than where the request went.
     wire         in_flight_ev_ack_echo;        // An acknowledgement with another window identity.
@@ -998,10 +998,10 @@ module card_core_q64_r256_f1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire         completions_m_notified;
-    wire         completions_m_marked;         // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         completions_m_arrived;
+    wire         completions_m_marked;         // Its acknowledgement said that it came marked by a switch (CL-4).
     wire         events_s_18;                  // Bit i.
     wire         events_s_29;                  // Bit i.
     wire         events_s_30;                  // Bit i.
@@ -1440,8 +1440,8 @@ module card_core_q64_r256_f1024 (
         .s_tx_psn        (completions_m_psn),
         .s_tx_request    (completions_m_request),
         .s_tx_notified   (completions_m_notified),
-        .s_tx_marked     (completions_m_marked),
         .s_tx_arrived    (completions_m_arrived),
+        .s_tx_marked     (completions_m_marked),
         .s_rx_valid      (recv_m_rx_valid),
         .s_rx_ready      (cq_s_rx_ready),
         .s_rx_qpn        (recv_m_rx_qpn),
@@ -1458,8 +1458,8 @@ module card_core_q64_r256_f1024 (
         .s_rx_psn        (recv_m_rx_psn),
         .s_rx_request    (recv_m_rx_request),
         .s_rx_notified   (recv_m_rx_notified),
-        .s_rx_marked     (recv_m_rx_marked),
         .s_rx_arrived    (recv_m_rx_arrived),
+        .s_rx_marked     (recv_m_rx_marked),
         .s_words_valid   (s_words_valid),
         .s_words_ready   (s_words_ready),
         .s_words_data    (s_words_data),
@@ -1739,8 +1739,8 @@ module card_core_q64_r256_f1024 (
         .m_rx_psn           (recv_m_rx_psn),
         .m_rx_request       (recv_m_rx_request),
         .m_rx_notified      (recv_m_rx_notified),
-        .m_rx_marked        (recv_m_rx_marked),
         .m_rx_arrived       (recv_m_rx_arrived),
+        .m_rx_marked        (recv_m_rx_marked),
         .landed             (cq_m_landed),
         .m_ak_valid         (recv_m_ak_valid),
         .m_ak_ready         (send_merge_a_ak_ready),
@@ -2104,8 +2104,8 @@ module card_core_q64_r256_f1024 (
         .m_psn            (in_flight_m_psn),
         .m_request        (in_flight_m_request),
         .m_notified       (in_flight_m_notified),
-        .m_marked         (in_flight_m_marked),
         .m_arrived        (in_flight_m_arrived),
+        .m_marked         (in_flight_m_marked),
         .ev_ack_unknown   (in_flight_ev_ack_unknown),
         .ev_ack_source    (in_flight_ev_ack_source),
         .ev_ack_echo      (in_flight_ev_ack_echo),
@@ -2426,8 +2426,8 @@ module card_core_q64_r256_f1024 (
         .a_psn      (in_flight_m_psn),
         .a_request  (in_flight_m_request),
         .a_notified (in_flight_m_notified),
-        .a_marked   (in_flight_m_marked),
         .a_arrived  (in_flight_m_arrived),
+        .a_marked   (in_flight_m_marked),
         .b_valid    (s_cpl_valid),
         .b_ready    (s_cpl_ready),
         .b_qpn      (s_cpl_qpn),
@@ -2444,8 +2444,8 @@ module card_core_q64_r256_f1024 (
         .b_psn      (s_cpl_psn),
         .b_request  (s_cpl_request),
         .b_notified (s_cpl_notified),
-        .b_marked   (s_cpl_marked),
         .b_arrived  (s_cpl_arrived),
+        .b_marked   (s_cpl_marked),
         .m_valid    (completions_m_valid),
         .m_ready    (completions_m_ready),
         .m_qpn      (completions_m_qpn),
@@ -2462,8 +2462,8 @@ module card_core_q64_r256_f1024 (
         .m_psn      (completions_m_psn),
         .m_request  (completions_m_request),
         .m_notified (completions_m_notified),
-        .m_marked   (completions_m_marked),
-        .m_arrived  (completions_m_arrived)
+        .m_arrived  (completions_m_arrived),
+        .m_marked   (completions_m_marked)
     );
 
     gather_n36 events (

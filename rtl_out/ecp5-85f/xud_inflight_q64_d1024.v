@@ -108,10 +108,10 @@ module xud_inflight_q64_d1024 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_notified,
-    output wire        m_marked,          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_arrived,
+    output wire        m_marked,          // Its acknowledgement said that it came marked by a switch (CL-4).
 
     output wire        ev_ack_unknown,    // An acknowledgement of nothing in flight (XUD-10).
     output wire        ev_ack_source,     // An acknowledgement from elsewhere than where the request went.

@@ -146,10 +146,10 @@ module card_recv_q16_a64 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_rx_notified,
-    output wire        m_rx_marked,         // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_rx_arrived,
+    output wire        m_rx_marked,         // Its acknowledgement said that it came marked by a switch (CL-4).
 
     input  wire        landed,              // The oldest completion under way is ordered in host memory; pulse.
 
@@ -541,8 +541,8 @@ module card_recv_q16_a64 (
         .s_psn         (store_s_psn),
         .s_request     (check_m_st_request),
         .s_notified    (store_s_notified),
-        .s_marked      (1'b0),
         .s_arrived     (1'b0),
+        .s_marked      (1'b0),
         // What was accepted.
         .s_pl_valid    (s_pl_valid),
         .s_pl_ready    (s_pl_ready),
@@ -572,8 +572,8 @@ module card_recv_q16_a64 (
         .m_rx_psn      (m_rx_psn),
         .m_rx_request  (m_rx_request),
         .m_rx_notified (m_rx_notified),
-        .m_rx_marked   (m_rx_marked),
         .m_rx_arrived  (m_rx_arrived),
+        .m_rx_marked   (m_rx_marked),
         .idle          (store_idle)
     );
 

@@ -394,10 +394,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        transmit_m_cpl_notified;
-    wire        transmit_m_cpl_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        transmit_m_cpl_arrived;
+    wire        transmit_m_cpl_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     wire        transmit_s_own_ready;
     wire        transmit_s_own_unwanted;        // With ready: that is not wanted, and does not come.
@@ -513,10 +513,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        rings_inst_m_cpl_notified;
-    wire        rings_inst_m_cpl_marked;        // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        rings_inst_m_cpl_arrived;
+    wire        rings_inst_m_cpl_marked;        // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        rings_inst_s_notify_begins;     // It is looked at from now on; pulse.
     wire        rings_inst_s_notify_ready;      // It was taken, or found no receive request; pulse.
     wire        rings_inst_s_notify_told;       // What became of it; pulse, after ready.
@@ -590,10 +590,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        reduce_m_cpl_notified;
-    wire        reduce_m_cpl_marked;            // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        reduce_m_cpl_arrived;
+    wire        reduce_m_cpl_marked;            // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        reduce_m_words_valid;           // A word is offered.
     wire [63:0] reduce_m_words_data;            // The word.
     wire        reduce_ev_local_error;          // A work request was bad.
@@ -616,10 +616,10 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        completions_m_notified;
-    wire        completions_m_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        completions_m_arrived;
+    wire        completions_m_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        local_error_m;                  // An event of either.
     wire        marked_m;                       // An event of either.
     wire        told_m;                         // An event of either.
@@ -771,8 +771,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_cpl_psn                      (completions_m_psn),
         .s_cpl_request                  (completions_m_request),
         .s_cpl_notified                 (completions_m_notified),
-        .s_cpl_marked                   (completions_m_marked),
         .s_cpl_arrived                  (completions_m_arrived),
+        .s_cpl_marked                   (completions_m_marked),
         .s_local_error                  (local_error_m),
         .m_looks_valid                  (core_m_looks_valid),
         .m_looks_key                    (core_m_looks_key),
@@ -1169,8 +1169,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_psn         (transmit_m_cpl_psn),
         .m_cpl_request     (transmit_m_cpl_request),
         .m_cpl_notified    (transmit_m_cpl_notified),
-        .m_cpl_marked      (transmit_m_cpl_marked),
         .m_cpl_arrived     (transmit_m_cpl_arrived),
+        .m_cpl_marked      (transmit_m_cpl_marked),
         .s_own_valid       (receive_m_own_valid),
         .s_own_ready       (transmit_s_own_ready),
         .s_own_unwanted    (transmit_s_own_unwanted),
@@ -1426,8 +1426,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_cpl_psn          (transmit_m_cpl_psn),
         .s_cpl_request      (transmit_m_cpl_request),
         .s_cpl_notified     (transmit_m_cpl_notified),
-        .s_cpl_marked       (transmit_m_cpl_marked),
         .s_cpl_arrived      (transmit_m_cpl_arrived),
+        .s_cpl_marked       (transmit_m_cpl_marked),
         .m_cpl_valid        (rings_inst_m_cpl_valid),
         .m_cpl_ready        (completions_a_ready),
         .m_cpl_qpn          (rings_inst_m_cpl_qpn),
@@ -1444,8 +1444,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_psn          (rings_inst_m_cpl_psn),
         .m_cpl_request      (rings_inst_m_cpl_request),
         .m_cpl_notified     (rings_inst_m_cpl_notified),
-        .m_cpl_marked       (rings_inst_m_cpl_marked),
         .m_cpl_arrived      (rings_inst_m_cpl_arrived),
+        .m_cpl_marked       (rings_inst_m_cpl_marked),
         .s_notify_valid     (receive_m_notify_valid),
         .s_notify_begins    (rings_inst_s_notify_begins),
         .s_notify_ready     (rings_inst_s_notify_ready),
@@ -1584,8 +1584,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_psn       (reduce_m_cpl_psn),
         .m_cpl_request   (reduce_m_cpl_request),
         .m_cpl_notified  (reduce_m_cpl_notified),
-        .m_cpl_marked    (reduce_m_cpl_marked),
         .m_cpl_arrived   (reduce_m_cpl_arrived),
+        .m_cpl_marked    (reduce_m_cpl_marked),
         .m_words_valid   (reduce_m_words_valid),
         .m_words_ready   (core_s_words_ready),
         .m_words_data    (reduce_m_words_data),
@@ -1617,8 +1617,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .a_psn      (rings_inst_m_cpl_psn),
         .a_request  (rings_inst_m_cpl_request),
         .a_notified (rings_inst_m_cpl_notified),
-        .a_marked   (rings_inst_m_cpl_marked),
         .a_arrived  (rings_inst_m_cpl_arrived),
+        .a_marked   (rings_inst_m_cpl_marked),
         .b_valid    (reduce_m_cpl_valid),
         .b_ready    (completions_b_ready),
         .b_qpn      (reduce_m_cpl_qpn),
@@ -1635,8 +1635,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .b_psn      (reduce_m_cpl_psn),
         .b_request  (reduce_m_cpl_request),
         .b_notified (reduce_m_cpl_notified),
-        .b_marked   (reduce_m_cpl_marked),
         .b_arrived  (reduce_m_cpl_arrived),
+        .b_marked   (reduce_m_cpl_marked),
         .m_valid    (completions_m_valid),
         .m_ready    (core_s_cpl_ready),
         .m_qpn      (completions_m_qpn),
@@ -1653,8 +1653,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_psn      (completions_m_psn),
         .m_request  (completions_m_request),
         .m_notified (completions_m_notified),
-        .m_marked   (completions_m_marked),
-        .m_arrived  (completions_m_arrived)
+        .m_arrived  (completions_m_arrived),
+        .m_marked   (completions_m_marked)
     );
 
     event_merge local_error (

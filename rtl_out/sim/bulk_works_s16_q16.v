@@ -176,10 +176,10 @@ module bulk_works_s16_q16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_cpl_notified,
-    output wire        m_cpl_marked,          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,          // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_unread: A packet cannot be read.
     input  wire        s_unread_valid,        // A transfer is named.

@@ -63,10 +63,10 @@ module card_ring_pairs_q16_g16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     input  wire        s_cpl_notified,
-    input  wire        s_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_cpl_arrived,
+    input  wire        s_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // m_cpl: The same.
     output wire        m_cpl_valid,       // A completion is offered.
@@ -87,10 +87,10 @@ module card_ring_pairs_q16_g16 (
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_cpl_notified,
-    output wire        m_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_tell: What hosts were told of transfers that came.
     input  wire        s_tell_valid,      // It was; stays until taken.
@@ -270,8 +270,8 @@ module card_ring_pairs_q16_g16 (
     assign m_cpl_psn = s_cpl_psn;
     assign m_cpl_request = s_cpl_request;
     assign m_cpl_notified = s_cpl_notified;
-    assign m_cpl_marked = s_cpl_marked;
     assign m_cpl_arrived = s_cpl_arrived;
+    assign m_cpl_marked = s_cpl_marked;
     assign s_cpl_ready = m_cpl_ready & !ended_reg;
     // The tables.
     assign at_find = {wanted_group_reg[3:0], wanted_slot_reg, wanted_role_reg[1]};
