@@ -142,6 +142,7 @@ fn c_reads_frames_field_by_field_as_they_were_encoded() {
         flags: 6,
         window: WINDOW,
         payload: vec![7; 5],
+        marked: false,
     };
     let frame = encode_frame(&link, &Packet::Send(request)).unwrap();
     checks.header(&FRAME, "request", &frame);
@@ -167,6 +168,7 @@ fn c_reads_frames_field_by_field_as_they_were_encoded() {
             flags: 5,
             qpn: 0x71_7273,
         }),
+        marked: false,
     };
     let frame = encode_frame(&link, &Packet::Ack(ack)).unwrap();
     let body = &frame[FRAME.length..];

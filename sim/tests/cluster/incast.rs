@@ -135,6 +135,29 @@ fn cl_04_datagrams_of_15_to_one_are_hardly_dropped_and_fill_the_line() {
     }
 }
 
+/// The same between Verilated cards, three to one: their acknowledgements and completions say what switches have marked.
+#[test]
+fn cl_04_datagrams_of_verilated_cards_slow_down_and_are_hardly_dropped() {
+    let fabric = file::parse(TWO_SPINES, "two-spines.toml").unwrap();
+    let run = |words| {
+        let plan = Incast::of_all(&fabric, BYTES / 4, words);
+        let cards = |simulator| Ok(rtl(simulator));
+        let report = incast_datagrams(&fabric, &plan, cards, &mut |_| {}).unwrap();
+        println!("{}", figures(&report));
+        assert_eq!((report.ok, report.right), (3, 3));
+        report
+    };
+    let (on, off) = (run(WORDS), run(0));
+    assert!(on.loss() <= 0.01 && on.told > 100 && on.marked > 0);
+    assert!(off.loss() > 0.05 && off.told == 0);
+    assert!(
+        on.resent * 10 < off.resent,
+        "{} and {}",
+        on.resent,
+        off.resent
+    );
+}
+
 #[test]
 fn cl_04_a_transfer_alone_is_not_slower_with_marks() {
     let fabric = sixteen();
