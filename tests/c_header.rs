@@ -142,6 +142,7 @@ fn c_reads_frames_field_by_field_as_they_were_encoded() {
         flags: 6,
         window: WINDOW,
         payload: vec![7; 5],
+        marked: false,
     };
     let frame = encode_frame(&link, &Packet::Send(request)).unwrap();
     checks.header(&FRAME, "request", &frame);
@@ -167,6 +168,7 @@ fn c_reads_frames_field_by_field_as_they_were_encoded() {
             flags: 5,
             qpn: 0x71_7273,
         }),
+        marked: false,
     };
     let frame = encode_frame(&link, &Packet::Ack(ack)).unwrap();
     let body = &frame[FRAME.length..];
@@ -236,6 +238,7 @@ fn c_reads_completions_and_places_arguments_as_rust_does() {
         psn: 0x51_5253,
         request: 0x6162,
         number: 0x7172,
+        marked: true,
     };
     checks.bytes("entry", &completion.encode(4));
     let phase = u64::from(Completion::phase(completion.number, 4));
@@ -243,6 +246,7 @@ fn c_reads_completions_and_places_arguments_as_rust_does() {
         ("WR_ID", completion.wr_id),
         ("STATUS", completion.status.code().into()),
         ("OF", completion.of.code().into()),
+        ("MARKED", completion.marked.into()),
         ("VERSION_FLAGS", 0x16),
         ("LENGTH", 0x1122_3344),
         ("NODE", 0x2122),

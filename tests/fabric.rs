@@ -351,6 +351,28 @@ fn cl_04_the_bench_of_incast_has_a_row_without_marks_and_one_for_each_threshold(
             "{row}"
         );
     }
+    let (code, sum) = json(&[
+        "bench",
+        "incast",
+        "--fabric",
+        TWO_SPINES,
+        "--bytes",
+        "65536",
+        "--words",
+        "192",
+        "--datagrams",
+        "--json",
+    ]);
+    assert_eq!((code, &sum["datagrams"]), (0, &true.into()));
+    let [off, on] = &sum["rows"].as_array().unwrap()[..] else {
+        panic!("{sum}");
+    };
+    assert!(off["good"] == true && on["good"] == true, "{sum}");
+    assert!(
+        figure(on, "dropped") < figure(off, "dropped") / 5.0,
+        "{sum}"
+    );
+    assert!(on["told"].as_u64() > Some(0) && off["told"] == 0, "{sum}");
     let (_, message) = failure(&["bench", "incast", "--words", "0"]);
     assert!(message.contains("--words"), "{message}");
     let (_, message) = failure(&["bench", "incast", "--fabric", PAIR, "--bytes", "4095"]);

@@ -88,6 +88,7 @@ fn cl_01_tshark_shows_all_20_bits_of_the_nodes() {
         psn: 7,
         reply: Reply::Ok,
         echo: None,
+        marked: false,
     });
     let abort = Message::Abort(Abort {
         src: from,

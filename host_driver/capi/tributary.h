@@ -81,7 +81,7 @@ int tributary_counter(const tributary_card *card, uint8_t counter, uint64_t *val
 /* What bulk transfers should know of the network: shortest time from a packet to its answer, ns; how far packets overtake each
  * other, packets; share of the line while datagrams have something to send, too, 0 to 256, in 256ths. */
 int tributary_tune_bulk(const tributary_card *card, uint64_t round_trip_ns, uint32_t overtaking, uint32_t share_of_256);
-/* Whether the card looks at marks of switches and its bulk transfers slow down (`on` is 1 or 0): not until told, and both ends have to. `interval`:
+/* Whether the card looks at marks of switches and its bulk transfers slow down, and messages of endpoints on it (`on` is 1 or 0): not until told, and both ends have to. `interval`:
  * ticks at least between two messages about marks, two cuts of a transfer and two steps of its recovery; 0: as it is. */
 int tributary_congestion(const tributary_card *card, uint8_t on, uint16_t interval);
 

@@ -36,6 +36,9 @@ pub struct WorkCompletion {
     pub q_key: u32,
     /// Its packet number.
     pub psn: u32,
+    /// Of a datagram that was answered: it came marked by a switch (CL-4), and the card looks at marks
+    /// ([`Context::set_congestion`]).
+    pub marked: bool,
     /// The request's buffer: the user's again. After a card has vanished there is none: it may still write there.
     pub buffer: Option<Buffer>,
 }
@@ -62,6 +65,7 @@ impl WorkCompletion {
             window: completion.window,
             q_key: completion.q_key,
             psn: completion.psn,
+            marked: completion.marked,
             buffer,
         }
     }

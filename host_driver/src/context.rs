@@ -1,6 +1,7 @@
 //! Opening a card; its commands; numbers of what was made on it.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tributary_protocol::card::command::{Arguments, Command, Status};
@@ -104,6 +105,8 @@ pub(crate) struct Inner {
     pub domains: Numbers,
     pub windows: Numbers,
     pub groups: Numbers,
+    /// The card looks at marks of switches.
+    congestion: AtomicBool,
 }
 
 /// Numbers of one kind that are handed out and come back; the one that came back first goes out first.
@@ -293,6 +296,7 @@ impl Context {
             domains: Numbers::new("protection domains", DOMAINS),
             windows: Numbers::new("windows", sizes.windows),
             groups: Numbers::new("groups of schedule rings", sizes.groups),
+            congestion: AtomicBool::new(false),
         };
         inner.write(&CONTROL, CONTROL_RESET.put(1))?;
         inner.ended()?;
@@ -437,8 +441,10 @@ impl Context {
         inner.write(&BULK_SHARE, tuning.share_of_256.min(256))
     }
 
-    /// Whether the card looks at marks of switches and its transfers slow down (CL-4): not until told, and both ends of a transfer
-    /// have to. Where no switch marks, it costs time: transfers to one receiver begin at their parts of its line.
+    /// Whether the card looks at marks of switches and its transfers slow down (CL-4), and messages of
+    /// [`ReliableEndpoint`](crate::ReliableEndpoint)s with them: not until told, and both ends of a transfer
+    /// have to. Where no switch marks, it costs time: transfers to one receiver begin at their parts of its line, and endpoints with
+    /// two messages to each peer.
     ///
     /// # Errors
     /// The card cannot, or cannot be reached.
@@ -447,7 +453,15 @@ impl Context {
         if !inner.sizes.congestion {
             return Err(Error::Feature("marks of switches"));
         }
-        inner.write(&CONGESTION_CONTROL, CONGESTION_ENABLE.put(on.into()))
+        inner.write(&CONGESTION_CONTROL, CONGESTION_ENABLE.put(on.into()))?;
+        inner.congestion.store(on, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What [`Self::set_congestion`] said last.
+    #[inline]
+    pub(crate) fn congestion(&self) -> bool {
+        self.0.congestion.load(Ordering::Relaxed)
     }
 
     /// Ticks at least between two messages about marks, two cuts of a transfer and two steps of its recovery: a round trip,

@@ -273,6 +273,7 @@ impl ReliableEndpoint {
             return Ok(());
         };
         if self.port.rings.has_next() || layer.has_work() {
+            layer.set_congestion(self.domain.context().congestion());
             layer.run(&mut self.port, DeviceClock(self.domain.context().device()));
             if let Some(error) = self.port.error.take() {
                 return Err(error);

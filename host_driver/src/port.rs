@@ -219,6 +219,7 @@ impl Datagrams for Port {
             return Some(Completion::Sent {
                 id,
                 outcome: status,
+                marked: completion.marked,
             });
         }
         if status == WorkCompletionStatus::Ok

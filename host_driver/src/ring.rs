@@ -552,5 +552,6 @@ fn flushed(of: Of) -> Completion {
         psn: 0,
         request: 0,
         number: 0,
+        marked: false,
     }
 }

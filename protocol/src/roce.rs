@@ -33,7 +33,7 @@ pub const ECN_MASK: u8 = 3;
 /// ECN field of a frame of a card that may be marked: ECT(0).
 pub const ECN_CAPABLE: u8 = 2;
 /// BECN among the bits of [`F_BTH_ECN`].
-const BECN: u64 = 0x40;
+pub const BECN: u64 = 0x40;
 /// BTH partition key: the default one.
 pub const PARTITION_KEY: u16 = 0xFFFF;
 /// UDP destination port of RoCEv2.

@@ -39,6 +39,7 @@
 pub(crate) mod card;
 mod codes;
 mod config;
+mod congestion;
 pub mod control;
 pub mod explore;
 mod layer;

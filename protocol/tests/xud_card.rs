@@ -67,12 +67,13 @@ fn ack(send: &Send) -> Ack {
             flags: send.flags,
             qpn: send.dest_qp,
         }),
+        marked: false,
     }
 }
 
 fn ended(card: &mut Card, qpn: u32) -> Option<(u64, Outcome)> {
     card.poll(qpn).map(|completion| match completion {
-        Completion::Sent { id, outcome } => (id, outcome),
+        Completion::Sent { id, outcome, .. } => (id, outcome),
         other => panic!("{other:?}"),
     })
 }
@@ -202,7 +203,11 @@ fn xud_02_bad_requests_end_at_once_and_destruction_flushes() {
     sent(&mut card, 0);
     card.post_send(7, request(4)).unwrap();
     let outcome = Outcome::Flushed;
-    let flushed = [3, 4].map(|id| Completion::Sent { id, outcome });
+    let flushed = [3, 4].map(|id| Completion::Sent {
+        id,
+        outcome,
+        marked: false,
+    });
     assert_eq!(card.destroy_qp(7), flushed);
     assert_eq!(card.post_send(7, request(5)), Err(PostError::NoQp(7)));
 }

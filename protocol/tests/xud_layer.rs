@@ -434,3 +434,96 @@ fn xud_02_closing_flushes_what_has_not_ended() {
     };
     assert_eq!((*got, *outcome), (id, Outcome::Flushed));
 }
+
+/// Messages that wait at node 0, whose packets are marked for some time; most packets in flight in the slots of the first half
+/// of that time, of its second half, and after it.
+fn marks(pair: &mut Pair, slots: usize) -> [u32; 3] {
+    let mut most = [0; 3];
+    for slot in 0..3 * slots {
+        while pair.nodes[0].layer.pending() < 64 {
+            pair.send(&[7; 16]);
+        }
+        let marked = slot < 2 * slots;
+        for (_, out) in &mut pair.flying {
+            if let Packet::Send(send) = &mut out.packet {
+                send.marked = marked;
+            }
+        }
+        pair.slot(&mut |_, _| false);
+        let flying = pair.flying.iter().filter(|(_, out)| is_data(&out.packet));
+        let flying = flying.count() as u32;
+        let stretch = &mut most[slot / slots];
+        *stretch = flying.max(*stretch);
+    }
+    most
+}
+
+fn congested(on: bool) -> Pair {
+    let mut pair = Pair::new(LayerConfig::default());
+    for node in &mut pair.nodes {
+        node.card.look_at_marks(on);
+        node.layer.set_congestion(on);
+    }
+    pair
+}
+
+#[test]
+fn cl_04_a_connection_slows_down_while_packets_are_marked_and_recovers() {
+    let mut pair = congested(true);
+    let [_, marked, after] = marks(&mut pair, 400);
+    assert_eq!((marked, after), (1, LayerConfig::default().windows));
+    let stats = pair.nodes[0].layer.stats();
+    assert!(stats.marked > 100 && stats.resent == 0, "{stats:?}");
+    let completed = pair.nodes[0].layer.stats().completed;
+    assert!(completed > 3_000, "{completed}");
+}
+
+#[test]
+fn cl_04_a_layer_that_is_not_told_to_sends_as_much_whatever_is_marked() {
+    let mut pair = congested(false);
+    let windows = LayerConfig::default().windows;
+    assert_eq!(marks(&mut pair, 100), [windows; 3]);
+    // Turned on, it begins with few; turned off again, all windows are its.
+    for (on, most) in [(true, 2), (false, windows)] {
+        pair.slots(200);
+        pair.nodes[0].layer.set_congestion(on);
+        (0..64).for_each(|_| {
+            pair.send(&[1]);
+        });
+        pair.slot(&mut |_, _| false);
+        let flying = pair.flying.iter().filter(|(_, out)| is_data(&out.packet));
+        assert_eq!(flying.count() as u32, most, "{on}");
+    }
+}
+
+/// Most data packets in flight while every so many of them is lost, once the first losses are known; all messages arrive.
+fn losses(every: u32) -> usize {
+    let mut pair = congested(true);
+    let (mut sent, mut most) = (0, 0);
+    for _ in 0..4_000 {
+        pair.send(&[9; 16]);
+    }
+    for slot in 0..40_000 {
+        pair.slot(&mut |to, packet| {
+            let counts = to == 1 && is_data(packet);
+            sent += u32::from(counts);
+            counts && sent % every == 0
+        });
+        let flying = pair.flying.iter().filter(|(_, out)| is_data(&out.packet));
+        if slot > 100 {
+            most = flying.count().max(most);
+        }
+    }
+    assert_eq!(pair.delivered().len(), 4_000);
+    let mut outcomes = pair.outcomes().into_iter();
+    assert!(outcomes.all(|(_, outcome)| outcome == Outcome::Ok));
+    most
+}
+
+#[test]
+fn cl_04_losses_slow_a_connection_down_and_every_message_comes() {
+    let windows = LayerConfig::default().windows as usize;
+    assert_eq!(losses(u32::MAX), windows);
+    let most = losses(8);
+    assert!(most <= windows / 4, "{most}");
+}

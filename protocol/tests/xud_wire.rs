@@ -35,6 +35,7 @@ fn send() -> impl Strategy<Value = Send> {
                 ..window
             },
             payload,
+            marked: false,
         },
     )
 }
@@ -51,11 +52,13 @@ fn ack() -> impl Strategy<Value = Ack> {
         qpn,
     });
     let echo = prop::option::of(echo);
-    (0..1u32 << 24, 0..1u32 << 24, reply, echo).prop_map(|(dest_qp, psn, reply, echo)| Ack {
+    let numbers = (0..1u32 << 24, 0..1u32 << 24);
+    (numbers, reply, echo, any::<bool>()).prop_map(|((dest_qp, psn), reply, echo, marked)| Ack {
         dest_qp,
         psn,
         reply,
         echo,
+        marked,
     })
 }
 
@@ -124,6 +127,7 @@ fn sample() -> Send {
             msn: 0xCCDD_EEFF,
         },
         payload: vec![1, 2, 3],
+        marked: false,
     }
 }
 
@@ -150,6 +154,7 @@ fn xudeth_and_acknowledgement_have_the_documented_bytes() {
             flags: wire::FRAGMENT,
             qpn: 0x0A0B0C,
         }),
+        marked: true,
     };
     let (bth, body) = wire::encode(&Packet::Ack(ack)).unwrap();
     assert_eq!(
@@ -307,4 +312,35 @@ fn the_macs_of_datagrams_are_the_fabric_addresses_that_switches_forward_by() {
         assert_eq!(switch.receive(0, &frame, 0), [(1, frame.clone())]);
         switch.set_unicast(to, None).unwrap();
     }
+}
+
+/// Of a request the mark is in the IPv4 header, of its acknowledgement in byte 46; the ICRC covers neither.
+#[test]
+fn cl_04_a_mark_is_in_the_frame_and_nowhere_in_the_packet() {
+    let link = Link::between(3, 5);
+    let mut frame = wire::encode_frame(&link, &Packet::Send(sample())).unwrap();
+    roce::allow_marks(&mut frame);
+    assert_eq!(wire::decode_frame(&frame), Ok((3, Packet::Send(sample()))));
+    assert!(roce::mark_congestion(&mut frame));
+    let marked = Send {
+        marked: true,
+        ..sample()
+    };
+    assert_eq!(wire::decode_frame(&frame), Ok((3, Packet::Send(marked))));
+    let ack = Ack {
+        dest_qp: 7,
+        psn: 8,
+        reply: Reply::Ok,
+        echo: None,
+        marked: true,
+    };
+    let plain = Ack {
+        marked: false,
+        ..ack
+    };
+    let [told, plain] =
+        [ack, plain].map(|ack| wire::encode_frame(&link, &Packet::Ack(ack)).unwrap());
+    let differ = (0..told.len()).filter(|at| told[*at] != plain[*at]);
+    assert_eq!(differ.collect::<Vec<_>>(), [46]);
+    assert_eq!((told[46], plain[46]), (0x40, 0));
 }

@@ -39,6 +39,7 @@ module card_completions_q1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        a_arrived,
+    input  wire        a_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // b: Of the other.
     input  wire        b_valid,     // A completion is offered.
@@ -62,6 +63,7 @@ module card_completions_q1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        b_arrived,
+    input  wire        b_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // m: All of them.
     output wire        m_valid,     // A completion is offered.
@@ -84,7 +86,8 @@ module card_completions_q1024 (
     output reg         m_notified,
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
-    output reg         m_arrived
+    output reg         m_arrived,
+    output reg         m_marked     // Its acknowledgement said that it came marked by a switch (CL-4).
 );
 
     // Registers
@@ -113,6 +116,7 @@ module card_completions_q1024 (
         m_request = a_request;
         m_notified = a_notified;
         m_arrived = a_arrived;
+        m_marked = a_marked;
         if (choose_b) begin
             m_qpn = b_qpn;
             m_wr_id = b_wr_id;
@@ -129,6 +133,7 @@ module card_completions_q1024 (
             m_request = b_request;
             m_notified = b_notified;
             m_arrived = b_arrived;
+            m_marked = b_marked;
         end
     end
 

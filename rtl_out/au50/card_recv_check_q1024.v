@@ -59,6 +59,7 @@ module card_recv_check_q1024 (
     // immediate data.
     input  wire         s_rq_notify,
     input  wire [31:0]  s_rq_bytes,       // Of a notification: bytes of its transfer.
+    input  wire         s_rq_marked,      // A switch has marked it (CL-4), and the card looks at marks.
 
     output wire         m_begins,         // The notification at s_rq is looked at from now on; pulse.
 
@@ -103,7 +104,7 @@ module card_recv_check_q1024 (
 
     output wire         m_ak_valid,       // An acknowledgement; pulse.
     output wire         m_ak_lands,       // It waits until the message has landed.
-    output wire [172:0] m_ak_data,        // As s_data of card_recv_acks.
+    output wire [173:0] m_ak_data,        // As s_data of card_recv_acks.
 
     output wire         m_st_valid,       // A completion; pulse.
     input  wire         m_st_ready,       // One can be handed over.
@@ -315,6 +316,7 @@ module card_recv_check_q1024 (
     assign m_ak_lands = takes_reg | failed_slot_reg;
     assign ack_notify = s_rq_notify & !failing_reg;
     assign m_ak_data = {
+        s_rq_marked,
         ack_notify,
         s_rq_qpn,
         s_rq_vf,

@@ -46,6 +46,7 @@ module card_recv_store_q1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_arrived,
+    input  wire        s_marked,       // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_pl: Payload.
     input  wire        s_pl_valid,     // A word is offered.
@@ -87,6 +88,7 @@ module card_recv_store_q1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_rx_arrived,
+    output wire        m_rx_marked,    // Its acknowledgement said that it came marked by a switch (CL-4).
 
     output wire        idle            // No message, no payload is under way.
 );
@@ -116,6 +118,7 @@ module card_recv_store_q1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         ended_arrived_reg;
+    reg         ended_marked_reg;    // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // Signals
     wire [63:0] word_data;      // The word.
@@ -161,6 +164,7 @@ module card_recv_store_q1024 (
     assign m_rx_request = ended_request_reg;
     assign m_rx_notified = ended_notified_reg;
     assign m_rx_arrived = ended_arrived_reg;
+    assign m_rx_marked = ended_marked_reg;
     assign word_data = words_m_data[63:0];
     assign word_last = words_m_data[64];
     assign words_m_ready = m_wd_ready & some_reg;
@@ -191,6 +195,7 @@ module card_recv_store_q1024 (
         ended_request_reg = 16'd0;
         ended_notified_reg = 1'b0;
         ended_arrived_reg = 1'b0;
+        ended_marked_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -224,6 +229,7 @@ module card_recv_store_q1024 (
             ended_request_reg <= s_request;
             ended_notified_reg <= s_notified;
             ended_arrived_reg <= s_arrived;
+            ended_marked_reg <= s_marked;
         end
 
         if (accepted & !last) begin

@@ -104,6 +104,11 @@ module card_core_q64_r256_f1024 (
     output wire [7:0]   m_axis_tx_tkeep,                 // Bytes present, from bit 0 on: all, but in the last word.
     output wire         m_axis_tx_tlast,                 // It is the last word of the frame.
 
+    output wire         ev_marked,                       // A datagram came marked; pulse.
+    // An acknowledgement that says so is on its way to the line; pulse.
+    output wire         ev_mark_told,
+    output wire         ev_mark_heard,                   // A request has ended by such an acknowledgement; pulse.
+
     // more: Their registers and counters.
     output wire [9:0]   more_wr_word,                    // A word is written, or nothing: which, of its page.
     output wire [31:0]  more_wr_data,                    // With it: what is written.
@@ -181,6 +186,8 @@ module card_core_q64_r256_f1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire         s_cpl_arrived,
+    // Its acknowledgement said that it came marked by a switch (CL-4).
+    input  wire         s_cpl_marked,
 
     // s: stream in
     input  wire         s_local_error,                   // One of them was refused; pulse.
@@ -701,6 +708,7 @@ module card_core_q64_r256_f1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         recv_m_rx_arrived;
+    wire         recv_m_rx_marked;             // Its acknowledgement said that it came marked by a switch (CL-4).
     wire         recv_m_ak_valid;              // An acknowledgement is offered.
     wire [19:0]  recv_m_ak_node;               // Destination node.
     wire [23:0]  recv_m_ak_peer;               // Destination queue pair.
@@ -712,6 +720,7 @@ module card_core_q64_r256_f1024 (
     wire [31:0]  recv_m_ak_msn;                // Number of the request in its window.
     wire [7:0]   recv_m_ak_vf;                 // Version and flags of the request.
     wire [23:0]  recv_m_ak_src;                // Queue pair that answers.
+    wire         recv_m_ak_marked;             // The request came marked (CL-4): BECN.
     wire         recv_m_fatal_valid;           // It happens.
     wire [5:0]   recv_m_fatal_qpn;             // Queue pair.
     wire         recv_ev_bad_doorbell;         // A doorbell is ignored; pulse.
@@ -774,6 +783,7 @@ module card_core_q64_r256_f1024 (
     wire [15:0]  one_sided_m_ak_epoch;         // Epoch.
     wire [31:0]  one_sided_m_ak_msn;           // Number in the window.
     wire [23:0]  one_sided_m_ak_src;           // The queue pair that answers.
+    wire         one_sided_m_ak_marked;        // The request came marked.
     // The request of an answer is claimed in xud_inflight, or ends; its fields are those of the
     // answer.
     wire         one_sided_m_claim_valid;
@@ -826,6 +836,7 @@ module card_core_q64_r256_f1024 (
     wire [31:0]  send_merge_m_ak_msn;          // Number of the request in its window.
     wire [7:0]   send_merge_m_ak_vf;           // Version and flags of the request.
     wire [23:0]  send_merge_m_ak_src;          // Queue pair that answers.
+    wire         send_merge_m_ak_marked;       // The request came marked (CL-4): BECN.
     wire         ack_merge_a_ready;            // It is taken.
     wire         ack_merge_b_ready;            // Taken.
     wire         ack_merge_m_valid;            // An acknowledgement is offered.
@@ -839,6 +850,7 @@ module card_core_q64_r256_f1024 (
     wire [31:0]  ack_merge_m_msn;              // Number of the request in its window.
     wire [3:0]   ack_merge_m_flags;            // Flags of the request.
     wire [23:0]  ack_merge_m_peer;             // Queue pair that answers.
+    wire         ack_merge_m_marked;           // The request came marked (CL-4), and the card looks at marks.
     // An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
     wire         ack_merge_m_claim;
     wire         ack_merge_m_end;              // The request that is claimed ends; there is one at most.
@@ -853,6 +865,7 @@ module card_core_q64_r256_f1024 (
     wire         in_flight_claim_ok;           // It found its request.
     wire         in_flight_flush_done;         // All have ended; pulse.
     wire         in_flight_m_valid;            // A completion is offered.
+    wire         in_flight_m_ready;            // It is taken.
     wire [5:0]   in_flight_m_qpn;              // Queue pair.
     wire [63:0]  in_flight_m_wr_id;            // The user's name for the request.
     wire [7:0]   in_flight_m_status;           // How the request ended.
@@ -872,6 +885,7 @@ module card_core_q64_r256_f1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         in_flight_m_arrived;
+    wire         in_flight_m_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     wire         in_flight_ev_ack_unknown;     // An acknowledgement of nothing in flight (XUD-10).
     wire         in_flight_ev_ack_source;      // An acknowledgement from elsewhere than where the request went.
     wire         in_flight_ev_ack_echo;        // An acknowledgement with another window identity.
@@ -894,6 +908,7 @@ module card_core_q64_r256_f1024 (
     wire         rx_m_rq_unknown;              // Its opcode has no meaning.
     // It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
     wire         rx_m_rq_one_sided;
+    wire         rx_m_rq_marked;               // A switch has marked it, with cfg_marks.
     wire         rx_m_pl_valid;                // A word is offered.
     wire         rx_m_pl_ready;                // It is taken.
     wire [63:0]  rx_m_pl_data;                 // The word.
@@ -909,6 +924,7 @@ module card_core_q64_r256_f1024 (
     wire [31:0]  rx_m_ak_msn;                  // Number of the request in its window.
     wire [3:0]   rx_m_ak_flags;                // Flags of the request.
     wire [23:0]  rx_m_ak_peer;                 // Queue pair that answers.
+    wire         rx_m_ak_marked;               // The request came marked (CL-4), and the card looks at marks.
     wire         rx_ev_overflow;               // A good frame was dropped because it did not fit.
     wire         rx_ev_bad_frame;              // A frame with wrong lengths, checksums, ICRC or fixed fields.
     // A frame with an opcode that is neither XUD's nor, with cfg_bulk, of a bulk transfer.
@@ -929,6 +945,7 @@ module card_core_q64_r256_f1024 (
     wire         tx_s_ak_valid;                // An acknowledgement is offered.
     wire         tx_s_ak_ready;                // It is taken.
     wire         tx_s_ak_echo;                 // It has the fields win_id to src.
+    wire         tx_s_ak_marked;               // The request came marked (CL-4): BECN.
     wire         tx_m_axis_tx_tvalid;          // A word is offered.
     wire [63:0]  tx_m_axis_tx_tdata;           // The word; its first byte is in bits 7:0.
     wire [7:0]   tx_m_axis_tx_tkeep;           // Bytes present, from bit 0 on: all, but in the last word.
@@ -984,6 +1001,7 @@ module card_core_q64_r256_f1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         completions_m_arrived;
+    wire         completions_m_marked;         // Its acknowledgement said that it came marked by a switch (CL-4).
     wire         events_s_18;                  // Bit i.
     wire         events_s_29;                  // Bit i.
     wire         events_s_30;                  // Bit i.
@@ -1423,6 +1441,7 @@ module card_core_q64_r256_f1024 (
         .s_tx_request    (completions_m_request),
         .s_tx_notified   (completions_m_notified),
         .s_tx_arrived    (completions_m_arrived),
+        .s_tx_marked     (completions_m_marked),
         .s_rx_valid      (recv_m_rx_valid),
         .s_rx_ready      (cq_s_rx_ready),
         .s_rx_qpn        (recv_m_rx_qpn),
@@ -1440,6 +1459,7 @@ module card_core_q64_r256_f1024 (
         .s_rx_request    (recv_m_rx_request),
         .s_rx_notified   (recv_m_rx_notified),
         .s_rx_arrived    (recv_m_rx_arrived),
+        .s_rx_marked     (recv_m_rx_marked),
         .s_words_valid   (s_words_valid),
         .s_words_ready   (s_words_ready),
         .s_words_data    (s_words_data),
@@ -1656,6 +1676,7 @@ module card_core_q64_r256_f1024 (
         .s_rq_unknown       (rx_m_rq_unknown),
         .s_rq_notify        (1'b0),
         .s_rq_bytes         (32'd0),
+        .s_rq_marked        (rx_m_rq_marked),
         .s_notify_valid     (s_notify_valid),
         .s_notify_begins    (s_notify_begins),
         .s_notify_ready     (s_notify_ready),
@@ -1719,6 +1740,7 @@ module card_core_q64_r256_f1024 (
         .m_rx_request       (recv_m_rx_request),
         .m_rx_notified      (recv_m_rx_notified),
         .m_rx_arrived       (recv_m_rx_arrived),
+        .m_rx_marked        (recv_m_rx_marked),
         .landed             (cq_m_landed),
         .m_ak_valid         (recv_m_ak_valid),
         .m_ak_ready         (send_merge_a_ak_ready),
@@ -1732,6 +1754,7 @@ module card_core_q64_r256_f1024 (
         .m_ak_msn           (recv_m_ak_msn),
         .m_ak_vf            (recv_m_ak_vf),
         .m_ak_src           (recv_m_ak_src),
+        .m_ak_marked        (recv_m_ak_marked),
         .m_fatal_valid      (recv_m_fatal_valid),
         .m_fatal_qpn        (recv_m_fatal_qpn),
         .ev_bad_doorbell    (recv_ev_bad_doorbell),
@@ -1787,6 +1810,7 @@ module card_core_q64_r256_f1024 (
         .s_rq_epoch      (rx_m_rq_epoch),
         .s_rq_msn        (rx_m_rq_msn),
         .s_rq_len        (rx_m_rq_len),
+        .s_rq_marked     (rx_m_rq_marked),
         .m_ours          (one_sided_m_ours),
         .s_other         (one_sided_s_other),
         .s_other_last    (one_sided_s_other_last),
@@ -1846,6 +1870,7 @@ module card_core_q64_r256_f1024 (
         .m_ak_epoch      (one_sided_m_ak_epoch),
         .m_ak_msn        (one_sided_m_ak_msn),
         .m_ak_src        (one_sided_m_ak_src),
+        .m_ak_marked     (one_sided_m_ak_marked),
         .m_claim_valid   (one_sided_m_claim_valid),
         .m_claim_ready   (ack_merge_b_ready),
         .m_claim_end     (one_sided_m_claim_end),
@@ -1943,6 +1968,7 @@ module card_core_q64_r256_f1024 (
         .a_ak_msn      (recv_m_ak_msn),
         .a_ak_vf       (recv_m_ak_vf),
         .a_ak_src      (recv_m_ak_src),
+        .a_ak_marked   (recv_m_ak_marked),
         .b_ak_valid    (one_sided_m_ak_valid),
         .b_ak_ready    (send_merge_b_ak_ready),
         .b_ak_node     (one_sided_m_ak_node),
@@ -1953,6 +1979,7 @@ module card_core_q64_r256_f1024 (
         .b_ak_epoch    (one_sided_m_ak_epoch),
         .b_ak_msn      (one_sided_m_ak_msn),
         .b_ak_src      (one_sided_m_ak_src),
+        .b_ak_marked   (one_sided_m_ak_marked),
         .m_ak_valid    (send_merge_m_ak_valid),
         .m_ak_ready    (tx_s_ak_ready),
         .m_ak_node     (send_merge_m_ak_node),
@@ -1964,7 +1991,8 @@ module card_core_q64_r256_f1024 (
         .m_ak_epoch    (send_merge_m_ak_epoch),
         .m_ak_msn      (send_merge_m_ak_msn),
         .m_ak_vf       (send_merge_m_ak_vf),
-        .m_ak_src      (send_merge_m_ak_src)
+        .m_ak_src      (send_merge_m_ak_src),
+        .m_ak_marked   (send_merge_m_ak_marked)
     );
 
     card_ack_merge ack_merge (
@@ -1980,6 +2008,7 @@ module card_core_q64_r256_f1024 (
         .a_msn     (rx_m_ak_msn),
         .a_flags   (rx_m_ak_flags),
         .a_peer    (rx_m_ak_peer),
+        .a_marked  (rx_m_ak_marked),
         .b_valid   (one_sided_m_claim_valid),
         .b_ready   (ack_merge_b_ready),
         .b_node    (one_sided_m_node),
@@ -2003,6 +2032,7 @@ module card_core_q64_r256_f1024 (
         .m_msn     (ack_merge_m_msn),
         .m_flags   (ack_merge_m_flags),
         .m_peer    (ack_merge_m_peer),
+        .m_marked  (ack_merge_m_marked),
         .m_claim   (ack_merge_m_claim),
         .m_end     (ack_merge_m_end)
     );
@@ -2050,6 +2080,7 @@ module card_core_q64_r256_f1024 (
         .ack_msn          (ack_merge_m_msn),
         .ack_flags        (ack_merge_m_flags),
         .ack_peer         (ack_merge_m_peer),
+        .ack_marked       (ack_merge_m_marked),
         .ack_claim        (ack_merge_m_claim),
         .ack_end          (ack_merge_m_end),
         .claim_done       (in_flight_claim_done),
@@ -2058,7 +2089,7 @@ module card_core_q64_r256_f1024 (
         .flush_qpn        (regs_flush_qpn),
         .flush_done       (in_flight_flush_done),
         .m_valid          (in_flight_m_valid),
-        .m_ready          (completions_a_ready),
+        .m_ready          (in_flight_m_ready),
         .m_qpn            (in_flight_m_qpn),
         .m_wr_id          (in_flight_m_wr_id),
         .m_status         (in_flight_m_status),
@@ -2074,6 +2105,7 @@ module card_core_q64_r256_f1024 (
         .m_request        (in_flight_m_request),
         .m_notified       (in_flight_m_notified),
         .m_arrived        (in_flight_m_arrived),
+        .m_marked         (in_flight_m_marked),
         .ev_ack_unknown   (in_flight_ev_ack_unknown),
         .ev_ack_source    (in_flight_ev_ack_source),
         .ev_ack_echo      (in_flight_ev_ack_echo),
@@ -2107,6 +2139,7 @@ module card_core_q64_r256_f1024 (
         .m_rq_len         (rx_m_rq_len),
         .m_rq_unknown     (rx_m_rq_unknown),
         .m_rq_one_sided   (rx_m_rq_one_sided),
+        .m_rq_marked      (rx_m_rq_marked),
         .m_pl_valid       (rx_m_pl_valid),
         .m_pl_ready       (rx_m_pl_ready),
         .m_pl_data        (rx_m_pl_data),
@@ -2138,6 +2171,7 @@ module card_core_q64_r256_f1024 (
         .m_ak_msn         (rx_m_ak_msn),
         .m_ak_flags       (rx_m_ak_flags),
         .m_ak_peer        (rx_m_ak_peer),
+        .m_ak_marked      (rx_m_ak_marked),
         .ev_overflow      (rx_ev_overflow),
         .ev_bad_frame     (rx_ev_bad_frame),
         .ev_not_xud       (rx_ev_not_xud),
@@ -2204,6 +2238,7 @@ module card_core_q64_r256_f1024 (
         .s_ak_msn         (send_merge_m_ak_msn),
         .s_ak_vf          (send_merge_m_ak_vf),
         .s_ak_src         (send_merge_m_ak_src),
+        .s_ak_marked      (tx_s_ak_marked),
         .m_axis_tx_tvalid (tx_m_axis_tx_tvalid),
         .m_axis_tx_tready (tx_first_b_tready),
         .m_axis_tx_tdata  (tx_m_axis_tx_tdata),
@@ -2392,6 +2427,7 @@ module card_core_q64_r256_f1024 (
         .a_request  (in_flight_m_request),
         .a_notified (in_flight_m_notified),
         .a_arrived  (in_flight_m_arrived),
+        .a_marked   (in_flight_m_marked),
         .b_valid    (s_cpl_valid),
         .b_ready    (s_cpl_ready),
         .b_qpn      (s_cpl_qpn),
@@ -2409,6 +2445,7 @@ module card_core_q64_r256_f1024 (
         .b_request  (s_cpl_request),
         .b_notified (s_cpl_notified),
         .b_arrived  (s_cpl_arrived),
+        .b_marked   (s_cpl_marked),
         .m_valid    (completions_m_valid),
         .m_ready    (completions_m_ready),
         .m_qpn      (completions_m_qpn),
@@ -2425,7 +2462,8 @@ module card_core_q64_r256_f1024 (
         .m_psn      (completions_m_psn),
         .m_request  (completions_m_request),
         .m_notified (completions_m_notified),
-        .m_arrived  (completions_m_arrived)
+        .m_arrived  (completions_m_arrived),
+        .m_marked   (completions_m_marked)
     );
 
     gather_n36 events (
@@ -2478,6 +2516,9 @@ module card_core_q64_r256_f1024 (
     assign m_tx_wr_req_tlp_seq = write_m_tx_wr_req_tlp_seq;
     assign m_tx_wr_req_tlp_valid = write_m_tx_wr_req_tlp_valid;
     assign s_frames_ready = tx_s_bulk_ready;
+    assign ev_marked = rx_m_rq_valid & rx_m_rq_ready & rx_m_rq_marked;
+    assign ev_mark_told = tx_s_ak_valid & tx_s_ak_ready & tx_s_ak_marked;
+    assign ev_mark_heard = in_flight_m_valid & in_flight_m_ready & in_flight_m_marked;
     assign line_s_sd_taken = tx_s_sd_valid & tx_s_sd_ready;
     assign line_s_bulk_taken = s_frames_valid & tx_s_bulk_ready;
     assign line_s_ak_taken = tx_s_ak_valid & tx_s_ak_ready;
@@ -2539,6 +2580,8 @@ module card_core_q64_r256_f1024 (
     assign rx_m_pl_ready = one_sided_m_ours ? one_sided_s_pl_ready : recv_s_pl_ready;
     assign tx_s_ak_valid = send_merge_m_ak_valid;
     assign tx_s_ak_echo = send_merge_m_ak_echo;
+    assign tx_s_ak_marked = send_merge_m_ak_marked;
+    assign in_flight_m_ready = completions_a_ready;
     assign completions_m_ready = cq_s_tx_ready;
     assign send_s_ended_valid = completions_m_valid & completions_m_ready;
     assign cq_done_valid = returns_m_done_valid & (done_client == COMPLETION);

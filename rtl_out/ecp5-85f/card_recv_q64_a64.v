@@ -59,6 +59,7 @@ module card_recv_q64_a64 (
     // immediate data.
     input  wire        s_rq_notify,
     input  wire [31:0] s_rq_bytes,          // Of a notification: bytes of its transfer.
+    input  wire        s_rq_marked,         // A switch has marked it (CL-4), and the card looks at marks.
 
     // s_notify: Notifications, in turns with them.
     input  wire        s_notify_valid,      // A notification is offered. It may be withdrawn while it has not begun.
@@ -148,6 +149,7 @@ module card_recv_q64_a64 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_rx_arrived,
+    output wire        m_rx_marked,         // Its acknowledgement said that it came marked by a switch (CL-4).
 
     input  wire        landed,              // The oldest completion under way is ordered in host memory; pulse.
 
@@ -164,6 +166,7 @@ module card_recv_q64_a64 (
     output wire [31:0] m_ak_msn,            // Number of the request in its window.
     output wire [7:0]  m_ak_vf,             // Version and flags of the request.
     output wire [23:0] m_ak_src,            // Queue pair that answers.
+    output wire        m_ak_marked,         // The request came marked (CL-4): BECN.
 
     // m_fatal: The receive ring of a queue pair cannot be read.
     output wire        m_fatal_valid,       // It happens.
@@ -254,6 +257,7 @@ module card_recv_q64_a64 (
     // immediate data.
     wire         notices_m_rq_notify;
     wire [31:0]  notices_m_rq_bytes;    // Of a notification: bytes of its transfer.
+    wire         notices_m_rq_marked;   // A switch has marked it (CL-4), and the card looks at marks.
     wire         check_s_rq_ready;      // It is taken; pulse.
     wire         check_s_rq_drop;       // With ready: its payload is not wanted.
     wire         check_m_begins;        // The notification at s_rq is looked at from now on; pulse.
@@ -266,7 +270,7 @@ module card_recv_q64_a64 (
     wire         check_m_kick_valid;    // With m_head_valid: it is even, and not cleared.
     wire         check_m_ak_valid;      // An acknowledgement; pulse.
     wire         check_m_ak_lands;      // It waits until the message has landed.
-    wire [172:0] check_m_ak_data;       // As s_data of card_recv_acks.
+    wire [173:0] check_m_ak_data;       // As s_data of card_recv_acks.
     wire         check_m_st_valid;      // A completion; pulse.
     wire         check_m_st_writes;     // There is a payload to write.
     wire [5:0]   check_m_st_qpn;        // Queue pair.
@@ -402,6 +406,7 @@ module card_recv_q64_a64 (
         .s_rq_unknown       (s_rq_unknown),
         .s_rq_notify        (s_rq_notify),
         .s_rq_bytes         (s_rq_bytes),
+        .s_rq_marked        (s_rq_marked),
         .s_notify_valid     (s_notify_valid),
         .s_notify_begins    (s_notify_begins),
         .s_notify_ready     (s_notify_ready),
@@ -429,6 +434,7 @@ module card_recv_q64_a64 (
         .m_rq_unknown       (notices_m_rq_unknown),
         .m_rq_notify        (notices_m_rq_notify),
         .m_rq_bytes         (notices_m_rq_bytes),
+        .m_rq_marked        (notices_m_rq_marked),
         .s_begins           (check_m_begins),
         .s_told             (acks_m_told),
         .s_told_ok          (acks_m_told_ok)
@@ -454,6 +460,7 @@ module card_recv_q64_a64 (
         .s_rq_unknown    (notices_m_rq_unknown),
         .s_rq_notify     (notices_m_rq_notify),
         .s_rq_bytes      (notices_m_rq_bytes),
+        .s_rq_marked     (notices_m_rq_marked),
         .m_begins        (check_m_begins),
         .s_arrived_valid (fill_m_arrived_valid),
         .s_arrived_qpn   (fill_m_arrived_qpn),
@@ -535,6 +542,7 @@ module card_recv_q64_a64 (
         .s_request     (check_m_st_request),
         .s_notified    (store_s_notified),
         .s_arrived     (1'b0),
+        .s_marked      (1'b0),
         // What was accepted.
         .s_pl_valid    (s_pl_valid),
         .s_pl_ready    (s_pl_ready),
@@ -565,6 +573,7 @@ module card_recv_q64_a64 (
         .m_rx_request  (m_rx_request),
         .m_rx_notified (m_rx_notified),
         .m_rx_arrived  (m_rx_arrived),
+        .m_rx_marked   (m_rx_marked),
         .idle          (store_idle)
     );
 
@@ -590,6 +599,7 @@ module card_recv_q64_a64 (
         .m_ak_msn      (m_ak_msn),
         .m_ak_vf       (m_ak_vf),
         .m_ak_src      (m_ak_src),
+        .m_ak_marked   (m_ak_marked),
         .m_told        (acks_m_told),
         .m_told_ok     (acks_m_told_ok)
     );

@@ -32,17 +32,17 @@ module xud_end_q64_d1024 (
     input  wire         job_valid,        // A request ends that was filled with an outcome.
     output wire         job_ready,        // It is taken.
 
-    input  wire [55:0]  job,              // Which and how: a record End.
+    input  wire [56:0]  job,              // Which and how: a record End.
 
     input  wire         fail_valid,       // A request failed.
     output wire         fail_ready,       // It is taken.
 
-    input  wire [55:0]  fail,             // As job.
+    input  wire [56:0]  fail,             // As job.
 
     input  wire         ack_valid,        // An acknowledgement.
     output wire         ack_ready,        // It is taken.
 
-    input  wire [55:0]  ack,              // As job.
+    input  wire [56:0]  ack,              // As job.
 
     input  wire         ack_echo,         // It says where it comes from and to what.
     input  wire [43:0]  ack_from,         // A record Source.
@@ -94,6 +94,7 @@ module xud_end_q64_d1024 (
     output wire [5:0]   m_qpn,            // Queue pair.
     output wire [23:0]  m_psn,            // Packet number.
     output wire [7:0]   m_status,         // Outcome.
+    output wire         m_marked,         // Its acknowledgement said that it came marked.
     output wire [195:0] m_fields,         // Fields.
 
     output wire         ev_ack_unknown,   // An acknowledgement of nothing in flight.
@@ -123,6 +124,7 @@ module xud_end_q64_d1024 (
     reg  [23:0] s1_op_tag_psn_reg;             // Packet number.
     reg  [23:0] s1_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s1_op_outcome_reg;             // How.
+    reg         s1_op_marked_reg;              // Its acknowledgement said that it came marked (CL-4).
     reg         s1_echo_reg;                   // An acknowledgement says where it comes from and to what.
     reg  [19:0] s1_from_node_reg;              // Node.
     reg  [23:0] s1_from_peer_reg;              // Queue pair.
@@ -137,6 +139,7 @@ module xud_end_q64_d1024 (
     reg  [23:0] s2_op_tag_psn_reg;             // Packet number.
     reg  [23:0] s2_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s2_op_outcome_reg;             // How.
+    reg         s2_op_marked_reg;              // Its acknowledgement said that it came marked (CL-4).
     reg         s2_echo_reg;                   // An acknowledgement says where it comes from and to what.
     reg  [19:0] s2_from_node_reg;              // Node.
     reg  [23:0] s2_from_peer_reg;              // Queue pair.
@@ -151,6 +154,7 @@ module xud_end_q64_d1024 (
     reg  [23:0] s3_op_tag_psn_reg;             // Packet number.
     reg  [23:0] s3_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s3_op_outcome_reg;             // How.
+    reg         s3_op_marked_reg;              // Its acknowledgement said that it came marked (CL-4).
     reg         s3_echo_reg;                   // An acknowledgement says where it comes from and to what.
     reg  [19:0] s3_from_node_reg;              // Node.
     reg  [23:0] s3_from_peer_reg;              // Queue pair.
@@ -165,6 +169,7 @@ module xud_end_q64_d1024 (
     reg  [23:0] s4_op_tag_psn_reg;             // Packet number.
     reg  [23:0] s4_op_tag_qpn_reg;             // Queue pair.
     reg  [7:0]  s4_op_outcome_reg;             // How.
+    reg         s4_op_marked_reg;              // Its acknowledgement said that it came marked (CL-4).
     reg         s4_echo_reg;                   // An acknowledgement says where it comes from and to what.
     reg  [19:0] s4_from_node_reg;              // Node.
     reg  [23:0] s4_from_peer_reg;              // Queue pair.
@@ -184,6 +189,7 @@ module xud_end_q64_d1024 (
     reg         s5_torn_reg;
     reg  [3:0]  s5_kind_reg;                   // Stage 5: the place is filled, is kept; what is equal.
     reg  [7:0]  s5_outcome_reg;
+    reg         s5_marked_reg;
     reg  [9:0]  s5_place_reg;
     reg         s5_set_reg;
     reg         s5_kept_reg;
@@ -235,6 +241,7 @@ module xud_end_q64_d1024 (
     reg  [23:0] s6_record_end_tag_psn_reg;     // Packet number.
     reg  [23:0] s6_record_end_tag_qpn_reg;     // Queue pair.
     reg  [7:0]  s6_record_end_outcome_reg;     // How.
+    reg         s6_record_end_marked_reg;      // Its acknowledgement said that it came marked (CL-4).
     reg         s6_unknown_reg;
     reg         s6_source_reg;
     reg         s6_echo_reg;
@@ -266,6 +273,7 @@ module xud_end_q64_d1024 (
     wire [23:0]  ended_end_tag_psn;      // Packet number.
     wire [23:0]  ended_end_tag_qpn;      // Queue pair.
     wire [7:0]   ended_end_outcome;      // How.
+    wire         ended_end_marked;       // Its acknowledgement said that it came marked (CL-4).
     wire         turn_next;
     wire         take_x;
     wire         take_job;
@@ -288,7 +296,7 @@ module xud_end_q64_d1024 (
     wire         e_rd_data;              // The word that was read.
     wire [9:0]   place_m;                // Place.
     wire         done_s_ready;           // It is taken.
-    wire [251:0] done_m_data;            // The word.
+    wire [252:0] done_m_data;            // The word.
     wire [15:0]  done_count;             // Words in the queue.
 
     // Entries: tag and K; fields; S; E.
@@ -336,12 +344,12 @@ module xud_end_q64_d1024 (
     );
 
     // Requests that have ended.
-    fifo_ahead_w252_d16 done (
+    fifo_ahead_w253_d16 done (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_done_reg),
         .s_ready (done_s_ready),
-        .s_data  ({s6_record_end_outcome_reg, s6_record_end_tag_qpn_reg, s6_record_end_tag_psn_reg, s6_record_fields_request_reg, s6_record_fields_wr_id_reg, s6_record_fields_msn_reg, s6_record_fields_epoch_reg, s6_record_fields_win_id_reg, s6_record_fields_vf_reg, s6_record_fields_peer_reg, s6_record_fields_node_reg}),
+        .s_data  ({s6_record_end_marked_reg, s6_record_end_outcome_reg, s6_record_end_tag_qpn_reg, s6_record_end_tag_psn_reg, s6_record_fields_request_reg, s6_record_fields_wr_id_reg, s6_record_fields_msn_reg, s6_record_fields_epoch_reg, s6_record_fields_win_id_reg, s6_record_fields_vf_reg, s6_record_fields_peer_reg, s6_record_fields_node_reg}),
         .m_valid (m_valid),
         .m_ready (m_ready),
         .m_data  (done_m_data),
@@ -412,6 +420,7 @@ module xud_end_q64_d1024 (
     assign ended_end_tag_psn = done_m_data[219:196];
     assign ended_end_tag_qpn = done_m_data[243:220];
     assign ended_end_outcome = done_m_data[251:244];
+    assign ended_end_marked = done_m_data[252];
     assign m_fields = {
         ended_fields_request,
         ended_fields_wr_id,
@@ -425,6 +434,7 @@ module xud_end_q64_d1024 (
     assign m_psn = ended_end_tag_psn;
     assign m_qpn = ended_end_tag_qpn[5:0];
     assign m_status = ended_end_outcome;
+    assign m_marked = ended_end_marked;
     assign flush_begins = flush_valid & !flushing_reg;
     assign flush_done = flushed_reg;
 
@@ -442,6 +452,7 @@ module xud_end_q64_d1024 (
         s1_op_tag_psn_reg = 24'd0;
         s1_op_tag_qpn_reg = 24'd0;
         s1_op_outcome_reg = 8'd0;
+        s1_op_marked_reg = 1'b0;
         s1_echo_reg = 1'b0;
         s1_from_node_reg = 20'd0;
         s1_from_peer_reg = 24'd0;
@@ -456,6 +467,7 @@ module xud_end_q64_d1024 (
         s2_op_tag_psn_reg = 24'd0;
         s2_op_tag_qpn_reg = 24'd0;
         s2_op_outcome_reg = 8'd0;
+        s2_op_marked_reg = 1'b0;
         s2_echo_reg = 1'b0;
         s2_from_node_reg = 20'd0;
         s2_from_peer_reg = 24'd0;
@@ -470,6 +482,7 @@ module xud_end_q64_d1024 (
         s3_op_tag_psn_reg = 24'd0;
         s3_op_tag_qpn_reg = 24'd0;
         s3_op_outcome_reg = 8'd0;
+        s3_op_marked_reg = 1'b0;
         s3_echo_reg = 1'b0;
         s3_from_node_reg = 20'd0;
         s3_from_peer_reg = 24'd0;
@@ -484,6 +497,7 @@ module xud_end_q64_d1024 (
         s4_op_tag_psn_reg = 24'd0;
         s4_op_tag_qpn_reg = 24'd0;
         s4_op_outcome_reg = 8'd0;
+        s4_op_marked_reg = 1'b0;
         s4_echo_reg = 1'b0;
         s4_from_node_reg = 20'd0;
         s4_from_peer_reg = 24'd0;
@@ -502,6 +516,7 @@ module xud_end_q64_d1024 (
         s5_torn_reg = 1'b0;
         s5_kind_reg = 4'd0;
         s5_outcome_reg = 8'd0;
+        s5_marked_reg = 1'b0;
         s5_place_reg = 10'd0;
         s5_set_reg = 1'b0;
         s5_kept_reg = 1'b0;
@@ -552,6 +567,7 @@ module xud_end_q64_d1024 (
         s6_record_end_tag_psn_reg = 24'd0;
         s6_record_end_tag_qpn_reg = 24'd0;
         s6_record_end_outcome_reg = 8'd0;
+        s6_record_end_marked_reg = 1'b0;
         s6_unknown_reg = 1'b0;
         s6_source_reg = 1'b0;
         s6_echo_reg = 1'b0;
@@ -570,15 +586,18 @@ module xud_end_q64_d1024 (
         s1_op_tag_psn_reg <= ack[23:0];
         s1_op_tag_qpn_reg <= ack[47:24];
         s1_op_outcome_reg <= ack[55:48];
+        s1_op_marked_reg <= ack[56];
         if (fail_valid) begin
             s1_op_tag_psn_reg <= fail[23:0];
             s1_op_tag_qpn_reg <= fail[47:24];
             s1_op_outcome_reg <= fail[55:48];
+            s1_op_marked_reg <= fail[56];
         end
         if (job_valid) begin
             s1_op_tag_psn_reg <= job[23:0];
             s1_op_tag_qpn_reg <= job[47:24];
             s1_op_outcome_reg <= job[55:48];
+            s1_op_marked_reg <= job[56];
         end
 
         s1_echo_reg <= ack_echo;
@@ -595,6 +614,7 @@ module xud_end_q64_d1024 (
         s2_op_tag_psn_reg <= s1_op_tag_psn_reg;
         s2_op_tag_qpn_reg <= s1_op_tag_qpn_reg;
         s2_op_outcome_reg <= s1_op_outcome_reg;
+        s2_op_marked_reg <= s1_op_marked_reg;
         s2_echo_reg <= s1_echo_reg;
         s2_from_node_reg <= s1_from_node_reg;
         s2_from_peer_reg <= s1_from_peer_reg;
@@ -619,6 +639,7 @@ module xud_end_q64_d1024 (
         s3_op_tag_psn_reg <= s2_op_tag_psn_reg;
         s3_op_tag_qpn_reg <= s2_op_tag_qpn_reg;
         s3_op_outcome_reg <= s2_op_outcome_reg;
+        s3_op_marked_reg <= s2_op_marked_reg;
         s3_echo_reg <= s2_echo_reg;
         s3_from_node_reg <= s2_from_node_reg;
         s3_from_peer_reg <= s2_from_peer_reg;
@@ -635,6 +656,7 @@ module xud_end_q64_d1024 (
         s4_op_tag_psn_reg <= s3_op_tag_psn_reg;
         s4_op_tag_qpn_reg <= s3_op_tag_qpn_reg;
         s4_op_outcome_reg <= s3_op_outcome_reg;
+        s4_op_marked_reg <= s3_op_marked_reg;
         s4_echo_reg <= s3_echo_reg;
         s4_from_node_reg <= s3_from_node_reg;
         s4_from_peer_reg <= s3_from_peer_reg;
@@ -653,6 +675,7 @@ module xud_end_q64_d1024 (
         s5_kind_reg <= s4_kind_reg;
         s5_place_reg <= s4_place_reg;
         s5_outcome_reg <= s4_kind_reg[0] ? TIMEOUT : s4_op_outcome_reg;
+        s5_marked_reg <= s4_op_marked_reg & s4_kind_reg[2];
         s5_set_reg <= s_rd_data != e_rd_data;
         s5_kept_reg <= (s_rd_data == e_rd_data) & (kept_k != e_rd_data);
         s5_s_reg <= s_rd_data;
@@ -713,6 +736,7 @@ module xud_end_q64_d1024 (
         s6_record_end_tag_psn_reg <= s5_tag_psn_reg;
         s6_record_end_tag_qpn_reg <= s5_tag_qpn_reg;
         s6_record_end_outcome_reg <= s5_outcome_reg;
+        s6_record_end_marked_reg <= s5_marked_reg;
         s6_unknown_reg <= is_ack & !found & !s5_no_qpn_reg;
         s6_no_qp_reg <= is_ack & s5_no_qpn_reg;
         s6_source_reg <= is_ack & found & !s5_plain_reg & s5_echo_reg & !source;

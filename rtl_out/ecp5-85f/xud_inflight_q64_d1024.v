@@ -75,6 +75,7 @@ module xud_inflight_q64_d1024 (
     input  wire [31:0] ack_msn,           // Number of the request in its window.
     input  wire [3:0]  ack_flags,         // Flags of the request.
     input  wire [23:0] ack_peer,          // Queue pair that answers.
+    input  wire        ack_marked,        // The request came marked (CL-4), and the card looks at marks.
     // An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
     input  wire        ack_claim,
     input  wire        ack_end,           // The request that is claimed ends; there is one at most.
@@ -110,6 +111,7 @@ module xud_inflight_q64_d1024 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_arrived,
+    output wire        m_marked,          // Its acknowledgement said that it came marked by a switch (CL-4).
 
     output wire        ev_ack_unknown,    // An acknowledgement of nothing in flight (XUD-10).
     output wire        ev_ack_source,     // An acknowledgement from elsewhere than where the request went.
@@ -188,7 +190,7 @@ module xud_inflight_q64_d1024 (
     wire         ended_s_valid;          // A word is offered.
     wire         ended_s_ready;          // It is taken.
     wire         ended_m_valid;          // A word is offered.
-    wire [55:0]  ended_m_data;           // The word.
+    wire [56:0]  ended_m_data;           // The word.
     wire [15:0]  ended_count;            // Words in the queue.
     wire [9:0]   set_place_m;            // Place.
     wire         kept_rd_data;           // The word that was read.
@@ -262,10 +264,10 @@ module xud_inflight_q64_d1024 (
         .job             (ended_m_data),
         .fail_valid      (fail_valid),
         .fail_ready      (fail_ready),
-        .fail            ({fail_outcome, 18'd0, fail_qpn, fail_psn}),
+        .fail            ({1'b0, fail_outcome, 18'd0, fail_qpn, fail_psn}),
         .ack_valid       (ack_valid),
         .ack_ready       (ack_ready),
-        .ack             ({ack_outcome, ack_qpn, ack_psn}),
+        .ack             ({ack_marked, ack_outcome, ack_qpn, ack_psn}),
         .ack_echo        (ack_echo),
         .ack_from        ({ack_peer, ack_node}),
         .ack_identity    ({ack_msn, ack_epoch, ack_win_id, ack_flags}),
@@ -303,6 +305,7 @@ module xud_inflight_q64_d1024 (
         .m_qpn           (m_qpn),
         .m_psn           (m_psn),
         .m_status        (m_status),
+        .m_marked        (m_marked),
         .m_fields        (end_inst_m_fields),
         .ev_ack_unknown  (ev_ack_unknown),
         .ev_ack_source   (ev_ack_source),
@@ -313,12 +316,12 @@ module xud_inflight_q64_d1024 (
     );
 
     // Requests that end as soon as they are filled.
-    fifo_ahead_w56_d16 ended (
+    fifo_ahead_w57_d16 ended (
         .clk     (clk),
         .rst     (rst),
         .s_valid (ended_s_valid),
         .s_ready (ended_s_ready),
-        .s_data  ({s1_outcome_reg, s1_tag_qpn_reg, s1_tag_psn_reg}),
+        .s_data  ({1'b0, s1_outcome_reg, s1_tag_qpn_reg, s1_tag_psn_reg}),
         .m_valid (ended_m_valid),
         .m_ready (end_inst_job_ready),
         .m_data  (ended_m_data),

@@ -25,6 +25,7 @@ module card_ack_merge (
     input  wire [31:0] a_msn,      // Number of the request in its window.
     input  wire [3:0]  a_flags,    // Flags of the request.
     input  wire [23:0] a_peer,     // Queue pair that answers.
+    input  wire        a_marked,   // The request came marked (CL-4), and the card looks at marks.
 
     input  wire        b_valid,    // A claim or an end.
     output wire        b_ready,    // Taken.
@@ -51,6 +52,7 @@ module card_ack_merge (
     output reg  [31:0] m_msn,      // Number of the request in its window.
     output reg  [3:0]  m_flags,    // Flags of the request.
     output reg  [23:0] m_peer,     // Queue pair that answers.
+    output reg         m_marked,   // The request came marked (CL-4), and the card looks at marks.
     // An answer (XUD-13) claims its request: it does not end yet, and only `end` ends it.
     output wire        m_claim,
     output wire        m_end       // The request that is claimed ends; there is one at most.
@@ -77,6 +79,7 @@ module card_ack_merge (
         m_msn = a_msn;
         m_flags = a_flags;
         m_peer = a_peer;
+        m_marked = a_marked;
         if (b_valid) begin
             m_node = b_node;
             m_qpn = b_qpn;
@@ -88,6 +91,7 @@ module card_ack_merge (
             m_msn = b_msn;
             m_flags = ONE_SIDED;
             m_peer = b_peer;
+            m_marked = 1'b0;
         end
     end
 

@@ -67,6 +67,7 @@ module card_cq_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_tx_arrived,
+    input  wire        s_tx_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_rx: Receive requests that have ended.
     input  wire        s_rx_valid,       // A completion is offered.
@@ -90,6 +91,7 @@ module card_cq_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_rx_arrived,
+    input  wire        s_rx_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_words: Words 0 to 6 of completions that are reduction frames, in the order in which these
     // come at s_tx.
@@ -170,6 +172,7 @@ module card_cq_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         tx_out_of_arrived;
+    wire         tx_out_of_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     wire [15:0]  tx_out_qpn;                // Queue pair.
     wire [63:0]  rx_out_of_wr_id;           // The user's name for the request.
     wire [7:0]   rx_out_of_status;          // How the request ended.
@@ -189,15 +192,16 @@ module card_cq_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire         rx_out_of_arrived;
+    wire         rx_out_of_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     wire [15:0]  rx_out_qpn;                // Queue pair.
     wire [11:0]  context_qpn;               // What dma_write has done, and that it was a completion. Queue pair.
     wire         context_receive;           // The completion is of the receiver.
     wire [2:0]   context_client;            // Who asks.
     wire         ours;
     wire         tx_m_valid;                // A word is offered.
-    wire [309:0] tx_m_data;                 // The word.
+    wire [310:0] tx_m_data;                 // The word.
     wire         rx_m_valid;                // A word is offered.
-    wire [309:0] rx_m_data;                 // The word.
+    wire [310:0] rx_m_data;                 // The word.
     wire         indices_inst_num_ready;    // The next one may be numbered; does not depend on num_valid.
     wire         indices_inst_m_num_valid;  // The number is here; it stays until the next one.
     wire [15:0]  indices_inst_m_num;        // The number.
@@ -215,23 +219,23 @@ module card_cq_q16 (
     wire         write_m_idle;              // Nothing is under way.
 
     // Records that came, from far.
-    half_slice_w310 tx (
+    half_slice_w311 tx (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_tx_valid),
         .s_ready (s_tx_ready),
-        .s_data  ({12'd0, s_tx_qpn, s_tx_arrived, s_tx_notified, s_tx_request, s_tx_psn, s_tx_q_key, s_tx_msn, s_tx_epoch, s_tx_win_id, s_tx_peer, s_tx_node, s_tx_len, s_tx_vf, s_tx_status, s_tx_wr_id}),
+        .s_data  ({12'd0, s_tx_qpn, s_tx_marked, s_tx_arrived, s_tx_notified, s_tx_request, s_tx_psn, s_tx_q_key, s_tx_msn, s_tx_epoch, s_tx_win_id, s_tx_peer, s_tx_node, s_tx_len, s_tx_vf, s_tx_status, s_tx_wr_id}),
         .m_valid (tx_m_valid),
         .m_ready (write_s_tx_ready),
         .m_data  (tx_m_data)
     );
 
-    half_slice_w310 rx (
+    half_slice_w311 rx (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_rx_valid),
         .s_ready (s_rx_ready),
-        .s_data  ({12'd0, s_rx_qpn, s_rx_arrived, s_rx_notified, s_rx_request, s_rx_psn, s_rx_q_key, s_rx_msn, s_rx_epoch, s_rx_win_id, s_rx_peer, s_rx_node, s_rx_len, s_rx_vf, s_rx_status, s_rx_wr_id}),
+        .s_data  ({12'd0, s_rx_qpn, s_rx_marked, s_rx_arrived, s_rx_notified, s_rx_request, s_rx_psn, s_rx_q_key, s_rx_msn, s_rx_epoch, s_rx_win_id, s_rx_peer, s_rx_node, s_rx_len, s_rx_vf, s_rx_status, s_rx_wr_id}),
         .m_valid (rx_m_valid),
         .m_ready (write_s_rx_ready),
         .m_data  (rx_m_data)
@@ -281,11 +285,11 @@ module card_cq_q16 (
         .s_tx_valid    (tx_m_valid),
         .s_tx_ready    (write_s_tx_ready),
         .s_tx_qpn      (tx_out_qpn[3:0]),
-        .s_tx_record   ({tx_out_of_arrived, tx_out_of_notified, tx_out_of_request, tx_out_of_psn, tx_out_of_q_key, tx_out_of_msn, tx_out_of_epoch, tx_out_of_win_id, tx_out_of_peer, tx_out_of_node, tx_out_of_len, tx_out_of_vf, tx_out_of_status, tx_out_of_wr_id}),
+        .s_tx_record   ({tx_out_of_marked, tx_out_of_arrived, tx_out_of_notified, tx_out_of_request, tx_out_of_psn, tx_out_of_q_key, tx_out_of_msn, tx_out_of_epoch, tx_out_of_win_id, tx_out_of_peer, tx_out_of_node, tx_out_of_len, tx_out_of_vf, tx_out_of_status, tx_out_of_wr_id}),
         .s_rx_valid    (rx_m_valid),
         .s_rx_ready    (write_s_rx_ready),
         .s_rx_qpn      (rx_out_qpn[3:0]),
-        .s_rx_record   ({rx_out_of_arrived, rx_out_of_notified, rx_out_of_request, rx_out_of_psn, rx_out_of_q_key, rx_out_of_msn, rx_out_of_epoch, rx_out_of_win_id, rx_out_of_peer, rx_out_of_node, rx_out_of_len, rx_out_of_vf, rx_out_of_status, rx_out_of_wr_id}),
+        .s_rx_record   ({rx_out_of_marked, rx_out_of_arrived, rx_out_of_notified, rx_out_of_request, rx_out_of_psn, rx_out_of_q_key, rx_out_of_msn, rx_out_of_epoch, rx_out_of_win_id, rx_out_of_peer, rx_out_of_node, rx_out_of_len, rx_out_of_vf, rx_out_of_status, rx_out_of_wr_id}),
         .num_valid     (write_num_valid),
         .num_ready     (indices_inst_num_ready),
         .num_qpn       (write_num_qpn),
@@ -335,7 +339,8 @@ module card_cq_q16 (
     assign tx_out_of_request = tx_m_data[291:276];
     assign tx_out_of_notified = tx_m_data[292];
     assign tx_out_of_arrived = tx_m_data[293];
-    assign tx_out_qpn = tx_m_data[309:294];
+    assign tx_out_of_marked = tx_m_data[294];
+    assign tx_out_qpn = tx_m_data[310:295];
     assign rx_out_of_wr_id = rx_m_data[63:0];
     assign rx_out_of_status = rx_m_data[71:64];
     assign rx_out_of_vf = rx_m_data[79:72];
@@ -350,7 +355,8 @@ module card_cq_q16 (
     assign rx_out_of_request = rx_m_data[291:276];
     assign rx_out_of_notified = rx_m_data[292];
     assign rx_out_of_arrived = rx_m_data[293];
-    assign rx_out_qpn = rx_m_data[309:294];
+    assign rx_out_of_marked = rx_m_data[294];
+    assign rx_out_qpn = rx_m_data[310:295];
     assign context_qpn = done_ctx[11:0];
     assign context_receive = done_ctx[12];
     assign context_client = done_ctx[15:13];

@@ -25,12 +25,12 @@ module card_cq_write_q16 (
     input  wire         s_tx_valid,     // A work request has ended.
     output wire         s_tx_ready,     // Taken.
     input  wire [3:0]   s_tx_qpn,       // Queue pair.
-    input  wire [293:0] s_tx_record,    // How it ended: a record Ended.
+    input  wire [294:0] s_tx_record,    // How it ended: a record Ended.
 
     input  wire         s_rx_valid,     // A receive request has ended.
     output wire         s_rx_ready,     // Taken.
     input  wire [3:0]   s_rx_qpn,       // Queue pair.
-    input  wire [293:0] s_rx_record,    // Its fields, alike.
+    input  wire [294:0] s_rx_record,    // Its fields, alike.
 
     output wire         num_valid,      // A completion waits for its number.
     input  wire         num_ready,      // It will be numbered; does not depend on num_valid.
@@ -99,6 +99,7 @@ module card_cq_write_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         record_arrived_reg;
+    reg         record_marked_reg;    // Its acknowledgement said that it came marked by a switch (CL-4).
     reg         taken_reg;            // It was taken a clock ago.
     reg         numbered_reg;         // It has its number.
     reg  [1:0]  address_reg;          // Its address: 1 to be computed, 2 lower half is.
@@ -123,6 +124,7 @@ module card_cq_write_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     reg         out_arrived_reg;
+    reg         out_marked_reg;       // Its acknowledgement said that it came marked by a switch (CL-4).
     reg  [15:0] out_num_reg;
     reg         out_phase_reg;
     reg  [2:0]  word_reg;             // Word that is offered.
@@ -193,7 +195,14 @@ module card_cq_write_q16 (
             m_wd_data = out_wr_id_reg;
         end
         if (word_reg == 3'd1) begin
-            m_wd_data = {out_len_reg, 8'd0, out_vf_reg, entry_of, out_status_reg};
+            m_wd_data = {
+                out_len_reg,
+                7'd0,
+                out_marked_reg,
+                out_vf_reg,
+                entry_of,
+                out_status_reg
+            };
         end
         if (word_reg == 3'd2) begin
             m_wd_data = {8'd0, out_peer_reg, 12'd0, out_node_reg};
@@ -251,6 +260,7 @@ module card_cq_write_q16 (
         record_request_reg = 16'd0;
         record_notified_reg = 1'b0;
         record_arrived_reg = 1'b0;
+        record_marked_reg = 1'b0;
         taken_reg = 1'b0;
         numbered_reg = 1'b0;
         address_reg = 2'd0;
@@ -271,6 +281,7 @@ module card_cq_write_q16 (
         out_request_reg = 16'd0;
         out_notified_reg = 1'b0;
         out_arrived_reg = 1'b0;
+        out_marked_reg = 1'b0;
         out_num_reg = 16'd0;
         out_phase_reg = 1'b0;
         word_reg = 3'd0;
@@ -328,6 +339,7 @@ module card_cq_write_q16 (
             out_request_reg <= record_request_reg;
             out_notified_reg <= record_notified_reg;
             out_arrived_reg <= record_arrived_reg;
+            out_marked_reg <= record_marked_reg;
             out_num_reg <= s_num;
             out_phase_reg <= s_phase;
         end
@@ -353,6 +365,7 @@ module card_cq_write_q16 (
             record_request_reg <= s_tx_record[291:276];
             record_notified_reg <= s_tx_record[292];
             record_arrived_reg <= s_tx_record[293];
+            record_marked_reg <= s_tx_record[294];
             if (use_rx_reg) begin
                 record_wr_id_reg <= s_rx_record[63:0];
                 record_status_reg <= s_rx_record[71:64];
@@ -368,6 +381,7 @@ module card_cq_write_q16 (
                 record_request_reg <= s_rx_record[291:276];
                 record_notified_reg <= s_rx_record[292];
                 record_arrived_reg <= s_rx_record[293];
+                record_marked_reg <= s_rx_record[294];
             end
         end
 

@@ -60,6 +60,7 @@ module card_onesided_q16_f64 (
     input  wire [15:0]  s_rq_epoch,       // Epoch.
     input  wire [31:0]  s_rq_msn,         // Number in the window.
     input  wire [12:0]  s_rq_len,         // Bytes of payload.
+    input  wire         s_rq_marked,      // A switch has marked it (CL-4).
 
     // The payload that comes is that of this block; nobody else takes a request meanwhile.
     output wire         m_ours,
@@ -141,6 +142,7 @@ module card_onesided_q16_f64 (
     output wire [15:0]  m_ak_epoch,       // Epoch.
     output wire [31:0]  m_ak_msn,         // Number in the window.
     output wire [23:0]  m_ak_src,         // The queue pair that answers.
+    output wire         m_ak_marked,      // The request came marked.
     // The request of an answer is claimed in xud_inflight, or ends; its fields are those of the
     // answer.
     output wire         m_claim_valid,
@@ -189,6 +191,7 @@ module card_onesided_q16_f64 (
     reg  [15:0] epoch_reg;
     reg  [31:0] msn_reg;
     reg  [12:0] len_reg;
+    reg         marked_reg;
     reg         comes_reg;       // It is coming.
     reg  [5:0]  others_reg;      // Payloads of others that are not gone.
     reg         other_reg;       // One began, one ended in the clock before.
@@ -252,7 +255,7 @@ module card_onesided_q16_f64 (
     wire [15:0]  found_count;           // Words in the queue, those in flight to the output included.
     wire         acks_s_ready;          // It is taken.
     wire         acks_m_valid;          // A word is offered.
-    wire [163:0] acks_m_data;           // The word.
+    wire [164:0] acks_m_data;           // The word.
     wire [15:0]  acks_count;            // Words in the queue.
     wire         payload_s_valid;       // A word is offered.
     wire         payload_s_ready;       // It is taken.
@@ -426,13 +429,13 @@ module card_onesided_q16_f64 (
     );
 
     // Node 19:0, queue pair 43:20, PSN 67:44, syndrome 75:68, window 91:76, epoch 107:92, number
-    // 139:108, own queue pair 163:140.
-    fifo_ahead_w164_d16 acks (
+    // 139:108, own queue pair 163:140, the request came marked 164.
+    fifo_ahead_w165_d16 acks (
         .clk     (clk),
         .rst     (rst),
         .s_valid (run_m_ak_valid),
         .s_ready (acks_s_ready),
-        .s_data  ({qpn_reg, msn_reg, epoch_reg, win_id_reg, run_m_ak_syndrome, psn_reg, src_reg, node_reg}),
+        .s_data  ({marked_reg, qpn_reg, msn_reg, epoch_reg, win_id_reg, run_m_ak_syndrome, psn_reg, src_reg, node_reg}),
         .m_valid (acks_m_valid),
         .m_ready (m_ak_ready),
         .m_data  (acks_m_data),
@@ -490,6 +493,7 @@ module card_onesided_q16_f64 (
     assign m_ak_epoch = acks_m_data[107:92];
     assign m_ak_msn = acks_m_data[139:108];
     assign m_ak_src = acks_m_data[163:140];
+    assign m_ak_marked = acks_m_data[164];
     assign ev_ack_overload = run_ev[0];
     assign ev_bad_qp = run_ev[1];
     assign ev_bad_key = run_ev[2];
@@ -517,6 +521,7 @@ module card_onesided_q16_f64 (
         epoch_reg = 16'd0;
         msn_reg = 32'd0;
         len_reg = 13'd0;
+        marked_reg = 1'b0;
         comes_reg = 1'b0;
         others_reg = 6'd0;
         other_reg = 1'b0;
@@ -549,6 +554,7 @@ module card_onesided_q16_f64 (
             epoch_reg <= s_rq_epoch;
             msn_reg <= s_rq_msn;
             len_reg <= s_rq_len;
+            marked_reg <= s_rq_marked;
         end
 
         if (s_pl_valid & s_pl_last & payload_s_ready) begin

@@ -114,6 +114,9 @@ module card_q16_r32_f64 (
 );
 
     // Signals
+    wire        core_ev_marked;             // A datagram came marked; pulse.
+    wire        core_ev_mark_told;          // An acknowledgement that says so is on its way to the line; pulse.
+    wire        core_ev_mark_heard;         // A request has ended by such an acknowledgement; pulse.
     wire [9:0]  core_more_wr_word;          // A word is written, or nothing: which, of its page.
     wire [31:0] core_more_wr_data;          // With it: what is written.
     wire        core_more_wr_acts;          // A clock later: it was the whole of a word of page 0, and is written now.
@@ -295,6 +298,9 @@ module card_q16_r32_f64 (
         .m_axis_tx_tdata                (m_axis_tx_tdata),
         .m_axis_tx_tkeep                (m_axis_tx_tkeep),
         .m_axis_tx_tlast                (m_axis_tx_tlast),
+        .ev_marked                      (core_ev_marked),
+        .ev_mark_told                   (core_ev_mark_told),
+        .ev_mark_heard                  (core_ev_mark_heard),
         .more_wr_word                   (core_more_wr_word),
         .more_wr_data                   (core_more_wr_data),
         .more_wr_acts                   (core_more_wr_acts),
@@ -354,6 +360,7 @@ module card_q16_r32_f64 (
         .s_cpl_request                  (16'd0),
         .s_cpl_notified                 (1'b0),
         .s_cpl_arrived                  (1'b0),
+        .s_cpl_marked                   (1'b0),
         .s_local_error                  (1'b0),
         .m_looks_valid                  (core_m_looks_valid),
         .m_looks_key                    (core_m_looks_key),
@@ -511,28 +518,28 @@ module card_q16_r32_f64 (
     );
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, core_more_wr_word, core_more_wr_data, core_more_wr_acts,
-        core_more_rd_global, core_more_rd_word, core_more_select, core_more_take, core_m_reset,
-        core_m_soft, core_m_hold, core_m_end_valid, core_m_end_pair, core_m_end_index,
-        core_m_works_valid, core_m_works_opcode, core_m_works_flags, core_m_works_head_len,
-        core_m_works_length, core_m_works_wr_id, core_m_works_address, core_m_works_lkey,
-        core_m_works_vf, core_m_works_node, core_m_works_peer, core_m_works_msn, core_m_works_win_id,
-        core_m_works_epoch, core_m_works_head_low, core_m_works_head_high, core_m_works_psn,
-        core_m_works_request, core_m_works_qpn, core_m_works_pd, core_m_works_q_key,
-        core_s_cpl_ready, core_s_rd_ready, core_m_rd_valid, core_m_rd_data, core_m_rd_bytes,
-        core_m_rd_last, core_m_rd_ctx, core_m_rd_error, core_s_wr_ready, core_s_wd_ready,
-        core_m_wr_done, core_s_notify_begins, core_s_notify_ready, core_s_notify_told,
-        core_s_notify_ok, core_s_post_ready, core_m_frames_valid, core_m_frames_node,
-        core_m_frames_opcode, core_m_frames_marked, core_m_frames_dest, core_m_frames_psn,
-        core_m_frames_head, core_m_frames_short, core_m_frames_len, core_m_frames_pl_valid,
-        core_m_frames_pl_data, core_m_frames_pl_last, core_s_frames_ready, core_s_frames_pl_ready,
-        core_m_join_valid, core_m_join_qpn, core_m_join_vni, core_m_join_tree, core_m_join_cookie,
-        core_m_join_members, core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word,
-        core_m_contexts_data, core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data,
-        core_m_reduce_valid, core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid,
-        core_s_reduce_axis_tready, core_s_reduce_rsv_done, core_s_reduce_rsv_ok, core_s_cancel_ready,
-        core_s_words_ready, core_cfg_valid, core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu,
-        core_cfg_node};
+    wire _unused = &{1'b0, core_ev_marked, core_ev_mark_told, core_ev_mark_heard, core_more_wr_word,
+        core_more_wr_data, core_more_wr_acts, core_more_rd_global, core_more_rd_word,
+        core_more_select, core_more_take, core_m_reset, core_m_soft, core_m_hold, core_m_end_valid,
+        core_m_end_pair, core_m_end_index, core_m_works_valid, core_m_works_opcode,
+        core_m_works_flags, core_m_works_head_len, core_m_works_length, core_m_works_wr_id,
+        core_m_works_address, core_m_works_lkey, core_m_works_vf, core_m_works_node,
+        core_m_works_peer, core_m_works_msn, core_m_works_win_id, core_m_works_epoch,
+        core_m_works_head_low, core_m_works_head_high, core_m_works_psn, core_m_works_request,
+        core_m_works_qpn, core_m_works_pd, core_m_works_q_key, core_s_cpl_ready, core_s_rd_ready,
+        core_m_rd_valid, core_m_rd_data, core_m_rd_bytes, core_m_rd_last, core_m_rd_ctx,
+        core_m_rd_error, core_s_wr_ready, core_s_wd_ready, core_m_wr_done, core_s_notify_begins,
+        core_s_notify_ready, core_s_notify_told, core_s_notify_ok, core_s_post_ready,
+        core_m_frames_valid, core_m_frames_node, core_m_frames_opcode, core_m_frames_marked,
+        core_m_frames_dest, core_m_frames_psn, core_m_frames_head, core_m_frames_short,
+        core_m_frames_len, core_m_frames_pl_valid, core_m_frames_pl_data, core_m_frames_pl_last,
+        core_s_frames_ready, core_s_frames_pl_ready, core_m_join_valid, core_m_join_qpn,
+        core_m_join_vni, core_m_join_tree, core_m_join_cookie, core_m_join_members,
+        core_m_contexts_valid, core_m_contexts_qpn, core_m_contexts_word, core_m_contexts_data,
+        core_m_reduce_lands, core_m_reduce_first, core_m_reduce_data, core_m_reduce_valid,
+        core_m_reduce_qpn, core_m_reduce_request, core_m_rx_tvalid, core_s_reduce_axis_tready,
+        core_s_reduce_rsv_done, core_s_reduce_rsv_ok, core_s_cancel_ready, core_s_words_ready,
+        core_cfg_valid, core_cfg_qpn, core_cfg_word, core_cfg_data, core_cfg_mtu, core_cfg_node};
 
 endmodule
 

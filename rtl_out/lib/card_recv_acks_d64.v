@@ -24,7 +24,7 @@ module card_recv_acks_d64 (
     // s: stream in
     input  wire         s_valid,        // An acknowledgement; pulse, not while full.
     input  wire         s_lands,        // It waits until its message has landed.
-    input  wire [172:0] s_data,         // A record WaitingAck.
+    input  wire [173:0] s_data,         // A record WaitingAck.
     input  wire         s_landed,       // The oldest message under way has landed; pulse.
 
     output wire         full,           // There are 2^A.
@@ -43,6 +43,7 @@ module card_recv_acks_d64 (
     output wire [31:0]  m_ak_msn,       // Number of the request in its window.
     output wire [7:0]   m_ak_vf,        // Version and flags of the request.
     output wire [23:0]  m_ak_src,       // Queue pair that answers.
+    output wire         m_ak_marked,    // The request came marked (CL-4): BECN.
 
     // m: stream out
     output wire         m_told,         // A notification is decided, and has landed if it was taken; pulse.
@@ -78,6 +79,7 @@ module card_recv_acks_d64 (
     wire [7:0]   oldest_vf;        // Version and flags of the request.
     wire [23:0]  oldest_src;       // Queue pair that answers.
     wire         oldest_notify;    // It is of a notification, and not for the line.
+    wire         oldest_marked;    // The request came marked (CL-4).
     wire         shown;
     wire         taken;
     wire         now_push;
@@ -85,11 +87,11 @@ module card_recv_acks_d64 (
     wire         now_pop;
     wire         wait_pop;
     wire [6:0]   words_rd_addr;    // Read address.
-    wire [172:0] words_rd_data;    // The word that was read.
+    wire [173:0] words_rd_data;    // The word that was read.
     wire [6:0]   words_wr_addr;    // Write address.
 
     // Both rings: those that wait in the upper half.
-    ram_reg #(.W(173), .A(7)) words (
+    ram_reg #(.W(174), .A(7)) words (
         .clk     (clk),
         .rd_addr (words_rd_addr),
         .rd_data (words_rd_data),
@@ -116,6 +118,7 @@ module card_recv_acks_d64 (
     assign oldest_vf = words_rd_data[147:140];
     assign oldest_src = words_rd_data[171:148];
     assign oldest_notify = words_rd_data[172];
+    assign oldest_marked = words_rd_data[173];
     assign m_ak_valid = shown & !silent_reg & !told_reg;
     assign m_told = shown & told_reg;
     assign m_told_ok = told_ok_reg;
@@ -132,6 +135,7 @@ module card_recv_acks_d64 (
     assign m_ak_msn = oldest_msn;
     assign m_ak_vf = oldest_vf;
     assign m_ak_src = oldest_src;
+    assign m_ak_marked = oldest_marked;
 
     // Clocked logic
     initial begin

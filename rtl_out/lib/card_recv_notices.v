@@ -35,6 +35,7 @@ module card_recv_notices (
     // immediate data.
     input  wire        s_rq_notify,
     input  wire [31:0] s_rq_bytes,          // Of a notification: bytes of its transfer.
+    input  wire        s_rq_marked,         // A switch has marked it (CL-4), and the card looks at marks.
 
     // s_notify: Notifications.
     input  wire        s_notify_valid,      // A notification is offered. It may be withdrawn while it has not begun.
@@ -69,6 +70,7 @@ module card_recv_notices (
     // immediate data.
     output reg         m_rq_notify,
     output reg  [31:0] m_rq_bytes,          // Of a notification: bytes of its transfer.
+    output reg         m_rq_marked,         // A switch has marked it (CL-4), and the card looks at marks.
 
     // s: stream in
     input  wire        s_begins,            // The notification at m_rq is looked at from now on; pulse.
@@ -109,6 +111,7 @@ module card_recv_notices (
         m_rq_unknown = s_rq_unknown;
         m_rq_notify = s_rq_notify;
         m_rq_bytes = s_rq_bytes;
+        m_rq_marked = s_rq_marked;
         if (turn_reg) begin
             m_rq_valid = s_notify_valid;
             m_rq_node = s_notify_node;
@@ -124,6 +127,7 @@ module card_recv_notices (
             m_rq_unknown = 1'b0;
             m_rq_notify = 1'b1;
             m_rq_bytes = s_notify_length;
+            m_rq_marked = 1'b0;
             if (m_rq_ready | !s_notify_valid) begin
                 turn_next = 1'b0;
             end

@@ -97,6 +97,7 @@ module card_send_merge (
     input  wire [31:0]  a_ak_msn,       // Number of the request in its window.
     input  wire [7:0]   a_ak_vf,        // Version and flags of the request.
     input  wire [23:0]  a_ak_src,       // Queue pair that answers.
+    input  wire         a_ak_marked,    // The request came marked (CL-4): BECN.
 
     input  wire         b_ak_valid,     // An acknowledgement of b.
     output wire         b_ak_ready,     // Taken.
@@ -108,6 +109,7 @@ module card_send_merge (
     input  wire [15:0]  b_ak_epoch,     // Epoch.
     input  wire [31:0]  b_ak_msn,       // Number in the window.
     input  wire [23:0]  b_ak_src,       // The queue pair that answers.
+    input  wire         b_ak_marked,    // The request came marked.
 
     // m_ak: All acknowledgements.
     output reg          m_ak_valid,     // An acknowledgement is offered.
@@ -121,7 +123,8 @@ module card_send_merge (
     output reg  [15:0]  m_ak_epoch,     // Epoch of the request.
     output reg  [31:0]  m_ak_msn,       // Number of the request in its window.
     output reg  [7:0]   m_ak_vf,        // Version and flags of the request.
-    output reg  [23:0]  m_ak_src        // Queue pair that answers.
+    output reg  [23:0]  m_ak_src,       // Queue pair that answers.
+    output reg          m_ak_marked     // The request came marked (CL-4): BECN.
 );
 
     // Constants
@@ -223,6 +226,7 @@ module card_send_merge (
         m_ak_msn = a_ak_msn;
         m_ak_vf = a_ak_vf;
         m_ak_src = a_ak_src;
+        m_ak_marked = a_ak_marked;
         if (ak_turn_reg) begin
             m_ak_valid = b_ak_valid;
             m_ak_node = b_ak_node;
@@ -235,6 +239,7 @@ module card_send_merge (
             m_ak_msn = b_ak_msn;
             m_ak_vf = ONE_SIDED;
             m_ak_src = b_ak_src;
+            m_ak_marked = b_ak_marked;
             ak_turn_next = !m_ak_ready;
         end else if (b_ak_valid & (m_ak_ready | !a_ak_valid)) begin
             ak_turn_next = 1'b1;

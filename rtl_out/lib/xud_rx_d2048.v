@@ -52,6 +52,7 @@ module xud_rx_d2048 (
     output wire        m_rq_unknown,      // Its opcode has no meaning.
     // It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
     output wire        m_rq_one_sided,
+    output wire        m_rq_marked,       // A switch has marked it, with cfg_marks.
 
     // m_pl: Payload.
     output wire        m_pl_valid,        // A word is offered.
@@ -94,6 +95,7 @@ module xud_rx_d2048 (
     output wire [31:0] m_ak_msn,          // Number of the request in its window.
     output wire [3:0]  m_ak_flags,        // Flags of the request.
     output wire [23:0] m_ak_peer,         // Queue pair that answers.
+    output wire        m_ak_marked,       // The request came marked (CL-4), and the card looks at marks.
 
     output wire        ev_overflow,       // A good frame was dropped because it did not fit.
     output wire        ev_bad_frame,      // A frame with wrong lengths, checksums, ICRC or fixed fields.
@@ -104,7 +106,9 @@ module xud_rx_d2048 (
     // Configuration
     // Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
     input  wire        cfg_bulk,
-    input  wire        cfg_marks,         // So are those of congestion (CL-4).
+    // So are those of congestion, and marks of datagrams and what acknowledgements say of marks are
+    // looked at (CL-4).
+    input  wire        cfg_marks,
     // Frames with the ethertype of reductions are for another block, and not counted here.
     // Constant.
     input  wire        cfg_reduce
@@ -186,6 +190,7 @@ module xud_rx_d2048 (
     reg          unknown_reg;         // An unknown opcode; of a bulk frame: a misfit.
     reg          bulk_reg;
     reg          echo_reg;
+    reg          marked_reg;          // It came marked; of an acknowledgement: it says so of its request.
     reg          s5_end_reg;          // Stage 5.
     reg          s5_bad_reg;
     reg          s5_foreign_reg;
@@ -227,6 +232,7 @@ module xud_rx_d2048 (
     wire         header_bad_fixed;    // A field of the frame's headers has a value that it never has.
     wire         header_bad_sum;      // The IPv4 header checksum is wrong.
     wire         header_marked;       // A switch has marked the frame.
+    wire         header_tells;        // It says that what it answers came marked: BECN.
     wire         header_bulk;         // The frame is of a bulk transfer: settled when its word 7 is here.
     wire [3:0]   header_opcode;       // Lower half of its opcode.
     wire         header_foreign;      // The opcode is neither XUD's nor of a bulk transfer.
@@ -251,15 +257,15 @@ module xud_rx_d2048 (
     wire         requests_s_ready;    // It is taken.
     wire         requests_m_valid;    // A word is offered.
     wire         requests_m_ready;    // It is taken.
-    wire [211:0] requests_m_data;     // The word.
+    wire [212:0] requests_m_data;     // The word.
     wire [15:0]  requests_count;      // Words in the queue.
     wire         request_s_valid;     // A word is offered.
     wire         request_s_ready;     // It is taken.
     wire         request_m_valid;     // A word is offered.
     reg          request_m_ready;     // It is taken.
-    wire [211:0] request_m_data;      // The word.
+    wire [212:0] request_m_data;      // The word.
     wire         acks_s_ready;        // It is taken.
-    wire [165:0] acks_m_data;         // The word.
+    wire [166:0] acks_m_data;         // The word.
     wire [15:0]  acks_count;          // Words in the queue.
     wire [12:0]  buffer_j_words_sum;
 
@@ -276,6 +282,7 @@ module xud_rx_d2048 (
         .bad_fixed   (header_bad_fixed),
         .bad_sum     (header_bad_sum),
         .marked      (header_marked),
+        .tells       (header_tells),
         .bulk        (header_bulk),
         .opcode      (header_opcode),
         .foreign     (header_foreign),
@@ -321,12 +328,12 @@ module xud_rx_d2048 (
         .m_bulk       (buffer_m_bulk)
     );
 
-    fifo_ahead_w212_d16 requests (
+    fifo_ahead_w213_d16 requests (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s6_request_reg),
         .s_ready (requests_s_ready),
-        .s_data  ({bulk_reg, one_sided, unknown_reg, len_reg, record_reg}),
+        .s_data  ({marked_reg, bulk_reg, one_sided, unknown_reg, len_reg, record_reg}),
         .m_valid (requests_m_valid),
         .m_ready (requests_m_ready),
         .m_data  (requests_m_data),
@@ -334,7 +341,7 @@ module xud_rx_d2048 (
     );
 
     // The oldest ones, so that nobody waits for the memory.
-    two_slots_w212 request (
+    two_slots_w213 request (
         .clk     (clk),
         .rst     (rst),
         .s_valid (request_s_valid),
@@ -345,13 +352,13 @@ module xud_rx_d2048 (
         .m_data  (request_m_data)
     );
 
-    fifo_ahead_w166_d16 acks (
+    fifo_ahead_w167_d16 acks (
         .clk     (clk),
         .rst     (rst),
         // Flags, queue pair, window, then what the frame's headers say.
         .s_valid (s6_ack_reg),
         .s_ready (acks_s_ready),
-        .s_data  ({outcome, echo_reg, record_reg[195:128], record_reg[95:32], record_reg[31:8], record_reg[3:0]}),
+        .s_data  ({marked_reg, outcome, echo_reg, record_reg[195:128], record_reg[95:32], record_reg[31:8], record_reg[3:0]}),
         .m_valid (m_ak_valid),
         .m_ready (m_ak_ready),
         .m_data  (acks_m_data),
@@ -478,6 +485,7 @@ module xud_rx_d2048 (
     assign m_rq_len = request_m_data[208:196];
     assign m_rq_unknown = request_m_data[209];
     assign m_rq_one_sided = request_m_data[210];
+    assign m_rq_marked = request_m_data[212];
     assign buffer_j_valid = request_m_valid & request_m_ready & (|request_m_data[208:196]);
     assign m_pl_valid = buffer_m_valid & !buffer_m_bulk;
     assign m_pl_data = buffer_m_data;
@@ -495,6 +503,7 @@ module xud_rx_d2048 (
     assign m_ak_qpn = acks_m_data[139:116];
     assign m_ak_node = acks_m_data[159:140];
     assign m_ak_echo = acks_m_data[160];
+    assign m_ak_marked = acks_m_data[166];
     assign m_ak_outcome = {3'd0, acks_m_data[165:161]};
 
     // Clocked logic
@@ -548,6 +557,7 @@ module xud_rx_d2048 (
         unknown_reg = 1'b0;
         bulk_reg = 1'b0;
         echo_reg = 1'b0;
+        marked_reg = 1'b0;
         s5_end_reg = 1'b0;
         s5_bad_reg = 1'b0;
         s5_foreign_reg = 1'b0;
@@ -657,6 +667,10 @@ module xud_rx_d2048 (
             unknown_reg <= header_unknown | s3_misfit_reg;
             bulk_reg <= header_bulk;
             echo_reg <= s3_echo_reg;
+            marked_reg <= header_marked & cfg_marks;
+            if (header_is_ack) begin
+                marked_reg <= header_tells & cfg_marks;
+            end
             // What is refused anyway keeps no payload.
             if (header_unknown | s3_misfit_reg) begin
                 len_reg <= 13'd0;

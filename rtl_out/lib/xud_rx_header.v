@@ -29,6 +29,7 @@ module xud_rx_header (
     output wire         bad_sum,      // The IPv4 header checksum is wrong.
 
     output wire         marked,       // A switch has marked the frame.
+    output wire         tells,        // It says that what it answers came marked: BECN.
     output wire         bulk,         // The frame is of a bulk transfer: settled when its word 7 is here.
     output wire [3:0]   opcode,       // Lower half of its opcode.
     output wire         foreign,      // The opcode is neither XUD's nor of a bulk transfer.
@@ -53,6 +54,7 @@ module xud_rx_header (
     localparam [15:0] UDP_PORT      = 16'd4791;
     localparam [7:0] BTH_ZERO       = 8'd207;  // Bits of BTH byte 1 that are 0.
     localparam [15:0] PARTITION_KEY = 16'hffff;
+    localparam [7:0] BECN           = 8'd64;
     localparam [16:0] IP_OFFSET     = 17'd14;  // Bytes in front of the IPv4 header.
     localparam [15:0] IP_HEADER     = 16'd20;  // Bytes of it.
     localparam [3:0] XUD            = 4'd13;  // Upper half of XUD's opcodes.
@@ -71,6 +73,7 @@ module xud_rx_header (
     reg  [16:0]  frame_length_reg;
     reg  [19:0]  from_reg;
     reg          ce_reg;
+    reg          told_reg;
     reg  [7:0]   code_reg;
     reg  [1:0]   pads_reg;
     reg  [23:0]  to_reg;
@@ -127,6 +130,7 @@ module xud_rx_header (
     assign bad_fixed = wrong_any_reg;
     assign bulk = f_bulk_reg;
     assign marked = ce_reg;
+    assign tells = told_reg;
     assign opcode = code_reg[3:0];
     assign foreign = f_foreign_reg;
     assign is_ack = f_ack_reg;
@@ -142,6 +146,7 @@ module xud_rx_header (
         frame_length_reg = 17'd0;
         from_reg = 20'd0;
         ce_reg = 1'b0;
+        told_reg = 1'b0;
         code_reg = 8'd0;
         pads_reg = 2'd0;
         to_reg = 24'd0;
@@ -194,6 +199,7 @@ module xud_rx_header (
         if (s_at[5]) begin
             code_reg <= word[47:40];
             pads_reg <= word[37:36];
+            told_reg <= |(word[15:8] & BECN);
             to_reg <= {word[7:0], 16'd0};
             wrong_reg <= {
                 wrong_reg[8:6],

@@ -94,6 +94,7 @@ module xud_tx_d2048 (
     input  wire [31:0]  s_ak_msn,          // Number of the request in its window.
     input  wire [7:0]   s_ak_vf,           // Version and flags of the request.
     input  wire [23:0]  s_ak_src,          // Queue pair that answers.
+    input  wire         s_ak_marked,       // The request came marked (CL-4): BECN.
 
     // m_axis_tx: AXI4-Stream to the MAC.
     output wire         m_axis_tx_tvalid,  // A word is offered.
@@ -175,6 +176,7 @@ module xud_tx_d2048 (
         .s_ak_peer       (s_ak_peer),
         .s_ak_psn        (s_ak_psn),
         .s_ak_echo       (s_ak_echo),
+        .s_ak_marked     (s_ak_marked),
         .s_ak_body       ({s_ak_syndrome, s_ak_psn, s_ak_win_id, s_ak_epoch, s_ak_msn, s_ak_src, s_ak_vf}),
         .m_valid         (items_m_valid),
         .m_data          (items_m_data),

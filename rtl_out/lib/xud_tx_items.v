@@ -79,6 +79,7 @@ module xud_tx_items (
     input  wire [23:0]  s_ak_peer,        // Destination queue pair.
     input  wire [23:0]  s_ak_psn,         // Packet number of the request.
     input  wire         s_ak_echo,        // Its body has 16 bytes, not 4.
+    input  wire         s_ak_marked,      // The request came marked: BECN.
     input  wire [127:0] s_ak_body,        // Body, most significant byte first.
 
     // m: stream out
@@ -120,6 +121,7 @@ module xud_tx_items (
     localparam [15:0] HEADER_SUM    = 16'hd911;  // Their part of the IPv4 checksum.
     localparam [15:0] MARKS_SUM     = 16'hd913;  // With the mark that it may be marked.
     localparam [7:0] ECN_CAPABLE    = 8'd2;
+    localparam [7:0] BECN           = 8'd64;
     localparam [15:0] IP_HEADER     = 16'd20;  // Bytes of the IPv4 header.
     localparam [15:0] SHORT_LENGTH  = 16'd48;  // From it on, of an acknowledgement without echo.
     // Pieces of 4 bytes from there on that are not payload: of a bulk frame, of others.
@@ -142,6 +144,7 @@ module xud_tx_items (
     reg  [23:0]  a_peer_reg;
     reg  [23:0]  a_psn_reg;
     reg          a_echo_reg;
+    reg          a_marked_reg;
     reg  [127:0] a_body_reg;
     reg          p_valid_reg;     // A request that waits, or whose payload does.
     reg  [19:0]  p_node_reg;
@@ -155,6 +158,7 @@ module xud_tx_items (
     reg  [7:0]   p_opcode_reg;
     reg          ack_reg;         // The record of the frame under way.
     reg          short_reg;
+    reg          told_reg;
     reg          bulk_reg;
     reg  [7:0]   code_reg;
     reg  [19:0]  node_reg;
@@ -215,6 +219,7 @@ module xud_tx_items (
     wire [15:0]  own_first;
     wire [23:0]  node_mac;         // Bytes 2 to 4 of the MAC addresses, the first one lowest; byte 5 is 0.
     wire [23:0]  own_mac;
+    wire [7:0]   ecn;
     reg  [15:0]  fixed_sum;
     reg  [7:0]   tos;
     wire [10:0]  around;
@@ -224,6 +229,7 @@ module xud_tx_items (
     reg          p_valid_next;     // A request that waits, or whose payload does.
     reg          ack_next;         // The record of the frame under way.
     reg          short_next;
+    reg          told_next;
     reg          bulk_next;
     reg  [7:0]   code_next;
     reg  [19:0]  node_next;
@@ -271,8 +277,7 @@ module xud_tx_items (
         // Checksum, source address, half of the destination address.
         .s_3  ({4'd0, node_upper, IP_NET, own_first, 4'd0, own_upper, IP_NET, checksum[7:0], checksum[15:8]}),
         .s_4  (mux_s_4),
-        // BTH: opcode, pad count, partition key, queue pair.
-        .s_5  ({peer_reg[23:16], 8'd0, PARTITION_KEY, 2'd0, pad_reg, 4'd0, code_reg, 16'd0}),
+        .s_5  ({peer_reg[23:16], ecn, PARTITION_KEY, 2'd0, pad_reg, 4'd0, code_reg, 16'd0}),
         // Queue pair, packet number, body.
         .s_6  ({body_reg[119:112], body_reg[127:120], psn_reg[7:0], psn_reg[15:8], psn_reg[23:16], 8'd0, peer_reg[7:0], peer_reg[15:8]}),
         .s_7  (middle_m),
@@ -307,6 +312,7 @@ module xud_tx_items (
         p_valid_next = p_valid_reg;
         ack_next = ack_reg;
         short_next = short_reg;
+        told_next = told_reg;
         bulk_next = bulk_reg;
         code_next = code_reg;
         node_next = node_reg;
@@ -330,6 +336,7 @@ module xud_tx_items (
             ect_next = cfg_marks;
             ack_next = a_valid_reg;
             short_next = a_valid_reg & !a_echo_reg;
+            told_next = a_valid_reg & a_marked_reg;
             bulk_next = p_bulk_reg;
             code_next = p_opcode_reg;
             node_next = p_node_reg;
@@ -498,6 +505,8 @@ module xud_tx_items (
         own_first | UDP_SOURCE,
         node_first
     };
+    // BTH: opcode, pad count, partition key, BECN, queue pair.
+    assign ecn = told_reg ? BECN : 8'd0;
     assign m_valid = s3_valid_reg;
     assign m_data = s3_data_reg;
     assign m_bytes = s3_bytes_reg;
@@ -514,6 +523,7 @@ module xud_tx_items (
         a_peer_reg = 24'd0;
         a_psn_reg = 24'd0;
         a_echo_reg = 1'b0;
+        a_marked_reg = 1'b0;
         a_body_reg = 128'd0;
         p_valid_reg = 1'b0;
         p_node_reg = 20'd0;
@@ -527,6 +537,7 @@ module xud_tx_items (
         p_opcode_reg = 8'd0;
         ack_reg = 1'b0;
         short_reg = 1'b0;
+        told_reg = 1'b0;
         bulk_reg = 1'b0;
         code_reg = 8'd0;
         node_reg = 20'd0;
@@ -599,6 +610,7 @@ module xud_tx_items (
             a_peer_reg <= s_ak_peer;
             a_psn_reg <= s_ak_psn;
             a_echo_reg <= s_ak_echo;
+            a_marked_reg <= s_ak_marked;
             a_body_reg <= s_ak_body;
         end
 
@@ -639,6 +651,7 @@ module xud_tx_items (
         p_valid_reg <= p_valid_next;
         ack_reg <= ack_next;
         short_reg <= short_next;
+        told_reg <= told_next;
         bulk_reg <= bulk_next;
         code_reg <= code_next;
         node_reg <= node_next;

@@ -397,9 +397,9 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 /* What becomes of marks. */
 #define TRIB_CARD_CONGESTION                             0x0e0u
 #define TRIB_CARD_CONGESTION_AFTER_RESET                 0x00000000u
-/* 1: frames may be marked by switches (ECN), the card tells senders of marks, and its transfers
- * slow down when they are told. 0: none of that; congested (BTH opcode 0xca) is a frame of an
- * unknown kind. */
+/* 1: frames may be marked by switches (ECN), the card tells senders of marks, its transfers slow
+ * down when they are told, and completions say of datagrams that they came marked. 0: none of
+ * that; congested (BTH opcode 0xca) is a frame of an unknown kind. */
 #define TRIB_CARD_CONGESTION_ENABLE_SHIFT                0u
 #define TRIB_CARD_CONGESTION_ENABLE_WIDTH                1u
 #define TRIB_CARD_CONGESTION_ENABLE_MASK                 0x00000001u
@@ -1049,6 +1049,13 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_COMPLETION_VERSION_FLAGS_SHIFT              16u
 #define TRIB_COMPLETION_VERSION_FLAGS_WIDTH              8u
 #define TRIB_COMPLETION_VERSION_FLAGS_MASK               0x00ff0000u
+/* Of a work request that an acknowledgement has ended: it said that the request came marked by a
+ * switch (CL-4). Only while the register congestion says that marks are looked at; 0 of all
+ * others. */
+#define TRIB_COMPLETION_MARKED_WORD                      1u
+#define TRIB_COMPLETION_MARKED_SHIFT                     24u
+#define TRIB_COMPLETION_MARKED_WIDTH                     1u
+#define TRIB_COMPLETION_MARKED_MASK                      0x01000000u
 /* Bytes received; of a notification bytes of the transfer, which are not in the receive
  * request's memory; 0 of a work request. */
 #define TRIB_COMPLETION_LENGTH_WORD                      1u
@@ -2277,7 +2284,7 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 
 /* ---- Counters of congestion, likewise ---- */
 
-/* Bulk DATA of open windows and requests that came marked. */
+/* Bulk DATA of open windows and datagrams but acknowledgements that came marked. */
 #define TRIB_CONGESTION_COUNTER_ECN_MARKED_RECEIVED      104u
 /* What told senders of it: messages about windows, those at their beginning too, and
  * acknowledgements. */

@@ -121,6 +121,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
     localparam [31:0] FEATURES = 32'd4;
 
     // Signals
+    wire        core_ev_marked;                 // A datagram came marked; pulse.
+    wire        core_ev_mark_told;              // An acknowledgement that says so is on its way to the line; pulse.
+    wire        core_ev_mark_heard;             // A request has ended by such an acknowledgement; pulse.
     wire [9:0]  core_more_wr_word;              // A word is written, or nothing: which, of its page.
     wire [31:0] core_more_wr_data;              // With it: what is written.
     // A clock later: it was the whole of a word of page 0, and is written now.
@@ -394,6 +397,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        transmit_m_cpl_arrived;
+    wire        transmit_m_cpl_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     // It is taken; what follows its first 8 bytes comes beside, in the order of frames.
     wire        transmit_s_own_ready;
     wire        transmit_s_own_unwanted;        // With ready: that is not wanted, and does not come.
@@ -512,6 +516,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        rings_inst_m_cpl_arrived;
+    wire        rings_inst_m_cpl_marked;        // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        rings_inst_s_notify_begins;     // It is looked at from now on; pulse.
     wire        rings_inst_s_notify_ready;      // It was taken, or found no receive request; pulse.
     wire        rings_inst_s_notify_told;       // What became of it; pulse, after ready.
@@ -588,6 +593,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        reduce_m_cpl_arrived;
+    wire        reduce_m_cpl_marked;            // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        reduce_m_words_valid;           // A word is offered.
     wire [63:0] reduce_m_words_data;            // The word.
     wire        reduce_ev_local_error;          // A work request was bad.
@@ -613,7 +619,11 @@ module bulk_card_q16_r32_f64_s16_w64 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        completions_m_arrived;
+    wire        completions_m_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        local_error_m;                  // An event of either.
+    wire        marked_m;                       // An event of either.
+    wire        told_m;                         // An event of either.
+    wire        heard_m;                        // An event of either.
     wire        both_a_m_valid;                 // The answer to a lookup.
     wire        both_a_m_ok;                    // The access is allowed.
     wire        both_b_m_valid;                 // The answer to a lookup.
@@ -700,6 +710,9 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_axis_tx_tdata                (m_axis_tx_tdata),
         .m_axis_tx_tkeep                (m_axis_tx_tkeep),
         .m_axis_tx_tlast                (m_axis_tx_tlast),
+        .ev_marked                      (core_ev_marked),
+        .ev_mark_told                   (core_ev_mark_told),
+        .ev_mark_heard                  (core_ev_mark_heard),
         .more_wr_word                   (core_more_wr_word),
         .more_wr_data                   (core_more_wr_data),
         .more_wr_acts                   (core_more_wr_acts),
@@ -759,6 +772,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_cpl_request                  (completions_m_request),
         .s_cpl_notified                 (completions_m_notified),
         .s_cpl_arrived                  (completions_m_arrived),
+        .s_cpl_marked                   (completions_m_marked),
         .s_local_error                  (local_error_m),
         .m_looks_valid                  (core_m_looks_valid),
         .m_looks_key                    (core_m_looks_key),
@@ -1156,6 +1170,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_request     (transmit_m_cpl_request),
         .m_cpl_notified    (transmit_m_cpl_notified),
         .m_cpl_arrived     (transmit_m_cpl_arrived),
+        .m_cpl_marked      (transmit_m_cpl_marked),
         .s_own_valid       (receive_m_own_valid),
         .s_own_ready       (transmit_s_own_ready),
         .s_own_unwanted    (transmit_s_own_unwanted),
@@ -1412,6 +1427,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .s_cpl_request      (transmit_m_cpl_request),
         .s_cpl_notified     (transmit_m_cpl_notified),
         .s_cpl_arrived      (transmit_m_cpl_arrived),
+        .s_cpl_marked       (transmit_m_cpl_marked),
         .m_cpl_valid        (rings_inst_m_cpl_valid),
         .m_cpl_ready        (completions_a_ready),
         .m_cpl_qpn          (rings_inst_m_cpl_qpn),
@@ -1429,6 +1445,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_request      (rings_inst_m_cpl_request),
         .m_cpl_notified     (rings_inst_m_cpl_notified),
         .m_cpl_arrived      (rings_inst_m_cpl_arrived),
+        .m_cpl_marked       (rings_inst_m_cpl_marked),
         .s_notify_valid     (receive_m_notify_valid),
         .s_notify_begins    (rings_inst_s_notify_begins),
         .s_notify_ready     (rings_inst_s_notify_ready),
@@ -1496,7 +1513,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .reg_take      (core_more_take),
         .reg_count     (congestion_reg_count),
         .reg_features  (congestion_reg_features),
-        .ev            ({transmit_m_paced, transmit_ev_slowed, transmit_ev_heard, receive_ev_told, receive_ev_marked}),
+        .ev            ({transmit_m_paced, transmit_ev_slowed, heard_m, told_m, marked_m}),
         .cfg_enable    (congestion_cfg_enable),
         .cfg_interval  (congestion_cfg_interval)
     );
@@ -1568,6 +1585,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_cpl_request   (reduce_m_cpl_request),
         .m_cpl_notified  (reduce_m_cpl_notified),
         .m_cpl_arrived   (reduce_m_cpl_arrived),
+        .m_cpl_marked    (reduce_m_cpl_marked),
         .m_words_valid   (reduce_m_words_valid),
         .m_words_ready   (core_s_words_ready),
         .m_words_data    (reduce_m_words_data),
@@ -1600,6 +1618,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .a_request  (rings_inst_m_cpl_request),
         .a_notified (rings_inst_m_cpl_notified),
         .a_arrived  (rings_inst_m_cpl_arrived),
+        .a_marked   (rings_inst_m_cpl_marked),
         .b_valid    (reduce_m_cpl_valid),
         .b_ready    (completions_b_ready),
         .b_qpn      (reduce_m_cpl_qpn),
@@ -1617,6 +1636,7 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .b_request  (reduce_m_cpl_request),
         .b_notified (reduce_m_cpl_notified),
         .b_arrived  (reduce_m_cpl_arrived),
+        .b_marked   (reduce_m_cpl_marked),
         .m_valid    (completions_m_valid),
         .m_ready    (core_s_cpl_ready),
         .m_qpn      (completions_m_qpn),
@@ -1633,7 +1653,8 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .m_psn      (completions_m_psn),
         .m_request  (completions_m_request),
         .m_notified (completions_m_notified),
-        .m_arrived  (completions_m_arrived)
+        .m_arrived  (completions_m_arrived),
+        .m_marked   (completions_m_marked)
     );
 
     event_merge local_error (
@@ -1642,6 +1663,31 @@ module bulk_card_q16_r32_f64_s16_w64 (
         .a   (transmit_ev_local_error),
         .b   (reduce_ev_local_error),
         .m   (local_error_m)
+    );
+
+    // Marks of datagrams and of bulk transfers.
+    event_merge marked (
+        .clk (clk),
+        .rst (core_m_soft),
+        .a   (receive_ev_marked),
+        .b   (core_ev_marked),
+        .m   (marked_m)
+    );
+
+    event_merge told (
+        .clk (clk),
+        .rst (core_m_soft),
+        .a   (receive_ev_told),
+        .b   (core_ev_mark_told),
+        .m   (told_m)
+    );
+
+    event_merge heard (
+        .clk (clk),
+        .rst (core_m_soft),
+        .a   (transmit_ev_heard),
+        .b   (core_ev_mark_heard),
+        .m   (heard_m)
     );
 
     // Looks for regions: of the two sides, and of those and one-sided operations.

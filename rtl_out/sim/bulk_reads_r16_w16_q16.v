@@ -152,6 +152,7 @@ module bulk_reads_r16_w16_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,       // Its acknowledgement said that it came marked by a switch (CL-4).
 
     output reg         ev_completed,       // A READ has ended well; pulse.
     output reg         ev_failed,          // One has ended otherwise, with a completion; pulse.
@@ -530,6 +531,7 @@ module bulk_reads_r16_w16_q16 (
     assign m_cpl_psn = reading_psn_reg;
     assign m_cpl_request = reading_request_reg;
     assign m_cpl_notified = 1'b0;
+    assign m_cpl_marked = 1'b0;
     assign m_cpl_arrived = 1'b0;
     assign s_answer_ok = waits
         & token_fits_reg

@@ -76,6 +76,7 @@ module bulk_transmit_s16_r16_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,       // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_own: Frames that are not for the receiving side.
     input  wire        s_own_valid,        // A frame is offered.
@@ -313,6 +314,7 @@ module bulk_transmit_s16_r16_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        reads_m_cpl_arrived;
+    wire        reads_m_cpl_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        reads_ev_completed;          // A READ has ended well; pulse.
     wire        reads_ev_failed;             // One has ended otherwise, with a completion; pulse.
     wire        serve_m_idle;                // Nothing is under way.
@@ -428,6 +430,7 @@ module bulk_transmit_s16_r16_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        works_m_cpl_arrived;
+    wire        works_m_cpl_marked;          // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        works_s_unread_ready;        // It will end, if it is still under way.
     wire        works_s_end_valid;           // A queue pair ends, while m_idle; stays until it is taken.
     wire        works_s_end_ready;           // Nothing of it is read or completed from now on: pulse.
@@ -660,6 +663,7 @@ module bulk_transmit_s16_r16_q16 (
         .m_cpl_request     (reads_m_cpl_request),
         .m_cpl_notified    (reads_m_cpl_notified),
         .m_cpl_arrived     (reads_m_cpl_arrived),
+        .m_cpl_marked      (reads_m_cpl_marked),
         .ev_completed      (reads_ev_completed),
         .ev_failed         (reads_ev_failed),
         .cfg_node          (cfg_node),
@@ -766,6 +770,7 @@ module bulk_transmit_s16_r16_q16 (
         .a_request  (works_m_cpl_request),
         .a_notified (works_m_cpl_notified),
         .a_arrived  (works_m_cpl_arrived),
+        .a_marked   (works_m_cpl_marked),
         .b_valid    (reads_m_cpl_valid),
         .b_ready    (completions_b_ready),
         .b_qpn      (reads_m_cpl_qpn),
@@ -783,6 +788,7 @@ module bulk_transmit_s16_r16_q16 (
         .b_request  (reads_m_cpl_request),
         .b_notified (reads_m_cpl_notified),
         .b_arrived  (reads_m_cpl_arrived),
+        .b_marked   (reads_m_cpl_marked),
         .m_valid    (m_cpl_valid),
         .m_ready    (m_cpl_ready),
         .m_qpn      (m_cpl_qpn),
@@ -799,7 +805,8 @@ module bulk_transmit_s16_r16_q16 (
         .m_psn      (m_cpl_psn),
         .m_request  (m_cpl_request),
         .m_notified (m_cpl_notified),
-        .m_arrived  (m_cpl_arrived)
+        .m_arrived  (m_cpl_arrived),
+        .m_marked   (m_cpl_marked)
     );
 
     bulk_depart depart (
@@ -984,6 +991,7 @@ module bulk_transmit_s16_r16_q16 (
         .m_cpl_request        (works_m_cpl_request),
         .m_cpl_notified       (works_m_cpl_notified),
         .m_cpl_arrived        (works_m_cpl_arrived),
+        .m_cpl_marked         (works_m_cpl_marked),
         .s_unread_valid       (fetch_inst_m_unread_valid),
         .s_unread_ready       (works_s_unread_ready),
         .s_unread_slot        (fetch_inst_m_unread_slot),

@@ -179,6 +179,7 @@ module bulk_works_s16_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,          // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_unread: A packet cannot be read.
     input  wire        s_unread_valid,        // A transfer is named.
@@ -568,6 +569,7 @@ module bulk_works_s16_q16 (
     assign m_cpl_len = 32'd0;
     assign m_cpl_q_key = 32'd0;
     assign m_cpl_notified = 1'b0;
+    assign m_cpl_marked = 1'b0;
     assign m_cpl_arrived = 1'b0;
 
     always @(*) begin

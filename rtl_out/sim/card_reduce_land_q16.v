@@ -101,6 +101,7 @@ module card_reduce_land_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,        // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // fetched: Work requests that were fetched so far, by row of the group.
     input  wire        fetched_en,          // The word is written.
@@ -240,6 +241,7 @@ module card_reduce_land_q16 (
     assign m_cpl_msn = 32'd0;
     assign m_cpl_q_key = 32'd0;
     assign m_cpl_psn = 24'd0;
+    assign m_cpl_marked = 1'b0;
     assign m_cpl_request = c_fetched_reg;
     assign m_cpl_arrived = 1'b1;
     assign m_cpl_notified = c_answered_reg;

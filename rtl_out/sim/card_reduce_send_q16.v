@@ -99,6 +99,7 @@ module card_reduce_send_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
     output wire        m_cancel_valid,    // A completion slot is given back.
     input  wire        m_cancel_ready,    // That is done.
@@ -368,6 +369,7 @@ module card_reduce_send_q16 (
     assign m_cpl_psn = 24'd0;
     assign m_cpl_notified = 1'b0;
     assign m_cpl_arrived = 1'b0;
+    assign m_cpl_marked = 1'b0;
     assign m_cpl_wr_id = end_wr_id_reg;
     assign m_cpl_request = end_request_reg;
 

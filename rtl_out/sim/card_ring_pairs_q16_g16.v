@@ -66,6 +66,7 @@ module card_ring_pairs_q16_g16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_cpl_arrived,
+    input  wire        s_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // m_cpl: The same.
     output wire        m_cpl_valid,       // A completion is offered.
@@ -89,6 +90,7 @@ module card_ring_pairs_q16_g16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_tell: What hosts were told of transfers that came.
     input  wire        s_tell_valid,      // It was; stays until taken.
@@ -269,6 +271,7 @@ module card_ring_pairs_q16_g16 (
     assign m_cpl_request = s_cpl_request;
     assign m_cpl_notified = s_cpl_notified;
     assign m_cpl_arrived = s_cpl_arrived;
+    assign m_cpl_marked = s_cpl_marked;
     assign s_cpl_ready = m_cpl_ready & !ended_reg;
     // The tables.
     assign at_find = {wanted_group_reg[3:0], wanted_slot_reg, wanted_role_reg[1]};

@@ -65,6 +65,7 @@ module card_rings_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     input  wire        s_cpl_arrived,
+    input  wire        s_cpl_marked,        // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // m_cpl: The same.
     output wire        m_cpl_valid,         // A completion is offered.
@@ -88,6 +89,7 @@ module card_rings_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,        // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // s_notify: Notifications of bulk transfers.
     input  wire        s_notify_valid,      // A notification is offered. It may be withdrawn while it has not begun.
@@ -370,6 +372,7 @@ module card_rings_q16 (
         .s_cpl_request    (s_cpl_request),
         .s_cpl_notified   (s_cpl_notified),
         .s_cpl_arrived    (s_cpl_arrived),
+        .s_cpl_marked     (s_cpl_marked),
         .m_cpl_valid      (m_cpl_valid),
         .m_cpl_ready      (m_cpl_ready),
         .m_cpl_qpn        (m_cpl_qpn),
@@ -387,6 +390,7 @@ module card_rings_q16 (
         .m_cpl_request    (m_cpl_request),
         .m_cpl_notified   (m_cpl_notified),
         .m_cpl_arrived    (m_cpl_arrived),
+        .m_cpl_marked     (m_cpl_marked),
         .s_tell_valid     (ends_m_tell_valid),
         .s_tell_ready     (pairs_inst_s_tell_ready),
         .s_tell_qpn       (ends_m_tell_qpn),

@@ -32,7 +32,7 @@
 ../lib/card_regs_q16_r32_f64.v
 ../lib/card_regions_look_r32.v
 ../lib/card_regions_r32.v
-../lib/half_slice_w310.v
+../lib/half_slice_w311.v
 ../lib/ram_reg_forward_w8_d16.v
 ../lib/fifo_ahead_w17_d32.v
 ../lib/fifo_ahead_w4_d32.v
@@ -82,7 +82,7 @@
 ../lib/card_onesided_run.v
 ../lib/fifo_reg_w68_d4.v
 ../lib/fifo_bram_w68_d512.v
-../lib/fifo_ahead_w164_d16.v
+../lib/fifo_ahead_w165_d16.v
 ../lib/two_slots_w65.v
 ../lib/card_onesided_q16_f64.v
 ../lib/card_send_merge.v
@@ -92,9 +92,9 @@
 ../lib/fifo_ahead_w6_d8.v
 ../lib/fifo_ahead_w1_d8.v
 ../lib/xud_deadlines_d64.v
-../lib/fifo_ahead_w252_d16.v
+../lib/fifo_ahead_w253_d16.v
 ../lib/xud_end_q16_d64.v
-../lib/fifo_ahead_w56_d16.v
+../lib/fifo_ahead_w57_d16.v
 ../lib/xud_inflight_q16_d64.v
 ../lib/xud_rx_sum.v
 ../lib/xud_rx_header.v
@@ -104,9 +104,8 @@
 ../lib/fifo_ahead_w12_d16.v
 ../lib/fifo_ahead_w66_d4.v
 ../lib/xud_rx_buffer_d2048.v
-../lib/fifo_ahead_w212_d16.v
-../lib/two_slots_w212.v
-../lib/fifo_ahead_w166_d16.v
+../lib/fifo_ahead_w213_d16.v
+../lib/fifo_ahead_w167_d16.v
 ../lib/xud_rx_d2048.v
 ../lib/fifo_ahead_w48_d4.v
 ../lib/mux_one_hot_w64_n12.v

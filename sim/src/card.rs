@@ -50,7 +50,7 @@ pub use board::{
 pub use cluster::{Cluster, SLOT_NS};
 pub use device::SimDevice;
 pub use exchange::{Exchange, ExchangeReport, exchange, exchange_over};
-pub use incast::{Incast, IncastReport, LINE_MBPS, Passed, incast, incast_on};
+pub use incast::{Incast, IncastReport, LINE_MBPS, Passed, incast, incast_datagrams, incast_on};
 pub use memory::HostStats;
 pub use node::Node;
 pub use rtl::{CLOCK_NS, CardSizes, RtlNode, network_rtl};

@@ -1,5 +1,5 @@
-//! `tributary bench incast`: all hosts of a fabric write in bulk to the first one at once, cards as models or RTL, with and without marks of
-//! switches (CL-4).
+//! `tributary bench incast`: all hosts of a fabric write in bulk to the first one at once, or send it messages, cards as models or RTL, with
+//! and without marks of switches (CL-4).
 //!
 //! * *dropped*: frames that found a queue of a switch full, of all that were sent into switches.
 //! * *line*: use of the receiver's cable from the first to the last packet of data on it, headers and gaps counted, for packets
@@ -14,7 +14,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
-use tributary_sim::card::{CLOCK_NS, Incast, IncastReport, LINE_MBPS, incast, incast_on};
+use tributary_sim::card::{
+    CLOCK_NS, Incast, IncastReport, LINE_MBPS, incast, incast_datagrams, incast_on,
+};
 use tributary_sim::fabric::timing::QUEUE_WORDS;
 use tributary_sim::fabric::{Fabric, LinkSpec, file};
 
@@ -39,7 +41,7 @@ pub struct Arguments {
     /// The fabric (TOML); without, 16 hosts on one switch, and 16 on five.
     #[arg(long, value_name = "FILE")]
     fabric: Option<PathBuf>,
-    /// Bytes that every host writes.
+    /// Bytes that every host writes or sends.
     #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(4096..=16 << 20))]
     bytes: u32,
     /// Words of a queue of 512 above which switches mark; several with commas. 0, no marks and cards that do not look at them,
@@ -49,6 +51,9 @@ pub struct Arguments {
     /// Ticks between two cuts of a transfer; without, what a card has after a reset.
     #[arg(long, value_name = "TICKS", value_parser = clap::value_parser!(u16).range(1..=4096))]
     interval: Option<u16>,
+    /// Send messages of a packet by the reliable layer instead of writing in bulk. Only cards of bulk transfers look at marks.
+    #[arg(long)]
+    datagrams: bool,
     /// What the cards are; the switches are models.
     #[arg(long, value_enum, default_value_t = Engine::Model)]
     engine: Engine,
@@ -90,6 +95,7 @@ struct Row {
 #[derive(Serialize)]
 struct Table {
     bench: &'static str,
+    datagrams: bool,
     engine: &'static str,
     bytes: u32,
     packet_bytes: u16,
@@ -117,6 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     drop(progress);
     let table = Table {
         bench: "incast",
+        datagrams: arguments.datagrams,
         engine: engine_name(arguments.engine),
         bytes: arguments.bytes,
         packet_bytes: MTU,
@@ -173,6 +180,7 @@ fn measure(
         };
         let cards = |simulator| cluster(arguments.engine, simulator, arguments.seed);
         let report = match arguments.engine {
+            _ if arguments.datagrams => incast_datagrams(fabric, &plan, cards, &mut |_| {}),
             Engine::Model => incast(fabric, &plan, &mut |_| {}),
             Engine::Rtl => incast_on(fabric, &plan, cards, &mut |_| {}),
         };
@@ -216,11 +224,12 @@ fn measure(
 fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(
         out,
-        "All hosts but one write {} bytes each to that one at once; packets of {} bytes, lines of {} Mb/s, queues of {QUEUE_WORDS} words.\n\
+        "All hosts but one {} {} bytes each to that one at once; packets of {} bytes, lines of {} Mb/s, queues of {QUEUE_WORDS} words.\n\
          marks at: words of a queue above which switches mark. dropped: of the frames sent into switches. line: use of the\n\
          receiver's for packets that had not come before. shares: smallest over largest. again: packets sent again, of those sent once. alone: time of one transfer\n\
          alone, over that without marks. recovery: from when the others have ended until one has 95 % of the line.\n\n\
          {:>10} {:>7} {:>8} {:>8} {:>7} {:>6} {:>7} {:>9} {:>6} {:>9}",
+        if table.datagrams { "send" } else { "write" },
         table.bytes,
         table.packet_bytes,
         table.line_mbps,

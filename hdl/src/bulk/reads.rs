@@ -386,6 +386,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
         self.m_cpl.of.next.psn = self.reading.q.val().psn;
         self.m_cpl.of.next.request = self.reading.q.val().request;
         self.m_cpl.of.next.notified = false;
+        self.m_cpl.of.next.marked = false;
         self.m_cpl.of.next.arrived = false;
 
         // The state machine.

@@ -379,6 +379,7 @@ impl<const S: usize, const LS: usize, const SA: usize, const LQ: usize> Logic
         self.m_cpl.of.next.psn = self.end.val().psn;
         self.m_cpl.of.next.request = self.end.val().request;
         self.m_cpl.of.next.notified = false;
+        self.m_cpl.of.next.marked = false;
         self.m_cpl.of.next.arrived = false;
         if self.refused.val() {
             self.m_cpl.qpn.next = self.s.of.val().qpn.get_bits::<LQ>(0);

@@ -33,6 +33,8 @@ hdl_record! {
         notified: Bit,
         /// It is a reduction frame (CL-5), whose words come by themselves; `request` are the work requests fetched so far.
         arrived: Bit,
+        /// Its acknowledgement said that it came marked by a switch (CL-4).
+        marked: Bit,
     }
 }
 

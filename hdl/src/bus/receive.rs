@@ -31,6 +31,8 @@ hdl_record! {
         notify: Bit,
         /// Of a notification: bytes of its transfer.
         bytes: Bits<32>,
+        /// A switch has marked it (CL-4), and the card looks at marks.
+        marked: Bit,
     }
 }
 
@@ -107,6 +109,8 @@ hdl_record! {
         flags: Bits<4>,
         /// Queue pair that answers.
         peer: Bits<24>,
+        /// The request came marked (CL-4), and the card looks at marks.
+        marked: Bit,
     }
 }
 

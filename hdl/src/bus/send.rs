@@ -93,6 +93,8 @@ hdl_record! {
         vf: Bits<8>,
         /// Queue pair that answers.
         src: Bits<24>,
+        /// The request came marked (CL-4): BECN.
+        marked: Bit,
     }
 }
 

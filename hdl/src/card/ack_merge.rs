@@ -63,6 +63,7 @@ impl Logic for CardAckMerge {
             self.m.of.next.msn = self.b_msn.val();
             self.m.of.next.flags = self.one_sided.val();
             self.m.of.next.peer = self.b_peer.val();
+            self.m.of.next.marked = false;
         }
     }
 }

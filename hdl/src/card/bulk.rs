@@ -92,6 +92,10 @@ hdl_module! {
         /// Completions of bulk transfers and of these, and what is wrong with their work requests.
         completions: CardCompletions<LQ>,
         local_error: EventMerge,
+        /// Marks of datagrams and of bulk transfers.
+        marked: EventMerge,
+        told: EventMerge,
+        heard: EventMerge,
         /// Looks for regions: of the two sides, and of those and one-sided operations.
         both: BulkLooks,
         looks: BulkLooks,
@@ -254,9 +258,18 @@ impl<
         self.receive.cfg_tell.next = self.congestion.cfg_enable.val();
         self.receive.cfg_interval.next = self.congestion.cfg_interval.val();
         self.receive.cfg_node.next = self.core.cfg_node.val();
-        self.congestion.ev.next = bit_cast::<5, 1>(self.receive.ev_marked.val().into())
-            | (bit_cast::<5, 1>(self.receive.ev_told.val().into()) << 1)
-            | (bit_cast::<5, 1>(self.transmit.ev_heard.val().into()) << 2)
+        self.marked.rst.next = self.core.m_soft.val();
+        self.marked.a.next = self.receive.ev_marked.val();
+        self.marked.b.next = self.core.ev_marked.val();
+        self.told.rst.next = self.core.m_soft.val();
+        self.told.a.next = self.receive.ev_told.val();
+        self.told.b.next = self.core.ev_mark_told.val();
+        self.heard.rst.next = self.core.m_soft.val();
+        self.heard.a.next = self.transmit.ev_heard.val();
+        self.heard.b.next = self.core.ev_mark_heard.val();
+        self.congestion.ev.next = bit_cast::<5, 1>(self.marked.m.val().into())
+            | (bit_cast::<5, 1>(self.told.m.val().into()) << 1)
+            | (bit_cast::<5, 1>(self.heard.m.val().into()) << 2)
             | (bit_cast::<5, 1>(self.transmit.ev_slowed.val().into()) << 3)
             | (bit_cast::<5, 1>(self.transmit.m_paced.val().into()) << 4);
 

@@ -80,6 +80,12 @@ hdl_module! {
         pub cfg_bulk: Signal<In, Bit>,
         /// Frames may be marked, and those of congestion are known (CL-4); only with cfg_bulk.
         pub cfg_marks: Signal<In, Bit>,
+        /// A datagram came marked; pulse.
+        pub ev_marked: Signal<Out, Bit>,
+        /// An acknowledgement that says so is on its way to the line; pulse.
+        pub ev_mark_told: Signal<Out, Bit>,
+        /// A request has ended by such an acknowledgement; pulse.
+        pub ev_mark_heard: Signal<Out, Bit>,
         /// Their share of the line, of 256.
         pub cfg_share: Signal<In, Bits<9>>,
         /// Their registers and counters.
@@ -274,6 +280,13 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         FramesOut::<64>::link(&mut self.m_frames_pl, &mut self.rx.m_bulk_pl);
         BulkDeparturesIn::link(&mut self.s_frames, &mut self.tx.s_bulk);
         PayloadIn::link(&mut self.s_frames_pl, &mut self.tx.s_bulk_pl);
+        self.ev_marked.next =
+            self.rx.m_rq_valid.val() & self.rx.m_rq_ready.val() & self.rx.m_rq_marked.val();
+        self.ev_mark_told.next =
+            self.tx.s_ak.valid.val() & self.tx.s_ak.ready.val() & self.tx.s_ak.of.val().marked;
+        self.ev_mark_heard.next = self.in_flight.m.valid.val()
+            & self.in_flight.m.ready.val()
+            & self.in_flight.m.of.val().marked;
         self.line.rst.next = self.soft.q.val();
         self.line.cfg_share.next = self.cfg_share.val();
         self.line.s_sd_valid.next = self.tx.s_sd.valid.val();
@@ -468,6 +481,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.recv.s_rq.of.next.unknown = self.rx.m_rq_unknown.val();
         self.recv.s_rq.of.next.notify = false;
         self.recv.s_rq.of.next.bytes = 0.into();
+        self.recv.s_rq.of.next.marked = self.rx.m_rq_marked.val();
         NotifyIn::link(&mut self.s_notify, &mut self.recv.s_notify);
         self.recv.s_pl.valid.next = self.rx.m_pl.valid.val() & !self.one_sided.m_ours.val();
         self.rx.m_pl.ready.next = self.recv.s_pl.ready.val();
@@ -556,6 +570,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.one_sided.s_rq_epoch.next = self.rx.m_rq_epoch.val();
         self.one_sided.s_rq_msn.next = self.rx.m_rq_msn.val();
         self.one_sided.s_rq_len.next = self.rx.m_rq_len.val();
+        self.one_sided.s_rq_marked.next = self.rx.m_rq_marked.val();
         self.one_sided.s_other.next =
             self.recv.s_rq.ready.val() & !self.recv.s_rq.drop.val() & self.rx.m_rq_len.val().any();
         self.one_sided.s_other_last.next = self.rx.m_pl.valid.val()
@@ -623,6 +638,7 @@ impl<const LQ: usize, const LR: usize, const LF: usize, const CA: usize> Logic
         self.send_merge.b_ak_epoch.next = self.one_sided.m_ak_epoch.val();
         self.send_merge.b_ak_msn.next = self.one_sided.m_ak_msn.val();
         self.send_merge.b_ak_src.next = self.one_sided.m_ak_src.val();
+        self.send_merge.b_ak_marked.next = self.one_sided.m_ak_marked.val();
         self.one_sided.m_ak_ready.next = self.send_merge.b_ak_ready.val();
         self.ack_merge.b_valid.next = self.one_sided.m_claim_valid.val();
         self.one_sided.m_claim_ready.next = self.ack_merge.b_ready.val();

@@ -219,6 +219,7 @@ impl<const LQ: usize> Logic for CardCqWrite<LQ> {
             status: self.out.q.val().status,
             of: self.sent.val(),
             version_flags: self.out.q.val().vf,
+            marked: self.out.q.val().marked,
             length: self.out.q.val().len,
             node: self.out.q.val().node,
             qpn: self.out.q.val().peer,

@@ -80,6 +80,8 @@ hdl_module! {
         pub s_rq_msn: Signal<In, Bits<32>>,
         /// Bytes of payload.
         pub s_rq_len: Signal<In, Bits<13>>,
+        /// A switch has marked it (CL-4).
+        pub s_rq_marked: Signal<In, Bit>,
         /// The payload that comes is that of this block; nobody else takes a request meanwhile.
         pub m_ours: Signal<Out, Bit>,
         /// Somebody else takes a request with payload; pulse.
@@ -176,6 +178,8 @@ hdl_module! {
         pub m_ak_msn: Signal<Out, Bits<32>>,
         /// The queue pair that answers.
         pub m_ak_src: Signal<Out, Bits<24>>,
+        /// The request came marked.
+        pub m_ak_marked: Signal<Out, Bit>,
         /// The request of an answer is claimed in xud_inflight, or ends; its fields are those of the answer.
         pub m_claim_valid: Signal<Out, Bit>,
         /// Taken.
@@ -222,8 +226,8 @@ hdl_module! {
         #[reset] kept: DFF<Bit>,
         kept_word: DFF<Bits<68>>,
         /// Node 19:0, queue pair 43:20, PSN 67:44, syndrome 75:68, window 91:76, epoch 107:92, number 139:108, own queue
-        /// pair 163:140.
-        acks: FifoAhead<164, 4>,
+        /// pair 163:140, the request came marked 164.
+        acks: FifoAhead<165, 4>,
         /// The frame.
         node: DFF<Bits<20>>,
         qpn: DFF<Bits<24>>,
@@ -234,6 +238,7 @@ hdl_module! {
         epoch: DFF<Bits<16>>,
         msn: DFF<Bits<32>>,
         len: DFF<Bits<13>>,
+        marked: DFF<Bit>,
         some: Signal<Local, Bit>,
         /// Its payload, which comes next: data 63:0, last 64.
         payload: TwoSlots<65>,
@@ -288,6 +293,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
             self.epoch.d.next = self.s_rq_epoch.val();
             self.msn.d.next = self.s_rq_msn.val();
             self.len.d.next = self.s_rq_len.val();
+            self.marked.d.next = self.s_rq_marked.val();
         }
         self.payload.s.valid.next = self.s_pl.valid.val() & self.comes.q.val();
         self.payload.s.data.next = bit_cast::<65, 64>(self.s_pl.of.val().data)
@@ -410,14 +416,15 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         // Acknowledgements.
         self.run.ak_ready.next = self.acks.s.ready.val();
         self.acks.s.valid.next = self.run.m_ak_valid.val();
-        self.acks.s.data.next = bit_cast::<164, 20>(self.node.q.val())
-            | (bit_cast::<164, 24>(self.src.q.val()) << 20)
-            | (bit_cast::<164, 24>(self.psn.q.val()) << 44)
-            | (bit_cast::<164, 8>(self.run.m_ak_syndrome.val()) << 68)
-            | (bit_cast::<164, 16>(self.win_id.q.val()) << 76)
-            | (bit_cast::<164, 16>(self.epoch.q.val()) << 92)
-            | (bit_cast::<164, 32>(self.msn.q.val()) << 108)
-            | (bit_cast::<164, 24>(self.qpn.q.val()) << 140);
+        self.acks.s.data.next = bit_cast::<165, 20>(self.node.q.val())
+            | (bit_cast::<165, 24>(self.src.q.val()) << 20)
+            | (bit_cast::<165, 24>(self.psn.q.val()) << 44)
+            | (bit_cast::<165, 8>(self.run.m_ak_syndrome.val()) << 68)
+            | (bit_cast::<165, 16>(self.win_id.q.val()) << 76)
+            | (bit_cast::<165, 16>(self.epoch.q.val()) << 92)
+            | (bit_cast::<165, 32>(self.msn.q.val()) << 108)
+            | (bit_cast::<165, 24>(self.qpn.q.val()) << 140)
+            | (bit_cast::<165, 1>(self.marked.q.val().into()) << 164);
         self.m_ak_valid.next = self.acks.m.valid.val();
         self.acks.m.ready.next = self.m_ak_ready.val();
         self.m_ak_node.next = self.acks.m.data.val().get_bits::<20>(0);
@@ -428,6 +435,7 @@ impl<const LQ: usize, const LF: usize> Logic for CardOneSided<LQ, LF> {
         self.m_ak_epoch.next = self.acks.m.data.val().get_bits::<16>(92);
         self.m_ak_msn.next = self.acks.m.data.val().get_bits::<32>(108);
         self.m_ak_src.next = self.acks.m.data.val().get_bits::<24>(140);
+        self.m_ak_marked.next = self.acks.m.data.val().get_bit(164);
 
         // Requests in flight.
         self.m_claim_valid.next = self.run.m_claim_valid.val();

@@ -278,6 +278,7 @@ impl<const LQ: usize, const CA: usize, const A: usize, const B: usize> Logic
             psn: 0.into(),
             request: self.check.m_st_request.val(),
             notified: false,
+            marked: false,
             arrived: false,
         };
         if self.check.m_st_packet.val() {

@@ -28,6 +28,8 @@ hdl_record! {
         src: Bits<24>,
         /// It is of a notification, and not for the line.
         notify: Bit,
+        /// The request came marked (CL-4).
+        marked: Bit,
     }
 }
 
@@ -51,7 +53,7 @@ hdl_module! {
         /// It waits until its message has landed.
         pub s_lands: Signal<In, Bit>,
         /// A record WaitingAck.
-        pub s_data: Signal<In, Bits<173>>,
+        pub s_data: Signal<In, Bits<174>>,
         /// The oldest message under way has landed; pulse.
         pub s_landed: Signal<In, Bit>,
         /// There are 2^A.
@@ -187,6 +189,7 @@ impl<const A: usize, const B: usize> Logic for CardRecvAcks<A, B> {
             msn: self.oldest.val().msn,
             vf: self.oldest.val().vf,
             src: self.oldest.val().src,
+            marked: self.oldest.val().marked,
         };
     }
 }

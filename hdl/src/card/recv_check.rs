@@ -106,7 +106,7 @@ hdl_module! {
         /// It waits until the message has landed.
         pub m_ak_lands: Signal<Out, Bit>,
         /// As s_data of card_recv_acks.
-        pub m_ak_data: Signal<Out, Bits<173>>,
+        pub m_ak_data: Signal<Out, Bits<174>>,
         /// A completion; pulse.
         pub m_st_valid: Signal<Out, Bit>,
         /// One can be handed over.
@@ -470,6 +470,7 @@ impl<const LQ: usize, const CA: usize> Logic for CardRecvCheck<LQ, CA> {
             vf: self.s_rq.of.val().vf,
             src: self.s_rq.of.val().qpn,
             notify: self.s_rq.of.val().notify & !self.failing.q.val(),
+            marked: self.s_rq.of.val().marked,
         };
         self.m_ak_data.next = self.ack.val().to_bits();
         self.m_st_valid.next = self.takes.q.val() | self.failed_slot.q.val();

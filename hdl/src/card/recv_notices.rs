@@ -61,6 +61,7 @@ impl Logic for CardRecvNotices {
             self.m_rq.of.next.unknown = false;
             self.m_rq.of.next.notify = true;
             self.m_rq.of.next.bytes = self.s_notify.of.val().length;
+            self.m_rq.of.next.marked = false;
             if self.m_rq.ready.val() | !self.s_notify.valid.val() {
                 self.turn.d.next = false;
             }

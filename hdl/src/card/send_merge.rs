@@ -81,6 +81,8 @@ hdl_module! {
         pub b_ak_msn: Signal<In, Bits<32>>,
         /// The queue pair that answers.
         pub b_ak_src: Signal<In, Bits<24>>,
+        /// The request came marked.
+        pub b_ak_marked: Signal<In, Bit>,
         /// All acknowledgements.
         pub m_ak: AckToSendOut,
 
@@ -182,6 +184,7 @@ impl Logic for CardSendMerge {
             self.m_ak.of.next.msn = self.b_ak_msn.val();
             self.m_ak.of.next.vf = self.one_sided.val();
             self.m_ak.of.next.src = self.b_ak_src.val();
+            self.m_ak.of.next.marked = self.b_ak_marked.val();
             self.ak_turn.d.next = !self.m_ak.ready.val();
         } else if self.b_ak_valid.val() & (self.m_ak.ready.val() | !self.a_ak.valid.val()) {
             self.ak_turn.d.next = true;

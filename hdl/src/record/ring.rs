@@ -16,6 +16,7 @@ hdl_record! {
         status: _,
         of: _,
         version_flags: _,
+        marked: Bit,
         length: _,
         node: _,
         qpn: _,

@@ -254,6 +254,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
         self.ends_at_once.next = End {
             tag: self.s1_tag.q.val(),
             outcome: self.s1_outcome.q.val(),
+            marked: false,
         };
         self.ended.s.data.next = self.ends_at_once.val().to_bits();
 
@@ -351,6 +352,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
                 qpn: bit_cast::<24, LQ>(self.fail_qpn.val()),
             },
             outcome: self.fail_outcome.val(),
+            marked: false,
         };
         self.end.fail.next = self.fails.val().to_bits();
         self.end.ack_valid.next = self.ack.valid.val();
@@ -361,6 +363,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
                 qpn: self.ack.of.val().qpn,
             },
             outcome: self.ack.of.val().outcome,
+            marked: self.ack.of.val().marked,
         };
         self.end.ack.next = self.acknowledged.val().to_bits();
         self.end.ack_echo.next = self.ack.of.val().echo;
@@ -399,6 +402,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudInFlight<LQ, LF> {
             psn: self.end.m_psn.val(),
             request: self.fields.val().request,
             notified: false,
+            marked: self.end.m_marked.val(),
             arrived: false,
         };
         self.ev_ack_unknown.next = self.end.ev_ack_unknown.val();

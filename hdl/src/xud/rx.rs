@@ -79,11 +79,13 @@ hdl_module! {
         pub m_rq_unknown: Signal<Out, Bit>,
         /// It is one-sided, or the answer of one that was: version 1, that flag alone, a known opcode.
         pub m_rq_one_sided: Signal<Out, Bit>,
+        /// A switch has marked it, with cfg_marks.
+        pub m_rq_marked: Signal<Out, Bit>,
         /// Payload.
         pub m_pl: FramesOut<64>,
         /// Frames of bulk transfers are taken; otherwise their opcodes are not XUD's. Constant.
         pub cfg_bulk: Signal<In, Bit>,
-        /// So are those of congestion (CL-4).
+        /// So are those of congestion, and marks of datagrams and what acknowledgements say of marks are looked at (CL-4).
         pub cfg_marks: Signal<In, Bit>,
         /// Frames with the ethertype of reductions are for another block, and not counted here. Constant.
         pub cfg_reduce: Signal<In, Bit>,
@@ -105,10 +107,10 @@ hdl_module! {
         header: XudRxHeader,
         icrc: XudIcrc,
         buffer: XudRxBuffer<A>,
-        requests: FifoAhead<212, 4>,
+        requests: FifoAhead<213, 4>,
         /// The oldest ones, so that nobody waits for the memory.
-        request: TwoSlots<212>,
-        acks: FifoAhead<166, 4>,
+        request: TwoSlots<213>,
+        acks: FifoAhead<167, 4>,
         /// Stage 1: a word, its number, a bit each from 0 to 8, and 9 for any behind; it is the last.
         #[reset] r_valid: DFF<Bit>,
         r_data: DFF<Bits<64>>,
@@ -183,6 +185,8 @@ hdl_module! {
         unknown: DFF<Bit>,
         bulk: DFF<Bit>,
         echo: DFF<Bit>,
+        /// It came marked; of an acknowledgement: it says so of its request.
+        marked: DFF<Bit>,
         residue: Signal<Local, Bits<32>>,
         /// Stage 5.
         #[reset] s5_end: DFF<Bit>,
@@ -398,6 +402,10 @@ impl<const A: usize> Logic for XudRx<A> {
             self.unknown.d.next = self.header.unknown.val() | self.s3_misfit.q.val();
             self.bulk.d.next = self.header.bulk.val();
             self.echo.d.next = self.s3_echo.q.val();
+            self.marked.d.next = self.header.marked.val() & self.cfg_marks.val();
+            if self.header.is_ack.val() {
+                self.marked.d.next = self.header.tells.val() & self.cfg_marks.val();
+            }
             // What is refused anyway keeps no payload.
             if self.header.unknown.val() | self.s3_misfit.q.val() {
                 self.len.d.next = 0.into();
@@ -454,11 +462,12 @@ impl<const A: usize> Logic for XudRx<A> {
         self.requests.s.valid.next = self.s6_request.q.val();
         self.one_sided.next = (self.record.q.val().get_bits::<8>(64) == self.one_sided_frame.val())
             & !self.unknown.q.val();
-        self.requests.s.data.next = bit_cast::<212, 196>(self.record.q.val())
-            | (bit_cast::<212, 13>(self.len.q.val()) << 196)
-            | (bit_cast::<212, 1>(self.unknown.q.val().into()) << 209)
-            | (bit_cast::<212, 1>(self.one_sided.val().into()) << 210)
-            | (bit_cast::<212, 1>(self.bulk.q.val().into()) << 211);
+        self.requests.s.data.next = bit_cast::<213, 196>(self.record.q.val())
+            | (bit_cast::<213, 13>(self.len.q.val()) << 196)
+            | (bit_cast::<213, 1>(self.unknown.q.val().into()) << 209)
+            | (bit_cast::<213, 1>(self.one_sided.val().into()) << 210)
+            | (bit_cast::<213, 1>(self.bulk.q.val().into()) << 211)
+            | (bit_cast::<213, 1>(self.marked.q.val().into()) << 212);
         self.syndrome.next = self.record.q.val().get_bits::<8>(120);
         self.outcome.next = 0.into();
         if self.syndrome.val().get_bit(5) {
@@ -487,12 +496,13 @@ impl<const A: usize> Logic for XudRx<A> {
         }
         // Flags, queue pair, window, then what the frame's headers say.
         self.acks.s.valid.next = self.s6_ack.q.val();
-        self.acks.s.data.next = bit_cast::<166, 4>(self.record.q.val().get_bits::<4>(0))
-            | (bit_cast::<166, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
-            | (bit_cast::<166, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
-            | (bit_cast::<166, 68>(self.record.q.val().get_bits::<68>(128)) << 92)
-            | (bit_cast::<166, 1>(self.echo.q.val().into()) << 160)
-            | (bit_cast::<166, 5>(self.outcome.val()) << 161);
+        self.acks.s.data.next = bit_cast::<167, 4>(self.record.q.val().get_bits::<4>(0))
+            | (bit_cast::<167, 24>(self.record.q.val().get_bits::<24>(8)) << 4)
+            | (bit_cast::<167, 64>(self.record.q.val().get_bits::<64>(32)) << 28)
+            | (bit_cast::<167, 68>(self.record.q.val().get_bits::<68>(128)) << 92)
+            | (bit_cast::<167, 1>(self.echo.q.val().into()) << 160)
+            | (bit_cast::<167, 5>(self.outcome.val()) << 161)
+            | (bit_cast::<167, 1>(self.marked.q.val().into()) << 166);
 
         // Requests out: each that has payload leaves a job for the buffer. None comes to the front without room for its
         // job, since what is on offer there stays.
@@ -528,6 +538,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_rq_len.next = self.request.m.data.val().get_bits::<13>(196);
         self.m_rq_unknown.next = self.request.m.data.val().get_bit(209);
         self.m_rq_one_sided.next = self.request.m.data.val().get_bit(210);
+        self.m_rq_marked.next = self.request.m.data.val().get_bit(212);
         self.buffer.j_valid.next = self.request.m.valid.val()
             & self.request.m.ready.val()
             & self.request.m.data.val().get_bits::<13>(196).any();
@@ -554,6 +565,7 @@ impl<const A: usize> Logic for XudRx<A> {
         self.m_ak.of.next.qpn = self.acks.m.data.val().get_bits::<24>(116);
         self.m_ak.of.next.node = self.acks.m.data.val().get_bits::<20>(140);
         self.m_ak.of.next.echo = self.acks.m.data.val().get_bit(160);
+        self.m_ak.of.next.marked = self.acks.m.data.val().get_bit(166);
         self.m_ak.of.next.outcome = bit_cast::<8, 5>(self.acks.m.data.val().get_bits::<5>(161));
         if self.rst.val() {
             self.place.d.next = 1.into();

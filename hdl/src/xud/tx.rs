@@ -105,6 +105,7 @@ impl<const B: usize> Logic for XudTx<B> {
         self.items.s_ak_peer.next = self.s_ak.of.val().peer;
         self.items.s_ak_psn.next = self.s_ak.of.val().psn;
         self.items.s_ak_echo.next = self.s_ak.of.val().echo;
+        self.items.s_ak_marked.next = self.s_ak.of.val().marked;
         self.items.s_ak_body.next = (bit_cast::<128, 8>(self.s_ak.of.val().syndrome) << 120)
             | (bit_cast::<128, 24>(self.s_ak.of.val().psn) << 96)
             | (bit_cast::<128, 16>(self.s_ak.of.val().win_id) << 80)

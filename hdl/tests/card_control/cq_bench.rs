@@ -31,7 +31,7 @@ const COMPLETE: u64 = 2;
 const ARM: u64 = 3;
 
 /// Ports of a source of completions.
-struct Source([&'static str; 17]);
+struct Source([&'static str; 18]);
 
 const TX: Source = Source([
     "s_tx_valid",
@@ -51,6 +51,7 @@ const TX: Source = Source([
     "s_tx_request",
     "s_tx_notified",
     "s_tx_arrived",
+    "s_tx_marked",
 ]);
 const RX: Source = Source([
     "s_rx_valid",
@@ -70,6 +71,7 @@ const RX: Source = Source([
     "s_rx_request",
     "s_rx_notified",
     "s_rx_arrived",
+    "s_rx_marked",
 ]);
 
 /// Outputs with a handshake: valid, and what must not change while it is held.
@@ -343,6 +345,7 @@ impl Bench {
             psn: d.bits(24) as u32,
             request: self.requests,
             number: 0,
+            marked: d.chance(40),
         };
         Record {
             qpn,
@@ -400,6 +403,7 @@ impl Bench {
         let answered = record.arrival.is_some_and(|arrival| arrival.answered);
         self.rtl.set(n[15], c.of == Of::Notify || answered);
         self.rtl.set(n[16], record.arrival.is_some());
+        self.rtl.set(n[17], c.marked);
     }
 
     fn due(&mut self, vector: u64) {

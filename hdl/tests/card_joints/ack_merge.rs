@@ -29,8 +29,12 @@ fn xud_13_claims_and_ends_pass_in_front_of_acknowledgements_field_by_field() {
             if offers_b {
                 let mut all = from_b.clone();
                 let end = from_b["end"][0];
-                for (field, value) in [("echo", 1), ("flags", ONE_SIDED.into()), ("claim", 1 - end)]
-                {
+                for (field, value) in [
+                    ("echo", 1),
+                    ("flags", ONE_SIDED.into()),
+                    ("claim", 1 - end),
+                    ("marked", 0),
+                ] {
                     all.insert(field.to_owned(), vec![value]);
                 }
                 expected = Some(all);

@@ -62,6 +62,13 @@ const FAULTS: &[Fault] = &[
         )],
     ),
     (
+        "an acknowledgement that loses the mark of its request (CL-4)",
+        &[(
+            "assign m_ak_marked = acks_m_data[164]",
+            "assign m_ak_marked = acks_m_data[164] & !FAULT",
+        )],
+    ),
+    (
         "a read that failed is sent",
         &[("if (rd_error)", "if (rd_error & !FAULT)")],
     ),

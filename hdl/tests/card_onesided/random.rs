@@ -120,7 +120,10 @@ fn request(world: &mut World, memory: &Memory, index: usize, next: u32) -> Frame
             msn: next.wrapping_add(msn),
         },
         payload,
+        marked: false,
     };
+    // As good as random, and every seed does what it did without.
+    send.marked = send.psn.count_ones() % 2 == 1;
     let mut from = peer.node;
     // More than one fault: the order of the checks shows.
     for _ in 0..dice.of(&[0, 0, 0, 1, 1, 2, 3]) {
@@ -216,6 +219,7 @@ fn answer(world: &mut World, count: u32) -> (Frame, Option<(u8, u64, Vec<u8>)>) 
             data: &data,
         }
         .encode(),
+        marked: psn.count_ones() % 2 == 1,
     };
     let mut good = true;
     if dice.chance(15) {
@@ -466,6 +470,7 @@ fn xud_13_with_no_room_for_an_acknowledgement_a_request_is_dropped_undone() {
                     msn,
                 },
                 payload: write.encode(),
+                marked: msn % 3 == 0,
             },
             fails: false,
         });

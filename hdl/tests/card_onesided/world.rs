@@ -209,6 +209,7 @@ const OFFERS: [Offer; 7] = [
             "m_ak_epoch",
             "m_ak_msn",
             "m_ak_src",
+            "m_ak_marked",
         ],
     ),
     (
@@ -547,6 +548,7 @@ impl World {
                 ("s_rq_epoch", send.window.epoch.into()),
                 ("s_rq_msn", send.window.msn.into()),
                 ("s_rq_len", send.payload.len() as u64),
+                ("s_rq_marked", send.marked.into()),
             ] {
                 self.rtl.set(port, value);
             }
@@ -786,6 +788,7 @@ impl World {
             flags: 8,
             window,
             payload,
+            marked: false,
         };
         let len = self.rtl.get("m_sd_len") as usize;
         if len == 0 {
@@ -812,6 +815,7 @@ impl World {
                 flags: 8,
                 qpn: self.rtl.get("m_ak_src") as u32,
             }),
+            marked: self.rtl.is("m_ak_marked"),
         }
     }
 

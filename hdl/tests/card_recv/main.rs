@@ -74,6 +74,8 @@ fn request(qpn: u32, psn: u32, length: usize) -> Request {
             msn: psn ^ 0x8000_0001,
         },
         unknown: false,
+        // As good as random.
+        marked: psn.count_ones() % 2 == 1,
         notice: None,
         payload: Dice::new(psn.into()).bytes(length),
     }

@@ -123,6 +123,8 @@ pub struct Request {
     pub vf: u8,
     pub window: Window,
     pub unknown: bool,
+    /// A switch has marked it.
+    pub marked: bool,
     pub payload: Vec<u8>,
     /// It is a notification of a transfer of so many bytes.
     pub notice: Option<u32>,
@@ -236,6 +238,7 @@ pub fn card_answer(
         flags: rq.vf & 15,
         window,
         payload: rq.payload.clone(),
+        marked: rq.marked,
     };
     let packet = if rq.unknown {
         Packet::Unknown { opcode: 0xd5, send }

@@ -63,7 +63,7 @@ macro_rules! ports {
 ports! {
     db_valid db_qpn db_kind db_index cfg_valid cfg_qpn cfg_word cfg_data cfg_mtu hold
     s_rq_valid s_rq_ready s_rq_drop s_rq_node s_rq_qpn s_rq_psn s_rq_q_key s_rq_src s_rq_vf
-    s_rq_win_id s_rq_epoch s_rq_msn s_rq_len s_rq_unknown
+    s_rq_win_id s_rq_epoch s_rq_msn s_rq_len s_rq_unknown s_rq_marked
     s_notify_valid s_notify_begins s_notify_ready s_notify_told s_notify_ok s_notify_qpn
     s_notify_node s_notify_source s_notify_q_key s_notify_immediate s_notify_length
     s_pl_valid s_pl_ready s_pl_data s_pl_last
@@ -73,9 +73,9 @@ ports! {
     m_look_valid m_look_key m_look_pd m_look_addr m_look_len m_look_write look_valid look_ok
     m_wr_valid m_wr_ready m_wr_addr m_wr_len m_wr_ctx m_wd_valid m_wd_ready m_wd_data
     m_rx_valid m_rx_ready m_rx_qpn m_rx_wr_id m_rx_status m_rx_vf m_rx_len m_rx_node m_rx_peer
-    m_rx_win_id m_rx_epoch m_rx_msn m_rx_q_key m_rx_psn m_rx_request m_rx_notified m_rx_arrived landed
+    m_rx_win_id m_rx_epoch m_rx_msn m_rx_q_key m_rx_psn m_rx_request m_rx_notified m_rx_arrived m_rx_marked landed
     m_ak_valid m_ak_ready m_ak_node m_ak_peer m_ak_psn m_ak_syndrome m_ak_echo m_ak_win_id
-    m_ak_epoch m_ak_msn m_ak_vf m_ak_src
+    m_ak_epoch m_ak_msn m_ak_vf m_ak_src m_ak_marked
     m_fatal_valid m_fatal_qpn ev_bad_doorbell ev_accepted ev_ack_overload ev_bad_opcode ev_bad_qp
     ev_bad_key ev_bad_length ev_stale_epoch ev_rnr ev_local_error m_idle
 }

@@ -79,6 +79,7 @@ fn some_request(dice: &mut Dice, world: &World) -> Request {
     rq.window.id = dice.word() as u16;
     rq.window.msn = dice.word() as u32;
     rq.unknown = dice.chance(3);
+    rq.marked = dice.chance(40);
     if let Some(qp) = world.qps.get(qpn as usize) {
         rq.window.epoch = qp.newest;
         if dice.chance(10) {

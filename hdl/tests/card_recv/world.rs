@@ -295,6 +295,7 @@ impl World {
             d.set(p.s_rq_msn, rq.window.msn);
             d.set(p.s_rq_len, rq.payload.len() as u64);
             d.set(p.s_rq_unknown, rq.unknown);
+            d.set(p.s_rq_marked, rq.marked);
         }
         self.drive_notice();
         self.offering |= !self.payload.is_empty() && self.dice.chance(knobs.offer);
@@ -487,6 +488,7 @@ impl World {
             ("psn", p.m_rx_psn, rq.psn.into()),
             ("notified", p.m_rx_notified, rq.notice.is_some().into()),
             ("arrived", p.m_rx_arrived, 0),
+            ("marked", p.m_rx_marked, 0),
         ];
         for (field, port, want) in wants {
             assert_eq!(self.dut.get(port), want, "{field} of {record:?}");
@@ -548,6 +550,7 @@ impl World {
             ("msn", p.m_ak_msn, rq.window.msn.into()),
             ("vf", p.m_ak_vf, rq.vf.into()),
             ("src", p.m_ak_src, rq.qpn.into()),
+            ("marked", p.m_ak_marked, rq.marked.into()),
         ];
         for (field, port, want) in wants {
             assert_eq!(self.dut.get(port), want, "{field} of {rq:?}");

@@ -17,6 +17,7 @@ pub fn request(qpn: u32, psn: u32) -> Request {
         timeout: 20,
         outcome: 0,
         answered: false,
+        marked: false,
     }
 }
 

@@ -99,6 +99,7 @@ impl Driver {
                 0
             },
             answered: version > 0 && chance(rng, 30),
+            marked: false,
         }
     }
 

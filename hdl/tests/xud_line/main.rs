@@ -9,6 +9,7 @@ mod inflight_faults;
 mod inflight_random;
 mod line;
 mod lint;
+mod marks;
 mod met;
 mod nodes;
 mod rtl;

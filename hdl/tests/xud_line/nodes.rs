@@ -13,7 +13,7 @@ use super::rx_random::any_frame;
 use super::tx::lose;
 
 /// What is wrong, the right Verilog, the wrong one.
-type Wrong = (&'static str, &'static str, &'static str);
+pub type Wrong = (&'static str, &'static str, &'static str);
 
 const RX: [Wrong; 5] = [
     (
@@ -77,7 +77,7 @@ const TX: [Wrong; 6] = [
 ];
 
 /// All of them in one library; input `wrong` of the block chooses one, counted from 1.
-fn library(mut design: Design, all: &[Wrong]) -> Verilated {
+pub fn library(mut design: Design, all: &[Wrong]) -> Verilated {
     let top = design.top.clone();
     for (number, (name, right, wrong)) in (1..).zip(all) {
         let chosen = format!("({top}.wrong == 8'd{number})");
@@ -103,7 +103,7 @@ fn library(mut design: Design, all: &[Wrong]) -> Verilated {
 }
 
 /// Runs without an error, and with each.
-fn every_is_noticed(all: &[Wrong], run: impl Fn(u64)) {
+pub fn every_is_noticed(all: &[Wrong], run: impl Fn(u64)) {
     let passes = |number| catch_unwind(AssertUnwindSafe(|| run(number))).is_ok();
     assert!(passes(0), "the right one");
     for (number, (name, ..)) in (1..).zip(all) {

@@ -117,6 +117,7 @@ pub fn send(rng: &mut ChaCha8Rng, longest: usize) -> Send {
         },
         window: window(rng, version),
         payload,
+        marked: false,
     }
 }
 
@@ -137,6 +138,7 @@ pub fn ack(rng: &mut ChaCha8Rng) -> Ack {
         psn: rng.random_range(0..1 << 24),
         reply,
         echo,
+        marked: chance(rng, 40),
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Bench {
     rtl: Rtl,
     /// Frames of bulk transfers are taken.
     bulk: bool,
+    /// Marks of switches are looked at.
+    marks: bool,
     /// Frames of reductions are for another block.
     reductions: bool,
     pub clock: usize,
@@ -100,6 +102,7 @@ impl Bench {
         Self {
             rtl,
             bulk,
+            marks: false,
             reductions,
             clock: 0,
             due: VecDeque::new(),
@@ -117,9 +120,16 @@ impl Bench {
 
     pub fn reset(&mut self) {
         let rtl = std::mem::replace(&mut self.rtl, Rtl::new(library()));
+        let marks = self.marks;
         *self = Self::of(library(), self.bulk, self.reductions);
-        self.rtl = rtl;
+        (self.rtl, self.marks) = (rtl, marks);
         self.rtl.model.reset(2).unwrap();
+    }
+
+    /// Marks of switches are looked at from now on, or not.
+    pub fn look_at_marks(&mut self, on: bool) {
+        self.marks = on;
+        self.rtl.set("cfg_marks", on);
     }
 
     /// Chooses an error of the library.
@@ -145,7 +155,7 @@ impl Bench {
                 let elsewhere = self.reductions && of_reductions(frame);
                 let judged = match elsewhere {
                     true => Err(Verdict::Elsewhere),
-                    false => judge(frame, user, self.bulk),
+                    false => judge(frame, user, self.bulk, self.marks),
                 };
                 self.due.push_back((self.clock + VERDICT, judged));
             }
@@ -312,13 +322,14 @@ impl Bench {
             Taken::Xud(Packet::Send(send)) => self.datagram(from, &send, false),
             Taken::Xud(Packet::Unknown { send, .. }) => self.datagram(from, &send, true),
             Taken::Xud(Packet::Ack(_)) => unreachable!(),
-            Taken::Bulk(bth, body) => {
+            Taken::Bulk(bth, body, marked) => {
                 let mut fields = vec![
                     ("m_bulk_node", u64::from(from)),
                     ("m_bulk_opcode", u64::from(bth.opcode) & 15),
                     ("m_bulk_dest", bth.dest_qp.into()),
                     ("m_bulk_psn", bth.psn.into()),
                     ("m_bulk_short", body.is_none().into()),
+                    ("m_bulk_marked", marked.into()),
                     ("m_bulk_len", payload.len() as u64),
                 ];
                 if let Some(body) = &body {
@@ -365,6 +376,7 @@ impl Bench {
                 },
             ),
             ("m_rq_unknown", unknown.into()),
+            ("m_rq_marked", send.marked.into()),
         ];
         for (name, value) in fields {
             assert_eq!(self.rtl.get(name), value, "{name} of {send:?}");
@@ -390,6 +402,7 @@ impl Bench {
             ("m_ak_psn", ack.psn.into()),
             ("m_ak_outcome", outcome.code().into()),
             ("m_ak_echo", ack.echo.is_some().into()),
+            ("m_ak_marked", ack.marked.into()),
         ];
         if let Some(echo) = ack.echo {
             fields.extend([
@@ -462,7 +475,11 @@ fn cl_01_xud_14_no_other_source_address_is_taken_for_that_of_a_card() {
             strange[26..28].copy_from_slice(&(upper as u16).to_be_bytes());
             repair(&mut strange);
             let good = upper >> 4 == u64::from(IP_CARDS);
-            assert_eq!(judge(&strange, false, false).is_ok(), good, "{upper:#x}");
+            assert_eq!(
+                judge(&strange, false, false, false).is_ok(),
+                good,
+                "{upper:#x}"
+            );
             bench.plain(&strange);
         }
     }

@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use tributary_protocol::red::address::NODES;
+use tributary_protocol::roce;
 use tributary_sim::testbench::{Stalls, profiles};
 
 use super::rtl::{chance, frame, packet, rng, seeds};
@@ -19,6 +20,7 @@ pub fn consumer(rng: &mut ChaCha8Rng, eager: [u32; 4]) -> Consumer {
 
 /// A frame, good or damaged in some way.
 pub fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
+    let mark = rng.random_range(0..100);
     let mut bytes = match rng.random_range(0..3) {
         0 => bulk_frame(rng, longest + 8),
         _ => frame(
@@ -27,6 +29,13 @@ pub fn any_frame(rng: &mut ChaCha8Rng, longest: usize) -> Vec<u8> {
             &packet(rng, longest),
         ),
     };
+    // Of switches that mark, and of those that might have.
+    if mark < 70 {
+        roce::allow_marks(&mut bytes);
+    }
+    if mark < 40 {
+        roce::mark_congestion(&mut bytes);
+    }
     match rng.random_range(0..12) {
         0 => {
             let at = rng.random_range(0..bytes.len());
@@ -53,8 +62,9 @@ fn xud_14_rw_20_random_frames_and_stalls_in_lock_step_with_the_model() {
     let mut seen = vec![];
     for seed in seeds(12) {
         let mut rng = rng(seed);
-        // Every third card has no bulk transfers.
+        // Every third card has no bulk transfers, every second of the others looks at marks.
         let mut bench = Bench::with_bulk(seed % 3 != 1);
+        bench.look_at_marks(seed % 3 != 1 && seed % 2 == 0);
         // Seeds differ in what stalls: the consumer of requests, of payload, of acknowledgements, the line.
         let eager = match seed % 4 {
             0 => [90, 10, 95, 90],
@@ -97,6 +107,7 @@ fn xud_14_frames_are_judged_and_handed_on_under_every_profile_of_stalls() {
     profiles("xud_rx: frames", |seed| {
         let mut rng = rng(seed);
         let mut bench = Bench::with_bulk(seed % 2 == 0);
+        bench.look_at_marks(seed % 4 == 0);
         let mut stalls = Stalls::of_seed(seed, 3);
         let longest = if seed % 3 == 0 { 4096 } else { 200 };
         for _ in 0..200 {
@@ -165,13 +176,16 @@ fn xud_14_a_frame_that_is_too_long_by_any_power_of_two_is_refused() {
     let mut bench = Bench::new();
     for sample in samples() {
         bench.plain(&sample);
-        assert_eq!(judge(&sample, false, false).err(), None);
+        assert_eq!(judge(&sample, false, false, false).err(), None);
         for log in 3..=18 {
             let mut frame = sample.clone();
             let end = frame.len() - 4;
             frame.splice(end..end, std::iter::repeat_n(0, 1 << log));
             repair(&mut frame);
-            assert!(judge(&frame, false, false).is_err(), "2^{log} bytes more");
+            assert!(
+                judge(&frame, false, false, false).is_err(),
+                "2^{log} bytes more"
+            );
             bench.plain(&frame);
         }
         bench.plain(&sample);

@@ -49,6 +49,8 @@ pub struct Request {
     pub outcome: u64,
     /// It waits for an answer: an acknowledgement that says OK is none (XUD-13).
     pub answered: bool,
+    /// Of one that has ended: its acknowledgement said that it came marked (CL-4).
+    pub marked: bool,
 }
 
 /// What is done to the request that is found.
@@ -74,6 +76,7 @@ pub struct Ack {
     pub msn: u32,
     pub flags: u8,
     pub peer: u32,
+    pub marked: bool,
 }
 
 impl Request {
@@ -90,6 +93,8 @@ impl Request {
             msn: self.msn,
             flags: self.vf & 15,
             peer: self.peer,
+            // As good as random.
+            marked: (self.tag.1 ^ self.msn).count_ones() % 2 == 1,
         }
     }
 
@@ -124,7 +129,7 @@ pub struct Inputs {
 }
 
 /// Fields of a completion.
-const COMPLETION: [&str; 11] = [
+const COMPLETION: [&str; 12] = [
     "m_qpn",
     "m_psn",
     "m_node",
@@ -136,6 +141,7 @@ const COMPLETION: [&str; 11] = [
     "m_wr_id",
     "m_request",
     "m_status",
+    "m_marked",
 ];
 
 /// What became of it.
@@ -210,7 +216,7 @@ pub struct Bench {
     /// The first difference.
     pub trouble: Option<String>,
     /// The completion on offer that was not taken in the clock before.
-    held: Option<[u64; 11]>,
+    held: Option<[u64; 12]>,
 }
 
 impl Bench {
@@ -351,6 +357,7 @@ impl Bench {
             rtl.set("ack_msn", ack.msn);
             rtl.set("ack_flags", ack.flags);
             rtl.set("ack_peer", ack.peer);
+            rtl.set("ack_marked", ack.marked);
             rtl.set("ack_claim", ack.kind == Kind::Claim);
             rtl.set("ack_end", ack.kind == Kind::End);
         }
@@ -408,6 +415,7 @@ impl Bench {
                 msn: rtl.get("m_msn") as u32,
                 wr_id: rtl.get("m_wr_id"),
                 request: rtl.get("m_request") as u16,
+                marked: rtl.is("m_marked"),
                 ..Request::default()
             };
             let status = rtl.get("m_status");
@@ -697,7 +705,8 @@ impl Bench {
                     self.met.refused += 1;
                     expect(2)
                 } else {
-                    self.end(time, request, ack.outcome);
+                    let marked = ack.marked;
+                    self.end(time, Request { marked, ..request }, ack.outcome);
                     // Only OK has an event of its own.
                     expect(if ack.outcome == 0 { 4 } else { 6 })
                 }

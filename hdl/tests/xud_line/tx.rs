@@ -199,6 +199,7 @@ impl Bench {
             };
             rtl.set("s_ak_syndrome", syndrome);
             rtl.set("s_ak_echo", ack.echo.is_some());
+            rtl.set("s_ak_marked", ack.marked);
             let echo = ack.echo.unwrap_or(wire::Echo {
                 window: wire::Window {
                     id: 0xffff,

@@ -166,6 +166,7 @@ layout! {
     C_STATUS "status" [1, 0 +: 8] "How it ended: see outcomes.",
     C_OF "of" [1, 8 +: 8] "1 a work request, 2 a receive request with a message, 3 a receive request with a notification; 4 a reduction frame, whose fields are others.",
     C_VERSION_FLAGS "version_flags" [1, 16 +: 8] "Version (upper 4 bits) and flags of the XUDETH.",
+    C_MARKED "marked" [1, 24 +: 1] "Of a work request that an acknowledgement has ended: it said that the request came marked by a switch (CL-4). Only while the register congestion says that marks are looked at; 0 of all others.",
     C_LENGTH "length" [1, 32 +: 32] "Bytes received; of a notification bytes of the transfer, which are not in the receive request's memory; 0 of a work request.",
     C_NODE "node" [2, 0 +: 20] "Node of the peer.",
     C_QPN "qpn" [2, 32 +: 24] "Queue pair of the peer: the destination, or who sent.",
@@ -258,6 +259,8 @@ pub struct Completion {
     pub request: u16,
     /// Number of the completion.
     pub number: u16,
+    /// The acknowledgement of a work request said that it came marked by a switch (CL-4).
+    pub marked: bool,
 }
 
 /// An entry of a completion ring that no card writes.
@@ -376,6 +379,7 @@ impl Completion {
         C_STATUS.put(&mut w, self.status.code());
         C_OF.put(&mut w, self.of.code());
         C_VERSION_FLAGS.put(&mut w, self.version_flags);
+        C_MARKED.put(&mut w, self.marked);
         C_LENGTH.put(&mut w, self.length);
         C_NODE.put(&mut w, self.peer.node);
         C_QPN.put(&mut w, self.peer.qpn);
@@ -432,6 +436,7 @@ impl Completion {
             psn: C_PSN.get(w) as u32,
             request: C_REQUEST.get(w) as u16,
             number: C_NUMBER.get(w) as u16,
+            marked: C_MARKED.get(w) != 0,
         })
     }
 }

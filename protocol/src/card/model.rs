@@ -360,7 +360,7 @@ impl CardModel {
             {
                 self.with_bulk(|bulk, card| bulk.receive(card, &frame, marked, now));
             }
-            _ => self.accept_marked(frame, now),
+            _ => self.accept(frame, now),
         }
     }
 
@@ -392,8 +392,7 @@ impl CardModel {
         while let Some(out) = self.engine.next_packet(now) {
             let link = Link::between(self.registers.node(), out.to);
             // All fields of a reply were decoded from a frame, so they fit into one.
-            if let Ok(mut frame) = wire::encode_frame(&link, &out.packet) {
-                self.tell_mark(out.to, &out.packet, &mut frame);
+            if let Ok(frame) = wire::encode_frame(&link, &out.packet) {
                 return Some(frame);
             }
         }

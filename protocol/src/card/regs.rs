@@ -150,7 +150,7 @@ registers! {
 registers! {
     CONGESTION, "Registers of congestion (CL-4), by ascending offset; nothing is there without the feature congestion.";
     CONGESTION_CONTROL @ 0x0e0 ReadWrite reset 0 "congestion" "What becomes of marks." {
-        CONGESTION_ENABLE "enable" [0 +: 1] "1: frames may be marked by switches (ECN), the card tells senders of marks, and its transfers slow down when they are told. 0: none of that; congested (BTH opcode 0xca) is a frame of an unknown kind.",
+        CONGESTION_ENABLE "enable" [0 +: 1] "1: frames may be marked by switches (ECN), the card tells senders of marks, its transfers slow down when they are told, and completions say of datagrams that they came marked. 0: none of that; congested (BTH opcode 0xca) is a frame of an unknown kind.",
     }
     CONGESTION_INTERVAL @ 0x0e4 ReadWrite reset 48 "congestion_interval" "How often." {
         CONGESTION_INTERVAL_TICKS "ticks" [0 +: 16] "Ticks (bulk_tick) at least between two messages about a window, between two cuts of a transfer, and between two steps of its recovery: a round trip, with the queues on its way. 1 to 4,096; others count as the nearest.",
@@ -482,7 +482,7 @@ codes! {
 codes! {
     /// Counters of congestion, by the number that `statistics_select` takes; without the feature congestion they read as 0.
     CongestionCounter {
-        /// Bulk DATA of open windows and requests that came marked.
+        /// Bulk DATA of open windows and datagrams but acknowledgements that came marked.
         MarkedReceived = 104 "ecn_marked_received",
         /// What told senders of it: messages about windows, those at their beginning too, and acknowledgements.
         Sent = 105 "congestion_sent",

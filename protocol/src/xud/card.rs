@@ -85,6 +85,8 @@ pub enum Completion<P = Vec<u8>> {
         id: u64,
         /// How.
         outcome: Outcome,
+        /// Its acknowledgement said that it came marked (CL-4).
+        marked: bool,
     },
     /// A message has arrived; with the whole XUDETH.
     Received {
@@ -114,6 +116,17 @@ pub enum Completion<P = Vec<u8>> {
         /// Window identity.
         window: Window,
     },
+}
+
+impl<P> Completion<P> {
+    /// A request has ended without an acknowledgement.
+    pub(crate) fn unsent(id: u64, outcome: Outcome) -> Self {
+        Self::Sent {
+            id,
+            outcome,
+            marked: false,
+        }
+    }
 }
 
 /// A packet for the line.
@@ -178,6 +191,12 @@ pub struct CardStats {
     pub stalls: u64,
     /// Requests not accepted because too many acknowledgements waited; the sender sees a loss.
     pub ack_overload: u64,
+    /// Datagrams that came marked by a switch (CL-4), counted like the next two only while marks are looked at.
+    pub marked: u64,
+    /// Acknowledgements put on the line that say so of their requests.
+    pub marks_told: u64,
+    /// Requests that ended by such an acknowledgement.
+    pub marks_heard: u64,
     /// By reason.
     pub drops: Drops,
 }
@@ -241,6 +260,8 @@ pub struct Card {
     turn: u32,
     /// What 2^0 of a timeout is, ns (XUD-1).
     timeout_unit: u64,
+    /// Marks of switches are looked at, told and heard (CL-4).
+    marks: bool,
     stats: CardStats,
 }
 
@@ -280,6 +301,7 @@ impl Card {
             waiting: VecDeque::new(),
             turn: 0,
             timeout_unit: TIMEOUT_UNIT_NS,
+            marks: false,
             stats: CardStats::default(),
         }
     }
@@ -289,6 +311,12 @@ impl Card {
         let epochs = std::mem::take(&mut self.epochs);
         let fresh = Self::fresh(self.config);
         *self = Self { epochs, ..fresh };
+    }
+
+    /// Whether marks of switches are looked at (CL-4): a request that came marked has an acknowledgement that says so, and the
+    /// completion of one that was answered so says it, too. Off in a new card.
+    pub fn look_at_marks(&mut self, on: bool) {
+        self.marks = on;
     }
 
     /// Its parameters.
@@ -351,7 +379,7 @@ impl Card {
         let waiting = qp.sends.into_iter().map(|request| request.id);
         let flying = self.table.flush(qpn).into_iter().map(|entry| entry.id);
         let flushed = flying.chain(waiting);
-        let flushed = flushed.map(|id| Completion::Sent { id, outcome });
+        let flushed = flushed.map(|id| Completion::unsent(id, outcome));
         qp.cq.into_iter().chain(flushed).collect()
     }
 

@@ -98,6 +98,8 @@ pub struct LayerStats {
     pub resent: u64,
     /// Packets sent again after RNR.
     pub rnr_resent: u64,
+    /// Sendings whose acknowledgement said that they came marked by a switch (CL-4).
+    pub marked: u64,
     /// OPEN messages sent.
     pub opens: u64,
     /// Connections opened again after a message was given up.
@@ -185,6 +187,8 @@ pub struct Layer<B = Arc<[u8]>, P = Vec<u8>> {
     /// Requests in the card.
     in_card: u32,
     next_id: u64,
+    /// Connections slow down when their packets are marked (CL-4).
+    slows: bool,
     stats: LayerStats,
 }
 
@@ -248,6 +252,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             over: 0,
             in_card: 0,
             next_id: 0,
+            slows: false,
             stats: LayerStats::default(),
         })
     }
@@ -262,6 +267,13 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     #[must_use]
     pub fn incarnation(&self) -> u16 {
         self.incarnation
+    }
+
+    /// Whether connections slow down when acknowledgements say that packets came marked, or do not come, and recover (CL-4): from a
+    /// few packets in flight on, up to all windows. Off in a new layer; each connection begins anew when it is turned on.
+    #[inline]
+    pub fn set_congestion(&mut self, on: bool) {
+        self.slows = on;
     }
 
     /// Its counters.
@@ -351,7 +363,11 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         card.tick(clock);
         while let Some(completion) = card.poll(self.config.qpn) {
             match completion {
-                Completion::Sent { id, outcome } => self.sent(card, id, outcome, clock),
+                Completion::Sent {
+                    id,
+                    outcome,
+                    marked,
+                } => self.sent(card, id, outcome, marked, clock),
                 Completion::Received {
                     from,
                     version,

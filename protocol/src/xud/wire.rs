@@ -175,6 +175,8 @@ pub struct Send {
     pub window: Window,
     /// At most an MTU.
     pub payload: Vec<u8>,
+    /// A switch has marked its frame on the way (CL-4): only of one that has come, none leaves marked.
+    pub marked: bool,
 }
 
 /// What an acknowledgement says.
@@ -236,6 +238,8 @@ pub struct Ack {
     pub reply: Reply,
     /// Version 1 only.
     pub echo: Option<Echo>,
+    /// The request came marked (CL-4): BECN, of the frame and not of the body.
+    pub marked: bool,
 }
 
 /// A packet between cards.
@@ -345,7 +349,7 @@ fn bits24(field: &'static str, value: u32) -> Result<u32, WireError> {
     }
 }
 
-/// BTH and body of a packet.
+/// BTH and body of a packet; whether it or its request was marked is in neither.
 ///
 /// # Errors
 /// A field that does not fit.
@@ -395,7 +399,7 @@ fn put_xudeth(body: &mut Vec<u8>, send: &Send) -> Result<(), WireError> {
     length(send.payload.len(), 0, MAX_PAYLOAD)
 }
 
-/// The packet of a BTH and its body.
+/// The packet of a BTH and its body, not marked.
 ///
 /// # Errors
 /// The first check that fails.
@@ -426,6 +430,7 @@ pub fn decode(bth: &Bth, body: &[u8]) -> Result<Packet, WireError> {
         flags,
         window,
         payload: Vec::new(),
+        marked: false,
     };
     if bth.opcode != OPCODE_SEND {
         let opcode = bth.opcode;
@@ -467,6 +472,7 @@ fn decode_ack(bth: &Bth, body: &[u8]) -> Result<Ack, WireError> {
         psn,
         reply,
         echo,
+        marked: false,
     })
 }
 
@@ -476,7 +482,11 @@ fn decode_ack(bth: &Bth, body: &[u8]) -> Result<Ack, WireError> {
 /// A field that does not fit.
 pub fn encode_frame(link: &Link, packet: &Packet) -> Result<Vec<u8>, WireError> {
     let (bth, body) = encode(packet)?;
-    Ok(roce::encode(link, &bth, &body)?)
+    let mut frame = roce::encode(link, &bth, &body)?;
+    if matches!(packet, Packet::Ack(ack) if ack.marked) {
+        roce::tell_mark(&mut frame);
+    }
+    Ok(frame)
 }
 
 /// Takes the frame of a packet apart; checks ICRC, lengths and reserved bits before anything else sees it (XUD-14).
@@ -485,6 +495,11 @@ pub fn encode_frame(link: &Link, packet: &Packet) -> Result<Vec<u8>, WireError> 
 /// # Errors
 /// The first check that fails.
 pub fn decode_frame(frame: &[u8]) -> Result<(u32, Packet), WireError> {
-    let frame = roce::decode(frame)?;
-    Ok((frame.link.src_node(), decode(&frame.bth, frame.body)?))
+    let decoded = roce::decode(frame)?;
+    let mut packet = decode(&decoded.bth, decoded.body)?;
+    match &mut packet {
+        Packet::Ack(ack) => ack.marked = roce::tells_mark(frame),
+        Packet::Send(send) | Packet::Unknown { send, .. } => send.marked = roce::is_marked(frame),
+    }
+    Ok((decoded.link.src_node(), packet))
 }

@@ -60,6 +60,7 @@ fn cl_01_xud_03_an_acknowledgement_of_a_node_with_other_upper_bits_is_none() {
             flags: 0,
             qpn: 1,
         }),
+        marked: false,
     });
     for (bit, from) in (16..20).map(|bit| (bit, THERE ^ 1 << bit)) {
         let frame = wire::encode_frame(&Link::between(from, HERE), &ack).unwrap();
@@ -90,6 +91,7 @@ fn cl_01_larger_numbers_are_refused_by_register_command_and_frame() {
         psn: 0,
         reply: Reply::Ok,
         echo: None,
+        marked: false,
     });
     for bit in 4..8 {
         let mut link = Link::between(THERE, HERE);

@@ -148,6 +148,7 @@ fn xud_13_an_acknowledgement_is_no_answer() {
                 flags: answer.flags,
                 qpn: answer.src_qp,
             }),
+            marked: false,
         })
     };
     assert_eq!(pair.reply(&ack(Reply::Ok)), None);

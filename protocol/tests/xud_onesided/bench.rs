@@ -185,7 +185,7 @@ impl Pair {
     pub fn ended(&mut self) -> Option<(u64, Outcome)> {
         let ended = self.requester.poll(REQUESTER.qpn);
         ended.map(|completion| match completion {
-            Completion::Sent { id, outcome } => (id, outcome),
+            Completion::Sent { id, outcome, .. } => (id, outcome),
             other => panic!("{other:?}"),
         })
     }

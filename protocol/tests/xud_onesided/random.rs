@@ -231,7 +231,7 @@ impl World {
             }
             while let Some(completion) = self.cards[at].poll(if last { TARGET.qpn } else { QPN }) {
                 match completion {
-                    Completion::Sent { id, outcome } => self.ended(id as usize, outcome),
+                    Completion::Sent { id, outcome, .. } => self.ended(id as usize, outcome),
                     other => panic!("{other:?}"),
                 }
             }

@@ -1,6 +1,8 @@
 //! Many hosts write in bulk to one, all at once: what is dropped, how much of the receiver's line is used, and who gets how much
 //! of it (CL-4).
 
+mod datagrams;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,9 +19,11 @@ use tributary_protocol::red::address::NODES;
 use tributary_protocol::roce::{BODY_OFFSET, F_ETHERTYPE, F_OPCODE, F_PSN, F_SRC_IP, ICRC_LEN};
 use tributary_protocol::rw::{MessageType, opcode, wire};
 
-use super::{CLOCK_NS, Cluster, SLOT_NS};
+use super::{CLOCK_NS, Cluster, SLOT_NS, SimDevice};
 use crate::fabric::timing::WORD_BYTES;
 use crate::fabric::{Fabric, Place, Simulator, Treatment};
+
+pub use datagrams::incast_datagrams;
 
 /// Rate of the lines of a fabric whose clock is a card's, Mb/s.
 pub const LINE_MBPS: u32 = (WORD_BYTES * 8 * 1_000 / CLOCK_NS) as u32;
@@ -111,6 +115,30 @@ pub struct IncastReport {
 }
 
 impl IncastReport {
+    /// What the switches have counted, and what was seen.
+    fn look(&mut self, cluster: &Cluster, seen: &Mutex<Seen>) -> Result<()> {
+        let counted =
+            cluster.with(|sim| [Counter::QueueFull, Counter::EcnMarked].map(|c| sim.counted(c)));
+        [self.dropped, self.marked] = counted.context("the fabric is gone")?;
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.frames = seen.frames;
+        self.passed = std::mem::take(&mut seen.passed);
+        let first = self.passed.first().map_or(0, |passed| passed.clock);
+        let last = self.passed.last();
+        let last = last.map_or(0, |passed| passed.clock + passed.clocks);
+        self.clocks = last - first;
+        let within = seen
+            .busy
+            .iter()
+            .filter(|(at, _)| (first..last).contains(at));
+        let mut known = BTreeSet::new();
+        self.passed
+            .retain(|passed| known.insert((passed.from, passed.number)));
+        self.useful = self.passed.iter().map(|passed| passed.clocks).sum();
+        self.busy = within.map(|(_, clocks)| clocks).sum();
+        Ok(())
+    }
+
     /// Frames that were dropped, of one.
     #[must_use]
     pub fn loss(&self) -> f64 {
@@ -227,34 +255,8 @@ pub fn incast_on(
     cards: impl FnOnce(Simulator) -> Result<Cluster>,
     watch: &mut dyn FnMut(u64),
 ) -> Result<IncastReport> {
-    let mut fabric = fabric.clone();
-    ensure!(
-        fabric.endpoints.len() > 1 && plan.bytes.len() == fabric.endpoints.len(),
-        "{} numbers of bytes for {} endpoints; there are at least 2",
-        plan.bytes.len(),
-        fabric.endpoints.len()
-    );
-    for switch in &mut fabric.switches {
-        switch.ecn_words = plan.ecn_words;
-    }
-    let cluster = cards(Simulator::new(fabric, plan.seed)?)?;
-    let seen = Arc::new(Mutex::new(Seen::default()));
-    let looks = Arc::clone(&seen);
-    cluster.with(|sim| {
-        let cables = sim.fabric().cables.clone();
-        sim.tamper(move |passing| {
-            let mut seen = looks.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.frames += u64::from(matches!(passing.to, Place::Switch(..)));
-            if passing.to == Place::Endpoint(0) {
-                let link = cables[passing.cable].link;
-                let clocks = link.occupancy(passing.bytes.len());
-                seen.busy.push((passing.start, clocks));
-                seen.passed
-                    .extend(data(passing.bytes, passing.start, clocks));
-            }
-            Treatment::Pass
-        });
-    });
+    let cluster = cards(Simulator::new(prepare(fabric, plan)?, plan.seed)?)?;
+    let seen = watched(&cluster, data);
     let (receiver, target, writers) = open(&cluster, plan)?;
     let seed = plan.seed;
     for writer in &writers {
@@ -300,27 +302,46 @@ pub fn incast_on(
         report.slowed += context.congestion_counter(CongestionCounter::Slowed)?;
         report.told += context.congestion_counter(CongestionCounter::Heard)?;
     }
-    let counted =
-        cluster.with(|sim| [Counter::QueueFull, Counter::EcnMarked].map(|c| sim.counted(c)));
-    [report.dropped, report.marked] = counted.context("the fabric is gone")?;
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    report.frames = seen.frames;
-    report.passed = std::mem::take(&mut seen.passed);
-    let first = report.passed.first().map_or(0, |passed| passed.clock);
-    let last = report.passed.last();
-    let last = last.map_or(0, |passed| passed.clock + passed.clocks);
-    report.clocks = last - first;
-    let within = seen
-        .busy
-        .iter()
-        .filter(|(at, _)| (first..last).contains(at));
-    let mut known = BTreeSet::new();
-    report
-        .passed
-        .retain(|passed| known.insert((passed.from, passed.number)));
-    report.useful = report.passed.iter().map(|passed| passed.clocks).sum();
-    report.busy = within.map(|(_, clocks)| clocks).sum();
+    report.look(&cluster, &seen)?;
     Ok(report)
+}
+
+/// The fabric of a plan: its switches mark as that says.
+fn prepare(fabric: &Fabric, plan: &Incast) -> Result<Fabric> {
+    let mut fabric = fabric.clone();
+    ensure!(
+        fabric.endpoints.len() > 1 && plan.bytes.len() == fabric.endpoints.len(),
+        "{} numbers of bytes for {} endpoints; there are at least 2",
+        plan.bytes.len(),
+        fabric.endpoints.len()
+    );
+    for switch in &mut fabric.switches {
+        switch.ecn_words = plan.ecn_words;
+    }
+    Ok(fabric)
+}
+
+/// Keeps what is seen on the cables from now on; `data` says of a frame on the receiver's, a clock and the clocks that it takes
+/// what counts of it.
+fn watched(cluster: &Cluster, data: fn(&[u8], u64, u64) -> Option<Passed>) -> Arc<Mutex<Seen>> {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let looks = Arc::clone(&seen);
+    cluster.with(|sim| {
+        let cables = sim.fabric().cables.clone();
+        sim.tamper(move |passing| {
+            let mut seen = looks.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.frames += u64::from(matches!(passing.to, Place::Switch(..)));
+            if passing.to == Place::Endpoint(0) {
+                let link = cables[passing.cable].link;
+                let clocks = link.occupancy(passing.bytes.len());
+                seen.busy.push((passing.start, clocks));
+                seen.passed
+                    .extend(data(passing.bytes, passing.start, clocks));
+            }
+            Treatment::Pass
+        });
+    });
+    seen
 }
 
 /// What of a frame counts, if it is DATA of a bulk transfer.
@@ -338,7 +359,7 @@ fn data(frame: &[u8], clock: u64, clocks: u64) -> Option<Passed> {
 }
 
 /// The receiver's device and queue pair, and the senders.
-fn open(cluster: &Cluster, plan: &Incast) -> Result<(super::SimDevice, QueuePair, Vec<Writer>)> {
+fn open(cluster: &Cluster, plan: &Incast) -> Result<(SimDevice, QueuePair, Vec<Writer>)> {
     let setup = |endpoint: usize| -> Result<_> {
         let options = Options {
             node: cluster.nodes()[endpoint],

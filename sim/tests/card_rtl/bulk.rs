@@ -11,6 +11,7 @@ mod random;
 mod reads;
 mod share;
 mod times;
+mod told;
 
 use std::sync::OnceLock;
 

@@ -40,6 +40,7 @@ fn cases(dice: &mut Dice, qpn: u32, psn: u32, window: Window) -> Vec<Case> {
         psn,
         reply,
         echo: Some(echo),
+        marked: false,
     };
     let of = |from, ack, counted| Case {
         from,

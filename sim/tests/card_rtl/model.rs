@@ -398,6 +398,7 @@ impl Both {
                 ..window
             },
             payload: dice.bytes(length),
+            marked: false,
         };
         let packet = match dice.below(6) {
             0 => {
@@ -422,6 +423,7 @@ impl Both {
                     flags: 0,
                     qpn: 3,
                 }),
+                marked: false,
             }),
             _ => Packet::Send(send),
         };

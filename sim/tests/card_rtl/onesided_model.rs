@@ -355,6 +355,7 @@ impl Both {
                 msn: granted.next.wrapping_add(dice.pick(&[0, 0, 1, u32::MAX])),
             },
             payload: Vec::new(),
+            marked: false,
         };
         match dice.below(16) {
             0 => payload[12] = dice.pick(&[0, 5, 0x80, 0x81, 0x85, 0xFF, 0x82, 0x84]),
@@ -480,6 +481,7 @@ impl Both {
                     flags: ONE_SIDED,
                     qpn: src_qp,
                 }),
+                marked: false,
             })
         } else {
             Packet::Send(Send {
@@ -491,6 +493,7 @@ impl Both {
                 flags: ONE_SIDED,
                 window,
                 payload: answer.encode(),
+                marked: false,
             })
         };
         let link = Link::between(from, NODES[lonely.at]);

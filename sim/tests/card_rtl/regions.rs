@@ -275,6 +275,7 @@ fn stranger(dice: &mut Dice, node: u32, queue: &Queue) -> Vec<u8> {
         flags: 0,
         window: Window::default(),
         payload: dice.bytes(length),
+        marked: false,
     };
     let send = Send {
         flags: send.version * CONTROL,

@@ -1,10 +1,12 @@
 //! Many to one (CL-4): what is dropped, how much of the receiver's line is used, and that senders recover.
 
 use tributary_protocol::card::model::{BulkConfig, BulkMutations, ModelConfig};
-use tributary_sim::card::{Cluster, Incast, IncastReport, LINE_MBPS, SLOT_NS, incast, incast_on};
+use tributary_sim::card::{
+    Cluster, Incast, IncastReport, LINE_MBPS, SLOT_NS, incast, incast_datagrams, incast_on,
+};
 use tributary_sim::fabric::{Fabric, LinkSpec, file};
 
-use super::{rtl, sixteen};
+use super::{models, rtl, sixteen};
 
 /// Threshold of the switches, words of a queue of 512, which takes seven packets of 512 bytes: three and a half.
 const WORDS: u16 = 256;
@@ -107,6 +109,53 @@ fn cl_04_verilated_cards_of_few_senders_do_as_models_with_their_window() {
     }
     assert!(verilated.goodput() >= 0.9 * small.goodput());
     assert!(verilated.loss() <= 0.01 && large.resent < small.resent);
+}
+
+/// Messages of a packet, by the reliable layer, with and without marks; every one must come once.
+fn messages(fabric: &Fabric, bytes: usize, words: u16) -> IncastReport {
+    let plan = Incast::of_all(fabric, bytes, words);
+    let cards = |simulator| Ok(models(simulator));
+    let report = incast_datagrams(fabric, &plan, cards, &mut |_| {}).unwrap();
+    assert_eq!((report.ok, report.right), (15, 15));
+    report
+}
+
+#[test]
+fn cl_04_datagrams_of_15_to_one_are_hardly_dropped_and_fill_the_line() {
+    for (fabric, shares) in [(one_switch(), 0.9), (sixteen(), 0.0)] {
+        let on = messages(&fabric, BYTES / 4, WORDS);
+        println!("{}", figures(&on));
+        assert!(good(&on), "{}", figures(&on));
+        assert!(on.fairness() >= shares, "{}", figures(&on));
+        assert!(on.told > 1_000 && on.marked > 0, "{}", figures(&on));
+        let off = messages(&fabric, BYTES / 4, 0);
+        println!("{}", figures(&off));
+        assert!(!good(&off) && off.loss() > 0.1, "{}", figures(&off));
+        assert_eq!((off.marked, off.told), (0, 0));
+    }
+}
+
+/// The same between Verilated cards, three to one: their acknowledgements and completions say what switches have marked.
+#[test]
+fn cl_04_datagrams_of_verilated_cards_slow_down_and_are_hardly_dropped() {
+    let fabric = file::parse(TWO_SPINES, "two-spines.toml").unwrap();
+    let run = |words| {
+        let plan = Incast::of_all(&fabric, BYTES / 4, words);
+        let cards = |simulator| Ok(rtl(simulator));
+        let report = incast_datagrams(&fabric, &plan, cards, &mut |_| {}).unwrap();
+        println!("{}", figures(&report));
+        assert_eq!((report.ok, report.right), (3, 3));
+        report
+    };
+    let (on, off) = (run(WORDS), run(0));
+    assert!(on.loss() <= 0.01 && on.told > 100 && on.marked > 0);
+    assert!(off.loss() > 0.05 && off.told == 0);
+    assert!(
+        on.resent * 10 < off.resent,
+        "{} and {}",
+        on.resent,
+        off.resent
+    );
 }
 
 #[test]

@@ -56,19 +56,19 @@ hdl_module! {
         /// It is taken.
         pub job_ready: Signal<Out, Bit>,
         /// Which and how: a record End.
-        pub job: Signal<In, Bits<56>>,
+        pub job: Signal<In, Bits<57>>,
         /// A request failed.
         pub fail_valid: Signal<In, Bit>,
         /// It is taken.
         pub fail_ready: Signal<Out, Bit>,
         /// As job.
-        pub fail: Signal<In, Bits<56>>,
+        pub fail: Signal<In, Bits<57>>,
         /// An acknowledgement.
         pub ack_valid: Signal<In, Bit>,
         /// It is taken.
         pub ack_ready: Signal<Out, Bit>,
         /// As job.
-        pub ack: Signal<In, Bits<56>>,
+        pub ack: Signal<In, Bits<57>>,
         /// It says where it comes from and to what.
         pub ack_echo: Signal<In, Bit>,
         /// A record Source.
@@ -131,6 +131,8 @@ hdl_module! {
         pub m_psn: Signal<Out, Bits<24>>,
         /// Outcome.
         pub m_status: Signal<Out, Bits<8>>,
+        /// Its acknowledgement said that it came marked.
+        pub m_marked: Signal<Out, Bit>,
         /// Fields.
         pub m_fields: Signal<Out, Bits<196>>,
         /// An acknowledgement of nothing in flight.
@@ -196,6 +198,7 @@ hdl_module! {
         /// Stage 5: the place is filled, is kept; what is equal.
         #[reset] s5_kind: DFF<Bits<4>>,
         s5_outcome: DFF<Bits<8>>,
+        s5_marked: DFF<Bit>,
         s5_place: DFF<Bits<LF>>,
         s5_set: DFF<Bit>,
         s5_kept: DFF<Bit>,
@@ -366,6 +369,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         if self.s4_kind.q.val().get_bit(0) {
             self.s5_outcome.d.next = self.timeout.val();
         }
+        self.s5_marked.d.next = self.s4.q.val().op.marked & self.s4_kind.q.val().get_bit(2);
         self.kept.next = self.tags.rd.data.val().into();
         self.filled.next = self.fields.rd.data.val().into();
         self.s5_set.d.next = self.s.rd.data.val() != self.e.rd.data.val();
@@ -454,6 +458,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
             end: End {
                 tag: self.s5_tag.q.val(),
                 outcome: self.s5_outcome.q.val(),
+                marked: self.s5_marked.q.val(),
             },
         };
         self.s6_unknown.d.next = self.is_ack.val() & !self.found.val() & !self.s5_no_qpn.q.val();
@@ -494,6 +499,7 @@ impl<const LQ: usize, const LF: usize> Logic for XudEnd<LQ, LF> {
         self.m_psn.next = self.ended.val().end.tag.psn;
         self.m_qpn.next = bit_cast::<LQ, 24>(self.ended.val().end.tag.qpn);
         self.m_status.next = self.ended.val().end.outcome;
+        self.m_marked.next = self.ended.val().end.marked;
 
         // A flush visits all places, then waits until what it gives back is given back.
         if self.turn.q.val() {

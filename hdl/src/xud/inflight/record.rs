@@ -51,6 +51,8 @@ hdl_record! {
         tag: Tag,
         /// How.
         outcome: Bits<8>,
+        /// Its acknowledgement said that it came marked (CL-4).
+        marked: Bit,
     }
 }
 

@@ -4,8 +4,8 @@ use crate::prelude::*;
 use crate::switch::ByteSwap;
 use tributary_protocol::bulk::{OPCODE_CONGESTED, OPCODES as BULK_OPCODES};
 use tributary_protocol::roce::{
-    BTH_ZERO, ETHERTYPE, IP_CARDS, IP_FLAGS, IP_OFFSET, IP_PROTOCOL, IP_VERSION, PARTITION_KEY,
-    UDP_OFFSET, UDP_PORT,
+    BECN, BTH_ZERO, ETHERTYPE, IP_CARDS, IP_FLAGS, IP_OFFSET, IP_PROTOCOL, IP_VERSION,
+    PARTITION_KEY, UDP_OFFSET, UDP_PORT,
 };
 use tributary_protocol::xud::{Nak, OPCODE_ACK, OPCODES, Reply};
 
@@ -122,6 +122,8 @@ hdl_module! {
         pub cfg_marks: Signal<In, Bit>,
         /// A switch has marked the frame.
         pub marked: Signal<Out, Bit>,
+        /// It says that what it answers came marked: BECN.
+        pub tells: Signal<Out, Bit>,
         /// The frame is of a bulk transfer: settled when its word 7 is here.
         pub bulk: Signal<Out, Bit>,
         /// Lower half of its opcode.
@@ -147,6 +149,7 @@ hdl_module! {
         frame_length: DFF<Bits<17>>,
         from: DFF<Bits<20>>,
         ce: DFF<Bit>,
+        told: DFF<Bit>,
         code: DFF<Bits<8>>,
         pads: DFF<Bits<2>>,
         to: DFF<Bits<24>>,
@@ -176,6 +179,7 @@ hdl_module! {
         /// Bits of BTH byte 1 that are 0.
         bth_zero: Param<{ BTH_ZERO as usize }, 8>,
         partition_key: Param<{ PARTITION_KEY as usize }, 16>,
+        becn: Param<{ BECN as usize }, 8>,
         /// Bytes in front of the IPv4 header.
         ip_offset: Param<IP_OFFSET, 17>,
         /// Bytes of it.
@@ -249,6 +253,7 @@ impl Logic for XudRxHeader {
         if self.s_at.val().get_bit(5) {
             self.code.d.next = self.word.val().get_bits::<8>(40);
             self.pads.d.next = self.word.val().get_bits::<2>(36);
+            self.told.d.next = (self.word.val().get_bits::<8>(8) & self.becn.val()).any();
             self.to.d.next = bit_cast::<24, 8>(self.word.val().get_bits::<8>(0)) << 16;
             self.wrong.d.next = self.wrong.q.val().replace_bit(
                 5,
@@ -321,6 +326,7 @@ impl Logic for XudRxHeader {
         self.bad_sum.next = self.sum.unequal.val();
         self.bulk.next = self.f_bulk.q.val();
         self.marked.next = self.ce.q.val();
+        self.tells.next = self.told.q.val();
         self.opcode.next = self.code.q.val().get_bits::<4>(0);
         self.foreign.next = self.f_foreign.q.val();
         self.is_ack.next = self.f_ack.q.val();

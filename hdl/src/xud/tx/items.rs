@@ -7,7 +7,7 @@ use crate::switch::ByteSwap;
 use tributary_protocol::bulk::OPCODES as BULK_OPCODES;
 use tributary_protocol::red::address;
 use tributary_protocol::roce::{
-    BODY_OFFSET, ECN_CAPABLE, ETHERTYPE, ICRC_LEN, IP_FLAGS, IP_NET, IP_OFFSET, IP_PROTOCOL,
+    BECN, BODY_OFFSET, ECN_CAPABLE, ETHERTYPE, ICRC_LEN, IP_FLAGS, IP_NET, IP_OFFSET, IP_PROTOCOL,
     IP_TTL, IP_VERSION, PARTITION_KEY, UDP_OFFSET, UDP_PORT, UDP_SOURCE,
 };
 use tributary_protocol::rw::wire::HEADER_LEN;
@@ -112,6 +112,8 @@ hdl_module! {
         pub s_ak_psn: Signal<In, Bits<24>>,
         /// Its body has 16 bytes, not 4.
         pub s_ak_echo: Signal<In, Bit>,
+        /// The request came marked: BECN.
+        pub s_ak_marked: Signal<In, Bit>,
         /// Body, most significant byte first.
         pub s_ak_body: Signal<In, Bits<128>>,
         /// An item.
@@ -150,6 +152,7 @@ hdl_module! {
         a_peer: DFF<Bits<24>>,
         a_psn: DFF<Bits<24>>,
         a_echo: DFF<Bit>,
+        a_marked: DFF<Bit>,
         a_body: DFF<Bits<128>>,
         /// A request that waits, or whose payload does.
         #[reset] p_valid: DFF<Bit>,
@@ -165,6 +168,7 @@ hdl_module! {
         /// The record of the frame under way.
         ack: DFF<Bit>,
         short: DFF<Bit>,
+        told: DFF<Bit>,
         bulk: DFF<Bit>,
         code: DFF<Bits<8>>,
         node: DFF<Bits<20>>,
@@ -250,6 +254,8 @@ hdl_module! {
         /// With the mark that it may be marked.
         marks_sum: Param<{ HEADER_SUM + ECN_CAPABLE as usize }, 16>,
         ecn_capable: Param<{ ECN_CAPABLE as usize }, 8>,
+        becn: Param<{ BECN as usize }, 8>,
+        ecn: Signal<Local, Bits<8>>,
         fixed_sum: Signal<Local, Bits<16>>,
         tos: Signal<Local, Bits<8>>,
         ect: DFF<Bit>,
@@ -312,6 +318,7 @@ impl Logic for XudTxItems {
             self.a_peer.d.next = self.s_ak_peer.val();
             self.a_psn.d.next = self.s_ak_psn.val();
             self.a_echo.d.next = self.s_ak_echo.val();
+            self.a_marked.d.next = self.s_ak_marked.val();
             self.a_body.d.next = self.s_ak_body.val();
         }
         self.take_send.next = self.open.val()
@@ -326,6 +333,7 @@ impl Logic for XudTxItems {
             self.ect.d.next = self.cfg_marks.val();
             self.ack.d.next = self.a_valid.q.val();
             self.short.d.next = self.a_valid.q.val() & !self.a_echo.q.val();
+            self.told.d.next = self.a_valid.q.val() & self.a_marked.q.val();
             self.bulk.d.next = self.p_bulk.q.val();
             self.code.d.next = self.p_opcode.q.val();
             self.node.d.next = self.p_node.q.val();
@@ -539,10 +547,15 @@ impl Logic for XudTxItems {
             | (bit_cast::<64, 16>(self.udp_port.val()) << 32)
             | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(8)) << 48)
             | (bit_cast::<64, 8>(self.udp_length.q.val().get_bits::<8>(0)) << 56);
-        // BTH: opcode, pad count, partition key, queue pair.
+        // BTH: opcode, pad count, partition key, BECN, queue pair.
+        self.ecn.next = 0.into();
+        if self.told.q.val() {
+            self.ecn.next = self.becn.val();
+        }
         self.mux.s[5].next = (bit_cast::<64, 8>(self.code.q.val()) << 16)
             | (bit_cast::<64, 2>(self.pad.q.val()) << 28)
             | (bit_cast::<64, 16>(self.partition_key.val()) << 32)
+            | (bit_cast::<64, 8>(self.ecn.val()) << 48)
             | (bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(16)) << 56);
         // Queue pair, packet number, body.
         self.mux.s[6].next = bit_cast::<64, 8>(self.peer.q.val().get_bits::<8>(8))

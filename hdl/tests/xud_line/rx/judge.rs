@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use tributary_protocol::bulk::OPCODES;
+use tributary_protocol::bulk::{OPCODE_CONGESTED, OPCODES};
 use tributary_protocol::red::address::NODES;
 use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::roce::{self, Bth, Link};
@@ -27,8 +27,8 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
     Xud(Packet),
-    /// Of a bulk transfer: its body, if that is long enough and not too long.
-    Bulk(Bth, Option<Vec<u8>>),
+    /// Of a bulk transfer: its body, if that is long enough and not too long; whether it was marked.
+    Bulk(Bth, Option<Vec<u8>>, bool),
 }
 
 impl Taken {
@@ -36,7 +36,7 @@ impl Taken {
     pub fn payload(&self) -> &[u8] {
         match self {
             Self::Xud(Packet::Send(send)) => &send.payload,
-            Self::Bulk(_, Some(body)) => &body[8..],
+            Self::Bulk(_, Some(body), _) => &body[8..],
             _ => &[],
         }
     }
@@ -48,17 +48,18 @@ pub type Judged = Result<(u32, Taken), Verdict>;
 /// Longest frame of which anything is kept.
 const LONGEST: usize = 4_170;
 
-pub fn judge(frame: &[u8], marked: bool, bulk: bool) -> Judged {
-    if marked {
+/// `bad`: the MAC says so of it. `marks`: marks of switches are looked at.
+pub fn judge(frame: &[u8], bad: bool, bulk: bool, marks: bool) -> Judged {
+    if bad {
         return Err(Verdict::BadFrame);
     }
     if let Ok(good) = roce::decode(frame)
         && bulk
-        && OPCODES.contains(&good.bth.opcode)
+        && (OPCODES.contains(&good.bth.opcode) || marks && good.bth.opcode == OPCODE_CONGESTED)
     {
         let body = good.body.to_vec();
         let fits = body.len() >= 8 && frame.len() <= LONGEST;
-        let taken = Taken::Bulk(good.bth, fits.then_some(body));
+        let taken = Taken::Bulk(good.bth, fits.then_some(body), roce::is_marked(frame));
         return Ok((good.link.src_node(), taken));
     }
     let decoded = wire::decode_frame(frame).map_err(|error| match error {
@@ -66,7 +67,13 @@ pub fn judge(frame: &[u8], marked: bool, bulk: bool) -> Judged {
         WireError::Opcode(_) => Verdict::NotXud,
         _ => Verdict::BadHeader,
     });
-    decoded.map(|(from, packet)| (from, Taken::Xud(packet)))
+    decoded.map(|(from, mut packet)| {
+        match &mut packet {
+            Packet::Ack(ack) => ack.marked &= marks,
+            Packet::Send(send) | Packet::Unknown { send, .. } => send.marked &= marks,
+        }
+        (from, Taken::Xud(packet))
+    })
 }
 
 /// Whether a frame has the ethertype of reductions.

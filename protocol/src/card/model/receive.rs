@@ -128,6 +128,7 @@ impl CardModel {
                 psn: landing.psn(),
                 request: number,
                 number: 0,
+                marked: false,
             };
             self.complete(qpn, completion, memory);
             self.engine.landed(landing);

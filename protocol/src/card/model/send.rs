@@ -31,6 +31,7 @@ fn completion(work: &WorkRequest, psn: u32, request: u16) -> Completion {
         psn,
         request,
         number: 0,
+        marked: false,
     }
 }
 
@@ -48,6 +49,7 @@ pub(super) fn unreadable(of: Of, psn: u32, request: u16) -> Completion {
         psn,
         request,
         number: 0,
+        marked: false,
     }
 }
 
@@ -289,7 +291,12 @@ impl CardModel {
     pub(super) fn ended(&mut self, memory: &mut dyn HostMemory) {
         for qpn in self.engine.ended() {
             while let Some(completion) = self.engine.take(qpn) {
-                let xud::Completion::Sent { id, outcome } = completion else {
+                let xud::Completion::Sent {
+                    id,
+                    outcome,
+                    marked,
+                } = completion
+                else {
                     continue;
                 };
                 let queue = self.queues.get_mut(&qpn);
@@ -299,8 +306,12 @@ impl CardModel {
                     if status == Outcome::LocalProtection {
                         self.count(Counter::LocalError);
                     }
-                    let ended = flying.ended;
-                    self.complete(qpn, Completion { status, ..ended }, memory);
+                    let ended = Completion {
+                        status,
+                        marked,
+                        ..flying.ended
+                    };
+                    self.complete(qpn, ended, memory);
                 }
             }
         }

@@ -219,7 +219,7 @@ impl Card {
             Ok(Outcome::Ok)
         });
         let outcome = outcome.unwrap_or_else(|outcome| outcome);
-        self.ended_in(&entry, outcome);
+        self.ended_in(&entry, outcome, false);
     }
 }
 
@@ -305,5 +305,6 @@ fn reply(send: &Send, operation: Operation, old: [u8; 8], data: &[u8]) -> Packet
         flags: ONE_SIDED,
         window: send.window,
         payload: answer.encode(),
+        marked: false,
     })
 }

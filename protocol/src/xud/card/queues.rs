@@ -50,11 +50,6 @@ impl Card {
         self.table.is_free(qpn, psn)
     }
 
-    /// Requests that have arrived and are not answered yet.
-    pub(crate) fn owed(&self) -> usize {
-        self.answers.len() + self.landing.len() + self.waiting.len()
-    }
-
     /// Whether acknowledgements or answers wait for the line.
     pub(crate) fn has_answer(&self) -> bool {
         !self.answers.is_empty()

@@ -19,7 +19,13 @@ impl Card {
     /// The same; `may_write` says of a queue pair, a receive request and a number of bytes whether these may go there.
     pub(crate) fn receive_frame_if(&mut self, frame: &[u8], now: u64, may_write: &mut MayWrite) {
         match wire::decode_frame(frame) {
-            Ok((from, packet)) => self.receive_if(from, &packet, now, may_write),
+            Ok((from, mut packet)) => {
+                if let Packet::Send(send) | Packet::Unknown { send, .. } = &mut packet {
+                    send.marked &= self.marks;
+                    self.stats.marked += u64::from(send.marked);
+                }
+                self.receive_if(from, &packet, now, may_write);
+            }
             Err(error) => self.stats.drops.count(match error {
                 WireError::Frame(_) => Drop::BadFrame,
                 WireError::Opcode(_) => Drop::NotXud,
@@ -196,5 +202,6 @@ pub(super) fn answer(send: &Send, reply: Reply) -> Ack {
             flags: send.flags,
             qpn: send.dest_qp,
         }),
+        marked: send.marked,
     }
 }

@@ -33,10 +33,10 @@ impl Card {
         let length = request.head.len() + (to - from);
         if length > usize::from(self.config.mtu) {
             let outcome = Outcome::LocalLength;
-            qp.complete(Completion::Sent { id, outcome });
+            qp.complete(Completion::unsent(id, outcome));
         } else if request.to.qpn >= 1 << 24 {
             let outcome = Outcome::LocalAddress;
-            qp.complete(Completion::Sent { id, outcome });
+            qp.complete(Completion::unsent(id, outcome));
         } else {
             qp.sends.push_back(request);
         }
@@ -47,7 +47,10 @@ impl Card {
     pub fn next_packet(&mut self, now: u64) -> Option<Outgoing> {
         if let Some((to, packet)) = self.answers.pop_front() {
             match packet {
-                Packet::Ack(_) => self.stats.acks_sent += 1,
+                Packet::Ack(ack) => {
+                    self.stats.acks_sent += 1;
+                    self.stats.marks_told += u64::from(ack.marked);
+                }
                 _ => self.stats.answers_sent += 1,
             }
             return Some(Outgoing { to, packet });
@@ -125,6 +128,7 @@ impl Card {
             flags,
             window,
             payload,
+            marked: false,
         };
         let packet = Packet::Send(send);
         Some(Outgoing {
@@ -148,10 +152,7 @@ impl Card {
             };
             stats.timeouts += 1;
             if let Some(qp) = qps.get_mut(&entry.qpn) {
-                qp.complete(Completion::Sent {
-                    id: entry.id,
-                    outcome: Outcome::Timeout,
-                });
+                qp.complete(Completion::unsent(entry.id, Outcome::Timeout));
             }
         });
     }
@@ -172,7 +173,9 @@ impl Card {
             return self.stats.drops.count(Drop::AckEcho);
         }
         self.table.remove(ack.dest_qp, ack.psn);
-        self.ended_in(&entry, outcome);
+        let marked = ack.marked && self.marks;
+        self.stats.marks_heard += u64::from(marked);
+        self.ended_in(&entry, outcome, marked);
     }
 
     /// The request in flight that something from a node is the reply to (XUD-3).
@@ -201,12 +204,16 @@ impl Card {
         Ok(entry)
     }
 
-    /// The one completion of a request that has left the table.
-    pub(super) fn ended_in(&mut self, entry: &Entry, outcome: Outcome) {
+    /// The one completion of a request that has left the table; `marked` if it was acknowledged so.
+    pub(super) fn ended_in(&mut self, entry: &Entry, outcome: Outcome, marked: bool) {
         self.stats.acknowledged += u64::from(outcome == Outcome::Ok);
         if let Some(qp) = self.qps.get_mut(&entry.qpn) {
             let id = entry.id;
-            qp.complete(Completion::Sent { id, outcome });
+            qp.complete(Completion::Sent {
+                id,
+                outcome,
+                marked,
+            });
         }
     }
 }

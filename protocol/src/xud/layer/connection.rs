@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem::size_of_val;
 
 use super::Peer;
+use crate::xud::congestion::Limit;
 
 /// What is remembered of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +60,8 @@ pub(super) struct Tx {
     pub queued: bool,
     /// The receiver may hold messages behind one that will never come.
     pub skip: bool,
+    /// How many packets may be in flight, of a layer that slows down (CL-4).
+    pub limit: Option<Box<Limit>>,
 }
 
 /// Empty queues: a connection that sends a message at a time takes the same memory again and again.
@@ -120,6 +123,16 @@ impl Tx {
         (window < self.msn.len()).then_some(window as u16)
     }
 
+    /// A sending has ended: lost, or answered, and then marked or not.
+    pub fn weigh(&mut self, lost: bool, marked: bool) {
+        let (flying, most) = (self.flying, self.msn.len() as u32);
+        match &mut self.limit {
+            Some(limit) if lost => limit.lost(flying, most),
+            Some(limit) => limit.answered(marked, flying, most),
+            None => {}
+        }
+    }
+
     pub fn set_busy(&mut self, window: u16, busy: bool) {
         let (word, bit) = (usize::from(window) / 64, 1u64 << (window % 64));
         if let Some(bits) = self.busy.get_mut(word) {
@@ -178,7 +191,9 @@ impl Connection {
                 .order
                 .as_ref()
                 .map_or(0, |order| 40 + order.ended.capacity());
-            size_of_val(&**tx) + size_of_val(&*tx.msn) + size_of_val(&*tx.busy) + queue + order
+            let limit = tx.limit.as_deref().map_or(0, size_of_val);
+            let windows = size_of_val(&*tx.msn) + size_of_val(&*tx.busy);
+            size_of_val(&**tx) + windows + queue + order + limit
         });
         let rx = self.rx.as_ref().map_or(0, |rx| {
             let ring = rx.ring.as_ref().map_or(0, |ring| {

@@ -85,6 +85,14 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     /// Fills the free windows of a connection.
     fn pump(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, to: u32) {
         let span = u32::from(self.config.span);
+        let slows = self.slows;
+        if let Some(tx) = self.tx(to) {
+            if !slows {
+                tx.limit = None;
+            } else if tx.limit.is_none() {
+                tx.limit = Some(Box::default());
+            }
+        }
         loop {
             if !self.has_place() {
                 self.wait(to);
@@ -94,6 +102,13 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             let Some(tx) = connection.tx.as_deref_mut() else {
                 return;
             };
+            if tx
+                .limit
+                .as_ref()
+                .is_some_and(|limit| tx.flying >= limit.packets())
+            {
+                return;
+            }
             let Some(window) = tx.free_window() else {
                 return;
             };
@@ -152,6 +167,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         card: &mut impl Datagrams<Buffer = B, Payload = P>,
         id: u64,
         outcome: Outcome,
+        marked: bool,
         clock: impl Clock,
     ) {
         self.in_card = self.in_card.saturating_sub(1);
@@ -159,6 +175,13 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             return;
         }
         let place = id as u32;
+        self.stats.marked += u64::from(marked);
+        if self.slows
+            && let Some(to) = self.pieces.get(place).map(|piece| piece.to)
+            && let Some(tx) = self.tx(to)
+        {
+            tx.weigh(outcome == Outcome::Timeout, marked);
+        }
         if outcome == Outcome::Ok {
             return self.ended(card, place, None);
         }

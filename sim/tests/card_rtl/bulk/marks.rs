@@ -13,13 +13,13 @@ use super::*;
 /// Transfers of the test, one after the other's end.
 const BYTES: u64 = 40_000;
 
-fn count(pair: &mut Pair, at: usize, counter: CongestionCounter) -> u32 {
+pub fn count(pair: &mut Pair, at: usize, counter: CongestionCounter) -> u32 {
     pair.write(at, &STATISTICS_SELECT, counter.code().into());
     pair.read(at, &STATISTICS_LOW)
 }
 
 /// Both kinds of cards, opened.
-fn both(seed: u64) -> [(Pair, Queue); 2] {
+pub fn both(seed: u64) -> [(Pair, Queue); 2] {
     [pair(seed), made(Pair::model_with_groups())]
 }
 

@@ -327,5 +327,6 @@ pub(super) fn notification(
         psn: 0,
         request,
         number: 0,
+        marked: false,
     }
 }

@@ -196,6 +196,7 @@ impl CardModel {
             psn: 0,
             request,
             number: 0,
+            marked: false,
         })
     }
 }
