@@ -1,10 +1,11 @@
 //! Messages with tags over a service that delivers in order: matching, credits, long messages. No card, no C.
 //!
 //! A short message goes at once and waits at the receiver until somebody wants it. A long one announces itself (`Request`), and its
-//! parts follow when its receiver is there (`Clear`). A sender has credits for so many packets that the receiver has not seen yet,
+//! parts follow when its receiver is there (`Clear`), or bulk transfers move it (`bulk`). A sender has credits for so many packets that the receiver has not seen yet,
 //! so that a receiver that computes never runs out of receive requests.
 
 mod atomic;
+mod bulk;
 mod joining;
 mod many;
 mod matching;
@@ -12,9 +13,12 @@ mod pump;
 mod remote;
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use crate::header::{HEADER, Header, Kind};
 pub use atomic::{Atomic, MOST as MOST_ATOMIC, Operation, Type};
+pub use bulk::{BULK, SLOT, Spot, Transferred};
+use bulk::{Fed, Lane};
 pub use joining::Notice;
 use many::{Filling, Pool};
 pub use remote::{Place, Reached, Region, Regions};
@@ -35,6 +39,8 @@ pub trait Memory {
     fn length(&self) -> usize;
     /// Copies bytes from `at` on to the end of `to`.
     fn read(&self, at: usize, count: usize, to: &mut Vec<u8>);
+    /// Copies bytes from `at` on, as many as `into` has.
+    fn copy(&self, at: usize, into: &mut [u8]);
     /// Copies bytes to `at`; the caller keeps within the length.
     fn write(&mut self, at: usize, from: &[u8]);
     /// `count` bytes of it from `at` on; the caller keeps within the length.
@@ -42,13 +48,42 @@ pub trait Memory {
     fn part(&self, at: usize, count: usize) -> Self;
 }
 
-/// Carries messages in order.
+/// Carries messages in order, and bulk transfers if it has slots.
 pub trait Wire {
     /// Takes a message, or has no room now.
     ///
     /// # Errors
     /// No room.
     fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy>;
+
+    /// Where others write to a slot of this end.
+    fn spot(&mut self, _slot: usize) -> Option<Spot> {
+        None
+    }
+
+    /// Makes a slot other memory, so that nobody writes to it any more; whether it could.
+    fn renew(&mut self, _slot: usize) -> bool {
+        false
+    }
+
+    /// Gives the first bytes of a slot, piece by piece, each with its place; whether there are so many.
+    fn take(&mut self, _slot: usize, _bytes: usize, _to: &mut dyn FnMut(usize, &[u8])) -> bool {
+        false
+    }
+
+    /// Begins a transfer of bytes that `fill` gives to a slot of a peer. Its end is told by its name ([`Engine::transferred`]).
+    ///
+    /// # Errors
+    /// No room now.
+    fn write(
+        &mut self,
+        _to: (Address, Spot),
+        _bytes: usize,
+        _name: u32,
+        _fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), Busy> {
+        Err(Busy)
+    }
 }
 
 /// No room now.
@@ -143,10 +178,19 @@ struct Unexpected {
     from: Address,
     label: Label,
     length: usize,
-    /// Its bytes, or the sender's number of a long one.
-    body: Result<Vec<u8>, u32>,
+    /// Its bytes, or where those of a long one wait.
+    body: Result<Vec<u8>, Waiting>,
     /// Kept for the operation of this name, which has looked at it.
     claimed: Option<usize>,
+}
+
+/// A long message at its sender.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// The sender's number.
+    id: u32,
+    /// The sender can do bulk transfers.
+    bulk: bool,
 }
 
 struct Posted<O, M> {
@@ -161,9 +205,52 @@ struct Posted<O, M> {
 struct Sending<O, M> {
     to: Address,
     memory: M,
-    /// Number of the receiver, and bytes sent so far.
-    cleared: Option<(u32, usize)>,
+    /// Number of the receiver, when it wants them.
+    number: Option<u32>,
+    /// What is still to leave as datagrams.
+    ranges: VecDeque<Range<usize>>,
+    /// Bytes that are wanted and have not gone.
+    left: usize,
+    /// Of bulk transfers: bytes for which there was no slot yet.
+    asked: Option<usize>,
     purpose: Outgoing<O>,
+}
+
+impl<O, M: Memory> Sending<O, M> {
+    /// Bytes that nobody has asked for yet.
+    fn new(to: Address, memory: M, purpose: Outgoing<O>) -> Self {
+        Self {
+            to,
+            memory,
+            number: None,
+            ranges: VecDeque::new(),
+            left: 0,
+            asked: None,
+            purpose,
+        }
+    }
+
+    /// All of them may leave as datagrams, to what the receiver knows by a number.
+    fn clear(&mut self, number: u32) {
+        let length = self.memory.length();
+        (self.number, self.left) = (Some(number), length);
+        self.ranges.push_back(0..length);
+    }
+}
+
+impl<O, M: Memory> Receiving<O, M> {
+    /// Bytes of which none is here.
+    fn new(from: Address, memory: M, length: usize, purpose: Incoming<O>) -> Self {
+        Self {
+            from,
+            memory,
+            length,
+            expected: length,
+            arrived: 0,
+            fed: None,
+            purpose,
+        }
+    }
 }
 
 /// What bytes are sent for.
@@ -183,7 +270,11 @@ struct Receiving<O, M> {
     from: Address,
     memory: M,
     length: usize,
+    /// Bytes that will come, if nothing fails.
+    expected: usize,
     arrived: usize,
+    /// They come by bulk transfers.
+    fed: Option<Fed>,
     purpose: Incoming<O>,
 }
 
@@ -213,6 +304,8 @@ struct Peer {
     /// Long messages that were cleared.
     long: VecDeque<u32>,
     gone: bool,
+    /// It has said something since it was last probed.
+    heard: bool,
     /// Which of the processes that have had its address it is, once it has said so.
     incarnation: Option<u16>,
 }
@@ -226,6 +319,8 @@ pub struct Counts {
     pub bytes: u64,
     /// Of these, long ones.
     pub long: u64,
+    /// Messages, reads and writes whose bytes came here by bulk transfers.
+    pub bulk: u64,
 }
 
 /// The engine of one endpoint.
@@ -244,6 +339,7 @@ pub struct Engine<O, M> {
     unexpected: VecDeque<Unexpected>,
     sending: HashMap<u32, Sending<O, M>>,
     receiving: HashMap<u32, Receiving<O, M>>,
+    lane: Lane,
     /// Memory that peers may reach, and what they have done with it.
     regions: Regions<M>,
     reached: VecDeque<Reached>,
@@ -276,6 +372,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             unexpected: VecDeque::new(),
             sending: HashMap::new(),
             receiving: HashMap::new(),
+            lane: Lane::default(),
             regions,
             reached: VecDeque::new(),
             pools: HashMap::new(),
@@ -297,10 +394,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         self.done.pop_front()
     }
 
-    /// Whether something waits to be sent.
+    /// Whether something waits to be sent, or to be taken from a slot.
     #[must_use]
     pub fn waits(&self) -> bool {
-        !self.busy.is_empty()
+        !self.busy.is_empty() || self.lane.waits()
     }
 
     /// Whether nothing of this end is under way any more.
@@ -357,12 +454,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         (header.tagged, header.has_data) = (label.tag.is_some(), label.data.is_some());
         if let Some(op) = op.clone().filter(|_| long) {
             header.id = self.number();
-            let sending = Sending {
-                to,
-                memory,
-                cleared: None,
-                purpose: Outgoing::Message(op, label),
-            };
+            header.bulk = self.lane.is_there();
+            let sending = Sending::new(to, memory, Outgoing::Message(op, label));
             self.sending.insert(header.id, sending);
             self.counts.long += 1;
             self.queue(to, header.encode().to_vec());
@@ -445,7 +538,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let (cost, half) = (self.cost(bytes), self.credits / 2);
         let peer = self.peer(from);
         peer.credits += usize::from(header.credits);
-        if !matches!(header.kind, Kind::Credit | Kind::Clear | Kind::Ack) {
+        peer.heard = true;
+        if !header.kind.is_answer() {
             peer.owed += cost;
         }
         let speaks = peer.owed >= half;
@@ -460,7 +554,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let length = usize::try_from(header.length).unwrap_or(usize::MAX);
         match header.kind {
             Kind::Eager => self.message(from, label, length, Ok(payload.to_vec())),
-            Kind::Request => self.message(from, label, length, Err(header.id)),
+            Kind::Request => {
+                let (id, bulk) = (header.id, header.bulk);
+                self.message(from, label, length, Err(Waiting { id, bulk }));
+            }
             Kind::Clear => self.cleared(from, header.id, header.tag as u32, length),
             Kind::Part => self.part(from, header.id, header.tag, payload),
             Kind::Credit => {}
@@ -469,12 +566,15 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Kind::Ack => self.acknowledged(from, header.id, header.tag, payload),
             Kind::Atomic => self.asked_for_atomic(from, header, payload, length),
             Kind::Join => self.joins(from, header, payload),
+            Kind::Offer => self.offered(from, header, length),
+            Kind::Grant => self.granted(from, header, payload, length),
+            Kind::Landed => self.landed(from, header, length),
         }
     }
 
     fn cleared(&mut self, from: Address, id: u32, number: u32, wanted: usize) {
         let asked = |s: &&mut Sending<O, M>| {
-            s.to == from && s.cleared.is_none() && !matches!(s.purpose, Outgoing::Atomic(..))
+            s.to == from && s.number.is_none() && !matches!(s.purpose, Outgoing::Atomic(..))
         };
         let Some(sending) = self.sending.get_mut(&id).filter(asked) else {
             return;
@@ -488,7 +588,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             }
             return;
         }
-        sending.cleared = Some((number, 0));
+        sending.clear(number);
         self.peer(from).long.push_back(id);
         self.wake(from);
     }
@@ -501,12 +601,20 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let at = usize::try_from(offset).unwrap_or(usize::MAX).min(room);
         let bytes = &payload[..payload.len().min(room - at)];
         receiving.memory.write(at, bytes);
-        receiving.arrived += payload.len();
-        if receiving.arrived < receiving.length {
+        self.here(id, payload.len());
+    }
+
+    /// So many more bytes are in memory.
+    fn here(&mut self, number: u32, bytes: usize) {
+        let Some(receiving) = self.receiving.get_mut(&number) else {
+            return;
+        };
+        receiving.arrived += bytes;
+        if receiving.arrived < receiving.expected {
             return;
         }
-        if let Some(receiving) = self.receiving.remove(&id) {
-            let over = receiving.length.saturating_sub(room);
+        if let Some(receiving) = self.receiving.remove(&number) {
+            let over = (receiving.length).saturating_sub(receiving.memory.length());
             let failure = (over > 0).then_some(Failure::Truncated(over));
             self.came(receiving, failure);
         }
@@ -591,6 +699,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         peer.queue.clear();
         peer.answers.clear();
         peer.long.clear();
+        self.lane.abandon(at);
         let failure = Some(Failure::Peer);
         let sending: Vec<u32> = keys(&self.sending, |s| s.to == at);
         for sending in sending

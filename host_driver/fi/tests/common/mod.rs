@@ -37,6 +37,10 @@ impl Memory for Bytes {
         to.extend_from_slice(&self.all()[self.range(at, count)]);
     }
 
+    fn copy(&self, at: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.all()[self.range(at, into.len())]);
+    }
+
     fn write(&mut self, at: usize, from: &[u8]) {
         let range = self.range(at, from.len());
         self.all()[range].copy_from_slice(from);
