@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tributary_host_driver::collective::remote::TREES_SOCKET;
 use tributary_host_driver::{
     AddressHandle, Claim, ClaimError, Context, EndpointConfig, EndpointEvent, Error, Options,
     PostError, ProtectionDomain, ReliableEndpoint, Waiter, WorkCompletionStatus,
@@ -18,9 +19,12 @@ use crate::mover::{Mover, SLOTS};
 /// Receive requests of an endpoint, and peers that share them.
 const RECEIVES: u16 = 2_048;
 const PEERS: usize = 64;
-/// Bytes of a packet, and what the driver uses of it. With what is around it a frame stays below the 3,968 bytes that switches carry.
-const MTU: u16 = 3_584;
-const PACKET: usize = MTU as usize - 64;
+/// Bytes of a packet. Where there are switches a frame stays below the 3,968 bytes that they carry, with what is around it. Without,
+/// packets of bulk transfers, whose payload is a power of two, have twice as much.
+const MTU_SWITCHES: u16 = 3_584;
+const MTU: u16 = 4_096;
+/// What the driver uses of a packet for itself.
+const AROUND: u16 = 64;
 /// 1 ms. Packets wait behind each other at cards and switches, 3.7 us each on a line of 8 Gb/s; after the usual 65 us most would be
 /// sent again in vain.
 const TIMEOUT: u8 = 8;
@@ -53,9 +57,11 @@ impl Card {
         let text = |error: ClaimError| error.to_string();
         let claim = Claim::first(folder).map_err(text)?;
         let device = Arc::new(claim.connect().map_err(text)?);
+        // The manager of a fabric with switches has a socket there.
+        let switches = folder.join(TREES_SOCKET).exists();
         let options = Options {
             node: claim.node(),
-            mtu: MTU,
+            mtu: if switches { MTU_SWITCHES } else { MTU },
         };
         let opened = Context::open(device, options).and_then(|context| context.alloc_pd());
         let socket = claim.socket().display();
@@ -286,7 +292,7 @@ where
         let mut engine = Engine::new(
             (own, port.incarnation()),
             usize::from(RECEIVES) / PEERS,
-            PACKET,
+            usize::from(card.domain.context().options().mtu - AROUND),
             regions,
         );
         if mover.is_some() {

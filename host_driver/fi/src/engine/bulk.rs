@@ -14,7 +14,7 @@ use crate::header::{Header, Kind};
 /// Bytes of a slot: the longest piece.
 pub const SLOT: usize = 256 << 10;
 /// Shorter ones of the long messages go as datagrams: a transfer costs two messages and a handshake of cards.
-pub const BULK: usize = 64 << 10;
+pub const BULK: usize = 128 << 10;
 /// Slots that one message has at a time.
 const SLOTS_EACH: usize = 4;
 
