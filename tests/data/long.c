@@ -127,6 +127,7 @@ static void send(const void *memory, size_t length, int to, unsigned long tag, v
 }
 
 static void exchange(void) {
+    static struct fi_context contexts[64];
     unsigned char *out[64][EACH], *in[64][EACH];
     for (int to = 0; to < ranks; to++)
         for (int number = 0; number < EACH; number++) {
@@ -137,8 +138,7 @@ static void exchange(void) {
     together("sent");
     /* The first of each is looked at and claimed. */
     for (int from = 0; from < ranks; from++) {
-        struct fi_context context;
-        struct fi_msg_tagged look = {.addr = place[from], .tag = 100 * from, .context = &context};
+        struct fi_msg_tagged look = {.addr = place[from], .tag = 100 * from, .context = &contexts[from]};
         struct fi_cq_tagged_entry entry;
         struct fi_cq_err_entry error;
         size_t length = length_of(from, rank, 0);
@@ -147,7 +147,7 @@ static void exchange(void) {
             for (int looked = 0; !looked;) {
                 int failed = one(&entry, &error);
                 void *context_of = failed ? error.op_context : entry.op_context;
-                if (context_of != &context) {
+                if (context_of != &contexts[from]) {
                     count_one(&entry, failed);
                     continue;
                 }

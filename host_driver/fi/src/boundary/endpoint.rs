@@ -409,7 +409,10 @@ unsafe extern "C" fn close(of: *mut fid) -> c_int {
             );
         }
         let Counts {
-            sent, bytes, long, bulk,
+            sent,
+            bytes,
+            long,
+            bulk,
         } = counts;
         leave_figures(&name, &[sent, bytes, long, resent, bulk]);
         SUCCESS
