@@ -6,11 +6,13 @@
 
 mod atomic;
 mod bulk;
+mod ending;
 mod joining;
 mod many;
 mod matching;
 mod pump;
 mod remote;
+mod terms;
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -22,6 +24,7 @@ use bulk::{Fed, Lane};
 pub use joining::Notice;
 use many::{Filling, Pool};
 pub use remote::{Place, Reached, Region, Regions};
+pub use terms::{Busy, Done, Failure, Label, Memory, Want, What, Wire};
 
 /// Where somebody is.
 pub type Address = u64;
@@ -32,146 +35,6 @@ pub const EAGER: usize = 16 << 10;
 const PART: usize = 16 << 10;
 /// Messages of a peer that may wait for credits; the program is told to come again.
 const QUEUE: usize = 512;
-
-/// Memory of the program.
-pub trait Memory {
-    /// Bytes.
-    fn length(&self) -> usize;
-    /// Copies bytes from `at` on to the end of `to`.
-    fn read(&self, at: usize, count: usize, to: &mut Vec<u8>);
-    /// Copies bytes from `at` on, as many as `into` has.
-    fn copy(&self, at: usize, into: &mut [u8]);
-    /// Copies bytes to `at`; the caller keeps within the length.
-    fn write(&mut self, at: usize, from: &[u8]);
-    /// `count` bytes of it from `at` on; the caller keeps within the length.
-    #[must_use]
-    fn part(&self, at: usize, count: usize) -> Self;
-}
-
-/// Carries messages in order, and bulk transfers if it has slots.
-pub trait Wire {
-    /// Takes a message, or has no room now.
-    ///
-    /// # Errors
-    /// No room.
-    fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy>;
-
-    /// Where others write to a slot of this end.
-    fn spot(&mut self, _slot: usize) -> Option<Spot> {
-        None
-    }
-
-    /// Makes a slot other memory, so that nobody writes to it any more; whether it could.
-    fn renew(&mut self, _slot: usize) -> bool {
-        false
-    }
-
-    /// Gives the first bytes of a slot, piece by piece, each with its place; whether there are so many.
-    fn take(&mut self, _slot: usize, _bytes: usize, _to: &mut dyn FnMut(usize, &[u8])) -> bool {
-        false
-    }
-
-    /// Begins a transfer of bytes that `fill` gives to a slot of a peer. Its end is told by its name ([`Engine::transferred`]).
-    ///
-    /// # Errors
-    /// No room now.
-    fn write(
-        &mut self,
-        _to: (Address, Spot),
-        _bytes: usize,
-        _name: u32,
-        _fill: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<(), Busy> {
-        Err(Busy)
-    }
-}
-
-/// No room now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Busy;
-
-/// What a message carries beside its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Label {
-    /// The tag, if it has one.
-    pub tag: Option<u64>,
-    /// Data for the receiving program.
-    pub data: Option<u64>,
-}
-
-/// What a receiver wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Want {
-    /// From whom; from anybody without.
-    pub from: Option<Address>,
-    /// Tag and the bits of it that do not count; nothing for messages without.
-    pub tag: Option<(u64, u64)>,
-}
-
-impl Want {
-    fn takes(&self, from: Address, tag: Option<u64>) -> bool {
-        let same = match (self.tag, tag) {
-            (Some((want, ignore)), Some(tag)) => (want ^ tag) & !ignore == 0,
-            (None, None) => true,
-            _ => false,
-        };
-        same && self.from.is_none_or(|peer| peer == from)
-    }
-}
-
-/// Why an operation failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The message was longer than its memory, by so many bytes.
-    Truncated(usize),
-    /// The program took it back.
-    Canceled,
-    /// The peer is gone.
-    Peer,
-    /// There is no such message.
-    NoMessage,
-    /// The peer has no such memory, or not for this.
-    Refused,
-}
-
-/// What an operation was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A message was sent.
-    Send,
-    /// One was received.
-    Receive,
-    /// Memory of a peer was read.
-    Read,
-    /// It was written.
-    Write,
-    /// It was changed, or found out, as a whole.
-    Atomic {
-        /// What was there before has come.
-        fetched: bool,
-    },
-}
-
-/// An operation that has ended. `O` is what the program calls it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done<O> {
-    /// Which.
-    pub op: O,
-    /// Of which kind.
-    pub what: What,
-    /// Bytes.
-    pub length: usize,
-    /// What came with it.
-    pub label: Label,
-    /// From whom.
-    pub from: Address,
-    /// Why not.
-    pub failure: Option<Failure>,
-    /// Where the message begins in the memory of its receive: elsewhere than at 0 only in memory for many messages.
-    pub at: usize,
-    /// Memory for many messages is the program's again.
-    pub released: bool,
-}
 
 /// An unexpected message.
 struct Unexpected {
@@ -618,118 +481,6 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             let failure = (over > 0).then_some(Failure::Truncated(over));
             self.came(receiving, failure);
         }
-    }
-
-    /// Bytes have been sent, or never will be.
-    fn went(&mut self, sending: Sending<O, M>, failure: Option<Failure>) {
-        let (to, none) = (sending.to, Label::default());
-        let length = match failure {
-            None => sending.memory.length(),
-            Some(_) => 0,
-        };
-        match sending.purpose {
-            Outgoing::Message(op, label) => {
-                self.end(Some(op), What::Send, length, label, to, failure);
-            }
-            Outgoing::Write(op) => self.end(Some(op), What::Write, length, none, to, failure),
-            Outgoing::Atomic(op, what) => self.end(Some(op), what, length, none, to, failure),
-            Outgoing::Served(key) if failure.is_none() => self.reached.push_back(Reached {
-                by: to,
-                key,
-                write: false,
-                length,
-                data: None,
-            }),
-            Outgoing::Served(_) => {}
-        }
-    }
-
-    /// Bytes are here, or never will be.
-    fn came(&mut self, receiving: Receiving<O, M>, failure: Option<Failure>) {
-        let Receiving { from, memory, .. } = receiving;
-        let length = match failure {
-            None | Some(Failure::Truncated(_)) => receiving.length.min(memory.length()),
-            Some(_) => 0,
-        };
-        match receiving.purpose {
-            Incoming::Message(op, label, place) => {
-                self.received(op, length, label, from, failure, place);
-            }
-            Incoming::Read(op) => {
-                let label = Label::default();
-                self.end(Some(op), What::Read, length, label, from, failure);
-            }
-            Incoming::Written { id, key, data } if failure.is_none() => {
-                self.written(from, (id, key), length, data);
-            }
-            Incoming::Written { .. } => {}
-        }
-    }
-
-    /// Another process has the address of a peer: whatever was under way with the one before has failed. What is to be received from
-    /// this address is received from the new one.
-    fn renewed(&mut self, at: Address) {
-        self.abandon(at);
-        let credits = self.credits;
-        *self.peer(at) = Peer {
-            credits,
-            ..Peer::default()
-        };
-    }
-
-    /// A peer is gone: whatever was under way with it has failed.
-    pub fn lost(&mut self, at: Address) {
-        self.abandon(at);
-        self.peer(at).gone = true;
-        let mut kept = VecDeque::new();
-        for posted in std::mem::take(&mut self.posted) {
-            if posted.want.from == Some(at) {
-                self.give_up(posted, at, Failure::Peer);
-            } else {
-                kept.push_back(posted);
-            }
-        }
-        self.posted = kept;
-    }
-
-    /// What is under way with a peer has failed.
-    fn abandon(&mut self, at: Address) {
-        self.notices.push_back(Notice::Lost(at));
-        let peer = self.peer(at);
-        peer.queue.clear();
-        peer.answers.clear();
-        peer.long.clear();
-        self.lane.abandon(at);
-        let failure = Some(Failure::Peer);
-        let sending: Vec<u32> = keys(&self.sending, |s| s.to == at);
-        for sending in sending
-            .iter()
-            .filter_map(|id| self.sending.remove(id))
-            .collect::<Vec<_>>()
-        {
-            self.went(sending, failure);
-        }
-        let receiving: Vec<u32> = keys(&self.receiving, |r| r.from == at);
-        for receiving in receiving
-            .iter()
-            .filter_map(|id| self.receiving.remove(id))
-            .collect::<Vec<_>>()
-        {
-            self.came(receiving, failure);
-        }
-        // A long message of it that nobody has wanted yet can never come.
-        self.unexpected
-            .retain(|message| message.from != at || message.body.is_ok());
-    }
-
-    /// The card is gone: every peer is, and nobody is left to receive from.
-    pub fn fail(&mut self) {
-        let peers: Vec<Address> = self.peers.keys().copied().collect();
-        peers.into_iter().for_each(|peer| self.lost(peer));
-        for posted in std::mem::take(&mut self.posted) {
-            self.give_up(posted, 0, Failure::Peer);
-        }
-        self.busy.clear();
     }
 }
 

@@ -2,263 +2,14 @@
 
 mod common;
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use common::{Bytes, CREDITS, End, Line, PACKET};
+use common::Bytes;
+use common::cards::{Cards, Pair, SLOTS};
 use tributary_fi::engine::{
-    Address, BULK, Busy, EAGER, Failure, Label, Place, Region, Regions, SLOT, Spot, Transferred,
-    Want, What, Wire,
+    BULK, Failure, Label, Memory, Place, Region, Regions, SLOT, Transferred, Want, What,
 };
 use tributary_fi::header::{Header, Kind};
-
-/// Slots of an end, and transfers that its card has room for.
-const SLOTS: usize = 5;
-const ROOM: usize = 3;
-
-/// Numbers from a seed (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-
-    /// A length around all that matters.
-    fn length(&mut self) -> usize {
-        let edges = [
-            0,
-            1,
-            EAGER,
-            EAGER + 1,
-            BULK - 1,
-            BULK,
-            BULK + 1,
-            SLOT,
-            SLOT + 1,
-        ];
-        match self.next(14) {
-            at @ 0..9 => edges[at as usize],
-            9..12 => self.next(300_000) as usize,
-            _ => self.next(2_000_000) as usize,
-        }
-    }
-}
-
-struct Transfer {
-    from: Address,
-    spot: Spot,
-    bytes: Vec<u8>,
-    name: u32,
-}
-
-/// What the cards have: slots by their keys.
-#[derive(Default)]
-struct Cards {
-    slots: HashMap<u32, Vec<u8>>,
-    next: u32,
-    under_way: Vec<Transfer>,
-    /// Writes of transfers that were given up.
-    late: Vec<Transfer>,
-    landed: usize,
-}
-
-impl Cards {
-    fn make(&mut self) -> u32 {
-        self.next += 1;
-        self.slots.insert(self.next, vec![0xDD; SLOT]);
-        self.next
-    }
-
-    /// A write; whether there is such memory.
-    fn put(&mut self, transfer: &Transfer) -> bool {
-        let slot = self.slots.get_mut(&transfer.spot.rkey);
-        let slot = slot.filter(|_| transfer.spot.address == 64 * u64::from(transfer.spot.rkey));
-        if let Some(slot) = slot {
-            slot[..transfer.bytes.len()].copy_from_slice(&transfer.bytes);
-            return true;
-        }
-        false
-    }
-}
-
-/// The card of one end.
-struct Card {
-    line: Line,
-    cards: Arc<Mutex<Cards>>,
-    keys: Vec<u32>,
-}
-
-impl Card {
-    fn all(&self) -> MutexGuard<'_, Cards> {
-        self.cards.lock().unwrap()
-    }
-}
-
-impl Wire for Card {
-    fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy> {
-        self.line.send(to, message)
-    }
-
-    fn spot(&mut self, slot: usize) -> Option<Spot> {
-        let rkey = self.keys[slot];
-        Some(Spot {
-            qpn: self.line.from as u32,
-            address: 64 * u64::from(rkey),
-            rkey,
-        })
-    }
-
-    fn renew(&mut self, slot: usize) -> bool {
-        let key = self.keys[slot];
-        let mut cards = self.cards.lock().unwrap();
-        cards.slots.remove(&key);
-        self.keys[slot] = cards.make();
-        true
-    }
-
-    fn take(&mut self, slot: usize, bytes: usize, to: &mut dyn FnMut(usize, &[u8])) -> bool {
-        let cards = self.all();
-        let slot = &cards.slots[&self.keys[slot]];
-        for (number, piece) in slot[..bytes].chunks(7_000).enumerate() {
-            to(7_000 * number, piece);
-        }
-        true
-    }
-
-    fn write(
-        &mut self,
-        (to, spot): (Address, Spot),
-        bytes: usize,
-        name: u32,
-        fill: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<(), Busy> {
-        assert_eq!(to, u64::from(spot.qpn));
-        let from = self.line.from;
-        let mut cards = self.all();
-        if cards.under_way.iter().filter(|t| t.from == from).count() >= ROOM {
-            return Err(Busy);
-        }
-        let mut filled = vec![0; bytes];
-        fill(&mut filled);
-        let bytes = filled;
-        cards.under_way.push(Transfer {
-            from,
-            spot,
-            bytes,
-            name,
-        });
-        Ok(())
-    }
-}
-
-/// Two ends whose cards have transfers.
-struct Pair {
-    ends: [End; 2],
-    cards: [Card; 2],
-    random: Random,
-    /// Of so many transfers one is given up; 0: none is.
-    silent_of: u64,
-}
-
-impl Pair {
-    fn new(seed: u64, silent_of: u64, regions: Regions<Bytes>) -> Self {
-        let cards = Arc::new(Mutex::new(Cards::default()));
-        let mut ends = [
-            End::new((1, 1), CREDITS, PACKET, Regions::default()),
-            End::new((2, 1), CREDITS, PACKET, regions),
-        ];
-        ends.iter_mut().for_each(|end| end.lend(SLOTS));
-        let cards = [1, 2].map(|from| Card {
-            line: Line {
-                from,
-                ..Line::default()
-            },
-            keys: (0..SLOTS).map(|_| cards.lock().unwrap().make()).collect(),
-            cards: Arc::clone(&cards),
-        });
-        Self {
-            ends,
-            cards,
-            random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
-            silent_of,
-        }
-    }
-
-    /// One round: everybody sends, messages arrive, one transfer ends.
-    fn round(&mut self) {
-        for (end, card) in self.ends.iter_mut().zip(&mut self.cards) {
-            end.pump(card);
-        }
-        for card in &mut self.cards {
-            while let Some((to, from, message)) = card.line.queue.pop_front() {
-                card.line.packets -= message.len().div_ceil(PACKET);
-                self.ends[to as usize - 1].arrived(from, &message);
-            }
-        }
-        let mut all = self.cards[0].cards.lock().unwrap();
-        let (under_way, late) = (all.under_way.len() as u64, all.late.len() as u64);
-        if late > 0 && self.random.next(4) == 0 {
-            let at = self.random.next(late) as usize;
-            let late = all.late.swap_remove(at);
-            all.put(&late);
-        }
-        if under_way == 0 {
-            return;
-        }
-        let transfer = all
-            .under_way
-            .swap_remove(self.random.next(under_way) as usize);
-        let (from, name) = (transfer.from, transfer.name);
-        let how = if self.silent_of > 0 && self.random.next(self.silent_of) == 0 {
-            let garbled = transfer.bytes.iter().map(|byte| !byte).collect();
-            all.late.push(Transfer {
-                bytes: garbled,
-                ..transfer
-            });
-            Transferred::Silent
-        } else if all.put(&transfer) {
-            all.landed += 1;
-            Transferred::Landed
-        } else {
-            Transferred::Broken
-        };
-        drop(all);
-        self.ends[from as usize - 1].transferred(name, how);
-    }
-
-    fn rest(&self) -> bool {
-        !self.ends.iter().any(End::waits) && self.cards[0].all().under_way.is_empty()
-    }
-
-    fn settle(&mut self) {
-        for _ in 0..20_000 {
-            self.round();
-            if self.rest() {
-                return;
-            }
-        }
-        panic!("the two never rest");
-    }
-
-    fn landed(&self) -> usize {
-        self.cards[0].all().landed
-    }
-
-    /// A message of one end to the other.
-    fn send(&mut self, from: usize, tag: u64, bytes: Vec<u8>, op: u32) {
-        let label = Label {
-            tag: Some(tag),
-            data: Some(op.into()),
-        };
-        let to = 2 - from as u64;
-        let sent = self.ends[from].send(to, label, Bytes::new(bytes), Some(op), false);
-        assert_eq!(sent, Ok(()));
-    }
-}
 
 fn content(number: usize, length: usize) -> Vec<u8> {
     (0..length)
@@ -369,7 +120,7 @@ fn cl_09_xud_12_a_long_message_is_truncated_to_its_memory_and_only_that_much_mov
     let mut pair = Pair::new(1, 0, Regions::default());
     let memory = Bytes::new(vec![0xEE; SLOT + 100]);
     let all = memory.clone();
-    pair.ends[1].receive(want(1), common_part(&memory, SLOT + 50), 1);
+    pair.ends[1].receive(want(1), memory.part(0, SLOT + 50), 1);
     pair.send(0, 1, content(3, 5 * SLOT), 2);
     pair.settle();
     let done = pair.ends[1].take().unwrap();
@@ -382,11 +133,6 @@ fn cl_09_xud_12_a_long_message_is_truncated_to_its_memory_and_only_that_much_mov
     // The sender has done its part.
     let sent = pair.ends[0].take().unwrap();
     assert_eq!((sent.op, sent.failure), (2, None));
-}
-
-fn common_part(of: &Bytes, count: usize) -> Bytes {
-    use tributary_fi::engine::Memory;
-    of.part(0, count)
 }
 
 #[test]
@@ -467,10 +213,7 @@ fn cl_09_a_peer_that_dies_in_the_middle_ends_both_directions_and_its_late_writes
         let before = memory.all().clone();
         let under_way = std::mem::take(&mut pair.cards[0].all().under_way);
         pair.cards[0].line.queue.clear();
-        let mut wire = VecDeque::from([()]);
-        while wire.pop_front().is_some() {
-            pair.ends[1].pump(&mut pair.cards[1]);
-        }
+        pair.ends[1].pump(&mut pair.cards[1]);
         for transfer in under_way {
             if transfer.from == 1 {
                 assert!(!pair.cards[0].all().put(&transfer), "a slot is open");

@@ -1,6 +1,8 @@
 //! Memory and wires for engines.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod cards;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
