@@ -260,7 +260,7 @@ fn cl_09_red_08_reproducible_sums_have_the_same_bits_at_any_ranks() {
     }
 }
 
-/// A card has 64 queue pairs, of which the provider has three: for messages, for transfers, for addresses of groups.
+/// A card has 64 queue pairs, of which the provider has three, one for bulk transfers.
 #[test]
 fn cl_09_communicators_that_are_too_many_are_left_to_the_library_by_all_ranks() {
     let Some(place) = Place::new("reductions-many") else {
