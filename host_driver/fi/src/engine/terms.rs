@@ -40,7 +40,7 @@ pub trait Wire {
         false
     }
 
-    /// Begins a transfer of bytes that `fill` gives to a slot of a peer. Its end is told by its name ([`Engine::transferred`]).
+    /// Begins a transfer of bytes that `fill` gives to a slot of a peer. Its end is told by its name ([`super::Engine::transferred`]).
     ///
     /// # Errors
     /// No room now.
