@@ -183,6 +183,8 @@ struct Summary {
     messages: u64,
     bytes: u64,
     long_messages: u64,
+    /// Messages, reads and writes whose bytes went by bulk transfers.
+    by_transfers: u64,
     /// Packets that were sent again.
     resent: u64,
     frames: u64,
@@ -331,7 +333,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         .env("TRIBUTARY_REPRODUCIBLE", reproducible);
     let status = wait(&mut launcher, &signals)
         .with_context(|| format!("cannot run {}", arguments.mpiexec.display()))?;
-    let [messages, bytes, long_messages, resent] = sums(&figures, false)?;
+    let [messages, bytes, long_messages, resent, by_transfers] = sums(&figures, false)?;
     let [switched, by_messages, by_library, completed_by_root, again] = sums(&figures, true)?;
     drop((trees, served));
     for (node, card) in &world.cards {
@@ -346,6 +348,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         messages,
         bytes,
         long_messages,
+        by_transfers,
         resent,
         frames,
         frames_lost,
@@ -402,8 +405,14 @@ impl Summary {
         };
         write!(
             out,
-            "{} ranks over {}: {} messages of {} bytes, {} of them long; {} frames, ",
-            self.ranks, cards, self.messages, self.bytes, self.long_messages, self.frames,
+            "{} ranks over {}: {} messages of {} bytes, {} of them long; {} messages, reads and writes by bulk transfers; {} frames, ",
+            self.ranks,
+            cards,
+            self.messages,
+            self.bytes,
+            self.long_messages,
+            self.by_transfers,
+            self.frames,
         )?;
         if let Some(lost) = self.frames_lost {
             write!(out, "{lost} lost, ")?;

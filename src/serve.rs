@@ -137,10 +137,11 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     remove_stale(&folder.join(TREES_SOCKET))?;
     // Before there are threads: they must leave the signals to this one.
     let signals = Signals::block()?;
-    let places = cards.iter().cloned().zip(paths.iter().cloned());
-    let served = serve(places.collect())?;
+    // Whoever finds a card sees by then whether there are switches.
     let trees = of_fabric.map(|fabric| fabric.serve_trees(folder));
     let trees = trees.transpose()?.flatten();
+    let places = cards.iter().cloned().zip(paths.iter().cloned());
+    let served = serve(places.collect())?;
     let mut out = std::io::stdout();
     for path in &paths {
         writeln!(out, "{}", path.display())?;

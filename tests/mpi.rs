@@ -269,6 +269,7 @@ fn runs_unchanged(mpi: Mpi) {
         assert!(output.status.success(), "{output:?}");
         assert!(summary["messages"].as_u64() > Some(20), "{summary}");
         assert!(summary["long_messages"].as_u64() > Some(3), "{summary}");
+        assert!(summary["by_transfers"].as_u64() > Some(3), "{summary}");
         let lost = summary["frames_lost"].as_u64() > Some(0);
         assert_eq!(lost, arguments.len() > 2, "{summary}");
     }
@@ -374,6 +375,11 @@ fn cl_9_cl_02_ranks_on_verilated_cards_and_switches_and_a_fabric_that_breaks_dow
         let summary = text.lines().last().unwrap_or_default();
         let summary: serde_json::Value = serde_json::from_str(summary).expect(&text);
         assert_eq!(summary["verilated_cards"], verilated, "{summary}");
+        // The cards without switches have no bulk transfers: their long messages go as datagrams.
+        let can = arguments.contains(&"--fabric");
+        let by_transfers = summary["by_transfers"].as_u64();
+        assert_eq!(by_transfers > Some(3), can, "{summary}");
+        assert!(can || by_transfers == Some(0), "{summary}");
         assert!(summary["long_messages"].as_u64() > Some(3), "{summary}");
         // What is sent again was lost.
         let lost =

@@ -175,6 +175,20 @@ impl CompletionQueue {
         Ok(found)
     }
 
+    /// Asks for an interrupt; whether there is nothing to poll now. What comes from here on interrupts whoever looked at the
+    /// number of interrupts before.
+    ///
+    /// # Errors
+    /// The card cannot be reached.
+    pub fn arm(&self) -> Result<bool, Error> {
+        let state = self.state();
+        for queue in &state.queues {
+            queue.rings().arm()?;
+        }
+        // What came before the arming interrupts nobody.
+        Ok(state.left.is_empty() && !state.queues.iter().any(|q| q.rings().has_next()))
+    }
+
     /// Waits by interrupt until a poll would find something; false if the time is over first.
     ///
     /// # Errors
@@ -184,15 +198,8 @@ impl CompletionQueue {
         let start = device.now_ns();
         loop {
             let seen = device.interrupts(self.0.vector)?;
-            {
-                let state = self.state();
-                for queue in &state.queues {
-                    queue.rings().arm()?;
-                }
-                // What came before the arming interrupts nobody.
-                if !state.left.is_empty() || state.queues.iter().any(|q| q.rings().has_next()) {
-                    return Ok(true);
-                }
+            if !self.arm()? {
+                return Ok(true);
             }
             let over = Duration::from_nanos(device.now_ns().saturating_sub(start));
             let Some(left) = timeout.checked_sub(over).filter(|left| !left.is_zero()) else {

@@ -8,7 +8,7 @@ use crate::{Buffer, Error, Remote};
 
 /// A part of a region that others reach. There are no references to its bytes: they change at any moment.
 ///
-/// Each byte is read and written on its own; [`Self::load`] and [`Self::store`] take 8 bytes as a whole. Atomics of others are
+/// Each byte is read and written on its own, as far as others can tell; [`Self::load`] and [`Self::store`] take 8 bytes as a whole. Atomics of others are
 /// atomic to each other, not to what this host does.
 #[derive(Debug)]
 pub struct Exposed(Buffer);
@@ -44,8 +44,19 @@ impl Exposed {
     /// Beyond the end.
     pub fn read(&self, at: usize, into: &mut [u8]) -> Result<(), Error> {
         self.check(at, into.len())?;
-        for (offset, byte) in into.iter_mut().enumerate() {
+        let (head, rest) = into.split_at_mut(to_word(at).min(into.len()));
+        let (words, tail) = rest.as_chunks_mut();
+        let behind = at + head.len();
+        for (offset, byte) in head.iter_mut().enumerate() {
             *byte = self.byte(at + offset).load(Ordering::Relaxed);
+        }
+        for (number, word) in words.iter_mut().enumerate() {
+            let there = self.word_at(behind + ATOMIC_LEN * number);
+            *word = there.load(Ordering::Relaxed).to_ne_bytes();
+        }
+        let behind = behind + ATOMIC_LEN * words.len();
+        for (offset, byte) in tail.iter_mut().enumerate() {
+            *byte = self.byte(behind + offset).load(Ordering::Relaxed);
         }
         Ok(())
     }
@@ -109,7 +120,16 @@ impl Exposed {
                 max,
             });
         }
-        // SAFETY: as above; buffers start at a multiple of 64.
-        Ok(unsafe { AtomicU64::from_ptr(self.0.pointer().add(at).cast()) })
+        Ok(self.word_at(at))
     }
+
+    fn word_at(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: as above; whoever calls gives a multiple of 8, and buffers start at a multiple of 64.
+        unsafe { AtomicU64::from_ptr(self.0.pointer().add(at).cast()) }
+    }
+}
+
+/// Bytes from here to the next multiple of 8.
+fn to_word(at: usize) -> usize {
+    at.next_multiple_of(ATOMIC_LEN) - at
 }

@@ -2,6 +2,7 @@
 //! shared files, interrupts as events.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -19,8 +20,9 @@ const BAR0: u32 = 0;
 const MSIX: u32 = 2;
 /// VFIO_IRQ_SET_DATA_EVENTFD and VFIO_IRQ_SET_ACTION_TRIGGER.
 const BY_EVENT: u32 = 1 << 2 | 1 << 5;
-/// The first bus address that is handed out.
+/// Bus addresses are handed out from here on, and from a random page of so many more.
 const FIRST: u64 = 0x1_0000_0000;
+const RANDOM_PAGES_LOG: u32 = 36;
 const PAGE: usize = 4_096;
 /// Who waits looks this often whether the other process still lives.
 const LOOK: Duration = Duration::from_millis(50);
@@ -54,6 +56,13 @@ fn gone(_: ClientError) -> DeviceError {
     DeviceError::Gone
 }
 
+/// The first bus address of this process. A transfer to an earlier process with this card, which had the same keys, finds nothing
+/// at the addresses of this one.
+fn first_address() -> u64 {
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    FIRST + (random >> (64 - RANDOM_PAGES_LOG)) * PAGE as u64
+}
+
 impl VfioUserDevice {
     /// Connects to a socket.
     ///
@@ -85,7 +94,7 @@ impl VfioUserDevice {
             posting: Mutex::default(),
             client: Mutex::new(client),
             memory: Mutex::default(),
-            next: AtomicU64::new(FIRST),
+            next: AtomicU64::new(first_address()),
             vectors,
             idle: AtomicU32::new(0),
             gone: AtomicBool::new(false),

@@ -120,6 +120,14 @@ impl Memory for UserMemory {
         });
     }
 
+    fn copy(&self, at: usize, into: &mut [u8]) {
+        self.pieces(at, into.len(), |pointer, done, bytes| {
+            // SAFETY: as above.
+            let from = unsafe { std::slice::from_raw_parts(pointer, bytes) };
+            into[done..done + bytes].copy_from_slice(from);
+        });
+    }
+
     fn write(&mut self, at: usize, from: &[u8]) {
         self.pieces(at, from.len(), |pointer, done, bytes| {
             let from = from[done..done + bytes].as_ptr();

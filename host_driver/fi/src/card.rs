@@ -5,24 +5,31 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tributary_host_driver::collective::remote::TREES_SOCKET;
 use tributary_host_driver::{
     AddressHandle, Claim, ClaimError, Context, EndpointConfig, EndpointEvent, Error, Options,
-    PostError, ProtectionDomain, ReliableEndpoint, WorkCompletionStatus,
+    PostError, ProtectionDomain, ReliableEndpoint, Waiter, WorkCompletionStatus,
 };
 
-use crate::engine::{Address, Busy, Counts, Engine, Memory, Regions, Wire};
+use crate::engine::{Address, Busy, Counts, Engine, Memory, Regions, Spot, Wire};
+use crate::mover::{Mover, SLOTS};
 
 /// Receive requests of an endpoint, and peers that share them.
 const RECEIVES: u16 = 2_048;
 const PEERS: usize = 64;
-/// Bytes of a packet, and what the driver uses of it. With what is around it a frame stays below the 3,968 bytes that switches carry.
-const MTU: u16 = 3_584;
-const PACKET: usize = MTU as usize - 64;
+/// Bytes of a packet. Where there are switches a frame stays below the 3,968 bytes that they carry, with what is around it. Without,
+/// packets of bulk transfers, whose payload is a power of two, have twice as much.
+const MTU_SWITCHES: u16 = 3_584;
+const MTU: u16 = 4_096;
+/// What the driver uses of a packet for itself.
+const AROUND: u16 = 64;
 /// 1 ms. Packets wait behind each other at cards and switches, 3.7 us each on a line of 8 Gb/s; after the usual 65 us most would be
 /// sent again in vain.
 const TIMEOUT: u8 = 8;
+/// Interrupt of an endpoint's messages and transfers.
+const VECTOR: u32 = 0;
 /// A program that has not asked for so long computes: the thread works for it.
 const AWAY: Duration = Duration::from_millis(1);
 /// The thread looks whether it shall end this often.
@@ -32,6 +39,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub const DEAF: Duration = Duration::from_secs(1);
 /// What is under way gets so long when an endpoint is closed.
 const CLOSING: Duration = Duration::from_secs(5);
+/// A peer that says nothing for so long while something is under way with it is asked whether it is there.
+const PROBE: Duration = Duration::from_secs(2);
 
 /// A card of this process.
 pub struct Card {
@@ -48,9 +57,11 @@ impl Card {
         let text = |error: ClaimError| error.to_string();
         let claim = Claim::first(folder).map_err(text)?;
         let device = Arc::new(claim.connect().map_err(text)?);
+        // The manager of a fabric with switches has a socket there.
+        let switches = folder.join(TREES_SOCKET).exists();
         let options = Options {
             node: claim.node(),
-            mtu: MTU,
+            mtu: if switches { MTU_SWITCHES } else { MTU },
         };
         let opened = Context::open(device, options).and_then(|context| context.alloc_pd());
         let socket = claim.socket().display();
@@ -108,10 +119,39 @@ impl Ends {
     }
 }
 
-/// Gives messages to the reliable endpoint, and keeps count of them.
-struct Sender<'a>(&'a mut ReliableEndpoint, &'a mut Ends);
+/// Gives messages to the reliable endpoint, keeps count of them, and begins bulk transfers.
+struct Sender<'a>(
+    &'a mut ReliableEndpoint,
+    &'a mut Ends,
+    &'a mut Option<Mover>,
+);
 
 impl Wire for Sender<'_> {
+    fn spot(&mut self, slot: usize) -> Option<Spot> {
+        self.2.as_ref()?.spot(slot)
+    }
+
+    fn renew(&mut self, slot: usize) -> bool {
+        self.2.as_mut().is_some_and(|mover| mover.renew(slot))
+    }
+
+    fn take(&mut self, slot: usize, bytes: usize, to: &mut dyn FnMut(usize, &[u8])) -> bool {
+        (self.2.as_mut()).is_some_and(|mover| mover.take(slot, bytes, to))
+    }
+
+    fn write(
+        &mut self,
+        (to, spot): (Address, Spot),
+        bytes: usize,
+        name: u32,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), Busy> {
+        let (Some(mover), Some(to)) = (self.2.as_mut(), handle(to)) else {
+            return Err(Busy);
+        };
+        mover.write(to.node(), spot, bytes, name, fill)
+    }
+
     fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy> {
         // An address vector takes no address that cannot be.
         let Some(to) = handle(to) else { return Ok(()) };
@@ -132,6 +172,9 @@ pub struct Core<O, M> {
     /// The logic.
     pub engine: Engine<O, M>,
     port: ReliableEndpoint,
+    /// Nothing, if long messages go as datagrams.
+    mover: Option<Mover>,
+    probed: Instant,
     /// The card has failed: why.
     pub failed: Option<String>,
     ends: Ends,
@@ -148,6 +191,15 @@ impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
     }
 
     fn work(&mut self) -> Result<(), Error> {
+        if self.probed.elapsed() >= PROBE {
+            self.probed = Instant::now();
+            self.engine.probe();
+        }
+        if let Some(mover) = &mut self.mover {
+            while let Some((name, how)) = mover.ended()? {
+                self.engine.transferred(name, how);
+            }
+        }
         self.flush()?;
         while let Some(event) = self.port.poll()? {
             match event {
@@ -175,7 +227,7 @@ impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
     /// Gives the card what waits.
     fn flush(&mut self) -> Result<(), Error> {
         self.engine
-            .pump(&mut Sender(&mut self.port, &mut self.ends));
+            .pump(&mut Sender(&mut self.port, &mut self.ends, &mut self.mover));
         self.port.flush()
     }
 
@@ -186,6 +238,13 @@ impl<O: Clone + PartialEq, M: Memory> Core<O, M> {
         {
             self.failed = Some(error.to_string());
         }
+    }
+
+    /// Asks for an interrupt: who waits for it, if there is nothing to do at once.
+    fn arm(&mut self) -> Result<Option<Waiter>, Error> {
+        let waiter = self.port.arm()?;
+        let quiet = self.mover.as_ref().map_or(Ok(true), Mover::arm)?;
+        Ok(waiter.filter(|_| quiet))
     }
 }
 
@@ -224,19 +283,27 @@ where
             longest_pause: DEAF,
             ordered: true,
             copy_bytes: 8 << 20,
+            vector: VECTOR,
             ..EndpointConfig::default()
         };
         let port = ReliableEndpoint::new(&card.domain, config).map_err(|e| e.to_string())?;
         let own = address(port.address());
+        let mover = Mover::new(&card.domain, VECTOR);
+        let mut engine = Engine::new(
+            (own, port.incarnation()),
+            usize::from(RECEIVES) / PEERS,
+            usize::from(card.domain.context().options().mtu - AROUND),
+            regions,
+        );
+        if mover.is_some() {
+            engine.lend(SLOTS);
+        }
         let port = Arc::new(Self {
             core: Mutex::new(Core {
-                engine: Engine::new(
-                    (own, port.incarnation()),
-                    usize::from(RECEIVES) / PEERS,
-                    PACKET,
-                    regions,
-                ),
+                engine,
                 port,
+                mover,
+                probed: Instant::now(),
                 failed: None,
                 ends: Ends::default(),
             }),
@@ -290,7 +357,7 @@ where
             let _ = thread.join();
         }
         let mut core = self.core();
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         while core.failed.is_none() && !core.engine.is_drained() && start.elapsed() < CLOSING {
             core.progress();
             std::thread::yield_now();
@@ -331,7 +398,7 @@ where
                     LOOK
                 };
                 // What fails is seen with the next look.
-                if let Ok(armed) = core.port.arm() {
+                if let Ok(armed) = core.arm() {
                     again = armed.is_none();
                     sleep = armed.map(|waiter| (waiter, most));
                 }

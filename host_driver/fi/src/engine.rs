@@ -1,23 +1,30 @@
 //! Messages with tags over a service that delivers in order: matching, credits, long messages. No card, no C.
 //!
 //! A short message goes at once and waits at the receiver until somebody wants it. A long one announces itself (`Request`), and its
-//! parts follow when its receiver is there (`Clear`). A sender has credits for so many packets that the receiver has not seen yet,
+//! parts follow when its receiver is there (`Clear`), or bulk transfers move it (`bulk`). A sender has credits for so many packets that the receiver has not seen yet,
 //! so that a receiver that computes never runs out of receive requests.
 
 mod atomic;
+mod bulk;
+mod ending;
 mod joining;
 mod many;
 mod matching;
 mod pump;
 mod remote;
+mod terms;
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use crate::header::{HEADER, Header, Kind};
 pub use atomic::{Atomic, MOST as MOST_ATOMIC, Operation, Type};
+pub use bulk::{BULK, SLOT, Spot, Transferred};
+use bulk::{Fed, Lane};
 pub use joining::Notice;
 use many::{Filling, Pool};
 pub use remote::{Place, Reached, Region, Regions};
+pub use terms::{Busy, Done, Failure, Label, Memory, Want, What, Wire};
 
 /// Where somebody is.
 pub type Address = u64;
@@ -29,124 +36,24 @@ const PART: usize = 16 << 10;
 /// Messages of a peer that may wait for credits; the program is told to come again.
 const QUEUE: usize = 512;
 
-/// Memory of the program.
-pub trait Memory {
-    /// Bytes.
-    fn length(&self) -> usize;
-    /// Copies bytes from `at` on to the end of `to`.
-    fn read(&self, at: usize, count: usize, to: &mut Vec<u8>);
-    /// Copies bytes to `at`; the caller keeps within the length.
-    fn write(&mut self, at: usize, from: &[u8]);
-    /// `count` bytes of it from `at` on; the caller keeps within the length.
-    #[must_use]
-    fn part(&self, at: usize, count: usize) -> Self;
-}
-
-/// Carries messages in order.
-pub trait Wire {
-    /// Takes a message, or has no room now.
-    ///
-    /// # Errors
-    /// No room.
-    fn send(&mut self, to: Address, message: &[u8]) -> Result<(), Busy>;
-}
-
-/// No room now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Busy;
-
-/// What a message carries beside its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Label {
-    /// The tag, if it has one.
-    pub tag: Option<u64>,
-    /// Data for the receiving program.
-    pub data: Option<u64>,
-}
-
-/// What a receiver wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Want {
-    /// From whom; from anybody without.
-    pub from: Option<Address>,
-    /// Tag and the bits of it that do not count; nothing for messages without.
-    pub tag: Option<(u64, u64)>,
-}
-
-impl Want {
-    fn takes(&self, from: Address, tag: Option<u64>) -> bool {
-        let same = match (self.tag, tag) {
-            (Some((want, ignore)), Some(tag)) => (want ^ tag) & !ignore == 0,
-            (None, None) => true,
-            _ => false,
-        };
-        same && self.from.is_none_or(|peer| peer == from)
-    }
-}
-
-/// Why an operation failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The message was longer than its memory, by so many bytes.
-    Truncated(usize),
-    /// The program took it back.
-    Canceled,
-    /// The peer is gone.
-    Peer,
-    /// There is no such message.
-    NoMessage,
-    /// The peer has no such memory, or not for this.
-    Refused,
-}
-
-/// What an operation was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A message was sent.
-    Send,
-    /// One was received.
-    Receive,
-    /// Memory of a peer was read.
-    Read,
-    /// It was written.
-    Write,
-    /// It was changed, or found out, as a whole.
-    Atomic {
-        /// What was there before has come.
-        fetched: bool,
-    },
-}
-
-/// An operation that has ended. `O` is what the program calls it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done<O> {
-    /// Which.
-    pub op: O,
-    /// Of which kind.
-    pub what: What,
-    /// Bytes.
-    pub length: usize,
-    /// What came with it.
-    pub label: Label,
-    /// From whom.
-    pub from: Address,
-    /// Why not.
-    pub failure: Option<Failure>,
-    /// Where the message begins in the memory of its receive: elsewhere than at 0 only in memory for many messages.
-    pub at: usize,
-    /// Memory for many messages is the program's again.
-    pub released: bool,
-}
-
 /// An unexpected message.
 struct Unexpected {
     from: Address,
     label: Label,
     length: usize,
-    /// Its bytes, or the sender's number of a long one.
-    body: Result<Vec<u8>, u32>,
+    /// Its bytes, or where those of a long one wait.
+    body: Result<Vec<u8>, Waiting>,
     /// Kept for the operation of this name, which has looked at it.
     claimed: Option<usize>,
+}
+
+/// A long message at its sender.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// The sender's number.
+    id: u32,
+    /// The sender can do bulk transfers.
+    bulk: bool,
 }
 
 struct Posted<O, M> {
@@ -161,9 +68,52 @@ struct Posted<O, M> {
 struct Sending<O, M> {
     to: Address,
     memory: M,
-    /// Number of the receiver, and bytes sent so far.
-    cleared: Option<(u32, usize)>,
+    /// Number of the receiver, when it wants them.
+    number: Option<u32>,
+    /// What is still to leave as datagrams.
+    ranges: VecDeque<Range<usize>>,
+    /// Bytes that are wanted and have not gone.
+    left: usize,
+    /// Of bulk transfers: bytes for which there was no slot yet.
+    asked: Option<usize>,
     purpose: Outgoing<O>,
+}
+
+impl<O, M: Memory> Sending<O, M> {
+    /// Bytes that nobody has asked for yet.
+    fn new(to: Address, memory: M, purpose: Outgoing<O>) -> Self {
+        Self {
+            to,
+            memory,
+            number: None,
+            ranges: VecDeque::new(),
+            left: 0,
+            asked: None,
+            purpose,
+        }
+    }
+
+    /// All of them may leave as datagrams, to what the receiver knows by a number.
+    fn clear(&mut self, number: u32) {
+        let length = self.memory.length();
+        (self.number, self.left) = (Some(number), length);
+        self.ranges.push_back(0..length);
+    }
+}
+
+impl<O, M: Memory> Receiving<O, M> {
+    /// Bytes of which none is here.
+    fn new(from: Address, memory: M, length: usize, purpose: Incoming<O>) -> Self {
+        Self {
+            from,
+            memory,
+            length,
+            expected: length,
+            arrived: 0,
+            fed: None,
+            purpose,
+        }
+    }
 }
 
 /// What bytes are sent for.
@@ -183,7 +133,11 @@ struct Receiving<O, M> {
     from: Address,
     memory: M,
     length: usize,
+    /// Bytes that will come, if nothing fails.
+    expected: usize,
     arrived: usize,
+    /// They come by bulk transfers.
+    fed: Option<Fed>,
     purpose: Incoming<O>,
 }
 
@@ -213,6 +167,8 @@ struct Peer {
     /// Long messages that were cleared.
     long: VecDeque<u32>,
     gone: bool,
+    /// It has said something since it was last probed.
+    heard: bool,
     /// Which of the processes that have had its address it is, once it has said so.
     incarnation: Option<u16>,
 }
@@ -226,6 +182,8 @@ pub struct Counts {
     pub bytes: u64,
     /// Of these, long ones.
     pub long: u64,
+    /// Messages, reads and writes whose bytes came here by bulk transfers.
+    pub bulk: u64,
 }
 
 /// The engine of one endpoint.
@@ -244,6 +202,7 @@ pub struct Engine<O, M> {
     unexpected: VecDeque<Unexpected>,
     sending: HashMap<u32, Sending<O, M>>,
     receiving: HashMap<u32, Receiving<O, M>>,
+    lane: Lane,
     /// Memory that peers may reach, and what they have done with it.
     regions: Regions<M>,
     reached: VecDeque<Reached>,
@@ -276,6 +235,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             unexpected: VecDeque::new(),
             sending: HashMap::new(),
             receiving: HashMap::new(),
+            lane: Lane::default(),
             regions,
             reached: VecDeque::new(),
             pools: HashMap::new(),
@@ -297,10 +257,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         self.done.pop_front()
     }
 
-    /// Whether something waits to be sent.
+    /// Whether something waits to be sent, or to be taken from a slot.
     #[must_use]
     pub fn waits(&self) -> bool {
-        !self.busy.is_empty()
+        !self.busy.is_empty() || self.lane.waits()
     }
 
     /// Whether nothing of this end is under way any more.
@@ -357,12 +317,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         (header.tagged, header.has_data) = (label.tag.is_some(), label.data.is_some());
         if let Some(op) = op.clone().filter(|_| long) {
             header.id = self.number();
-            let sending = Sending {
-                to,
-                memory,
-                cleared: None,
-                purpose: Outgoing::Message(op, label),
-            };
+            header.bulk = self.lane.is_there();
+            let sending = Sending::new(to, memory, Outgoing::Message(op, label));
             self.sending.insert(header.id, sending);
             self.counts.long += 1;
             self.queue(to, header.encode().to_vec());
@@ -445,7 +401,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let (cost, half) = (self.cost(bytes), self.credits / 2);
         let peer = self.peer(from);
         peer.credits += usize::from(header.credits);
-        if !matches!(header.kind, Kind::Credit | Kind::Clear | Kind::Ack) {
+        peer.heard = true;
+        if !header.kind.is_answer() {
             peer.owed += cost;
         }
         let speaks = peer.owed >= half;
@@ -460,7 +417,10 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let length = usize::try_from(header.length).unwrap_or(usize::MAX);
         match header.kind {
             Kind::Eager => self.message(from, label, length, Ok(payload.to_vec())),
-            Kind::Request => self.message(from, label, length, Err(header.id)),
+            Kind::Request => {
+                let (id, bulk) = (header.id, header.bulk);
+                self.message(from, label, length, Err(Waiting { id, bulk }));
+            }
             Kind::Clear => self.cleared(from, header.id, header.tag as u32, length),
             Kind::Part => self.part(from, header.id, header.tag, payload),
             Kind::Credit => {}
@@ -469,12 +429,15 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             Kind::Ack => self.acknowledged(from, header.id, header.tag, payload),
             Kind::Atomic => self.asked_for_atomic(from, header, payload, length),
             Kind::Join => self.joins(from, header, payload),
+            Kind::Offer => self.offered(from, header, length),
+            Kind::Grant => self.granted(from, header, payload, length),
+            Kind::Landed => self.landed(from, header, length),
         }
     }
 
     fn cleared(&mut self, from: Address, id: u32, number: u32, wanted: usize) {
         let asked = |s: &&mut Sending<O, M>| {
-            s.to == from && s.cleared.is_none() && !matches!(s.purpose, Outgoing::Atomic(..))
+            s.to == from && s.number.is_none() && !matches!(s.purpose, Outgoing::Atomic(..))
         };
         let Some(sending) = self.sending.get_mut(&id).filter(asked) else {
             return;
@@ -488,7 +451,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             }
             return;
         }
-        sending.cleared = Some((number, 0));
+        sending.clear(number);
         self.peer(from).long.push_back(id);
         self.wake(from);
     }
@@ -501,126 +464,23 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let at = usize::try_from(offset).unwrap_or(usize::MAX).min(room);
         let bytes = &payload[..payload.len().min(room - at)];
         receiving.memory.write(at, bytes);
-        receiving.arrived += payload.len();
-        if receiving.arrived < receiving.length {
+        self.here(id, payload.len());
+    }
+
+    /// So many more bytes are in memory.
+    fn here(&mut self, number: u32, bytes: usize) {
+        let Some(receiving) = self.receiving.get_mut(&number) else {
+            return;
+        };
+        receiving.arrived += bytes;
+        if receiving.arrived < receiving.expected {
             return;
         }
-        if let Some(receiving) = self.receiving.remove(&id) {
-            let over = receiving.length.saturating_sub(room);
+        if let Some(receiving) = self.receiving.remove(&number) {
+            let over = (receiving.length).saturating_sub(receiving.memory.length());
             let failure = (over > 0).then_some(Failure::Truncated(over));
             self.came(receiving, failure);
         }
-    }
-
-    /// Bytes have been sent, or never will be.
-    fn went(&mut self, sending: Sending<O, M>, failure: Option<Failure>) {
-        let (to, none) = (sending.to, Label::default());
-        let length = match failure {
-            None => sending.memory.length(),
-            Some(_) => 0,
-        };
-        match sending.purpose {
-            Outgoing::Message(op, label) => {
-                self.end(Some(op), What::Send, length, label, to, failure);
-            }
-            Outgoing::Write(op) => self.end(Some(op), What::Write, length, none, to, failure),
-            Outgoing::Atomic(op, what) => self.end(Some(op), what, length, none, to, failure),
-            Outgoing::Served(key) if failure.is_none() => self.reached.push_back(Reached {
-                by: to,
-                key,
-                write: false,
-                length,
-                data: None,
-            }),
-            Outgoing::Served(_) => {}
-        }
-    }
-
-    /// Bytes are here, or never will be.
-    fn came(&mut self, receiving: Receiving<O, M>, failure: Option<Failure>) {
-        let Receiving { from, memory, .. } = receiving;
-        let length = match failure {
-            None | Some(Failure::Truncated(_)) => receiving.length.min(memory.length()),
-            Some(_) => 0,
-        };
-        match receiving.purpose {
-            Incoming::Message(op, label, place) => {
-                self.received(op, length, label, from, failure, place);
-            }
-            Incoming::Read(op) => {
-                let label = Label::default();
-                self.end(Some(op), What::Read, length, label, from, failure);
-            }
-            Incoming::Written { id, key, data } if failure.is_none() => {
-                self.written(from, (id, key), length, data);
-            }
-            Incoming::Written { .. } => {}
-        }
-    }
-
-    /// Another process has the address of a peer: whatever was under way with the one before has failed. What is to be received from
-    /// this address is received from the new one.
-    fn renewed(&mut self, at: Address) {
-        self.abandon(at);
-        let credits = self.credits;
-        *self.peer(at) = Peer {
-            credits,
-            ..Peer::default()
-        };
-    }
-
-    /// A peer is gone: whatever was under way with it has failed.
-    pub fn lost(&mut self, at: Address) {
-        self.abandon(at);
-        self.peer(at).gone = true;
-        let mut kept = VecDeque::new();
-        for posted in std::mem::take(&mut self.posted) {
-            if posted.want.from == Some(at) {
-                self.give_up(posted, at, Failure::Peer);
-            } else {
-                kept.push_back(posted);
-            }
-        }
-        self.posted = kept;
-    }
-
-    /// What is under way with a peer has failed.
-    fn abandon(&mut self, at: Address) {
-        self.notices.push_back(Notice::Lost(at));
-        let peer = self.peer(at);
-        peer.queue.clear();
-        peer.answers.clear();
-        peer.long.clear();
-        let failure = Some(Failure::Peer);
-        let sending: Vec<u32> = keys(&self.sending, |s| s.to == at);
-        for sending in sending
-            .iter()
-            .filter_map(|id| self.sending.remove(id))
-            .collect::<Vec<_>>()
-        {
-            self.went(sending, failure);
-        }
-        let receiving: Vec<u32> = keys(&self.receiving, |r| r.from == at);
-        for receiving in receiving
-            .iter()
-            .filter_map(|id| self.receiving.remove(id))
-            .collect::<Vec<_>>()
-        {
-            self.came(receiving, failure);
-        }
-        // A long message of it that nobody has wanted yet can never come.
-        self.unexpected
-            .retain(|message| message.from != at || message.body.is_ok());
-    }
-
-    /// The card is gone: every peer is, and nobody is left to receive from.
-    pub fn fail(&mut self) {
-        let peers: Vec<Address> = self.peers.keys().copied().collect();
-        peers.into_iter().for_each(|peer| self.lost(peer));
-        for posted in std::mem::take(&mut self.posted) {
-            self.give_up(posted, 0, Failure::Peer);
-        }
-        self.busy.clear();
     }
 }
 

@@ -11,4 +11,5 @@ pub mod card;
 pub mod collective;
 pub mod engine;
 pub mod header;
+mod mover;
 mod numbered;

@@ -137,6 +137,13 @@ fn memory_is_either_the_hosts_or_for_others() {
     let mut bytes = [0; 3];
     exposed.read(8, &mut bytes).unwrap();
     assert_eq!(bytes, [7, 0, 0]);
+    let all: Vec<u8> = (1..=64).collect();
+    exposed.write(0, &all).unwrap();
+    for (at, length) in (0..=64).flat_map(|at| (0..=64 - at).map(move |length| (at, length))) {
+        let mut bytes = vec![0; length];
+        exposed.read(at, &mut bytes).unwrap();
+        assert_eq!(bytes, all[at..at + length], "{length} bytes at {at}");
+    }
     for wrong in [
         exposed.load(4),
         exposed.load(64),

@@ -17,7 +17,7 @@ const LANES: usize = 2;
 
 /// Programs that run alone, before the others: their tests have processes that wait for each other by the clock on the wall, and
 /// are given up when a busy machine keeps them from answering.
-const ALONE: [&str; 12] = [
+const ALONE: [&str; 13] = [
     "fabric/tests/manager_speed.rs",
     "fabric/tests/opensm_live/",
     "host_driver/capi/tests/c.rs",
@@ -27,6 +27,7 @@ const ALONE: [&str; 12] = [
     "sim/tests/host_driver/",
     "tests/board_cables.rs",
     "tests/c_driver.rs",
+    "tests/long_messages.rs",
     "tests/mpi.rs",
     "tests/mpi_reductions.rs",
     "tests/serve.rs",

@@ -19,14 +19,14 @@ use super::queue::{Cq, Entry, Queue};
 use super::*;
 use crate::card::{Core, Port};
 use crate::collective::Totals;
-use crate::engine::{Done, EAGER, Failure, Label, Notice, Reached, Want, What};
+use crate::engine::{Counts, Done, EAGER, Failure, Label, Notice, Reached, Want, What};
 use groups::Groups;
 
 pub use atomic::query as query_atomic;
 pub use collective::query as query_collective;
 
 /// Names a folder in which every endpoint leaves a file when it is closed: messages sent, bytes, of these long messages, packets
-/// that were sent again; and if it was in groups another one, as the library of reductions does for MPI.
+/// that were sent again, messages, reads and writes whose bytes came by bulk transfers; and if it was in groups another one, as the library of reductions does for MPI.
 const STATISTICS: &str = "TRIBUTARY_STATISTICS";
 
 /// What an operation is to the program.
@@ -408,7 +408,13 @@ unsafe extern "C" fn close(of: *mut fid) -> c_int {
                 &[in_switches, by_messages, 0, completed_by_root, again],
             );
         }
-        leave_figures(&name, &[counts.sent, counts.bytes, counts.long, resent]);
+        let Counts {
+            sent,
+            bytes,
+            long,
+            bulk,
+        } = counts;
+        leave_figures(&name, &[sent, bytes, long, resent, bulk]);
         SUCCESS
     })
 }

@@ -252,8 +252,8 @@ unsafe extern "C" fn readerr(cq: *mut fid_cq, to: *mut fi_cq_err_entry, _: u64) 
             .pop(&mut cq.queue.lock(), |entry| entry.error.is_some());
         let Some(Entry {
             entry,
+            from,
             error: Some((err, olen)),
-            ..
         }) = found
         else {
             return -(EAGAIN as isize);
@@ -267,7 +267,7 @@ unsafe extern "C" fn readerr(cq: *mut fid_cq, to: *mut fi_cq_err_entry, _: u64) 
             tag: entry.tag,
             olen,
             err,
-            prov_errno: 0,
+            prov_errno: named(from),
             err_data: std::ptr::null_mut(),
             err_data_size: 0,
         };
@@ -300,14 +300,46 @@ unsafe extern "C" fn control(of: *mut fid, command: c_int, argument: *mut c_void
     })
 }
 
+/// The peer of a failed operation, as the provider's number of an error: its place in the address vector and 1, or 0.
+fn named(from: u64) -> c_int {
+    let place = c_int::try_from(from).ok();
+    place.and_then(|place| place.checked_add(1)).unwrap_or(0)
+}
+
+thread_local! {
+    /// The last text of an error that this thread asked for.
+    static TEXT: std::cell::RefCell<std::ffi::CString> = std::cell::RefCell::default();
+}
+
+/// Names the peer of a failed operation. The text lives until this thread asks for the next one.
 unsafe extern "C" fn strerror(
     _: *mut fid_cq,
-    _: c_int,
+    number: c_int,
     _: *const c_void,
-    _: *mut c_char,
-    _: usize,
+    to: *mut c_char,
+    room: usize,
 ) -> *const c_char {
-    c"no details".as_ptr()
+    let peer = number.checked_sub(1).filter(|place| *place >= 0);
+    let text = peer.map_or("no peer is known".to_owned(), |place| {
+        format!("the peer is at place {place} of the address vector")
+    });
+    let text = std::ffi::CString::new(text).unwrap_or_default();
+    if !to.is_null() && room > 0 {
+        let bytes = text.as_bytes();
+        let count = bytes.len().min(room - 1);
+        // SAFETY: the caller gives so much room.
+        unsafe {
+            to.cast::<u8>()
+                .copy_from_nonoverlapping(bytes.as_ptr(), count);
+            to.add(count).write(0);
+        }
+    }
+    let kept = TEXT.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        *kept = text;
+        kept.as_ptr()
+    });
+    kept.unwrap_or(c"no details".as_ptr())
 }
 
 unsafe extern "C" fn close(fid: *mut fid) -> c_int {

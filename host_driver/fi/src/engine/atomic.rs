@@ -253,12 +253,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let header = Header::new(kind, self.number(), to.key, to.offset, atomic.length);
         let mut bytes = header.encode().to_vec();
         bytes.extend(atomic.encode());
-        let sending = Sending {
-            to: to.at,
-            memory: result,
-            cleared: None,
-            purpose: Outgoing::Atomic(op, what),
-        };
+        let sending = Sending::new(to.at, result, Outgoing::Atomic(op, what));
         self.sending.insert(header.id, sending);
         self.queue(to.at, bytes);
         Ok(())

@@ -1,8 +1,8 @@
 //! Which message each receive gets: the oldest that it takes, and each message the oldest receive that takes it.
 
 use super::{
-    Address, Engine, Failure, Incoming, Label, Memory, Posted, Receiving, Unexpected, Want, What,
-    many,
+    Address, Engine, Failure, Fed, Incoming, Label, Memory, Posted, Receiving, Unexpected, Waiting,
+    Want, What, many,
 };
 
 impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
@@ -89,9 +89,9 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     /// The sender of a long message that nobody wants is cleared for nothing: it counts as sent.
     fn drop_message(&mut self, at: usize) {
         if let Some(message) = self.unexpected.remove(at)
-            && let Err(id) = message.body
+            && let Err(waiting) = message.body
         {
-            self.clear(message.from, id, 0, 0);
+            self.clear(message.from, waiting.id, 0, 0);
         }
     }
 
@@ -111,7 +111,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         from: Address,
         label: Label,
         length: usize,
-        body: Result<Vec<u8>, u32>,
+        body: Result<Vec<u8>, Waiting>,
     ) {
         let message = Unexpected {
             from,
@@ -158,20 +158,20 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 memory.write(0, &bytes[..length.min(room)]);
                 self.received(op, length.min(room), label, from, failure, place);
             }
-            Err(id) => {
+            Err(Waiting { id, bulk }) => {
                 let wanted = length.min(room);
                 let number = self.number();
+                let purpose = Incoming::Message(op.clone(), label, place);
+                let mut receiving = Receiving::new(from, memory, length, purpose);
+                if self.is_bulk(from, wanted, bulk) {
+                    (receiving.expected, receiving.fed) = (wanted, Some(Fed::new(id)));
+                    self.receiving.insert(number, receiving);
+                    return self.feed(number);
+                }
                 self.clear(from, id, number, wanted);
                 if wanted == 0 {
                     return self.received(op, 0, label, from, failure, place);
                 }
-                let receiving = Receiving {
-                    from,
-                    memory,
-                    length,
-                    arrived: 0,
-                    purpose: Incoming::Message(op, label, place),
-                };
                 self.receiving.insert(number, receiving);
             }
         }

@@ -1,11 +1,13 @@
 //! What leaves, and when: answers first, then messages in order while there are credits, then parts of long messages in turns.
 
+use super::bulk::{next_part, part_left};
 use super::{Address, Busy, Engine, Memory, Outgoing, PART, Wire};
 use crate::header::{HEADER, Header, Kind};
 
 impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
     /// Sends what can be sent now.
     pub fn pump(&mut self, wire: &mut impl Wire) {
+        self.pump_bulk(wire);
         for at in std::mem::take(&mut self.busy) {
             if self.pump_peer(at, wire).is_err() {
                 self.wake(at);
@@ -69,11 +71,11 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         let Some(sending) = self.sending.get_mut(&id) else {
             return Ok(true);
         };
-        let Some((number, sent)) = sending.cleared else {
+        let length = sending.memory.length();
+        let (Some(number), Some((sent, count))) = (sending.number, next_part(&sending.ranges))
+        else {
             return Ok(true);
         };
-        let length = sending.memory.length();
-        let count = PART.min(length - sent);
         let header = Header::new(Kind::Part, number, sent as u64, 0, length);
         let mut bytes = Vec::with_capacity(HEADER + count);
         bytes.extend_from_slice(&header.encode());
@@ -91,9 +93,12 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             return Err(busy);
         }
         peer.credits -= if at == own { 0 } else { packets };
-        sending.cleared = Some((number, sent + count));
-        if sent + count < length {
+        part_left(&mut sending.ranges, count);
+        sending.left -= count;
+        if !sending.ranges.is_empty() {
             peer.long.push_back(id);
+        } else if sending.left > 0 {
+            // The rest goes by bulk transfers.
         } else if matches!(sending.purpose, Outgoing::Write(_)) {
             // Its end comes from the peer.
         } else if let Some(sending) = self.sending.remove(&id) {

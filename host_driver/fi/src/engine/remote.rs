@@ -1,7 +1,7 @@
 //! Reads and writes of memory that a peer has opened (FI_RMA). The peer's provider does them; its program need not know.
 //!
 //! A short write carries its bytes; a long one announces itself as a long message does, and its bytes follow. A short read is
-//! answered at once with what is there; a long one is a long message of the peer. So short reads, writes and atomic operations of
+//! answered at once with what is there; a long one is a long message of the peer. Long ones go by bulk transfers where both ends can. So short reads, writes and atomic operations of
 //! an end are done at a peer in the order in which they began. A write has ended when its bytes are there, which the peer says (`Ack`); a refusal says so as well.
 
 use std::collections::HashMap;
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::atomic::MOST;
 use super::{
-    Address, Busy, EAGER, Engine, Failure, Incoming, Label, Memory, Outgoing, QUEUE, Receiving,
-    Sending, What,
+    Address, Busy, EAGER, Engine, Failure, Fed, Incoming, Label, Memory, Outgoing, QUEUE,
+    Receiving, Sending, What,
 };
 use crate::header::{Header, Kind};
 
@@ -82,18 +82,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             return Ok(());
         }
         let mut header = Header::new(Kind::Write, self.number(), to.key, to.offset, length);
-        header.has_data = data.is_some();
+        (header.has_data, header.bulk) = (data.is_some(), self.lane.is_there());
         let mut bytes = header.encode().to_vec();
         bytes.extend(data.map(u64::to_le_bytes).iter().flatten());
         if length <= EAGER {
             memory.read(0, length, &mut bytes);
         }
-        let sending = Sending {
-            to: to.at,
-            memory,
-            cleared: None,
-            purpose: Outgoing::Write(op),
-        };
+        let sending = Sending::new(to.at, memory, Outgoing::Write(op));
         self.sending.insert(header.id, sending);
         self.queue(to.at, bytes);
         Ok(())
@@ -108,14 +103,9 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         if self.refuses(from.at, &op, What::Read)? {
             return Ok(());
         }
-        let header = Header::new(Kind::Read, self.number(), from.key, from.offset, length);
-        let receiving = Receiving {
-            from: from.at,
-            memory,
-            length,
-            arrived: 0,
-            purpose: Incoming::Read(op),
-        };
+        let mut header = Header::new(Kind::Read, self.number(), from.key, from.offset, length);
+        header.bulk = self.lane.is_there();
+        let receiving = Receiving::new(from.at, memory, length, Incoming::Read(op));
         self.receiving.insert(header.id, receiving);
         self.queue(from.at, header.encode().to_vec());
         Ok(())
@@ -160,12 +150,14 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             });
         }
         let number = self.number();
-        let sending = Sending {
-            to: from,
-            memory,
-            cleared: Some((header.id, 0)),
-            purpose: Outgoing::Served(header.tag),
-        };
+        let mut sending = Sending::new(from, memory, Outgoing::Served(header.tag));
+        if self.is_bulk(from, length, header.bulk) {
+            (sending.number, sending.left) = (Some(header.id), length);
+            sending.asked = Some(length);
+            self.sending.insert(number, sending);
+            return self.offer(from, header.id, number, length);
+        }
+        sending.clear(header.id);
         self.sending.insert(number, sending);
         self.peer(from).long.push_back(number);
         self.wake(from);
@@ -196,13 +188,13 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         }
         let number = self.number();
         let (key, id) = (header.tag, header.id);
-        let receiving = Receiving {
-            from,
-            memory,
-            length,
-            arrived: 0,
-            purpose: Incoming::Written { id, key, data },
-        };
+        let purpose = Incoming::Written { id, key, data };
+        let mut receiving = Receiving::new(from, memory, length, purpose);
+        if self.is_bulk(from, length, header.bulk) {
+            receiving.fed = Some(Fed::new(id));
+            self.receiving.insert(number, receiving);
+            return self.feed(number);
+        }
         self.receiving.insert(number, receiving);
         self.clear(from, id, number, length);
     }
@@ -289,7 +281,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
             .filter_map(|id| self.sending.remove(id))
             .collect::<Vec<_>>()
         {
-            if let Some((number, _)) = sending.cleared {
+            if let Some(number) = sending.number {
                 self.acknowledge(sending.to, number, false, &[]);
             }
         }

@@ -1,6 +1,8 @@
 //! Memory and wires for engines.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod cards;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -35,6 +37,10 @@ impl Memory for Bytes {
 
     fn read(&self, at: usize, count: usize, to: &mut Vec<u8>) {
         to.extend_from_slice(&self.all()[self.range(at, count)]);
+    }
+
+    fn copy(&self, at: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.all()[self.range(at, into.len())]);
     }
 
     fn write(&mut self, at: usize, from: &[u8]) {

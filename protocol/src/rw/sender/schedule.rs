@@ -7,8 +7,10 @@ impl Sender {
     /// The packet for this slot of the line, if there is one: ABORTs, then CONNECTs and POLLs whose time has come, then
     /// resends before fresh packets but one fresh packet in `fresh_every`, in turn over the transfers (RW-10, RW-15).
     pub fn next_packet(&mut self, now: u64) -> Option<Outgoing> {
-        for slot in 0..self.config.slots {
-            self.visit(slot, now);
+        let active = (self.slots.iter_mut()).filter_map(|slot| slot.active.as_mut());
+        for t in active {
+            t.trust(&self.config, now as Tick);
+            t.pace.advance(now as Tick);
         }
         while let Some(choice) = self.schedule(now) {
             let out = self.perform(choice, now);
@@ -116,10 +118,22 @@ impl Sender {
         if !self.aborts.is_empty() {
             return Some(Choice::Abort);
         }
-        let wants: Vec<_> = (0..self.config.slots)
-            .map(|slot| self.wants(slot, now).paced(self.is_held(slot, now)))
-            .collect();
-        let (slot, class) = self.turns.pick(&wants, self.config.fresh_every)?;
+        if self.slots.iter().all(|slot| slot.active.is_none()) {
+            return None;
+        }
+        // Nothing is allocated for the usual sizes.
+        let (mut few, mut many) = ([Wants::default(); 32], Vec::new());
+        let wants = match few.get_mut(..self.slots.len()) {
+            Some(wants) => wants,
+            None => {
+                many.resize(self.slots.len(), Wants::default());
+                &mut many
+            }
+        };
+        for (slot, wants) in (0..).zip(&mut *wants) {
+            *wants = self.wants(slot, now).paced(self.is_held(slot, now));
+        }
+        let (slot, class) = self.turns.pick(wants, self.config.fresh_every)?;
         self.choice(slot as u16, class)
     }
 

@@ -78,23 +78,32 @@ impl Turns {
     /// Of those that send oldest first only the oldest that has a fresh packet takes a turn with it.
     #[must_use]
     pub fn pick(&self, wants: &[Wants], fresh_every: u32) -> Option<(usize, Class)> {
-        let first = |wanted: &dyn Fn(usize, &Wants) -> bool| {
-            let slots = (self.turn..wants.len()).chain(0..self.turn.min(wants.len()));
-            slots.into_iter().find(|&slot| wanted(slot, &wants[slot]))
-        };
         let has_fresh = |slot: usize| wants.get(slot).is_some_and(|w| w.fresh);
         let oldest = self.queued.iter().copied().find(|&slot| has_fresh(slot));
         let waits = |slot| oldest != Some(slot) && self.queued.contains(&slot);
-        let due = first(&|_, w| w.due).map(|slot| (slot, Class::Due));
-        let resend = first(&|_, w| w.resend).map(|slot| (slot, Class::Resend));
-        let fresh = first(&|slot, w| w.fresh && !waits(slot)).map(|slot| (slot, Class::Fresh));
+        let [mut resend, mut fresh, mut spare] = [None; 3];
+        // One look at each: models do this for every packet and every step.
+        for slot in (self.turn..wants.len()).chain(0..self.turn.min(wants.len())) {
+            let w = wants[slot];
+            if w.due {
+                return Some((slot, Class::Due));
+            }
+            if w.resend {
+                resend.get_or_insert((slot, Class::Resend));
+            }
+            if w.fresh && fresh.is_none() && !waits(slot) {
+                fresh = Some((slot, Class::Fresh));
+            }
+            if w.spare {
+                spare.get_or_insert((slot, Class::Spare));
+            }
+        }
         let packet = if self.since_fresh + 1 >= fresh_every {
             fresh.or(resend)
         } else {
             resend.or(fresh)
         };
-        due.or(packet)
-            .or_else(|| first(&|_, w| w.spare).map(|slot| (slot, Class::Spare)))
+        packet.or(spare)
     }
 
     /// A DATA packet of `slot`, one of `slots`, has left: sent again for a request, or at the send pointer.
