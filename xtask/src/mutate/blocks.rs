@@ -256,6 +256,7 @@ const GROUPS: [Group; 24] = [
     Group {
         blocks: &[
             "red_accumulate",
+            "red_buffer",
             "red_emit",
             "red_engine",
             "red_events",
@@ -281,6 +282,7 @@ const GROUPS: [Group; 24] = [
             "switch_core",
             "switch_crosspoint",
             "switch_out",
+            "switch_reader",
             "switch_row",
             "switch_rx",
             "switch_tx",

@@ -9,7 +9,7 @@ use tributary_host_driver::collective::{
 };
 
 use super::values::{expected, given};
-use super::{World, all, close, communicators, host_options, quick, rng, run, seed, sixteen_world};
+use super::{all, close, communicators, host_options, quick, rng, run, seed, sixteen_world};
 
 fn striped(stripes: u8) -> Options {
     Options {
