@@ -18,7 +18,7 @@ use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::xud::Outcome;
 use tributary_sim::verilate::Verilated;
 
-use self::directed::{all_groups, without_room};
+use self::directed::{all_groups, checksum, without_room};
 use self::errors::WRONG;
 use self::world::{Coming, Member, Work, World, coming, entry, over};
 use super::rings::{Bench, Result, demand, library, right, same, wrong};
@@ -585,6 +585,7 @@ fn cl_05_every_wrong_reduction_is_noticed() {
     wrong(&WRONG, |seed, error| {
         without_room(error, true)?;
         all_groups(error)?;
+        checksum(error)?;
         run(seed, error)
     });
 }

@@ -51,7 +51,7 @@ fn join(pair: &mut Pair, at: usize, queue: &Queue) {
     join_to(pair, at, queue, &[VNI, TREE, COOKIE]);
 }
 
-fn join_to(pair: &mut Pair, at: usize, queue: &Queue, group: &[u32; 3]) {
+pub(super) fn join_to(pair: &mut Pair, at: usize, queue: &Queue, group: &[u32; 3]) {
     pair.map_rings(at, queue);
     pair.command(at, Command::CreateQp, queue.qpn, &queue.args(queue.qpn % 8));
     pair.command(at, Command::JoinGroup, queue.qpn, group);
@@ -66,7 +66,7 @@ pub(super) fn count(pair: &mut Pair, at: usize, counter: ReductionCounter) -> u3
 }
 
 /// Frame `round` of a stream: to the tree or to the other node, its words made of its number.
-fn request(dice: &mut Dice, at: usize, round: u64, flags: u8) -> [u8; WORK_LEN] {
+pub(super) fn request(dice: &mut Dice, at: usize, round: u64, flags: u8) -> [u8; WORK_LEN] {
     let reduction = dice.below(8) as u8;
     ReductionRequest {
         flags,
@@ -547,61 +547,4 @@ fn cl_05_without_bus_mastering_frames_of_groups_wait() {
         assert!(rounds.iter().copied().eq(0..10), "{at}: {rounds:?}");
     }
     pair.check();
-}
-
-/// As many work requests as the ring holds, at both cards at once, of queue pairs of so many groups: how many clocks a frame takes,
-/// from the first that has landed to the last, and from a doorbell to the completion at the other card.
-fn pace(groups: u32) -> (f64, u64) {
-    let mut dice = Dice::new(1);
-    let mut pair = rtl(1, Profile::Free);
-    let least = if groups == 1 { QPN } else { 0 };
-    let queues = || (least..least + groups).map(|qpn| Queue::new(qpn, [8, 4, 8]));
-    let mut queues = [0, 1].map(|_| queues().collect::<Vec<_>>());
-    for (at, queues) in queues.iter().enumerate() {
-        pair.open(at, MTU);
-        for queue in queues {
-            let group = queue.qpn - least;
-            let group = [VNI, TREE + group, COOKIE + 8 * group];
-            join_to(&mut pair, at, queue, &group);
-        }
-    }
-    let each = 250 / u64::from(groups);
-    let frames = each * u64::from(groups);
-    for (at, queues) in queues.iter_mut().enumerate() {
-        for queue in queues {
-            let entries: Vec<_> = (0..each)
-                .map(|round| request(&mut dice, at, round, 0))
-                .collect();
-            pair.post_entries(at, queue, &entries);
-            queue.posted += each as u16;
-        }
-    }
-    let posted = pair.now;
-    let landed = |pair: &Pair| {
-        let landed = |at: usize| queues[at].iter().map(|queue| pair.entries(at, queue).len());
-        landed(0).chain(landed(1)).sum::<usize>() as u64
-    };
-    let (mut first, mut there) = (0, 0);
-    while there < 2 * frames {
-        pair.step();
-        there = landed(&pair);
-        if first == 0 && there > 0 {
-            first = pair.now;
-        }
-        assert!(pair.now - posted < 20_000 * CLOCK_NS, "they do not come");
-    }
-    pair.check();
-    let clocks = (pair.now - first) as f64 / CLOCK_NS as f64 / (frames - 1) as f64;
-    (clocks, (first - posted) / CLOCK_NS)
-}
-
-#[test]
-fn cl_05_cl_07_a_frame_of_a_group_each_13_clocks_both_ways() {
-    for groups in [1, 2, REDUCTION_GROUPS as u32] {
-        let (clocks, first) = pace(groups);
-        println!(
-            "{groups} groups: {clocks:.2} clocks a frame, both ways at once; the first landed within {first} clocks"
-        );
-        assert!(clocks <= 13.3, "{groups} groups: {clocks}");
-    }
 }

@@ -67,7 +67,7 @@ hdl_module! {
     /// The eight words of each work request that card_send fetches are kept as they land, in one of four places; if it turns
     /// out to be of a group it stays there until its frame has left. Its group is looked for in the rows that go round.
     /// A good one gives its completion slot back, unless its flag signal wants a completion; a bad one, without a meaning,
-    /// always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
+    /// always has one, LOCAL_OPCODE. Both are told two clocks after the frame has begun.
     /// Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may not ends as a good one,
     /// OVERTAKEN. Results that the card answers leave between them, first of all, and are nobody's work request.
     /// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them at most in the table; of a root's 5 more at
@@ -182,19 +182,22 @@ hdl_module! {
         /// It is settled; it begins to leave or to end.
         settled: Signal<Local, Bit>,
         begins: Signal<Local, Bit>,
-        /// Its completion, its slot are under way.
+        /// One began in the clock before; then its completion, its slot are under way.
+        #[reset] began: DFF<Bit>,
         #[reset] completes: DFF<Bit>,
         #[reset] cancels: DFF<Bit>,
         end_qpn: DFF<Bits<LQ>>,
         end_wr_id: DFF<Bits<64>>,
         end_request: DFF<Bits<16>>,
+        end_signal: DFF<Bit>,
         end_bad: DFF<Bit>,
         end_late: DFF<Bit>,
         #[reset] error: DFF<Bit>,
         #[reset] overtaken: DFF<Bit>,
 
-        /// The frame that leaves: word that comes next, 1 to 12; the next frame may follow.
+        /// The frame that leaves: word that comes next, 1 to 12; that is 12, and the next frame may follow.
         #[reset] busy: DFF<Bit>,
+        at_last: DFF<Bit>,
         last: Signal<Local, Bit>,
         loads: Signal<Local, Bit>,
         step: DFF<Bits<4>>,
@@ -415,35 +418,41 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         // It leaves, or has no meaning, in its turn.
         self.advance.next =
             self.busy.q.val() & (!self.out_valid.q.val() | self.m_axis.tready.val());
-        self.last.next = self.advance.val() & (self.step.q.val() == 12);
+        self.last.next = self.advance.val() & self.at_last.q.val();
         self.loads.next = !self.busy.q.val() | self.last.val();
-        self.begins.next =
-            self.settled.val() & self.loads.val() & !self.completes.q.val() & !self.cancels.q.val();
+        self.begins.next = self.settled.val()
+            & self.loads.val()
+            & !self.began.q.val()
+            & !self.completes.q.val()
+            & !self.cancels.q.val();
         self.works.m.ready.next = self.begins.val() & !self.answers.q.val();
-        self.m_fetched.en.next = self.begins.val() & !self.answers.q.val();
-        self.m_fetched.addr.next = self.row.q.val();
-        self.m_fetched.data.next = self.work.val().request + 1;
+        self.began.d.next = self.begins.val() & !self.answers.q.val();
         self.error.d.next = self.begins.val() & self.bad.val();
         self.overtaken.d.next = self.begins.val() & self.late.q.val();
         if self.begins.val() {
             self.found.d.next = false;
             self.answers.d.next = false;
             self.summed.d.next = 0.into();
-            self.completes.d.next =
-                (self.work.val().bad | self.work.val().signal) & !self.answers.q.val();
-            self.cancels.d.next =
-                !self.work.val().bad & !self.work.val().signal & !self.answers.q.val();
             self.end_qpn.d.next = self.qpn.q.val();
             self.end_wr_id.d.next = self.work.val().wr_id;
             self.end_request.d.next = self.work.val().request;
+            self.end_signal.d.next = self.work.val().signal;
             self.end_bad.d.next = self.work.val().bad;
             self.end_late.d.next = self.late.q.val();
         }
+        // It counts before its completion is offered; its row is still there.
+        self.m_fetched.en.next = self.began.q.val();
+        self.m_fetched.addr.next = self.row.q.val();
+        self.m_fetched.data.next = self.end_request.q.val() + 1;
         if self.completes.q.val() & self.m_cpl.ready.val() {
             self.completes.d.next = false;
         }
         if self.cancels.q.val() & self.m_cancel_ready.val() {
             self.cancels.d.next = false;
+        }
+        if self.began.q.val() {
+            self.completes.d.next = self.end_bad.q.val() | self.end_signal.q.val();
+            self.cancels.d.next = !self.end_bad.q.val() & !self.end_signal.q.val();
         }
         self.m_cpl.valid.next = self.completes.q.val();
         self.m_cpl.qpn.next = self.end_qpn.q.val();
@@ -507,6 +516,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         }
         if self.advance.val() {
             self.step.d.next = self.step.q.val() + 1;
+            self.at_last.d.next = self.step.q.val() == 11;
             if self.step.q.val() == 4 {
                 self.read.d.next = 2.into();
             }
@@ -523,7 +533,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             }
             self.out_valid.d.next = true;
             self.out_data.d.next = self.swap.m.val();
-            self.out_last.d.next = self.step.q.val() == 12;
+            self.out_last.d.next = self.at_last.q.val();
         }
         if self.last.val() {
             self.busy.d.next = false;
@@ -533,6 +543,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         // The next frame's word 1 may follow in the next clock: the six bytes in front of it are its destination.
         if self.loads.val() {
             self.step.d.next = 1.into();
+            self.at_last.d.next = false;
             self.read.d.next = 3.into();
             self.f_vni.d.next = self.vni.q.val();
             self.f_dfa.d.next = self.dfa.q.val();
@@ -570,6 +581,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         self.ev_sent.next = self.sent.q.val();
         self.m_idle.next = !self.take.q.val()
             & !self.works.m.valid.val()
+            & !self.began.q.val()
             & !self.completes.q.val()
             & !self.cancels.q.val()
             & !self.busy.q.val()

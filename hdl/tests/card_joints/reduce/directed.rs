@@ -3,7 +3,7 @@
 use tributary_protocol::card::command::State;
 use tributary_protocol::card::descriptor::ReductionRequest;
 use tributary_protocol::card::regs::{REDUCTION_GROUPS, ReductionCounter};
-use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric, Frame, Restricted};
+use tributary_protocol::red::wire::{self, DEFAULT_ETHERTYPE, Fabric, Frame, Restricted};
 use tributary_protocol::red::{Address, Key, Rc};
 
 use super::super::rings::{Bench, Result, demand, same};
@@ -299,6 +299,26 @@ fn exchange(bench: &mut Bench, qpn: u64, (vni, tree, cookie): (u16, u16, u32)) -
     same("who it is for", landed, Some(qpn))
 }
 
+/// A frame whose checksum has a carry once more when its carries are added.
+pub fn checksum(error: u64) -> Result<()> {
+    let key = Key {
+        tree: TREE,
+        reduction: 5,
+    };
+    let halves = |word: u32| (word >> 16) + (word & 0xFFFF);
+    let fixed = (u32::from(wire::VERSION) << 8)
+        + u32::from(wire::LENGTH)
+        + (u32::from(wire::TTL) << 8)
+        + u32::from(wire::PROTOCOL);
+    let rest = fixed + halves(Address::unicast(NODE, 0).0) + halves(key.address().0);
+    let vni = (0..=u16::MAX).find(|vni| halves(rest + u32::from(*vni)) > 0xFFFF);
+    let group = (vni.ok_or("no such group")?, TREE, 1);
+    let mut bench = fresh(error)?;
+    demand(join(&mut bench, QPN, group, 0)?, "it does not join")?;
+    enter(&mut bench, QPN, State::ReadyToSend)?;
+    exchange(&mut bench, QPN, group)
+}
+
 /// Clocks from one frame to the next, the longest, of queue pairs of as many groups in turns, roots or not, whose work requests
 /// are there as soon as there is room.
 fn pace(groups: u64, members: u32) -> Result<u64> {
@@ -416,6 +436,11 @@ fn cl_07_a_frame_leaves_each_12_clocks_of_whichever_group_and_of_a_root() {
             assert_eq!(clocks, 12, "{groups} groups, root's members {members}");
         }
     }
+}
+
+#[test]
+fn cl_05_a_checksum_is_folded_twice() {
+    checksum(0).unwrap_or_else(|what| panic!("{what}"));
 }
 
 #[test]

@@ -130,7 +130,7 @@ pub const WRONG: [Wrong; 76] = [
     ),
     ("card_reduce_send", "s_room = ", "1'b1"),
     ("card_reduce_send", "taken_bad = ", "head_bad_reg"),
-    ("card_reduce_send", "m_fetched_data = ", "work_request"),
+    ("card_reduce_send", "m_fetched_data = ", "end_request_reg"),
     ("card_reduce_send", "m_idle = ", "!busy_reg"),
     ("card_reduce_send", "m_cancel_qpn = ", "5'd0"),
     // What a tree was told last: an old number, a number on, another round, engines that are not armed, without room.
