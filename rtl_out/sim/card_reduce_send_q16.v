@@ -5,7 +5,8 @@
 // places; if it turns out to be of a group it stays there until its frame has left. Its group is
 // looked for in the rows that go round.
 // A good one gives its completion slot back, unless its flag signal wants a completion; a bad one,
-// without a meaning, always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
+// without a meaning, always has one, LOCAL_OPCODE. Both are told two clocks after the frame has
+// begun.
 // Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may
 // not ends as a good one, OVERTAKEN. Results that the card answers leave between them, first of
 // all, and are nobody's work request.
@@ -201,16 +202,21 @@ module card_reduce_send_q16 (
     reg  [17:0] own_sum_reg;
     reg  [17:0] left_sum_reg;
     reg  [16:0] right_sum_reg;
-    reg         completes_reg;       // Its completion, its slot are under way.
+    reg         began_reg;           // One began in the clock before; then its completion, its slot are under way.
+    reg         completes_reg;
     reg         cancels_reg;
     reg  [3:0]  end_qpn_reg;
     reg  [63:0] end_wr_id_reg;
     reg  [15:0] end_request_reg;
+    reg         end_signal_reg;
     reg         end_bad_reg;
     reg         end_late_reg;
     reg         error_reg;
     reg         overtaken_reg;
-    reg         busy_reg;            // The frame that leaves: word that comes next, 1 to 12; the next frame may follow.
+    // The frame that leaves: word that comes next, 1 to 12; that is 12, and the next frame may
+    // follow.
+    reg         busy_reg;
+    reg         at_last_reg;
     reg  [3:0]  step_reg;
     reg  [1:0]  read_place_reg;
     reg  [2:0]  read_reg;            // The word of it that is read.
@@ -273,7 +279,8 @@ module card_reduce_send_q16 (
     // The word, first byte on top, moved by two bytes; what is left of the one before.
     reg  [63:0]  moved;
     wire         advance;
-    // The frame that leaves: word that comes next, 1 to 12; the next frame may follow.
+    // The frame that leaves: word that comes next, 1 to 12; that is 12, and the next frame may
+    // follow.
     reg          busy_next;
     wire [63:0]  words_rd_data;        // The word that was read.
     wire         works_s_ready;        // It is taken.
@@ -400,13 +407,14 @@ module card_reduce_send_q16 (
     assign settled = found_reg & known_reg & summed_reg[1];
     // It leaves, or has no meaning, in its turn.
     assign advance = busy_reg & (!out_valid_reg | m_axis_tready);
-    assign last = advance & (step_reg == 4'd12);
+    assign last = advance & at_last_reg;
     assign loads = !busy_reg | last;
-    assign begins = settled & loads & !completes_reg & !cancels_reg;
+    assign begins = settled & loads & !began_reg & !completes_reg & !cancels_reg;
     assign works_m_ready = begins & !answers_reg;
-    assign m_fetched_en = begins & !answers_reg;
+    // It counts before its completion is offered; its row is still there.
+    assign m_fetched_en = began_reg;
     assign m_fetched_addr = row_reg;
-    assign m_fetched_data = work_request + 16'd1;
+    assign m_fetched_data = end_request_reg + 16'd1;
     assign m_cpl_valid = completes_reg;
     assign m_cpl_qpn = end_qpn_reg;
     assign m_cpl_vf = 8'd0;
@@ -484,6 +492,7 @@ module card_reduce_send_q16 (
     assign ev_sent = sent_reg;
     assign m_idle = !take_reg
         & !works_m_valid
+        & !began_reg
         & !completes_reg
         & !cancels_reg
         & !busy_reg
@@ -542,16 +551,19 @@ module card_reduce_send_q16 (
         own_sum_reg = 18'd0;
         left_sum_reg = 18'd0;
         right_sum_reg = 17'd0;
+        began_reg = 1'b0;
         completes_reg = 1'b0;
         cancels_reg = 1'b0;
         end_qpn_reg = 4'd0;
         end_wr_id_reg = 64'd0;
         end_request_reg = 16'd0;
+        end_signal_reg = 1'b0;
         end_bad_reg = 1'b0;
         end_late_reg = 1'b0;
         error_reg = 1'b0;
         overtaken_reg = 1'b0;
         busy_reg = 1'b0;
+        at_last_reg = 1'b0;
         step_reg = 4'd0;
         read_place_reg = 2'd0;
         read_reg = 3'd0;
@@ -670,19 +682,12 @@ module card_reduce_send_q16 (
             found_reg <= 1'b0;
             answers_reg <= 1'b0;
             summed_reg <= 2'd0;
-            completes_reg <= (work_bad | work_signal) & !answers_reg;
-            cancels_reg <= !work_bad & !work_signal & !answers_reg;
             end_qpn_reg <= qpn_reg;
             end_wr_id_reg <= work_wr_id;
             end_request_reg <= work_request;
+            end_signal_reg <= work_signal;
             end_bad_reg <= work_bad;
             end_late_reg <= late_reg;
-        end
-        if (completes_reg & m_cpl_ready) begin
-            completes_reg <= 1'b0;
-        end
-        if (cancels_reg & m_cancel_ready) begin
-            cancels_reg <= 1'b0;
         end
 
         own_sum_reg <= FIXED + {2'd0, sfa[31:16]} + {2'd0, sfa[15:0]};
@@ -693,8 +698,20 @@ module card_reduce_send_q16 (
 
         left_sum_reg <= own_sum_reg + {2'd0, vni_reg};
         right_sum_reg <= {1'b0, dfa_reg[31:16]} + {1'b0, dfa_reg[15:0]};
+        began_reg <= begins & !answers_reg;
         error_reg <= begins & bad;
         overtaken_reg <= begins & late_reg;
+
+        if (completes_reg & m_cpl_ready) begin
+            completes_reg <= 1'b0;
+        end
+        if (cancels_reg & m_cancel_ready) begin
+            cancels_reg <= 1'b0;
+        end
+        if (began_reg) begin
+            completes_reg <= end_bad_reg | end_signal_reg;
+            cancels_reg <= !end_bad_reg & !end_signal_reg;
+        end
 
         sent_reg <= 1'b0;
         if (m_axis_tready) begin
@@ -703,6 +720,7 @@ module card_reduce_send_q16 (
         end
         if (advance) begin
             step_reg <= step_reg + 4'd1;
+            at_last_reg <= step_reg == 4'd11;
             if (step_reg == 4'd4) begin
                 read_reg <= 3'd2;
             end
@@ -719,12 +737,13 @@ module card_reduce_send_q16 (
             end
             out_valid_reg <= 1'b1;
             out_data_reg <= swap_m;
-            out_last_reg <= step_reg == 4'd12;
+            out_last_reg <= at_last_reg;
         end
         // The next frame's word 1 may follow in the next clock: the six bytes in front of it are
         // its destination.
         if (loads) begin
             step_reg <= 4'd1;
+            at_last_reg <= 1'b0;
             read_reg <= 3'd3;
             f_vni_reg <= vni_reg;
             f_dfa_reg <= dfa_reg;
@@ -762,6 +781,7 @@ module card_reduce_send_q16 (
             asks_reg <= 1'b0;
             known_reg <= 1'b0;
             summed_reg <= 2'd0;
+            began_reg <= 1'b0;
             completes_reg <= 1'b0;
             cancels_reg <= 1'b0;
             error_reg <= 1'b0;
