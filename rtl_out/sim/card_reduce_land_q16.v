@@ -8,9 +8,9 @@
 // Its completion says how many work requests its queue pair has fetched, and never fewer than
 // completions in front of it.
 // While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
-// Stages: 1 its group is looked for in the rows that go round, each compared in one clock and
-// judged in the next, 10 clocks; 2 its slot is asked for, then whether it is answered; 3 its
-// completion and the verdict on its words. Each waits for the next one.
+// Stages: 1 its group is looked for in the rows that go round, two compared in one clock and judged
+// in the next, 10 clocks; 2 its slot is asked for, then whether it is answered; 3 its completion
+// and the verdict on its words. Each waits for the next one.
 //
 // Sizes: q = 16.
 //
@@ -26,15 +26,25 @@ module card_reduce_land_q16 (
 
     input  wire        hold,                // None begins.
 
-    // s_row: The groups.
-    input  wire [2:0]  s_row_number,        // Its number.
-    input  wire        s_row_there,         // There is one.
-    input  wire        s_row_receives,      // Its queue pair receives.
-    input  wire [11:0] s_row_of_qpn,        // Queue pair.
-    input  wire [15:0] s_row_of_vni,        // VNI of the group.
-    input  wire [12:0] s_row_of_tree,       // Its tree.
-    input  wire [28:0] s_row_of_cookie,     // Its cookie, in units of 8.
-    input  wire [18:0] s_row_of_members,    // Of the root: members of the group; 0 of all others.
+    // s_even: The groups of even rows.
+    input  wire [3:0]  s_even_number,       // Its number.
+    input  wire        s_even_there,        // There is one.
+    input  wire        s_even_receives,     // Its queue pair receives.
+    input  wire [11:0] s_even_of_qpn,       // Queue pair.
+    input  wire [15:0] s_even_of_vni,       // VNI of the group.
+    input  wire [12:0] s_even_of_tree,      // Its tree.
+    input  wire [28:0] s_even_of_cookie,    // Its cookie, in units of 8.
+    input  wire [18:0] s_even_of_members,   // Of the root: members of the group; 0 of all others.
+
+    // s_odd: Those of odd rows.
+    input  wire [3:0]  s_odd_number,        // Its number.
+    input  wire        s_odd_there,         // There is one.
+    input  wire        s_odd_receives,      // Its queue pair receives.
+    input  wire [11:0] s_odd_of_qpn,        // Queue pair.
+    input  wire [15:0] s_odd_of_vni,        // VNI of the group.
+    input  wire [12:0] s_odd_of_tree,       // Its tree.
+    input  wire [28:0] s_odd_of_cookie,     // Its cookie, in units of 8.
+    input  wire [18:0] s_odd_of_members,    // Of the root: members of the group; 0 of all others.
 
     // s: Good frames.
     input  wire        s_valid,             // A frame is offered.
@@ -60,7 +70,7 @@ module card_reduce_land_q16 (
     // With it: the round is the one that is armed, and the card answers the frame.
     input  wire        m_result_ok,
     input  wire [55:0] m_result_round,      // With it: round that the answer begins.
-    output wire [5:0]  m_result_place,      // Row of the group, and reduction id.
+    output wire [6:0]  m_result_place,      // Row of the group, and reduction id.
     output wire [9:0]  m_result_seqno,      // Its sequence number.
 
     // m_answered: Whether those whose words are delivered are answered.
@@ -105,11 +115,11 @@ module card_reduce_land_q16 (
 
     // fetched: Work requests that were fetched so far, by row of the group.
     input  wire        fetched_en,          // The word is written.
-    input  wire [2:0]  fetched_addr,        // Write address.
+    input  wire [3:0]  fetched_addr,        // Write address.
     input  wire [15:0] fetched_data,        // The word to write.
 
     input  wire        ev_joined,           // A queue pair has joined a group; pulse: it has fetched none.
-    input  wire [2:0]  joined_row,          // Its row.
+    input  wire [3:0]  joined_row,          // Its row.
 
     output wire        ev_answered,         // A frame is answered.
     output wire        ev_received,         // A frame becomes a completion.
@@ -120,45 +130,54 @@ module card_reduce_land_q16 (
 );
 
     // Registers
-    reg         zero_reg;           // A count is to become 0, in the next clock in which none is written.
-    reg  [2:0]  zero_row_reg;
-    reg         l_busy_reg;         // Stage 1: the frame, rows still to be looked at, what was found.
-    reg  [15:0] l_key_vni_reg;      // VNI.
-    reg  [31:0] l_key_cookie_reg;   // Cookie: of the group, and the reduction id.
-    reg  [12:0] l_key_tree_reg;     // Tree that it came by.
-    reg         l_key_by_tree_reg;  // It came by a tree, on the reduction id of its cookie.
-    reg         l_key_own_reg;      // It was sent to this card.
+    reg         zero_reg;             // A count is to become 0, in the next clock in which none is written.
+    reg  [3:0]  zero_row_reg;
+    reg         l_busy_reg;           // Stage 1: the frame, pairs of rows still to be looked at, what was found.
+    reg  [15:0] l_key_vni_reg;        // VNI.
+    reg  [31:0] l_key_cookie_reg;     // Cookie: of the group, and the reduction id.
+    reg  [12:0] l_key_tree_reg;       // Tree that it came by.
+    reg         l_key_by_tree_reg;    // It came by a tree, on the reduction id of its cookie.
+    reg         l_key_own_reg;        // It was sent to this card.
     // It contributes, and no engine was told of too many: it may be the result of a round.
     reg         l_key_whole_reg;
-    reg  [19:0] l_key_count_reg;    // Members that it has the contributions of.
-    reg  [9:0]  l_key_seqno_reg;    // Its sequence number.
+    reg  [19:0] l_key_count_reg;      // Members that it has the contributions of.
+    reg  [9:0]  l_key_seqno_reg;      // Its sequence number.
     reg  [3:0]  l_left_reg;
     reg         l_hit_reg;
     reg  [3:0]  l_qpn_reg;
-    reg  [2:0]  l_row_reg;
-    reg         l_all_reg;          // It has the contributions of all members.
-    reg         same_vni_reg;       // The row of the clock before: parts of it are those of the frame, who it is.
-    reg         same_cookie_reg;
-    reg         same_tree_reg;
-    reg         same_count_reg;
-    reg         takes_part_reg;
-    reg  [3:0]  row_qpn_reg;
-    reg  [2:0]  row_reg;
-    reg         a_busy_reg;         // Stage 2: a slot is asked for; the answer is here.
+    reg  [3:0]  l_row_reg;
+    reg         l_all_reg;            // It has the contributions of all members.
+    // The rows of the clock before: parts of each are those of the frame, who it is; it is for that
+    // one. There is one, and its queue pair receives.
+    reg         even_takes_part_reg;
+    reg         even_vni_reg;         // The VNI.
+    reg         even_cookie_reg;      // The cookie.
+    reg         even_tree_reg;        // The tree.
+    reg         even_count_reg;       // The members.
+    reg         odd_takes_part_reg;   // There is one, and its queue pair receives.
+    reg         odd_vni_reg;          // The VNI.
+    reg         odd_cookie_reg;       // The cookie.
+    reg         odd_tree_reg;         // The tree.
+    reg         odd_count_reg;        // The members.
+    reg  [3:0]  even_qpn_reg;
+    reg  [3:0]  odd_qpn_reg;
+    reg  [3:0]  even_row_reg;
+    reg  [3:0]  odd_row_reg;
+    reg         a_busy_reg;           // Stage 2: a slot is asked for; the answer is here.
     reg         asks_reg;
     reg         a_hit_reg;
     reg         a_ok_reg;
     reg  [3:0]  a_qpn_reg;
-    reg  [2:0]  a_row_reg;
-    reg  [15:0] a_key_vni_reg;      // VNI.
-    reg  [31:0] a_key_cookie_reg;   // Cookie: of the group, and the reduction id.
-    reg  [12:0] a_key_tree_reg;     // Tree that it came by.
-    reg  [9:0]  a_key_seqno_reg;    // Its sequence number.
+    reg  [3:0]  a_row_reg;
+    reg  [15:0] a_key_vni_reg;        // VNI.
+    reg  [31:0] a_key_cookie_reg;     // Cookie: of the group, and the reduction id.
+    reg  [12:0] a_key_tree_reg;       // Tree that it came by.
+    reg  [9:0]  a_key_seqno_reg;      // Its sequence number.
     reg         a_all_reg;
-    reg         result_reg;         // Whether it is answered is asked; it is, and begins this round.
+    reg         result_reg;           // Whether it is answered is asked; it is, and begins this round.
     reg         a_answers_reg;
     reg  [55:0] a_round_reg;
-    reg         c_valid_reg;        // Stage 3: a completion is offered.
+    reg         c_valid_reg;          // Stage 3: a completion is offered.
     reg  [3:0]  c_qpn_reg;
     reg  [15:0] c_fetched_reg;
     reg         c_answered_reg;
@@ -169,16 +188,19 @@ module card_reduce_land_q16 (
 
     // Signals
     wire        fetched_now;     // One of this queue pair is counted now.
-    wire        is_for;
+    wire        judges;
+    wire        for_even;
+    wire        for_odd;
+    wire        may_be_all;      // It may be a result, but for the members that it has.
     wire        l_done;
     wire        takes;
     wire        a_done;
     wire [15:0] counts_rd_data;  // The word that was read.
     wire        counts_wr_en;    // The word is written.
-    reg  [2:0]  counts_wr_addr;  // Write address.
+    reg  [3:0]  counts_wr_addr;  // Write address.
     reg  [15:0] counts_wr_data;  // The word to write.
 
-    ram_async #(.W(16), .A(3)) counts (
+    ram_async #(.W(16), .A(4)) counts (
         .clk     (clk),
         .rd_addr (a_row_reg),
         .rd_data (counts_rd_data),
@@ -192,10 +214,17 @@ module card_reduce_land_q16 (
     assign l_done = l_busy_reg & !(|l_left_reg);
     assign takes = !l_busy_reg & s_valid & !hold;
     assign s_ready = !l_busy_reg & !hold;
-    assign is_for = takes_part_reg
-        & same_vni_reg
-        & same_cookie_reg
-        & (l_key_own_reg | (l_key_by_tree_reg & same_tree_reg));
+    assign for_even = even_takes_part_reg
+        & even_vni_reg
+        & even_cookie_reg
+        & (l_key_own_reg | (l_key_by_tree_reg & even_tree_reg));
+    assign for_odd = odd_takes_part_reg
+        & odd_vni_reg
+        & odd_cookie_reg
+        & (l_key_own_reg | (l_key_by_tree_reg & odd_tree_reg));
+    assign may_be_all = l_key_whole_reg & !l_key_own_reg;
+    // In the first clock the rows before were compared with the frame before.
+    assign judges = (|l_left_reg) & (l_left_reg != 4'd9);
     assign m_rsv_valid = asks_reg;
     assign m_rsv_qpn = a_qpn_reg;
     assign m_result_valid = result_reg;
@@ -254,7 +283,7 @@ module card_reduce_land_q16 (
     // Clocked logic
     initial begin
         zero_reg = 1'b0;
-        zero_row_reg = 3'd0;
+        zero_row_reg = 4'd0;
         l_busy_reg = 1'b0;
         l_key_vni_reg = 16'd0;
         l_key_cookie_reg = 32'd0;
@@ -267,21 +296,28 @@ module card_reduce_land_q16 (
         l_left_reg = 4'd0;
         l_hit_reg = 1'b0;
         l_qpn_reg = 4'd0;
-        l_row_reg = 3'd0;
+        l_row_reg = 4'd0;
         l_all_reg = 1'b0;
-        same_vni_reg = 1'b0;
-        same_cookie_reg = 1'b0;
-        same_tree_reg = 1'b0;
-        same_count_reg = 1'b0;
-        takes_part_reg = 1'b0;
-        row_qpn_reg = 4'd0;
-        row_reg = 3'd0;
+        even_takes_part_reg = 1'b0;
+        even_vni_reg = 1'b0;
+        even_cookie_reg = 1'b0;
+        even_tree_reg = 1'b0;
+        even_count_reg = 1'b0;
+        odd_takes_part_reg = 1'b0;
+        odd_vni_reg = 1'b0;
+        odd_cookie_reg = 1'b0;
+        odd_tree_reg = 1'b0;
+        odd_count_reg = 1'b0;
+        even_qpn_reg = 4'd0;
+        odd_qpn_reg = 4'd0;
+        even_row_reg = 4'd0;
+        odd_row_reg = 4'd0;
         a_busy_reg = 1'b0;
         asks_reg = 1'b0;
         a_hit_reg = 1'b0;
         a_ok_reg = 1'b0;
         a_qpn_reg = 4'd0;
-        a_row_reg = 3'd0;
+        a_row_reg = 4'd0;
         a_key_vni_reg = 16'd0;
         a_key_cookie_reg = 32'd0;
         a_key_tree_reg = 13'd0;
@@ -317,12 +353,16 @@ module card_reduce_land_q16 (
         if (|l_left_reg) begin
             l_left_reg <= l_left_reg - 4'd1;
         end
-        // In the first clock the row before was compared with the frame before.
-        if ((|l_left_reg) & (l_left_reg != 4'd9) & is_for) begin
+        if (judges & (for_even | for_odd)) begin
             l_hit_reg <= 1'b1;
-            l_qpn_reg <= row_qpn_reg;
-            l_row_reg <= row_reg;
-            l_all_reg <= l_key_whole_reg & !l_key_own_reg & same_count_reg;
+            l_qpn_reg <= even_qpn_reg;
+            l_all_reg <= may_be_all & even_count_reg;
+            l_row_reg <= even_row_reg;
+            if (for_odd) begin
+                l_qpn_reg <= odd_qpn_reg;
+                l_row_reg <= odd_row_reg;
+                l_all_reg <= may_be_all & odd_count_reg;
+            end
         end
         // Stage 2: its slot.
         if (l_done & !a_busy_reg) begin
@@ -365,13 +405,20 @@ module card_reduce_land_q16 (
             end
         end
 
-        takes_part_reg <= s_row_there & s_row_receives;
-        same_vni_reg <= s_row_of_vni == l_key_vni_reg;
-        same_cookie_reg <= s_row_of_cookie == l_key_cookie_reg[31:3];
-        same_tree_reg <= s_row_of_tree == l_key_tree_reg;
-        same_count_reg <= {1'b0, s_row_of_members} == l_key_count_reg;
-        row_qpn_reg <= s_row_of_qpn[3:0];
-        row_reg <= s_row_number;
+        even_takes_part_reg <= s_even_there & s_even_receives;
+        even_vni_reg <= s_even_of_vni == l_key_vni_reg;
+        even_cookie_reg <= s_even_of_cookie == l_key_cookie_reg[31:3];
+        even_tree_reg <= s_even_of_tree == l_key_tree_reg;
+        even_count_reg <= {1'b0, s_even_of_members} == l_key_count_reg;
+        odd_takes_part_reg <= s_odd_there & s_odd_receives;
+        odd_vni_reg <= s_odd_of_vni == l_key_vni_reg;
+        odd_cookie_reg <= s_odd_of_cookie == l_key_cookie_reg[31:3];
+        odd_tree_reg <= s_odd_of_tree == l_key_tree_reg;
+        odd_count_reg <= {1'b0, s_odd_of_members} == l_key_count_reg;
+        even_qpn_reg <= s_even_of_qpn[3:0];
+        odd_qpn_reg <= s_odd_of_qpn[3:0];
+        even_row_reg <= s_even_number;
+        odd_row_reg <= s_odd_number;
 
         zero_reg <= zero_reg & fetched_en;
         if (ev_joined) begin
@@ -399,7 +446,7 @@ module card_reduce_land_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_row_of_qpn[11:4], m_answered_room};
+    wire _unused = &{1'b0, s_even_of_qpn[11:4], s_odd_of_qpn[11:4], m_answered_room};
 
 endmodule
 

@@ -1,6 +1,6 @@
 // card_reduce_q16
 //
-// Reduction groups of queue pairs, 8 at most: their work requests leave as reduction frames, and
+// Reduction groups of queue pairs, 16 at most: their work requests leave as reduction frames, and
 // frames of the groups that arrive become completions. What the frames mean to each other is the
 // driver's matter, but for results that the card of a group's root answers (CL-6).
 // Wires; each block says its own stages.
@@ -102,7 +102,6 @@ module card_reduce_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
-    output wire        m_cpl_marked,     // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // m_words: Words 0 to 6 of those that are frames, in their order.
     output wire        m_words_valid,    // A word is offered.
@@ -122,226 +121,248 @@ module card_reduce_q16 (
 );
 
     // Signals
-    wire [2:0]  table_sig_m_row_number;      // Its number.
-    wire        table_sig_m_row_there;       // There is one.
-    wire        table_sig_m_row_receives;    // Its queue pair receives.
-    wire [11:0] table_sig_m_row_of_qpn;      // Queue pair.
-    wire [15:0] table_sig_m_row_of_vni;      // VNI of the group.
-    wire [12:0] table_sig_m_row_of_tree;     // Its tree.
-    wire [28:0] table_sig_m_row_of_cookie;   // Its cookie, in units of 8.
-    wire [18:0] table_sig_m_row_of_members;  // Of the root: members of the group; 0 of all others.
-    wire        table_sig_ev_joined;         // A queue pair has joined a group; pulse.
-    wire [2:0]  table_sig_joined_row;        // Its row.
-    wire        send_m_leave_valid;          // One wants to.
-    wire [5:0]  send_m_leave_place;          // Row of the group, and reduction id.
-    wire        send_m_leave_to_tree;        // It goes to the tree.
-    wire        send_m_leave_plain;          // It is of kind 0.
-    wire        send_m_leave_arm;            // It arms.
-    wire [9:0]  send_m_leave_seqno;          // Its sequence number.
-    wire [55:0] send_m_leave_round;          // Its round.
-    wire        send_s_answers_done;         // It has left; pulse.
-    wire [2:0]  send_s_answers_word;         // Word of its work request that is wanted: 2 header, 3 round, 4 to 7 data.
-    wire        send_m_cpl_valid;            // A completion is offered.
-    wire [3:0]  send_m_cpl_qpn;              // Queue pair.
-    wire [63:0] send_m_cpl_wr_id;            // The user's name for the request.
-    wire [7:0]  send_m_cpl_status;           // How the request ended.
-    wire [7:0]  send_m_cpl_vf;               // Version and flags of the XUDETH.
-    wire [31:0] send_m_cpl_len;              // Bytes received; of a notification, of its transfer.
-    wire [19:0] send_m_cpl_node;             // Node of the peer.
-    wire [23:0] send_m_cpl_peer;             // Queue pair of the peer.
-    wire [15:0] send_m_cpl_win_id;           // Window.
-    wire [15:0] send_m_cpl_epoch;            // Epoch of the window.
-    wire [31:0] send_m_cpl_msn;              // Number in the window.
-    wire [31:0] send_m_cpl_q_key;            // Q_Key of the packet.
-    wire [23:0] send_m_cpl_psn;              // Packet sequence number.
-    wire [15:0] send_m_cpl_request;          // Number of the request in its ring.
+    wire [3:0]  table_sig_m_even_number;      // Its number.
+    wire        table_sig_m_even_there;       // There is one.
+    wire        table_sig_m_even_receives;    // Its queue pair receives.
+    wire [11:0] table_sig_m_even_of_qpn;      // Queue pair.
+    wire [15:0] table_sig_m_even_of_vni;      // VNI of the group.
+    wire [12:0] table_sig_m_even_of_tree;     // Its tree.
+    wire [28:0] table_sig_m_even_of_cookie;   // Its cookie, in units of 8.
+    wire [18:0] table_sig_m_even_of_members;  // Of the root: members of the group; 0 of all others.
+    wire [3:0]  table_sig_m_odd_number;       // Its number.
+    wire        table_sig_m_odd_there;        // There is one.
+    wire        table_sig_m_odd_receives;     // Its queue pair receives.
+    wire [11:0] table_sig_m_odd_of_qpn;       // Queue pair.
+    wire [15:0] table_sig_m_odd_of_vni;       // VNI of the group.
+    wire [12:0] table_sig_m_odd_of_tree;      // Its tree.
+    wire [28:0] table_sig_m_odd_of_cookie;    // Its cookie, in units of 8.
+    wire [18:0] table_sig_m_odd_of_members;   // Of the root: members of the group; 0 of all others.
+    wire        table_sig_ev_joined;          // A queue pair has joined a group; pulse.
+    wire [3:0]  table_sig_joined_row;         // Its row.
+    wire        send_m_leave_valid;           // One wants to.
+    wire [6:0]  send_m_leave_place;           // Row of the group, and reduction id.
+    wire        send_m_leave_to_tree;         // It goes to the tree.
+    wire        send_m_leave_plain;           // It is of kind 0.
+    wire        send_m_leave_arm;             // It arms.
+    wire [9:0]  send_m_leave_seqno;           // Its sequence number.
+    wire [55:0] send_m_leave_round;           // Its round.
+    wire        send_s_answers_done;          // It has left; pulse.
+    // Word of its work request that is wanted: 2 header, 3 round, 4 to 7 data.
+    wire [2:0]  send_s_answers_word;
+    wire        send_m_cpl_valid;             // A completion is offered.
+    wire [3:0]  send_m_cpl_qpn;               // Queue pair.
+    wire [63:0] send_m_cpl_wr_id;             // The user's name for the request.
+    wire [7:0]  send_m_cpl_status;            // How the request ended.
+    wire [7:0]  send_m_cpl_vf;                // Version and flags of the XUDETH.
+    wire [31:0] send_m_cpl_len;               // Bytes received; of a notification, of its transfer.
+    wire [19:0] send_m_cpl_node;              // Node of the peer.
+    wire [23:0] send_m_cpl_peer;              // Queue pair of the peer.
+    wire [15:0] send_m_cpl_win_id;            // Window.
+    wire [15:0] send_m_cpl_epoch;             // Epoch of the window.
+    wire [31:0] send_m_cpl_msn;               // Number in the window.
+    wire [31:0] send_m_cpl_q_key;             // Q_Key of the packet.
+    wire [23:0] send_m_cpl_psn;               // Packet sequence number.
+    wire [15:0] send_m_cpl_request;           // Number of the request in its ring.
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        send_m_cpl_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        send_m_cpl_arrived;
-    wire        send_m_cpl_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
-    wire        send_m_fetched_en;           // The word is written.
-    wire [2:0]  send_m_fetched_addr;         // Write address.
-    wire [15:0] send_m_fetched_data;         // The word to write.
-    wire        send_ev_sent;                // A frame has left.
-    wire        send_ev_overtaken;           // An answer has overtaken one: nothing left.
-    wire        send_m_idle;                 // No work request waits and no frame leaves.
-    wire        receive_m_valid;             // A frame is offered.
-    wire [15:0] receive_m_vni;               // VNI.
-    wire [31:0] receive_m_cookie;            // Cookie: of the group, and the reduction id.
-    wire [12:0] receive_m_tree;              // Tree that it came by.
-    wire        receive_m_by_tree;           // It came by a tree, on the reduction id of its cookie.
-    wire        receive_m_own;               // It was sent to this card.
+    wire        send_m_fetched_en;            // The word is written.
+    wire [3:0]  send_m_fetched_addr;          // Write address.
+    wire [15:0] send_m_fetched_data;          // The word to write.
+    wire        send_ev_sent;                 // A frame has left.
+    wire        send_ev_overtaken;            // An answer has overtaken one: nothing left.
+    wire        send_m_idle;                  // No work request waits and no frame leaves.
+    wire        receive_m_valid;              // A frame is offered.
+    wire [15:0] receive_m_vni;                // VNI.
+    wire [31:0] receive_m_cookie;             // Cookie: of the group, and the reduction id.
+    wire [12:0] receive_m_tree;               // Tree that it came by.
+    wire        receive_m_by_tree;            // It came by a tree, on the reduction id of its cookie.
+    wire        receive_m_own;                // It was sent to this card.
     // It contributes, and no engine was told of too many: it may be the result of a round.
     wire        receive_m_whole;
-    wire [19:0] receive_m_count;             // Members that it has the contributions of.
-    wire [9:0]  receive_m_seqno;             // Its sequence number.
-    wire        receive_s_verdict_room;      // There is room for a decision.
-    wire        receive_m_pl_valid;          // A word is offered.
-    wire [63:0] receive_m_pl_data;           // The word.
-    wire        receive_m_pl_last;           // It is the last word of its frame.
-    wire        receive_ev_bad_frame;        // A frame is malformed.
-    wire        receive_ev_no_room;          // A good one did not fit.
-    wire        land_s_ready;                // It is taken.
-    wire        land_m_verdict_valid;        // It is decided.
-    wire        land_m_verdict_drop;         // They are thrown away.
-    wire        land_m_result_valid;         // There is one.
-    wire [5:0]  land_m_result_place;         // Row of the group, and reduction id.
-    wire [9:0]  land_m_result_seqno;         // Its sequence number.
-    wire        land_m_answered_valid;       // It is decided.
-    wire        land_m_answered_room;        // There is room for an answer.
-    wire        land_m_answered_answers;     // The card answers it.
-    wire [15:0] land_m_answered_vni;         // VNI of the group.
-    wire [31:0] land_m_answered_cookie;      // Cookie: of the group, and the reduction id.
-    wire [12:0] land_m_answered_tree;        // Tree of the group.
-    wire [55:0] land_m_answered_round;       // Round that the answer begins.
-    wire        land_m_cpl_valid;            // A completion is offered.
-    wire [3:0]  land_m_cpl_qpn;              // Queue pair.
-    wire [63:0] land_m_cpl_wr_id;            // The user's name for the request.
-    wire [7:0]  land_m_cpl_status;           // How the request ended.
-    wire [7:0]  land_m_cpl_vf;               // Version and flags of the XUDETH.
-    wire [31:0] land_m_cpl_len;              // Bytes received; of a notification, of its transfer.
-    wire [19:0] land_m_cpl_node;             // Node of the peer.
-    wire [23:0] land_m_cpl_peer;             // Queue pair of the peer.
-    wire [15:0] land_m_cpl_win_id;           // Window.
-    wire [15:0] land_m_cpl_epoch;            // Epoch of the window.
-    wire [31:0] land_m_cpl_msn;              // Number in the window.
-    wire [31:0] land_m_cpl_q_key;            // Q_Key of the packet.
-    wire [23:0] land_m_cpl_psn;              // Packet sequence number.
-    wire [15:0] land_m_cpl_request;          // Number of the request in its ring.
+    wire [19:0] receive_m_count;              // Members that it has the contributions of.
+    wire [9:0]  receive_m_seqno;              // Its sequence number.
+    wire        receive_s_verdict_room;       // There is room for a decision.
+    wire        receive_m_pl_valid;           // A word is offered.
+    wire [63:0] receive_m_pl_data;            // The word.
+    wire        receive_m_pl_last;            // It is the last word of its frame.
+    wire        receive_ev_bad_frame;         // A frame is malformed.
+    wire        receive_ev_no_room;           // A good one did not fit.
+    wire        land_s_ready;                 // It is taken.
+    wire        land_m_verdict_valid;         // It is decided.
+    wire        land_m_verdict_drop;          // They are thrown away.
+    wire        land_m_result_valid;          // There is one.
+    wire [6:0]  land_m_result_place;          // Row of the group, and reduction id.
+    wire [9:0]  land_m_result_seqno;          // Its sequence number.
+    wire        land_m_answered_valid;        // It is decided.
+    wire        land_m_answered_room;         // There is room for an answer.
+    wire        land_m_answered_answers;      // The card answers it.
+    wire [15:0] land_m_answered_vni;          // VNI of the group.
+    wire [31:0] land_m_answered_cookie;       // Cookie: of the group, and the reduction id.
+    wire [12:0] land_m_answered_tree;         // Tree of the group.
+    wire [55:0] land_m_answered_round;        // Round that the answer begins.
+    wire        land_m_cpl_valid;             // A completion is offered.
+    wire [3:0]  land_m_cpl_qpn;               // Queue pair.
+    wire [63:0] land_m_cpl_wr_id;             // The user's name for the request.
+    wire [7:0]  land_m_cpl_status;            // How the request ended.
+    wire [7:0]  land_m_cpl_vf;                // Version and flags of the XUDETH.
+    wire [31:0] land_m_cpl_len;               // Bytes received; of a notification, of its transfer.
+    wire [19:0] land_m_cpl_node;              // Node of the peer.
+    wire [23:0] land_m_cpl_peer;              // Queue pair of the peer.
+    wire [15:0] land_m_cpl_win_id;            // Window.
+    wire [15:0] land_m_cpl_epoch;             // Epoch of the window.
+    wire [31:0] land_m_cpl_msn;               // Number in the window.
+    wire [31:0] land_m_cpl_q_key;             // Q_Key of the packet.
+    wire [23:0] land_m_cpl_psn;               // Packet sequence number.
+    wire [15:0] land_m_cpl_request;           // Number of the request in its ring.
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     wire        land_m_cpl_notified;
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        land_m_cpl_arrived;
-    wire        land_m_cpl_marked;           // Its acknowledgement said that it came marked by a switch (CL-4).
-    wire        land_ev_answered;            // A frame is answered.
-    wire        land_ev_received;            // A frame becomes a completion.
-    wire        land_ev_foreign;             // A frame is of no group here.
-    wire        land_ev_no_slot;             // No completion slot was free for it.
-    wire        land_m_idle;                 // Nothing is under way.
-    wire        root_s_leave_done;           // The answer; pulse.
-    wire        root_s_leave_ok;             // With it: it may. Otherwise the card has answered its round.
-    wire        root_s_result_done;          // The answer; pulse.
+    wire        land_ev_answered;             // A frame is answered.
+    wire        land_ev_received;             // A frame becomes a completion.
+    wire        land_ev_foreign;              // A frame is of no group here.
+    wire        land_ev_no_slot;              // No completion slot was free for it.
+    wire        land_m_idle;                  // Nothing is under way.
+    wire        root_s_leave_done;            // The answer; pulse.
+    wire        root_s_leave_ok;              // With it: it may. Otherwise the card has answered its round.
+    wire        root_s_result_done;           // The answer; pulse.
     // With it: the round is the one that is armed, and the card answers the frame.
     wire        root_s_result_ok;
-    wire [55:0] root_s_result_round;         // With it: round that the answer begins.
-    wire        root_m_idle;                 // None asks, and no row is being emptied.
-    wire        answer_s_ready;              // There is room for a decision.
-    wire        answer_s_room;               // There is room for an answer.
-    wire        answer_s_words_ready;        // It is taken.
-    wire        answer_m_valid;              // One is.
-    wire [15:0] answer_m_vni;                // VNI of the group.
-    wire [31:0] answer_m_cookie;             // Cookie: of the group, and the reduction id.
-    wire [12:0] answer_m_tree;               // Tree of the group.
-    wire [55:0] answer_m_round;              // Round that the answer begins.
-    wire [63:0] answer_m_data;               // The word, in the same clock.
-    wire        answer_m_idle;               // None is kept.
-    wire        completions_a_ready;         // It is taken.
-    wire        completions_b_ready;         // It is taken.
-    wire        no_slot_m;                   // An event of either.
+    wire [55:0] root_s_result_round;          // With it: round that the answer begins.
+    wire        root_m_idle;                  // None asks, and no row is being emptied.
+    wire        answer_s_ready;               // There is room for a decision.
+    wire        answer_s_room;                // There is room for an answer.
+    wire        answer_s_words_ready;         // It is taken.
+    wire        answer_m_valid;               // One is.
+    wire [15:0] answer_m_vni;                 // VNI of the group.
+    wire [31:0] answer_m_cookie;              // Cookie: of the group, and the reduction id.
+    wire [12:0] answer_m_tree;                // Tree of the group.
+    wire [55:0] answer_m_round;               // Round that the answer begins.
+    wire [63:0] answer_m_data;                // The word, in the same clock.
+    wire        answer_m_idle;                // None is kept.
+    wire        completions_a_ready;          // It is taken.
+    wire        completions_b_ready;          // It is taken.
+    wire        no_slot_m;                    // An event of either.
 
     card_reduce_table_q16 table_sig (
-        .clk              (clk),
-        .rst              (rst),
+        .clk               (clk),
+        .rst               (rst),
         // Groups.
-        .s_join_valid     (s_join_valid),
-        .s_join_done      (s_join_done),
-        .s_join_ok        (s_join_ok),
-        .s_join_qpn       (s_join_qpn),
-        .s_join_vni       (s_join_vni),
-        .s_join_tree      (s_join_tree),
-        .s_join_cookie    (s_join_cookie),
-        .s_join_members   (s_join_members),
-        .m_row_number     (table_sig_m_row_number),
-        .m_row_there      (table_sig_m_row_there),
-        .m_row_receives   (table_sig_m_row_receives),
-        .m_row_of_qpn     (table_sig_m_row_of_qpn),
-        .m_row_of_vni     (table_sig_m_row_of_vni),
-        .m_row_of_tree    (table_sig_m_row_of_tree),
-        .m_row_of_cookie  (table_sig_m_row_of_cookie),
-        .m_row_of_members (table_sig_m_row_of_members),
-        .ev_joined        (table_sig_ev_joined),
-        .joined_row       (table_sig_joined_row),
-        .cfg_valid        (cfg_valid),
-        .cfg_qpn          (cfg_qpn),
-        .cfg_word         (cfg_word),
-        .cfg_data         (cfg_data)
+        .s_join_valid      (s_join_valid),
+        .s_join_done       (s_join_done),
+        .s_join_ok         (s_join_ok),
+        .s_join_qpn        (s_join_qpn),
+        .s_join_vni        (s_join_vni),
+        .s_join_tree       (s_join_tree),
+        .s_join_cookie     (s_join_cookie),
+        .s_join_members    (s_join_members),
+        .m_even_number     (table_sig_m_even_number),
+        .m_even_there      (table_sig_m_even_there),
+        .m_even_receives   (table_sig_m_even_receives),
+        .m_even_of_qpn     (table_sig_m_even_of_qpn),
+        .m_even_of_vni     (table_sig_m_even_of_vni),
+        .m_even_of_tree    (table_sig_m_even_of_tree),
+        .m_even_of_cookie  (table_sig_m_even_of_cookie),
+        .m_even_of_members (table_sig_m_even_of_members),
+        .m_odd_number      (table_sig_m_odd_number),
+        .m_odd_there       (table_sig_m_odd_there),
+        .m_odd_receives    (table_sig_m_odd_receives),
+        .m_odd_of_qpn      (table_sig_m_odd_of_qpn),
+        .m_odd_of_vni      (table_sig_m_odd_of_vni),
+        .m_odd_of_tree     (table_sig_m_odd_of_tree),
+        .m_odd_of_cookie   (table_sig_m_odd_of_cookie),
+        .m_odd_of_members  (table_sig_m_odd_of_members),
+        .ev_joined         (table_sig_ev_joined),
+        .joined_row        (table_sig_joined_row),
+        .cfg_valid         (cfg_valid),
+        .cfg_qpn           (cfg_qpn),
+        .cfg_word          (cfg_word),
+        .cfg_data          (cfg_data)
     );
 
     card_reduce_send_q16 send (
-        .clk              (clk),
-        .rst              (rst),
-        .s_lands          (s_works_lands),
-        .s_first          (s_works_first),
-        .s_data           (s_works_data),
-        .s_valid          (s_works_valid),
-        .s_room           (s_works_room),
-        .s_qpn            (s_works_qpn),
-        .s_request        (s_works_request),
-        .s_row_number     (table_sig_m_row_number),
-        .s_row_there      (table_sig_m_row_there),
-        .s_row_receives   (table_sig_m_row_receives),
-        .s_row_of_qpn     (table_sig_m_row_of_qpn),
-        .s_row_of_vni     (table_sig_m_row_of_vni),
-        .s_row_of_tree    (table_sig_m_row_of_tree),
-        .s_row_of_cookie  (table_sig_m_row_of_cookie),
-        .s_row_of_members (table_sig_m_row_of_members),
-        .m_leave_valid    (send_m_leave_valid),
-        .m_leave_done     (root_s_leave_done),
-        .m_leave_ok       (root_s_leave_ok),
-        .m_leave_place    (send_m_leave_place),
-        .m_leave_to_tree  (send_m_leave_to_tree),
-        .m_leave_plain    (send_m_leave_plain),
-        .m_leave_arm      (send_m_leave_arm),
-        .m_leave_seqno    (send_m_leave_seqno),
-        .m_leave_round    (send_m_leave_round),
-        .s_answers_valid  (answer_m_valid),
-        .s_answers_done   (send_s_answers_done),
-        .s_answers_vni    (answer_m_vni),
-        .s_answers_cookie (answer_m_cookie),
-        .s_answers_tree   (answer_m_tree),
-        .s_answers_round  (answer_m_round),
-        .s_answers_word   (send_s_answers_word),
-        .s_answers_data   (answer_m_data),
-        .m_axis_tvalid    (m_axis_tvalid),
-        .m_axis_tready    (m_axis_tready),
-        .m_axis_tdata     (m_axis_tdata),
-        .m_axis_tkeep     (m_axis_tkeep),
-        .m_axis_tlast     (m_axis_tlast),
-        .m_cpl_valid      (send_m_cpl_valid),
-        .m_cpl_ready      (completions_a_ready),
-        .m_cpl_qpn        (send_m_cpl_qpn),
-        .m_cpl_wr_id      (send_m_cpl_wr_id),
-        .m_cpl_status     (send_m_cpl_status),
-        .m_cpl_vf         (send_m_cpl_vf),
-        .m_cpl_len        (send_m_cpl_len),
-        .m_cpl_node       (send_m_cpl_node),
-        .m_cpl_peer       (send_m_cpl_peer),
-        .m_cpl_win_id     (send_m_cpl_win_id),
-        .m_cpl_epoch      (send_m_cpl_epoch),
-        .m_cpl_msn        (send_m_cpl_msn),
-        .m_cpl_q_key      (send_m_cpl_q_key),
-        .m_cpl_psn        (send_m_cpl_psn),
-        .m_cpl_request    (send_m_cpl_request),
-        .m_cpl_notified   (send_m_cpl_notified),
-        .m_cpl_arrived    (send_m_cpl_arrived),
-        .m_cpl_marked     (send_m_cpl_marked),
-        .m_cancel_valid   (m_cancel_valid),
-        .m_cancel_ready   (m_cancel_ready),
-        .m_cancel_qpn     (m_cancel_qpn),
-        .m_fetched_en     (send_m_fetched_en),
-        .m_fetched_addr   (send_m_fetched_addr),
-        .m_fetched_data   (send_m_fetched_data),
-        .ev_sent          (send_ev_sent),
-        .ev_local_error   (ev_local_error),
-        .ev_overtaken     (send_ev_overtaken),
-        .m_idle           (send_m_idle),
+        .clk               (clk),
+        .rst               (rst),
+        .s_lands           (s_works_lands),
+        .s_first           (s_works_first),
+        .s_data            (s_works_data),
+        .s_valid           (s_works_valid),
+        .s_room            (s_works_room),
+        .s_qpn             (s_works_qpn),
+        .s_request         (s_works_request),
+        .s_even_number     (table_sig_m_even_number),
+        .s_even_there      (table_sig_m_even_there),
+        .s_even_receives   (table_sig_m_even_receives),
+        .s_even_of_qpn     (table_sig_m_even_of_qpn),
+        .s_even_of_vni     (table_sig_m_even_of_vni),
+        .s_even_of_tree    (table_sig_m_even_of_tree),
+        .s_even_of_cookie  (table_sig_m_even_of_cookie),
+        .s_even_of_members (table_sig_m_even_of_members),
+        .s_odd_number      (table_sig_m_odd_number),
+        .s_odd_there       (table_sig_m_odd_there),
+        .s_odd_receives    (table_sig_m_odd_receives),
+        .s_odd_of_qpn      (table_sig_m_odd_of_qpn),
+        .s_odd_of_vni      (table_sig_m_odd_of_vni),
+        .s_odd_of_tree     (table_sig_m_odd_of_tree),
+        .s_odd_of_cookie   (table_sig_m_odd_of_cookie),
+        .s_odd_of_members  (table_sig_m_odd_of_members),
+        .m_leave_valid     (send_m_leave_valid),
+        .m_leave_done      (root_s_leave_done),
+        .m_leave_ok        (root_s_leave_ok),
+        .m_leave_place     (send_m_leave_place),
+        .m_leave_to_tree   (send_m_leave_to_tree),
+        .m_leave_plain     (send_m_leave_plain),
+        .m_leave_arm       (send_m_leave_arm),
+        .m_leave_seqno     (send_m_leave_seqno),
+        .m_leave_round     (send_m_leave_round),
+        .s_answers_valid   (answer_m_valid),
+        .s_answers_done    (send_s_answers_done),
+        .s_answers_vni     (answer_m_vni),
+        .s_answers_cookie  (answer_m_cookie),
+        .s_answers_tree    (answer_m_tree),
+        .s_answers_round   (answer_m_round),
+        .s_answers_word    (send_s_answers_word),
+        .s_answers_data    (answer_m_data),
+        .m_axis_tvalid     (m_axis_tvalid),
+        .m_axis_tready     (m_axis_tready),
+        .m_axis_tdata      (m_axis_tdata),
+        .m_axis_tkeep      (m_axis_tkeep),
+        .m_axis_tlast      (m_axis_tlast),
+        .m_cpl_valid       (send_m_cpl_valid),
+        .m_cpl_ready       (completions_a_ready),
+        .m_cpl_qpn         (send_m_cpl_qpn),
+        .m_cpl_wr_id       (send_m_cpl_wr_id),
+        .m_cpl_status      (send_m_cpl_status),
+        .m_cpl_vf          (send_m_cpl_vf),
+        .m_cpl_len         (send_m_cpl_len),
+        .m_cpl_node        (send_m_cpl_node),
+        .m_cpl_peer        (send_m_cpl_peer),
+        .m_cpl_win_id      (send_m_cpl_win_id),
+        .m_cpl_epoch       (send_m_cpl_epoch),
+        .m_cpl_msn         (send_m_cpl_msn),
+        .m_cpl_q_key       (send_m_cpl_q_key),
+        .m_cpl_psn         (send_m_cpl_psn),
+        .m_cpl_request     (send_m_cpl_request),
+        .m_cpl_notified    (send_m_cpl_notified),
+        .m_cpl_arrived     (send_m_cpl_arrived),
+        .m_cancel_valid    (m_cancel_valid),
+        .m_cancel_ready    (m_cancel_ready),
+        .m_cancel_qpn      (m_cancel_qpn),
+        .m_fetched_en      (send_m_fetched_en),
+        .m_fetched_addr    (send_m_fetched_addr),
+        .m_fetched_data    (send_m_fetched_data),
+        .ev_sent           (send_ev_sent),
+        .ev_local_error    (ev_local_error),
+        .ev_overtaken      (send_ev_overtaken),
+        .m_idle            (send_m_idle),
         // What leaves.
-        .cfg_node         (cfg_node)
+        .cfg_node          (cfg_node)
     );
 
     card_reduce_receive receive (
@@ -379,14 +400,22 @@ module card_reduce_q16 (
         .rst                (rst),
         // What arrives.
         .hold               (hold),
-        .s_row_number       (table_sig_m_row_number),
-        .s_row_there        (table_sig_m_row_there),
-        .s_row_receives     (table_sig_m_row_receives),
-        .s_row_of_qpn       (table_sig_m_row_of_qpn),
-        .s_row_of_vni       (table_sig_m_row_of_vni),
-        .s_row_of_tree      (table_sig_m_row_of_tree),
-        .s_row_of_cookie    (table_sig_m_row_of_cookie),
-        .s_row_of_members   (table_sig_m_row_of_members),
+        .s_even_number      (table_sig_m_even_number),
+        .s_even_there       (table_sig_m_even_there),
+        .s_even_receives    (table_sig_m_even_receives),
+        .s_even_of_qpn      (table_sig_m_even_of_qpn),
+        .s_even_of_vni      (table_sig_m_even_of_vni),
+        .s_even_of_tree     (table_sig_m_even_of_tree),
+        .s_even_of_cookie   (table_sig_m_even_of_cookie),
+        .s_even_of_members  (table_sig_m_even_of_members),
+        .s_odd_number       (table_sig_m_odd_number),
+        .s_odd_there        (table_sig_m_odd_there),
+        .s_odd_receives     (table_sig_m_odd_receives),
+        .s_odd_of_qpn       (table_sig_m_odd_of_qpn),
+        .s_odd_of_vni       (table_sig_m_odd_of_vni),
+        .s_odd_of_tree      (table_sig_m_odd_of_tree),
+        .s_odd_of_cookie    (table_sig_m_odd_of_cookie),
+        .s_odd_of_members   (table_sig_m_odd_of_members),
         .s_valid            (receive_m_valid),
         .s_ready            (land_s_ready),
         .s_vni              (receive_m_vni),
@@ -435,7 +464,6 @@ module card_reduce_q16 (
         .m_cpl_request      (land_m_cpl_request),
         .m_cpl_notified     (land_m_cpl_notified),
         .m_cpl_arrived      (land_m_cpl_arrived),
-        .m_cpl_marked       (land_m_cpl_marked),
         .fetched_en         (send_m_fetched_en),
         .fetched_addr       (send_m_fetched_addr),
         .fetched_data       (send_m_fetched_data),
@@ -524,7 +552,6 @@ module card_reduce_q16 (
         .a_request  (send_m_cpl_request),
         .a_notified (send_m_cpl_notified),
         .a_arrived  (send_m_cpl_arrived),
-        .a_marked   (send_m_cpl_marked),
         .b_valid    (land_m_cpl_valid),
         .b_ready    (completions_b_ready),
         .b_qpn      (land_m_cpl_qpn),
@@ -542,7 +569,6 @@ module card_reduce_q16 (
         .b_request  (land_m_cpl_request),
         .b_notified (land_m_cpl_notified),
         .b_arrived  (land_m_cpl_arrived),
-        .b_marked   (land_m_cpl_marked),
         .m_valid    (m_cpl_valid),
         .m_ready    (m_cpl_ready),
         .m_qpn      (m_cpl_qpn),
@@ -559,8 +585,7 @@ module card_reduce_q16 (
         .m_psn      (m_cpl_psn),
         .m_request  (m_cpl_request),
         .m_notified (m_cpl_notified),
-        .m_arrived  (m_cpl_arrived),
-        .m_marked   (m_cpl_marked)
+        .m_arrived  (m_cpl_arrived)
     );
 
     card_regs_reduce regs (

@@ -27,7 +27,7 @@ module card_reduce_root (
     input  wire        s_leave_valid,    // One wants to.
     output wire        s_leave_done,     // The answer; pulse.
     output wire        s_leave_ok,       // With it: it may. Otherwise the card has answered its round.
-    input  wire [5:0]  s_leave_place,    // Row of the group, and reduction id.
+    input  wire [6:0]  s_leave_place,    // Row of the group, and reduction id.
     input  wire        s_leave_to_tree,  // It goes to the tree.
     input  wire        s_leave_plain,    // It is of kind 0.
     input  wire        s_leave_arm,      // It arms.
@@ -39,22 +39,22 @@ module card_reduce_root (
     output wire        s_result_done,    // The answer; pulse.
     output wire        s_result_ok,      // With it: the round is the one that is armed, and the card answers the frame.
     output wire [55:0] s_result_round,   // With it: round that the answer begins.
-    input  wire [5:0]  s_result_place,   // Row of the group, and reduction id.
+    input  wire [6:0]  s_result_place,   // Row of the group, and reduction id.
     input  wire [9:0]  s_result_seqno,   // Its sequence number.
 
     input  wire        room,             // There is room for an answer; none is decided otherwise.
     input  wire        ev_joined,        // A queue pair has joined a group; pulse. Its next frame is 12 clocks away.
-    input  wire [2:0]  joined_row,       // Its row.
+    input  wire [3:0]  joined_row,       // Its row.
     output wire        m_idle            // None asks, and no row is being emptied.
 );
 
     // Registers
     reg  [3:0]  empties_reg;      // Reduction ids of this row that are to be emptied still.
-    reg  [2:0]  row_reg;
+    reg  [3:0]  row_reg;
     reg  [5:0]  step_reg;         // A bit for each stage from 2 on; it is of a result.
     reg         of_result_reg;
     reg         result_next_reg;
-    reg  [5:0]  place_reg;
+    reg  [6:0]  place_reg;
     reg  [9:0]  seqno_reg;        // What is asked.
     reg  [55:0] round_reg;
     reg         arm_reg;
@@ -86,13 +86,13 @@ module card_reduce_root (
     reg         keep_arms;     // Engines are armed.
     reg         keep_there;    // It was told something.
     reg  [3:0]  empties_next;  // Reduction ids of this row that are to be emptied still.
-    reg  [2:0]  row_next;
+    reg  [3:0]  row_next;
     wire [67:0] told_rd_data;  // The word that was read.
     reg         told_wr_en;    // The word is written.
-    reg  [5:0]  told_wr_addr;  // Write address.
+    reg  [6:0]  told_wr_addr;  // Write address.
     reg  [67:0] told_wr_data;  // The word to write.
 
-    ram_reg #(.W(68), .A(6)) told (
+    ram_reg #(.W(68), .A(7)) told (
         .clk     (clk),
         // Stages 2 to 4: what is there.
         .rd_addr (place_reg),
@@ -159,11 +159,11 @@ module card_reduce_root (
     // Clocked logic
     initial begin
         empties_reg = 4'd0;
-        row_reg = 3'd0;
+        row_reg = 4'd0;
         step_reg = 6'd0;
         of_result_reg = 1'b0;
         result_next_reg = 1'b0;
-        place_reg = 6'd0;
+        place_reg = 7'd0;
         seqno_reg = 10'd0;
         round_reg = 56'd0;
         arm_reg = 1'b0;

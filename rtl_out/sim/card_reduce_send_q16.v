@@ -1,21 +1,24 @@
 // card_reduce_send_q16
 //
-// Makes reduction frames of work requests (CL-5), in their order: one in 13 clocks, 94 bytes each.
+// Makes reduction frames of work requests (CL-5), in their order: one in 12 clocks, 94 bytes each.
 // The eight words of each work request that card_send fetches are kept as they land, in one of four
 // places; if it turns out to be of a group it stays there until its frame has left. Its group is
 // looked for in the rows that go round.
 // A good one gives its completion slot back, unless its flag signal wants a completion; a bad one,
-// without a meaning, always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
+// without a meaning, always has one, LOCAL_OPCODE. Both are told two clocks after the frame has
+// begun.
 // Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may
 // not ends as a good one, OVERTAKEN. Results that the card answers leave between them, first of
 // all, and are nobody's work request.
-// Latency: 17 clocks from s_valid to the first word of its frame, 10 of them in the table; of a
-// root's 8 more at least; 7 of an answer.
+// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them at most in the table;
+// of a root's 5 more at least; 5 of an answer.
 // Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group,
-// up to 10 clocks; 5 to 8 the checksum of its header, or 5 to 12 whether it may leave; 9 its words,
-// moved by the two bytes of the Ethernet header; 10 m_axis.
-// While m_axis is held its word stays; the work request behind it is looked up meanwhile, and more
-// land.
+// up to 9 clocks, two rows compared in one and taken in the next; 5, 6 its address and the halves
+// of its checksum, or 5 to 11 whether it may leave; 7 it begins, and two words of its frame are in
+// front of the checksum; 8 its words, moved by the two bytes of the Ethernet header; 9 m_axis.
+// Stages 4, 5 to 7, and 8 each have a work request of their own. While m_axis is held its word
+// stays; the work request behind it is settled, the one behind that is looked up meanwhile, and
+// more land.
 //
 // Sizes: q = 16.
 //
@@ -26,73 +29,83 @@
 
 module card_reduce_send_q16 (
     // Clock and reset
-    input  wire        clk,               // Clock.
-    input  wire        rst,               // Synchronous reset: nothing waits; a frame that is leaving is cut.
+    input  wire        clk,                // Clock.
+    input  wire        rst,                // Synchronous reset: nothing waits; a frame that is leaving is cut.
 
     // s: Work requests.
-    input  wire        s_lands,           // A word of any work request lands; its eight words do so one by one.
-    input  wire        s_first,           // It is its first.
-    input  wire [63:0] s_data,            // The word.
+    input  wire        s_lands,            // A word of any work request lands; its eight words do so one by one.
+    input  wire        s_first,            // It is its first.
+    input  wire [63:0] s_data,             // The word.
     // The work request whose words landed last is of a group; pulse, while there is room.
     input  wire        s_valid,
-    output wire        s_room,            // There is room for one.
-    input  wire [3:0]  s_qpn,             // Its queue pair.
-    input  wire [15:0] s_request,         // How many its queue pair fetched before it, modulo 2^16.
+    output wire        s_room,             // There is room for one.
+    input  wire [3:0]  s_qpn,              // Its queue pair.
+    input  wire [15:0] s_request,          // How many its queue pair fetched before it, modulo 2^16.
 
-    // s_row: The groups.
-    input  wire [2:0]  s_row_number,      // Its number.
-    input  wire        s_row_there,       // There is one.
-    input  wire        s_row_receives,    // Its queue pair receives.
-    input  wire [11:0] s_row_of_qpn,      // Queue pair.
-    input  wire [15:0] s_row_of_vni,      // VNI of the group.
-    input  wire [12:0] s_row_of_tree,     // Its tree.
-    input  wire [28:0] s_row_of_cookie,   // Its cookie, in units of 8.
-    input  wire [18:0] s_row_of_members,  // Of the root: members of the group; 0 of all others.
+    // s_even: The groups of even rows.
+    input  wire [3:0]  s_even_number,      // Its number.
+    input  wire        s_even_there,       // There is one.
+    input  wire        s_even_receives,    // Its queue pair receives.
+    input  wire [11:0] s_even_of_qpn,      // Queue pair.
+    input  wire [15:0] s_even_of_vni,      // VNI of the group.
+    input  wire [12:0] s_even_of_tree,     // Its tree.
+    input  wire [28:0] s_even_of_cookie,   // Its cookie, in units of 8.
+    input  wire [18:0] s_even_of_members,  // Of the root: members of the group; 0 of all others.
+
+    // s_odd: Those of odd rows.
+    input  wire [3:0]  s_odd_number,       // Its number.
+    input  wire        s_odd_there,        // There is one.
+    input  wire        s_odd_receives,     // Its queue pair receives.
+    input  wire [11:0] s_odd_of_qpn,       // Queue pair.
+    input  wire [15:0] s_odd_of_vni,       // VNI of the group.
+    input  wire [12:0] s_odd_of_tree,      // Its tree.
+    input  wire [28:0] s_odd_of_cookie,    // Its cookie, in units of 8.
+    input  wire [18:0] s_odd_of_members,   // Of the root: members of the group; 0 of all others.
 
     // m_leave: Whether a frame of a root may leave.
-    output wire        m_leave_valid,     // One wants to.
-    input  wire        m_leave_done,      // The answer; pulse.
-    input  wire        m_leave_ok,        // With it: it may. Otherwise the card has answered its round.
-    output wire [5:0]  m_leave_place,     // Row of the group, and reduction id.
-    output wire        m_leave_to_tree,   // It goes to the tree.
-    output wire        m_leave_plain,     // It is of kind 0.
-    output wire        m_leave_arm,       // It arms.
-    output wire [9:0]  m_leave_seqno,     // Its sequence number.
-    output wire [55:0] m_leave_round,     // Its round.
+    output wire        m_leave_valid,      // One wants to.
+    input  wire        m_leave_done,       // The answer; pulse.
+    input  wire        m_leave_ok,         // With it: it may. Otherwise the card has answered its round.
+    output wire [6:0]  m_leave_place,      // Row of the group, and reduction id.
+    output wire        m_leave_to_tree,    // It goes to the tree.
+    output wire        m_leave_plain,      // It is of kind 0.
+    output wire        m_leave_arm,        // It arms.
+    output wire [9:0]  m_leave_seqno,      // Its sequence number.
+    output wire [55:0] m_leave_round,      // Its round.
 
     // s_answers: Results that the card answers.
-    input  wire        s_answers_valid,   // One is.
-    output reg         s_answers_done,    // It has left; pulse.
-    input  wire [15:0] s_answers_vni,     // VNI of the group.
-    input  wire [31:0] s_answers_cookie,  // Cookie: of the group, and the reduction id.
-    input  wire [12:0] s_answers_tree,    // Tree of the group.
-    input  wire [55:0] s_answers_round,   // Round that the answer begins.
-    output wire [2:0]  s_answers_word,    // Word of its work request that is wanted: 2 header, 3 round, 4 to 7 data.
-    input  wire [63:0] s_answers_data,    // The word, in the same clock.
+    input  wire        s_answers_valid,    // One is.
+    output reg         s_answers_done,     // It has left; pulse.
+    input  wire [15:0] s_answers_vni,      // VNI of the group.
+    input  wire [31:0] s_answers_cookie,   // Cookie: of the group, and the reduction id.
+    input  wire [12:0] s_answers_tree,     // Tree of the group.
+    input  wire [55:0] s_answers_round,    // Round that the answer begins.
+    output wire [2:0]  s_answers_word,     // Word of its work request that is wanted: 2 header, 3 round, 4 to 7 data.
+    input  wire [63:0] s_answers_data,     // The word, in the same clock.
 
     // m_axis: Frames.
-    output wire        m_axis_tvalid,     // A word is offered.
-    input  wire        m_axis_tready,     // It is taken.
-    output wire [63:0] m_axis_tdata,      // The word; its first byte is in bits 7:0.
-    output wire [7:0]  m_axis_tkeep,      // Bytes present, from bit 0 on: all, but in the last word.
-    output wire        m_axis_tlast,      // It is the last word of the frame.
+    output wire        m_axis_tvalid,      // A word is offered.
+    input  wire        m_axis_tready,      // It is taken.
+    output wire [63:0] m_axis_tdata,       // The word; its first byte is in bits 7:0.
+    output wire [7:0]  m_axis_tkeep,       // Bytes present, from bit 0 on: all, but in the last word.
+    output wire        m_axis_tlast,       // It is the last word of the frame.
 
     // m_cpl: Completions.
-    output wire        m_cpl_valid,       // A completion is offered.
-    input  wire        m_cpl_ready,       // It is taken.
-    output wire [3:0]  m_cpl_qpn,         // Queue pair.
-    output wire [63:0] m_cpl_wr_id,       // The user's name for the request.
-    output reg  [7:0]  m_cpl_status,      // How the request ended.
-    output wire [7:0]  m_cpl_vf,          // Version and flags of the XUDETH.
-    output wire [31:0] m_cpl_len,         // Bytes received; of a notification, of its transfer.
-    output wire [19:0] m_cpl_node,        // Node of the peer.
-    output wire [23:0] m_cpl_peer,        // Queue pair of the peer.
-    output wire [15:0] m_cpl_win_id,      // Window.
-    output wire [15:0] m_cpl_epoch,       // Epoch of the window.
-    output wire [31:0] m_cpl_msn,         // Number in the window.
-    output wire [31:0] m_cpl_q_key,       // Q_Key of the packet.
-    output wire [23:0] m_cpl_psn,         // Packet sequence number.
-    output wire [15:0] m_cpl_request,     // Number of the request in its ring.
+    output wire        m_cpl_valid,        // A completion is offered.
+    input  wire        m_cpl_ready,        // It is taken.
+    output wire [3:0]  m_cpl_qpn,          // Queue pair.
+    output wire [63:0] m_cpl_wr_id,        // The user's name for the request.
+    output reg  [7:0]  m_cpl_status,       // How the request ended.
+    output wire [7:0]  m_cpl_vf,           // Version and flags of the XUDETH.
+    output wire [31:0] m_cpl_len,          // Bytes received; of a notification, of its transfer.
+    output wire [19:0] m_cpl_node,         // Node of the peer.
+    output wire [23:0] m_cpl_peer,         // Queue pair of the peer.
+    output wire [15:0] m_cpl_win_id,       // Window.
+    output wire [15:0] m_cpl_epoch,        // Epoch of the window.
+    output wire [31:0] m_cpl_msn,          // Number in the window.
+    output wire [31:0] m_cpl_q_key,        // Q_Key of the packet.
+    output wire [23:0] m_cpl_psn,          // Packet sequence number.
+    output wire [15:0] m_cpl_request,      // Number of the request in its ring.
     // The notification of a bulk transfer has taken it (BW-3), not a packet; of a reduction frame:
     // the card has answered it.
     output wire        m_cpl_notified,
@@ -101,21 +114,21 @@ module card_reduce_send_q16 (
     output wire        m_cpl_arrived,
     output wire        m_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
 
-    output wire        m_cancel_valid,    // A completion slot is given back.
-    input  wire        m_cancel_ready,    // That is done.
-    output wire [3:0]  m_cancel_qpn,      // Of this queue pair.
+    output wire        m_cancel_valid,     // A completion slot is given back.
+    input  wire        m_cancel_ready,     // That is done.
+    output wire [3:0]  m_cancel_qpn,       // Of this queue pair.
 
     // m_fetched: Work requests that were fetched so far, by row of the group.
-    output wire        m_fetched_en,      // The word is written.
-    output wire [2:0]  m_fetched_addr,    // Write address.
-    output wire [15:0] m_fetched_data,    // The word to write.
+    output wire        m_fetched_en,       // The word is written.
+    output wire [3:0]  m_fetched_addr,     // Write address.
+    output wire [15:0] m_fetched_data,     // The word to write.
 
-    output wire        ev_sent,           // A frame has left.
-    output wire        ev_local_error,    // A work request was bad.
-    output wire        ev_overtaken,      // An answer has overtaken one: nothing left.
+    output wire        ev_sent,            // A frame has left.
+    output wire        ev_local_error,     // A work request was bad.
+    output wire        ev_overtaken,       // An answer has overtaken one: nothing left.
 
-    output wire        m_idle,            // No work request waits and no frame leaves.
-    input  wire [19:0] cfg_node           // Who this card is.
+    output wire        m_idle,             // No work request waits and no frame leaves.
+    input  wire [19:0] cfg_node            // Who this card is.
 );
 
     // Constants
@@ -157,54 +170,64 @@ module card_reduce_send_q16 (
     reg         take_reg;            // A work request is of a group, a clock late.
     reg  [3:0]  take_qpn_reg;
     reg  [15:0] take_request_reg;
-    // The group of the oldest one: rows still to be looked at; it is found. It is an answer, whose
-    // group is known.
     reg         looks_reg;
+    reg  [3:0]  look_qpn_reg;
+    // The rows of the clock before: they were compared with who is looked for, and one is of that
+    // one.
+    reg         compared_reg;
+    reg         same_even_reg;
+    reg         same_odd_reg;
+    reg  [3:0]  even_row_reg;        // Its number.
+    reg         even_root_reg;       // The root is here.
+    reg  [15:0] even_vni_reg;        // VNI.
+    reg  [12:0] even_tree_reg;       // Tree.
+    reg  [28:0] even_cookie_reg;     // Cookie, in units of 8.
+    reg  [3:0]  odd_row_reg;         // Its number.
+    reg         odd_root_reg;        // The root is here.
+    reg  [15:0] odd_vni_reg;         // VNI.
+    reg  [12:0] odd_tree_reg;        // Tree.
+    reg  [28:0] odd_cookie_reg;      // Cookie, in units of 8.
+    // Stages 5 to 7: the group of the oldest one is known. It is an answer, which brings its own.
     reg         found_reg;
     reg         answers_reg;
-    reg  [11:0] look_qpn_reg;
-    // The row of the clock before: it was compared with who is looked for, and is of that one; it
-    // has the root.
-    reg         compared_reg;
-    reg         same_qpn_reg;
-    reg  [15:0] before_vni_reg;      // VNI of the group.
-    reg  [12:0] before_tree_reg;     // Its tree.
-    reg  [28:0] before_cookie_reg;   // Its cookie, in units of 8.
-    reg  [2:0]  before_row_reg;
-    reg         of_root_reg;
+    reg  [3:0]  qpn_reg;
     reg         asks_reg;            // Its root is here: whether it may leave is asked; it is known, and it may not.
     reg         known_reg;
     reg         late_reg;
-    reg  [2:0]  row_reg;
+    reg  [3:0]  row_reg;
     reg  [15:0] vni_reg;
     reg  [12:0] tree_reg;
     reg  [28:0] cookie_reg;
-    reg  [2:0]  summed_reg;          // Steps of the checksum since.
+    reg  [1:0]  summed_reg;          // Clocks since, by bits: its address, the halves of its checksum.
     reg  [31:0] dfa_reg;
     reg  [17:0] own_sum_reg;
     reg  [17:0] left_sum_reg;
     reg  [16:0] right_sum_reg;
-    reg  [18:0] all_sum_reg;
-    reg  [16:0] folded_reg;
-    reg         completes_reg;       // Its completion, its slot are under way.
+    reg         began_reg;           // One began in the clock before; then its completion, its slot are under way.
+    reg         completes_reg;
     reg         cancels_reg;
     reg  [3:0]  end_qpn_reg;
     reg  [63:0] end_wr_id_reg;
     reg  [15:0] end_request_reg;
+    reg         end_signal_reg;
     reg         end_bad_reg;
     reg         end_late_reg;
     reg         error_reg;
     reg         overtaken_reg;
-    reg         busy_reg;            // The frame that leaves: word that comes next, 0 to 12.
+    // The frame that leaves: word that comes next, 1 to 12; that is 12, and the next frame may
+    // follow.
+    reg         busy_reg;
+    reg         at_last_reg;
     reg  [3:0]  step_reg;
     reg  [1:0]  read_place_reg;
     reg  [2:0]  read_reg;            // The word of it that is read.
     reg  [15:0] f_vni_reg;
     reg  [31:0] f_dfa_reg;
-    reg         f_group_reg;
     reg  [31:0] f_cookie_reg;
     reg  [3:0]  f_kind_reg;
     reg         f_answer_reg;
+    reg  [18:0] all_sum_reg;
+    reg  [16:0] folded_reg;
     reg  [15:0] f_sum_reg;
     reg  [63:0] stored_reg;          // The word of the work request, or of the answer, for this step.
     reg  [47:0] carry_reg;
@@ -226,7 +249,6 @@ module card_reduce_send_q16 (
     reg          frees;
     wire [63:0]  work_wr_id;           // The user's name for it.
     wire [15:0]  work_request;         // How many its queue pair fetched before it, modulo 2^16.
-    wire [11:0]  work_qpn;             // Queue pair.
     wire [19:0]  work_node;            // Node that it goes to, if it goes to one.
     wire         work_to_node;         // It goes to a node.
     wire [2:0]   work_reduction;       // Reduction id.
@@ -236,44 +258,47 @@ module card_reduce_send_q16 (
     wire         work_arm;             // It arms.
     wire         work_signal;          // It has a completion.
     wire         work_bad;             // It has no meaning.
+    reg  [3:0]   group_row;            // Its number.
+    reg          group_root;           // The root is here.
+    reg  [15:0]  group_vni;            // VNI.
+    reg  [12:0]  group_tree;           // Tree.
+    reg  [28:0]  group_cookie;         // Cookie, in units of 8.
+    wire         hit;
+    wire         moves;
+    wire         next;
+    wire         brings;
     reg  [2:0]   reduction;
     reg          to_node;
     reg  [3:0]   kind;
     reg          bad;
     wire         settled;              // It is settled; it begins to leave or to end.
     wire         begins;
+    wire         last;
+    wire         loads;
     wire [31:0]  sfa;
     wire [55:0]  round_round;          // remote_offset of the restricted header.
     // The word, first byte on top, moved by two bytes; what is left of the one before.
     reg  [63:0]  moved;
     wire         advance;
-    reg          busy_next;            // The frame that leaves: word that comes next, 0 to 12.
-    reg  [3:0]   step_next;
-    reg  [2:0]   read_next;            // The word of it that is read.
-    reg  [15:0]  f_vni_next;
-    reg  [31:0]  f_dfa_next;
-    reg          f_group_next;
-    reg  [31:0]  f_cookie_next;
-    reg  [3:0]   f_kind_next;
-    reg          f_answer_next;
-    reg  [15:0]  f_sum_next;
-    reg  [63:0]  stored_next;          // The word of the work request, or of the answer, for this step.
-    reg  [47:0]  carry_next;
-    reg          out_valid_next;
-    reg  [63:0]  out_data_next;
-    reg          out_last_next;
-    reg          sent_next;
+    // The frame that leaves: word that comes next, 1 to 12; that is 12, and the next frame may
+    // follow.
+    reg          busy_next;
     wire [63:0]  words_rd_data;        // The word that was read.
     wire         works_s_ready;        // It is taken.
     wire         works_m_valid;        // A word is offered.
     wire         works_m_ready;        // It is taken.
-    wire [188:0] works_m_data;         // The word.
+    wire [176:0] works_m_data;         // The word.
     wire [15:0]  works_count;          // Words in the queue.
+    wire         qpns_s_ready;         // It is taken.
+    wire         qpns_m_valid;         // A word is offered.
+    wire [3:0]   qpns_m_data;          // The word.
+    wire [15:0]  qpns_count;           // Words in the queue.
     wire [63:0]  swap_m;               // The same, first byte last.
     wire [63:0]  op_bad_next_shifted;
 
     ram_async #(.W(64), .A(5)) words (
         .clk     (clk),
+        // The frame: word by word as the header of 80 bytes and its data stand behind two bytes.
         // Read a step before: the round for steps 4 and 5, the header for 7, data from 8 on.
         .rd_addr ({read_place_reg, read_reg}),
         .rd_data (words_rd_data),
@@ -282,16 +307,29 @@ module card_reduce_send_q16 (
         .wr_data (in_data_reg)
     );
 
-    fifo_ahead_w189_d4 works (
+    fifo_ahead_w177_d4 works (
         .clk     (clk),
         .rst     (rst),
         .s_valid (take_reg),
         .s_ready (works_s_ready),
-        .s_data  ({taken_bad, head_signal_reg, head_arm_reg, head_round_reg, head_seqno_reg, head_kind_reg, head_reduction_reg, head_to_node_reg, head_node_reg, 8'd0, take_qpn_reg, take_request_reg, head_wr_id_reg}),
+        .s_data  ({taken_bad, head_signal_reg, head_arm_reg, head_round_reg, head_seqno_reg, head_kind_reg, head_reduction_reg, head_to_node_reg, head_node_reg, take_request_reg, head_wr_id_reg}),
         .m_valid (works_m_valid),
         .m_ready (works_m_ready),
         .m_data  (works_m_data),
         .count   (works_count)
+    );
+
+    // Stage 4: one is looked for, of this queue pair.
+    fifo_ahead_w4_d4 qpns (
+        .clk     (clk),
+        .rst     (rst),
+        .s_valid (take_reg),
+        .s_ready (qpns_s_ready),
+        .s_data  (take_qpn_reg),
+        .m_valid (qpns_m_valid),
+        .m_ready (next),
+        .m_data  (qpns_m_data),
+        .count   (qpns_count)
     );
 
     byte_swap_w64 swap (
@@ -314,19 +352,37 @@ module card_reduce_send_q16 (
     assign taken_bad = head_bad_reg | op_bad_reg;
     assign work_wr_id = works_m_data[63:0];
     assign work_request = works_m_data[79:64];
-    assign work_qpn = works_m_data[91:80];
-    assign work_node = works_m_data[111:92];
-    assign work_to_node = works_m_data[112];
-    assign work_reduction = works_m_data[115:113];
-    assign work_kind = works_m_data[119:116];
-    assign work_seqno = works_m_data[129:120];
-    assign work_round = works_m_data[185:130];
-    assign work_arm = works_m_data[186];
-    assign work_signal = works_m_data[187];
-    assign work_bad = works_m_data[188];
+    assign work_node = works_m_data[99:80];
+    assign work_to_node = works_m_data[100];
+    assign work_reduction = works_m_data[103:101];
+    assign work_kind = works_m_data[107:104];
+    assign work_seqno = works_m_data[117:108];
+    assign work_round = works_m_data[173:118];
+    assign work_arm = works_m_data[174];
+    assign work_signal = works_m_data[175];
+    assign work_bad = works_m_data[176];
+    // Its group. An answer goes first, and brings its own, when the one before has left its place.
+    assign brings = !found_reg & s_answers_valid & !f_answer_reg;
+    assign hit = looks_reg & compared_reg & (same_even_reg | same_odd_reg);
+    assign moves = hit & !found_reg & !brings;
+    assign next = !looks_reg | moves;
 
     always @(*) begin
-        // Its group. An answer goes first, and brings its own.
+        group_row = even_row_reg;
+        group_root = even_root_reg;
+        group_vni = even_vni_reg;
+        group_tree = even_tree_reg;
+        group_cookie = even_cookie_reg;
+        if (same_odd_reg) begin
+            group_row = odd_row_reg;
+            group_root = odd_root_reg;
+            group_vni = odd_vni_reg;
+            group_tree = odd_tree_reg;
+            group_cookie = odd_cookie_reg;
+        end
+    end
+
+    always @(*) begin
         reduction = work_reduction;
         to_node = work_to_node;
         kind = work_kind;
@@ -347,15 +403,19 @@ module card_reduce_send_q16 (
     assign m_leave_arm = work_arm;
     assign m_leave_seqno = work_seqno;
     assign m_leave_round = work_round;
-    // Its address, and the checksum of its header, in three steps.
+    // Its address, and the halves of the checksum of its header.
     assign sfa = {cfg_node, 12'd0};
-    assign settled = found_reg & known_reg & summed_reg[2];
+    assign settled = found_reg & known_reg & summed_reg[1];
     // It leaves, or has no meaning, in its turn.
-    assign begins = settled & !busy_reg & !completes_reg & !cancels_reg;
+    assign advance = busy_reg & (!out_valid_reg | m_axis_tready);
+    assign last = advance & at_last_reg;
+    assign loads = !busy_reg | last;
+    assign begins = settled & loads & !began_reg & !completes_reg & !cancels_reg;
     assign works_m_ready = begins & !answers_reg;
-    assign m_fetched_en = begins & !answers_reg;
+    // It counts before its completion is offered; its row is still there.
+    assign m_fetched_en = began_reg;
     assign m_fetched_addr = row_reg;
-    assign m_fetched_data = work_request + 16'd1;
+    assign m_fetched_data = end_request_reg + 16'd1;
     assign m_cpl_valid = completes_reg;
     assign m_cpl_qpn = end_qpn_reg;
     assign m_cpl_vf = 8'd0;
@@ -387,84 +447,12 @@ module card_reduce_send_q16 (
     assign m_cancel_qpn = end_qpn_reg;
     assign ev_local_error = error_reg;
     assign ev_overtaken = overtaken_reg;
-
-    always @(*) begin
-        busy_next = busy_reg;
-        step_next = step_reg;
-        read_next = read_reg;
-        f_vni_next = f_vni_reg;
-        f_dfa_next = f_dfa_reg;
-        f_group_next = f_group_reg;
-        f_cookie_next = f_cookie_reg;
-        f_kind_next = f_kind_reg;
-        f_answer_next = f_answer_reg;
-        f_sum_next = f_sum_reg;
-        stored_next = stored_reg;
-        carry_next = carry_reg;
-        out_valid_next = out_valid_reg;
-        out_data_next = out_data_reg;
-        out_last_next = out_last_reg;
-        // The frame: word by word as the header of 80 bytes and its data stand behind two bytes.
-        if (begins & !bad & !late_reg) begin
-            busy_next = 1'b1;
-        end
-        if (!busy_reg) begin
-            step_next = 4'd0;
-            read_next = 3'd3;
-            f_vni_next = vni_reg;
-            f_dfa_next = dfa_reg;
-            f_group_next = !to_node;
-            f_cookie_next = {cookie_reg, reduction};
-            f_kind_next = kind;
-            f_answer_next = answers_reg;
-            f_sum_next = ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
-        end
-        frees = error_reg | overtaken_reg;
-        s_answers_done = 1'b0;
-        sent_next = 1'b0;
-        if (m_axis_tready) begin
-            out_valid_next = 1'b0;
-            sent_next = out_valid_reg & out_last_reg;
-        end
-        if (advance) begin
-            step_next = step_reg + 4'd1;
-            if (step_reg == 4'd4) begin
-                read_next = 3'd2;
-            end
-            if (step_reg == 4'd6) begin
-                read_next = 3'd4;
-            end
-            if (step_reg >= 4'd7) begin
-                read_next = read_reg + 3'd1;
-            end
-            carry_next = moved[47:0];
-            stored_next = words_rd_data;
-            if (f_answer_reg) begin
-                stored_next = s_answers_data;
-            end
-            out_valid_next = |step_reg;
-            out_data_next = swap_m;
-            out_last_next = step_reg == 4'd12;
-            if (step_reg == 4'd12) begin
-                busy_next = 1'b0;
-                frees = !f_answer_reg;
-                s_answers_done = f_answer_reg;
-            end
-        end
-    end
-
     assign s_answers_word = read_reg;
     assign round_round = stored_reg[55:0];
 
     always @(*) begin
         // Words 7 to 11 are those of the work request as they are.
         moved = stored_reg;
-        if (step_reg == 4'd0) begin
-            moved = {16'd0, MAC, f_dfa_reg};
-            if (f_group_reg) begin
-                moved = {16'd0, MAC_GROUP, f_dfa_reg};
-            end
-        end
         if (step_reg == 4'd1) begin
             moved = {MAC, sfa, ETHERTYPE};
         end
@@ -485,7 +473,20 @@ module card_reduce_send_q16 (
         end
     end
 
-    assign advance = busy_reg & (!out_valid_reg | m_axis_tready);
+    always @(*) begin
+        busy_next = busy_reg;
+        frees = error_reg | overtaken_reg;
+        s_answers_done = 1'b0;
+        if (last) begin
+            busy_next = 1'b0;
+            frees = !f_answer_reg;
+            s_answers_done = f_answer_reg;
+        end
+        if (begins & !bad & !late_reg) begin
+            busy_next = 1'b1;
+        end
+    end
+
     assign m_axis_tvalid = out_valid_reg;
     assign m_axis_tdata = out_data_reg;
     assign m_axis_tlast = out_last_reg;
@@ -493,6 +494,7 @@ module card_reduce_send_q16 (
     assign ev_sent = sent_reg;
     assign m_idle = !take_reg
         & !works_m_valid
+        & !began_reg
         & !completes_reg
         & !cancels_reg
         & !busy_reg
@@ -522,49 +524,58 @@ module card_reduce_send_q16 (
         take_qpn_reg = 4'd0;
         take_request_reg = 16'd0;
         looks_reg = 1'b0;
+        look_qpn_reg = 4'd0;
+        compared_reg = 1'b0;
+        same_even_reg = 1'b0;
+        same_odd_reg = 1'b0;
+        even_row_reg = 4'd0;
+        even_root_reg = 1'b0;
+        even_vni_reg = 16'd0;
+        even_tree_reg = 13'd0;
+        even_cookie_reg = 29'd0;
+        odd_row_reg = 4'd0;
+        odd_root_reg = 1'b0;
+        odd_vni_reg = 16'd0;
+        odd_tree_reg = 13'd0;
+        odd_cookie_reg = 29'd0;
         found_reg = 1'b0;
         answers_reg = 1'b0;
-        look_qpn_reg = 12'd0;
-        compared_reg = 1'b0;
-        same_qpn_reg = 1'b0;
-        before_vni_reg = 16'd0;
-        before_tree_reg = 13'd0;
-        before_cookie_reg = 29'd0;
-        before_row_reg = 3'd0;
-        of_root_reg = 1'b0;
+        qpn_reg = 4'd0;
         asks_reg = 1'b0;
         known_reg = 1'b0;
         late_reg = 1'b0;
-        row_reg = 3'd0;
+        row_reg = 4'd0;
         vni_reg = 16'd0;
         tree_reg = 13'd0;
         cookie_reg = 29'd0;
-        summed_reg = 3'd0;
+        summed_reg = 2'd0;
         dfa_reg = 32'd0;
         own_sum_reg = 18'd0;
         left_sum_reg = 18'd0;
         right_sum_reg = 17'd0;
-        all_sum_reg = 19'd0;
-        folded_reg = 17'd0;
+        began_reg = 1'b0;
         completes_reg = 1'b0;
         cancels_reg = 1'b0;
         end_qpn_reg = 4'd0;
         end_wr_id_reg = 64'd0;
         end_request_reg = 16'd0;
+        end_signal_reg = 1'b0;
         end_bad_reg = 1'b0;
         end_late_reg = 1'b0;
         error_reg = 1'b0;
         overtaken_reg = 1'b0;
         busy_reg = 1'b0;
+        at_last_reg = 1'b0;
         step_reg = 4'd0;
         read_place_reg = 2'd0;
         read_reg = 3'd0;
         f_vni_reg = 16'd0;
         f_dfa_reg = 32'd0;
-        f_group_reg = 1'b0;
         f_cookie_reg = 32'd0;
         f_kind_reg = 4'd0;
         f_answer_reg = 1'b0;
+        all_sum_reg = 19'd0;
+        folded_reg = 17'd0;
         f_sum_reg = 16'd0;
         stored_reg = 64'd0;
         carry_reg = 48'd0;
@@ -622,71 +633,65 @@ module card_reduce_send_q16 (
         // Another one lands meanwhile: its place is none of these.
         room_reg <= !(&held_reg) & !take_reg & !s_valid;
 
-        if (!looks_reg) begin
-            found_reg <= 1'b0;
-            known_reg <= 1'b0;
+        if (next) begin
+            looks_reg <= qpns_m_valid;
+            look_qpn_reg <= qpns_m_data;
+        end
+
+        compared_reg <= looks_reg & !moves;
+
+        // What is found stays until it moves on.
+        if (!hit | moves) begin
+            same_even_reg <= s_even_there & (s_even_of_qpn == {8'd0, look_qpn_reg});
+            same_odd_reg <= s_odd_there & (s_odd_of_qpn == {8'd0, look_qpn_reg});
+            even_row_reg <= s_even_number;
+            even_root_reg <= |s_even_of_members;
+            even_vni_reg <= s_even_of_vni;
+            even_tree_reg <= s_even_of_tree;
+            even_cookie_reg <= s_even_of_cookie;
+            odd_row_reg <= s_odd_number;
+            odd_root_reg <= |s_odd_of_members;
+            odd_vni_reg <= s_odd_of_vni;
+            odd_tree_reg <= s_odd_of_tree;
+            odd_cookie_reg <= s_odd_of_cookie;
+        end
+
+        summed_reg <= {summed_reg[0], found_reg};
+        if (!found_reg) begin
+            found_reg <= brings | moves;
+            answers_reg <= brings;
             late_reg <= 1'b0;
-            summed_reg <= 3'd0;
-            answers_reg <= 1'b0;
-            look_qpn_reg <= work_qpn;
-            if (works_m_valid) begin
-                looks_reg <= 1'b1;
+            row_reg <= group_row;
+            qpn_reg <= look_qpn_reg;
+            vni_reg <= group_vni;
+            tree_reg <= group_tree;
+            cookie_reg <= group_cookie;
+            asks_reg <= moves & group_root & !work_bad;
+            known_reg <= !group_root | work_bad;
+            if (brings) begin
+                known_reg <= 1'b1;
+                vni_reg <= s_answers_vni;
+                tree_reg <= s_answers_tree;
+                cookie_reg <= s_answers_cookie[31:3];
             end
-            // The one before has left its place.
-            if (s_answers_valid & !f_answer_reg) begin
-                looks_reg <= 1'b1;
-                answers_reg <= 1'b1;
-            end
-        end
-        if (looks_reg & answers_reg) begin
-            found_reg <= 1'b1;
-            vni_reg <= s_answers_vni;
-            tree_reg <= s_answers_tree;
-            cookie_reg <= s_answers_cookie[31:3];
-            known_reg <= 1'b1;
-        end
-        if (looks_reg & compared_reg & same_qpn_reg & !answers_reg & !found_reg) begin
-            found_reg <= 1'b1;
-            row_reg <= before_row_reg;
-            vni_reg <= before_vni_reg;
-            tree_reg <= before_tree_reg;
-            cookie_reg <= before_cookie_reg;
-            asks_reg <= of_root_reg & !work_bad;
-            known_reg <= !of_root_reg | work_bad;
         end
         if (asks_reg & m_leave_done) begin
             asks_reg <= 1'b0;
             known_reg <= 1'b1;
             late_reg <= !m_leave_ok;
         end
-        if (found_reg & !summed_reg[2]) begin
-            summed_reg <= summed_reg + 3'd1;
-        end
         if (begins) begin
-            looks_reg <= 1'b0;
             found_reg <= 1'b0;
-            completes_reg <= (work_bad | work_signal) & !answers_reg;
-            cancels_reg <= !work_bad & !work_signal & !answers_reg;
-            end_qpn_reg <= work_qpn[3:0];
+            answers_reg <= 1'b0;
+            summed_reg <= 2'd0;
+            end_qpn_reg <= qpn_reg;
             end_wr_id_reg <= work_wr_id;
             end_request_reg <= work_request;
+            end_signal_reg <= work_signal;
             end_bad_reg <= work_bad;
             end_late_reg <= late_reg;
         end
-        if (completes_reg & m_cpl_ready) begin
-            completes_reg <= 1'b0;
-        end
-        if (cancels_reg & m_cancel_ready) begin
-            cancels_reg <= 1'b0;
-        end
 
-        compared_reg <= looks_reg;
-        same_qpn_reg <= s_row_there & (s_row_of_qpn == look_qpn_reg);
-        before_vni_reg <= s_row_of_vni;
-        before_tree_reg <= s_row_of_tree;
-        before_cookie_reg <= s_row_of_cookie;
-        before_row_reg <= s_row_number;
-        of_root_reg <= |s_row_of_members;
         own_sum_reg <= FIXED + {2'd0, sfa[31:16]} + {2'd0, sfa[15:0]};
 
         dfa_reg <= to_node
@@ -695,31 +700,75 @@ module card_reduce_send_q16 (
 
         left_sum_reg <= own_sum_reg + {2'd0, vni_reg};
         right_sum_reg <= {1'b0, dfa_reg[31:16]} + {1'b0, dfa_reg[15:0]};
-        all_sum_reg <= {1'b0, left_sum_reg} + {2'd0, right_sum_reg};
-        folded_reg <= {1'b0, all_sum_reg[15:0]} + {14'd0, all_sum_reg[18:16]};
+        began_reg <= begins & !answers_reg;
         error_reg <= begins & bad;
         overtaken_reg <= begins & late_reg;
+
+        if (completes_reg & m_cpl_ready) begin
+            completes_reg <= 1'b0;
+        end
+        if (cancels_reg & m_cancel_ready) begin
+            cancels_reg <= 1'b0;
+        end
+        if (began_reg) begin
+            completes_reg <= end_bad_reg | end_signal_reg;
+            cancels_reg <= !end_bad_reg & !end_signal_reg;
+        end
+
+        sent_reg <= 1'b0;
+        if (m_axis_tready) begin
+            out_valid_reg <= 1'b0;
+            sent_reg <= out_valid_reg & out_last_reg;
+        end
+        if (advance) begin
+            step_reg <= step_reg + 4'd1;
+            at_last_reg <= step_reg == 4'd11;
+            if (step_reg == 4'd4) begin
+                read_reg <= 3'd2;
+            end
+            if (step_reg == 4'd6) begin
+                read_reg <= 3'd4;
+            end
+            if (step_reg >= 4'd7) begin
+                read_reg <= read_reg + 3'd1;
+            end
+            carry_reg <= moved[47:0];
+            stored_reg <= words_rd_data;
+            if (f_answer_reg) begin
+                stored_reg <= s_answers_data;
+            end
+            out_valid_reg <= 1'b1;
+            out_data_reg <= swap_m;
+            out_last_reg <= at_last_reg;
+        end
+        // The next frame's word 1 may follow in the next clock: the six bytes in front of it are
+        // its destination.
+        if (loads) begin
+            step_reg <= 4'd1;
+            at_last_reg <= 1'b0;
+            read_reg <= 3'd3;
+            f_vni_reg <= vni_reg;
+            f_dfa_reg <= dfa_reg;
+            f_cookie_reg <= {cookie_reg, reduction};
+            f_kind_reg <= kind;
+            f_answer_reg <= answers_reg;
+            all_sum_reg <= {1'b0, left_sum_reg} + {2'd0, right_sum_reg};
+            carry_reg <= {MAC_GROUP, dfa_reg};
+            if (to_node) begin
+                carry_reg <= {MAC, dfa_reg};
+            end
+        end
+
+        // The rest of the checksum, which is in word 3.
+        folded_reg <= {1'b0, all_sum_reg[15:0]} + {14'd0, all_sum_reg[18:16]};
+
+        f_sum_reg <= ~(folded_reg[15:0] + {15'd0, folded_reg[16]});
 
         if (frees) begin
             read_place_reg <= read_place_reg + 2'd1;
         end
 
         busy_reg <= busy_next;
-        step_reg <= step_next;
-        read_reg <= read_next;
-        f_vni_reg <= f_vni_next;
-        f_dfa_reg <= f_dfa_next;
-        f_group_reg <= f_group_next;
-        f_cookie_reg <= f_cookie_next;
-        f_kind_reg <= f_kind_next;
-        f_answer_reg <= f_answer_next;
-        f_sum_reg <= f_sum_next;
-        stored_reg <= stored_next;
-        carry_reg <= carry_next;
-        out_valid_reg <= out_valid_next;
-        out_data_reg <= out_data_next;
-        out_last_reg <= out_last_next;
-        sent_reg <= sent_next;
 
         if (rst) begin
             in_valid_reg <= 1'b0;
@@ -728,12 +777,13 @@ module card_reduce_send_q16 (
             room_reg <= 1'b0;
             take_reg <= 1'b0;
             looks_reg <= 1'b0;
+            compared_reg <= 1'b0;
             found_reg <= 1'b0;
             answers_reg <= 1'b0;
-            compared_reg <= 1'b0;
             asks_reg <= 1'b0;
             known_reg <= 1'b0;
-            summed_reg <= 3'd0;
+            summed_reg <= 2'd0;
+            began_reg <= 1'b0;
             completes_reg <= 1'b0;
             cancels_reg <= 1'b0;
             error_reg <= 1'b0;
@@ -746,8 +796,8 @@ module card_reduce_send_q16 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s_row_receives, s_answers_round, works_s_ready, works_count,
-        op_bad_next_shifted[63:1]};
+    wire _unused = &{1'b0, s_even_receives, s_odd_receives, s_answers_round, works_s_ready,
+        works_count, qpns_s_ready, qpns_count, op_bad_next_shifted[63:1]};
 
 endmodule
 

@@ -1,13 +1,13 @@
 // card_reduce_table_q16
 //
-// Eight rows, each a queue pair and its reduction group. They go round at m_row, one a clock, for
-// all who look for a queue pair or a group: three clients, and no port of the memory for any of
-// them.
-// A queue pair joins in 11 clocks: eight rows are looked at for one of the same VNI and cookie and
+// Sixteen rows, each a queue pair and its reduction group. They go round at m_even and m_odd, one a
+// clock at each, for all who look for a queue pair or a group: three clients, and no port of the
+// two memories for any of them.
+// A queue pair joins in 11 clocks: all rows are looked at for one of the same VNI and cookie and
 // for a free row, then the free one is written. Its state, word 0 of its context, counts within 10
 // clocks; in the state Reset its row is free.
 // Words 0 of contexts are 10 clocks apart at least, and none comes while one joins.
-// Stages: 1 a row is read; 2 it is at m_row. Nothing stalls it.
+// Stages: 1 two rows are read; 2 they are at m_even and m_odd. Nothing stalls it.
 //
 // Sizes: q = 16.
 //
@@ -18,37 +18,48 @@
 
 module card_reduce_table_q16 (
     // Clock and reset
-    input  wire        clk,               // Clock.
-    input  wire        rst,               // Synchronous reset: no groups.
+    input  wire        clk,                // Clock.
+    input  wire        rst,                // Synchronous reset: no groups.
 
     // s_join: Queue pairs that are to be in groups.
-    input  wire        s_join_valid,      // A queue pair and its group.
-    output wire        s_join_done,       // The answer; pulse.
-    output wire        s_join_ok,         // With it: it is in the group. Otherwise another one is, or there is no room.
-    input  wire [11:0] s_join_qpn,        // Queue pair.
-    input  wire [15:0] s_join_vni,        // VNI of the group.
-    input  wire [12:0] s_join_tree,       // Its tree.
-    input  wire [28:0] s_join_cookie,     // Its cookie, in units of 8.
-    input  wire [18:0] s_join_members,    // Of the root: members of the group; 0 of all others.
+    input  wire        s_join_valid,       // A queue pair and its group.
+    output wire        s_join_done,        // The answer; pulse.
+    // With it: it is in the group. Otherwise another one is, or there is no room.
+    output wire        s_join_ok,
+    input  wire [11:0] s_join_qpn,         // Queue pair.
+    input  wire [15:0] s_join_vni,         // VNI of the group.
+    input  wire [12:0] s_join_tree,        // Its tree.
+    input  wire [28:0] s_join_cookie,      // Its cookie, in units of 8.
+    input  wire [18:0] s_join_members,     // Of the root: members of the group; 0 of all others.
 
-    // m_row: The rows.
-    output wire [2:0]  m_row_number,      // Its number.
-    output wire        m_row_there,       // There is one.
-    output wire        m_row_receives,    // Its queue pair receives.
-    output wire [11:0] m_row_of_qpn,      // Queue pair.
-    output wire [15:0] m_row_of_vni,      // VNI of the group.
-    output wire [12:0] m_row_of_tree,     // Its tree.
-    output wire [28:0] m_row_of_cookie,   // Its cookie, in units of 8.
-    output wire [18:0] m_row_of_members,  // Of the root: members of the group; 0 of all others.
+    // m_even: The even rows.
+    output wire [3:0]  m_even_number,      // Its number.
+    output wire        m_even_there,       // There is one.
+    output wire        m_even_receives,    // Its queue pair receives.
+    output wire [11:0] m_even_of_qpn,      // Queue pair.
+    output wire [15:0] m_even_of_vni,      // VNI of the group.
+    output wire [12:0] m_even_of_tree,     // Its tree.
+    output wire [28:0] m_even_of_cookie,   // Its cookie, in units of 8.
+    output wire [18:0] m_even_of_members,  // Of the root: members of the group; 0 of all others.
 
-    output wire        ev_joined,         // A queue pair has joined a group; pulse.
-    output wire [2:0]  joined_row,        // Its row.
+    // m_odd: The odd rows.
+    output wire [3:0]  m_odd_number,       // Its number.
+    output wire        m_odd_there,        // There is one.
+    output wire        m_odd_receives,     // Its queue pair receives.
+    output wire [11:0] m_odd_of_qpn,       // Queue pair.
+    output wire [15:0] m_odd_of_vni,       // VNI of the group.
+    output wire [12:0] m_odd_of_tree,      // Its tree.
+    output wire [28:0] m_odd_of_cookie,    // Its cookie, in units of 8.
+    output wire [18:0] m_odd_of_members,   // Of the root: members of the group; 0 of all others.
+
+    output wire        ev_joined,          // A queue pair has joined a group; pulse.
+    output wire [3:0]  joined_row,         // Its row.
 
     // cfg: Contexts of queue pairs: word 0 is looked at.
-    input  wire        cfg_valid,         // A word is written; it counts from the next clock on.
-    input  wire [3:0]  cfg_qpn,           // Queue pair.
-    input  wire [2:0]  cfg_word,          // Which word.
-    input  wire [63:0] cfg_data           // The word.
+    input  wire        cfg_valid,          // A word is written; it counts from the next clock on.
+    input  wire [3:0]  cfg_qpn,            // Queue pair.
+    input  wire [2:0]  cfg_word,           // Which word.
+    input  wire [63:0] cfg_data            // The word.
 );
 
     // Constants
@@ -57,68 +68,117 @@ module card_reduce_table_q16 (
     localparam [2:0] RESET_STATE    = 3'd0;
 
     // Registers
-    reg  [7:0]  there_reg;          // A bit for each row: it is there; its queue pair receives.
-    reg  [7:0]  receives_reg;
-    reg  [2:0]  at_reg;             // The row that is read, and the one that is shown.
-    reg  [11:0] shown_qpn_reg;      // Queue pair.
-    reg  [15:0] shown_vni_reg;      // VNI of the group.
-    reg  [12:0] shown_tree_reg;     // Its tree.
-    reg  [28:0] shown_cookie_reg;   // Its cookie, in units of 8.
-    reg  [18:0] shown_members_reg;  // Of the root: members of the group; 0 of all others.
+    reg  [15:0] there_reg;         // A bit for each row: it is there; its queue pair receives.
+    reg  [15:0] receives_reg;
+    reg  [2:0]  at_reg;            // The pair of rows that is read, and the one that is shown.
+    reg  [11:0] even_qpn_reg;      // Queue pair.
+    reg  [15:0] even_vni_reg;      // VNI of the group.
+    reg  [12:0] even_tree_reg;     // Its tree.
+    reg  [28:0] even_cookie_reg;   // Its cookie, in units of 8.
+    reg  [18:0] even_members_reg;  // Of the root: members of the group; 0 of all others.
+    reg  [11:0] odd_qpn_reg;       // Queue pair.
+    reg  [15:0] odd_vni_reg;       // VNI of the group.
+    reg  [12:0] odd_tree_reg;      // Its tree.
+    reg  [28:0] odd_cookie_reg;    // Its cookie, in units of 8.
+    reg  [18:0] odd_members_reg;   // Of the root: members of the group; 0 of all others.
     reg  [2:0]  shown_at_reg;
-    reg  [3:0]  state_left_reg;     // Rows still to be looked at for a state, of this queue pair.
+    // Pairs of rows still to be looked at for a state, of this queue pair; the rows that are its
+    // own.
+    reg  [3:0]  state_left_reg;
     reg  [11:0] state_qpn_reg;
     reg         to_receive_reg;
     reg         to_end_reg;
-    reg  [3:0]  join_left_reg;      // Rows still to be looked at for who joins.
+    reg  [3:0]  join_left_reg;     // Pairs of rows still to be looked at for who joins.
     reg         joining_reg;
-    reg         clash_reg;          // Another one is in the group; a row is free, this one.
+    reg         clash_reg;
     reg         found_reg;
-    reg  [2:0]  free_reg;
+    reg  [3:0]  free_reg;
     reg         done_reg;
     reg         ok_reg;
 
     // Signals
-    wire [7:0]  shown_bit;
-    wire        is_there;
-    wire        does_receive;
-    wire [2:0]  shape_state;      // State of the queue pair.
-    wire        its;
+    wire [15:0] even_bit;
+    wire [15:0] odd_bit;
+    wire        even_there;
+    wire        odd_there;
+    wire        even_receives;
+    wire        odd_receives;
+    wire [2:0]  shape_state;     // State of the queue pair.
+    wire        its_even;
+    wire        its_odd;
+    reg  [15:0] its;
     wire        decides;
-    reg  [3:0]  join_left_next;   // Rows still to be looked at for who joins.
+    wire        clash_even;      // Another one is in the group, seen at an even or an odd row; a row is free, this one.
+    wire        clash_odd;
+    wire [15:0] free_bit;
+    reg  [3:0]  join_left_next;  // Pairs of rows still to be looked at for who joins.
     reg         joining_next;
-    reg         clash_next;       // Another one is in the group; a row is free, this one.
+    reg         clash_next;
     reg         found_next;
-    reg  [2:0]  free_next;
+    reg  [3:0]  free_next;
     reg         done_next;
     reg         ok_next;
-    wire [88:0] members_rd_data;  // The word that was read.
-    reg         members_wr_en;    // The word is written.
+    wire [88:0] evens_rd_data;   // The word that was read.
+    reg         evens_wr_en;     // The word is written.
+    wire [88:0] odds_rd_data;    // The word that was read.
+    reg         odds_wr_en;      // The word is written.
 
-    ram_async #(.W(89), .A(3)) members (
+    ram_async #(.W(89), .A(3)) evens (
         .clk     (clk),
         .rd_addr (at_reg),
-        .rd_data (members_rd_data),
-        .wr_en   (members_wr_en),
-        .wr_addr (free_reg),
+        .rd_data (evens_rd_data),
+        .wr_en   (evens_wr_en),
+        .wr_addr (free_reg[3:1]),
+        .wr_data ({s_join_members, s_join_cookie, s_join_tree, s_join_vni, s_join_qpn})
+    );
+
+    ram_async #(.W(89), .A(3)) odds (
+        .clk     (clk),
+        .rd_addr (at_reg),
+        .rd_data (odds_rd_data),
+        .wr_en   (odds_wr_en),
+        .wr_addr (free_reg[3:1]),
         .wr_data ({s_join_members, s_join_cookie, s_join_tree, s_join_vni, s_join_qpn})
     );
 
     // Combinational logic
-    assign shown_bit = 8'd1 << shown_at_reg;
-    assign is_there = |(there_reg & shown_bit);
-    assign does_receive = |(receives_reg & shown_bit);
-    assign m_row_number = shown_at_reg;
-    assign m_row_there = is_there;
-    assign m_row_receives = does_receive;
-    assign m_row_of_qpn = shown_qpn_reg;
-    assign m_row_of_vni = shown_vni_reg;
-    assign m_row_of_tree = shown_tree_reg;
-    assign m_row_of_cookie = shown_cookie_reg;
-    assign m_row_of_members = shown_members_reg;
+    assign even_bit = 16'd1 << {shown_at_reg, 1'b0};
+    assign odd_bit = {even_bit[14:0], 1'b0};
+    assign even_there = |(there_reg & even_bit);
+    assign odd_there = |(there_reg & odd_bit);
+    assign even_receives = |(receives_reg & even_bit);
+    assign odd_receives = |(receives_reg & odd_bit);
+    assign m_even_number = {shown_at_reg, 1'b0};
+    assign m_even_there = even_there;
+    assign m_even_receives = even_receives;
+    assign m_even_of_qpn = even_qpn_reg;
+    assign m_even_of_vni = even_vni_reg;
+    assign m_even_of_tree = even_tree_reg;
+    assign m_even_of_cookie = even_cookie_reg;
+    assign m_even_of_members = even_members_reg;
+    assign m_odd_number = {shown_at_reg, 1'b1};
+    assign m_odd_there = odd_there;
+    assign m_odd_receives = odd_receives;
+    assign m_odd_of_qpn = odd_qpn_reg;
+    assign m_odd_of_vni = odd_vni_reg;
+    assign m_odd_of_tree = odd_tree_reg;
+    assign m_odd_of_cookie = odd_cookie_reg;
+    assign m_odd_of_members = odd_members_reg;
     // States.
     assign shape_state = cfg_data[2:0];
-    assign its = (|state_left_reg) & is_there & (shown_qpn_reg == state_qpn_reg);
+    assign its_even = (|state_left_reg) & even_there & (even_qpn_reg == state_qpn_reg);
+    assign its_odd = (|state_left_reg) & odd_there & (odd_qpn_reg == state_qpn_reg);
+
+    always @(*) begin
+        its = 16'd0;
+        if (its_even) begin
+            its = even_bit;
+        end
+        if (its_odd) begin
+            its = odd_bit;
+        end
+    end
+
     assign decides = joining_reg & !(|join_left_reg);
 
     always @(*) begin
@@ -138,25 +198,31 @@ module card_reduce_table_q16 (
         end
         if (|join_left_reg) begin
             join_left_next = join_left_reg - 4'd1;
-            if (is_there
-                    & (shown_vni_reg == s_join_vni)
-                    & (shown_cookie_reg == s_join_cookie)) begin
+            if (clash_even | clash_odd) begin
                 clash_next = 1'b1;
             end
-            if (!is_there) begin
+            if (!even_there | !odd_there) begin
                 found_next = 1'b1;
-                free_next = shown_at_reg;
+                free_next = {shown_at_reg, even_there};
             end
         end
-        members_wr_en = 1'b0;
+        evens_wr_en = 1'b0;
+        odds_wr_en = 1'b0;
         if (decides) begin
             joining_next = 1'b0;
             done_next = 1'b1;
             ok_next = found_reg & !clash_reg;
-            members_wr_en = found_reg & !clash_reg;
+            evens_wr_en = found_reg & !clash_reg & !free_reg[0];
+            odds_wr_en = found_reg & !clash_reg & free_reg[0];
         end
     end
 
+    assign clash_even = even_there
+        & (even_vni_reg == s_join_vni)
+        & (even_cookie_reg == s_join_cookie);
+    assign clash_odd = odd_there & (odd_vni_reg == s_join_vni) & (odd_cookie_reg == s_join_cookie);
+    // A clock after it was written: what is shown until then is what was there before.
+    assign free_bit = 16'd1 << free_reg;
     assign ev_joined = done_reg & ok_reg;
     assign joined_row = free_reg;
     assign s_join_done = done_reg;
@@ -164,14 +230,19 @@ module card_reduce_table_q16 (
 
     // Clocked logic
     initial begin
-        there_reg = 8'd0;
-        receives_reg = 8'd0;
+        there_reg = 16'd0;
+        receives_reg = 16'd0;
         at_reg = 3'd0;
-        shown_qpn_reg = 12'd0;
-        shown_vni_reg = 16'd0;
-        shown_tree_reg = 13'd0;
-        shown_cookie_reg = 29'd0;
-        shown_members_reg = 19'd0;
+        even_qpn_reg = 12'd0;
+        even_vni_reg = 16'd0;
+        even_tree_reg = 13'd0;
+        even_cookie_reg = 29'd0;
+        even_members_reg = 19'd0;
+        odd_qpn_reg = 12'd0;
+        odd_vni_reg = 16'd0;
+        odd_tree_reg = 13'd0;
+        odd_cookie_reg = 29'd0;
+        odd_members_reg = 19'd0;
         shown_at_reg = 3'd0;
         state_left_reg = 4'd0;
         state_qpn_reg = 12'd0;
@@ -181,7 +252,7 @@ module card_reduce_table_q16 (
         joining_reg = 1'b0;
         clash_reg = 1'b0;
         found_reg = 1'b0;
-        free_reg = 3'd0;
+        free_reg = 4'd0;
         done_reg = 1'b0;
         ok_reg = 1'b0;
     end
@@ -190,11 +261,16 @@ module card_reduce_table_q16 (
         // The rows go round.
         at_reg <= at_reg + 3'd1;
 
-        shown_qpn_reg <= members_rd_data[11:0];
-        shown_vni_reg <= members_rd_data[27:12];
-        shown_tree_reg <= members_rd_data[40:28];
-        shown_cookie_reg <= members_rd_data[69:41];
-        shown_members_reg <= members_rd_data[88:70];
+        even_qpn_reg <= evens_rd_data[11:0];
+        even_vni_reg <= evens_rd_data[27:12];
+        even_tree_reg <= evens_rd_data[40:28];
+        even_cookie_reg <= evens_rd_data[69:41];
+        even_members_reg <= evens_rd_data[88:70];
+        odd_qpn_reg <= odds_rd_data[11:0];
+        odd_vni_reg <= odds_rd_data[27:12];
+        odd_tree_reg <= odds_rd_data[40:28];
+        odd_cookie_reg <= odds_rd_data[69:41];
+        odd_members_reg <= odds_rd_data[88:70];
         shown_at_reg <= at_reg;
 
         if (|state_left_reg) begin
@@ -207,19 +283,18 @@ module card_reduce_table_q16 (
             to_end_reg <= shape_state == RESET_STATE;
         end
 
-        if (its) begin
-            receives_reg <= receives_reg & ~shown_bit;
+        if (|its) begin
+            receives_reg <= receives_reg & ~its;
             if (to_receive_reg) begin
-                receives_reg <= receives_reg | shown_bit;
+                receives_reg <= receives_reg | its;
             end
             if (to_end_reg) begin
-                there_reg <= there_reg & ~shown_bit;
+                there_reg <= there_reg & ~its;
             end
         end
-        // A clock after it was written: what is shown until then is what was there before.
         if (done_reg & ok_reg) begin
-            there_reg <= there_reg | (8'd1 << free_reg);
-            receives_reg <= receives_reg & ~(8'd1 << free_reg);
+            there_reg <= there_reg | free_bit;
+            receives_reg <= receives_reg & ~free_bit;
         end
 
         join_left_reg <= join_left_next;
@@ -231,8 +306,8 @@ module card_reduce_table_q16 (
         ok_reg <= ok_next;
 
         if (rst) begin
-            there_reg <= 8'd0;
-            receives_reg <= 8'd0;
+            there_reg <= 16'd0;
+            receives_reg <= 16'd0;
             at_reg <= 3'd0;
             state_left_reg <= 4'd0;
             join_left_reg <= 4'd0;

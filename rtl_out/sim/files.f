@@ -218,7 +218,8 @@ card_regs_stats_n5.v
 mux_one_hot_w32_n2.v
 card_regs_congestion.v
 card_reduce_table_q16.v
-fifo_ahead_w189_d4.v
+fifo_ahead_w177_d4.v
+fifo_ahead_w4_d4.v
 card_reduce_send_q16.v
 ../lib/red_check.v
 xud_rx_buffer_d256.v

@@ -22,7 +22,7 @@ hdl_record! {
     /// A row of the table of groups.
     pub struct ReduceRow {
         /// Its number.
-        number: Bits<3>,
+        number: Bits<4>,
         /// There is one.
         there: Bit,
         /// Its queue pair receives.
@@ -33,7 +33,8 @@ hdl_record! {
 }
 
 hdl_bus! {
-    /// The rows of the table of groups go round, one a clock: whoever looks at eight in a row has seen all.
+    /// Half the rows of the table of groups, the even or the odd ones, go round, one a clock: whoever looks at both halves for
+    /// eight clocks has seen all 16.
     pub struct ReduceRows {
         /// The row of this clock.
         of: ReduceRow,
@@ -120,7 +121,7 @@ hdl_bus! {
         /// With it: it may. Otherwise the card has answered its round.
         #[back] ok: Bit,
         /// Row of the group, and reduction id.
-        place: Bits<6>,
+        place: Bits<7>,
         /// It goes to the tree.
         to_tree: Bit,
         /// It is of kind 0.
@@ -146,7 +147,7 @@ hdl_bus! {
         /// With it: round that the answer begins.
         #[back] round: Bits<56>,
         /// Row of the group, and reduction id.
-        place: Bits<6>,
+        place: Bits<7>,
         /// Its sequence number.
         seqno: Bits<10>,
     }

@@ -26,7 +26,7 @@ use crate::bus::{
 use crate::prelude::*;
 
 hdl_module! {
-    /// Reduction groups of queue pairs, 8 at most: their work requests leave as reduction frames, and frames of the groups that
+    /// Reduction groups of queue pairs, 16 at most: their work requests leave as reduction frames, and frames of the groups that
     /// arrive become completions. What the frames mean to each other is the driver's matter, but for results that the card of a
     /// group's root answers (CL-6).
     /// Wires; each block says its own stages.
@@ -112,8 +112,10 @@ impl<const LQ: usize> Logic for CardReduce<LQ> {
         // Groups.
         ReduceJoinIn::link(&mut self.s_join, &mut self.table.s_join);
         ContextIn::<LQ>::link(&mut self.cfg, &mut self.table.cfg);
-        self.send.s_row.of.next = self.table.m_row.of.val();
-        self.land.s_row.of.next = self.table.m_row.of.val();
+        self.send.s_even.of.next = self.table.m_even.of.val();
+        self.send.s_odd.of.next = self.table.m_odd.of.val();
+        self.land.s_even.of.next = self.table.m_even.of.val();
+        self.land.s_odd.of.next = self.table.m_odd.of.val();
         self.land.ev_joined.next = self.table.ev_joined.val();
         self.land.joined_row.next = self.table.joined_row.val();
         self.root.ev_joined.next = self.table.ev_joined.val();

@@ -2,6 +2,7 @@
 //! every kind.
 
 mod directed;
+mod errors;
 mod world;
 
 use std::collections::VecDeque;
@@ -15,14 +16,15 @@ use tributary_protocol::card::regs::{REDUCTION_GROUPS, ReductionCounter};
 use tributary_protocol::red::Address;
 use tributary_protocol::red::wire::DEFAULT_ETHERTYPE;
 use tributary_protocol::xud::Outcome;
-use tributary_sim::testbench::wrong::Wrong;
 use tributary_sim::verilate::Verilated;
 
-use self::directed::without_room;
+use self::directed::{all_groups, checksum, without_room};
+use self::errors::WRONG;
 use self::world::{Coming, Member, Work, World, coming, entry, over};
 use super::rings::{Bench, Result, demand, library, right, same, wrong};
 
-const LQ: usize = 4;
+// Twice as many queue pairs as groups.
+const LQ: usize = 5;
 const NODE: u32 = 0xA_0A5C;
 /// Frames that the block keeps at least while none is looked up.
 const KEPT: usize = 32;
@@ -33,131 +35,6 @@ const REST: u64 = 32;
 /// Of these, when the count of foreign frames is asked for, and when it is there.
 const ASKS: u64 = 20;
 const COUNTS: u64 = 28;
-
-const WRONG: [Wrong; 50] = [
-    // CL-1: bits 19:16 of the own node are not sent, or not looked at; those of another one are not sent.
-    (
-        "card_reduce_send",
-        "assign sfa = ",
-        "{4'd0, cfg_node[15:0], 12'd0}",
-    ),
-    (
-        "card_reduce_receive",
-        "own_reg <= ",
-        "to_reg[27:0] == {cfg_node[15:0], 12'd0}",
-    ),
-    (
-        "card_reduce_send",
-        "dfa_reg <= ",
-        "to_node ? {4'd0, work_node[15:0], 12'd0} : (MULTICAST | {11'd0, reduction, 18'd0} | {16'd0, tree_reg, 3'd0})",
-    ),
-    // A queue pair joins twice over, or without room; what it fetched is not forgotten.
-    (
-        "card_reduce_table",
-        "ok_reg <= ",
-        "decides ? found_reg : ok_reg",
-    ),
-    ("card_reduce_table", "ev_joined = ", "1'b0"),
-    // The state of another one, or none.
-    ("card_reduce_table", "its = ", "1'b0"),
-    ("card_reduce_table", "to_end_reg <= ", "1'b0"),
-    // Frames of another group, of another tree, for another node.
-    (
-        "card_reduce_land",
-        "is_for = ",
-        "takes_part_reg & same_cookie_reg & (l_key_own_reg | l_key_by_tree_reg)",
-    ),
-    (
-        "card_reduce_land",
-        "is_for = ",
-        "takes_part_reg & same_vni_reg & same_cookie_reg",
-    ),
-    ("card_reduce_land", "takes_part_reg <= ", "s_row_there"),
-    // Looked up though nothing may begin; a completion before the one in front has left; words that stay.
-    ("card_reduce_land", "takes = ", "s_valid & !l_busy_reg"),
-    (
-        "card_reduce_land",
-        "a_done = ",
-        "a_busy_reg & !asks_reg & m_verdict_room",
-    ),
-    ("card_reduce_land", "m_verdict_drop = ", "1'b0"),
-    // What begins in the clock in which the count is read is not in it.
-    ("card_reduce_land", "fetched_now = ", "1'b0"),
-    ("card_reduce_land", "m_idle = ", "!l_busy_reg"),
-    // Checks of frames.
-    ("card_reduce_receive", "wrong_reg <= ", "r_bad_reg"),
-    ("card_reduce_receive", "good = ", "ended_reg & !wrong_reg"),
-    ("card_reduce_receive", "right_prefix = ", "1'b1"),
-    ("card_reduce_receive", "ragged_now = ", "ragged_reg"),
-    // The words of a frame that does not fit are kept as far as they do.
-    ("card_reduce_receive", "room = ", "keys_s_ready"),
-    // Fields of frames that leave; the place of the next one; how it ends.
-    ("card_reduce_send", "f_sum_reg <= ", "~folded_reg[15:0]"),
-    ("card_reduce_send", "f_group_reg <= ", "1'b1"),
-    ("card_reduce_send", "s_room = ", "1'b1"),
-    ("card_reduce_send", "taken_bad = ", "head_bad_reg"),
-    ("card_reduce_send", "m_fetched_data = ", "work_request"),
-    ("card_reduce_send", "m_idle = ", "!busy_reg"),
-    ("card_reduce_send", "m_cancel_qpn = ", "4'd0"),
-    // What a tree was told last: an old number, a number on, another round, engines that are not armed, without room.
-    ("card_reduce_root", "newer = ", "|ahead_reg"),
-    ("card_reduce_root", "newer = ", "!ahead_reg[9]"),
-    (
-        "card_reduce_root",
-        "same_reg <= ",
-        "now_seqno_reg[8:0] == seqno_reg[8:0]",
-    ),
-    ("card_reduce_root", "rounds_reg <= ", "4'd15"),
-    ("card_reduce_root", "on_reg <= ", "16'd0"),
-    ("card_reduce_root", "state_reg <= ", "1'b1"),
-    (
-        "card_reduce_root",
-        "tells_reg <= ",
-        "s_leave_to_tree & s_leave_arm",
-    ),
-    ("card_reduce_root", "for_armed_reg <= ", "s_leave_arm"),
-    ("card_reduce_root", "next_round_reg <= ", "now_round_reg"),
-    ("card_reduce_root", "may_answer = ", "s_result_valid"),
-    // A result: of fewer members, to this node, for which engines were told of too many, that arms.
-    (
-        "card_reduce_land",
-        "l_all_reg <= ",
-        "l_key_whole_reg & !l_key_own_reg",
-    ),
-    (
-        "card_reduce_land",
-        "l_all_reg <= ",
-        "l_key_whole_reg & same_count_reg",
-    ),
-    ("card_reduce_land", "m_answered_valid = ", "a_done"),
-    ("card_reduce_land", "m_result_place = ", "{a_row_reg, 3'd0}"),
-    (
-        "card_reduce_receive",
-        "plain_reg <= ",
-        "!word[10] & !(|kind_reg)",
-    ),
-    (
-        "card_reduce_receive",
-        "plain_reg <= ",
-        "!(|kind_reg) & (word[50:47] != 4'd7)",
-    ),
-    // An answer: its header, its place, when it is there.
-    ("card_reduce_answer", "s_room = ", "1'b1"),
-    (
-        "card_reduce_answer",
-        "words_wr_en = ",
-        "moves & answered & (number_reg >= 3'd3)",
-    ),
-    (
-        "card_reduce_answer",
-        "header = ",
-        "(s_words_data & REST) | ARM | {54'd0, seqno + 10'd1}",
-    ),
-    ("card_reduce_answer", "m_idle = ", "1'b1"),
-    ("card_reduce_send", "m_leave_place = ", "{row_reg, 3'd0}"),
-    ("card_reduce_send", "m_leave_arm = ", "1'b1"),
-    ("card_reduce_send", "ev_overtaken = ", "1'b0"),
-];
 
 fn block() -> &'static Verilated {
     static LIBRARY: OnceLock<Verilated> = OnceLock::new();
@@ -172,11 +49,12 @@ enum Change {
 
 /// Counts frames that left, frames that became completions, those of nobody, malformed ones, those without a slot, work requests
 /// without a meaning, groups that others were in, queue pairs that left, those for which there was no row, frames that were
-/// answered, and work requests that an answer has overtaken.
-fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
+/// answered, work requests that an answer has overtaken, and, while more groups are in use than there are even rows, frames that
+/// left and those that became completions.
+fn run(seed: u64, error: u64) -> Result<[u64; 13]> {
     let mut bench = Bench::new(block(), seed, error, 4);
     let mut world = World::default();
-    let mut seen = [0; 11];
+    let mut seen = [0; 13];
     for (name, value) in [("regs_rst", 1), ("rst", 1), ("cfg_node", NODE.into())] {
         bench.set(name, value);
     }
@@ -208,7 +86,8 @@ fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
     let (mut rest, mut pause) = (0u64, 0u64);
     let mut traffic = 600u64;
     let mut change: Option<Change> = None;
-    let mut changes = 4;
+    // At first the table fills, or it stays nearly empty.
+    let mut changes = if bench.rng.random() { 60 } else { 4 };
     let busy = [0; 4].map(|_: u64| bench.rng.random_range(1..=10));
     let clocks = 26_000;
     bench
@@ -351,7 +230,9 @@ fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
                     .filter(|qpn| world.members.iter().all(|m| m.qpn != *qpn))
                     .collect();
                 let some = world.members.len();
-                change = Some(if some == 0 || bench.rng.random_range(0..some + 4) < 5 {
+                let fills = changes > 5 && bench.rng.random();
+                let joins = fills || some == 0 || bench.rng.random_range(0..some + 4) < 5;
+                change = Some(if joins {
                     let twin = (some > 0 && bench.rng.random_range(0..4) == 0)
                         .then(|| world.members[bench.rng.random_range(0..some)].clone());
                     let [vni, tree]: [u16; 2] = bench.rng.random();
@@ -488,6 +369,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
                     }
                     world.counts.sent += 1;
                     seen[0] += 1;
+                    seen[11] += u64::from(world.members.len() > REDUCTION_GROUPS / 2);
                 }
             }
 
@@ -521,6 +403,7 @@ fn run(seed: u64, error: u64) -> Result<[u64; 11]> {
                     world.landing.push_back((qpn, ended, place, answered));
                     world.counts.received += 1;
                     seen[1] += 1;
+                    seen[12] += u64::from(world.members.len() > REDUCTION_GROUPS / 2);
                 } else {
                     over(&mut world.results, place);
                     world.counts.no_slot += 1;
@@ -701,6 +584,8 @@ fn cl_05_work_requests_are_frames_and_frames_are_completions() {
 fn cl_05_every_wrong_reduction_is_noticed() {
     wrong(&WRONG, |seed, error| {
         without_room(error, true)?;
+        all_groups(error)?;
+        checksum(error)?;
         run(seed, error)
     });
 }

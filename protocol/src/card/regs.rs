@@ -48,7 +48,7 @@ pub const RING_TICK_CLOCKS: u32 = 1 << 16;
 /// Windows of one-sided operations, in every size of the card: value of the register `windows`.
 pub const WINDOWS_ONE_SIDED: u32 = 256;
 /// Queue pairs of `bulk_card` that can be in reduction groups at once.
-pub const REDUCTION_GROUPS: usize = 8;
+pub const REDUCTION_GROUPS: usize = 16;
 
 registers! {
     GLOBAL, "Registers of the card, by ascending offset.";

@@ -106,14 +106,19 @@ pub fn work(to: Peer, address: u64, length: u32) -> WorkRequest {
 impl Host {
     /// A card that is enabled and has one region; region 3, variant 9, may be written.
     pub fn new(node: u32) -> Self {
+        Self::of(node, 2, 0)
+    }
+
+    /// The same with so many queue pairs and reduction groups.
+    pub fn of(node: u32, qps_log: u8, groups: usize) -> Self {
         let config = ModelConfig {
-            qps_log: 2,
+            qps_log,
             regions_log: 3,
             in_flight_log: 6,
             vectors_log: 1,
             clock_ns: 8,
             bulk: None,
-            groups: 0,
+            groups,
         };
         let memory = Memory {
             bytes: vec![0; MEMORY],

@@ -3,6 +3,7 @@
 mod abuse;
 mod bench;
 mod bus_master;
+mod groups;
 mod interrupts;
 mod nodes;
 mod onesided;

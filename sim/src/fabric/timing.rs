@@ -27,7 +27,7 @@ pub const GAP_BYTES: u64 = 24;
 /// From the last word of a frame in to the first word of an answer out, at an endpoint whose software takes no time.
 pub const ENDPOINT_CLOCKS: u64 = 1;
 /// The same in the card of a root, from a result to its answer (CL-6): what `card_reduce` takes (`docs/card.md`).
-pub const ANSWER_CLOCKS: u64 = 47;
+pub const ANSWER_CLOCKS: u64 = 43;
 
 /// Words of a frame.
 #[must_use]

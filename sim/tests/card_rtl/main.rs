@@ -9,6 +9,7 @@ mod bus_master;
 mod exchange;
 mod figures;
 mod forged;
+mod group_pace;
 mod groups;
 mod hang;
 mod interrupts;

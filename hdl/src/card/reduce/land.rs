@@ -7,13 +7,29 @@ use crate::bus::{
 };
 use crate::prelude::*;
 
+hdl_record! {
+    /// What a row and a frame have in common.
+    struct Compared {
+        /// There is one, and its queue pair receives.
+        takes_part: Bit,
+        /// The VNI.
+        vni: Bit,
+        /// The cookie.
+        cookie: Bit,
+        /// The tree.
+        tree: Bit,
+        /// The members.
+        count: Bit,
+    }
+}
+
 hdl_module! {
     /// Finds the queue pair that a reduction frame is for, gets a completion slot of it, and decides so what becomes of the
     /// frame's words. In their order, one in 11 clocks if slots are answered within 9.
     /// Of a group whose root is here, what may be the result of a round is asked for when it has its slot: 8 clocks more.
     /// Its completion says how many work requests its queue pair has fetched, and never fewer than completions in front of it.
     /// While hold is high none is looked up: whose queue pair ends meanwhile finds none later.
-    /// Stages: 1 its group is looked for in the rows that go round, each compared in one clock and judged in the next, 10 clocks; 2 its slot is asked for, then whether it is
+    /// Stages: 1 its group is looked for in the rows that go round, two compared in one clock and judged in the next, 10 clocks; 2 its slot is asked for, then whether it is
     /// answered; 3 its completion and the verdict on its words. Each waits for the next one.
     #[module("card_reduce_land_q{}", 1usize << LQ)]
     pub struct CardReduceLand<const LQ: usize> {
@@ -23,8 +39,10 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// None begins.
         pub hold: Signal<In, Bit>,
-        /// The groups.
-        pub s_row: ReduceRowsIn,
+        /// The groups of even rows.
+        pub s_even: ReduceRowsIn,
+        /// Those of odd rows.
+        pub s_odd: ReduceRowsIn,
         /// Good frames.
         pub s: ReduceArrivalsIn,
         /// What becomes of their words.
@@ -38,11 +56,11 @@ hdl_module! {
         /// Completions.
         pub m_cpl: CompletionOut<LQ>,
         /// Work requests that were fetched so far, by row of the group.
-        pub fetched: RamWriteIn<16, 3>,
+        pub fetched: RamWriteIn<16, 4>,
         /// A queue pair has joined a group; pulse: it has fetched none.
         pub ev_joined: Signal<In, Bit>,
         /// Its row.
-        pub joined_row: Signal<In, Bits<3>>,
+        pub joined_row: Signal<In, Bits<4>>,
         /// A frame is answered.
         pub ev_answered: Signal<Out, Bit>,
         /// A frame becomes a completion.
@@ -54,30 +72,33 @@ hdl_module! {
         /// Nothing is under way.
         pub m_idle: Signal<Out, Bit>,
 
-        counts: AsyncRam<16, 3>,
+        counts: AsyncRam<16, 4>,
         /// A count is to become 0, in the next clock in which none is written.
         #[reset] zero: DFF<Bit>,
-        zero_row: DFF<Bits<3>>,
+        zero_row: DFF<Bits<4>>,
         /// One of this queue pair is counted now.
         fetched_now: Signal<Local, Bit>,
-        /// Stage 1: the frame, rows still to be looked at, what was found.
+        /// Stage 1: the frame, pairs of rows still to be looked at, what was found.
         #[reset] l_busy: DFF<Bit>,
         l_key: DFF<ReduceKey>,
         l_left: DFF<Bits<4>>,
         l_hit: DFF<Bit>,
         l_qpn: DFF<Bits<LQ>>,
-        l_row: DFF<Bits<3>>,
+        l_row: DFF<Bits<4>>,
         /// It has the contributions of all members.
         l_all: DFF<Bit>,
-        /// The row of the clock before: parts of it are those of the frame, who it is.
-        same_vni: DFF<Bit>,
-        same_cookie: DFF<Bit>,
-        same_tree: DFF<Bit>,
-        same_count: DFF<Bit>,
-        takes_part: DFF<Bit>,
-        row_qpn: DFF<Bits<LQ>>,
-        row: DFF<Bits<3>>,
-        is_for: Signal<Local, Bit>,
+        /// The rows of the clock before: parts of each are those of the frame, who it is; it is for that one.
+        even: DFF<Compared>,
+        odd: DFF<Compared>,
+        even_qpn: DFF<Bits<LQ>>,
+        odd_qpn: DFF<Bits<LQ>>,
+        even_row: DFF<Bits<4>>,
+        odd_row: DFF<Bits<4>>,
+        judges: Signal<Local, Bit>,
+        for_even: Signal<Local, Bit>,
+        for_odd: Signal<Local, Bit>,
+        /// It may be a result, but for the members that it has.
+        may_be_all: Signal<Local, Bit>,
         l_done: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
         /// Stage 2: a slot is asked for; the answer is here.
@@ -86,7 +107,7 @@ hdl_module! {
         a_hit: DFF<Bit>,
         a_ok: DFF<Bit>,
         a_qpn: DFF<Bits<LQ>>,
-        a_row: DFF<Bits<3>>,
+        a_row: DFF<Bits<4>>,
         a_key: DFF<ReduceKey>,
         a_all: DFF<Bit>,
         /// Whether it is answered is asked; it is, and begins this round.
@@ -119,29 +140,48 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
             self.l_left.d.next = 9.into();
             self.l_hit.d.next = false;
         }
-        self.takes_part.d.next = self.s_row.of.val().there & self.s_row.of.val().receives;
-        self.same_vni.d.next = self.s_row.of.val().of.vni == self.l_key.q.val().vni;
-        self.same_cookie.d.next =
-            self.s_row.of.val().of.cookie == self.l_key.q.val().cookie.get_bits::<29>(3);
-        self.same_tree.d.next = self.s_row.of.val().of.tree == self.l_key.q.val().tree;
-        self.same_count.d.next =
-            bit_cast::<20, 19>(self.s_row.of.val().of.members) == self.l_key.q.val().count;
-        self.row_qpn.d.next = self.s_row.of.val().of.qpn.get_bits::<LQ>(0);
-        self.row.d.next = self.s_row.of.val().number;
-        self.is_for.next = self.takes_part.q.val()
-            & self.same_vni.q.val()
-            & self.same_cookie.q.val()
-            & (self.l_key.q.val().own | (self.l_key.q.val().by_tree & self.same_tree.q.val()));
+        self.even.d.next = Compared {
+            takes_part: self.s_even.of.val().there & self.s_even.of.val().receives,
+            vni: self.s_even.of.val().of.vni == self.l_key.q.val().vni,
+            cookie: self.s_even.of.val().of.cookie == self.l_key.q.val().cookie.get_bits::<29>(3),
+            tree: self.s_even.of.val().of.tree == self.l_key.q.val().tree,
+            count: bit_cast::<20, 19>(self.s_even.of.val().of.members) == self.l_key.q.val().count,
+        };
+        self.odd.d.next = Compared {
+            takes_part: self.s_odd.of.val().there & self.s_odd.of.val().receives,
+            vni: self.s_odd.of.val().of.vni == self.l_key.q.val().vni,
+            cookie: self.s_odd.of.val().of.cookie == self.l_key.q.val().cookie.get_bits::<29>(3),
+            tree: self.s_odd.of.val().of.tree == self.l_key.q.val().tree,
+            count: bit_cast::<20, 19>(self.s_odd.of.val().of.members) == self.l_key.q.val().count,
+        };
+        self.even_qpn.d.next = self.s_even.of.val().of.qpn.get_bits::<LQ>(0);
+        self.odd_qpn.d.next = self.s_odd.of.val().of.qpn.get_bits::<LQ>(0);
+        self.even_row.d.next = self.s_even.of.val().number;
+        self.odd_row.d.next = self.s_odd.of.val().number;
+        self.for_even.next = self.even.q.val().takes_part
+            & self.even.q.val().vni
+            & self.even.q.val().cookie
+            & (self.l_key.q.val().own | (self.l_key.q.val().by_tree & self.even.q.val().tree));
+        self.for_odd.next = self.odd.q.val().takes_part
+            & self.odd.q.val().vni
+            & self.odd.q.val().cookie
+            & (self.l_key.q.val().own | (self.l_key.q.val().by_tree & self.odd.q.val().tree));
+        self.may_be_all.next = self.l_key.q.val().whole & !self.l_key.q.val().own;
         if self.l_left.q.val().any() {
             self.l_left.d.next = self.l_left.q.val() - 1;
         }
-        // In the first clock the row before was compared with the frame before.
-        if self.l_left.q.val().any() & (self.l_left.q.val() != 9) & self.is_for.val() {
+        // In the first clock the rows before were compared with the frame before.
+        self.judges.next = self.l_left.q.val().any() & (self.l_left.q.val() != 9);
+        if self.judges.val() & (self.for_even.val() | self.for_odd.val()) {
             self.l_hit.d.next = true;
-            self.l_qpn.d.next = self.row_qpn.q.val();
-            self.l_row.d.next = self.row.q.val();
-            self.l_all.d.next =
-                self.l_key.q.val().whole & !self.l_key.q.val().own & self.same_count.q.val();
+            self.l_qpn.d.next = self.even_qpn.q.val();
+            self.l_all.d.next = self.may_be_all.val() & self.even.q.val().count;
+            self.l_row.d.next = self.even_row.q.val();
+            if self.for_odd.val() {
+                self.l_qpn.d.next = self.odd_qpn.q.val();
+                self.l_row.d.next = self.odd_row.q.val();
+                self.l_all.d.next = self.may_be_all.val() & self.odd.q.val().count;
+            }
         }
 
         // Stage 2: its slot.
@@ -165,8 +205,8 @@ impl<const LQ: usize> Logic for CardReduceLand<LQ> {
             self.result.d.next = self.m_rsv.ok.val() & self.a_all.q.val();
         }
         self.m_result.valid.next = self.result.q.val();
-        self.m_result.place.next = (bit_cast::<6, 3>(self.a_row.q.val()) << 3)
-            | bit_cast::<6, 3>(self.a_key.q.val().cookie.get_bits::<3>(0));
+        self.m_result.place.next = (bit_cast::<7, 4>(self.a_row.q.val()) << 3)
+            | bit_cast::<7, 3>(self.a_key.q.val().cookie.get_bits::<3>(0));
         self.m_result.seqno.next = self.a_key.q.val().seqno;
         if self.m_result.done.val() {
             self.result.d.next = false;

@@ -43,14 +43,14 @@ hdl_module! {
         /// A queue pair has joined a group; pulse. Its next frame is 12 clocks away.
         pub ev_joined: Signal<In, Bit>,
         /// Its row.
-        pub joined_row: Signal<In, Bits<3>>,
+        pub joined_row: Signal<In, Bits<4>>,
         /// None asks, and no row is being emptied.
         pub m_idle: Signal<Out, Bit>,
 
-        told: RamReg<{ Told::BITS }, 6>,
+        told: RamReg<{ Told::BITS }, 7>,
         /// Reduction ids of this row that are to be emptied still.
         #[reset] empties: DFF<Bits<4>>,
-        row: DFF<Bits<3>>,
+        row: DFF<Bits<4>>,
         /// A bit for each stage from 2 on; it is of a result.
         #[reset] step: DFF<Bits<6>>,
         of_result: DFF<Bit>,
@@ -58,7 +58,7 @@ hdl_module! {
         begins: Signal<Local, Bit>,
         may_leave: Signal<Local, Bit>,
         may_answer: Signal<Local, Bit>,
-        place: DFF<Bits<6>>,
+        place: DFF<Bits<7>>,
         /// What is asked.
         seqno: DFF<Bits<10>>,
         round: DFF<Bits<56>>,
@@ -192,8 +192,8 @@ impl Logic for CardReduceRoot {
         if self.empties.q.val().any() & !self.step.q.val().any() {
             self.empties.d.next = self.empties.q.val() - 1;
             self.told.wr.en.next = true;
-            self.told.wr.addr.next = (bit_cast::<6, 3>(self.row.q.val()) << 3)
-                | bit_cast::<6, 3>(self.empties.q.val().get_bits::<3>(0));
+            self.told.wr.addr.next = (bit_cast::<7, 4>(self.row.q.val()) << 3)
+                | bit_cast::<7, 3>(self.empties.q.val().get_bits::<3>(0));
             self.told.wr.data.next = 0.into();
         }
         self.m_idle.next = !self.step.q.val().any()

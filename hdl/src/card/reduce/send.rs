@@ -2,8 +2,8 @@
 
 use crate::blocks::{AsyncRam, FifoAhead};
 use crate::bus::{
-    AxisOut, CompletionOut, Ended, RamWriteOut, ReduceAnswersIn, ReduceLeaveOut, ReduceMember,
-    ReduceRowsIn, ReduceWorksIn,
+    AxisOut, CompletionOut, Ended, RamWriteOut, ReduceAnswersIn, ReduceLeaveOut, ReduceRowsIn,
+    ReduceWorksIn,
 };
 use crate::prelude::*;
 use crate::record::ReduceEntry;
@@ -25,8 +25,6 @@ hdl_record! {
         wr_id: Bits<64>,
         /// How many its queue pair fetched before it, modulo 2^16.
         request: Bits<16>,
-        /// Queue pair.
-        qpn: Bits<12>,
         /// Node that it goes to, if it goes to one.
         node: Bits<20>,
         /// It goes to a node.
@@ -48,20 +46,38 @@ hdl_record! {
     }
 }
 
+hdl_record! {
+    /// What is to be known of a row.
+    struct ReduceGroup {
+        /// Its number.
+        row: Bits<4>,
+        /// The root is here.
+        root: Bit,
+        /// VNI.
+        vni: Bits<16>,
+        /// Tree.
+        tree: Bits<13>,
+        /// Cookie, in units of 8.
+        cookie: Bits<29>,
+    }
+}
+
 hdl_module! {
-    /// Makes reduction frames of work requests (CL-5), in their order: one in 13 clocks, 94 bytes each.
+    /// Makes reduction frames of work requests (CL-5), in their order: one in 12 clocks, 94 bytes each.
     /// The eight words of each work request that card_send fetches are kept as they land, in one of four places; if it turns
     /// out to be of a group it stays there until its frame has left. Its group is looked for in the rows that go round.
     /// A good one gives its completion slot back, unless its flag signal wants a completion; a bad one, without a meaning,
-    /// always has one, LOCAL_OPCODE. Both are told when the frame begins to leave.
+    /// always has one, LOCAL_OPCODE. Both are told two clocks after the frame has begun.
     /// Of a group whose root is here, it is asked first whether the frame may leave (CL-6); one that may not ends as a good one,
     /// OVERTAKEN. Results that the card answers leave between them, first of all, and are nobody's work request.
-    /// Latency: 17 clocks from s_valid to the first word of its frame, 10 of them in the table; of a root's 8 more at least; 7 of
-    /// an answer.
-    /// Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group, up to 10 clocks; 5 to 8
-    /// the checksum of its header, or 5 to 12 whether it may leave; 9 its words, moved by the two bytes of the Ethernet header;
-    /// 10 m_axis.
-    /// While m_axis is held its word stays; the work request behind it is looked up meanwhile, and more land.
+    /// Latency: 16 clocks from s_valid to the first word of its frame, 9 of them at most in the table; of a root's 5 more at
+    /// least; 5 of an answer.
+    /// Stages: 1 a word lands; 2 it is stored, its fields are kept; 3 a work request waits; 4 its group, up to 9 clocks, two
+    /// rows compared in one and taken in the next; 5, 6 its address and the halves of its checksum, or 5 to 11 whether it may
+    /// leave; 7 it begins, and two words of its frame are in front of the checksum; 8 its words, moved by the two bytes of the
+    /// Ethernet header; 9 m_axis.
+    /// Stages 4, 5 to 7, and 8 each have a work request of their own. While m_axis is held its word stays; the work request
+    /// behind it is settled, the one behind that is looked up meanwhile, and more land.
     #[module("card_reduce_send_q{}", 1usize << LQ)]
     pub struct CardReduceSend<const LQ: usize> {
         /// Clock.
@@ -72,8 +88,10 @@ hdl_module! {
         pub cfg_node: Signal<In, Bits<20>>,
         /// Work requests.
         pub s: ReduceWorksIn<LQ>,
-        /// The groups.
-        pub s_row: ReduceRowsIn,
+        /// The groups of even rows.
+        pub s_even: ReduceRowsIn,
+        /// Those of odd rows.
+        pub s_odd: ReduceRowsIn,
         /// Whether a frame of a root may leave.
         pub m_leave: ReduceLeaveOut,
         /// Results that the card answers.
@@ -89,7 +107,7 @@ hdl_module! {
         /// Of this queue pair.
         pub m_cancel_qpn: Signal<Out, Bits<LQ>>,
         /// Work requests that were fetched so far, by row of the group.
-        pub m_fetched: RamWriteOut<16, 3>,
+        pub m_fetched: RamWriteOut<16, 4>,
         /// A frame has left.
         pub ev_sent: Signal<Out, Bit>,
         /// A work request was bad.
@@ -123,17 +141,26 @@ hdl_module! {
         works: FifoAhead<{ ReduceWork::BITS }, 2>,
         work: Signal<Local, ReduceWork>,
 
-        /// The group of the oldest one: rows still to be looked at; it is found. It is an answer, whose group is known.
+        /// Stage 4: one is looked for, of this queue pair.
+        qpns: FifoAhead<LQ, 2>,
         #[reset] looks: DFF<Bit>,
+        look_qpn: DFF<Bits<LQ>>,
+        /// The rows of the clock before: they were compared with who is looked for, and one is of that one.
+        #[reset] compared: DFF<Bit>,
+        same_even: DFF<Bit>,
+        same_odd: DFF<Bit>,
+        even: DFF<ReduceGroup>,
+        odd: DFF<ReduceGroup>,
+        group: Signal<Local, ReduceGroup>,
+        hit: Signal<Local, Bit>,
+        moves: Signal<Local, Bit>,
+        next: Signal<Local, Bit>,
+
+        /// Stages 5 to 7: the group of the oldest one is known. It is an answer, which brings its own.
         #[reset] found: DFF<Bit>,
         #[reset] answers: DFF<Bit>,
-        look_qpn: DFF<Bits<12>>,
-        /// The row of the clock before: it was compared with who is looked for, and is of that one; it has the root.
-        #[reset] compared: DFF<Bit>,
-        same_qpn: DFF<Bit>,
-        before: DFF<ReduceMember>,
-        before_row: DFF<Bits<3>>,
-        of_root: DFF<Bit>,
+        brings: Signal<Local, Bit>,
+        qpn: DFF<Bits<LQ>>,
         reduction: Signal<Local, Bits<3>>,
         to_node: Signal<Local, Bit>,
         kind: Signal<Local, Bits<4>>,
@@ -142,44 +169,48 @@ hdl_module! {
         #[reset] asks: DFF<Bit>,
         #[reset] known: DFF<Bit>,
         late: DFF<Bit>,
-        row: DFF<Bits<3>>,
+        row: DFF<Bits<4>>,
         vni: DFF<Bits<16>>,
         tree: DFF<Bits<13>>,
         cookie: DFF<Bits<29>>,
-        /// Steps of the checksum since.
-        #[reset] summed: DFF<Bits<3>>,
+        /// Clocks since, by bits: its address, the halves of its checksum.
+        #[reset] summed: DFF<Bits<2>>,
         dfa: DFF<Bits<32>>,
         own_sum: DFF<Bits<18>>,
         left_sum: DFF<Bits<18>>,
         right_sum: DFF<Bits<17>>,
-        all_sum: DFF<Bits<19>>,
-        folded: DFF<Bits<17>>,
         /// It is settled; it begins to leave or to end.
         settled: Signal<Local, Bit>,
         begins: Signal<Local, Bit>,
-        /// Its completion, its slot are under way.
+        /// One began in the clock before; then its completion, its slot are under way.
+        #[reset] began: DFF<Bit>,
         #[reset] completes: DFF<Bit>,
         #[reset] cancels: DFF<Bit>,
         end_qpn: DFF<Bits<LQ>>,
         end_wr_id: DFF<Bits<64>>,
         end_request: DFF<Bits<16>>,
+        end_signal: DFF<Bit>,
         end_bad: DFF<Bit>,
         end_late: DFF<Bit>,
         #[reset] error: DFF<Bit>,
         #[reset] overtaken: DFF<Bit>,
 
-        /// The frame that leaves: word that comes next, 0 to 12.
+        /// The frame that leaves: word that comes next, 1 to 12; that is 12, and the next frame may follow.
         #[reset] busy: DFF<Bit>,
+        at_last: DFF<Bit>,
+        last: Signal<Local, Bit>,
+        loads: Signal<Local, Bit>,
         step: DFF<Bits<4>>,
         #[reset] read_place: DFF<Bits<2>>,
         /// The word of it that is read.
         read: DFF<Bits<3>>,
         f_vni: DFF<Bits<16>>,
         f_dfa: DFF<Bits<32>>,
-        f_group: DFF<Bit>,
         f_cookie: DFF<Bits<32>>,
         f_kind: DFF<Bits<4>>,
         f_answer: DFF<Bit>,
+        all_sum: DFF<Bits<19>>,
+        folded: DFF<Bits<17>>,
         f_sum: DFF<Bits<16>>,
         sfa: Signal<Local, Bits<32>>,
         /// The word of the work request, or of the answer, for this step.
@@ -261,13 +292,14 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         self.take_qpn.d.next = self.s.qpn.val();
         self.take_request.d.next = self.s.request.val();
         self.taken.next = ReduceWork {
-            qpn: bit_cast::<12, LQ>(self.take_qpn.q.val()),
             request: self.take_request.q.val(),
             bad: self.head.q.val().bad | self.op_bad.q.val(),
             ..self.head.q.val()
         };
         self.works.s.valid.next = self.take.q.val();
         self.works.s.data.next = self.taken.val().to_bits();
+        self.qpns.s.valid.next = self.take.q.val();
+        self.qpns.s.data.next = self.take_qpn.q.val();
         self.work.next = self.works.m.data.val().into();
         if self.take.q.val() {
             self.place.d.next = self.place.q.val() + 1;
@@ -281,7 +313,65 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         // Another one lands meanwhile: its place is none of these.
         self.room.d.next = !self.held.q.val().all() & !self.take.q.val() & !self.s.valid.val();
 
-        // Its group. An answer goes first, and brings its own.
+        // Its group. An answer goes first, and brings its own, when the one before has left its place.
+        self.brings.next =
+            !self.found.q.val() & self.s_answers.valid.val() & !self.f_answer.q.val();
+        self.hit.next = self.looks.q.val()
+            & self.compared.q.val()
+            & (self.same_even.q.val() | self.same_odd.q.val());
+        self.moves.next = self.hit.val() & !self.found.q.val() & !self.brings.val();
+        self.next.next = !self.looks.q.val() | self.moves.val();
+        self.qpns.m.ready.next = self.next.val();
+        if self.next.val() {
+            self.looks.d.next = self.qpns.m.valid.val();
+            self.look_qpn.d.next = self.qpns.m.data.val();
+        }
+        self.compared.d.next = self.looks.q.val() & !self.moves.val();
+        // What is found stays until it moves on.
+        if !self.hit.val() | self.moves.val() {
+            self.same_even.d.next = self.s_even.of.val().there
+                & (self.s_even.of.val().of.qpn == bit_cast::<12, LQ>(self.look_qpn.q.val()));
+            self.same_odd.d.next = self.s_odd.of.val().there
+                & (self.s_odd.of.val().of.qpn == bit_cast::<12, LQ>(self.look_qpn.q.val()));
+            self.even.d.next = ReduceGroup {
+                row: self.s_even.of.val().number,
+                root: self.s_even.of.val().of.members.any(),
+                vni: self.s_even.of.val().of.vni,
+                tree: self.s_even.of.val().of.tree,
+                cookie: self.s_even.of.val().of.cookie,
+            };
+            self.odd.d.next = ReduceGroup {
+                row: self.s_odd.of.val().number,
+                root: self.s_odd.of.val().of.members.any(),
+                vni: self.s_odd.of.val().of.vni,
+                tree: self.s_odd.of.val().of.tree,
+                cookie: self.s_odd.of.val().of.cookie,
+            };
+        }
+        self.group.next = self.even.q.val();
+        if self.same_odd.q.val() {
+            self.group.next = self.odd.q.val();
+        }
+        self.summed.d.next =
+            (self.summed.q.val() << 1) | bit_cast::<2, 1>(self.found.q.val().into());
+        if !self.found.q.val() {
+            self.found.d.next = self.brings.val() | self.moves.val();
+            self.answers.d.next = self.brings.val();
+            self.late.d.next = false;
+            self.row.d.next = self.group.val().row;
+            self.qpn.d.next = self.look_qpn.q.val();
+            self.vni.d.next = self.group.val().vni;
+            self.tree.d.next = self.group.val().tree;
+            self.cookie.d.next = self.group.val().cookie;
+            self.asks.d.next = self.moves.val() & self.group.val().root & !self.work.val().bad;
+            self.known.d.next = !self.group.val().root | self.work.val().bad;
+            if self.brings.val() {
+                self.known.d.next = true;
+                self.vni.d.next = self.s_answers.of.val().vni;
+                self.tree.d.next = self.s_answers.of.val().tree;
+                self.cookie.d.next = self.s_answers.of.val().cookie.get_bits::<29>(3);
+            }
+        }
         self.reduction.next = self.work.val().reduction;
         self.to_node.next = self.work.val().to_node;
         self.kind.next = self.work.val().kind;
@@ -292,54 +382,11 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.kind.next = 0.into();
             self.bad.next = false;
         }
-        if !self.looks.q.val() {
-            self.found.d.next = false;
-            self.known.d.next = false;
-            self.late.d.next = false;
-            self.summed.d.next = 0.into();
-            self.answers.d.next = false;
-            self.look_qpn.d.next = self.work.val().qpn;
-            if self.works.m.valid.val() {
-                self.looks.d.next = true;
-            }
-            // The one before has left its place.
-            if self.s_answers.valid.val() & !self.f_answer.q.val() {
-                self.looks.d.next = true;
-                self.answers.d.next = true;
-            }
-        }
-        if self.looks.q.val() & self.answers.q.val() {
-            self.found.d.next = true;
-            self.vni.d.next = self.s_answers.of.val().vni;
-            self.tree.d.next = self.s_answers.of.val().tree;
-            self.cookie.d.next = self.s_answers.of.val().cookie.get_bits::<29>(3);
-            self.known.d.next = true;
-        }
-        self.compared.d.next = self.looks.q.val();
-        self.same_qpn.d.next =
-            self.s_row.of.val().there & (self.s_row.of.val().of.qpn == self.look_qpn.q.val());
-        self.before.d.next = self.s_row.of.val().of;
-        self.before_row.d.next = self.s_row.of.val().number;
-        self.of_root.d.next = self.s_row.of.val().of.members.any();
-        if self.looks.q.val()
-            & self.compared.q.val()
-            & self.same_qpn.q.val()
-            & !self.answers.q.val()
-            & !self.found.q.val()
-        {
-            self.found.d.next = true;
-            self.row.d.next = self.before_row.q.val();
-            self.vni.d.next = self.before.q.val().vni;
-            self.tree.d.next = self.before.q.val().tree;
-            self.cookie.d.next = self.before.q.val().cookie;
-            self.asks.d.next = self.of_root.q.val() & !self.work.val().bad;
-            self.known.d.next = !self.of_root.q.val() | self.work.val().bad;
-        }
 
         // Whether it may leave.
         self.m_leave.valid.next = self.asks.q.val();
         self.m_leave.place.next =
-            (bit_cast::<6, 3>(self.row.q.val()) << 3) | bit_cast::<6, 3>(self.work.val().reduction);
+            (bit_cast::<7, 4>(self.row.q.val()) << 3) | bit_cast::<7, 3>(self.work.val().reduction);
         self.m_leave.to_tree.next = !self.work.val().to_node;
         self.m_leave.plain.next = !self.work.val().kind.any();
         self.m_leave.arm.next = self.work.val().arm;
@@ -350,11 +397,8 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             self.known.d.next = true;
             self.late.d.next = !self.m_leave.ok.val();
         }
-        if self.found.q.val() & !self.summed.q.val().get_bit(2) {
-            self.summed.d.next = self.summed.q.val() + 1;
-        }
 
-        // Its address, and the checksum of its header, in three steps.
+        // Its address, and the halves of the checksum of its header.
         self.sfa.next = bit_cast::<32, 20>(self.cfg_node.val()) << 12;
         self.own_sum.d.next = self.fixed.val()
             + bit_cast::<18, 16>(self.sfa.val().get_bits::<16>(16))
@@ -368,42 +412,47 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         self.left_sum.d.next = self.own_sum.q.val() + bit_cast::<18, 16>(self.vni.q.val());
         self.right_sum.d.next = bit_cast::<17, 16>(self.dfa.q.val().get_bits::<16>(16))
             + bit_cast::<17, 16>(self.dfa.q.val().get_bits::<16>(0));
-        self.all_sum.d.next =
-            bit_cast::<19, 18>(self.left_sum.q.val()) + bit_cast::<19, 17>(self.right_sum.q.val());
-        self.folded.d.next = bit_cast::<17, 16>(self.all_sum.q.val().get_bits::<16>(0))
-            + bit_cast::<17, 3>(self.all_sum.q.val().get_bits::<3>(16));
         self.settled.next =
-            self.found.q.val() & self.known.q.val() & self.summed.q.val().get_bit(2);
+            self.found.q.val() & self.known.q.val() & self.summed.q.val().get_bit(1);
 
         // It leaves, or has no meaning, in its turn.
+        self.advance.next =
+            self.busy.q.val() & (!self.out_valid.q.val() | self.m_axis.tready.val());
+        self.last.next = self.advance.val() & self.at_last.q.val();
+        self.loads.next = !self.busy.q.val() | self.last.val();
         self.begins.next = self.settled.val()
-            & !self.busy.q.val()
+            & self.loads.val()
+            & !self.began.q.val()
             & !self.completes.q.val()
             & !self.cancels.q.val();
         self.works.m.ready.next = self.begins.val() & !self.answers.q.val();
-        self.m_fetched.en.next = self.begins.val() & !self.answers.q.val();
-        self.m_fetched.addr.next = self.row.q.val();
-        self.m_fetched.data.next = self.work.val().request + 1;
+        self.began.d.next = self.begins.val() & !self.answers.q.val();
         self.error.d.next = self.begins.val() & self.bad.val();
         self.overtaken.d.next = self.begins.val() & self.late.q.val();
         if self.begins.val() {
-            self.looks.d.next = false;
             self.found.d.next = false;
-            self.completes.d.next =
-                (self.work.val().bad | self.work.val().signal) & !self.answers.q.val();
-            self.cancels.d.next =
-                !self.work.val().bad & !self.work.val().signal & !self.answers.q.val();
-            self.end_qpn.d.next = self.work.val().qpn.get_bits::<LQ>(0);
+            self.answers.d.next = false;
+            self.summed.d.next = 0.into();
+            self.end_qpn.d.next = self.qpn.q.val();
             self.end_wr_id.d.next = self.work.val().wr_id;
             self.end_request.d.next = self.work.val().request;
+            self.end_signal.d.next = self.work.val().signal;
             self.end_bad.d.next = self.work.val().bad;
             self.end_late.d.next = self.late.q.val();
         }
+        // It counts before its completion is offered; its row is still there.
+        self.m_fetched.en.next = self.began.q.val();
+        self.m_fetched.addr.next = self.row.q.val();
+        self.m_fetched.data.next = self.end_request.q.val() + 1;
         if self.completes.q.val() & self.m_cpl.ready.val() {
             self.completes.d.next = false;
         }
         if self.cancels.q.val() & self.m_cancel_ready.val() {
             self.cancels.d.next = false;
+        }
+        if self.began.q.val() {
+            self.completes.d.next = self.end_bad.q.val() | self.end_signal.q.val();
+            self.cancels.d.next = !self.end_bad.q.val() & !self.end_signal.q.val();
         }
         self.m_cpl.valid.next = self.completes.q.val();
         self.m_cpl.qpn.next = self.end_qpn.q.val();
@@ -422,22 +471,6 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         self.ev_overtaken.next = self.overtaken.q.val();
 
         // The frame: word by word as the header of 80 bytes and its data stand behind two bytes.
-        if self.begins.val() & !self.bad.val() & !self.late.q.val() {
-            self.busy.d.next = true;
-        }
-        if !self.busy.q.val() {
-            self.step.d.next = 0.into();
-            self.read.d.next = 3.into();
-            self.f_vni.d.next = self.vni.q.val();
-            self.f_dfa.d.next = self.dfa.q.val();
-            self.f_group.d.next = !self.to_node.val();
-            self.f_cookie.d.next = (bit_cast::<32, 29>(self.cookie.q.val()) << 3)
-                | bit_cast::<32, 3>(self.reduction.val());
-            self.f_kind.d.next = self.kind.val();
-            self.f_answer.d.next = self.answers.q.val();
-            self.f_sum.d.next = !(self.folded.q.val().get_bits::<16>(0)
-                + bit_cast::<16, 1>(self.folded.q.val().get_bits::<1>(16)));
-        }
         // Read a step before: the round for steps 4 and 5, the header for 7, data from 8 on.
         self.words.rd.addr.next =
             (bit_cast::<5, 2>(self.read_place.q.val()) << 3) | bit_cast::<5, 3>(self.read.q.val());
@@ -445,14 +478,6 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         self.round.next = self.stored.q.val().into();
         // Words 7 to 11 are those of the work request as they are.
         self.moved.next = self.stored.q.val();
-        if self.step.q.val() == 0 {
-            self.moved.next =
-                (bit_cast::<64, 16>(self.mac.val()) << 32) | bit_cast::<64, 32>(self.f_dfa.q.val());
-            if self.f_group.q.val() {
-                self.moved.next = (bit_cast::<64, 16>(self.mac_group.val()) << 32)
-                    | bit_cast::<64, 32>(self.f_dfa.q.val());
-            }
-        }
         if self.step.q.val() == 1 {
             self.moved.next = (bit_cast::<64, 16>(self.mac.val()) << 48)
                 | (bit_cast::<64, 32>(self.sfa.val()) << 16)
@@ -482,8 +507,6 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         }
         self.swap.s.next = (bit_cast::<64, 48>(self.carry.q.val()) << 16)
             | bit_cast::<64, 16>(self.moved.val().get_bits::<16>(48));
-        self.advance.next =
-            self.busy.q.val() & (!self.out_valid.q.val() | self.m_axis.tready.val());
         self.frees.next = self.error.q.val() | self.overtaken.q.val();
         self.s_answers.done.next = false;
         self.sent.d.next = false;
@@ -493,6 +516,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         }
         if self.advance.val() {
             self.step.d.next = self.step.q.val() + 1;
+            self.at_last.d.next = self.step.q.val() == 11;
             if self.step.q.val() == 4 {
                 self.read.d.next = 2.into();
             }
@@ -507,15 +531,43 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
             if self.f_answer.q.val() {
                 self.stored.d.next = self.s_answers.data.val();
             }
-            self.out_valid.d.next = self.step.q.val().any();
+            self.out_valid.d.next = true;
             self.out_data.d.next = self.swap.m.val();
-            self.out_last.d.next = self.step.q.val() == 12;
-            if self.step.q.val() == 12 {
-                self.busy.d.next = false;
-                self.frees.next = !self.f_answer.q.val();
-                self.s_answers.done.next = self.f_answer.q.val();
+            self.out_last.d.next = self.at_last.q.val();
+        }
+        if self.last.val() {
+            self.busy.d.next = false;
+            self.frees.next = !self.f_answer.q.val();
+            self.s_answers.done.next = self.f_answer.q.val();
+        }
+        // The next frame's word 1 may follow in the next clock: the six bytes in front of it are its destination.
+        if self.loads.val() {
+            self.step.d.next = 1.into();
+            self.at_last.d.next = false;
+            self.read.d.next = 3.into();
+            self.f_vni.d.next = self.vni.q.val();
+            self.f_dfa.d.next = self.dfa.q.val();
+            self.f_cookie.d.next = (bit_cast::<32, 29>(self.cookie.q.val()) << 3)
+                | bit_cast::<32, 3>(self.reduction.val());
+            self.f_kind.d.next = self.kind.val();
+            self.f_answer.d.next = self.answers.q.val();
+            self.all_sum.d.next = bit_cast::<19, 18>(self.left_sum.q.val())
+                + bit_cast::<19, 17>(self.right_sum.q.val());
+            self.carry.d.next = (bit_cast::<48, 16>(self.mac_group.val()) << 32)
+                | bit_cast::<48, 32>(self.dfa.q.val());
+            if self.to_node.val() {
+                self.carry.d.next = (bit_cast::<48, 16>(self.mac.val()) << 32)
+                    | bit_cast::<48, 32>(self.dfa.q.val());
             }
         }
+        if self.begins.val() & !self.bad.val() & !self.late.q.val() {
+            self.busy.d.next = true;
+        }
+        // The rest of the checksum, which is in word 3.
+        self.folded.d.next = bit_cast::<17, 16>(self.all_sum.q.val().get_bits::<16>(0))
+            + bit_cast::<17, 3>(self.all_sum.q.val().get_bits::<3>(16));
+        self.f_sum.d.next = !(self.folded.q.val().get_bits::<16>(0)
+            + bit_cast::<16, 1>(self.folded.q.val().get_bits::<1>(16)));
         if self.frees.val() {
             self.read_place.d.next = self.read_place.q.val() + 1;
         }
@@ -529,6 +581,7 @@ impl<const LQ: usize> Logic for CardReduceSend<LQ> {
         self.ev_sent.next = self.sent.q.val();
         self.m_idle.next = !self.take.q.val()
             & !self.works.m.valid.val()
+            & !self.began.q.val()
             & !self.completes.q.val()
             & !self.cancels.q.val()
             & !self.busy.q.val()
