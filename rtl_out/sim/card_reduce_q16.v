@@ -102,6 +102,7 @@ module card_reduce_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
+    output wire        m_cpl_marked,     // Its acknowledgement said that it came marked by a switch (CL-4).
 
     // m_words: Words 0 to 6 of those that are frames, in their order.
     output wire        m_words_valid,    // A word is offered.
@@ -169,6 +170,7 @@ module card_reduce_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        send_m_cpl_arrived;
+    wire        send_m_cpl_marked;            // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        send_m_fetched_en;            // The word is written.
     wire [3:0]  send_m_fetched_addr;          // Write address.
     wire [15:0] send_m_fetched_data;          // The word to write.
@@ -224,6 +226,7 @@ module card_reduce_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     wire        land_m_cpl_arrived;
+    wire        land_m_cpl_marked;            // Its acknowledgement said that it came marked by a switch (CL-4).
     wire        land_ev_answered;             // A frame is answered.
     wire        land_ev_received;             // A frame becomes a completion.
     wire        land_ev_foreign;              // A frame is of no group here.
@@ -351,6 +354,7 @@ module card_reduce_q16 (
         .m_cpl_request     (send_m_cpl_request),
         .m_cpl_notified    (send_m_cpl_notified),
         .m_cpl_arrived     (send_m_cpl_arrived),
+        .m_cpl_marked      (send_m_cpl_marked),
         .m_cancel_valid    (m_cancel_valid),
         .m_cancel_ready    (m_cancel_ready),
         .m_cancel_qpn      (m_cancel_qpn),
@@ -464,6 +468,7 @@ module card_reduce_q16 (
         .m_cpl_request      (land_m_cpl_request),
         .m_cpl_notified     (land_m_cpl_notified),
         .m_cpl_arrived      (land_m_cpl_arrived),
+        .m_cpl_marked       (land_m_cpl_marked),
         .fetched_en         (send_m_fetched_en),
         .fetched_addr       (send_m_fetched_addr),
         .fetched_data       (send_m_fetched_data),
@@ -552,6 +557,7 @@ module card_reduce_q16 (
         .a_request  (send_m_cpl_request),
         .a_notified (send_m_cpl_notified),
         .a_arrived  (send_m_cpl_arrived),
+        .a_marked   (send_m_cpl_marked),
         .b_valid    (land_m_cpl_valid),
         .b_ready    (completions_b_ready),
         .b_qpn      (land_m_cpl_qpn),
@@ -569,6 +575,7 @@ module card_reduce_q16 (
         .b_request  (land_m_cpl_request),
         .b_notified (land_m_cpl_notified),
         .b_arrived  (land_m_cpl_arrived),
+        .b_marked   (land_m_cpl_marked),
         .m_valid    (m_cpl_valid),
         .m_ready    (m_cpl_ready),
         .m_qpn      (m_cpl_qpn),
@@ -585,7 +592,8 @@ module card_reduce_q16 (
         .m_psn      (m_cpl_psn),
         .m_request  (m_cpl_request),
         .m_notified (m_cpl_notified),
-        .m_arrived  (m_cpl_arrived)
+        .m_arrived  (m_cpl_arrived),
+        .m_marked   (m_cpl_marked)
     );
 
     card_regs_reduce regs (

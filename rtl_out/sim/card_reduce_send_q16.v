@@ -112,7 +112,7 @@ module card_reduce_send_q16 (
     // It is a reduction frame (CL-5), whose words come by themselves; `request` are the work
     // requests fetched so far.
     output wire        m_cpl_arrived,
-    output wire        m_cpl_marked,      // Its acknowledgement said that it came marked by a switch (CL-4).
+    output wire        m_cpl_marked,       // Its acknowledgement said that it came marked by a switch (CL-4).
 
     output wire        m_cancel_valid,     // A completion slot is given back.
     input  wire        m_cancel_ready,     // That is done.
