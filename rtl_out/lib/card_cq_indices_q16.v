@@ -3,7 +3,8 @@
 // Indices of 2^LQ completion rings: slots given away, taken by software, numbered, done, and
 // when to interrupt. One operation each 2 clocks: first a reset of indices, then completions to
 // number (never more than one in 8 clocks), doorbells, completions done, slots given back, and
-// slots asked for.
+// slots asked for. A slot that the sender asks for goes before what is done or given back, but
+// not two in front of the same, so that its turns take no longer while frames arrive.
 // Stages, 2 clocks each: chosen; the indices are read; compared and counted; written back. Those
 // of the two operations in front are forwarded. What was chosen is answered 5 clocks later.
 // Doorbells and slots given back wait in queues of 32 each; a doorbell for which there is no
@@ -97,6 +98,7 @@ module card_cq_indices_q16 (
     reg         a_busy_reg;            // Slots being asked for.
     reg         b_busy_reg;
     reg         last_b_reg;            // The latest slot was for b.
+    reg         owed_reg;
     reg         s1_valid_reg;          // Stage 1, being read.
     reg  [2:0]  s1_kind_reg;           // Which.
     reg  [3:0]  s1_qpn_reg;            // Queue pair.
@@ -164,6 +166,7 @@ module card_cq_indices_q16 (
     wire        a_asks;
     wire        b_asks;
     wire        slot_a;
+    wire        first_a;                     // It goes first; one went in front of what is done or given back.
     wire        slot_b;
     reg  [15:0] word_issued;                 // Slots ever given away, modulo 2^16.
     reg  [15:0] word_consumer;               // Completions ever taken by software.
@@ -189,6 +192,7 @@ module card_cq_indices_q16 (
     reg         a_busy_next;                 // Slots being asked for.
     reg         b_busy_next;
     reg         last_b_next;                 // The latest slot was for b.
+    reg         owed_next;
     reg         s1_valid_next;               // Stage 1, being read.
     reg  [2:0]  s1_kind_next;                // Which.
     reg  [3:0]  s1_qpn_next;                 // Queue pair.
@@ -330,6 +334,7 @@ module card_cq_indices_q16 (
         a_busy_next = a_busy_reg;
         b_busy_next = b_busy_reg;
         last_b_next = last_b_reg;
+        owed_next = owed_reg;
         s1_valid_next = s1_valid_reg;
         s1_kind_next = s1_kind_reg;
         s1_qpn_next = s1_qpn_reg;
@@ -359,16 +364,19 @@ module card_cq_indices_q16 (
                 end
                 s1_qpn_next = doorbell_qpns_m_data;
                 db_taken_next = 1'b1;
-            end else if (ends_m_valid) begin
+            end else if (ends_m_valid & !first_a) begin
+                owed_next = 1'b0;
                 s1_kind_next = OP_DONES;
                 s1_qpn_next = ends_m_data;
                 ends_m_ready = 1'b1;
                 end_taken = 1'b1;
-            end else if (cancels_m_valid) begin
+            end else if (cancels_m_valid & !first_a) begin
+                owed_next = 1'b0;
                 s1_kind_next = OP_CANCELS_ONE;
                 s1_qpn_next = cancels_m_data;
                 cancels_m_ready = 1'b1;
             end else if (slot_a) begin
+                owed_next = ends_m_valid | cancels_m_valid;
                 s1_kind_next = OP_SLOTS_A;
                 s1_qpn_next = a_rsv_qpn;
                 a_busy_next = 1'b1;
@@ -402,6 +410,7 @@ module card_cq_indices_q16 (
     assign b_asks = b_rsv_valid & !b_busy_reg;
     assign slot_a = a_asks & (last_b_reg | !b_asks);
     assign slot_b = b_asks & (!last_b_reg | !a_asks);
+    assign first_a = slot_a & !owed_reg;
     // Stage 2, first clock: the newest indices.
     assign shape_log = shapes_rd_data[3:0];
     assign shape_vector = shapes_rd_data[6:4];
@@ -518,6 +527,7 @@ module card_cq_indices_q16 (
         a_busy_reg = 1'b0;
         b_busy_reg = 1'b0;
         last_b_reg = 1'b0;
+        owed_reg = 1'b0;
         s1_valid_reg = 1'b0;
         s1_kind_reg = 3'd0;
         s1_qpn_reg = 4'd0;
@@ -661,6 +671,7 @@ module card_cq_indices_q16 (
         a_busy_reg <= a_busy_next;
         b_busy_reg <= b_busy_next;
         last_b_reg <= last_b_next;
+        owed_reg <= owed_next;
         s1_valid_reg <= s1_valid_next;
         s1_kind_reg <= s1_kind_next;
         s1_qpn_reg <= s1_qpn_next;
@@ -677,6 +688,7 @@ module card_cq_indices_q16 (
             a_busy_reg <= 1'b0;
             b_busy_reg <= 1'b0;
             last_b_reg <= 1'b0;
+            owed_reg <= 1'b0;
             s1_valid_reg <= 1'b0;
             s2_valid_reg <= 1'b0;
             s3_valid_reg <= 1'b0;

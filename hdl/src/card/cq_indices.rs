@@ -74,7 +74,8 @@ hdl_module! {
     /// Indices of 2^LQ completion rings: slots given away, taken by software, numbered, done, and
     /// when to interrupt. One operation each 2 clocks: first a reset of indices, then completions to
     /// number (never more than one in 8 clocks), doorbells, completions done, slots given back, and
-    /// slots asked for.
+    /// slots asked for. A slot that the sender asks for goes before what is done or given back, but
+    /// not two in front of the same, so that its turns take no longer while frames arrive.
     /// Stages, 2 clocks each: chosen; the indices are read; compared and counted; written back. Those
     /// of the two operations in front are forwarded. What was chosen is answered 5 clocks later.
     /// Doorbells and slots given back wait in queues of 32 each; a doorbell for which there is no
@@ -165,6 +166,9 @@ hdl_module! {
         /// The latest slot was for b.
         #[reset] last_b: DFF<Bit>,
         slot_a: Signal<Local, Bit>,
+        /// It goes first; one went in front of what is done or given back.
+        first_a: Signal<Local, Bit>,
+        #[reset] owed: DFF<Bit>,
         slot_b: Signal<Local, Bit>,
         /// Stage 1, being read.
         #[reset] s1_valid: DFF<Bit>,
@@ -281,6 +285,7 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
         self.b_asks.next = self.b_rsv.valid.val() & !self.b_busy.q.val();
         self.slot_a.next = self.a_asks.val() & (self.last_b.q.val() | !self.b_asks.val());
         self.slot_b.next = self.b_asks.val() & (!self.last_b.q.val() | !self.a_asks.val());
+        self.first_a.next = self.slot_a.val() & !self.owed.q.val();
         self.doorbells.m.ready.next = self.db_taken.q.val();
         self.doorbell_qpns.m.ready.next = self.db_taken.q.val();
         self.db_taken.d.next = false;
@@ -304,16 +309,19 @@ impl<const LQ: usize> Logic for CardCqIndices<LQ> {
                 }
                 self.s1.d.next.qpn = self.doorbell_qpns.m.data.val();
                 self.db_taken.d.next = true;
-            } else if self.ends.m.valid.val() {
+            } else if self.ends.m.valid.val() & !self.first_a.val() {
+                self.owed.d.next = false;
                 self.s1.d.next.kind = self.op_dones.val();
                 self.s1.d.next.qpn = self.ends.m.data.val();
                 self.ends.m.ready.next = true;
                 self.end_taken.next = true;
-            } else if self.cancels.m.valid.val() {
+            } else if self.cancels.m.valid.val() & !self.first_a.val() {
+                self.owed.d.next = false;
                 self.s1.d.next.kind = self.op_cancels_one.val();
                 self.s1.d.next.qpn = self.cancels.m.data.val();
                 self.cancels.m.ready.next = true;
             } else if self.slot_a.val() {
+                self.owed.d.next = self.ends.m.valid.val() | self.cancels.m.valid.val();
                 self.s1.d.next.kind = self.op_slots_a.val();
                 self.s1.d.next.qpn = self.a_rsv.qpn.val();
                 self.a_busy.d.next = true;

@@ -159,7 +159,7 @@ fn cl_05_frames_are_written_as_they_came_among_completions_under_random_stalls()
     for seed in seeds(8) {
         let mut bench = Bench::new(library(), seed, 0);
         println!("seed {seed}");
-        run_with(&mut bench, 2, &FRAMES);
+        run_with(&mut bench, 3, &FRAMES);
         assert!(bench.arrivals > 40, "{} frames", bench.arrivals);
     }
 }
@@ -266,7 +266,7 @@ fn cl_05_frames_that_are_written_wrongly_are_noticed() {
     let run = |fault: usize| {
         let mut bench = Bench::new(&library, 1, 0);
         bench.rtl.set("fault", fault as u64);
-        run_with(&mut bench, 2, &FRAMES);
+        run_with(&mut bench, 3, &FRAMES);
     };
     run(0);
     for (i, (name, _, _)) in FAULTS.iter().enumerate() {

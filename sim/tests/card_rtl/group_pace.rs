@@ -75,14 +75,14 @@ fn pace(groups: u32, ways: u64) -> (f64, u64) {
 }
 
 #[test]
-fn cl_05_cl_07_a_frame_of_a_group_leaves_each_13_clocks_and_each_14_both_ways() {
-    for (ways, most) in [(1, 13.05), (2, 13.9)] {
+fn cl_05_cl_07_a_frame_of_a_group_leaves_each_13_clocks_also_both_ways() {
+    for ways in [1, 2] {
         for groups in [1, 2, REDUCTION_GROUPS as u32] {
             let (clocks, first) = pace(groups, ways);
             println!(
                 "{groups} groups, {ways} ways: {clocks:.2} clocks a frame; the first landed within {first} clocks"
             );
-            assert!(clocks <= most, "{groups} groups, {ways} ways: {clocks}");
+            assert!(clocks <= 13.05, "{groups} groups, {ways} ways: {clocks}");
         }
     }
 }
