@@ -48,7 +48,8 @@ pub struct Arguments {
     /// Bytes of the vector.
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1024..=16 << 20))]
     bytes: u32,
-    /// Trees beside the first over which it is spread, 0 to one for each other host; several with commas.
+    /// Trees beside the first over which it is spread, 0 to one for each other host; several with commas. Of RTL cards at most 14,
+    /// which have 16 queue pairs.
     #[arg(long, value_name = "TREES", value_delimiter = ',', default_values_t = [0, 3, 7, 15])]
     stripes: Vec<u8>,
     /// Reduction ids of each tree that are used at once: engines of switches have 8 descriptors.
@@ -80,6 +81,8 @@ struct Row {
     /// Values that a root's software had to complete, and those that needed another attempt.
     completed_by_root: u64,
     again: u64,
+    /// Operations of hosts of which some part went by messages, for want of trees.
+    by_messages: u64,
     /// Every result right to the bit, and all through the switches.
     good: bool,
 }
@@ -252,6 +255,7 @@ fn measure(name: &str, fabric: &Fabric, stripes: u8, arguments: &Arguments) -> R
         root: line * (trees + 1) as f64 / trees as f64,
         completed_by_root: after.completed_by_root - before.completed_by_root,
         again: after.again - before.again,
+        by_messages: after.in_software,
         good: good && after.in_software == 0,
     })
 }
@@ -289,7 +293,11 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
             100.0 * row.root,
             row.completed_by_root,
             row.again,
-            if row.good { "" } else { "  WRONG" }
+            match (row.good, row.by_messages) {
+                (true, _) => "",
+                (false, 0) => "  WRONG",
+                (false, _) => "  BY MESSAGES",
+            }
         )?;
     }
     Ok(())

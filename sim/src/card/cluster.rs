@@ -127,17 +127,20 @@ impl Cluster {
     }
 
     /// Lets `round` do what all hosts do in the same moment, again and again until it says that they are done, with one step of time
-    /// behind each. Otherwise a step passes whenever one of them finds nothing to do, and each looks once while all others wait.
+    /// behind each; more pass while one of them waits for its card. Otherwise a step passes whenever one of them finds nothing to do, and each looks once while all others wait.
     ///
     /// # Errors
     /// Those of `round`.
     pub fn rounds<E>(&self, mut round: impl FnMut() -> Result<bool, E>) -> Result<(), E> {
         let world = || self.world.lock().unwrap_or_else(PoisonError::into_inner);
-        world().held = Some(0);
-        let mut ended = round();
+        let mut again = || {
+            world().held = Some(0);
+            round()
+        };
+        let mut ended = again();
         while matches!(ended, Ok(false)) {
             world().step();
-            ended = round();
+            ended = again();
         }
         world().held = None;
         ended.map(drop)

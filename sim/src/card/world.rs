@@ -26,8 +26,8 @@ const PORT_FRAMES: usize = 2;
 const RESET_LOOKS: u32 = 4_000;
 /// Slots for which a network stays awake after something was done: whoever did it is likely to do more.
 const LINGER: u64 = 400;
-/// Looks of drivers after which one is taken to wait: more than many hosts have in one round.
-const HELD_LOOKS: u32 = 100_000;
+/// Looks without anything new that each host may have in a round. After more, one of them waits for its card.
+const HELD_LOOKS: usize = 4;
 /// Bytes on the line around a frame: preamble 8, frame check sequence 4, gap 12.
 const AROUND_FRAME: usize = 24;
 
@@ -159,8 +159,8 @@ pub(super) struct World {
     pub fabric: Option<Simulator>,
     /// Why it carries nothing any more.
     pub broken: Option<String>,
-    /// While time is held: looks of drivers that found nothing, since it last went on.
-    pub held: Option<u32>,
+    /// While time is held: looks of drivers that found nothing in this round.
+    pub held: Option<usize>,
 }
 
 /// Cards of the model, and a device for each, by node number.
@@ -239,17 +239,17 @@ impl World {
         self.slot * self.slot_ns
     }
 
-    /// A driver has looked and found nothing: a slot passes, or, while time is held, only if it seems to wait for one.
+    /// A driver has looked and found nothing: a slot passes, or, while time is held, only if it seems to wait for that.
     pub fn idle(&mut self) {
+        let most = HELD_LOOKS * self.places.len();
         match &mut self.held {
-            Some(looks) if *looks < HELD_LOOKS => *looks += 1,
+            Some(looks) if *looks < most => *looks += 1,
             _ => self.step(),
         }
     }
 
     /// A slot passes.
     pub fn step(&mut self) {
-        self.held = self.held.map(|_| 0);
         self.slot += 1;
         let (slot, now) = (self.slot, self.now_ns());
         self.carry(now);
