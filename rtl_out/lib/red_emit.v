@@ -42,9 +42,10 @@ module red_emit (
     input  wire [5:0]  q_op,           // Operation.
     output wire [2:0]  b_slot,         // Place in the buffers of the frame that is sent.
     output wire [3:0]  b_word,         // Number of its word.
-    input  wire [63:0] b_data,         // The word, in the same clock.
-    input  wire        b_same,         // It is just being written: b_written has it one clock later.
-    input  wire [63:0] b_written,      // The word that was written in the clock before.
+    output wire [2:0]  x_slot,         // The same, for the second buffer.
+    output wire [3:0]  x_word,         // The same.
+    output wire        b_take,         // The word is taken.
+    input  wire [63:0] b_data,         // From the next clock on: the word taken last.
     input  wire [15:0] b_key,          // Key of the frame.
 
     // m: Frames to send.
@@ -82,6 +83,9 @@ module red_emit (
     reg         passing_reg;
     reg  [2:0]  index_reg;
     reg  [3:0]  word_reg;
+    // Copies of index and word for the second buffer; reset, or synthesis would merge them.
+    reg  [2:0]  x_index_reg;
+    reg  [3:0]  x_number_reg;
     // The pipeline moves, which is that nothing is held: registers of their own, for enables and
     // for words.
     reg         flows_reg;
@@ -93,13 +97,9 @@ module red_emit (
     reg  [16:0] sum_folded_reg;
     reg  [15:0] checksum_reg;
     reg         repsum_reg;
-    // What was read for the word that is composed: its number, job, value, word in the buffer,
-    // descriptor.
-    reg         c_valid_reg;
+    reg         c_valid_reg;      // What was read for the word that is composed: its number, job, value, descriptor.
     reg  [4:0]  c_place_reg;
     reg  [63:0] c_data_reg;
-    reg  [63:0] c_kept_reg;
-    reg         c_same_reg;
     reg  [15:0] c_key_reg;
     reg  [15:0] c_vni_reg;
     reg  [31:0] c_cookie_reg;
@@ -139,7 +139,6 @@ module red_emit (
     wire        stalls;        // A word is held from now on.
     wire [31:0] dfa;           // Destination address.
     wire [31:0] to;            // That of a result, one clock earlier.
-    wire [63:0] c_buffered;
     wire [4:0]  r_place;
     wire [63:0] c_value;
     wire [7:0]  shown_m;       // Weight that is shown.
@@ -238,8 +237,10 @@ module red_emit (
     assign q_word = word_reg[1:0];
     assign b_slot = index_reg;
     assign b_word = word_reg;
+    assign x_slot = x_index_reg;
+    assign x_word = x_number_reg;
+    assign b_take = flows_words_reg;
     assign r_place = {index_reg, word_reg[1:0]};
-    assign c_buffered = c_same_reg ? b_written : c_kept_reg;
     assign c_value = c_late_reg ? w_data : c_data_reg;
     assign dfa = MULTICAST | {11'd0, c_key_reg[2:0], 18'd0} | {16'd0, c_key_reg[15:3], 3'd0};
     // The checksum is wanted with word 3; it begins with the key in the clock in which that is
@@ -264,8 +265,8 @@ module red_emit (
         | {32'd0, c_type_reg, 31'd0}
         | {33'd0, c_type_reg, 30'd0};
     // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
-    assign kept_low = c_low_reg ? c_buffered[31:0] : 32'd0;
-    assign kept_high = c_high_reg ? c_buffered[63:32] : 32'd0;
+    assign kept_low = c_low_reg ? b_data[31:0] : 32'd0;
+    assign kept_high = c_high_reg ? b_data[63:32] : 32'd0;
     assign patch_rc = {40'd0, q_rc[0], 12'd0, q_rc[3:1], 8'd0};
     assign patch_oflow = p_repsum_reg ? {59'd0, q_oflow, 3'd0} : 64'd0;
 
@@ -304,6 +305,8 @@ module red_emit (
         passing_reg = 1'b0;
         index_reg = 3'd0;
         word_reg = 4'd0;
+        x_index_reg = 3'd0;
+        x_number_reg = 4'd0;
         flows_reg = 1'b0;
         flows_words_reg = 1'b0;
         sum_base_reg = 18'd0;
@@ -316,8 +319,6 @@ module red_emit (
         c_valid_reg = 1'b0;
         c_place_reg = 5'd0;
         c_data_reg = 64'd0;
-        c_kept_reg = 64'd0;
-        c_same_reg = 1'b0;
         c_key_reg = 16'd0;
         c_vni_reg = 16'd0;
         c_cookie_reg = 32'd0;
@@ -349,12 +350,15 @@ module red_emit (
     always @(posedge clk) begin
         if (step) begin
             word_reg <= word_reg + 4'd1;
+            x_number_reg <= x_number_reg + 4'd1;
         end
         if (take) begin
             busy_reg <= job_some_reg;
             passing_reg <= jobs_rd_data[3];
             index_reg <= jobs_rd_data[2:0];
             word_reg <= 4'd0;
+            x_index_reg <= jobs_rd_data[2:0];
+            x_number_reg <= 4'd0;
             if (job_some_reg) begin
                 job_head_reg <= job_after;
                 job_some_reg <= job_after != job_tail_reg;
@@ -368,22 +372,12 @@ module red_emit (
         if (flows_reg) begin
             c_valid_reg <= busy_reg;
             c_place_reg <= r_place;
-            c_same_reg <= b_same;
-        end
-        if (!flows_reg) begin
-            c_same_reg <= 1'b0;
         end
 
         if (flows_words_reg) begin
             c_data_reg <= q_data;
-            c_kept_reg <= b_data;
-        end else begin
-            if (c_late_reg) begin
-                c_data_reg <= w_data;
-            end
-            if (c_same_reg) begin
-                c_kept_reg <= b_written;
-            end
+        end else if (c_late_reg) begin
+            c_data_reg <= w_data;
         end
 
         // The header of a job stands still while its words 0 to 8 are composed, stalled or not.
@@ -459,6 +453,8 @@ module red_emit (
             job_tail_reg <= 4'd0;
             job_some_reg <= 1'b0;
             busy_reg <= 1'b0;
+            x_index_reg <= 3'd0;
+            x_number_reg <= 4'd0;
             flows_reg <= 1'b1;
             c_valid_reg <= 1'b0;
             c_is_high_reg <= 9'd0;

@@ -92,7 +92,8 @@ module red_engine_t8 (
     wire        p_wants;
     wire        p_push;
     wire        job;                   // A job beside those of frames that pass without a look.
-    wire        of_passing;            // The frame that is sent passes without a look; it did in the clock before.
+    // The frame that is sent passes without a look; that of the word taken last does.
+    wire        of_passing;
     // Clock 1: descriptor of the frame, meaningless if it has none; the same, one-hot, zero if it
     // has none.
     wire [2:0]  matcher_m_soon;
@@ -130,24 +131,21 @@ module red_engine_t8 (
     wire [1:0]  emit_q_word;           // Word of its value.
     wire [2:0]  emit_b_slot;           // Place in the buffers of the frame that is sent.
     wire [3:0]  emit_b_word;           // Number of its word.
-    reg  [63:0] emit_b_data;           // The word, in the same clock.
-    reg         emit_b_same;           // It is just being written: b_written has it one clock later.
-    wire [63:0] emit_b_written;        // The word that was written in the clock before.
-    reg  [15:0] emit_b_key;            // Key of the frame.
+    wire [2:0]  emit_x_slot;           // The same, for the second buffer.
+    wire [3:0]  emit_x_word;           // The same.
+    wire        emit_b_take;           // The word is taken.
+    wire [63:0] emit_b_data;           // From the next clock on: the word taken last.
+    wire [15:0] emit_b_key;            // Key of the frame.
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
     wire        emit_freed;            // A passing frame has been sent: its place is free.
     wire [1:0]  kept_slot;             // Its place.
     wire        kept_room;             // Besides the frame that comes one more may pass.
-    wire [63:0] kept_b_data;           // The word, in the same clock.
-    wire        kept_b_same;           // It is just being written.
-    wire [63:0] kept_b_written;        // The word that was written in the clock before.
+    wire [63:0] kept_b_data;           // From the next clock on: the word taken last.
     wire [15:0] kept_b_key;            // Key of the frame: tree 15:3, reduction id 2:0.
     wire        kept_freed;            // The frame has been sent: its place is free.
     wire [1:0]  passing_slot;          // Its place.
-    wire [63:0] passing_b_data;        // The word, in the same clock.
-    wire        passing_b_same;        // It is just being written.
-    wire [63:0] passing_b_written;     // The word that was written in the clock before.
+    wire [63:0] passing_b_data;        // From the next clock on: the word taken last.
     wire [15:0] passing_b_key;         // Key of the frame: tree 15:3, reduction id 2:0.
     wire        passing_freed;         // The frame has been sent: its place is free.
 
@@ -250,9 +248,10 @@ module red_engine_t8 (
         .q_op          (matcher_q_op),
         .b_slot        (emit_b_slot),
         .b_word        (emit_b_word),
+        .x_slot        (emit_x_slot),
+        .x_word        (emit_x_word),
+        .b_take        (emit_b_take),
         .b_data        (emit_b_data),
-        .b_same        (emit_b_same),
-        .b_written     (emit_b_written),
         .b_key         (emit_b_key),
         .m_valid       (m_valid),
         .m_ready       (m_ready),
@@ -267,40 +266,38 @@ module red_engine_t8 (
 
     // Frames that may pass, frames that do.
     red_buffer kept (
-        .clk       (clk),
-        .rst       (rst),
+        .clk     (clk),
+        .rst     (rst),
         // Every frame goes into a buffer; its place is kept if it passes.
-        .s_valid   (s_valid),
-        .s_data    (s_data),
-        .s_first   (s_first),
-        .push      (matcher_c_pass),
-        .slot      (kept_slot),
-        .room      (kept_room),
-        .b_slot    (emit_b_slot[1:0]),
-        .b_word    (emit_b_word),
-        .b_data    (kept_b_data),
-        .b_same    (kept_b_same),
-        .b_written (kept_b_written),
-        .b_key     (kept_b_key),
-        .freed     (kept_freed)
+        .s_valid (s_valid),
+        .s_data  (s_data),
+        .s_first (s_first),
+        .push    (matcher_c_pass),
+        .slot    (kept_slot),
+        .room    (kept_room),
+        .b_slot  (emit_b_slot[1:0]),
+        .b_word  (emit_b_word),
+        .b_take  (emit_b_take),
+        .b_data  (kept_b_data),
+        .b_key   (kept_b_key),
+        .freed   (kept_freed)
     );
 
     red_buffer passing (
-        .clk       (clk),
-        .rst       (rst),
-        .s_valid   (p_valid),
-        .s_data    (p_data),
-        .s_first   (p_first),
-        .push      (p_push),
-        .slot      (passing_slot),
-        .room      (p_room),
-        .b_slot    (emit_b_slot[1:0]),
-        .b_word    (emit_b_word),
-        .b_data    (passing_b_data),
-        .b_same    (passing_b_same),
-        .b_written (passing_b_written),
-        .b_key     (passing_b_key),
-        .freed     (passing_freed)
+        .clk     (clk),
+        .rst     (rst),
+        .s_valid (p_valid),
+        .s_data  (p_data),
+        .s_first (p_first),
+        .push    (p_push),
+        .slot    (passing_slot),
+        .room    (p_room),
+        .b_slot  (emit_x_slot[1:0]),
+        .b_word  (emit_x_word),
+        .b_take  (emit_b_take),
+        .b_data  (passing_b_data),
+        .b_key   (passing_b_key),
+        .freed   (passing_freed)
     );
 
     // Combinational logic
@@ -316,19 +313,8 @@ module red_engine_t8 (
     assign of_passing = emit_b_slot[2];
     assign kept_freed = emit_freed & !of_passing;
     assign passing_freed = emit_freed & of_passing;
-
-    always @(*) begin
-        emit_b_data = kept_b_data;
-        emit_b_same = kept_b_same;
-        emit_b_key = kept_b_key;
-        if (of_passing) begin
-            emit_b_data = passing_b_data;
-            emit_b_same = passing_b_same;
-            emit_b_key = passing_b_key;
-        end
-    end
-
-    assign emit_b_written = was_passing_reg ? passing_b_written : kept_b_written;
+    assign emit_b_key = of_passing ? passing_b_key : kept_b_key;
+    assign emit_b_data = was_passing_reg ? passing_b_data : kept_b_data;
     assign emit_p_valid = matcher_c_pass | p_push;
     assign emit_p_slot = p_push ? {1'b1, passing_slot} : {1'b0, kept_slot};
 
@@ -346,7 +332,10 @@ module red_engine_t8 (
         p_2_reg <= p_1_reg;
         p_3_reg <= p_2_reg;
         p_waits_reg <= p_wants & job;
-        was_passing_reg <= of_passing;
+
+        if (emit_b_take) begin
+            was_passing_reg <= of_passing;
+        end
 
         if (rst) begin
             p_1_reg <= 1'b0;
@@ -355,6 +344,9 @@ module red_engine_t8 (
             p_waits_reg <= 1'b0;
         end
     end
+
+    // Read by nothing; named here so that linters know it is meant
+    wire _unused = &{1'b0, emit_x_slot[2]};
 
 endmodule
 

@@ -103,7 +103,7 @@ hdl_module! {
         p_push: Signal<Local, Bit>,
         /// A job beside those of frames that pass without a look.
         job: Signal<Local, Bit>,
-        /// The frame that is sent passes without a look; it did in the clock before.
+        /// The frame that is sent passes without a look; that of the word taken last does.
         of_passing: Signal<Local, Bit>,
         was_passing: DFF<Bit>,
     }
@@ -139,22 +139,22 @@ impl Logic for RedEngine {
         self.of_passing.next = self.emit.b_slot.val().get_bit(2);
         self.kept.b_slot.next = self.emit.b_slot.val().get_bits::<2>(0);
         self.kept.b_word.next = self.emit.b_word.val();
+        self.kept.b_take.next = self.emit.b_take.val();
         self.kept.freed.next = self.emit.freed.val() & !self.of_passing.val();
-        self.passing.b_slot.next = self.emit.b_slot.val().get_bits::<2>(0);
-        self.passing.b_word.next = self.emit.b_word.val();
+        self.passing.b_slot.next = self.emit.x_slot.val().get_bits::<2>(0);
+        self.passing.b_word.next = self.emit.x_word.val();
+        self.passing.b_take.next = self.emit.b_take.val();
         self.passing.freed.next = self.emit.freed.val() & self.of_passing.val();
-        self.emit.b_data.next = self.kept.b_data.val();
-        self.emit.b_same.next = self.kept.b_same.val();
-        self.emit.b_written.next = self.kept.b_written.val();
         self.emit.b_key.next = self.kept.b_key.val();
         if self.of_passing.val() {
-            self.emit.b_data.next = self.passing.b_data.val();
-            self.emit.b_same.next = self.passing.b_same.val();
             self.emit.b_key.next = self.passing.b_key.val();
         }
-        self.was_passing.d.next = self.of_passing.val();
+        if self.emit.b_take.val() {
+            self.was_passing.d.next = self.of_passing.val();
+        }
+        self.emit.b_data.next = self.kept.b_data.val();
         if self.was_passing.q.val() {
-            self.emit.b_written.next = self.passing.b_written.val();
+            self.emit.b_data.next = self.passing.b_data.val();
         }
 
         self.matcher.s_first.next = self.begins.val();

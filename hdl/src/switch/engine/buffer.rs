@@ -6,9 +6,10 @@ use crate::prelude::*;
 hdl_module! {
     /// Keeps frames until they are sent on: four places of 11 words each. Every frame is written into a place, word by word as it
     /// comes: 6, 7, 8 to 11, 1 to 5. It keeps the place if it passes, which is said while it comes, before its last word.
-    /// A word may be wanted in the clock in which it is written: b_same says so, and b_written has it one clock later.
-    /// Stages: 1 a word is written. Nothing stalls it; places are freed one by one, in their order, and room falls when they run
-    /// short.
+    /// A word may be taken in the clock in which it is written.
+    /// Stages: 1 a word is written; of those that are read, 1 the memory, 2 b_data. What comes in is never stalled; places are freed
+    /// one by one, in their order, and room falls when they run short. While b_take is low b_data holds its word; that may still be
+    /// on its way into the memory, and is the right one all the same.
     #[module("red_buffer")]
     pub struct RedBuffer {
         /// Clock.
@@ -31,19 +32,21 @@ hdl_module! {
         pub b_slot: Signal<In, Bits<2>>,
         /// Number of its word.
         pub b_word: Signal<In, Bits<4>>,
-        /// The word, in the same clock.
+        /// The word is taken.
+        pub b_take: Signal<In, Bit>,
+        /// From the next clock on: the word taken last.
         pub b_data: Signal<Out, Bits<64>>,
-        /// It is just being written.
-        pub b_same: Signal<Out, Bit>,
-        /// The word that was written in the clock before.
-        pub b_written: Signal<Out, Bits<64>>,
         /// Key of the frame: tree 15:3, reduction id 2:0.
         pub b_key: Signal<Out, Bits<16>>,
         /// The frame has been sent: its place is free.
         pub freed: Signal<In, Bit>,
         words: AsyncRam<64, 6>,
         keys: AsyncRam<16, 2>,
+        /// The word that was written in the clock before.
         written: DFF<Bits<64>>,
+        /// The word taken last; it was just being written then.
+        taken: DFF<Bits<64>>,
+        late: DFF<Bit>,
         /// The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
         number: Signal<Local, Bits<4>>,
         number_next: DFF<Bits<4>>,
@@ -79,11 +82,19 @@ impl Logic for RedBuffer {
             (bit_cast::<6, 2>(self.b_slot.val()) << 4) | bit_cast::<6, 4>(self.b_word.val());
         self.keys.rd.addr.next = self.b_slot.val();
         self.written.d.next = self.s_data.val();
-        self.b_data.next = self.words.rd.data.val();
-        self.b_same.next = self.s_valid.val()
-            & (self.place.q.val() == self.b_slot.val())
-            & (self.number.val() == self.b_word.val());
-        self.b_written.next = self.written.q.val();
+        self.b_data.next = self.taken.q.val();
+        if self.late.q.val() {
+            self.b_data.next = self.written.q.val();
+        }
+        self.late.d.next = false;
+        if self.b_take.val() {
+            self.taken.d.next = self.words.rd.data.val();
+            self.late.d.next = self.s_valid.val()
+                & (self.place.q.val() == self.b_slot.val())
+                & (self.number.val() == self.b_word.val());
+        } else if self.late.q.val() {
+            self.taken.d.next = self.written.q.val();
+        }
         self.b_key.next = self.keys.rd.data.val();
         if self.s_valid.val() & self.s_first.val() {
             self.passes.d.next = false;

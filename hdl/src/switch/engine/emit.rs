@@ -71,12 +71,14 @@ hdl_module! {
         pub b_slot: Signal<Out, Bits<3>>,
         /// Number of its word.
         pub b_word: Signal<Out, Bits<4>>,
-        /// The word, in the same clock.
+        /// The same, for the second buffer.
+        pub x_slot: Signal<Out, Bits<3>>,
+        /// The same.
+        pub x_word: Signal<Out, Bits<4>>,
+        /// The word is taken.
+        pub b_take: Signal<Out, Bit>,
+        /// From the next clock on: the word taken last.
         pub b_data: Signal<In, Bits<64>>,
-        /// It is just being written: b_written has it one clock later.
-        pub b_same: Signal<In, Bit>,
-        /// The word that was written in the clock before.
-        pub b_written: Signal<In, Bits<64>>,
         /// Key of the frame.
         pub b_key: Signal<In, Bits<16>>,
         /// Frames to send.
@@ -103,6 +105,9 @@ hdl_module! {
         passing: DFF<Bit>,
         index: DFF<Bits<3>>,
         word: DFF<Bits<4>>,
+        /// Copies of index and word for the second buffer; reset, or synthesis would merge them.
+        #[reset] x_index: DFF<Bits<3>>,
+        #[reset] x_number: DFF<Bits<4>>,
         is_last: Signal<Local, Bit>,
         step: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
@@ -123,13 +128,10 @@ hdl_module! {
         sum_folded: DFF<Bits<17>>,
         checksum: DFF<Bits<16>>,
         repsum: DFF<Bit>,
-        /// What was read for the word that is composed: its number, job, value, word in the buffer, descriptor.
+        /// What was read for the word that is composed: its number, job, value, descriptor.
         #[reset] c_valid: DFF<Bit>,
         c_place: DFF<Bits<5>>,
         c_data: DFF<Bits<64>>,
-        c_kept: DFF<Bits<64>>,
-        c_same: DFF<Bit>,
-        c_buffered: Signal<Local, Bits<64>>,
         c_key: DFF<Bits<16>>,
         c_vni: DFF<Bits<16>>,
         c_cookie: DFF<Bits<32>>,
@@ -218,12 +220,15 @@ impl Logic for RedEmit {
         self.job_after.next = self.job_head.q.val() + 1;
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
+            self.x_number.d.next = self.x_number.q.val() + 1;
         }
         if self.take.val() {
             self.busy.d.next = self.job_some.q.val();
             self.passing.d.next = self.jobs.rd.data.val().get_bit(3);
             self.index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
             self.word.d.next = 0.into();
+            self.x_index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
+            self.x_number.d.next = 0.into();
             if self.job_some.q.val() {
                 self.job_head.d.next = self.job_after.val();
                 self.job_some.d.next = self.job_after.val() != self.job_tail.q.val();
@@ -241,30 +246,19 @@ impl Logic for RedEmit {
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
         self.b_slot.next = self.index.q.val();
         self.b_word.next = self.word.q.val();
+        self.x_slot.next = self.x_index.q.val();
+        self.x_word.next = self.x_number.q.val();
+        self.b_take.next = self.flows_words.q.val();
         self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
         if self.flows.q.val() {
             self.c_valid.d.next = self.busy.q.val();
             self.c_place.d.next = self.r_place.val();
-            self.c_same.d.next = self.b_same.val();
-        }
-        self.c_buffered.next = self.c_kept.q.val();
-        if self.c_same.q.val() {
-            self.c_buffered.next = self.b_written.val();
-        }
-        if !self.flows.q.val() {
-            self.c_same.d.next = false;
         }
         if self.flows_words.q.val() {
             self.c_data.d.next = self.q_data.val();
-            self.c_kept.d.next = self.b_data.val();
-        } else {
-            if self.c_late.q.val() {
-                self.c_data.d.next = self.w_data.val();
-            }
-            if self.c_same.q.val() {
-                self.c_kept.d.next = self.b_written.val();
-            }
+        } else if self.c_late.q.val() {
+            self.c_data.d.next = self.w_data.val();
         }
         // The header of a job stands still while its words 0 to 8 are composed, stalled or not.
         self.c_vni.d.next = self.q_key.val().get_bits::<16>(16);
@@ -374,11 +368,11 @@ impl Logic for RedEmit {
         // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
         self.kept_low.next = 0.into();
         if self.c_low.q.val() {
-            self.kept_low.next = self.c_buffered.val().get_bits::<32>(0);
+            self.kept_low.next = self.b_data.val().get_bits::<32>(0);
         }
         self.kept_high.next = 0.into();
         if self.c_high.q.val() {
-            self.kept_high.next = self.c_buffered.val().get_bits::<32>(32);
+            self.kept_high.next = self.b_data.val().get_bits::<32>(32);
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
