@@ -15,7 +15,7 @@ pub enum MulticastError {
     Driver(#[from] Error),
     /// A message of the group could not be posted.
     #[error("a message of the group was not posted: {0}")]
-    Post(#[from] PostError),
+    Post(#[source] PostError),
     /// The card moves no blocks.
     #[error(
         "a group needs bulk transfers, which this card does not have (bit bulk of its register features is 0)"
@@ -86,6 +86,16 @@ impl MulticastError {
                 why,
             },
             other => Self::Group(other),
+        }
+    }
+}
+
+impl From<PostError> for MulticastError {
+    /// A card that cannot be reached is that, whatever was asked of it.
+    fn from(error: PostError) -> Self {
+        match error {
+            PostError::Device(error) => Self::Driver(error.into()),
+            error => Self::Post(error),
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum OffloadError {
     Driver(#[from] Error),
     /// A request could not be posted. The group cannot go on.
     #[error("a request of the group was not posted: {0}")]
-    Post(#[from] PostError),
+    Post(#[source] PostError),
     /// The sizes make no schedule.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
@@ -111,4 +111,14 @@ pub enum OffloadError {
     /// A completion that no card writes for an end.
     #[error("an end of the group that no card tells")]
     Strange,
+}
+
+impl From<PostError> for OffloadError {
+    /// A card that cannot be reached is that, whatever was asked of it.
+    fn from(error: PostError) -> Self {
+        match error {
+            PostError::Device(error) => Self::Driver(error.into()),
+            error => Self::Post(error),
+        }
+    }
 }
