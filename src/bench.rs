@@ -7,8 +7,11 @@ pub mod reduction;
 pub mod rw;
 pub mod vector;
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
 use clap::Subcommand;
+use tributary_sim::fabric::{Fabric, LinkSpec, file};
 
 use crate::Verdict;
 
@@ -45,4 +48,27 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         What::Incast(arguments) => incast::run(arguments),
         What::Vector(arguments) => vector::run(arguments),
     }
+}
+
+/// Hosts of the fabrics of measurements without --fabric: on one switch, and on five.
+const HOSTS: usize = 16;
+const FIVE: &str = include_str!("../sim/fabrics/cluster.toml");
+
+/// The fabric of a file with so many endpoints or more, or those two, with names for tables.
+fn fabrics(path: Option<&Path>, least: usize) -> Result<Vec<(String, Fabric)>> {
+    let Some(path) = path else {
+        let one = Fabric::regular(&[HOSTS], LinkSpec::default())?;
+        let five = file::parse(FIVE, "cluster.toml")?;
+        return Ok(vec![("1 switch".into(), one), ("5 switches".into(), five)]);
+    };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    let fabric = file::parse(&text, &name)?;
+    let endpoints = fabric.endpoints.len();
+    ensure!(
+        endpoints >= least,
+        "{name}: {endpoints} endpoints; this takes {least}"
+    );
+    let file = path.file_stem().map(|stem| stem.to_string_lossy());
+    Ok(vec![(file.unwrap_or_default().into_owned(), fabric)])
 }

@@ -9,25 +9,23 @@
 //! * *recovery*: the last host sends four times as much; time from when all others have ended until it has 95 % of the line.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use tributary_sim::card::{
     CLOCK_NS, Incast, IncastReport, LINE_MBPS, incast, incast_datagrams, incast_on,
 };
 use tributary_sim::fabric::timing::QUEUE_WORDS;
-use tributary_sim::fabric::{Fabric, LinkSpec, file};
+use tributary_sim::fabric::Fabric;
 
+use super::fabrics;
 use crate::Verdict;
 use crate::cards::cluster;
 use crate::progress::Progress;
 use crate::sim::{Engine, engine_name};
 
-/// Hosts of the fabrics without --fabric: on one switch, and on five.
-const HOSTS: usize = 16;
-const FIVE: &str = include_str!("../../sim/fabrics/cluster.toml");
 /// Largest payload of a packet: the queues of a switch take seven.
 const MTU: u16 = 512;
 /// How many times as much the last host sends when its recovery is measured.
@@ -107,7 +105,7 @@ struct Table {
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let started = Instant::now();
-    let fabrics = fabrics(arguments.fabric.as_deref())?;
+    let fabrics = fabrics(arguments.fabric.as_deref(), 3)?;
     let mut thresholds = vec![0];
     thresholds.extend(&arguments.words);
     let progress = Progress::new((fabrics.len() * thresholds.len()) as u64, "measurements");
@@ -140,24 +138,6 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     }
     let good = table.rows.iter().all(|row| row.good);
     Ok(if good { Verdict::Good } else { Verdict::Bad })
-}
-
-fn fabrics(path: Option<&Path>) -> Result<Vec<(String, Fabric)>> {
-    let Some(path) = path else {
-        let one = Fabric::regular(&[HOSTS], LinkSpec::default())?;
-        let five = file::parse(FIVE, "cluster.toml")?;
-        return Ok(vec![("1 switch".into(), one), ("5 switches".into(), five)]);
-    };
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    let fabric = file::parse(&text, &name)?;
-    ensure!(
-        fabric.endpoints.len() > 2,
-        "{name}: {} endpoints; incast takes 3",
-        fabric.endpoints.len()
-    );
-    let file = path.file_stem().map(|stem| stem.to_string_lossy());
-    Ok(vec![(file.unwrap_or_default().into_owned(), fabric)])
 }
 
 fn measure(

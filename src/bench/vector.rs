@@ -6,30 +6,28 @@
 //! * *root*: of that, what the line of a root allows, which carries its own values and the results of its trees.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 use tributary_host_driver::collective::{
     Communicator, Counters, Data, Host, HostOptions, Operation, Options as Settings,
 };
 use tributary_host_driver::{Context, Device, Options};
+use tributary_protocol::red::wire::FRAME_LEN;
 use tributary_sim::card::{CLOCK_NS, Cluster, ClusterTrees};
-use tributary_sim::fabric::{Fabric, LinkSpec, Simulator, file};
+use tributary_sim::fabric::{Fabric, Place, Simulator};
 
+use super::fabrics;
 use crate::Verdict;
 use crate::cards::cluster;
 use crate::progress::Progress;
 use crate::sim::{Engine, engine_name};
 
-/// Hosts of the fabrics without --fabric: on one switch, and on five.
-const HOSTS: usize = 16;
-const FIVE: &str = include_str!("../../sim/fabrics/cluster.toml");
-/// Bytes of a frame, and of the vector in it.
-const FRAME: usize = 94;
-const PAYLOAD: usize = 32;
+/// Bytes of the vector in a frame.
+const PAYLOAD: usize = size_of::<[u64; 4]>();
 /// Largest payload of other packets.
 const MTU: u16 = 512;
 /// All-reduces before those that are measured, which arm all trees, and those.
@@ -75,7 +73,9 @@ struct Row {
     /// Clocks of an operation, and of each frame of it; the slowest of those measured.
     clocks: u64,
     clocks_a_frame: f64,
-    /// Parts of what the line carries, and of what that of a root can carry of it.
+    /// Clocks that a frame occupies the slowest cable of a host.
+    frame_clocks: u64,
+    /// Parts of what that carries, and of what that of a root can carry of it.
     line: f64,
     root: f64,
     /// Values that a root's software had to complete, and those that needed another attempt.
@@ -100,7 +100,7 @@ struct Table {
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let started = Instant::now();
-    let fabrics = fabrics(arguments.fabric.as_deref())?;
+    let fabrics = fabrics(arguments.fabric.as_deref(), 2)?;
     let total = fabrics.len() * arguments.stripes.len();
     let progress = Progress::new(total as u64, "measurements");
     let mut rows = Vec::new();
@@ -129,24 +129,6 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     }
     let good = table.rows.iter().all(|row| row.good);
     Ok(if good { Verdict::Good } else { Verdict::Bad })
-}
-
-fn fabrics(path: Option<&Path>) -> Result<Vec<(String, Fabric)>> {
-    let Some(path) = path else {
-        let one = Fabric::regular(&[HOSTS], LinkSpec::default())?;
-        let five = file::parse(FIVE, "cluster.toml")?;
-        return Ok(vec![("1 switch".into(), one), ("5 switches".into(), five)]);
-    };
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    let fabric = file::parse(&text, &name)?;
-    ensure!(
-        fabric.endpoints.len() > 1,
-        "{name}: {} endpoints; an all-reduce takes 2",
-        fabric.endpoints.len()
-    );
-    let file = path.file_stem().map(|stem| stem.to_string_lossy());
-    Ok(vec![(file.unwrap_or_default().into_owned(), fabric)])
 }
 
 /// Hosts, and a communicator of all of them.
@@ -243,14 +225,15 @@ fn measure(name: &str, fabric: &Fabric, stripes: u8, arguments: &Arguments) -> R
     let after = world.counters();
     let trees = usize::from(stripes).clamp(1, hosts - 1);
     let frames = (length * size_of::<f64>()).div_ceil(PAYLOAD);
-    let occupied = frames as u64 * LinkSpec::default().occupancy(FRAME);
-    let line = occupied as f64 / clocks as f64;
+    let frame_clocks = frame_clocks(fabric);
+    let line = (frames as u64 * frame_clocks) as f64 / clocks as f64;
     Ok(Row {
         fabric: name.to_owned(),
         hosts,
         trees,
         clocks,
         clocks_a_frame: clocks as f64 / frames as f64,
+        frame_clocks,
         line,
         root: line * (trees + 1) as f64 / trees as f64,
         completed_by_root: after.completed_by_root - before.completed_by_root,
@@ -260,21 +243,28 @@ fn measure(name: &str, fabric: &Fabric, stripes: u8, arguments: &Arguments) -> R
     })
 }
 
+fn frame_clocks(fabric: &Fabric) -> u64 {
+    let of_host = |end: &Place| matches!(end, Place::Endpoint(_));
+    let cables = fabric.cables.iter().filter(|c| c.ends.iter().any(of_host));
+    let clocks = cables.map(|cable| cable.link.occupancy(FRAME_LEN));
+    clocks.max().unwrap_or(1)
+}
+
 fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(
         out,
         "All hosts add up {} bytes of doubles through the switches, {} reduction ids of each tree at once.\n\
-         line: of what the line carries, a frame of {PAYLOAD} bytes of the vector in {} clocks. root: of what that of a root can carry of it.\n\
+         line: of what the line of a host carries, a frame of {PAYLOAD} bytes of the vector in so many clocks. root: of what that of a root can carry of it.\n\
          completed, again: values that a root's software completed, and those that needed another attempt.\n\n\
-         {:>10} {:>5} {:>5} {:>8} {:>14} {:>7} {:>7} {:>9} {:>6}",
+         {:>10} {:>5} {:>5} {:>8} {:>14} {:>5} {:>7} {:>7} {:>9} {:>6}",
         table.bytes,
         table.lanes,
-        LinkSpec::default().occupancy(FRAME),
         "fabric",
         "hosts",
         "trees",
         "clocks",
         "clocks a frame",
+        "of",
         "line",
         "root",
         "completed",
@@ -283,12 +273,13 @@ fn print(table: &Table, out: &mut dyn Write) -> std::io::Result<()> {
     for row in &table.rows {
         writeln!(
             out,
-            "{:>10} {:>5} {:>5} {:>8} {:>14.2} {:>6.1}% {:>6.1}% {:>9} {:>6}{}",
+            "{:>10} {:>5} {:>5} {:>8} {:>14.2} {:>5} {:>6.1}% {:>6.1}% {:>9} {:>6}{}",
             row.fabric,
             row.hosts,
             row.trees,
             row.clocks,
             row.clocks_a_frame,
+            row.frame_clocks,
             100.0 * row.line,
             100.0 * row.root,
             row.completed_by_root,

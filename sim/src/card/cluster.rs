@@ -127,7 +127,8 @@ impl Cluster {
     }
 
     /// Lets `round` do what all hosts do in the same moment, again and again until it says that they are done, with one step of time
-    /// behind each; more pass while one of them waits for its card. Otherwise a step passes whenever one of them finds nothing to do, and each looks once while all others wait.
+    /// behind each; more pass while one of them waits for its card. Otherwise a step passes whenever one of them finds nothing to
+    /// do, and each looks once while all others wait.
     ///
     /// # Errors
     /// Those of `round`.

@@ -149,9 +149,12 @@ impl Output {
             &mut self.passes_free_at
         };
         let queue = &mut self.engine_queue[input];
-        let behind = queue.back().map_or(0, |(left, before)| match before {
-            before if *before == looks => *left,
-            _ => left + OTHER_READER_CLOCKS,
+        let behind = queue.back().map_or(0, |&(left, before)| {
+            left + if before == looks {
+                0
+            } else {
+                OTHER_READER_CLOCKS
+            }
         });
         let begin = (now + TO_ENGINE_CLOCKS).max(*free_at).max(behind);
         *free_at = begin + STORED_WORDS;

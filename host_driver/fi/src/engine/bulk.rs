@@ -387,15 +387,19 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
         }
         self.lane.give_back(slot, how);
         if how == Transferred::Broken {
-            if let Some(receiving) = self.receiving.remove(&number) {
-                if let Incoming::Written { id, .. } = receiving.purpose {
-                    self.acknowledge(from, id, false, &[]);
-                }
-                self.came(receiving, Some(Failure::Peer));
-            }
-            return;
+            return self.lose(from, number);
         }
         self.slot_is_back(number);
+    }
+
+    /// What is received under this number will never be whole.
+    fn lose(&mut self, from: Address, number: u32) {
+        if let Some(receiving) = self.receiving.remove(&number) {
+            if let Incoming::Written { id, .. } = receiving.purpose {
+                self.acknowledge(from, id, false, &[]);
+            }
+            self.came(receiving, Some(Failure::Peer));
+        }
     }
 
     /// Something that is received may have another slot.
@@ -416,7 +420,7 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
 
     /// Takes the bytes from a slot, which is free then.
     fn take_slot(&mut self, slot: usize, wire: &mut impl Wire) {
-        let Slot::Lent(_, number, piece) = self.lane.slots[slot] else {
+        let Slot::Lent(from, number, piece) = self.lane.slots[slot] else {
             return;
         };
         // What is received there may have ended meanwhile.
@@ -426,8 +430,8 @@ impl<O: Clone + PartialEq, M: Memory> Engine<O, M> {
                 memory.write(piece.at + at, bytes);
             });
             if !whole {
-                // No slot has so many bytes.
-                return self.lane.give_back(slot, Transferred::Broken);
+                self.lane.give_back(slot, Transferred::Broken);
+                return self.lose(from, number);
             }
         }
         self.lane.give_back(slot, Transferred::Landed);

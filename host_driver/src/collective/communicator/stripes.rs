@@ -29,7 +29,8 @@ impl Striped {
         let mut all = super::outcome(&Keep::All, shape, 0, &[]);
         for part in self.parts.iter_mut().filter_map(|(_, part)| part.take()) {
             all.code = all.code.max(part.code);
-            all.data.append(part.data);
+            let fits = all.data.append(part.data);
+            debug_assert!(fits, "all parts have one shape");
         }
         all.data = keep.of(all.data);
         Some(all)
