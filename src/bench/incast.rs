@@ -17,8 +17,8 @@ use serde::Serialize;
 use tributary_sim::card::{
     CLOCK_NS, Incast, IncastReport, LINE_MBPS, incast, incast_datagrams, incast_on,
 };
-use tributary_sim::fabric::timing::QUEUE_WORDS;
 use tributary_sim::fabric::Fabric;
+use tributary_sim::fabric::timing::QUEUE_WORDS;
 
 use super::fabrics;
 use crate::Verdict;
