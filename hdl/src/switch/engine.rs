@@ -42,6 +42,20 @@ hdl_module! {
         pub s_down: Signal<In, Bit>,
         /// A frame may begin within the next 4 clocks, whatever has begun before.
         pub room: Signal<Out, Bit>,
+        /// In clock 4 of a contribution, counted from its first word: other contributions wait, two or more, whose words 6 and 7
+        /// are the same but for the result code, and of all of them, this one's too, words 9 to 11 are zero, the result code is below 8
+        /// and the operation is not REPSUM.
+        pub others: Signal<In, Bit>,
+        /// In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+        pub take: Signal<Out, Bit>,
+        /// The data of one of the others, in clocks that follow each other.
+        pub o_valid: Signal<In, Bit>,
+        /// Its word 8, first byte in bits 7:0.
+        pub o_data: Signal<In, Bits<64>>,
+        /// Its result code.
+        pub o_rc: Signal<In, Bits<3>>,
+        /// It is the last one.
+        pub o_last: Signal<In, Bit>,
         /// A word of a frame that passes without a look; as s_*.
         pub p_valid: Signal<In, Bit>,
         /// The word.
@@ -113,6 +127,7 @@ impl Logic for RedEngine {
     #[hdl_gen]
     fn update(&mut self) {
         self.begins.next = self.s_valid.val() & self.s_first.val();
+        self.take.next = false;
         // Every frame goes into a buffer; its place is kept if it passes.
         self.kept.s_valid.next = self.s_valid.val();
         self.kept.s_data.next = self.s_data.val();
