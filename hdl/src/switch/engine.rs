@@ -5,12 +5,14 @@ mod buffer;
 mod emit;
 mod events;
 mod matcher;
+mod together;
 
 pub use accumulate::RedAccumulate;
 pub use buffer::RedBuffer;
 pub use emit::RedEmit;
 pub use events::RedEvents;
 pub use matcher::RedMatch;
+pub use together::RedTogether;
 
 use crate::bus::FramesOut;
 use crate::prelude::*;
@@ -103,6 +105,7 @@ hdl_module! {
         matcher: RedMatch,
         values: RedAccumulate,
         emit: RedEmit,
+        together: RedTogether,
         /// Frames that may pass, frames that do.
         kept: RedBuffer,
         passing: RedBuffer,
@@ -127,7 +130,6 @@ impl Logic for RedEngine {
     #[hdl_gen]
     fn update(&mut self) {
         self.begins.next = self.s_valid.val() & self.s_first.val();
-        self.take.next = false;
         // Every frame goes into a buffer; its place is kept if it passes.
         self.kept.s_valid.next = self.s_valid.val();
         self.kept.s_data.next = self.s_data.val();
@@ -136,7 +138,8 @@ impl Logic for RedEngine {
         self.passing.s_valid.next = self.p_valid.val();
         self.passing.s_data.next = self.p_data.val();
         self.passing.s_first.next = self.p_first.val();
-        self.room.next = self.matcher.room.val() & self.kept.room.val();
+        self.room.next =
+            self.matcher.room.val() & self.kept.room.val() & !self.together.busy.val();
         self.p_room.next = self.passing.room.val();
 
         // What passes without a look is sent while it still comes in, from clock 3 on, so that a word is wanted when it is written
@@ -171,6 +174,35 @@ impl Logic for RedEngine {
         if self.was_passing.q.val() {
             self.emit.b_data.next = self.passing.b_data.val();
         }
+
+        // Contributions that wait together.
+        self.take.next = self.matcher.take.val();
+        self.together.s_first.next = self.begins.val();
+        self.together.s_data.next = self.s_data.val();
+        self.together.m_header.next = self.matcher.m_header.val();
+        self.together.m_empty.next = self.matcher.m_empty.val();
+        self.together.take.next = self.matcher.take.val();
+        self.together.o_valid.next = self.o_valid.val();
+        self.together.o_data.next = self.o_data.val();
+        self.together.o_rc.next = self.o_rc.val();
+        self.together.o_last.next = self.o_last.val();
+        self.together.l_data.next = self.values.l_data.val();
+        self.together.l_code.next = self.values.l_code.val();
+        self.matcher.others.next = self.others.val();
+        self.matcher.again.next = self.together.again.val();
+        self.matcher.again_1.next = self.together.again_1.val();
+        self.matcher.again_count.next = self.together.p_count.val();
+        self.matcher.busy.next = self.together.busy.val();
+        self.matcher.event.next = self.together.event.val();
+        self.values.again.next = self.together.again.val();
+        self.values.in_pass.next = self.together.in_pass.val();
+        self.values.g_valid.next = self.together.g_valid.val();
+        self.values.g_alone.next = self.together.g_alone.val();
+        self.values.g_a.next = self.together.g_a.val();
+        self.values.g_b.next = self.together.g_b.val();
+        self.values.p_first.next = self.together.p_first.val();
+        self.values.p_pair.next = self.together.p_pair.val();
+        self.values.p_rc.next = self.together.p_rc.val();
 
         self.matcher.s_first.next = self.begins.val();
         self.matcher.s_down.next = self.s_down.val();

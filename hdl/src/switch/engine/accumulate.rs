@@ -19,6 +19,8 @@ hdl_module! {
     ///   each word   18 words that are not zero.
     /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
     /// clock later, and w_* what was written.
+    /// Contributions that are combined together use the lane by g_*, while no frame comes in; then they make a pass, with the clocks of
+    /// a frame, whose operands are g_* in clock 2 and nothing in 3 to 5.
     /// Nothing stalls here. Values whose result waits to be sent do not change, but for the words and codes still in the
     /// lane when it was decided to send (clock 5): the last is written in clock 16. Who holds a word of q_data goes by w_*.
     #[module("red_accumulate_d8")]
@@ -61,6 +63,28 @@ hdl_module! {
         pub c_index: Signal<In, Bits<3>>,
         /// One-hot.
         pub c_onehot: Signal<In, Bits<8>>,
+        /// Contributions that are combined together: a pass of all of them begins, clock 0 of a frame.
+        pub again: Signal<In, Bit>,
+        /// Clocks 1 to 8 of it.
+        pub in_pass: Signal<In, Bit>,
+        /// The lane is given these two words in the next clock.
+        pub g_valid: Signal<In, Bit>,
+        /// One of them is nothing.
+        pub g_alone: Signal<In, Bit>,
+        /// The first.
+        pub g_a: Signal<In, Bits<64>>,
+        /// The second.
+        pub g_b: Signal<In, Bits<64>>,
+        /// Clock 2 of a pass: its word 0 is g_b; the others are zero.
+        pub p_first: Signal<In, Bit>,
+        /// It is to be combined with g_a; the descriptor is empty.
+        pub p_pair: Signal<In, Bit>,
+        /// Clock 5 of a pass: its result code.
+        pub p_rc: Signal<In, Bits<4>>,
+        /// The lane's result.
+        pub l_data: Signal<Out, Bits<64>>,
+        /// Its code.
+        pub l_code: Signal<Out, Bits<4>>,
         /// Descriptor wanted for sending.
         pub q_index: Signal<In, Bits<3>>,
         /// Its word that is wanted.
@@ -270,7 +294,7 @@ hdl_module! {
 impl Logic for RedAccumulate {
     #[hdl_gen]
     fn update(&mut self) {
-        self.t1.d.next = self.s_first.val();
+        self.t1.d.next = self.s_first.val() | self.again.val();
         self.t2.d.next = self.t1.q.val();
         self.t3.d.next = self.t2.q.val();
         self.t4.d.next = self.t3.q.val();
@@ -309,11 +333,30 @@ impl Logic for RedAccumulate {
         if self.near_store.q.val() & self.near_hit.q.val() {
             self.l_a.d.next = self.lane.m_data.val();
         }
-        if self.m_load.val() {
+        if self.m_load.val() | (self.g_valid.val() & self.g_alone.val()) {
             self.l_op.d.next = self.op_or.val();
             self.l_a.d.next = 0.into();
         }
         self.l_b.d.next = self.swap.m.val();
+        if self.in_pass.val() {
+            self.l_b.d.next = 0.into();
+        }
+        // Contributions that are combined together.
+        if self.g_valid.val() | self.p_pair.val() {
+            self.l_a.d.next = self.g_a.val();
+        }
+        if self.g_valid.val() | self.p_first.val() {
+            self.l_b.d.next = self.g_b.val();
+        }
+        if (self.g_valid.val() & !self.g_alone.val()) | self.p_pair.val() {
+            self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
+        }
+        if self.g_valid.val() {
+            self.l_valid.d.next = true;
+            self.l_word.d.next = 0.into();
+        }
+        self.l_data.next = self.lane.m_data.val();
+        self.l_code.next = self.lane.m_code.val();
         self.l_any.d.next = bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(0).any().into())
             | (bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(16).any().into()) << 1)
             | (bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(32).any().into()) << 2)
@@ -390,6 +433,9 @@ impl Logic for RedAccumulate {
             self.rec_index.d.next = self.c_index.val();
             self.rec_onehot.d.next = self.c_onehot.val();
             self.rec_rc.d.next = self.m_header.val().get_bits::<4>(47);
+            if self.in_pass.val() {
+                self.rec_rc.d.next = self.p_rc.val();
+            }
             self.rec_weight.d.next = self.t4_weight.q.val();
             if self.t4_nan.q.val() {
                 self.rec_weight.d.next = self.nan.val();
@@ -421,7 +467,7 @@ impl Logic for RedAccumulate {
         self.weights_q.wr.data.next = self.rec_weight.q.val();
 
         // Clocks 8 to 11: sources.
-        if self.t8.q.val() {
+        if self.t8.q.val() & !self.in_pass.val() {
             self.source.d.next = self.swap.m.val().get_bits::<32>(0);
         }
         self.sources.wr.en.next =

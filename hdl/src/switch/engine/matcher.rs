@@ -16,6 +16,8 @@ hdl_module! {
     /// A tick starts a visit to all timers, one every two clocks. A descriptor that has expired
     /// closes the engine to new frames (room low) until the pipeline is empty, 40 clocks at most,
     /// and is then given up.
+    /// A contribution with others beside it that are combined together changes nothing by itself: its decision is the take, and all of
+    /// them have a pass of their own, whose clocks are those of a frame from 1 on; key, descriptor and header are still there.
     /// Nothing stalls here. A descriptor whose result waits to be sent (sending) is no frame's, has no timer and does not
     /// change until done_*, however long that takes: q_* shows it.
     #[module("red_match_d8")]
@@ -82,6 +84,20 @@ hdl_module! {
         pub j_valid: Signal<Out, Bit>,
         /// The descriptor.
         pub j_index: Signal<Out, Bits<3>>,
+        /// Clock 4 of a contribution: others wait that are to be combined with it.
+        pub others: Signal<In, Bit>,
+        /// Clock 5: they are. The descriptor stands still until the pass of all of them.
+        pub take: Signal<Out, Bit>,
+        /// The pass begins: clock 0 of a frame with the key and the header of the one before.
+        pub again: Signal<In, Bit>,
+        /// One clock later: the count that it has.
+        pub again_1: Signal<In, Bit>,
+        /// That count.
+        pub again_count: Signal<In, Bits<20>>,
+        /// From the take until the pass is decided: no descriptor is given up.
+        pub busy: Signal<In, Bit>,
+        /// One of the others has been combined, with the event of the first.
+        pub event: Signal<In, Bit>,
         /// A result has been sent: its descriptor is free.
         pub done_valid: Signal<In, Bit>,
         /// The descriptor.
@@ -194,12 +210,14 @@ hdl_module! {
         down: Signal<Local, Bit>,
         arms: Signal<Local, Bit>,
         combine: Signal<Local, Bit>,
+        takes: Signal<Local, Bit>,
         pass: Signal<Local, Bit>,
         arm_new: Signal<Local, Bit>,
         arm_again: Signal<Local, Bit>,
         release: Signal<Local, Bit>,
-        event: Signal<Local, Bits<4>>,
+        decided: Signal<Local, Bits<4>>,
         /// Clock 5. t5_marked: the result is op_mismatch from now on.
+        #[reset] t5_take: DFF<Bit>,
         #[reset] t5_combine: DFF<Bit>,
         #[reset] t5_pass: DFF<Bit>,
         t5_first: DFF<Bit>,
@@ -263,6 +281,8 @@ hdl_module! {
         #[reset] x_valid: DFF<Bit>,
         x_full: DFF<Bit>,
         x_index: DFF<Bits<3>>,
+        /// All of a header but its count.
+        but_count: Param<{ !(0xf_ffff << 17) }, 64>,
         /// Largest count.
         count_max: Param<{ COUNT_MAX as usize }, 20>,
     }
@@ -275,7 +295,7 @@ impl Logic for RedMatch {
             self.keys[i].d.next = self.keys[i].q.val();
         }
 
-        self.t1.d.next = self.s_first.val();
+        self.t1.d.next = self.s_first.val() | self.again.val();
         self.t2.d.next = self.t1.q.val();
         self.t3.d.next = self.t2.q.val();
         self.t4.d.next = self.t3.q.val();
@@ -313,11 +333,15 @@ impl Logic for RedMatch {
         self.m_soon.next = self.hit_at.m.val();
         self.m_hit.next = self.t1_hit.q.val();
         self.replaced.next = self.empty.q.val();
-        if self.swap.m.val().get_bit(50) {
+        if self.swap.m.val().get_bit(50) & !self.again_1.val() {
             self.replaced.next = self.empty.q.val() | !self.mismatched.q.val();
         }
         if self.t1.q.val() {
             self.header.d.next = self.swap.m.val();
+            if self.again_1.val() {
+                self.header.d.next = (self.header.q.val() & self.but_count.val())
+                    | (bit_cast::<64, 20>(self.again_count.val()) << 17);
+            }
             self.t2_any.d.next = self.t1_hit.q.val().any();
             self.t2_vni.d.next = (self.t1_hit.q.val() & self.t1_vni.q.val()).any();
             self.t2_cookie.d.next = (self.t1_hit.q.val() & self.t1_cookie.q.val()).any();
@@ -389,52 +413,61 @@ impl Logic for RedMatch {
             & (!self.t2_cookie.q.val() | !self.t4_older.q.val());
         self.release.next =
             self.down.val() & !self.arms.val() & self.t3_match.q.val() & !self.t4_older.q.val();
-        self.event.next = 14.into();
+        self.decided.next = 14.into();
         if self.t2_any.q.val() & self.t2_cookie.q.val() & self.t4_older.q.val() {
-            self.event.next = 5.into();
+            self.decided.next = 5.into();
         }
         if self.release.val() {
-            self.event.next = 2.into();
+            self.decided.next = 2.into();
         }
         if self.arm_again.val() {
-            self.event.next = 1.into();
+            self.decided.next = 1.into();
         }
         if self.combine.val() {
-            self.event.next = 8.into();
+            self.decided.next = 8.into();
         }
         if self.pass.val() {
-            self.event.next = 7.into();
+            self.decided.next = 7.into();
         }
         if self.t2_any.q.val() & !self.t2_vni.q.val() {
-            self.event.next = 4.into();
+            self.decided.next = 4.into();
         }
         if self.arm_new.val() {
-            self.event.next = 3.into();
+            self.decided.next = 3.into();
             if self.free_any.q.val() {
-                self.event.next = 0.into();
+                self.decided.next = 0.into();
             }
         }
         if self.up.val() & self.arms.val() {
-            self.event.next = 6.into();
+            self.decided.next = 6.into();
         }
         if !self.up.val() & !self.down.val() {
-            self.event.next = 14.into();
+            self.decided.next = 14.into();
             if !self.goes_down.q.val() {
-                self.event.next = 7.into();
+                self.decided.next = 7.into();
             }
         }
         self.chosen.next = self.index.q.val();
         if self.arm_new.val() {
             self.chosen.next = self.free_index.q.val();
         }
-        self.t5_combine.d.next = self.t4.q.val() & self.combine.val();
+        self.takes.next = self.combine.val()
+            & self.others.val()
+            & !self.t4_differs.q.val()
+            & !self.t2_mismatched.q.val();
+        self.t5_take.d.next = self.t4.q.val() & self.takes.val();
+        self.take.next = self.t5_take.q.val();
+        self.t5_combine.d.next = self.t4.q.val() & self.combine.val() & !self.takes.val();
         self.t5_pass.d.next = self.t4.q.val() & self.pass.val();
         self.t5_arm.d.next =
             self.t4.q.val() & ((self.arm_new.val() & self.free_any.q.val()) | self.arm_again.val());
         self.t5_release.d.next = self.t4.q.val() & self.release.val();
-        self.t5_reached.d.next = self.t4.q.val() & self.combine.val() & self.t4_reached.q.val();
+        self.t5_reached.d.next = self.t4.q.val()
+            & self.combine.val()
+            & self.t4_reached.q.val()
+            & !self.takes.val();
         if self.t4.q.val() {
-            self.t5_event.d.next = self.event.val();
+            self.t5_event.d.next = self.decided.val();
             self.t5_index.d.next = self.chosen.val();
             self.t5_onehot.d.next = bits::<8>(1) << self.chosen.val();
             self.t5_first.d.next = self.t2_empty.q.val();
@@ -520,6 +553,7 @@ impl Logic for RedMatch {
             | (self.t6.q.val() & self.t6_reached.q.val())
             | (self.t7.q.val() & self.t6_differs.q.val())
             | (self.t8.q.val() & self.t6_over.q.val())
+            | self.event.val()
             | self.x_valid.q.val();
         self.ev_index.next = self.t5_index.q.val();
         self.ev_code.next = self.t5_event.q.val();
@@ -531,6 +565,9 @@ impl Logic for RedMatch {
         }
         if self.t8.q.val() {
             self.ev_code.next = 13.into();
+        }
+        if self.event.val() {
+            self.ev_code.next = self.t5_event.q.val();
         }
         if self.x_valid.q.val() {
             self.j_index.next = self.x_index.q.val();
@@ -624,7 +661,7 @@ impl Logic for RedMatch {
         if self.gap.q.val().all() {
             self.gap.d.next = self.gap.q.val();
         }
-        if self.s_first.val() | self.room.val() {
+        if self.s_first.val() | self.room.val() | self.busy.val() {
             self.gap.d.next = 0.into();
         }
         self.expire_first.d.next = self.expired.q.val() & (!self.expired.q.val() + 1);
