@@ -138,8 +138,7 @@ impl Logic for RedEngine {
         self.passing.s_valid.next = self.p_valid.val();
         self.passing.s_data.next = self.p_data.val();
         self.passing.s_first.next = self.p_first.val();
-        self.room.next =
-            self.matcher.room.val() & self.kept.room.val() & !self.together.busy.val();
+        self.room.next = self.matcher.room.val() & self.kept.room.val() & !self.together.busy.val();
         self.p_room.next = self.passing.room.val();
 
         // What passes without a look is sent while it still comes in, from clock 3 on, so that a word is wanted when it is written
@@ -193,7 +192,7 @@ impl Logic for RedEngine {
         self.matcher.again_1.next = self.together.again_1.val();
         self.matcher.again_count.next = self.together.p_count.val();
         self.matcher.busy.next = self.together.busy.val();
-        self.matcher.event.next = self.together.event.val();
+        self.matcher.counted.next = self.together.counted.val();
         self.values.again.next = self.together.again.val();
         self.values.in_pass.next = self.together.in_pass.val();
         self.values.g_valid.next = self.together.g_valid.val();

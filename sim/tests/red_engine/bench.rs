@@ -7,12 +7,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tributary_hdl::catalog;
-use tributary_protocol::red::{Down, Engine, EngineConfig, Frame, Key, Up, engine::TIMEOUT_UNIT};
+use tributary_protocol::red::{
+    Down, Engine, EngineConfig, Frame, Key, Together, Up, engine::TIMEOUT_UNIT,
+};
 use tributary_sim::testbench::{Profile, Stalls};
 use tributary_sim::verilate::{BuildOptions, Model, Port, Verilated};
 
-/// Clocks after a deadline within which a descriptor must be given up: the visit, the gap, frames under way.
-const LATE: u64 = 120;
+/// Clocks after a deadline within which a descriptor must be given up: the visit, the gap, frames under way, of which 16 that are
+/// taken together keep the engine closed for 71.
+const LATE: u64 = 120 + 71;
 
 /// Codes of events.
 pub const EVENTS: usize = 15;
@@ -46,6 +49,43 @@ pub enum Way {
 pub struct Item {
     pub way: Way,
     pub frame: Frame,
+    /// Contributions that wait beside it and may be taken with it.
+    pub others: Vec<Frame>,
+}
+
+/// What is taken together, until its own pass.
+#[derive(Debug)]
+struct Taken {
+    /// Clock of the pass's decision.
+    decided: u64,
+    /// What leaves then.
+    result: Option<Frame>,
+}
+
+/// Clocks from the first word of the first contribution to the pass of all of them, and of so many others.
+///
+/// Two of a level are given to the lane when the second is there, a last one alone; 11 clocks later it is one of the next level.
+/// The second of the last two, or the last one if the descriptor has some already, is there in clock 2 of the pass.
+fn pass_after(others: u64, empty: bool) -> u64 {
+    // When the values of a level are there, the first of all long before.
+    let mut there: Vec<u64> = (6..=6 + others).collect();
+    let mut contributions = true;
+    loop {
+        match there[..] {
+            [last] => return last - 2,
+            [_, last] if empty => return last - 2,
+            _ => {}
+        }
+        there = there
+            .chunks(2)
+            .map(|pair| match pair {
+                [_, second] => second + 11,
+                [alone] => alone + 11 + u64::from(contributions),
+                _ => unreachable!(),
+            })
+            .collect();
+        contributions = false;
+    }
 }
 
 impl Item {
@@ -103,6 +143,12 @@ struct Ports {
     ev_code: Port,
     ev_index: Port,
     used: Port,
+    others: Port,
+    take: Port,
+    o_valid: Port,
+    o_data: Port,
+    o_rc: Port,
+    o_last: Port,
 }
 
 pub struct Bench {
@@ -119,6 +165,10 @@ pub struct Bench {
     begun: VecDeque<(u64, Item)>,
     /// A frame that passes without a look, and is not to be sent yet.
     begun_passing: Option<(u64, Item)>,
+    /// Words of others that are taken, their result codes, from the clock in which the first one comes.
+    coming: (u64, VecDeque<(u64, u64)>),
+    /// What has been taken together and is not decided yet.
+    taken: Option<Taken>,
     expected: VecDeque<Vec<u8>>,
     receiving: Sent,
     pub sent: Vec<Sent>,
@@ -126,6 +176,9 @@ pub struct Bench {
     owners: BTreeMap<u64, Key>,
     /// Events seen, by code.
     pub events: [u64; EVENTS],
+    /// Contributions taken together, by how many, by whether their descriptor was empty; refused.
+    pub together: [[u64; 2]; 17],
+    pub apart: u64,
     /// Frames that had to wait for another job when they were to be sent.
     pub met: u64,
     /// Room was low this many clocks ago or fewer, for frames to look at and for others.
@@ -168,6 +221,12 @@ impl Bench {
             ev_code: port("ev_code"),
             ev_index: port("ev_index"),
             used: port("used"),
+            others: port("others"),
+            take: port("take"),
+            o_valid: port("o_valid"),
+            o_data: port("o_data"),
+            o_rc: port("o_rc"),
+            o_last: port("o_last"),
         };
         let settings = [
             ("cfg_enable", 1),
@@ -188,6 +247,8 @@ impl Bench {
         }
         rtl.set(ports.s_valid, 0);
         rtl.set(ports.p_valid, 0);
+        rtl.set(ports.others, 0);
+        rtl.set(ports.o_valid, 0);
         rtl.set(ports.m_ready, 1);
         rtl.set(ports.tick, 0);
         rtl.reset(4).unwrap();
@@ -201,6 +262,8 @@ impl Bench {
             passing: VecDeque::new(),
             begun: VecDeque::new(),
             begun_passing: None,
+            coming: (0, VecDeque::new()),
+            taken: None,
             expected: VecDeque::new(),
             receiving: Sent {
                 bytes: vec![],
@@ -209,6 +272,8 @@ impl Bench {
             sent: vec![],
             owners: BTreeMap::new(),
             events: [0; EVENTS],
+            together: [[0; 2]; 17],
+            apart: 0,
             met: 0,
             room: VecDeque::from([true; 5]),
             p_room: VecDeque::from([true; 5]),
@@ -266,6 +331,7 @@ impl Bench {
             && self.passing.is_empty()
             && self.begun.is_empty()
             && self.begun_passing.is_none()
+            && self.taken.is_none()
             && self.expected.is_empty()
             && self.receiving.bytes.is_empty()
     }
@@ -293,6 +359,19 @@ impl Bench {
             self.rtl.set(p.p_data, data);
             self.rtl.set(p.p_first, first.into());
         }
+        let others = self
+            .begun
+            .front()
+            .is_some_and(|(begun, item)| begun + 4 == self.clock && item.others.len() > 1);
+        self.rtl.set(p.others, others.into());
+        let due = self.clock >= self.coming.0;
+        let other = due.then(|| self.coming.1.pop_front()).flatten();
+        self.rtl.set(p.o_valid, other.is_some().into());
+        if let Some((data, rc)) = other {
+            self.rtl.set(p.o_data, data);
+            self.rtl.set(p.o_rc, rc);
+            self.rtl.set(p.o_last, self.coming.1.is_empty().into());
+        }
         self.rtl.set(p.m_ready, m_ready.into());
         self.rtl
             .set(p.tick, (self.clock.is_multiple_of(TIMEOUT_UNIT)).into());
@@ -317,12 +396,27 @@ impl Bench {
         self.p_room.pop_front();
         self.p_room.push_back(self.rtl.is_set(p.p_room));
         let jobs = self.expected.len();
+        let take = self.rtl.is_set(p.take);
+        if take && event.is_none() {
+            self.fail("taken together without an event".to_owned());
+        }
         if let Some((code, index)) = event {
             match self.events.get_mut(code as usize) {
                 Some(count) => *count += 1,
                 None => self.fail(format!("event {code}")),
             }
-            self.event(code, index, full);
+            if self.taken.is_some() && code == 8 {
+                let more = other.is_some() && !self.coming.1.is_empty();
+                self.one_of_many(more);
+            } else {
+                self.event(code, index, full, take);
+            }
+        } else if self
+            .taken
+            .as_ref()
+            .is_some_and(|taken| taken.decided <= self.clock)
+        {
+            self.fail("no event of what was taken together".to_owned());
         }
         self.pass(self.expected.len() > jobs);
         if self.shown.is_some() && self.shown != shown {
@@ -366,7 +460,22 @@ impl Bench {
         self.sent.push(frame);
     }
 
-    fn event(&mut self, code: u64, index: u64, full: bool) {
+    /// One of the frames that are taken together is combined: one of the others, or the last one with all of them.
+    fn one_of_many(&mut self, more: bool) {
+        if more {
+            return;
+        }
+        let clock = self.clock;
+        match self.taken.take_if(|taken| taken.decided == clock) {
+            Some(taken) => {
+                let result = taken.result.map(|frame| frame.to_bytes(self.ethertype));
+                self.expected.extend(result.map(Vec::from));
+            }
+            None => self.fail(format!("combined at a wrong time: {:?}", self.taken)),
+        }
+    }
+
+    fn event(&mut self, code: u64, index: u64, full: bool, take: bool) {
         match code {
             9 | 12 | 13 => return, // beside another event
             10 | 11 => return self.expire(code, index),
@@ -382,6 +491,29 @@ impl Bench {
             ));
         }
         let key = key_of(&item.frame);
+        let mut together = vec![item.frame];
+        together.extend_from_slice(&item.others);
+        let taken = self.model.up_together(&together);
+        if take != taken.is_some() {
+            self.fail(format!("taken together: {take}, the model: {taken:?}"));
+        }
+        if let Some(Together { up, was_empty }) = taken {
+            self.together[together.len()][usize::from(was_empty)] += 1;
+            self.taken = Some(Taken {
+                decided: begun + pass_after(item.others.len() as u64, was_empty) + 5,
+                result: match up {
+                    Up::Result(frame) => Some(frame),
+                    _ => None,
+                },
+            });
+            let word = |frame: &Frame| (frame.data[0].swap_bytes(), frame.red.rc.code().into());
+            self.coming = (begun + 7, item.others.iter().map(word).collect());
+            if code != 8 {
+                self.fail(format!("event {code} of frames taken together"));
+            }
+            return;
+        }
+        self.apart += u64::from(item.others.len() > 1);
         let name = match item.way {
             Way::Pass => return self.fail("an event of a frame that passes".to_owned()),
             Way::Up => match self.model.up(&item.frame) {
@@ -483,6 +615,8 @@ impl Bench {
     pub fn reset(&mut self) {
         self.rtl.set(self.ports.s_valid, 0);
         self.rtl.set(self.ports.p_valid, 0);
+        self.rtl.set(self.ports.others, 0);
+        self.rtl.set(self.ports.o_valid, 0);
         self.rtl.set(self.ports.tick, 0);
         self.rtl.reset(1).unwrap();
         self.model = Engine::new(*self.model.config()).unwrap();
@@ -490,6 +624,8 @@ impl Bench {
         self.passing.clear();
         self.begun.clear();
         self.begun_passing = None;
+        self.coming.1.clear();
+        self.taken = None;
         self.expected.clear();
         self.receiving.bytes.clear();
         self.owners.clear();

@@ -101,7 +101,8 @@ fn ended(mut bench: Bench, seed: u64) -> Result<Bench, String> {
 #[test]
 fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
     let mut events = [0; bench::EVENTS];
-    let (mut refused, mut met) = (0, 0);
+    let (mut refused, mut met, mut apart) = (0, 0, 0);
+    let mut together = [[0; 2]; 17];
     profiles("engine: frames", |seed| {
         let bench = run(library(), seed, CLOCKS).unwrap_or_else(|e| panic!("{e}"));
         for (sum, count) in events.iter_mut().zip(bench.events) {
@@ -109,12 +110,26 @@ fn red_09_red_10_red_11_red_12_red_13_red_14_red_15_red_16_lock_step() {
         }
         refused += bench.refused;
         met += bench.met;
+        apart += bench.apart;
+        for (sum, count) in together
+            .as_flattened_mut()
+            .iter_mut()
+            .zip(bench.together.as_flattened())
+        {
+            *sum += count;
+        }
         bench.frames
     });
     println!(
-        "events {events:?}, {refused} arms refused while results waited, {met} passed behind another job"
+        "events {events:?}, {refused} arms refused while results waited, {met} passed behind another job\n\
+         taken together, by number, descriptor not empty or empty: {together:?}; {apart} refused"
     );
     if number("TRIBUTARY_SEED").is_none() {
+        let seldom = |n: &[u64; 2]| n.iter().any(|&n| n < 10);
+        assert!(
+            apart > 100 && !together[3..].iter().any(seldom),
+            "{apart}, {together:?}"
+        );
         assert!(met > 100, "{met}");
         assert!(events.iter().all(|&n| n > 0), "not covered: {events:?}");
     }
@@ -160,6 +175,7 @@ fn red_12_every_bit_of_every_timeout_counts() {
             bench.begin(Item {
                 way: Way::Down(wait),
                 frame: traffic::frame(&mut rng, key, None, true),
+                others: vec![],
             });
             let units = config.timeouts[class].min(4) + 2;
             while bench.clock < u64::from(units) * 1024 {
@@ -197,6 +213,7 @@ fn combine_back_to_back(op: Op) {
     bench.begin(Item {
         way: Way::Down(1000),
         frame: arm,
+        others: vec![],
     });
     for n in 1..=200 {
         for _ in 0..11 {
@@ -212,6 +229,7 @@ fn combine_back_to_back(op: Op) {
         bench.begin(Item {
             way: Way::Up,
             frame,
+            others: vec![],
         });
     }
     bench.drain(8 * 1024);

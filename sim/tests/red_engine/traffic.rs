@@ -208,10 +208,43 @@ pub fn item(rng: &mut SmallRng, keys: u16, engine: &Engine) -> Item {
         _ if found.is_none() && !chance(rng, 4) => (Way::Down(wait), true),
         _ => (Way::Up, chance(rng, 64)),
     };
-    Item {
-        way,
-        frame: frame(rng, key, found, arm),
+    let mut frame = frame(rng, key, found, arm);
+    let others = if way == Way::Up && chance(rng, 3) {
+        others(rng, &mut frame)
+    } else {
+        vec![]
+    };
+    Item { way, frame, others }
+}
+
+/// Makes a contribution one that can be taken together with others, and these: two to 15 from other endpoints.
+fn others(rng: &mut SmallRng, frame: &mut Frame) -> Vec<Frame> {
+    frame.red.arm = false;
+    if frame.red.op == Op::FltRepsum {
+        frame.red.op = Op::ALL[rng.random_range(0..Op::ALL.len())];
     }
+    let code = |rng: &mut SmallRng| {
+        Rc::new(if chance(rng, 4) {
+            rng.random_range(0..8)
+        } else {
+            0
+        })
+    };
+    frame.data[1..].fill(0);
+    frame.red.rc = code(rng);
+    if frame.red.op == Op::FltRepsum {
+        return vec![];
+    }
+    let most = if rng.random() { 4 } else { 15 };
+    let count = rng.random_range(2..=most);
+    let mut other = || {
+        let mut other = *frame;
+        other.fabric.sfa = Address(rng.random());
+        other.data[0] = word(rng);
+        other.red.rc = code(rng);
+        other
+    };
+    (0..count).map(|_| other()).collect()
 }
 
 /// A frame that passes without a look, of these keys or another.
@@ -222,5 +255,6 @@ pub fn passing(rng: &mut SmallRng, keys: u16) -> Item {
     Item {
         way: Way::Pass,
         frame: frame(rng, key, None, arm),
+        others: vec![],
     }
 }

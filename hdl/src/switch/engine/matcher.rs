@@ -97,7 +97,7 @@ hdl_module! {
         /// From the take until the pass is decided: no descriptor is given up.
         pub busy: Signal<In, Bit>,
         /// One of the others has been combined, with the event of the first.
-        pub event: Signal<In, Bit>,
+        pub counted: Signal<In, Bit>,
         /// A result has been sent: its descriptor is free.
         pub done_valid: Signal<In, Bit>,
         /// The descriptor.
@@ -462,10 +462,8 @@ impl Logic for RedMatch {
         self.t5_arm.d.next =
             self.t4.q.val() & ((self.arm_new.val() & self.free_any.q.val()) | self.arm_again.val());
         self.t5_release.d.next = self.t4.q.val() & self.release.val();
-        self.t5_reached.d.next = self.t4.q.val()
-            & self.combine.val()
-            & self.t4_reached.q.val()
-            & !self.takes.val();
+        self.t5_reached.d.next =
+            self.t4.q.val() & self.combine.val() & self.t4_reached.q.val() & !self.takes.val();
         if self.t4.q.val() {
             self.t5_event.d.next = self.decided.val();
             self.t5_index.d.next = self.chosen.val();
@@ -553,7 +551,7 @@ impl Logic for RedMatch {
             | (self.t6.q.val() & self.t6_reached.q.val())
             | (self.t7.q.val() & self.t6_differs.q.val())
             | (self.t8.q.val() & self.t6_over.q.val())
-            | self.event.val()
+            | self.counted.val()
             | self.x_valid.q.val();
         self.ev_index.next = self.t5_index.q.val();
         self.ev_code.next = self.t5_event.q.val();
@@ -566,7 +564,7 @@ impl Logic for RedMatch {
         if self.t8.q.val() {
             self.ev_code.next = 13.into();
         }
-        if self.event.val() {
+        if self.counted.val() {
             self.ev_code.next = self.t5_event.q.val();
         }
         if self.x_valid.q.val() {

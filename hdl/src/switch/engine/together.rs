@@ -72,7 +72,7 @@ hdl_module! {
         /// No frame may begin.
         pub busy: Signal<Out, Bit>,
         /// One of the others has been combined. The first and the pass have events of their own, so the last one has none.
-        pub event: Signal<Out, Bit>,
+        pub counted: Signal<Out, Bit>,
 
         swap: ByteSwap,
         swap_o: ByteSwap,
@@ -200,8 +200,7 @@ impl Logic for RedTogether {
             & (self.seen_0.q.val() == 3))
             | (self.alone.q.val() & self.alone_final.q.val())
             | (self.back.val() & self.comes_last.val() & self.back_final.val());
-        self.valid.d.next =
-            (self.valid.q.val() << 1) | bit_cast::<11, 1>(self.given.val().into());
+        self.valid.d.next = (self.valid.q.val() << 1) | bit_cast::<11, 1>(self.given.val().into());
         self.last.d.next =
             (self.last.q.val() << 1) | bit_cast::<11, 1>(self.given_last.val().into());
         self.is_final.d.next =
@@ -209,16 +208,11 @@ impl Logic for RedTogether {
         self.level_1.d.next =
             (self.level_1.q.val() << 1) | bit_cast::<11, 1>((!self.back.val()).into());
         self.level_2.d.next = (self.level_2.q.val() << 1)
-            | bit_cast::<11, 1>(
-                (self.back.val() & self.level_1.q.val().get_bit(10)).into(),
-            );
+            | bit_cast::<11, 1>((self.back.val() & self.level_1.q.val().get_bit(10)).into());
         self.level_3.d.next = (self.level_3.q.val() << 1)
-            | bit_cast::<11, 1>(
-                (self.back.val() & self.level_2.q.val().get_bit(10)).into(),
-            );
+            | bit_cast::<11, 1>((self.back.val() & self.level_2.q.val().get_bit(10)).into());
         self.g_valid.next = self.given.val();
-        self.g_alone.next =
-            self.alone.q.val() | (self.back.val() & !self.number.val().get_bit(0));
+        self.g_alone.next = self.alone.q.val() | (self.back.val() & !self.number.val().get_bit(0));
         self.g_a.next = 0.into();
         if self.comes.val() & self.number.val().get_bit(0) {
             self.g_a.next = self.slots.rd.data.val();
@@ -236,8 +230,7 @@ impl Logic for RedTogether {
 
         // The pass.
         self.again.next = self.valid.q.val().get_bit(8) & self.is_final.q.val().get_bit(8);
-        self.pass.d.next =
-            (self.pass.q.val() << 1) | bit_cast::<8, 1>(self.again.val().into());
+        self.pass.d.next = (self.pass.q.val() << 1) | bit_cast::<8, 1>(self.again.val().into());
         self.again_1.next = self.pass.q.val().get_bit(0);
         self.in_pass.next = self.pass.q.val().any();
         self.p_first.next = self.comes.val() & self.comes_final.val();
@@ -278,6 +271,6 @@ impl Logic for RedTogether {
         }
         self.p_rc.next = self.rc.q.val();
         self.p_count.next = self.count.q.val();
-        self.event.next = self.o_valid.val() & !self.o_last.val();
+        self.counted.next = self.o_valid.val() & !self.o_last.val();
     }
 }
