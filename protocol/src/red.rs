@@ -22,10 +22,12 @@ pub mod wire;
 
 pub use address::{Address, Key};
 pub use counters::{Counter, Counters};
-pub use engine::{Descriptor, Down, Engine, EngineConfig, EngineConfigError, TIMEOUT_UNIT, Up};
+pub use engine::{
+    Descriptor, Down, Engine, EngineConfig, EngineConfigError, TIMEOUT_UNIT, Together, Up,
+};
 pub use ops::{Mode, Op, Rc, Value};
 pub use partial::Partial;
-pub use switch::{PortSettings, Switch, SwitchConfig, SwitchError, Tree};
+pub use switch::{Look, PortSettings, Switch, SwitchConfig, SwitchError, Taken, Tree};
 pub use wire::Frame;
 
 /// Bits of a sequence number.

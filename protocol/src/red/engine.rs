@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{
     address::{Address, Key},
     counters::{Counter, Counters},
-    ops::{Mode, Op},
+    ops::{Mode, Op, Rc},
     partial::Partial,
     seqno_newer,
     wire::{COUNT_MAX, Fabric, Frame, Reduction, Restricted},
@@ -117,6 +117,15 @@ pub enum Up {
     Result(Frame),
 }
 
+/// What several contributions did that were taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// As of one contribution: [`Up::Absorbed`] or [`Up::Result`].
+    pub up: Up,
+    /// There was nothing in the descriptor before.
+    pub was_empty: bool,
+}
+
 /// The reduction engine of one port.
 #[derive(Clone, Debug)]
 pub struct Engine {
@@ -212,29 +221,62 @@ impl Engine {
 
     /// A frame that is to leave by this port upwards (RED-9 to RED-11).
     pub fn up(&mut self, frame: &Frame) -> Up {
-        if frame.red.arm {
-            return self.dropped(Counter::ArmUpwards);
+        match self.descriptor_of(frame) {
+            Ok((index, found)) => self.combine(index, found, &Partial::first(frame)),
+            Err(Counter::Passed) => self.passed(),
+            Err(why) => self.dropped(why),
         }
-        let Some((index, mut found)) = frame.fabric.dfa.multicast().and_then(|key| self.find(key))
-        else {
-            return self.passed();
-        };
+    }
+
+    /// Contributions that wait at once, taken as one ([`Partial::together`]): three or more that go with the first
+    /// ([`Frame::goes_with`]), for a live descriptor whose operation is theirs and that has no mismatch. Otherwise it does
+    /// nothing, and the frames come one after another at [`Engine::up`].
+    pub fn up_together(&mut self, frames: &[Frame]) -> Option<Together> {
+        let (first, others) = frames.split_first()?;
+        if others.len() < 2 || !others.iter().all(|other| other.goes_with(first)) {
+            return None;
+        }
+        let (index, found) = self.descriptor_of(first).ok()?;
+        let suits = |p: Partial| p.op == first.red.op && p.value.rc < Rc::OP_MISMATCH;
+        if !found.partial.is_none_or(suits) {
+            return None;
+        }
+        let sum = Partial::together(frames, self.config.mode)?;
+        for _ in others {
+            self.counters.count(Counter::Combined);
+        }
+        Some(Together {
+            up: self.combine(index, found, &sum),
+            was_empty: found.partial.is_none(),
+        })
+    }
+
+    /// The descriptor that a contribution is combined into; otherwise what is counted of it: it passes, or is dropped.
+    fn descriptor_of(&self, frame: &Frame) -> Result<(usize, Descriptor), Counter> {
+        if frame.red.arm {
+            return Err(Counter::ArmUpwards);
+        }
+        let found = frame.fabric.dfa.multicast().and_then(|key| self.find(key));
+        let (index, found) = found.ok_or(Counter::Passed)?;
         if found.vni != frame.fabric.vni {
-            return self.dropped(Counter::ForeignVni);
+            return Err(Counter::ForeignVni);
         }
         if found.cookie != frame.red.cookie || seqno_newer(frame.red.seqno, found.seqno) {
-            return self.passed();
+            return Err(Counter::Passed);
         }
         if frame.red.seqno != found.seqno {
-            return self.dropped(Counter::OldSeqno);
+            return Err(Counter::OldSeqno);
         }
-        let mut partial = match found.partial {
-            None => Partial::first(frame),
-            Some(mut partial) => {
-                partial.add(frame, self.config.mode);
-                partial
-            }
-        };
+        Ok((index, found))
+    }
+
+    /// Combines into a descriptor, and counts one.
+    fn combine(&mut self, index: usize, mut found: Descriptor, sum: &Partial) -> Up {
+        let mut partial = *sum;
+        if let Some(before) = found.partial {
+            partial = before;
+            partial.merge(sum, self.config.mode);
+        }
         partial.check_count(found.wait);
         self.counters.count(Counter::Combined);
         if partial.count >= found.wait {

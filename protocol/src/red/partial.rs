@@ -31,15 +31,39 @@ impl Partial {
         }
     }
 
-    /// Adds a contribution. A mismatch of operations stays, and so does the first one found (RED-9); `m` and `oflow` go with the data.
+    /// Several brief contributions of one operation as one, with the source of the first: neighbours are combined, what comes
+    /// out again, until one is left; a last one without a neighbour goes up a level unchanged. Nothing of nothing.
+    #[must_use]
+    pub fn together(frames: &[Frame], mode: Mode) -> Option<Self> {
+        let mut level: Vec<Self> = frames.iter().map(Self::first).collect();
+        while level.len() > 1 {
+            let pair = |pair: &[Self]| {
+                let mut sum = pair[0];
+                if let Some(second) = pair.get(1) {
+                    sum.merge(second, mode);
+                }
+                sum
+            };
+            level = level.chunks(2).map(pair).collect();
+        }
+        level.pop()
+    }
+
+    /// Adds a contribution, see [`Partial::merge`].
     pub fn add(&mut self, frame: &Frame, mode: Mode) {
-        let (value, rc) = (frame.value(), self.value.rc.max(frame.red.rc));
+        self.merge(&Self::first(frame), mode);
+    }
+
+    /// Adds what has been combined elsewhere. A mismatch of operations stays, and so does the first one found (RED-9); `m` and
+    /// `oflow` go with the data.
+    pub fn merge(&mut self, other: &Self, mode: Mode) {
+        let (value, rc) = (other.value, self.value.rc.max(other.value.rc));
         self.value = if self.value.rc >= Rc::OP_MISMATCH {
             Value { rc, ..self.value }
-        } else if frame.red.rc >= Rc::OP_MISMATCH {
+        } else if value.rc >= Rc::OP_MISMATCH {
             Value { rc, ..value }
-        } else if frame.red.op != self.op {
-            let sources = u64::from(self.source.0) << 32 | u64::from(frame.fabric.sfa.0);
+        } else if other.op != self.op {
+            let sources = u64::from(self.source.0) << 32 | u64::from(other.source.0);
             Value {
                 data: [sources, 0, 0, 0],
                 rc: rc.max(Rc::OP_MISMATCH),
@@ -48,7 +72,7 @@ impl Partial {
         } else {
             combine(self.op, mode, &self.value, &value)
         };
-        self.count = self.count.saturating_add(frame.red.count).min(COUNT_MAX);
+        self.count = self.count.saturating_add(other.count).min(COUNT_MAX);
     }
 
     /// Reports more contributions than `wait` (RED-11).

@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::{
     address::{Address, Key},
     counters::{Counter, Counters},
-    engine::{Engine, EngineConfig, EngineConfigError, Up},
+    engine::{Engine, EngineConfig, EngineConfigError, Together, Up},
     wire::{COUNT_MAX, DEFAULT_ETHERTYPE, Frame},
 };
 use crate::roce;
@@ -114,6 +114,53 @@ struct Port {
     counters: Counters,
 }
 
+impl Port {
+    /// Counts what an engine lets leave by this port.
+    const fn count_sent(&mut self, up: &Up) {
+        if matches!(up, Up::Pass | Up::Result(_)) {
+            self.counters.count(Counter::Sent);
+        }
+    }
+}
+
+/// What an engine has to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The engine's port: the parent of the tree upwards, the port that the frame came by downwards.
+    pub port: u8,
+    /// Downwards: the wait count of the tree.
+    pub down: Option<u32>,
+    /// The frame.
+    pub frame: Frame,
+}
+
+impl Look {
+    /// Whether it is a contribution of which an engine can take several at a time ([`Engine::up_together`]).
+    #[must_use]
+    pub fn is_brief(&self) -> bool {
+        self.down.is_none() && self.frame.is_brief()
+    }
+}
+
+/// Where a frame goes that has come in; nowhere if it is dropped, which has been counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Past an engine that looks at it; if it leaves by the engine's port, then after that.
+    pub look: Option<Look>,
+    /// It is a reduction frame on a tree.
+    pub reduction: bool,
+    /// Bit p: a copy leaves by port p, whatever engines do.
+    copies: u64,
+}
+
+impl Taken {
+    /// Ports by which copies leave that no engine looks at, ascending.
+    pub fn ports(&self) -> impl Iterator<Item = u8> + use<> {
+        let copies = self.copies;
+        (0..PORTS_MAX).filter(move |port| copies >> port & 1 == 1)
+    }
+}
+
 /// Frames that leave: port and bytes.
 pub type Sent = Vec<(u8, Vec<u8>)>;
 
@@ -195,6 +242,12 @@ impl Switch {
     /// Changes the ethertype of reduction frames.
     pub const fn set_ethertype(&mut self, ethertype: u16) {
         self.ethertype = ethertype;
+    }
+
+    /// The ethertype of reduction frames.
+    #[must_use]
+    pub const fn ethertype(&self) -> u16 {
+        self.ethertype
     }
 
     /// Changes the length of a queue, in words, above which frames that leave it are marked (CL-4); 0: none are.
@@ -295,26 +348,60 @@ impl Switch {
         sent
     }
 
-    /// A frame that has come in at a port, from its destination MAC to the end of its payload.
+    /// A frame that has come in at a port, from its destination MAC to the end of its payload; its engine looks at it at once.
     pub fn receive(&mut self, port: u8, bytes: &[u8], now: u64) -> Sent {
         let mut sent = Sent::new();
-        if let Err(why) = self.forward(port, bytes, now, &mut sent)
-            && let Some(slot) = self.ports.get_mut(usize::from(port))
-        {
-            slot.counters.count(why);
+        let taken = self.take(port, bytes);
+        if let Some(look) = &taken.look {
+            match self.look(look, now) {
+                Up::Pass => sent.push((look.port, bytes.to_vec())),
+                Up::Result(result) => {
+                    sent.push((look.port, result.to_bytes(self.ethertype).to_vec()));
+                }
+                Up::Drop(_) | Up::Absorbed => {}
+            }
         }
+        sent.extend(taken.ports().map(|port| (port, bytes.to_vec())));
         sent
     }
 
-    fn forward(
-        &mut self,
-        entry: u8,
-        bytes: &[u8],
-        now: u64,
-        sent: &mut Sent,
-    ) -> Result<(), Counter> {
+    /// Checks a frame that has come in at a port and says where it goes; [`Switch::look`] is what follows if that is past an engine.
+    pub fn take(&mut self, port: u8, bytes: &[u8]) -> Taken {
+        self.forward(port, bytes).unwrap_or_else(|why| {
+            if let Some(slot) = self.ports.get_mut(usize::from(port)) {
+                slot.counters.count(why);
+            }
+            Taken::default()
+        })
+    }
+
+    /// An engine looks at a frame that was taken. What goes on upwards leaves by the engine's port; downwards that is nothing.
+    pub fn look(&mut self, look: &Look, now: u64) -> Up {
+        let Some(port) = self.ports.get_mut(usize::from(look.port)) else {
+            return Up::Absorbed;
+        };
+        let up = match look.down {
+            Some(wait) => {
+                port.engine.down(&look.frame, wait, now);
+                Up::Absorbed
+            }
+            None => port.engine.up(&look.frame),
+        };
+        port.count_sent(&up);
+        up
+    }
+
+    /// The engine of a port is offered contributions that wait at once ([`Engine::up_together`]).
+    pub fn look_together(&mut self, port: u8, frames: &[Frame]) -> Option<Together> {
+        let port = self.ports.get_mut(usize::from(port))?;
+        let together = port.engine.up_together(frames)?;
+        port.count_sent(&together.up);
+        Some(together)
+    }
+
+    fn forward(&mut self, entry: u8, bytes: &[u8]) -> Result<Taken, Counter> {
         let Some(input) = self.ports.get_mut(usize::from(entry)) else {
-            return Ok(());
+            return Ok(Taken::default());
         };
         if !input.settings.enable {
             return Err(Counter::Disabled);
@@ -325,35 +412,22 @@ impl Switch {
             header[2], header[3], header[4], header[5],
         ]));
         match (header[0], header[1], address.multicast()) {
-            (2, 0, _) => self.unicast(entry, address, bytes, sent),
-            (3, 0, Some(key)) => self.multicast(entry, key, bytes, now, sent),
+            (2, 0, _) => self.unicast(entry, address),
+            (3, 0, Some(key)) => self.multicast(entry, key, bytes),
             _ => Err(Counter::NoRoute),
         }
     }
 
-    fn unicast(
-        &mut self,
-        entry: u8,
-        to: Address,
-        bytes: &[u8],
-        sent: &mut Sent,
-    ) -> Result<(), Counter> {
+    fn unicast(&mut self, entry: u8, to: Address) -> Result<Taken, Counter> {
         let port = self.unicast.get(to.node() as usize).copied().flatten();
         let port = port.filter(|&p| p < self.ports()).ok_or(Counter::NoRoute)?;
         if port == entry {
             return Err(Counter::Hairpin);
         }
-        self.send(port, bytes, sent)
+        self.send(port)
     }
 
-    fn multicast(
-        &mut self,
-        entry: u8,
-        key: Key,
-        bytes: &[u8],
-        now: u64,
-        sent: &mut Sent,
-    ) -> Result<(), Counter> {
+    fn multicast(&mut self, entry: u8, key: Key, bytes: &[u8]) -> Result<Taken, Counter> {
         let tree = self.multicast.get(usize::from(key.tree)).copied();
         let tree = tree.flatten().ok_or(Counter::NoRoute)?;
         let at_parent = entry == tree.parent;
@@ -374,54 +448,50 @@ impl Switch {
         if let Some(frame) = frame.filter(|_| !down) {
             frame.check_up().map_err(|_| Counter::Malformed)?;
         }
-        let frame = frame.filter(|_| tree.wait != 0);
-        if down {
-            let port = &mut self.ports[usize::from(entry)];
-            if let Some(frame) = frame.filter(|_| port.settings.engine) {
-                port.engine.down(&frame, tree.wait, now);
-            }
-            return self.copies(entry, tree.children, bytes, sent);
-        }
-        let port = &mut self.ports[usize::from(tree.parent)];
-        if !port.settings.enable {
+        let port = if down { entry } else { tree.parent };
+        let settings = self.ports[usize::from(port)].settings;
+        if !settings.enable {
             return Err(Counter::Disabled);
         }
-        match frame.filter(|_| port.settings.engine) {
-            None => self.send(tree.parent, bytes, sent),
-            Some(frame) => match port.engine.up(&frame) {
-                Up::Pass => self.send(tree.parent, bytes, sent),
-                Up::Result(result) => {
-                    self.send(tree.parent, &result.to_bytes(self.ethertype), sent)
-                }
-                Up::Drop(_) | Up::Absorbed => Ok(()),
-            },
-        }
+        let frame = frame.filter(|_| tree.wait != 0 && settings.engine);
+        let look = frame.map(|frame| Look {
+            port,
+            down: down.then_some(tree.wait),
+            frame,
+        });
+        let mut taken = if down {
+            self.copies(entry, tree.children)
+        } else if look.is_none() {
+            self.send(port)?
+        } else {
+            Taken::default()
+        };
+        (taken.look, taken.reduction) = (look, reduction);
+        Ok(taken)
     }
 
     /// A copy to each child, none back; those for disabled ports are counted one by one.
-    fn copies(
-        &mut self,
-        entry: u8,
-        children: u64,
-        bytes: &[u8],
-        sent: &mut Sent,
-    ) -> Result<(), Counter> {
+    fn copies(&mut self, entry: u8, children: u64) -> Taken {
+        let mut taken = Taken::default();
         for port in (0..self.ports()).filter(|&p| children >> p & 1 == 1 && p != entry) {
-            if let Err(why) = self.send(port, bytes, sent) {
-                self.ports[usize::from(entry)].counters.count(why);
+            match self.send(port) {
+                Ok(one) => taken.copies |= one.copies,
+                Err(why) => self.ports[usize::from(entry)].counters.count(why),
             }
         }
-        Ok(())
+        taken
     }
 
-    fn send(&mut self, port: u8, bytes: &[u8], sent: &mut Sent) -> Result<(), Counter> {
+    fn send(&mut self, port: u8) -> Result<Taken, Counter> {
         let output = &mut self.ports[usize::from(port)];
         if !output.settings.enable {
             return Err(Counter::Disabled);
         }
         output.counters.count(Counter::Sent);
-        sent.push((port, bytes.to_vec()));
-        Ok(())
+        Ok(Taken {
+            copies: 1 << port,
+            ..Taken::default()
+        })
     }
 }
 

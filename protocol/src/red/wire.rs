@@ -363,6 +363,36 @@ impl Frame {
         !self.red.arm && self.restricted.opcode == 0
     }
 
+    /// Whether it is a contribution whose data words 1 to 3 are zero, without a mismatch below it and not of REPSUM: of those
+    /// an engine can take several at a time, since [`combine`](super::ops::combine) leaves these words zero and says nothing
+    /// about them.
+    #[must_use]
+    pub fn is_brief(&self) -> bool {
+        self.contributes()
+            && self.data[1..] == [0; 3]
+            && self.red.rc < Rc::OP_MISMATCH
+            && self.red.op != Op::FltRepsum
+    }
+
+    /// Whether it goes to the same descriptor as `other` if both are contributions: same tree, reduction id, VNI and cookie. These
+    /// are what a switch compares first, before [`Frame::goes_with`].
+    #[must_use]
+    pub fn heads_for(&self, other: &Self) -> bool {
+        let to = |frame: &Self| (frame.fabric.dfa, frame.fabric.vni, frame.red.cookie);
+        to(self) == to(other)
+    }
+
+    /// Whether both are brief and the same but for data word 0, the result code and what is free outside the reduction header, so
+    /// that an engine may take them together.
+    #[must_use]
+    pub fn goes_with(&self, other: &Self) -> bool {
+        let red = Reduction {
+            rc: other.red.rc,
+            ..self.red
+        };
+        self.is_brief() && other.is_brief() && self.heads_for(other) && red == other.red
+    }
+
     /// What holds for frames on their way to the root only.
     ///
     /// # Errors
