@@ -4,7 +4,7 @@
 //! * [`mod@network`]: fabrics and trees from `tributary_fabric`'s networks and routed groups.
 //! * [`tree`], [`routes`]: table entries, derived by walking the cabling, and checks of those that are given.
 //! * [`timing`]: how long a switch takes, measured on the RTL.
-//! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which acts when a frame has come in,
+//! * [`Simulator`]: nodes, cables, faults and time. A switch is a [`ModelSwitch`], which is given a frame when it has come in,
 //!   or an [`RtlSwitch`], which runs clock by clock.
 //! * [`Endpoint`]: the machines of `tributary_protocol::red::host`, each with the time that a host takes to send and receive.
 //! * [`ranks`]: a simulation over several threads, processes or machines.

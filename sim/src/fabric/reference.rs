@@ -5,7 +5,8 @@
 //! they were, are in its result, in the order of their last words; a result's source address names the switch and port it is
 //! from. [`total`] follows this from the root to the endpoints and folds the endpoints' own values, none that a switch made.
 //!
-//! Two contributions whose last words come in the same clock have no order that the cables would show.
+//! Contributions that wait for each other at an engine have no order that the cables would show: the inputs take turns, and those
+//! of one data word may be combined as a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,3 +8,4 @@ mod losses;
 mod operations;
 mod plain;
 mod root;
+mod together;

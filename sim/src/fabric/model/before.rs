@@ -1,0 +1,288 @@
+//! Reduction frames on their way from the inputs to the engine of an output: whose turn it is, and who is taken together.
+//!
+//! The queue of an input is left in the order in which it was entered. One reader takes what the engine looks at, one what
+//! passes; both a frame in as many clocks as it has words. What passes has its time as soon as nothing before it waits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tributary_protocol::red::{Frame, Look};
+
+use crate::fabric::timing::{
+    ASIDE_CLOCKS, OTHER_READER_CLOCKS, OTHERS_MAX, SAME_QUEUE_CLOCKS, STORED_WORDS,
+    TO_ENGINE_CLOCKS, TOGETHER_CLOCKS,
+};
+
+/// A frame that has not begun.
+#[derive(Debug)]
+struct Waiting {
+    /// Clock from which on it can begin.
+    ready: u64,
+    /// What the engine has to look at; otherwise it passes.
+    look: Option<Look>,
+    bytes: Arc<[u8]>,
+}
+
+/// The queue of an input.
+#[derive(Debug, Default)]
+struct Queue {
+    /// When frames that have begun have left it, oldest first.
+    leaving: VecDeque<u64>,
+    /// Those that have not; the engine looks at the oldest one.
+    waiting: VecDeque<Waiting>,
+    /// Clocks from which on the next one can begin, if the engine looks at it and if not.
+    looks_from: u64,
+    passes_from: u64,
+}
+
+/// A set of inputs, a bit for each.
+type Inputs = u64;
+
+/// The inputs of a set, ascending.
+fn each(mut inputs: Inputs) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let input = inputs.trailing_zeros() as usize;
+        inputs &= inputs.checked_sub(1)?;
+        Some(input)
+    })
+}
+
+fn set(inputs: impl Iterator<Item = usize>) -> Inputs {
+    inputs.fold(0, |set, input| set | 1 << input)
+}
+
+/// A frame that begins at the engine, and those that may be taken with it.
+#[derive(Debug)]
+pub(super) struct Begin {
+    /// Its first word is at the engine in this clock.
+    pub at: u64,
+    /// It.
+    pub look: Look,
+    /// It as it came.
+    pub bytes: Arc<[u8]>,
+    /// With two or more others that go with it: all of them, it first.
+    pub together: Option<Vec<Frame>>,
+    input: usize,
+    /// Those whose head has been compared, and of them those that go with it.
+    stopped: Inputs,
+    others: Inputs,
+}
+
+/// A frame that passes: its first word is past the queues in this clock.
+pub(super) type Pass = (u64, Arc<[u8]>);
+
+/// Everything before the engine of an output.
+#[derive(Debug)]
+pub(super) struct Before {
+    queues: Vec<Queue>,
+    /// Inputs whose oldest frame is for the engine to look at.
+    heads: Inputs,
+    /// When the readers have taken what they are at.
+    looks_free_at: u64,
+    passes_free_at: u64,
+    /// The input that was chosen last, the one that is chosen, and from when on another one can be.
+    last: Option<usize>,
+    chosen: Option<usize>,
+    choice_from: u64,
+    /// Inputs whose oldest frame was compared with another and not taken; they go before all others.
+    stopped: Inputs,
+    /// When the next one begins.
+    next: Option<u64>,
+}
+
+impl Before {
+    /// Nothing yet.
+    pub fn new(inputs: usize) -> Self {
+        Self {
+            queues: (0..inputs).map(|_| Queue::default()).collect(),
+            heads: 0,
+            looks_free_at: 0,
+            passes_free_at: 0,
+            last: None,
+            chosen: None,
+            choice_from: 0,
+            stopped: 0,
+            next: None,
+        }
+    }
+
+    /// Clock in which the next frame begins that the engine looks at.
+    pub const fn next(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// Words of an input's frames that have not left its queue.
+    pub fn queued(&mut self, input: usize, now: u64) -> u64 {
+        let queue = &mut self.queues[input];
+        while queue.leaving.front().is_some_and(|left| *left <= now) {
+            queue.leaving.pop_front();
+        }
+        (queue.leaving.len() + queue.waiting.len()) as u64 * STORED_WORDS
+    }
+
+    /// A frame has come in, which the engine is to look at or not; gives it back with its time if it passes and nothing before
+    /// it waits.
+    pub fn push(
+        &mut self,
+        input: usize,
+        bytes: Arc<[u8]>,
+        look: Option<Look>,
+        now: u64,
+    ) -> Option<Pass> {
+        let queue = &mut self.queues[input];
+        queue.waiting.push_back(Waiting {
+            ready: now + TO_ENGINE_CLOCKS,
+            look,
+            bytes,
+        });
+        if queue.waiting.len() > 1 {
+            return None;
+        }
+        let pass = self.pass(input);
+        self.show(input);
+        if let Some(ready) = self.ready(input) {
+            let begin = ready.max(self.looks_free_at);
+            self.next = Some(self.next.map_or(begin, |next| next.min(begin)));
+        }
+        pass
+    }
+
+    /// The oldest frame of an input, if it passes.
+    fn pass(&mut self, input: usize) -> Option<Pass> {
+        let queue = &mut self.queues[input];
+        queue.waiting.front().filter(|frame| frame.look.is_none())?;
+        let frame = queue.waiting.pop_front()?;
+        let begin = frame.ready.max(self.passes_free_at).max(queue.passes_from);
+        let left = begin + STORED_WORDS;
+        queue.leaving.push_back(left);
+        queue.passes_from = left;
+        queue.looks_from = left + OTHER_READER_CLOCKS;
+        self.passes_free_at = left;
+        Some((begin, frame.bytes))
+    }
+
+    /// Takes down whether the engine looks at an input's oldest frame.
+    fn show(&mut self, input: usize) {
+        let queue = &mut self.queues[input];
+        self.heads &= !(1 << input);
+        if let Some(frame) = queue.waiting.front_mut() {
+            frame.ready = frame.ready.max(queue.looks_from);
+            self.heads |= 1 << input;
+        }
+    }
+
+    fn head(&self, input: usize) -> Option<(u64, &Look)> {
+        let frame = self.queues[input].waiting.front()?;
+        Some((frame.ready, frame.look.as_ref()?))
+    }
+
+    fn ready(&self, input: usize) -> Option<u64> {
+        self.head(input).map(|(ready, _)| ready)
+    }
+
+    /// The input that is chosen next of these: the first to be ready; of several, the next one behind the one chosen last.
+    fn choose(&self, of: Inputs) -> Option<(u64, usize)> {
+        let behind = self.last.map_or(0, |last| u64::MAX << last << 1);
+        let turns = each(of & behind).chain(each(of & !behind));
+        turns
+            .filter_map(|input| Some((self.ready(input)?.max(self.choice_from), input)))
+            .min_by_key(|(clock, _)| *clock)
+    }
+
+    /// What begins by this clock.
+    pub fn begin(&mut self, now: u64) -> Option<Begin> {
+        let at = self.next.filter(|next| *next <= now)?;
+        let resumed = self.stopped != 0;
+        let input = if resumed {
+            self.stopped.trailing_zeros() as usize
+        } else {
+            let chosen = self.chosen.take();
+            let input = chosen.or_else(|| Some(self.choose(self.heads)?.1))?;
+            self.last = Some(input);
+            input
+        };
+        let look = *self.head(input)?.1;
+        let mut compared = 0;
+        if look.is_brief() {
+            let stands = |other: &usize| {
+                self.head(*other).is_some_and(|(ready, other)| {
+                    ready <= at + TOGETHER_CLOCKS
+                        && other.is_brief()
+                        && other.frame.heads_for(&look.frame)
+                })
+            };
+            let of = if resumed { self.stopped } else { self.heads };
+            let others = each(of & !(1 << input)).filter(|other| resumed || stands(other));
+            compared = set(others);
+        }
+        let frame = |other: usize| Some(self.head(other)?.1.frame);
+        let goes = |other: &usize| frame(*other).is_some_and(|f| f.goes_with(&look.frame));
+        let others = set(each(compared).filter(goes).take(OTHERS_MAX));
+        let together = (others.count_ones() >= 2).then(|| {
+            let others = each(others).filter_map(frame);
+            std::iter::once(look.frame).chain(others).collect()
+        });
+        if !resumed {
+            self.choose_ahead(input, compared, at);
+        }
+        let bytes = self.queues[input].waiting.front()?.bytes.clone();
+        Some(Begin {
+            at,
+            look,
+            bytes,
+            together,
+            input,
+            stopped: compared,
+            others,
+        })
+    }
+
+    /// The next one is chosen as this one begins, and chosen anew if it is compared.
+    fn choose_ahead(&mut self, input: usize, compared: Inputs, at: u64) {
+        self.choice_from = at + 1;
+        let ahead = self.choose(self.heads & !(1 << input));
+        if let Some((clock, ahead)) = ahead
+            && clock == self.choice_from
+        {
+            self.last = Some(ahead);
+            if compared >> ahead & 1 == 0 {
+                self.chosen = Some(ahead);
+            }
+        }
+    }
+
+    /// What has begun is gone, with the others if they are `taken` with it; the next one can begin after so many clocks.
+    /// Returns frames that pass and waited behind these.
+    pub fn finish(&mut self, begin: &Begin, taken: bool, clocks: u64) -> Vec<Pass> {
+        let others = if taken { begin.others } else { 0 };
+        self.stopped = begin.stopped & !others;
+        self.looks_free_at = begin.at + clocks;
+        self.leave(begin.input, begin.at + STORED_WORDS);
+        self.queues[begin.input].looks_from = begin.at + SAME_QUEUE_CLOCKS;
+        let aside = begin.at + ASIDE_CLOCKS + u64::from(others.count_ones());
+        for other in each(others) {
+            self.leave(other, aside);
+        }
+        let mut passes = vec![];
+        for input in each(others | 1 << begin.input) {
+            passes.extend(std::iter::from_fn(|| self.pass(input)));
+            self.show(input);
+        }
+        self.next = if self.stopped == 0 {
+            let ready = each(self.heads).filter_map(|input| self.ready(input)).min();
+            ready.map(|ready| ready.max(self.looks_free_at))
+        } else {
+            Some(self.looks_free_at)
+        };
+        passes
+    }
+
+    /// The oldest frame of an input leaves, and has left by this clock.
+    fn leave(&mut self, input: usize, left: u64) {
+        let queue = &mut self.queues[input];
+        queue.waiting.pop_front();
+        queue.leaving.push_back(left);
+        queue.looks_from = left;
+        queue.passes_from = left + OTHER_READER_CLOCKS;
+    }
+}
