@@ -17,7 +17,8 @@ hdl_module! {
     /// Checks the header of a reduction frame as its words pass, one a clock.
     /// malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and
     /// stands until word 2 of the next frame; means nothing for other frames. no_count and contributes
-    /// are settled 2 clocks after word 7 and stand until word 7 of the next frame.
+    /// are settled 2 clocks after word 7 and stand until word 7 of the next frame. brief is known with word 11, in the
+    /// same clock.
     /// Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is
     /// wrong, pairs added; 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
     #[module("red_check")]
@@ -38,6 +39,8 @@ hdl_module! {
         pub no_count: Signal<Out, Bit>,
         /// It is a contribution: it does not arm, and its opcode is 0.
         pub contributes: Signal<Out, Bit>,
+        /// With word 11: it contributes, words 9 to 11 are zero, the result code is below 8 and the operation is not REPSUM.
+        pub brief: Signal<Out, Bit>,
         /// Stage 1: the word, most significant byte first, and its number, one-hot from 2 on.
         word: DFF<Bits<64>>,
         is_2: DFF<Bit>,
@@ -65,6 +68,11 @@ hdl_module! {
         /// Its opcode is 0; it does not arm either.
         opcode_0: DFF<Bit>,
         gives: DFF<Bit>,
+        /// Its result code is below 8, its operation not REPSUM.
+        plain: DFF<Bit>,
+        /// The word is zero, and all since word 8 before it were.
+        nil: Signal<Local, Bit>,
+        nils: DFF<Bit>,
         /// Stage 3.
         bad: DFF<Bit>,
         /// Stage 2: sums of half words.
@@ -87,6 +95,7 @@ hdl_module! {
         protocol: Param<{ wire::PROTOCOL as usize }, 8>,
         kind: Param<{ wire::TYPE as usize }, 3>,
         request_len: Param<{ wire::REQUEST_LEN as usize }, 12>,
+        repsum: Param<{ Op::FltRepsum.code() as usize }, 6>,
     }
 }
 
@@ -137,12 +146,21 @@ impl Logic for RedCheck {
         if self.is_7.q.val() {
             self.zero.d.next = !self.word.q.val().get_bits::<20>(17).any();
             self.gives.d.next = self.opcode_0.q.val() & !self.word.q.val().get_bit(10);
+            self.plain.d.next =
+                !self.word.q.val().get_bit(50) & (self.op.val() != self.repsum.val());
         }
         if self.is_4.q.val() {
             self.opcode_0.d.next = !self.word.q.val().get_bits::<4>(24).any();
         }
         self.no_count.next = self.zero.q.val();
         self.contributes.next = self.gives.q.val();
+
+        // Words 9 to 11 as they come.
+        self.nil.next = self.nils.q.val() & !self.s_word.val().any();
+        if self.s_valid.val() {
+            self.nils.d.next = self.nil.val() | (self.s_number.val() == 8);
+        }
+        self.brief.next = self.gives.q.val() & self.plain.q.val() & self.nil.val();
 
         // Stages 2 to 6: the checksum of words 2, 3 and the first half of word 4.
         self.pair_high.d.next = bit_cast::<17, 16>(self.word.q.val().get_bits::<16>(48))

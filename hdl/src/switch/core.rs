@@ -44,6 +44,18 @@ hdl_module! {
         pub eng_first: Bank<Signal<Out, Bit>, N>,
         /// Its frame goes down the tree through this port, for the engine only; otherwise towards the parent.
         pub eng_down: Bank<Signal<Out, Bit>, N>,
+        /// In clock 4 of a brief contribution, counted from its first word: two or more others go with it.
+        pub eng_others: Bank<Signal<Out, Bit>, N>,
+        /// In clock 5: the engine takes them all.
+        pub eng_take: Bank<Signal<In, Bit>, N>,
+        /// Data of one of them, from clock 7 on.
+        pub eng_op_valid: Bank<Signal<Out, Bit>, N>,
+        /// Its word 8.
+        pub eng_op_data: Bank<Signal<Out, Bits<64>>, N>,
+        /// Its result code.
+        pub eng_op_rc: Bank<Signal<Out, Bits<3>>, N>,
+        /// It is the last one.
+        pub eng_op_last: Bank<Signal<Out, Bit>, N>,
         /// There is room for a whole reduction frame that passes without a look.
         pub pass_room: Bank<Signal<In, Bit>, N>,
         /// A word of one, in the same order.
@@ -124,6 +136,12 @@ impl<
             self.eng_data[i].next = self.outs[i].eng_data.val();
             self.eng_first[i].next = self.outs[i].eng_first.val();
             self.eng_down[i].next = self.outs[i].eng_down.val();
+            self.eng_others[i].next = self.outs[i].eng_others.val();
+            self.outs[i].eng_take.next = self.eng_take[i].val();
+            self.eng_op_valid[i].next = self.outs[i].eng_op_valid.val();
+            self.eng_op_data[i].next = self.outs[i].eng_op_data.val();
+            self.eng_op_rc[i].next = self.outs[i].eng_op_rc.val();
+            self.eng_op_last[i].next = self.outs[i].eng_op_last.val();
             self.outs[i].pass_room.next = self.pass_room[i].val();
             self.pass_valid[i].next = self.outs[i].pass_valid.val();
             self.pass_data[i].next = self.outs[i].pass_data.val();

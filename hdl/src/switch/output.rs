@@ -1,6 +1,6 @@
 //! One output of the switch: takes turns over the inputs.
 
-use super::{SwitchReader, SwitchTx};
+use super::{SwitchLook, SwitchReader, SwitchTogether, SwitchTx};
 use crate::blocks::{AsyncRam, GatherBits};
 use crate::bus::{AxisOut, FramesIn};
 use crate::prelude::*;
@@ -12,6 +12,9 @@ hdl_module! {
     /// those that have passed come back at red_*.
     /// One word a clock and reader, frame behind frame. The next frame of a queue is chosen when the one before has left it, if it is
     /// for the other reader.
+    /// With a brief contribution for the engine go those of other queues whose words 6 and 7 are the same but for the result code, if
+    /// they are two or more and the engine takes them. Clocks of that, counted from the first word at eng_*: 4 eng_others; 5 eng_take;
+    /// 7 the first word at eng_op_*, one in each clock from there on (see switch_together).
     /// Stages: 1 to 3 the readers', eng_*, pass_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
     /// A plain frame that can be marked for congestion is, if its queue was long in the clock in which it began at stage 2.
     /// Its own words count, and the last one of the frame before it, if that came from the same queue and ended in the
@@ -29,7 +32,7 @@ hdl_module! {
         /// Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the frame came by this port.
         pub q_kind: Bank<Signal<In, Bits<2>>, N>,
         /// One clock later, its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4 checksum
-        /// (0: the frame cannot be marked).
+        /// (0: the frame cannot be marked; of reduction frames, 1: a brief contribution).
         pub q_entry: Bank<Signal<In, Bits<E>>, N>,
         /// The entry is used up.
         pub q_pop: Bank<Signal<Out, Bit>, N>,
@@ -51,6 +54,18 @@ hdl_module! {
         pub eng_first: Signal<Out, Bit>,
         /// Its frame goes down a tree; otherwise towards the parent.
         pub eng_down: Signal<Out, Bit>,
+        /// In clock 4 of a brief contribution: two or more go with it.
+        pub eng_others: Signal<Out, Bit>,
+        /// In clock 5: the engine takes them all.
+        pub eng_take: Signal<In, Bit>,
+        /// Word 8 of one of them.
+        pub eng_op_valid: Signal<Out, Bit>,
+        /// The word.
+        pub eng_op_data: Signal<Out, Bits<64>>,
+        /// Its result code.
+        pub eng_op_rc: Signal<Out, Bits<3>>,
+        /// It is the last one.
+        pub eng_op_last: Signal<Out, Bit>,
         /// There is room for a whole reduction frame that passes.
         pub pass_room: Signal<In, Bit>,
         /// A word of one.
@@ -68,9 +83,15 @@ hdl_module! {
         /// A frame has been marked.
         pub marked: Signal<Out, Bit>,
         /// Who takes frames that the engine looks at, and all others.
-        looks: SwitchReader<N, A, E>,
+        looks: SwitchLook<N>,
         line: SwitchReader<N, A, E>,
+        /// What goes with a contribution that the engine looks at.
+        together: SwitchTogether<N>,
         valids: GatherBits<N>,
+        /// Queues whose oldest frame is kind 1, kind 2 or 3, brief if it is kind 1.
+        ups: GatherBits<N>,
+        downs: GatherBits<N>,
+        briefs: GatherBits<N>,
         /// Queues whose oldest frame is for the engine.
         looked: GatherBits<N>,
         /// Queues whose entry is used up, that move on.
@@ -109,7 +130,7 @@ hdl_module! {
         word: Signal<Local, Bits<64>>,
         /// A frame has been marked.
         #[reset] told: DFF<Bit>,
-        no_queue: Param<0, N>,
+        a: Param<A, 5>,
     }
 }
 
@@ -124,8 +145,11 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.valids.s[i].next = self.q_valid[i].val();
             self.looked.s[i].next = (self.q_kind[i].val() == 1)
                 | (self.q_kind[i].val().all() & self.own.val().get_bit(i));
-            self.looks.q_entry[i].next = self.q_entry[i].val();
+            self.ups.s[i].next = self.q_kind[i].val() == 1;
+            self.downs.s[i].next = self.q_kind[i].val().get_bit(1);
+            self.briefs.s[i].next = (self.q_entry[i].val() >> (self.a.val() + 5)).get_bit(0);
             self.looks.q_data[i].next = self.q_data[i].val();
+            self.together.q_data[i].next = self.q_data[i].val();
             self.line.q_entry[i].next = self.q_entry[i].val();
             self.line.q_data[i].next = self.q_data[i].val();
             self.longs.s[i].next = self.q_long[i].val();
@@ -137,17 +161,40 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         }
 
         // Stages 1 to 3.
-        self.looks.may.next = self.valids.m.val() & self.looked.m.val() & !self.line.busy.val();
-        self.looks.fits.next = self.no_queue.val();
-        if self.eng_fits.q.val() {
-            self.looks.fits.next = !self.no_queue.val();
-        }
-        self.looks.plain_room.next = true;
-        self.line.may.next = self.valids.m.val() & !self.looked.m.val() & !self.looks.busy.val();
+        self.looks.may.next = self.valids.m.val()
+            & self.looked.m.val()
+            & !self.line.busy.val()
+            & !self.together.held.val();
+        self.looks.waits.next = self.together.waits.val();
+        self.looks.waits_some.next = self.together.waits_some.val();
+        self.looks.kept.next = self.together.kept.val();
+        self.looks.room.next = self.eng_fits.q.val();
+        self.looks.down.next = self.downs.m.val();
+        self.looks.brief.next = self.briefs.m.val();
+        self.looks.also.next = self.together.soon.val();
+        self.line.may.next = self.valids.m.val()
+            & !self.looked.m.val()
+            & !self.looks.busy.val()
+            & !self.together.held.val();
         self.line.fits.next = self.fit.m.val();
         self.line.plain_room.next = self.plain_room.q.val();
-        self.pops.next = self.looks.pop.val() | self.line.pop.val();
-        self.goes.next = self.looks.go.val() | self.line.go.val();
+        self.together.q_valid.next = self.valids.m.val();
+        self.together.q_up.next = self.ups.m.val();
+        self.together.q_brief.next = self.briefs.m.val();
+        self.together.q_busy.next = self.looks.busy.val() | self.line.busy.val();
+        self.together.s_soon.next = self.looks.soon.val();
+        self.together.s_valid.next = self.looks.m_brief.val();
+        self.together.s_data.next = self.looks.m_data.val();
+        self.together.s_again.next = self.looks.m_again.val();
+        self.together.s_from.next = self.looks.m_from.val();
+        self.together.take.next = self.eng_take.val();
+        self.eng_others.next = self.together.m_others.val();
+        self.eng_op_valid.next = self.together.o_valid.val();
+        self.eng_op_data.next = self.together.o_data.val();
+        self.eng_op_rc.next = self.together.o_rc.val();
+        self.eng_op_last.next = self.together.o_last.val();
+        self.pops.next = self.looks.pop.val() | self.line.pop.val() | self.together.pop.val();
+        self.goes.next = self.looks.go.val() | self.line.go.val() | self.together.go.val();
         for i in 0..N {
             self.q_pop[i].next = self.pops.val().get_bit(i);
             self.q_go[i].next = self.goes.val().get_bit(i);
@@ -155,7 +202,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.eng_valid.next = self.looks.m_valid.val();
         self.eng_data.next = self.looks.m_data.val();
         self.eng_first.next = self.looks.m_first.val();
-        self.eng_down.next = self.looks.m_kind.val().all();
+        self.eng_down.next = self.looks.m_down.val();
         self.is_plain.next = self.line.m_valid.val() & !self.line.m_kind.val().any();
         self.pass_valid.next = self.line.m_valid.val() & self.line.m_kind.val().any();
         self.pass_data.next = self.line.m_data.val();

@@ -122,6 +122,12 @@ impl<
             self.engines[i].s_first.next = self.core.eng_first[i].val();
             self.engines[i].s_down.next = self.core.eng_down[i].val();
             self.core.eng_room[i].next = self.engines[i].room.val();
+            self.engines[i].others.next = self.core.eng_others[i].val();
+            self.core.eng_take[i].next = self.engines[i].take.val();
+            self.engines[i].o_valid.next = self.core.eng_op_valid[i].val();
+            self.engines[i].o_data.next = self.core.eng_op_data[i].val();
+            self.engines[i].o_rc.next = self.core.eng_op_rc[i].val();
+            self.engines[i].o_last.next = self.core.eng_op_last[i].val();
             self.engines[i].p_valid.next = self.core.pass_valid[i].val();
             self.engines[i].p_data.next = self.core.pass_data[i].val();
             self.engines[i].p_first.next = self.core.pass_first[i].val();

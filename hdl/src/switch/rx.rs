@@ -61,7 +61,8 @@ hdl_module! {
         /// Ports whose queue keeps the frame; only with m_end.
         pub m_take: Signal<Out, Bits<N>>,
         /// Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0 if a plain frame
-        /// cannot be marked; with m_end. Kind: 0 plain, 1 up through the engine, 2 up without it, by the port that it came by
+        /// cannot be marked; with m_end. Of reduction frames the latter is 1 for brief contributions: kind 1, neither arm nor
+        /// opcode, data words 1 to 3 zero, a result code below 8, not REPSUM; 0 for all others. Kind: 0 plain, 1 up through the engine, 2 up without it, by the port that it came by
         /// (CL-6), 3 other reduction frames: in the port's own queue for the engine alone, in others they pass.
         pub m_entry: Signal<Out, Bits<E>>,
         /// A frame has ended.
@@ -180,8 +181,9 @@ hdl_module! {
         /// The IPv4 checksum is 0 or 1; it is odd.
         sum_small: DFF<Bit>,
         sum_odd: DFF<Bit>,
-        /// What a mark subtracts from the checksum.
+        /// What a mark subtracts from the checksum; that, or whether a reduction frame is brief.
         mark: DFF<Bits<2>>,
+        step: Signal<Local, Bits<2>>,
         /// Stage 2.
         #[reset] w_valid: DFF<Bit>,
         w_offset: DFF<Bits<A>>,
@@ -506,10 +508,15 @@ impl<
         if self.red.q.val() {
             self.stored.next = 11.into();
         }
+        self.step.next = self.mark.q.val();
+        if self.red.q.val() {
+            self.step.next =
+                bit_cast::<2, 1>((self.check.brief.val() & (self.d_kind.q.val() == 1)).into());
+        }
         self.w_entry.d.next = bit_cast::<E, A>(self.stored.val())
             | (bit_cast::<E, 2>(self.d_kind.q.val()) << self.a.val())
             | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2))
-            | (bit_cast::<E, 2>(self.mark.q.val()) << (self.a.val() + 5));
+            | (bit_cast::<E, 2>(self.step.val()) << (self.a.val() + 5));
         self.m_beat.next = self.beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
         self.m_offset.next = self.w_offset.q.val();

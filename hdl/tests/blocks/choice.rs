@@ -1,7 +1,7 @@
 //! Turns, multiplexers and one-hot numbers against plain models.
 
 use crate::bench::{Bench, Dice};
-use tributary_hdl::blocks::{ChosenWord, OneHotIndex, OneHotMux, TakeTurns};
+use tributary_hdl::blocks::{ChosenWord, LowestBits, OneHotIndex, OneHotMux, TakeTurns};
 use tributary_hdl::prelude::*;
 
 /// A bit set, or none once in eight times.
@@ -92,4 +92,37 @@ fn turns_go_round_from_the_one_behind_the_last() {
     turns_go_round::<2>(1);
     turns_go_round::<4>(2);
     turns_go_round::<9>(3);
+}
+
+fn lowest_bits_are_kept<const N: usize>(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::combinational(LowestBits::<N>::default());
+    let mut most = 0;
+    for round in 0..1_000 {
+        let word = match round % 3 {
+            0 => dice.word::<N>() & dice.word::<N>(),
+            1 => dice.word::<N>() | dice.word::<N>(),
+            _ => dice.word::<N>(),
+        };
+        bench.uut.s.next = word;
+        bench.clock();
+        let mut expected = Bits::<N>::default();
+        for i in (0..N).filter(|&i| word.get_bit(i)).take(15) {
+            expected = expected.replace_bit(i, true);
+        }
+        assert_eq!(bench.uut.m.val(), expected);
+        most = most.max((0..N).filter(|&i| word.get_bit(i)).count());
+    }
+    assert!(most > 15 || most == N);
+    bench.replay_in_verilog();
+}
+
+#[test]
+fn the_lowest_fifteen_bits_are_kept() {
+    lowest_bits_are_kept::<4>(1);
+    lowest_bits_are_kept::<15>(2);
+    lowest_bits_are_kept::<16>(3);
+    lowest_bits_are_kept::<17>(4);
+    lowest_bits_are_kept::<32>(5);
+    lowest_bits_are_kept::<64>(6);
 }

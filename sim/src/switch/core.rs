@@ -17,6 +17,9 @@ struct PortSet {
     ev: [Port; 6],
     eng: [Port; 4],
     eng_room: Port,
+    others: Port,
+    take: Port,
+    op: [Port; 4],
     pass: [Port; 3],
     pass_room: Port,
     red: [Port; 3],
@@ -49,6 +52,17 @@ pub struct EngineWord {
     pub down: bool,
 }
 
+/// What a contribution adds that is combined with the one before: its word 8 and its result code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The word.
+    pub data: u64,
+    /// Its result code.
+    pub rc: u8,
+    /// The last one.
+    pub last: bool,
+}
+
 /// What a port does in one clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Input {
@@ -58,6 +72,8 @@ pub struct Input {
     pub tx_ready: bool,
     /// The engine can take a frame that it looks at.
     pub eng_room: bool,
+    /// It takes the contributions that were offered one clock ago.
+    pub take: bool,
     /// It can take one that passes.
     pub pass_room: bool,
     /// A word from the engine, and whether it is the last of its frame.
@@ -73,6 +89,10 @@ pub struct Output {
     pub shown: Option<Beat>,
     /// A word for the engine.
     pub eng: Option<EngineWord>,
+    /// Two contributions or more go with the one that passes.
+    pub others: bool,
+    /// What one of them adds.
+    pub operand: Option<Operand>,
     /// A word of a reduction frame that passes, and whether it is the first.
     pub pass: Option<(u64, bool)>,
     /// The engine's word has been taken.
@@ -185,6 +205,14 @@ impl CoreRtl {
                         port("eng_down", i)?,
                     ],
                     eng_room: port("eng_room", i)?,
+                    others: port("eng_others", i)?,
+                    take: port("eng_take", i)?,
+                    op: [
+                        port("eng_op_valid", i)?,
+                        port("eng_op_data", i)?,
+                        port("eng_op_rc", i)?,
+                        port("eng_op_last", i)?,
+                    ],
                     pass: [
                         port("pass_valid", i)?,
                         port("pass_data", i)?,
@@ -296,6 +324,7 @@ impl CoreRtl {
             }
             m.set(set.tx_ready, input.tx_ready.into());
             m.set(set.eng_room, input.eng_room.into());
+            m.set(set.take, input.take.into());
             m.set(set.pass_room, input.pass_room.into());
             m.set(set.red[0], input.red.is_some().into());
             if let Some((data, last)) = input.red {
@@ -319,6 +348,12 @@ impl CoreRtl {
                     data: m.get(set.eng[1]),
                     first: m.is_set(set.eng[2]),
                     down: m.is_set(set.eng[3]),
+                }),
+                others: m.is_set(set.others),
+                operand: m.is_set(set.op[0]).then(|| Operand {
+                    data: m.get(set.op[1]),
+                    rc: m.get(set.op[2]) as u8,
+                    last: m.is_set(set.op[3]),
                 }),
                 pass: (m.is_set(set.pass[0])).then(|| (m.get(set.pass[1]), m.is_set(set.pass[2]))),
                 red_taken: input.red.is_some() && m.is_set(set.red_ready),

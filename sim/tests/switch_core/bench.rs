@@ -13,6 +13,7 @@ use tributary_sim::testbench::{PROFILES, Profile, Stalls};
 use tributary_sim::verilate::Verilated;
 
 use crate::engine::Echo;
+use crate::together::Waiting;
 use crate::marks::Queues;
 use tributary_protocol::roce;
 
@@ -56,6 +57,8 @@ pub struct Bench {
     pauses: Stalls,
     stalls: Stalls,
     engine_pauses: Stalls,
+    /// Contributions that have not come to an engine.
+    pub waiting: Waiting,
     /// Sinks that take nothing at all.
     pub blocked: Vec<bool>,
     /// Frames on their way, by input and output.
@@ -100,7 +103,8 @@ impl Bench {
             seed,
             sources: vec![Source::default(); ports],
             sinks: vec![Sink::default(); ports],
-            engines: vec![Echo::default(); ports],
+            engines: (0..ports as u64).map(|i| Echo::new(seed + i)).collect(),
+            waiting: Waiting::new(ports),
             rooms: vec![[false; 5]; ports],
             pauses: Stalls::new(Profile::Free, seed, ports).stream(1),
             stalls: Stalls::new(Profile::Free, seed, ports),
@@ -216,8 +220,11 @@ impl Bench {
     pub fn expect(&mut self, input: usize, frame: &[u8]) {
         let mut outputs = vec![];
         for (out, bytes) in self.model.receive(input as u8, frame, 0) {
-            outputs.push(usize::from(out));
-            self.expected[input][usize::from(out)].push_back(bytes);
+            let out = usize::from(out);
+            outputs.push(out);
+            let class = self.class(out, &bytes);
+            self.waiting.push((input, out), class, &bytes);
+            self.expected[input][out].push_back(bytes);
         }
         self.queues.queued(input, frame, outputs);
     }
@@ -261,7 +268,8 @@ impl Bench {
             input.tx_ready = self.stalls.ready(port) && !self.blocked[port];
             input.red = self.engines[port].offer(&mut self.engine_pauses, port);
             input.eng_room = self.engines[port].has_room();
-            input.pass_room = input.eng_room;
+            input.take = self.engines[port].says_take();
+            input.pass_room = self.engines[port].has_place();
             self.rooms[port].rotate_left(1);
             self.rooms[port][4] = input.eng_room;
         }
@@ -296,10 +304,39 @@ impl Bench {
             self.engines[port].taken(output.red_taken);
             let looks = (output.eng).map(|w| (w.data, w.first, if w.down { 3 } else { 1 }));
             let passes = output.pass.map(|(data, first)| (data, first, 2));
-            for (data, first, kind) in looks.into_iter().chain(passes) {
+            for (_, first, _) in looks.into_iter().chain(passes) {
                 let room = self.rooms[port].contains(&true);
                 assert!(!first || room, "no room, port {port}, {}", self.place());
+            }
+            let seen = self.engines[port].seen.len();
+            self.engines[port].looked(looks, output.others, output.operand);
+            if let Some((data, first, kind)) = passes {
                 self.engines[port].word(data, first, kind);
+            }
+            for at in seen..self.engines[port].seen.len() {
+                let frame = self.engines[port].seen[at];
+                self.waiting.clock = self.clocks;
+                if frame.kind == 1 {
+                    let came = self.waiting.came(port, &frame.bytes());
+                    came.unwrap_or_else(|e| panic!("port {port}: {e}, {}", self.place()));
+                }
+            }
+            if let Some((first, operands)) = self.engines[port].group() {
+                let mut from = 0;
+                for operand in operands {
+                    let is = |bytes: &[u8]| {
+                        let f = first.like(bytes);
+                        let same = f.header() == first.header() && f.bytes() == bytes;
+                        same && f.words[2] == operand.data && f.rc() == operand.rc
+                    };
+                    let inputs = from..self.ports();
+                    let found = self.waiting.joined(port, inputs, first.source(), is);
+                    let Some((input, bytes)) = found else {
+                        panic!("port {port}: an operand of no one: {operand:x?}, {}", self.place());
+                    };
+                    from = input + 1;
+                    self.engines[port].join(first.like(&bytes), first.rc());
+                }
             }
             let events = output.events;
             let counts = &mut self.counts[port];
@@ -326,6 +363,11 @@ impl Bench {
         format!("clock {}, seed {}, {profile}", self.clocks, self.seed)
     }
 
+    /// Of which kind a frame to that output is; each keeps its own order.
+    fn class(&self, out: usize, frame: &[u8]) -> Class {
+        class_of(&self.trees, self.reducing, out, frame)
+    }
+
     fn deliver(&mut self, out: usize, frame: &[u8]) {
         let input = usize::from(frame[7]);
         let Some(queue) = self.expected.get_mut(input).map(|e| &mut e[out]) else {
@@ -341,19 +383,7 @@ impl Bench {
                 self.place()
             );
         };
-        // Plain frames pass no engine, reduction frames are looked at or pass: each kind keeps its own order.
         let (trees, engines) = (&self.trees, self.reducing);
-        let class = |f: &[u8]| {
-            if f[0] != 3 || f[12..14] == PLAIN || f[12..14] == roce::ETHERTYPE.to_be_bytes() {
-                return 0;
-            }
-            let address = Address(u32::from_be_bytes([f[2], f[3], f[4], f[5]]));
-            let tree = address.multicast().map(|key| usize::from(key.tree));
-            let entry = tree.and_then(|tree| trees[tree]);
-            let looked =
-                |e: &Tree| usize::from(e.parent) == out && e.wait != 0 && engines >> out & 1 == 1;
-            1 + u8::from(entry.as_ref().is_some_and(looked))
-        };
         let ahead = queue.drain(..=place).collect::<Vec<_>>();
         let before = &ahead[place];
         let way = (input, out);
@@ -361,13 +391,16 @@ impl Bench {
         if let Err(why) = verdict {
             panic!("{input} to {out}: {why}, {}", self.place());
         }
+        if class_of(trees, engines, out, frame) == Class::Plain {
+            self.waiting.passed(way, self.clocks);
+        }
         if let Some(log) = self.log.as_mut().filter(|_| input == 0) {
             log.push(frame.to_vec());
         }
         let (others, missing): (Vec<_>, Vec<_>) = ahead
             .into_iter()
             .take(place)
-            .partition(|f| class(f) != class(frame));
+            .partition(|f| class_of(trees, engines, out, f) != class_of(trees, engines, out, frame));
         for other in others.into_iter().rev() {
             queue.push_front(other);
         }
@@ -464,6 +497,32 @@ impl Bench {
     /// Copies that the output has sent.
     pub fn sent(&self, port: usize) -> u64 {
         self.counts[port].sent
+    }
+}
+
+/// Frames of a kind keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// They pass no engine.
+    Plain,
+    /// Reduction frames that pass without a look.
+    Passes,
+    /// The engine looks at them.
+    Looked,
+}
+
+fn class_of(trees: &[Option<Tree>], engines: u64, out: usize, f: &[u8]) -> Class {
+    if f[0] != 3 || f[12..14] == PLAIN || f[12..14] == roce::ETHERTYPE.to_be_bytes() {
+        return Class::Plain;
+    }
+    let address = Address(u32::from_be_bytes([f[2], f[3], f[4], f[5]]));
+    let tree = address.multicast().map(|key| usize::from(key.tree));
+    let entry = tree.and_then(|tree| trees[tree]);
+    let looked =
+        |e: Tree| usize::from(e.parent) == out && e.wait != 0 && engines >> out & 1 == 1;
+    match entry.is_some_and(looked) {
+        true => Class::Looked,
+        false => Class::Passes,
     }
 }
 

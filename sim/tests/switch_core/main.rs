@@ -12,6 +12,7 @@ mod engine;
 mod frames;
 mod marks;
 mod reduction;
+mod together;
 mod traffic;
 mod trees;
 

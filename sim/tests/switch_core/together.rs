@@ -1,0 +1,419 @@
+//! Contributions of one reduction that wait at once: what the engine takes together, what it refuses, what stands around them.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rand::RngExt;
+use tributary_hdl::catalog;
+use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric, Reduction, Restricted};
+use tributary_protocol::red::{Address, Frame, Key, Op, Rc, Tree};
+use tributary_sim::testbench::profiles;
+use tributary_sim::testbench::wrong::{self, Wrong};
+use tributary_sim::verilate::Verilated;
+
+use crate::bench::{Bench, Class, sizes};
+use crate::engine::{Tally, is_brief};
+use crate::seeds;
+
+/// Input and output.
+type Way = (usize, usize);
+
+/// What stood around contributions that were taken behind another one, in their queues.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Around {
+    /// A plain frame in front, one that passes, a contribution.
+    before: [u64; 3],
+    /// The same behind them; of contributions, one of the same key.
+    behind: [u64; 3],
+    next_round: u64,
+    /// The plain frame in front had left the switch 30 clocks before or less.
+    just_left: u64,
+}
+
+/// Contributions that are on their way to an engine.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// By input and output.
+    up: Vec<Vec<VecDeque<Vec<u8>>>>,
+    /// All frames of a way: number, class, what names its reduction.
+    ways: Vec<Vec<Vec<(u32, Class, [u8; 4])>>>,
+    /// When the latest plain frame left.
+    left: Vec<Vec<u64>>,
+    pub clock: u64,
+    pub around: Around,
+}
+
+fn number(frame: &[u8]) -> u32 {
+    u32::from_be_bytes(frame[8..12].try_into().unwrap())
+}
+
+impl Waiting {
+    pub fn new(ports: usize) -> Self {
+        Self {
+            up: vec![vec![VecDeque::new(); ports]; ports],
+            ways: vec![vec![vec![]; ports]; ports],
+            left: vec![vec![0; ports]; ports],
+            clock: 0,
+            around: Around::default(),
+        }
+    }
+
+    /// A frame is on its way.
+    pub fn push(&mut self, (input, out): Way, class: Class, frame: &[u8]) {
+        let key = frame[2..6].try_into().unwrap();
+        self.ways[input][out].push((number(frame), class, key));
+        if class == Class::Looked {
+            self.up[input][out].push_back(frame.to_vec());
+        }
+    }
+
+    /// A plain frame has left.
+    pub fn passed(&mut self, (input, out): Way, clock: u64) {
+        self.left[input][out] = clock;
+    }
+
+    /// It has come to the engine, after all that were not dropped of those before it.
+    pub fn came(&mut self, out: usize, frame: &[u8]) -> Result<(), String> {
+        let queue = &mut self.up[usize::from(frame[7])][out];
+        let place = queue.iter().position(|f| f == frame);
+        let place = place.ok_or("a contribution changed, twice or out of order")?;
+        queue.drain(..=place);
+        Ok(())
+    }
+
+    /// Its data have come to the engine: the input and the frame.
+    pub fn joined(
+        &mut self,
+        out: usize,
+        mut inputs: std::ops::Range<usize>,
+        first: usize,
+        is: impl Fn(&[u8]) -> bool,
+    ) -> Option<(usize, Vec<u8>)> {
+        let place = |input: usize| {
+            let mut queue = self.up[input][out].iter();
+            queue.position(|f| is_brief(f) && is(f))
+        };
+        let (input, place) =
+            inputs.find_map(|input| (input != first).then(|| Some((input, place(input)?)))?)?;
+        let frame = self.up[input][out].drain(..=place).next_back()?;
+        let way = &self.ways[input][out];
+        let at = way.iter().position(|(n, ..)| *n == number(&frame))?;
+        let around = &mut self.around;
+        let class = |at: usize| way.get(at).map(|(_, class, _)| *class as usize);
+        if let Some(class) = at.checked_sub(1).and_then(class) {
+            around.before[class] += 1;
+            let lately = self.left[input][out] + 30 > self.clock;
+            around.just_left += u64::from(class == Class::Plain as usize && lately);
+        }
+        if let Some(class) = class(at + 1) {
+            around.behind[class] += 1;
+            let again = class == Class::Looked as usize && way[at + 1].2 == way[at].2;
+            around.next_round += u64::from(again);
+        }
+        Some((input, frame))
+    }
+}
+
+/// A switch with trees whose members contribute at once.
+struct Party {
+    bench: Bench,
+    /// Trees 0 to 15: their parents. Trees 16 on, one for each port: it is their parent.
+    parents: Vec<usize>,
+    round: u16,
+}
+
+const TREES: u16 = 16;
+
+impl Party {
+    fn new(library: &Verilated, ports: usize, seed: u64) -> Self {
+        let mut bench = Bench::new(library, ports, seed);
+        bench.reduce(u64::MAX);
+        let all = (1u64 << ports) - 1;
+        let parents = (0..TREES).map(|_| bench.rng.random_range(0..ports)).collect();
+        let mut party = Self {
+            bench,
+            parents,
+            round: 0,
+        };
+        for tree in 0..TREES {
+            // The root contributes through its own port, or does not.
+            let parent = party.parents[usize::from(tree)];
+            let children = if tree % 2 == 0 { all } else { all & !(1 << parent) };
+            party.tree(tree, parent, children, 3);
+        }
+        for port in 0..ports {
+            let wait = port as u32 % 2;
+            party.tree(TREES + port as u16, port, all & !(1 << port), wait);
+        }
+        party
+    }
+
+    fn tree(&mut self, tree: u16, parent: usize, children: u64, wait: u32) {
+        let parent = parent as u8;
+        let entry = Tree {
+            parent,
+            children,
+            wait,
+        };
+        self.bench.tree(tree, Some(entry));
+    }
+
+    /// A brief contribution of this round.
+    fn base(&mut self, tree: u16) -> Frame {
+        let rng = &mut self.bench.rng;
+        let ops = [Op::IntSum, Op::Barrier, Op::FltRepsum, Op::IntMin];
+        let op = ops[rng.random_range(0..16usize).saturating_sub(12)];
+        let key = Key {
+            tree,
+            reduction: rng.random_range(0..2),
+        };
+        self.round += 1;
+        Frame {
+            fabric: Fabric::new(Address::unicast(1, 1), key.address(), 9),
+            restricted: Restricted::default(),
+            red: Reduction {
+                seqno: self.round & 0x3ff,
+                arm: false,
+                op,
+                count: rng.random_range(1..3),
+                resno: rng.random_range(0..1024),
+                rc: Rc::OK,
+                m: rng.random(),
+                oflow: rng.random_range(0..4),
+                pad: rng.random_range(0..8),
+                cookie: 0x1234,
+            },
+            data: [0; 4],
+        }
+    }
+
+    /// The frame of one of them: the same, or one thing is different.
+    fn one(&mut self, input: usize, base: &Frame) -> Vec<u8> {
+        let rng = &mut self.bench.rng;
+        let mut frame = base.clone();
+        let (fabric, red) = (&mut frame.fabric, &mut frame.red);
+        // Words 1 to 5 are each one's own.
+        fabric.dscp = rng.random_range(0..64);
+        fabric.ttl = rng.random();
+        fabric.sfa = Address(rng.random());
+        frame.restricted.remote_offset = rng.random_range(0..1 << 56);
+        red.rc = Rc::new(rng.random_range(0..8));
+        frame.data[0] = rng.random();
+        match rng.random_range(0..64) {
+            0 => red.arm = true,
+            1 => frame.restricted.opcode = 1 << rng.random_range(0..4),
+            2 => red.rc = Rc::new(rng.random_range(8..16)),
+            3 => red.op = Op::FltRepsum,
+            4 => red.op = Op::IntMax,
+            5..=8 => frame.data[rng.random_range(1..4)] = 1 << rng.random_range(0..64),
+            9 => red.seqno ^= 1 << rng.random_range(0..10),
+            10 => red.count ^= 4 << rng.random_range(0..18),
+            11 => red.resno ^= 1 << rng.random_range(0..10),
+            12 => red.m ^= 1 << rng.random_range(0..7),
+            13 => red.oflow ^= 1,
+            14 => red.pad ^= 1 << rng.random_range(0..3),
+            15 | 16 => red.cookie ^= 1 << rng.random_range(0..32),
+            17 => fabric.vni ^= 1 << rng.random_range(0..16),
+            _ => {}
+        }
+        let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+        self.bench.sign(input, &mut bytes);
+        bytes
+    }
+
+    /// Most ports contribute to a round of a tree, with other frames around.
+    fn round(&mut self) {
+        let ports = self.bench.ports();
+        let tree = self.bench.rng.random_range(0..TREES);
+        let parent = self.parents[usize::from(tree)];
+        let base = self.base(tree);
+        // Some of them are ahead by a round.
+        let other = self.base(tree);
+        for input in 0..ports {
+            if self.bench.rng.random_range(0..8) != 0 {
+                let base = if self.bench.rng.random_range(0..12) == 0 { &other } else { &base };
+                let frame = self.one(input, base);
+                self.bench.push(input, &frame);
+            }
+            match self.bench.rng.random_range(0..12) {
+                0 | 1 => {
+                    let length = self.bench.rng.random_range(57..200);
+                    self.bench.send_of(input, parent, length);
+                }
+                2 | 3 => {
+                    // Down from this port, past the engine of the other, and for its own engine.
+                    let base = self.base(TREES + input as u16);
+                    let down = self.one(input, &base);
+                    self.bench.push(input, &down);
+                }
+                4 => {
+                    let output = self.bench.rng.random_range(0..ports);
+                    self.bench.send_of(input, output, 60);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn traffic(&mut self, rounds: usize) {
+        for _ in 0..rounds {
+            self.round();
+            // Queues run full and empty.
+            if self.bench.rng.random_range(0..4) != 0 {
+                let most = 20 * self.bench.ports();
+                let clocks = self.bench.rng.random_range(0..most);
+                (0..clocks).for_each(|_| self.bench.clock());
+            }
+        }
+    }
+
+    fn enable(&mut self, mask: u64) {
+        self.bench.drain();
+        self.bench.enable(mask);
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Corners {
+    tally: Tally,
+    around: Around,
+    dropped: u64,
+}
+
+impl Corners {
+    fn add(&mut self, bench: &Bench) {
+        for echo in &bench.engines {
+            let (to, from) = (&mut self.tally, &echo.tally);
+            for (to, from) in to.taken.iter_mut().zip(from.taken) {
+                *to += from;
+            }
+            to.refused += from.refused;
+            to.after_refusal += from.after_refusal;
+            to.differs += from.differs;
+            to.alone += from.alone;
+            to.brief += from.brief;
+            to.full += from.full;
+            to.down += from.down;
+            to.codes += from.codes;
+        }
+        let (to, from) = (&mut self.around, bench.waiting.around);
+        for class in 0..3 {
+            to.before[class] += from.before[class];
+            to.behind[class] += from.behind[class];
+        }
+        to.next_round += from.next_round;
+        to.just_left += from.just_left;
+        self.dropped += bench.dropped();
+    }
+
+    fn assert(&self, ports: usize) {
+        println!("{ports} ports: {self:?}");
+        let (tally, around) = (&self.tally, &self.around);
+        assert!(tally.taken[2..ports].iter().all(|&count| count > 20));
+        assert_eq!(tally.taken[ports..].iter().sum::<u64>(), 0);
+        assert!(tally.refused > 200 && tally.after_refusal > 20);
+        assert!(tally.differs > 100 && tally.alone > 100 && tally.codes > 500);
+        assert!(tally.brief > 1000 && tally.full > 500 && tally.down > 500);
+        assert!(around.before.iter().chain(&around.behind).all(|&c| c > 20));
+        assert!(around.next_round > 20 && around.just_left > 20);
+        assert!(self.dropped > 100);
+    }
+}
+
+fn contributions_go_together(ports: usize, rounds: usize) {
+    let library = Bench::library(ports);
+    let mut corners = Corners::default();
+    profiles(&format!("together, {ports} ports: frames"), |seed| {
+        let mut party = Party::new(&library, ports, seed);
+        party.bench.stall();
+        party.traffic(rounds);
+        party.enable(!2);
+        party.traffic(rounds / 4);
+        party.enable(!0);
+        party.traffic(rounds / 4);
+        party.bench.finish();
+        corners.add(&party.bench);
+        party.bench.engines.iter().map(|e| e.seen.len() as u64).sum()
+    });
+    corners.assert(ports);
+}
+
+#[test]
+fn red_01_contributions_that_wait_at_once_go_together_or_as_ever_4() {
+    contributions_go_together(4, 500);
+}
+
+#[test]
+fn red_01_contributions_that_wait_at_once_go_together_or_as_ever_8() {
+    contributions_go_together(8, 150);
+}
+
+/// Contributions of so many inputs that come in the same clock.
+fn at_once(party: &mut Party, inputs: std::ops::Range<usize>) -> Vec<usize> {
+    let parent = party.bench.ports() - 1;
+    party.tree(0, parent, u64::MAX >> (64 - party.bench.ports()), 9);
+    let key = Key {
+        tree: 0,
+        reduction: 0,
+    };
+    let mut base = party.base(0);
+    base.fabric = Fabric::new(Address::unicast(1, 1), key.address(), 9);
+    base.red.op = Op::IntSum;
+    for input in inputs {
+        let mut frame = base.clone();
+        frame.data[0] = input as u64;
+        let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+        party.bench.sign(input, &mut bytes);
+        party.bench.push(input, &bytes);
+    }
+    party.bench.drain();
+    let engine = &mut party.bench.engines[parent];
+    std::mem::take(&mut engine.operand_clocks)
+}
+
+#[test]
+fn red_01_contributions_of_one_clock_are_at_the_engine_one_a_clock_from_clock_seven_on() {
+    for ports in [4, 8] {
+        let library = Bench::library(ports);
+        let mut party = Party::new(&library, ports, 1);
+        party.bench.engines.iter_mut().for_each(|e| e.takes = 100);
+        for _ in 0..5 {
+            for count in 3..=ports {
+                for first in 0..=ports - count {
+                    let clocks = at_once(&mut party, first..first + count);
+                    let expected: Vec<usize> = (7..7 + count - 1).collect();
+                    assert_eq!(clocks, expected, "{count} of {ports}, from {first}");
+                }
+            }
+            // Two are not worth it.
+            assert!(at_once(&mut party, 0..2).is_empty());
+        }
+        party.bench.finish();
+    }
+}
+
+/// In whichever clock a reset comes, nothing of what waited is left, and all behind it goes as ever.
+#[test]
+fn red_01_a_reset_forgets_who_waits_and_who_was_taken() {
+    let library = Bench::library(4);
+    let mut groups = 0;
+    for seed in seeds(60) {
+        let mut party = Party::new(&library, 4, seed);
+        party.traffic(8);
+        (0..seed).for_each(|_| party.bench.clock());
+        for input in &mut party.bench.rtl.inputs {
+            input.rx = None;
+            input.take = false;
+        }
+        party.bench.rtl.model().reset(4).unwrap();
+        let rtl = party.bench.rtl;
+        // The tables outlive the reset and are the same.
+        let mut party = Party::new(&library, 4, seed);
+        party.bench.rtl = rtl;
+        party.traffic(40);
+        party.bench.finish();
+        let taken = party.bench.engines.iter().map(|e| e.tally.taken.iter().sum::<u64>());
+        groups += taken.sum::<u64>();
+    }
+    assert!(groups > 100, "{groups}");
+}
