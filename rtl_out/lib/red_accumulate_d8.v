@@ -12,6 +12,8 @@
 // each word 18 words that are not zero.
 // q_rc and q_oflow show a code in the very clock in which it is written, q_data one
 // clock later, and w_* what was written.
+// Contributions that are combined together use the lane by g_*, while no frame comes in; then they
+// make a pass, with the clocks of a frame, whose operands are g_* in clock 2 and nothing in 3 to 5.
 // Nothing stalls here. Values whose result waits to be sent do not change, but for the words and
 // codes still in the lane when it was decided to send (clock 5): the last is written in clock 16.
 // Who holds a word of q_data goes by w_*.
@@ -48,6 +50,18 @@ module red_accumulate_d8 (
     input  wire        c_over,        // More have contributed than the wait count says.
     input  wire [2:0]  c_index,       // Its descriptor.
     input  wire [7:0]  c_onehot,      // One-hot.
+    // Contributions that are combined together: a pass of all of them begins, clock 0 of a frame.
+    input  wire        again,
+    input  wire        in_pass,       // Clocks 1 to 8 of it.
+    input  wire        g_valid,       // The lane is given these two words in the next clock.
+    input  wire        g_alone,       // One of them is nothing.
+    input  wire [63:0] g_a,           // The first.
+    input  wire [63:0] g_b,           // The second.
+    input  wire        p_first,       // Clock 2 of a pass: its word 0 is g_b; the others are zero.
+    input  wire        p_pair,        // It is to be combined with g_a; the descriptor is empty.
+    input  wire [3:0]  p_rc,          // Clock 5 of a pass: its result code.
+    output wire [63:0] l_data,        // The lane's result.
+    output wire [3:0]  l_code,        // Its code.
     input  wire [2:0]  q_index,       // Descriptor wanted for sending.
     input  wire [1:0]  q_word,        // Its word that is wanted.
     output wire [63:0] q_data,        // The word, in the same clock.
@@ -347,6 +361,8 @@ module red_accumulate_d8 (
 
     // Combinational logic
     assign is_data = t2_reg | t3_reg | t4_reg | t5_reg;
+    assign l_data = lane_m_data;
+    assign l_code = lane_m_code;
     assign larger = !ahead_reg[8] & (|ahead_reg);
     assign far = ahead_reg[8] ? !(&ahead_reg[8:2]) : (|ahead_reg[8:2]);
 
@@ -564,7 +580,7 @@ module red_accumulate_d8 (
     end
 
     always @(posedge clk) begin
-        t1_reg <= s_first;
+        t1_reg <= s_first | again;
         t2_reg <= t1_reg;
         t3_reg <= t2_reg;
         t4_reg <= t3_reg;
@@ -584,8 +600,6 @@ module red_accumulate_d8 (
         t18_reg <= t17_reg;
         data_word_reg <= t1_reg ? 2'd0 : (data_word_reg + 2'd1);
         a_place_reg <= t1_reg ? {m_soon, 2'd0} : (a_place_reg + 5'd1);
-        l_valid_reg <= is_data;
-        l_word_reg <= data_word_reg;
 
         l_op_reg <= m_header[16:11];
         l_a_reg <= words_rd_data;
@@ -594,12 +608,33 @@ module red_accumulate_d8 (
         if (near_store_reg & near_hit_reg) begin
             l_a_reg <= lane_m_data;
         end
-        if (m_load) begin
+        if (m_load | (g_valid & g_alone)) begin
             l_op_reg <= OP_OR;
             l_a_reg <= 64'd0;
         end
+        // Contributions that are combined together.
+        if (g_valid | p_pair) begin
+            l_a_reg <= g_a;
+        end
+        if ((g_valid & !g_alone) | p_pair) begin
+            l_op_reg <= m_header[16:11];
+        end
 
         l_b_reg <= swap_m;
+        if (in_pass) begin
+            l_b_reg <= 64'd0;
+        end
+        if (g_valid | p_first) begin
+            l_b_reg <= g_b;
+        end
+
+        l_valid_reg <= is_data;
+        l_word_reg <= data_word_reg;
+        if (g_valid) begin
+            l_valid_reg <= 1'b1;
+            l_word_reg <= 2'd0;
+        end
+
         l_any_reg <= {|s_data[63:48], |s_data[47:32], |s_data[31:16], |s_data[15:0]};
         l_shift_reg <= is_data;
 
@@ -643,6 +678,9 @@ module red_accumulate_d8 (
             rec_index_reg <= c_index;
             rec_onehot_reg <= c_onehot;
             rec_rc_reg <= m_header[50:47];
+            if (in_pass) begin
+                rec_rc_reg <= p_rc;
+            end
             rec_weight_reg <= t4_weight_reg;
             if (t4_nan_reg) begin
                 rec_weight_reg <= NAN;
@@ -668,7 +706,7 @@ module red_accumulate_d8 (
         end
 
         // Clocks 8 to 11: sources.
-        if (t8_reg) begin
+        if (t8_reg & !in_pass) begin
             source_reg <= swap_m[31:0];
         end
 

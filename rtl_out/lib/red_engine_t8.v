@@ -32,6 +32,17 @@ module red_engine_t8 (
     input  wire        s_down,
 
     output wire        room,             // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 4 of a contribution, counted from its first word: other contributions wait, two or
+    // more, whose words 6 and 7 are the same but for the result code, and of all of them, this
+    // one's too, words 9 to 11 are zero, the result code is below 8 and the operation is not
+    // REPSUM.
+    input  wire        others,
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    output wire        take,
+    input  wire        o_valid,          // The data of one of the others, in clocks that follow each other.
+    input  wire [63:0] o_data,           // Its word 8, first byte in bits 7:0.
+    input  wire [2:0]  o_rc,             // Its result code.
+    input  wire        o_last,           // It is the last one.
     input  wire        p_valid,          // A word of a frame that passes without a look; as s_*.
     input  wire [63:0] p_data,           // The word.
     input  wire        p_first,          // It is the frame's first.
@@ -113,11 +124,14 @@ module red_engine_t8 (
     wire [7:0]  matcher_c_onehot;      // One-hot.
     wire        matcher_j_valid;       // Clock 5, or when a descriptor has expired: its result is to be sent.
     wire [2:0]  matcher_j_index;       // The descriptor.
+    wire        matcher_take;          // Clock 5: they are. The descriptor stands still until the pass of all of them.
     wire [63:0] matcher_q_key;         // Key 15:0, VNI 31:16, cookie 63:32 as it stands in the frame.
     wire [9:0]  matcher_q_seqno;       // Sequence number.
     wire [19:0] matcher_q_count;       // Contributions.
     wire [5:0]  matcher_q_op;          // Operation.
     wire        matcher_room;          // No descriptor has expired: frames may come.
+    wire [63:0] values_l_data;         // The lane's result.
+    wire [3:0]  values_l_code;         // Its code.
     wire [63:0] values_q_data;         // The word, in the same clock.
     wire        values_w_valid;        // A word is written now.
     wire [4:0]  values_w_place;        // Its descriptor and number.
@@ -139,6 +153,21 @@ module red_engine_t8 (
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
     wire        emit_freed;            // A passing frame has been sent: its place is free.
+    wire        together_g_valid;      // Give the lane a pair of words in the next clock.
+    wire        together_g_alone;      // It is one word and nothing.
+    wire [63:0] together_g_a;          // The first of the pair; with p_pair too.
+    wire [63:0] together_g_b;          // The second of the pair, or word 0 of the pass.
+    wire        together_again;        // V: the pass begins.
+    wire        together_again_1;      // V + 1: the header has the count of the pass from the next clock on.
+    wire        together_in_pass;      // V + 1 to V + 8.
+    wire        together_p_first;      // V + 2: g_b is word 0 of the pass.
+    wire        together_p_pair;       // And g_a is what it is combined with.
+    wire [3:0]  together_p_rc;         // V + 5: the largest result code of them.
+    wire [19:0] together_p_count;      // V + 1: contributions in them.
+    wire        together_busy;         // No frame may begin.
+    // One of the others has been combined. The first and the pass have events of their own, so the
+    // last one has none.
+    wire        together_counted;
     wire [1:0]  kept_slot;             // Its place.
     wire        kept_room;             // Besides the frame that comes one more may pass.
     wire [63:0] kept_b_data;           // From the next clock on: the word taken last.
@@ -173,6 +202,13 @@ module red_engine_t8 (
         .c_onehot        (matcher_c_onehot),
         .j_valid         (matcher_j_valid),
         .j_index         (matcher_j_index),
+        .others          (others),
+        .take            (matcher_take),
+        .again           (together_again),
+        .again_1         (together_again_1),
+        .again_count     (together_p_count),
+        .busy            (together_busy),
+        .counted         (together_counted),
         .done_valid      (emit_done_valid),
         .done_index      (emit_done_index),
         .q_index         (emit_q_index),
@@ -214,6 +250,17 @@ module red_engine_t8 (
         .c_over       (matcher_c_over),
         .c_index      (matcher_c_index),
         .c_onehot     (matcher_c_onehot),
+        .again        (together_again),
+        .in_pass      (together_in_pass),
+        .g_valid      (together_g_valid),
+        .g_alone      (together_g_alone),
+        .g_a          (together_g_a),
+        .g_b          (together_g_b),
+        .p_first      (together_p_first),
+        .p_pair       (together_p_pair),
+        .p_rc         (together_p_rc),
+        .l_data       (values_l_data),
+        .l_code       (values_l_code),
         .q_index      (emit_q_index),
         .q_word       (emit_q_word),
         .q_data       (values_q_data),
@@ -264,6 +311,35 @@ module red_engine_t8 (
         .cfg_ethertype (cfg_ethertype)
     );
 
+    red_together together (
+        .clk      (clk),
+        .rst      (rst),
+        .s_first  (begins),
+        .s_data   (s_data),
+        .m_header (matcher_m_header),
+        .m_empty  (matcher_m_empty),
+        .take     (matcher_take),
+        .o_valid  (o_valid),
+        .o_data   (o_data),
+        .o_rc     (o_rc),
+        .o_last   (o_last),
+        .l_data   (values_l_data),
+        .l_code   (values_l_code),
+        .g_valid  (together_g_valid),
+        .g_alone  (together_g_alone),
+        .g_a      (together_g_a),
+        .g_b      (together_g_b),
+        .again    (together_again),
+        .again_1  (together_again_1),
+        .in_pass  (together_in_pass),
+        .p_first  (together_p_first),
+        .p_pair   (together_p_pair),
+        .p_rc     (together_p_rc),
+        .p_count  (together_p_count),
+        .busy     (together_busy),
+        .counted  (together_counted)
+    );
+
     // Frames that may pass, frames that do.
     red_buffer kept (
         .clk     (clk),
@@ -302,7 +378,7 @@ module red_engine_t8 (
 
     // Combinational logic
     assign begins = s_valid & s_first;
-    assign room = matcher_room & kept_room;
+    assign room = matcher_room & kept_room & !together_busy;
     // What passes without a look is sent while it still comes in, from clock 3 on, so that a word
     // is wanted when it is written at the earliest. Other jobs, of which none follows another at
     // once, go before it: they are sent first in any case.
@@ -315,6 +391,8 @@ module red_engine_t8 (
     assign passing_freed = emit_freed & of_passing;
     assign emit_b_key = of_passing ? passing_b_key : kept_b_key;
     assign emit_b_data = was_passing_reg ? passing_b_data : kept_b_data;
+    // Contributions that wait together.
+    assign take = matcher_take;
     assign emit_p_valid = matcher_c_pass | p_push;
     assign emit_p_slot = p_push ? {1'b1, passing_slot} : {1'b0, kept_slot};
 

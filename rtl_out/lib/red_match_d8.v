@@ -10,6 +10,9 @@
 // A tick starts a visit to all timers, one every two clocks. A descriptor that has expired
 // closes the engine to new frames (room low) until the pipeline is empty, 40 clocks at most,
 // and is then given up.
+// A contribution with others beside it that are combined together changes nothing by itself: its
+// decision is the take, and all of them have a pass of their own, whose clocks are those of a frame
+// from 1 on; key, descriptor and header are still there.
 // Nothing stalls here. A descriptor whose result waits to be sent (sending) is no frame's, has no
 // timer and does not change until done_*, however long that takes: q_* shows it.
 //
@@ -54,6 +57,17 @@ module red_match_d8 (
     output wire [7:0]  c_onehot,         // One-hot.
     output wire        j_valid,          // Clock 5, or when a descriptor has expired: its result is to be sent.
     output reg  [2:0]  j_index,          // The descriptor.
+    input  wire        others,           // Clock 4 of a contribution: others wait that are to be combined with it.
+    // Clock 5: they are. The descriptor stands still until the pass of all of them.
+    output wire        take,
+    // The pass begins: clock 0 of a frame with the key and the header of the one before.
+    input  wire        again,
+
+    input  wire        again_1,          // One clock later: the count that it has.
+    input  wire [19:0] again_count,      // That count.
+
+    input  wire        busy,             // From the take until the pass is decided: no descriptor is given up.
+    input  wire        counted,          // One of the others has been combined, with the event of the first.
 
     input  wire        done_valid,       // A result has been sent: its descriptor is free.
     input  wire [2:0]  done_index,       // The descriptor.
@@ -95,6 +109,7 @@ module red_match_d8 (
 );
 
     // Constants
+    localparam [63:0] BUT_COUNT = 64'hffffffe00001ffff;  // All of a header but its count.
     localparam [19:0] COUNT_MAX = 20'hfffff;  // Largest count.
 
     // Registers
@@ -152,7 +167,8 @@ module red_match_d8 (
     reg         t4_reached_reg;     // With this frame there are as many as the wait count says; there are more.
     reg         t4_over_reg;
     reg  [5:0]  t4_op_reg;
-    reg         t5_combine_reg;     // Clock 5. t5_marked: the result is op_mismatch from now on.
+    reg         t5_take_reg;        // Clock 5. t5_marked: the result is op_mismatch from now on.
+    reg         t5_combine_reg;
     reg         t5_pass_reg;
     reg         t5_first_reg;
     reg         t5_differs_reg;
@@ -202,11 +218,12 @@ module red_match_d8 (
     wire        down;
     wire        arms;
     wire        combine;
+    wire        takes;
     wire        pass;
     wire        arm_new;
     wire        arm_again;
     wire        release_sig;
-    reg  [3:0]  event_sig;
+    reg  [3:0]  decided;
     wire [2:0]  chosen;
     wire [7:0]  set_arm;            // What clock 5 does to the descriptors.
     wire [7:0]  set_release;
@@ -416,7 +433,7 @@ module red_match_d8 (
     assign cookies_s_7 = keys_7_reg[63:32] == s_data[63:32];
     assign m_soon = hit_at_m;
     assign m_hit = t1_hit_reg;
-    assign replaced = swap_m[50] ? (empty_reg | ~mismatched_reg) : empty_reg;
+    assign replaced = (swap_m[50] & !again_1) ? (empty_reg | ~mismatched_reg) : empty_reg;
     assign m_index = index_reg;
     assign m_empty = t2_empty_reg;
     assign m_load = t2_load_reg;
@@ -441,43 +458,45 @@ module red_match_d8 (
     assign release_sig = down & !arms & t3_match_reg & !t4_older_reg;
 
     always @(*) begin
-        event_sig = 4'd14;
+        decided = 4'd14;
         if (t2_any_reg & t2_cookie_reg & t4_older_reg) begin
-            event_sig = 4'd5;
+            decided = 4'd5;
         end
         if (release_sig) begin
-            event_sig = 4'd2;
+            decided = 4'd2;
         end
         if (arm_again) begin
-            event_sig = 4'd1;
+            decided = 4'd1;
         end
         if (combine) begin
-            event_sig = 4'd8;
+            decided = 4'd8;
         end
         if (pass) begin
-            event_sig = 4'd7;
+            decided = 4'd7;
         end
         if (t2_any_reg & !t2_vni_reg) begin
-            event_sig = 4'd4;
+            decided = 4'd4;
         end
         if (arm_new) begin
-            event_sig = 4'd3;
+            decided = 4'd3;
             if (free_any_reg) begin
-                event_sig = 4'd0;
+                decided = 4'd0;
             end
         end
         if (up & arms) begin
-            event_sig = 4'd6;
+            decided = 4'd6;
         end
         if (!up & !down) begin
-            event_sig = 4'd14;
+            decided = 4'd14;
             if (!goes_down_reg) begin
-                event_sig = 4'd7;
+                decided = 4'd7;
             end
         end
     end
 
     assign chosen = arm_new ? free_index_reg : index_reg;
+    assign takes = combine & others & !t4_differs_reg & !t2_mismatched_reg;
+    assign take = t5_take_reg;
     // Clock 5: the descriptor.
     assign c_valid = t5_reg;
     assign c_combine = t5_combine_reg;
@@ -501,6 +520,7 @@ module red_match_d8 (
         | (t6_reg & t6_reached_reg)
         | (t7_reg & t6_differs_reg)
         | (t8_reg & t6_over_reg)
+        | counted
         | x_valid_reg;
 
     always @(*) begin
@@ -515,6 +535,9 @@ module red_match_d8 (
         end
         if (t8_reg) begin
             ev_code = 4'd13;
+        end
+        if (counted) begin
+            ev_code = t5_event_reg;
         end
         if (x_valid_reg) begin
             j_index = x_index_reg;
@@ -610,6 +633,7 @@ module red_match_d8 (
         t4_reached_reg = 1'b0;
         t4_over_reg = 1'b0;
         t4_op_reg = 6'd0;
+        t5_take_reg = 1'b0;
         t5_combine_reg = 1'b0;
         t5_pass_reg = 1'b0;
         t5_first_reg = 1'b0;
@@ -650,7 +674,7 @@ module red_match_d8 (
     end
 
     always @(posedge clk) begin
-        t1_reg <= s_first;
+        t1_reg <= s_first | again;
         t2_reg <= t1_reg;
         t3_reg <= t2_reg;
         t4_reg <= t3_reg;
@@ -676,6 +700,9 @@ module red_match_d8 (
 
         if (t1_reg) begin
             header_reg <= swap_m;
+            if (again_1) begin
+                header_reg <= (header_reg & BUT_COUNT) | {27'd0, again_count, 17'd0};
+            end
             t2_any_reg <= |t1_hit_reg;
             t2_vni_reg <= |(t1_hit_reg & t1_vni_reg);
             t2_cookie_reg <= |(t1_hit_reg & t1_cookie_reg);
@@ -704,14 +731,15 @@ module red_match_d8 (
         t4_reached_reg <= !excess[21];
         t4_over_reg <= left[21];
         t4_op_reg <= t2_empty_reg ? header_reg[16:11] : t3_tally_reg[25:20];
-        t5_combine_reg <= t4_reg & combine;
+        t5_take_reg <= t4_reg & takes;
+        t5_combine_reg <= t4_reg & combine & !takes;
         t5_pass_reg <= t4_reg & pass;
         t5_arm_reg <= t4_reg & ((arm_new & free_any_reg) | arm_again);
         t5_release_reg <= t4_reg & release_sig;
-        t5_reached_reg <= t4_reg & combine & t4_reached_reg;
+        t5_reached_reg <= t4_reg & combine & t4_reached_reg & !takes;
 
         if (t4_reg) begin
-            t5_event_reg <= event_sig;
+            t5_event_reg <= decided;
             t5_index_reg <= chosen;
             t5_onehot_reg <= 8'd1 << chosen;
             t5_first_reg <= t2_empty_reg;
@@ -819,7 +847,7 @@ module red_match_d8 (
         if (&gap_reg) begin
             gap_reg <= gap_reg;
         end
-        if (s_first | room) begin
+        if (s_first | room | busy) begin
             gap_reg <= 5'd0;
         end
 
@@ -856,6 +884,7 @@ module red_match_d8 (
             t9_reg <= 1'b0;
             t10_reg <= 1'b0;
             t11_reg <= 1'b0;
+            t5_take_reg <= 1'b0;
             t5_combine_reg <= 1'b0;
             t5_pass_reg <= 1'b0;
             t5_arm_reg <= 1'b0;

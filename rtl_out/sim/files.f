@@ -257,9 +257,13 @@ switch_rx_n4_u64_t64.v
 ../lib/switch_crosspoint_d512.v
 ../lib/gather_n4.v
 switch_row_n4_d512_u64_t64.v
-../lib/mux_one_hot_w16_n4.v
 ../lib/chosen_word_w64_n4.v
+../lib/switch_look_n4.v
+../lib/mux_one_hot_w16_n4.v
 ../lib/switch_reader_n4_d512.v
+../lib/lowest_15_n4.v
+../lib/mux_one_hot_w3_n4.v
+../lib/switch_together_n4.v
 ../lib/switch_tx.v
 ../lib/switch_out_n4_d512.v
 switch_core_n4_d512_u64_t64.v
@@ -267,6 +271,7 @@ switch_core_n4_d512_u64_t64.v
 ../lib/red_accumulate_d8.v
 ../lib/mux_one_hot_w32_n9.v
 ../lib/red_emit.v
+../lib/red_together.v
 ../lib/red_buffer.v
 ../lib/red_engine_t8.v
 ../lib/red_events.v

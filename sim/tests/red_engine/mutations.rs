@@ -65,6 +65,72 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
          assign done_index = c_place_reg[4:2];",
         "assign done_valid = step & is_last & !passing_reg;\n    assign done_index = index_reg;",
     ),
+    (
+        "RED-1: of those taken together a last one without a partner is lost",
+        "red_together",
+        "(number[0] | comes_last);",
+        "number[0];",
+    ),
+    (
+        "RED-1: the second level of the tree has the place of the first",
+        "red_together",
+        "slot = 2'd1;",
+        "slot = 2'd0;",
+    ),
+    (
+        "RED-11: others that are taken do not count",
+        "red_together",
+        "count_reg <= sum[19:0];",
+        "count_reg <= count_reg;",
+    ),
+    (
+        "RED-11: the count of those taken together wraps",
+        "red_together",
+        "count_reg <= COUNT_MAX;",
+        "count_reg <= sum[19:0];",
+    ),
+    (
+        "RED-9: result codes of others are forgotten",
+        "red_together",
+        "rc_frames_reg <= {1'b0, o_rc};",
+        "rc_frames_reg <= rc_frames_reg;",
+    ),
+    (
+        "RED-1: result codes of the tree are forgotten",
+        "red_together",
+        "rc_lane_reg <= l_code;",
+        "rc_lane_reg <= rc_lane_reg;",
+    ),
+    (
+        "RED-9: taken together though the descriptor has another operation",
+        "red_match_d8",
+        "others & !t4_differs_reg &",
+        "others &",
+    ),
+    (
+        "RED-9: taken together though operations have disagreed",
+        "red_match_d8",
+        "& !t2_mismatched_reg;\n    assign",
+        ";\n    assign",
+    ),
+    (
+        "RED-12: a descriptor is given up while contributions are taken together",
+        "red_match_d8",
+        "if (s_first | room | busy) begin",
+        "if (s_first | room) begin",
+    ),
+    (
+        "RED-9: the pass has a source of its own",
+        "red_accumulate_d8",
+        "if (t8_reg & !in_pass) begin",
+        "if (t8_reg) begin",
+    ),
+    (
+        "RED-1: the other words of a pass are not nothing",
+        "red_accumulate_d8",
+        "l_b_reg <= 64'd0;",
+        "l_b_reg <= swap_m;",
+    ),
 ];
 
 #[test]
