@@ -160,6 +160,28 @@ fn cl_07_contributions_and_frames_down_through_one_port_take_as_long_on_rtl_as_o
     });
 }
 
+/// Contributions of eight groups wait before one engine, several in a queue, at every distance: the inputs take turns.
+#[test]
+fn red_15_queues_before_an_engine_take_turns_on_rtl_as_on_models() {
+    let fabric = Fabric::regular(&[4], LinkSpec::default()).unwrap();
+    both(&fabric, 60_000, 0, |sim| {
+        let config = |number: usize| GroupConfig {
+            reduction: number as u8,
+            cookie: 0x1000 + number as u32,
+            ..GroupConfig::default()
+        };
+        let groups = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| sim.add_group(0, &config(n)).unwrap());
+        for round in 0..20 {
+            for (number, &group) in (0..).zip(&groups) {
+                let begin = 4_000 + 2_500 * round + 5 * (number * round % 7);
+                contribute(sim, group, round, |e| {
+                    begin + (e as u64 * 29 + number * 3 + round) % (1 + 4 * round)
+                });
+            }
+        }
+    });
+}
+
 /// The root of a tree contributes by its own port: before its leaves, between them, after them, in the clock of one of them,
 /// again when the round is over, for no one, and downwards. With a wait count, and without one at the root's switch.
 #[test]

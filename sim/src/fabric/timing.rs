@@ -113,7 +113,7 @@ mod tests {
                     if number == sizes[end] {
                         return clock;
                     }
-                } else if number % 2 == 0 || (level > 0 && number == sizes[level]) {
+                } else if number.is_multiple_of(2) || (level > 0 && number == sizes[level]) {
                     issues.push(level);
                 }
             }

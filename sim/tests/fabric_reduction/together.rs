@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tributary_protocol::red::{
-    Address, Counter, Frame, Key, Op, Rc, Tree,
+    Address, Counter, Frame, Key, Op, Rc, Tree, Value,
     wire::{DEFAULT_ETHERTYPE, Fabric as Header, Reduction, Restricted},
 };
 use tributary_sim::fabric::{
-    ModelSwitch, SwitchNode, SwitchSpec,
+    Fabric, GroupConfig, LinkSpec, ModelSwitch, Simulator, SwitchNode, SwitchSpec,
     timing::{
         ASIDE_CLOCKS, DOWN_CLOCKS, ENGINE_CLOCKS, OTHER_READER_CLOCKS, PASS_CLOCKS, STORED_WORDS,
         TO_ENGINE_CLOCKS, together_clocks,
     },
 };
+
+use crate::common::{agreed, contribute_all, finish};
 
 const TREE: u16 = 1;
 /// A tree without a wait count: its frames pass.
@@ -167,6 +169,30 @@ fn red_09_two_at_once_and_longer_ones_follow_each_other() {
     assert_eq!(result(2, false), STORED_WORDS);
     for k in 1..9 {
         assert_eq!(result(k, true), STORED_WORDS * u64::from(k - 1));
+    }
+}
+
+/// All begin in one clock: they come at once to the leaf switches, of which the root's has one less, and to the spine.
+#[test]
+fn red_09_an_all_reduce_of_one_word_is_shorter_by_what_its_contributions_wait() {
+    for ports in [4, 8, 16] {
+        let clocks = |words: usize| {
+            let fabric = Fabric::regular(&[ports, ports], LinkSpec::default()).unwrap();
+            let mut sim = Simulator::new(fabric, 1).unwrap();
+            let group = sim.add_group(0, &GroupConfig::default()).unwrap();
+            let mut value = Value::default();
+            value.data[..words].fill(1);
+            contribute_all(&mut sim, group, 0, Op::IntSum, |_| value, |_| 10_000);
+            finish(&mut sim, group, 0, |_| true);
+            let outcome = agreed(&sim, group, 0);
+            let all = (ports * ports) as u64;
+            assert_eq!(outcome.value.data, value.data.map(|word| word * all));
+            let ends = sim.group_endpoints(group).iter();
+            let ends = ends.map(|&e| sim.outcome(group, e, 0).unwrap().0);
+            ends.max().unwrap()
+        };
+        let saved = |k: usize| (k as u64 - 1) * STORED_WORDS - together_clocks(k, true);
+        assert_eq!(clocks(2) - clocks(1), saved(ports) + saved(ports - 1));
     }
 }
 
