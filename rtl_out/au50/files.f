@@ -203,10 +203,14 @@ switch_rx_n16_u4096_t8192.v
 ../lib/switch_crosspoint_d512.v
 gather_n16.v
 switch_row_n16_d512_u4096_t8192.v
-mux_one_hot_w16_n16.v
 chosen_word_w64_n16.v
 take_turns_n16.v
+switch_look_n16.v
+mux_one_hot_w16_n16.v
 switch_reader_n16_d512.v
+lowest_15_n16.v
+mux_one_hot_w3_n16.v
+switch_together_n16.v
 ../lib/switch_tx.v
 switch_out_n16_d512.v
 switch_core_n16_d512_u4096_t8192.v

@@ -594,358 +594,502 @@ module red_switch_n16_q512_u4096_t8192 (
     reg        tick_reg;
 
     // Signals
-    wire        core_eng_valid_0;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_0;      // The word.
-    wire        core_eng_first_0;     // It is the frame's first.
+    wire        core_eng_valid_0;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_0;       // The word.
+    wire        core_eng_first_0;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_0;
-    wire        core_eng_valid_1;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_1;      // The word.
-    wire        core_eng_first_1;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_0;
+    wire        core_eng_valid_1;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_1;       // The word.
+    wire        core_eng_first_1;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_1;
-    wire        core_eng_valid_2;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_2;      // The word.
-    wire        core_eng_first_2;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_1;
+    wire        core_eng_valid_2;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_2;       // The word.
+    wire        core_eng_first_2;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_2;
-    wire        core_eng_valid_3;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_3;      // The word.
-    wire        core_eng_first_3;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_2;
+    wire        core_eng_valid_3;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_3;       // The word.
+    wire        core_eng_first_3;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_3;
-    wire        core_eng_valid_4;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_4;      // The word.
-    wire        core_eng_first_4;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_3;
+    wire        core_eng_valid_4;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_4;       // The word.
+    wire        core_eng_first_4;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_4;
-    wire        core_eng_valid_5;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_5;      // The word.
-    wire        core_eng_first_5;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_4;
+    wire        core_eng_valid_5;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_5;       // The word.
+    wire        core_eng_first_5;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_5;
-    wire        core_eng_valid_6;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_6;      // The word.
-    wire        core_eng_first_6;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_5;
+    wire        core_eng_valid_6;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_6;       // The word.
+    wire        core_eng_first_6;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_6;
-    wire        core_eng_valid_7;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_7;      // The word.
-    wire        core_eng_first_7;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_6;
+    wire        core_eng_valid_7;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_7;       // The word.
+    wire        core_eng_first_7;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_7;
-    wire        core_eng_valid_8;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_8;      // The word.
-    wire        core_eng_first_8;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_7;
+    wire        core_eng_valid_8;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_8;       // The word.
+    wire        core_eng_first_8;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_8;
-    wire        core_eng_valid_9;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_9;      // The word.
-    wire        core_eng_first_9;     // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_8;
+    wire        core_eng_valid_9;      // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_9;       // The word.
+    wire        core_eng_first_9;      // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_9;
-    wire        core_eng_valid_10;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_10;     // The word.
-    wire        core_eng_first_10;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_9;
+    wire        core_eng_valid_10;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_10;      // The word.
+    wire        core_eng_first_10;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_10;
-    wire        core_eng_valid_11;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_11;     // The word.
-    wire        core_eng_first_11;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_10;
+    wire        core_eng_valid_11;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_11;      // The word.
+    wire        core_eng_first_11;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_11;
-    wire        core_eng_valid_12;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_12;     // The word.
-    wire        core_eng_first_12;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_11;
+    wire        core_eng_valid_12;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_12;      // The word.
+    wire        core_eng_first_12;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_12;
-    wire        core_eng_valid_13;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_13;     // The word.
-    wire        core_eng_first_13;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_12;
+    wire        core_eng_valid_13;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_13;      // The word.
+    wire        core_eng_first_13;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_13;
-    wire        core_eng_valid_14;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_14;     // The word.
-    wire        core_eng_first_14;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_13;
+    wire        core_eng_valid_14;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_14;      // The word.
+    wire        core_eng_first_14;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_14;
-    wire        core_eng_valid_15;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_15;     // The word.
-    wire        core_eng_first_15;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_14;
+    wire        core_eng_valid_15;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_15;      // The word.
+    wire        core_eng_first_15;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_15;
-    wire        core_pass_valid_0;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_0;     // The word.
-    wire        core_pass_first_0;    // It is the frame's first.
-    wire        core_pass_valid_1;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_1;     // The word.
-    wire        core_pass_first_1;    // It is the frame's first.
-    wire        core_pass_valid_2;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_2;     // The word.
-    wire        core_pass_first_2;    // It is the frame's first.
-    wire        core_pass_valid_3;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_3;     // The word.
-    wire        core_pass_first_3;    // It is the frame's first.
-    wire        core_pass_valid_4;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_4;     // The word.
-    wire        core_pass_first_4;    // It is the frame's first.
-    wire        core_pass_valid_5;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_5;     // The word.
-    wire        core_pass_first_5;    // It is the frame's first.
-    wire        core_pass_valid_6;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_6;     // The word.
-    wire        core_pass_first_6;    // It is the frame's first.
-    wire        core_pass_valid_7;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_7;     // The word.
-    wire        core_pass_first_7;    // It is the frame's first.
-    wire        core_pass_valid_8;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_8;     // The word.
-    wire        core_pass_first_8;    // It is the frame's first.
-    wire        core_pass_valid_9;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_9;     // The word.
-    wire        core_pass_first_9;    // It is the frame's first.
-    wire        core_pass_valid_10;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_10;    // The word.
-    wire        core_pass_first_10;   // It is the frame's first.
-    wire        core_pass_valid_11;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_11;    // The word.
-    wire        core_pass_first_11;   // It is the frame's first.
-    wire        core_pass_valid_12;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_12;    // The word.
-    wire        core_pass_first_12;   // It is the frame's first.
-    wire        core_pass_valid_13;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_13;    // The word.
-    wire        core_pass_first_13;   // It is the frame's first.
-    wire        core_pass_valid_14;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_14;    // The word.
-    wire        core_pass_first_14;   // It is the frame's first.
-    wire        core_pass_valid_15;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_15;    // The word.
-    wire        core_pass_first_15;   // It is the frame's first.
-    wire        core_red_ready_0;     // It is taken.
-    wire        core_red_ready_1;     // It is taken.
-    wire        core_red_ready_2;     // It is taken.
-    wire        core_red_ready_3;     // It is taken.
-    wire        core_red_ready_4;     // It is taken.
-    wire        core_red_ready_5;     // It is taken.
-    wire        core_red_ready_6;     // It is taken.
-    wire        core_red_ready_7;     // It is taken.
-    wire        core_red_ready_8;     // It is taken.
-    wire        core_red_ready_9;     // It is taken.
-    wire        core_red_ready_10;    // It is taken.
-    wire        core_red_ready_11;    // It is taken.
-    wire        core_red_ready_12;    // It is taken.
-    wire        core_red_ready_13;    // It is taken.
-    wire        core_red_ready_14;    // It is taken.
-    wire        core_red_ready_15;    // It is taken.
-    wire        engines_0_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_0_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_0_m_valid;    // A word is offered.
-    wire [63:0] engines_0_m_data;     // The word.
-    wire        engines_0_m_last;     // It is the last word of its frame.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_15;
+    wire        core_eng_op_valid_0;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_0;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_0;      // Its result code.
+    wire        core_eng_op_last_0;    // It is the last one.
+    wire        core_eng_op_valid_1;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_1;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_1;      // Its result code.
+    wire        core_eng_op_last_1;    // It is the last one.
+    wire        core_eng_op_valid_2;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_2;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_2;      // Its result code.
+    wire        core_eng_op_last_2;    // It is the last one.
+    wire        core_eng_op_valid_3;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_3;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_3;      // Its result code.
+    wire        core_eng_op_last_3;    // It is the last one.
+    wire        core_eng_op_valid_4;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_4;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_4;      // Its result code.
+    wire        core_eng_op_last_4;    // It is the last one.
+    wire        core_eng_op_valid_5;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_5;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_5;      // Its result code.
+    wire        core_eng_op_last_5;    // It is the last one.
+    wire        core_eng_op_valid_6;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_6;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_6;      // Its result code.
+    wire        core_eng_op_last_6;    // It is the last one.
+    wire        core_eng_op_valid_7;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_7;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_7;      // Its result code.
+    wire        core_eng_op_last_7;    // It is the last one.
+    wire        core_eng_op_valid_8;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_8;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_8;      // Its result code.
+    wire        core_eng_op_last_8;    // It is the last one.
+    wire        core_eng_op_valid_9;   // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_9;    // Its word 8.
+    wire [2:0]  core_eng_op_rc_9;      // Its result code.
+    wire        core_eng_op_last_9;    // It is the last one.
+    wire        core_eng_op_valid_10;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_10;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_10;     // Its result code.
+    wire        core_eng_op_last_10;   // It is the last one.
+    wire        core_eng_op_valid_11;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_11;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_11;     // Its result code.
+    wire        core_eng_op_last_11;   // It is the last one.
+    wire        core_eng_op_valid_12;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_12;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_12;     // Its result code.
+    wire        core_eng_op_last_12;   // It is the last one.
+    wire        core_eng_op_valid_13;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_13;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_13;     // Its result code.
+    wire        core_eng_op_last_13;   // It is the last one.
+    wire        core_eng_op_valid_14;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_14;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_14;     // Its result code.
+    wire        core_eng_op_last_14;   // It is the last one.
+    wire        core_eng_op_valid_15;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_15;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_15;     // Its result code.
+    wire        core_eng_op_last_15;   // It is the last one.
+    wire        core_pass_valid_0;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_0;      // The word.
+    wire        core_pass_first_0;     // It is the frame's first.
+    wire        core_pass_valid_1;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_1;      // The word.
+    wire        core_pass_first_1;     // It is the frame's first.
+    wire        core_pass_valid_2;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_2;      // The word.
+    wire        core_pass_first_2;     // It is the frame's first.
+    wire        core_pass_valid_3;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_3;      // The word.
+    wire        core_pass_first_3;     // It is the frame's first.
+    wire        core_pass_valid_4;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_4;      // The word.
+    wire        core_pass_first_4;     // It is the frame's first.
+    wire        core_pass_valid_5;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_5;      // The word.
+    wire        core_pass_first_5;     // It is the frame's first.
+    wire        core_pass_valid_6;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_6;      // The word.
+    wire        core_pass_first_6;     // It is the frame's first.
+    wire        core_pass_valid_7;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_7;      // The word.
+    wire        core_pass_first_7;     // It is the frame's first.
+    wire        core_pass_valid_8;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_8;      // The word.
+    wire        core_pass_first_8;     // It is the frame's first.
+    wire        core_pass_valid_9;     // A word of one, in the same order.
+    wire [63:0] core_pass_data_9;      // The word.
+    wire        core_pass_first_9;     // It is the frame's first.
+    wire        core_pass_valid_10;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_10;     // The word.
+    wire        core_pass_first_10;    // It is the frame's first.
+    wire        core_pass_valid_11;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_11;     // The word.
+    wire        core_pass_first_11;    // It is the frame's first.
+    wire        core_pass_valid_12;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_12;     // The word.
+    wire        core_pass_first_12;    // It is the frame's first.
+    wire        core_pass_valid_13;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_13;     // The word.
+    wire        core_pass_first_13;    // It is the frame's first.
+    wire        core_pass_valid_14;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_14;     // The word.
+    wire        core_pass_first_14;    // It is the frame's first.
+    wire        core_pass_valid_15;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_15;     // The word.
+    wire        core_pass_first_15;    // It is the frame's first.
+    wire        core_red_ready_0;      // It is taken.
+    wire        core_red_ready_1;      // It is taken.
+    wire        core_red_ready_2;      // It is taken.
+    wire        core_red_ready_3;      // It is taken.
+    wire        core_red_ready_4;      // It is taken.
+    wire        core_red_ready_5;      // It is taken.
+    wire        core_red_ready_6;      // It is taken.
+    wire        core_red_ready_7;      // It is taken.
+    wire        core_red_ready_8;      // It is taken.
+    wire        core_red_ready_9;      // It is taken.
+    wire        core_red_ready_10;     // It is taken.
+    wire        core_red_ready_11;     // It is taken.
+    wire        core_red_ready_12;     // It is taken.
+    wire        core_red_ready_13;     // It is taken.
+    wire        core_red_ready_14;     // It is taken.
+    wire        core_red_ready_15;     // It is taken.
+    wire        engines_0_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_0_take;
+    wire        engines_0_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_0_m_valid;     // A word is offered.
+    wire [63:0] engines_0_m_data;      // The word.
+    wire        engines_0_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_0_ev_code;
-    wire [2:0]  engines_0_ev_index;   // Its descriptor.
-    wire        engines_1_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_1_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_1_m_valid;    // A word is offered.
-    wire [63:0] engines_1_m_data;     // The word.
-    wire        engines_1_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_0_ev_index;    // Its descriptor.
+    wire        engines_1_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_1_take;
+    wire        engines_1_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_1_m_valid;     // A word is offered.
+    wire [63:0] engines_1_m_data;      // The word.
+    wire        engines_1_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_1_ev_code;
-    wire [2:0]  engines_1_ev_index;   // Its descriptor.
-    wire        engines_2_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_2_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_2_m_valid;    // A word is offered.
-    wire [63:0] engines_2_m_data;     // The word.
-    wire        engines_2_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_1_ev_index;    // Its descriptor.
+    wire        engines_2_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_2_take;
+    wire        engines_2_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_2_m_valid;     // A word is offered.
+    wire [63:0] engines_2_m_data;      // The word.
+    wire        engines_2_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_2_ev_code;
-    wire [2:0]  engines_2_ev_index;   // Its descriptor.
-    wire        engines_3_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_3_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_3_m_valid;    // A word is offered.
-    wire [63:0] engines_3_m_data;     // The word.
-    wire        engines_3_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_2_ev_index;    // Its descriptor.
+    wire        engines_3_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_3_take;
+    wire        engines_3_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_3_m_valid;     // A word is offered.
+    wire [63:0] engines_3_m_data;      // The word.
+    wire        engines_3_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_3_ev_code;
-    wire [2:0]  engines_3_ev_index;   // Its descriptor.
-    wire        engines_4_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_4_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_4_m_valid;    // A word is offered.
-    wire [63:0] engines_4_m_data;     // The word.
-    wire        engines_4_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_3_ev_index;    // Its descriptor.
+    wire        engines_4_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_4_take;
+    wire        engines_4_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_4_m_valid;     // A word is offered.
+    wire [63:0] engines_4_m_data;      // The word.
+    wire        engines_4_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_4_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_4_ev_code;
-    wire [2:0]  engines_4_ev_index;   // Its descriptor.
-    wire        engines_5_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_5_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_5_m_valid;    // A word is offered.
-    wire [63:0] engines_5_m_data;     // The word.
-    wire        engines_5_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_4_ev_index;    // Its descriptor.
+    wire        engines_5_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_5_take;
+    wire        engines_5_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_5_m_valid;     // A word is offered.
+    wire [63:0] engines_5_m_data;      // The word.
+    wire        engines_5_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_5_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_5_ev_code;
-    wire [2:0]  engines_5_ev_index;   // Its descriptor.
-    wire        engines_6_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_6_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_6_m_valid;    // A word is offered.
-    wire [63:0] engines_6_m_data;     // The word.
-    wire        engines_6_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_5_ev_index;    // Its descriptor.
+    wire        engines_6_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_6_take;
+    wire        engines_6_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_6_m_valid;     // A word is offered.
+    wire [63:0] engines_6_m_data;      // The word.
+    wire        engines_6_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_6_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_6_ev_code;
-    wire [2:0]  engines_6_ev_index;   // Its descriptor.
-    wire        engines_7_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_7_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_7_m_valid;    // A word is offered.
-    wire [63:0] engines_7_m_data;     // The word.
-    wire        engines_7_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_6_ev_index;    // Its descriptor.
+    wire        engines_7_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_7_take;
+    wire        engines_7_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_7_m_valid;     // A word is offered.
+    wire [63:0] engines_7_m_data;      // The word.
+    wire        engines_7_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_7_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_7_ev_code;
-    wire [2:0]  engines_7_ev_index;   // Its descriptor.
-    wire        engines_8_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_8_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_8_m_valid;    // A word is offered.
-    wire [63:0] engines_8_m_data;     // The word.
-    wire        engines_8_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_7_ev_index;    // Its descriptor.
+    wire        engines_8_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_8_take;
+    wire        engines_8_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_8_m_valid;     // A word is offered.
+    wire [63:0] engines_8_m_data;      // The word.
+    wire        engines_8_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_8_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_8_ev_code;
-    wire [2:0]  engines_8_ev_index;   // Its descriptor.
-    wire        engines_9_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_9_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_9_m_valid;    // A word is offered.
-    wire [63:0] engines_9_m_data;     // The word.
-    wire        engines_9_m_last;     // It is the last word of its frame.
+    wire [2:0]  engines_8_ev_index;    // Its descriptor.
+    wire        engines_9_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_9_take;
+    wire        engines_9_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_9_m_valid;     // A word is offered.
+    wire [63:0] engines_9_m_data;      // The word.
+    wire        engines_9_m_last;      // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_9_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_9_ev_code;
-    wire [2:0]  engines_9_ev_index;   // Its descriptor.
-    wire        engines_10_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_10_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_10_m_valid;   // A word is offered.
-    wire [63:0] engines_10_m_data;    // The word.
-    wire        engines_10_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_9_ev_index;    // Its descriptor.
+    wire        engines_10_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_10_take;
+    wire        engines_10_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_10_m_valid;    // A word is offered.
+    wire [63:0] engines_10_m_data;     // The word.
+    wire        engines_10_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_10_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_10_ev_code;
-    wire [2:0]  engines_10_ev_index;  // Its descriptor.
-    wire        engines_11_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_11_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_11_m_valid;   // A word is offered.
-    wire [63:0] engines_11_m_data;    // The word.
-    wire        engines_11_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_10_ev_index;   // Its descriptor.
+    wire        engines_11_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_11_take;
+    wire        engines_11_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_11_m_valid;    // A word is offered.
+    wire [63:0] engines_11_m_data;     // The word.
+    wire        engines_11_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_11_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_11_ev_code;
-    wire [2:0]  engines_11_ev_index;  // Its descriptor.
-    wire        engines_12_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_12_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_12_m_valid;   // A word is offered.
-    wire [63:0] engines_12_m_data;    // The word.
-    wire        engines_12_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_11_ev_index;   // Its descriptor.
+    wire        engines_12_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_12_take;
+    wire        engines_12_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_12_m_valid;    // A word is offered.
+    wire [63:0] engines_12_m_data;     // The word.
+    wire        engines_12_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_12_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_12_ev_code;
-    wire [2:0]  engines_12_ev_index;  // Its descriptor.
-    wire        engines_13_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_13_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_13_m_valid;   // A word is offered.
-    wire [63:0] engines_13_m_data;    // The word.
-    wire        engines_13_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_12_ev_index;   // Its descriptor.
+    wire        engines_13_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_13_take;
+    wire        engines_13_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_13_m_valid;    // A word is offered.
+    wire [63:0] engines_13_m_data;     // The word.
+    wire        engines_13_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_13_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_13_ev_code;
-    wire [2:0]  engines_13_ev_index;  // Its descriptor.
-    wire        engines_14_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_14_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_14_m_valid;   // A word is offered.
-    wire [63:0] engines_14_m_data;    // The word.
-    wire        engines_14_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_13_ev_index;   // Its descriptor.
+    wire        engines_14_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_14_take;
+    wire        engines_14_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_14_m_valid;    // A word is offered.
+    wire [63:0] engines_14_m_data;     // The word.
+    wire        engines_14_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_14_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_14_ev_code;
-    wire [2:0]  engines_14_ev_index;  // Its descriptor.
-    wire        engines_15_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_15_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_15_m_valid;   // A word is offered.
-    wire [63:0] engines_15_m_data;    // The word.
-    wire        engines_15_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_14_ev_index;   // Its descriptor.
+    wire        engines_15_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_15_take;
+    wire        engines_15_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_15_m_valid;    // A word is offered.
+    wire [63:0] engines_15_m_data;     // The word.
+    wire        engines_15_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_15_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_15_ev_code;
-    wire [2:0]  engines_15_ev_index;  // Its descriptor.
+    wire [2:0]  engines_15_ev_index;   // Its descriptor.
 
     switch_core_n16_d512_u4096_t8192 core (
         .clk                 (clk),
@@ -1137,81 +1281,177 @@ module red_switch_n16_q512_u4096_t8192 (
         .eng_data_0          (core_eng_data_0),
         .eng_first_0         (core_eng_first_0),
         .eng_down_0          (core_eng_down_0),
+        .eng_others_0        (core_eng_others_0),
+        .eng_take_0          (engines_0_take),
         .eng_room_1          (engines_1_room),
         .eng_valid_1         (core_eng_valid_1),
         .eng_data_1          (core_eng_data_1),
         .eng_first_1         (core_eng_first_1),
         .eng_down_1          (core_eng_down_1),
+        .eng_others_1        (core_eng_others_1),
+        .eng_take_1          (engines_1_take),
         .eng_room_2          (engines_2_room),
         .eng_valid_2         (core_eng_valid_2),
         .eng_data_2          (core_eng_data_2),
         .eng_first_2         (core_eng_first_2),
         .eng_down_2          (core_eng_down_2),
+        .eng_others_2        (core_eng_others_2),
+        .eng_take_2          (engines_2_take),
         .eng_room_3          (engines_3_room),
         .eng_valid_3         (core_eng_valid_3),
         .eng_data_3          (core_eng_data_3),
         .eng_first_3         (core_eng_first_3),
         .eng_down_3          (core_eng_down_3),
+        .eng_others_3        (core_eng_others_3),
+        .eng_take_3          (engines_3_take),
         .eng_room_4          (engines_4_room),
         .eng_valid_4         (core_eng_valid_4),
         .eng_data_4          (core_eng_data_4),
         .eng_first_4         (core_eng_first_4),
         .eng_down_4          (core_eng_down_4),
+        .eng_others_4        (core_eng_others_4),
+        .eng_take_4          (engines_4_take),
         .eng_room_5          (engines_5_room),
         .eng_valid_5         (core_eng_valid_5),
         .eng_data_5          (core_eng_data_5),
         .eng_first_5         (core_eng_first_5),
         .eng_down_5          (core_eng_down_5),
+        .eng_others_5        (core_eng_others_5),
+        .eng_take_5          (engines_5_take),
         .eng_room_6          (engines_6_room),
         .eng_valid_6         (core_eng_valid_6),
         .eng_data_6          (core_eng_data_6),
         .eng_first_6         (core_eng_first_6),
         .eng_down_6          (core_eng_down_6),
+        .eng_others_6        (core_eng_others_6),
+        .eng_take_6          (engines_6_take),
         .eng_room_7          (engines_7_room),
         .eng_valid_7         (core_eng_valid_7),
         .eng_data_7          (core_eng_data_7),
         .eng_first_7         (core_eng_first_7),
         .eng_down_7          (core_eng_down_7),
+        .eng_others_7        (core_eng_others_7),
+        .eng_take_7          (engines_7_take),
         .eng_room_8          (engines_8_room),
         .eng_valid_8         (core_eng_valid_8),
         .eng_data_8          (core_eng_data_8),
         .eng_first_8         (core_eng_first_8),
         .eng_down_8          (core_eng_down_8),
+        .eng_others_8        (core_eng_others_8),
+        .eng_take_8          (engines_8_take),
         .eng_room_9          (engines_9_room),
         .eng_valid_9         (core_eng_valid_9),
         .eng_data_9          (core_eng_data_9),
         .eng_first_9         (core_eng_first_9),
         .eng_down_9          (core_eng_down_9),
+        .eng_others_9        (core_eng_others_9),
+        .eng_take_9          (engines_9_take),
         .eng_room_10         (engines_10_room),
         .eng_valid_10        (core_eng_valid_10),
         .eng_data_10         (core_eng_data_10),
         .eng_first_10        (core_eng_first_10),
         .eng_down_10         (core_eng_down_10),
+        .eng_others_10       (core_eng_others_10),
+        .eng_take_10         (engines_10_take),
         .eng_room_11         (engines_11_room),
         .eng_valid_11        (core_eng_valid_11),
         .eng_data_11         (core_eng_data_11),
         .eng_first_11        (core_eng_first_11),
         .eng_down_11         (core_eng_down_11),
+        .eng_others_11       (core_eng_others_11),
+        .eng_take_11         (engines_11_take),
         .eng_room_12         (engines_12_room),
         .eng_valid_12        (core_eng_valid_12),
         .eng_data_12         (core_eng_data_12),
         .eng_first_12        (core_eng_first_12),
         .eng_down_12         (core_eng_down_12),
+        .eng_others_12       (core_eng_others_12),
+        .eng_take_12         (engines_12_take),
         .eng_room_13         (engines_13_room),
         .eng_valid_13        (core_eng_valid_13),
         .eng_data_13         (core_eng_data_13),
         .eng_first_13        (core_eng_first_13),
         .eng_down_13         (core_eng_down_13),
+        .eng_others_13       (core_eng_others_13),
+        .eng_take_13         (engines_13_take),
         .eng_room_14         (engines_14_room),
         .eng_valid_14        (core_eng_valid_14),
         .eng_data_14         (core_eng_data_14),
         .eng_first_14        (core_eng_first_14),
         .eng_down_14         (core_eng_down_14),
+        .eng_others_14       (core_eng_others_14),
+        .eng_take_14         (engines_14_take),
         .eng_room_15         (engines_15_room),
         .eng_valid_15        (core_eng_valid_15),
         .eng_data_15         (core_eng_data_15),
         .eng_first_15        (core_eng_first_15),
         .eng_down_15         (core_eng_down_15),
+        .eng_others_15       (core_eng_others_15),
+        .eng_take_15         (engines_15_take),
+        .eng_op_valid_0      (core_eng_op_valid_0),
+        .eng_op_data_0       (core_eng_op_data_0),
+        .eng_op_rc_0         (core_eng_op_rc_0),
+        .eng_op_last_0       (core_eng_op_last_0),
+        .eng_op_valid_1      (core_eng_op_valid_1),
+        .eng_op_data_1       (core_eng_op_data_1),
+        .eng_op_rc_1         (core_eng_op_rc_1),
+        .eng_op_last_1       (core_eng_op_last_1),
+        .eng_op_valid_2      (core_eng_op_valid_2),
+        .eng_op_data_2       (core_eng_op_data_2),
+        .eng_op_rc_2         (core_eng_op_rc_2),
+        .eng_op_last_2       (core_eng_op_last_2),
+        .eng_op_valid_3      (core_eng_op_valid_3),
+        .eng_op_data_3       (core_eng_op_data_3),
+        .eng_op_rc_3         (core_eng_op_rc_3),
+        .eng_op_last_3       (core_eng_op_last_3),
+        .eng_op_valid_4      (core_eng_op_valid_4),
+        .eng_op_data_4       (core_eng_op_data_4),
+        .eng_op_rc_4         (core_eng_op_rc_4),
+        .eng_op_last_4       (core_eng_op_last_4),
+        .eng_op_valid_5      (core_eng_op_valid_5),
+        .eng_op_data_5       (core_eng_op_data_5),
+        .eng_op_rc_5         (core_eng_op_rc_5),
+        .eng_op_last_5       (core_eng_op_last_5),
+        .eng_op_valid_6      (core_eng_op_valid_6),
+        .eng_op_data_6       (core_eng_op_data_6),
+        .eng_op_rc_6         (core_eng_op_rc_6),
+        .eng_op_last_6       (core_eng_op_last_6),
+        .eng_op_valid_7      (core_eng_op_valid_7),
+        .eng_op_data_7       (core_eng_op_data_7),
+        .eng_op_rc_7         (core_eng_op_rc_7),
+        .eng_op_last_7       (core_eng_op_last_7),
+        .eng_op_valid_8      (core_eng_op_valid_8),
+        .eng_op_data_8       (core_eng_op_data_8),
+        .eng_op_rc_8         (core_eng_op_rc_8),
+        .eng_op_last_8       (core_eng_op_last_8),
+        .eng_op_valid_9      (core_eng_op_valid_9),
+        .eng_op_data_9       (core_eng_op_data_9),
+        .eng_op_rc_9         (core_eng_op_rc_9),
+        .eng_op_last_9       (core_eng_op_last_9),
+        .eng_op_valid_10     (core_eng_op_valid_10),
+        .eng_op_data_10      (core_eng_op_data_10),
+        .eng_op_rc_10        (core_eng_op_rc_10),
+        .eng_op_last_10      (core_eng_op_last_10),
+        .eng_op_valid_11     (core_eng_op_valid_11),
+        .eng_op_data_11      (core_eng_op_data_11),
+        .eng_op_rc_11        (core_eng_op_rc_11),
+        .eng_op_last_11      (core_eng_op_last_11),
+        .eng_op_valid_12     (core_eng_op_valid_12),
+        .eng_op_data_12      (core_eng_op_data_12),
+        .eng_op_rc_12        (core_eng_op_rc_12),
+        .eng_op_last_12      (core_eng_op_last_12),
+        .eng_op_valid_13     (core_eng_op_valid_13),
+        .eng_op_data_13      (core_eng_op_data_13),
+        .eng_op_rc_13        (core_eng_op_rc_13),
+        .eng_op_last_13      (core_eng_op_last_13),
+        .eng_op_valid_14     (core_eng_op_valid_14),
+        .eng_op_data_14      (core_eng_op_data_14),
+        .eng_op_rc_14        (core_eng_op_rc_14),
+        .eng_op_last_14      (core_eng_op_last_14),
+        .eng_op_valid_15     (core_eng_op_valid_15),
+        .eng_op_data_15      (core_eng_op_data_15),
+        .eng_op_rc_15        (core_eng_op_rc_15),
+        .eng_op_last_15      (core_eng_op_last_15),
         .pass_room_0         (engines_0_p_room),
         .pass_valid_0        (core_pass_valid_0),
         .pass_data_0         (core_pass_data_0),
@@ -1451,6 +1691,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_0),
         .s_down          (core_eng_down_0),
         .room            (engines_0_room),
+        .others          (core_eng_others_0),
+        .take            (engines_0_take),
+        .o_valid         (core_eng_op_valid_0),
+        .o_data          (core_eng_op_data_0),
+        .o_rc            (core_eng_op_rc_0),
+        .o_last          (core_eng_op_last_0),
         .p_valid         (core_pass_valid_0),
         .p_data          (core_pass_data_0),
         .p_first         (core_pass_first_0),
@@ -1485,6 +1731,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_1),
         .s_down          (core_eng_down_1),
         .room            (engines_1_room),
+        .others          (core_eng_others_1),
+        .take            (engines_1_take),
+        .o_valid         (core_eng_op_valid_1),
+        .o_data          (core_eng_op_data_1),
+        .o_rc            (core_eng_op_rc_1),
+        .o_last          (core_eng_op_last_1),
         .p_valid         (core_pass_valid_1),
         .p_data          (core_pass_data_1),
         .p_first         (core_pass_first_1),
@@ -1519,6 +1771,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_2),
         .s_down          (core_eng_down_2),
         .room            (engines_2_room),
+        .others          (core_eng_others_2),
+        .take            (engines_2_take),
+        .o_valid         (core_eng_op_valid_2),
+        .o_data          (core_eng_op_data_2),
+        .o_rc            (core_eng_op_rc_2),
+        .o_last          (core_eng_op_last_2),
         .p_valid         (core_pass_valid_2),
         .p_data          (core_pass_data_2),
         .p_first         (core_pass_first_2),
@@ -1553,6 +1811,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_3),
         .s_down          (core_eng_down_3),
         .room            (engines_3_room),
+        .others          (core_eng_others_3),
+        .take            (engines_3_take),
+        .o_valid         (core_eng_op_valid_3),
+        .o_data          (core_eng_op_data_3),
+        .o_rc            (core_eng_op_rc_3),
+        .o_last          (core_eng_op_last_3),
         .p_valid         (core_pass_valid_3),
         .p_data          (core_pass_data_3),
         .p_first         (core_pass_first_3),
@@ -1587,6 +1851,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_4),
         .s_down          (core_eng_down_4),
         .room            (engines_4_room),
+        .others          (core_eng_others_4),
+        .take            (engines_4_take),
+        .o_valid         (core_eng_op_valid_4),
+        .o_data          (core_eng_op_data_4),
+        .o_rc            (core_eng_op_rc_4),
+        .o_last          (core_eng_op_last_4),
         .p_valid         (core_pass_valid_4),
         .p_data          (core_pass_data_4),
         .p_first         (core_pass_first_4),
@@ -1621,6 +1891,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_5),
         .s_down          (core_eng_down_5),
         .room            (engines_5_room),
+        .others          (core_eng_others_5),
+        .take            (engines_5_take),
+        .o_valid         (core_eng_op_valid_5),
+        .o_data          (core_eng_op_data_5),
+        .o_rc            (core_eng_op_rc_5),
+        .o_last          (core_eng_op_last_5),
         .p_valid         (core_pass_valid_5),
         .p_data          (core_pass_data_5),
         .p_first         (core_pass_first_5),
@@ -1655,6 +1931,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_6),
         .s_down          (core_eng_down_6),
         .room            (engines_6_room),
+        .others          (core_eng_others_6),
+        .take            (engines_6_take),
+        .o_valid         (core_eng_op_valid_6),
+        .o_data          (core_eng_op_data_6),
+        .o_rc            (core_eng_op_rc_6),
+        .o_last          (core_eng_op_last_6),
         .p_valid         (core_pass_valid_6),
         .p_data          (core_pass_data_6),
         .p_first         (core_pass_first_6),
@@ -1689,6 +1971,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_7),
         .s_down          (core_eng_down_7),
         .room            (engines_7_room),
+        .others          (core_eng_others_7),
+        .take            (engines_7_take),
+        .o_valid         (core_eng_op_valid_7),
+        .o_data          (core_eng_op_data_7),
+        .o_rc            (core_eng_op_rc_7),
+        .o_last          (core_eng_op_last_7),
         .p_valid         (core_pass_valid_7),
         .p_data          (core_pass_data_7),
         .p_first         (core_pass_first_7),
@@ -1723,6 +2011,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_8),
         .s_down          (core_eng_down_8),
         .room            (engines_8_room),
+        .others          (core_eng_others_8),
+        .take            (engines_8_take),
+        .o_valid         (core_eng_op_valid_8),
+        .o_data          (core_eng_op_data_8),
+        .o_rc            (core_eng_op_rc_8),
+        .o_last          (core_eng_op_last_8),
         .p_valid         (core_pass_valid_8),
         .p_data          (core_pass_data_8),
         .p_first         (core_pass_first_8),
@@ -1757,6 +2051,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_9),
         .s_down          (core_eng_down_9),
         .room            (engines_9_room),
+        .others          (core_eng_others_9),
+        .take            (engines_9_take),
+        .o_valid         (core_eng_op_valid_9),
+        .o_data          (core_eng_op_data_9),
+        .o_rc            (core_eng_op_rc_9),
+        .o_last          (core_eng_op_last_9),
         .p_valid         (core_pass_valid_9),
         .p_data          (core_pass_data_9),
         .p_first         (core_pass_first_9),
@@ -1791,6 +2091,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_10),
         .s_down          (core_eng_down_10),
         .room            (engines_10_room),
+        .others          (core_eng_others_10),
+        .take            (engines_10_take),
+        .o_valid         (core_eng_op_valid_10),
+        .o_data          (core_eng_op_data_10),
+        .o_rc            (core_eng_op_rc_10),
+        .o_last          (core_eng_op_last_10),
         .p_valid         (core_pass_valid_10),
         .p_data          (core_pass_data_10),
         .p_first         (core_pass_first_10),
@@ -1825,6 +2131,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_11),
         .s_down          (core_eng_down_11),
         .room            (engines_11_room),
+        .others          (core_eng_others_11),
+        .take            (engines_11_take),
+        .o_valid         (core_eng_op_valid_11),
+        .o_data          (core_eng_op_data_11),
+        .o_rc            (core_eng_op_rc_11),
+        .o_last          (core_eng_op_last_11),
         .p_valid         (core_pass_valid_11),
         .p_data          (core_pass_data_11),
         .p_first         (core_pass_first_11),
@@ -1859,6 +2171,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_12),
         .s_down          (core_eng_down_12),
         .room            (engines_12_room),
+        .others          (core_eng_others_12),
+        .take            (engines_12_take),
+        .o_valid         (core_eng_op_valid_12),
+        .o_data          (core_eng_op_data_12),
+        .o_rc            (core_eng_op_rc_12),
+        .o_last          (core_eng_op_last_12),
         .p_valid         (core_pass_valid_12),
         .p_data          (core_pass_data_12),
         .p_first         (core_pass_first_12),
@@ -1893,6 +2211,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_13),
         .s_down          (core_eng_down_13),
         .room            (engines_13_room),
+        .others          (core_eng_others_13),
+        .take            (engines_13_take),
+        .o_valid         (core_eng_op_valid_13),
+        .o_data          (core_eng_op_data_13),
+        .o_rc            (core_eng_op_rc_13),
+        .o_last          (core_eng_op_last_13),
         .p_valid         (core_pass_valid_13),
         .p_data          (core_pass_data_13),
         .p_first         (core_pass_first_13),
@@ -1927,6 +2251,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_14),
         .s_down          (core_eng_down_14),
         .room            (engines_14_room),
+        .others          (core_eng_others_14),
+        .take            (engines_14_take),
+        .o_valid         (core_eng_op_valid_14),
+        .o_data          (core_eng_op_data_14),
+        .o_rc            (core_eng_op_rc_14),
+        .o_last          (core_eng_op_last_14),
         .p_valid         (core_pass_valid_14),
         .p_data          (core_pass_data_14),
         .p_first         (core_pass_first_14),
@@ -1961,6 +2291,12 @@ module red_switch_n16_q512_u4096_t8192 (
         .s_first         (core_eng_first_15),
         .s_down          (core_eng_down_15),
         .room            (engines_15_room),
+        .others          (core_eng_others_15),
+        .take            (engines_15_take),
+        .o_valid         (core_eng_op_valid_15),
+        .o_data          (core_eng_op_data_15),
+        .o_rc            (core_eng_op_rc_15),
+        .o_last          (core_eng_op_last_15),
         .p_valid         (core_pass_valid_15),
         .p_data          (core_pass_data_15),
         .p_first         (core_pass_first_15),

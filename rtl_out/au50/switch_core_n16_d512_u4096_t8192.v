@@ -279,6 +279,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_0,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_0,
+    input  wire        eng_take_0,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_1,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_1,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -287,6 +291,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_1,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_1,
+    input  wire        eng_take_1,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_2,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_2,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -295,6 +303,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_2,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_2,
+    input  wire        eng_take_2,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_3,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_3,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -303,6 +315,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_3,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_3,
+    input  wire        eng_take_3,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_4,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_4,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -311,6 +327,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_4,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_4,
+    input  wire        eng_take_4,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_5,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_5,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -319,6 +339,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_5,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_5,
+    input  wire        eng_take_5,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_6,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_6,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -327,6 +351,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_6,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_6,
+    input  wire        eng_take_6,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_7,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_7,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -335,6 +363,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_7,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_7,
+    input  wire        eng_take_7,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_8,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_8,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -343,6 +375,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_8,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_8,
+    input  wire        eng_take_8,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_9,           // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_9,          // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -351,6 +387,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_9,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_9,
+    input  wire        eng_take_9,           // In clock 5: the engine takes them all.
 
     input  wire        eng_room_10,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_10,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -359,6 +399,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_10,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_10,
+    input  wire        eng_take_10,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_11,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_11,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -367,6 +411,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_11,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_11,
+    input  wire        eng_take_11,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_12,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_12,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -375,6 +423,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_12,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_12,
+    input  wire        eng_take_12,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_13,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_13,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -383,6 +435,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_13,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_13,
+    input  wire        eng_take_13,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_14,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_14,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -391,6 +447,10 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_14,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_14,
+    input  wire        eng_take_14,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_15,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_15,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -399,6 +459,75 @@ module switch_core_n16_d512_u4096_t8192 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_15,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_15,
+    input  wire        eng_take_15,          // In clock 5: the engine takes them all.
+
+    output wire        eng_op_valid_0,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_0,        // Its word 8.
+    output wire [2:0]  eng_op_rc_0,          // Its result code.
+    output wire        eng_op_last_0,        // It is the last one.
+    output wire        eng_op_valid_1,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_1,        // Its word 8.
+    output wire [2:0]  eng_op_rc_1,          // Its result code.
+    output wire        eng_op_last_1,        // It is the last one.
+    output wire        eng_op_valid_2,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_2,        // Its word 8.
+    output wire [2:0]  eng_op_rc_2,          // Its result code.
+    output wire        eng_op_last_2,        // It is the last one.
+    output wire        eng_op_valid_3,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_3,        // Its word 8.
+    output wire [2:0]  eng_op_rc_3,          // Its result code.
+    output wire        eng_op_last_3,        // It is the last one.
+    output wire        eng_op_valid_4,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_4,        // Its word 8.
+    output wire [2:0]  eng_op_rc_4,          // Its result code.
+    output wire        eng_op_last_4,        // It is the last one.
+    output wire        eng_op_valid_5,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_5,        // Its word 8.
+    output wire [2:0]  eng_op_rc_5,          // Its result code.
+    output wire        eng_op_last_5,        // It is the last one.
+    output wire        eng_op_valid_6,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_6,        // Its word 8.
+    output wire [2:0]  eng_op_rc_6,          // Its result code.
+    output wire        eng_op_last_6,        // It is the last one.
+    output wire        eng_op_valid_7,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_7,        // Its word 8.
+    output wire [2:0]  eng_op_rc_7,          // Its result code.
+    output wire        eng_op_last_7,        // It is the last one.
+    output wire        eng_op_valid_8,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_8,        // Its word 8.
+    output wire [2:0]  eng_op_rc_8,          // Its result code.
+    output wire        eng_op_last_8,        // It is the last one.
+    output wire        eng_op_valid_9,       // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_9,        // Its word 8.
+    output wire [2:0]  eng_op_rc_9,          // Its result code.
+    output wire        eng_op_last_9,        // It is the last one.
+    output wire        eng_op_valid_10,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_10,       // Its word 8.
+    output wire [2:0]  eng_op_rc_10,         // Its result code.
+    output wire        eng_op_last_10,       // It is the last one.
+    output wire        eng_op_valid_11,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_11,       // Its word 8.
+    output wire [2:0]  eng_op_rc_11,         // Its result code.
+    output wire        eng_op_last_11,       // It is the last one.
+    output wire        eng_op_valid_12,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_12,       // Its word 8.
+    output wire [2:0]  eng_op_rc_12,         // Its result code.
+    output wire        eng_op_last_12,       // It is the last one.
+    output wire        eng_op_valid_13,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_13,       // Its word 8.
+    output wire [2:0]  eng_op_rc_13,         // Its result code.
+    output wire        eng_op_last_13,       // It is the last one.
+    output wire        eng_op_valid_14,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_14,       // Its word 8.
+    output wire [2:0]  eng_op_rc_14,         // Its result code.
+    output wire        eng_op_last_14,       // It is the last one.
+    output wire        eng_op_valid_15,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_15,       // Its word 8.
+    output wire [2:0]  eng_op_rc_15,         // Its result code.
+    output wire        eng_op_last_15,       // It is the last one.
 
     input  wire        pass_room_0,          // There is room for a whole reduction frame that passes without a look.
     output wire        pass_valid_0,         // A word of one, in the same order.
@@ -4892,6 +5021,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_0),
         .eng_first        (eng_first_0),
         .eng_down         (eng_down_0),
+        .eng_others       (eng_others_0),
+        .eng_take         (eng_take_0),
+        .eng_op_valid     (eng_op_valid_0),
+        .eng_op_data      (eng_op_data_0),
+        .eng_op_rc        (eng_op_rc_0),
+        .eng_op_last      (eng_op_last_0),
         .pass_room        (pass_room_0),
         .pass_valid       (pass_valid_0),
         .pass_data        (pass_data_0),
@@ -5030,6 +5165,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_1),
         .eng_first        (eng_first_1),
         .eng_down         (eng_down_1),
+        .eng_others       (eng_others_1),
+        .eng_take         (eng_take_1),
+        .eng_op_valid     (eng_op_valid_1),
+        .eng_op_data      (eng_op_data_1),
+        .eng_op_rc        (eng_op_rc_1),
+        .eng_op_last      (eng_op_last_1),
         .pass_room        (pass_room_1),
         .pass_valid       (pass_valid_1),
         .pass_data        (pass_data_1),
@@ -5168,6 +5309,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_2),
         .eng_first        (eng_first_2),
         .eng_down         (eng_down_2),
+        .eng_others       (eng_others_2),
+        .eng_take         (eng_take_2),
+        .eng_op_valid     (eng_op_valid_2),
+        .eng_op_data      (eng_op_data_2),
+        .eng_op_rc        (eng_op_rc_2),
+        .eng_op_last      (eng_op_last_2),
         .pass_room        (pass_room_2),
         .pass_valid       (pass_valid_2),
         .pass_data        (pass_data_2),
@@ -5306,6 +5453,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_3),
         .eng_first        (eng_first_3),
         .eng_down         (eng_down_3),
+        .eng_others       (eng_others_3),
+        .eng_take         (eng_take_3),
+        .eng_op_valid     (eng_op_valid_3),
+        .eng_op_data      (eng_op_data_3),
+        .eng_op_rc        (eng_op_rc_3),
+        .eng_op_last      (eng_op_last_3),
         .pass_room        (pass_room_3),
         .pass_valid       (pass_valid_3),
         .pass_data        (pass_data_3),
@@ -5444,6 +5597,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_4),
         .eng_first        (eng_first_4),
         .eng_down         (eng_down_4),
+        .eng_others       (eng_others_4),
+        .eng_take         (eng_take_4),
+        .eng_op_valid     (eng_op_valid_4),
+        .eng_op_data      (eng_op_data_4),
+        .eng_op_rc        (eng_op_rc_4),
+        .eng_op_last      (eng_op_last_4),
         .pass_room        (pass_room_4),
         .pass_valid       (pass_valid_4),
         .pass_data        (pass_data_4),
@@ -5582,6 +5741,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_5),
         .eng_first        (eng_first_5),
         .eng_down         (eng_down_5),
+        .eng_others       (eng_others_5),
+        .eng_take         (eng_take_5),
+        .eng_op_valid     (eng_op_valid_5),
+        .eng_op_data      (eng_op_data_5),
+        .eng_op_rc        (eng_op_rc_5),
+        .eng_op_last      (eng_op_last_5),
         .pass_room        (pass_room_5),
         .pass_valid       (pass_valid_5),
         .pass_data        (pass_data_5),
@@ -5720,6 +5885,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_6),
         .eng_first        (eng_first_6),
         .eng_down         (eng_down_6),
+        .eng_others       (eng_others_6),
+        .eng_take         (eng_take_6),
+        .eng_op_valid     (eng_op_valid_6),
+        .eng_op_data      (eng_op_data_6),
+        .eng_op_rc        (eng_op_rc_6),
+        .eng_op_last      (eng_op_last_6),
         .pass_room        (pass_room_6),
         .pass_valid       (pass_valid_6),
         .pass_data        (pass_data_6),
@@ -5858,6 +6029,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_7),
         .eng_first        (eng_first_7),
         .eng_down         (eng_down_7),
+        .eng_others       (eng_others_7),
+        .eng_take         (eng_take_7),
+        .eng_op_valid     (eng_op_valid_7),
+        .eng_op_data      (eng_op_data_7),
+        .eng_op_rc        (eng_op_rc_7),
+        .eng_op_last      (eng_op_last_7),
         .pass_room        (pass_room_7),
         .pass_valid       (pass_valid_7),
         .pass_data        (pass_data_7),
@@ -5996,6 +6173,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_8),
         .eng_first        (eng_first_8),
         .eng_down         (eng_down_8),
+        .eng_others       (eng_others_8),
+        .eng_take         (eng_take_8),
+        .eng_op_valid     (eng_op_valid_8),
+        .eng_op_data      (eng_op_data_8),
+        .eng_op_rc        (eng_op_rc_8),
+        .eng_op_last      (eng_op_last_8),
         .pass_room        (pass_room_8),
         .pass_valid       (pass_valid_8),
         .pass_data        (pass_data_8),
@@ -6134,6 +6317,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_9),
         .eng_first        (eng_first_9),
         .eng_down         (eng_down_9),
+        .eng_others       (eng_others_9),
+        .eng_take         (eng_take_9),
+        .eng_op_valid     (eng_op_valid_9),
+        .eng_op_data      (eng_op_data_9),
+        .eng_op_rc        (eng_op_rc_9),
+        .eng_op_last      (eng_op_last_9),
         .pass_room        (pass_room_9),
         .pass_valid       (pass_valid_9),
         .pass_data        (pass_data_9),
@@ -6272,6 +6461,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_10),
         .eng_first        (eng_first_10),
         .eng_down         (eng_down_10),
+        .eng_others       (eng_others_10),
+        .eng_take         (eng_take_10),
+        .eng_op_valid     (eng_op_valid_10),
+        .eng_op_data      (eng_op_data_10),
+        .eng_op_rc        (eng_op_rc_10),
+        .eng_op_last      (eng_op_last_10),
         .pass_room        (pass_room_10),
         .pass_valid       (pass_valid_10),
         .pass_data        (pass_data_10),
@@ -6410,6 +6605,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_11),
         .eng_first        (eng_first_11),
         .eng_down         (eng_down_11),
+        .eng_others       (eng_others_11),
+        .eng_take         (eng_take_11),
+        .eng_op_valid     (eng_op_valid_11),
+        .eng_op_data      (eng_op_data_11),
+        .eng_op_rc        (eng_op_rc_11),
+        .eng_op_last      (eng_op_last_11),
         .pass_room        (pass_room_11),
         .pass_valid       (pass_valid_11),
         .pass_data        (pass_data_11),
@@ -6548,6 +6749,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_12),
         .eng_first        (eng_first_12),
         .eng_down         (eng_down_12),
+        .eng_others       (eng_others_12),
+        .eng_take         (eng_take_12),
+        .eng_op_valid     (eng_op_valid_12),
+        .eng_op_data      (eng_op_data_12),
+        .eng_op_rc        (eng_op_rc_12),
+        .eng_op_last      (eng_op_last_12),
         .pass_room        (pass_room_12),
         .pass_valid       (pass_valid_12),
         .pass_data        (pass_data_12),
@@ -6686,6 +6893,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_13),
         .eng_first        (eng_first_13),
         .eng_down         (eng_down_13),
+        .eng_others       (eng_others_13),
+        .eng_take         (eng_take_13),
+        .eng_op_valid     (eng_op_valid_13),
+        .eng_op_data      (eng_op_data_13),
+        .eng_op_rc        (eng_op_rc_13),
+        .eng_op_last      (eng_op_last_13),
         .pass_room        (pass_room_13),
         .pass_valid       (pass_valid_13),
         .pass_data        (pass_data_13),
@@ -6824,6 +7037,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_14),
         .eng_first        (eng_first_14),
         .eng_down         (eng_down_14),
+        .eng_others       (eng_others_14),
+        .eng_take         (eng_take_14),
+        .eng_op_valid     (eng_op_valid_14),
+        .eng_op_data      (eng_op_data_14),
+        .eng_op_rc        (eng_op_rc_14),
+        .eng_op_last      (eng_op_last_14),
         .pass_room        (pass_room_14),
         .pass_valid       (pass_valid_14),
         .pass_data        (pass_data_14),
@@ -6962,6 +7181,12 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_data         (eng_data_15),
         .eng_first        (eng_first_15),
         .eng_down         (eng_down_15),
+        .eng_others       (eng_others_15),
+        .eng_take         (eng_take_15),
+        .eng_op_valid     (eng_op_valid_15),
+        .eng_op_data      (eng_op_data_15),
+        .eng_op_rc        (eng_op_rc_15),
+        .eng_op_last      (eng_op_last_15),
         .pass_room        (pass_room_15),
         .pass_valid       (pass_valid_15),
         .pass_data        (pass_data_15),

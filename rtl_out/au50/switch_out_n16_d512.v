@@ -7,6 +7,10 @@
 // passed come back at red_*.
 // One word a clock and reader, frame behind frame. The next frame of a queue is chosen when the one
 // before has left it, if it is for the other reader.
+// With a brief contribution for the engine go those of other queues whose words 6 and 7 are the
+// same but for the result code, if they are two or more and the engine takes them. Clocks of that,
+// counted from the first word at eng_*: 4 eng_others; 5 eng_take; 7 the first word at eng_op_*, one
+// in each clock from there on (see switch_together).
 // Stages: 1 to 3 the readers', eng_*, pass_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
 // A plain frame that can be marked for congestion is, if its queue was long in the clock in which
 // it began at stage 2.
@@ -33,7 +37,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_0,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_0,
     output wire        q_pop_0,           // The entry is used up.
     output wire        q_go_0,            // Move on to the next word.
@@ -44,7 +49,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_1,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_1,
     output wire        q_pop_1,           // The entry is used up.
     output wire        q_go_1,            // Move on to the next word.
@@ -55,7 +61,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_2,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_2,
     output wire        q_pop_2,           // The entry is used up.
     output wire        q_go_2,            // Move on to the next word.
@@ -66,7 +73,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_3,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_3,
     output wire        q_pop_3,           // The entry is used up.
     output wire        q_go_3,            // Move on to the next word.
@@ -77,7 +85,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_4,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_4,
     output wire        q_pop_4,           // The entry is used up.
     output wire        q_go_4,            // Move on to the next word.
@@ -88,7 +97,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_5,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_5,
     output wire        q_pop_5,           // The entry is used up.
     output wire        q_go_5,            // Move on to the next word.
@@ -99,7 +109,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_6,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_6,
     output wire        q_pop_6,           // The entry is used up.
     output wire        q_go_6,            // Move on to the next word.
@@ -110,7 +121,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_7,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_7,
     output wire        q_pop_7,           // The entry is used up.
     output wire        q_go_7,            // Move on to the next word.
@@ -121,7 +133,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_8,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_8,
     output wire        q_pop_8,           // The entry is used up.
     output wire        q_go_8,            // Move on to the next word.
@@ -132,7 +145,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_9,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_9,
     output wire        q_pop_9,           // The entry is used up.
     output wire        q_go_9,            // Move on to the next word.
@@ -143,7 +157,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_10,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_10,
     output wire        q_pop_10,          // The entry is used up.
     output wire        q_go_10,           // Move on to the next word.
@@ -154,7 +169,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_11,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_11,
     output wire        q_pop_11,          // The entry is used up.
     output wire        q_go_11,           // Move on to the next word.
@@ -165,7 +181,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_12,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_12,
     output wire        q_pop_12,          // The entry is used up.
     output wire        q_go_12,           // Move on to the next word.
@@ -176,7 +193,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_13,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_13,
     output wire        q_pop_13,          // The entry is used up.
     output wire        q_go_13,           // Move on to the next word.
@@ -187,7 +205,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_14,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_14,
     output wire        q_pop_14,          // The entry is used up.
     output wire        q_go_14,           // Move on to the next word.
@@ -198,7 +217,8 @@ module switch_out_n16_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_15,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_15,
     output wire        q_pop_15,          // The entry is used up.
     output wire        q_go_15,           // Move on to the next word.
@@ -213,6 +233,12 @@ module switch_out_n16_d512 (
     output wire [63:0] eng_data,          // The word.
     output wire        eng_first,         // It is the frame's first.
     output wire        eng_down,          // Its frame goes down a tree; otherwise towards the parent.
+    output wire        eng_others,        // In clock 4 of a brief contribution: two or more go with it.
+    input  wire        eng_take,          // In clock 5: the engine takes them all.
+    output wire        eng_op_valid,      // Word 8 of one of them.
+    output wire [63:0] eng_op_data,       // The word.
+    output wire [2:0]  eng_op_rc,         // Its result code.
+    output wire        eng_op_last,       // It is the last one.
 
     input  wire        pass_room,         // There is room for a whole reduction frame that passes.
     output wire        pass_valid,        // A word of one.
@@ -237,7 +263,7 @@ module switch_out_n16_d512 (
 );
 
     // Constants
-    localparam [15:0] NO_QUEUE = 16'd0;
+    localparam [4:0] A = 5'd9;
 
     // Registers
     reg        fits_0_reg;      // There is room where the oldest frame of a queue goes.
@@ -268,114 +294,145 @@ module switch_out_n16_d512 (
     reg        told_reg;        // A frame has been marked.
 
     // Signals
-    wire [15:0] pops;            // Queues whose entry is used up, that move on.
+    wire [15:0] pops;                 // Queues whose entry is used up, that move on.
     wire [15:0] goes;
     wire [3:0]  plain_after;
     wire [3:0]  plain_level;
     wire        plain_pop;
     wire        plain_next;
-    wire        is_plain;        // Stage 3: a word is a plain one.
+    wire        is_plain;             // Stage 3: a word is a plain one.
     // The word is the second of a frame that is marked; what is subtracted from its first two
     // bytes.
     wire        ecn;
     wire [15:0] checksum;
     wire [15:0] low;
     wire [63:0] word;
-    wire [15:0] looks_may;       // A bit per queue: a frame waits that this reader may take.
-    wire [15:0] looks_fits;      // One clock later: there is room where it goes.
-    wire [15:0] looks_pop;       // Queues whose entry is used up.
-    wire [15:0] looks_go;        // Queues that move on to the next word.
-    wire [15:0] looks_busy;      // The queue of the frame that passes, from its second word on.
-    wire        looks_m_last;    // It is the last.
-    wire [1:0]  looks_m_kind;    // Kind of its frame.
-    wire [2:0]  looks_m_keep;    // Bytes in the last word, less one.
-    wire [15:0] looks_m_from;    // With the first word: its queue.
-    wire [1:0]  looks_m_step;    // From the first word on: what a mark of its frame subtracts from the checksum.
-    wire [15:0] line_may;        // A bit per queue: a frame waits that this reader may take.
-    wire [15:0] line_pop;        // Queues whose entry is used up.
-    wire [15:0] line_go;         // Queues that move on to the next word.
-    wire [15:0] line_busy;       // The queue of the frame that passes, from its second word on.
-    wire        line_m_valid;    // A word.
-    wire [63:0] line_m_data;     // The word.
-    wire        line_m_first;    // It is the first of its frame.
-    wire        line_m_last;     // It is the last.
-    wire [1:0]  line_m_kind;     // Kind of its frame.
-    wire [2:0]  line_m_keep;     // Bytes in the last word, less one.
-    wire [15:0] line_m_from;     // With the first word: its queue.
-    wire [1:0]  line_m_step;     // From the first word on: what a mark of its frame subtracts from the checksum.
-    wire [15:0] valids_m;        // The vector.
-    wire        looked_s_0;      // Bit i.
-    wire        looked_s_1;      // Bit i.
-    wire        looked_s_2;      // Bit i.
-    wire        looked_s_3;      // Bit i.
-    wire        looked_s_4;      // Bit i.
-    wire        looked_s_5;      // Bit i.
-    wire        looked_s_6;      // Bit i.
-    wire        looked_s_7;      // Bit i.
-    wire        looked_s_8;      // Bit i.
-    wire        looked_s_9;      // Bit i.
-    wire        looked_s_10;     // Bit i.
-    wire        looked_s_11;     // Bit i.
-    wire        looked_s_12;     // Bit i.
-    wire        looked_s_13;     // Bit i.
-    wire        looked_s_14;     // Bit i.
-    wire        looked_s_15;     // Bit i.
-    wire [15:0] looked_m;        // The vector.
-    wire [15:0] fit_m;           // The vector.
-    wire [67:0] plain_rd_data;   // The word that was read.
-    wire        tx_plain_ready;  // It is taken.
-    wire [15:0] longs_m;         // The vector.
+    wire [15:0] looks_may;            // A bit per queue: a whole frame waits that may be chosen.
+    wire [15:0] looks_pop;            // Queues whose entry is used up.
+    wire [15:0] looks_go;             // Queues that move on to the next word.
+    wire [15:0] looks_busy;           // The queue of the frame that passes, from its second word on.
+    wire        looks_soon;           // The first word of a whole brief frame comes in the next clock.
+    wire [63:0] looks_m_data;         // The word.
+    wire        looks_m_brief;        // The first word of a brief contribution.
+    wire        looks_m_again;        // With it: it is the word that was kept.
+    wire [15:0] looks_m_from;         // With it: the queue.
+    wire [15:0] line_may;             // A bit per queue: a frame waits that this reader may take.
+    wire [15:0] line_pop;             // Queues whose entry is used up.
+    wire [15:0] line_go;              // Queues that move on to the next word.
+    wire [15:0] line_busy;            // The queue of the frame that passes, from its second word on.
+    wire        line_m_valid;         // A word.
+    wire [63:0] line_m_data;          // The word.
+    wire        line_m_first;         // It is the first of its frame.
+    wire        line_m_last;          // It is the last.
+    wire [1:0]  line_m_kind;          // Kind of its frame.
+    wire [2:0]  line_m_keep;          // Bytes in the last word, less one.
+    wire [15:0] line_m_from;          // With the first word: its queue.
+    wire [1:0]  line_m_step;          // From the first word on: what a mark of its frame subtracts from the checksum.
+    wire [15:0] together_q_busy;      // A bit per queue: a reader takes its words.
+    wire [15:0] together_pop;         // Queues whose entry is used up.
+    wire [15:0] together_go;          // Queues that move on to the next word.
+    wire [15:0] together_soon;        // Queues that are to move on in the next clock.
+    wire [15:0] together_held;        // Queues that no reader may choose, from clock 2 on.
+    wire [15:0] together_waits;       // Of these, queues whose frame waits without its first word.
+    wire        together_waits_some;  // There are such, one clock later.
+    wire [63:0] together_kept;        // Their first word.
+    wire [15:0] valids_m;             // The vector.
+    wire        ups_s_0;              // Bit i.
+    wire        ups_s_1;              // Bit i.
+    wire        ups_s_2;              // Bit i.
+    wire        ups_s_3;              // Bit i.
+    wire        ups_s_4;              // Bit i.
+    wire        ups_s_5;              // Bit i.
+    wire        ups_s_6;              // Bit i.
+    wire        ups_s_7;              // Bit i.
+    wire        ups_s_8;              // Bit i.
+    wire        ups_s_9;              // Bit i.
+    wire        ups_s_10;             // Bit i.
+    wire        ups_s_11;             // Bit i.
+    wire        ups_s_12;             // Bit i.
+    wire        ups_s_13;             // Bit i.
+    wire        ups_s_14;             // Bit i.
+    wire        ups_s_15;             // Bit i.
+    wire [15:0] ups_m;                // The vector.
+    wire [15:0] downs_m;              // The vector.
+    wire [15:0] briefs_m;             // The vector.
+    wire        looked_s_0;           // Bit i.
+    wire        looked_s_1;           // Bit i.
+    wire        looked_s_2;           // Bit i.
+    wire        looked_s_3;           // Bit i.
+    wire        looked_s_4;           // Bit i.
+    wire        looked_s_5;           // Bit i.
+    wire        looked_s_6;           // Bit i.
+    wire        looked_s_7;           // Bit i.
+    wire        looked_s_8;           // Bit i.
+    wire        looked_s_9;           // Bit i.
+    wire        looked_s_10;          // Bit i.
+    wire        looked_s_11;          // Bit i.
+    wire        looked_s_12;          // Bit i.
+    wire        looked_s_13;          // Bit i.
+    wire        looked_s_14;          // Bit i.
+    wire        looked_s_15;          // Bit i.
+    wire [15:0] looked_m;             // The vector.
+    wire [15:0] fit_m;                // The vector.
+    wire [67:0] plain_rd_data;        // The word that was read.
+    wire        tx_plain_ready;       // It is taken.
+    wire [15:0] longs_m;              // The vector.
+    wire [15:0] briefs_s_0_shifted;
+    wire [15:0] briefs_s_1_shifted;
+    wire [15:0] briefs_s_2_shifted;
+    wire [15:0] briefs_s_3_shifted;
+    wire [15:0] briefs_s_4_shifted;
+    wire [15:0] briefs_s_5_shifted;
+    wire [15:0] briefs_s_6_shifted;
+    wire [15:0] briefs_s_7_shifted;
+    wire [15:0] briefs_s_8_shifted;
+    wire [15:0] briefs_s_9_shifted;
+    wire [15:0] briefs_s_10_shifted;
+    wire [15:0] briefs_s_11_shifted;
+    wire [15:0] briefs_s_12_shifted;
+    wire [15:0] briefs_s_13_shifted;
+    wire [15:0] briefs_s_14_shifted;
+    wire [15:0] briefs_s_15_shifted;
 
     // Who takes frames that the engine looks at, and all others.
-    switch_reader_n16_d512 looks (
+    switch_look_n16 looks (
         .clk        (clk),
         .rst        (rst),
         .may        (looks_may),
-        .fits       (looks_fits),
-        .q_entry_0  (q_entry_0),
+        .waits      (together_waits),
+        .waits_some (together_waits_some),
+        .kept       (together_kept),
+        .room       (eng_fits_reg),
+        .down       (downs_m),
+        .brief      (briefs_m),
         .q_data_0   (q_data_0),
-        .q_entry_1  (q_entry_1),
         .q_data_1   (q_data_1),
-        .q_entry_2  (q_entry_2),
         .q_data_2   (q_data_2),
-        .q_entry_3  (q_entry_3),
         .q_data_3   (q_data_3),
-        .q_entry_4  (q_entry_4),
         .q_data_4   (q_data_4),
-        .q_entry_5  (q_entry_5),
         .q_data_5   (q_data_5),
-        .q_entry_6  (q_entry_6),
         .q_data_6   (q_data_6),
-        .q_entry_7  (q_entry_7),
         .q_data_7   (q_data_7),
-        .q_entry_8  (q_entry_8),
         .q_data_8   (q_data_8),
-        .q_entry_9  (q_entry_9),
         .q_data_9   (q_data_9),
-        .q_entry_10 (q_entry_10),
         .q_data_10  (q_data_10),
-        .q_entry_11 (q_entry_11),
         .q_data_11  (q_data_11),
-        .q_entry_12 (q_entry_12),
         .q_data_12  (q_data_12),
-        .q_entry_13 (q_entry_13),
         .q_data_13  (q_data_13),
-        .q_entry_14 (q_entry_14),
         .q_data_14  (q_data_14),
-        .q_entry_15 (q_entry_15),
         .q_data_15  (q_data_15),
-        .plain_room (1'b1),
+        .also       (together_soon),
         .pop        (looks_pop),
         .go         (looks_go),
         .busy       (looks_busy),
+        .soon       (looks_soon),
         .m_valid    (eng_valid),
-        .m_data     (eng_data),
+        .m_data     (looks_m_data),
         .m_first    (eng_first),
-        .m_last     (looks_m_last),
-        .m_kind     (looks_m_kind),
-        .m_keep     (looks_m_keep),
-        .m_from     (looks_m_from),
-        .m_step     (looks_m_step)
+        .m_down     (eng_down),
+        .m_brief    (looks_m_brief),
+        .m_again    (looks_m_again),
+        .m_from     (looks_m_from)
     );
 
     switch_reader_n16_d512 line (
@@ -429,6 +486,50 @@ module switch_out_n16_d512 (
         .m_step     (line_m_step)
     );
 
+    // What goes with a contribution that the engine looks at.
+    switch_together_n16 together (
+        .clk        (clk),
+        .rst        (rst),
+        .q_valid    (valids_m),
+        .q_up       (ups_m),
+        .q_brief    (briefs_m),
+        .q_busy     (together_q_busy),
+        .q_data_0   (q_data_0),
+        .q_data_1   (q_data_1),
+        .q_data_2   (q_data_2),
+        .q_data_3   (q_data_3),
+        .q_data_4   (q_data_4),
+        .q_data_5   (q_data_5),
+        .q_data_6   (q_data_6),
+        .q_data_7   (q_data_7),
+        .q_data_8   (q_data_8),
+        .q_data_9   (q_data_9),
+        .q_data_10  (q_data_10),
+        .q_data_11  (q_data_11),
+        .q_data_12  (q_data_12),
+        .q_data_13  (q_data_13),
+        .q_data_14  (q_data_14),
+        .q_data_15  (q_data_15),
+        .s_soon     (looks_soon),
+        .s_valid    (looks_m_brief),
+        .s_data     (looks_m_data),
+        .s_again    (looks_m_again),
+        .s_from     (looks_m_from),
+        .pop        (together_pop),
+        .go         (together_go),
+        .soon       (together_soon),
+        .held       (together_held),
+        .waits      (together_waits),
+        .waits_some (together_waits_some),
+        .kept       (together_kept),
+        .m_others   (eng_others),
+        .take       (eng_take),
+        .o_valid    (eng_op_valid),
+        .o_data     (eng_op_data),
+        .o_rc       (eng_op_rc),
+        .o_last     (eng_op_last)
+    );
+
     gather_n16 valids (
         .s_0  (q_valid_0),
         .s_1  (q_valid_1),
@@ -447,6 +548,67 @@ module switch_out_n16_d512 (
         .s_14 (q_valid_14),
         .s_15 (q_valid_15),
         .m    (valids_m)
+    );
+
+    // Queues whose oldest frame is kind 1, kind 2 or 3, brief if it is kind 1.
+    gather_n16 ups (
+        .s_0  (ups_s_0),
+        .s_1  (ups_s_1),
+        .s_2  (ups_s_2),
+        .s_3  (ups_s_3),
+        .s_4  (ups_s_4),
+        .s_5  (ups_s_5),
+        .s_6  (ups_s_6),
+        .s_7  (ups_s_7),
+        .s_8  (ups_s_8),
+        .s_9  (ups_s_9),
+        .s_10 (ups_s_10),
+        .s_11 (ups_s_11),
+        .s_12 (ups_s_12),
+        .s_13 (ups_s_13),
+        .s_14 (ups_s_14),
+        .s_15 (ups_s_15),
+        .m    (ups_m)
+    );
+
+    gather_n16 downs (
+        .s_0  (q_kind_0[1]),
+        .s_1  (q_kind_1[1]),
+        .s_2  (q_kind_2[1]),
+        .s_3  (q_kind_3[1]),
+        .s_4  (q_kind_4[1]),
+        .s_5  (q_kind_5[1]),
+        .s_6  (q_kind_6[1]),
+        .s_7  (q_kind_7[1]),
+        .s_8  (q_kind_8[1]),
+        .s_9  (q_kind_9[1]),
+        .s_10 (q_kind_10[1]),
+        .s_11 (q_kind_11[1]),
+        .s_12 (q_kind_12[1]),
+        .s_13 (q_kind_13[1]),
+        .s_14 (q_kind_14[1]),
+        .s_15 (q_kind_15[1]),
+        .m    (downs_m)
+    );
+
+    gather_n16 briefs (
+        .s_0  (briefs_s_0_shifted[0]),
+        .s_1  (briefs_s_1_shifted[0]),
+        .s_2  (briefs_s_2_shifted[0]),
+        .s_3  (briefs_s_3_shifted[0]),
+        .s_4  (briefs_s_4_shifted[0]),
+        .s_5  (briefs_s_5_shifted[0]),
+        .s_6  (briefs_s_6_shifted[0]),
+        .s_7  (briefs_s_7_shifted[0]),
+        .s_8  (briefs_s_8_shifted[0]),
+        .s_9  (briefs_s_9_shifted[0]),
+        .s_10 (briefs_s_10_shifted[0]),
+        .s_11 (briefs_s_11_shifted[0]),
+        .s_12 (briefs_s_12_shifted[0]),
+        .s_13 (briefs_s_13_shifted[0]),
+        .s_14 (briefs_s_14_shifted[0]),
+        .s_15 (briefs_s_15_shifted[0]),
+        .m    (briefs_m)
     );
 
     // Queues whose oldest frame is for the engine.
@@ -543,30 +705,62 @@ module switch_out_n16_d512 (
     );
 
     // Combinational logic
+    assign briefs_s_0_shifted = q_entry_0 >> (A + 5'd5);
+    assign briefs_s_1_shifted = q_entry_1 >> (A + 5'd5);
+    assign briefs_s_2_shifted = q_entry_2 >> (A + 5'd5);
+    assign briefs_s_3_shifted = q_entry_3 >> (A + 5'd5);
+    assign briefs_s_4_shifted = q_entry_4 >> (A + 5'd5);
+    assign briefs_s_5_shifted = q_entry_5 >> (A + 5'd5);
+    assign briefs_s_6_shifted = q_entry_6 >> (A + 5'd5);
+    assign briefs_s_7_shifted = q_entry_7 >> (A + 5'd5);
+    assign briefs_s_8_shifted = q_entry_8 >> (A + 5'd5);
+    assign briefs_s_9_shifted = q_entry_9 >> (A + 5'd5);
+    assign briefs_s_10_shifted = q_entry_10 >> (A + 5'd5);
+    assign briefs_s_11_shifted = q_entry_11 >> (A + 5'd5);
+    assign briefs_s_12_shifted = q_entry_12 >> (A + 5'd5);
+    assign briefs_s_13_shifted = q_entry_13 >> (A + 5'd5);
+    assign briefs_s_14_shifted = q_entry_14 >> (A + 5'd5);
+    assign briefs_s_15_shifted = q_entry_15 >> (A + 5'd5);
     assign plain_level = plain_tail_reg - plain_head_reg;
     assign plain_next = !plain_level[3];
     assign looked_s_0 = (q_kind_0 == 2'd1) | ((&q_kind_0) & own[0]);
+    assign ups_s_0 = q_kind_0 == 2'd1;
     assign looked_s_1 = (q_kind_1 == 2'd1) | ((&q_kind_1) & own[1]);
+    assign ups_s_1 = q_kind_1 == 2'd1;
     assign looked_s_2 = (q_kind_2 == 2'd1) | ((&q_kind_2) & own[2]);
+    assign ups_s_2 = q_kind_2 == 2'd1;
     assign looked_s_3 = (q_kind_3 == 2'd1) | ((&q_kind_3) & own[3]);
+    assign ups_s_3 = q_kind_3 == 2'd1;
     assign looked_s_4 = (q_kind_4 == 2'd1) | ((&q_kind_4) & own[4]);
+    assign ups_s_4 = q_kind_4 == 2'd1;
     assign looked_s_5 = (q_kind_5 == 2'd1) | ((&q_kind_5) & own[5]);
+    assign ups_s_5 = q_kind_5 == 2'd1;
     assign looked_s_6 = (q_kind_6 == 2'd1) | ((&q_kind_6) & own[6]);
+    assign ups_s_6 = q_kind_6 == 2'd1;
     assign looked_s_7 = (q_kind_7 == 2'd1) | ((&q_kind_7) & own[7]);
+    assign ups_s_7 = q_kind_7 == 2'd1;
     assign looked_s_8 = (q_kind_8 == 2'd1) | ((&q_kind_8) & own[8]);
+    assign ups_s_8 = q_kind_8 == 2'd1;
     assign looked_s_9 = (q_kind_9 == 2'd1) | ((&q_kind_9) & own[9]);
+    assign ups_s_9 = q_kind_9 == 2'd1;
     assign looked_s_10 = (q_kind_10 == 2'd1) | ((&q_kind_10) & own[10]);
+    assign ups_s_10 = q_kind_10 == 2'd1;
     assign looked_s_11 = (q_kind_11 == 2'd1) | ((&q_kind_11) & own[11]);
+    assign ups_s_11 = q_kind_11 == 2'd1;
     assign looked_s_12 = (q_kind_12 == 2'd1) | ((&q_kind_12) & own[12]);
+    assign ups_s_12 = q_kind_12 == 2'd1;
     assign looked_s_13 = (q_kind_13 == 2'd1) | ((&q_kind_13) & own[13]);
+    assign ups_s_13 = q_kind_13 == 2'd1;
     assign looked_s_14 = (q_kind_14 == 2'd1) | ((&q_kind_14) & own[14]);
+    assign ups_s_14 = q_kind_14 == 2'd1;
     assign looked_s_15 = (q_kind_15 == 2'd1) | ((&q_kind_15) & own[15]);
+    assign ups_s_15 = q_kind_15 == 2'd1;
     // Stages 1 to 3.
-    assign looks_may = valids_m & looked_m & ~line_busy;
-    assign looks_fits = eng_fits_reg ? ~NO_QUEUE : NO_QUEUE;
-    assign line_may = valids_m & ~looked_m & ~looks_busy;
-    assign pops = looks_pop | line_pop;
-    assign goes = looks_go | line_go;
+    assign looks_may = valids_m & looked_m & ~line_busy & ~together_held;
+    assign line_may = valids_m & ~looked_m & ~looks_busy & ~together_held;
+    assign together_q_busy = looks_busy | line_busy;
+    assign pops = looks_pop | line_pop | together_pop;
+    assign goes = looks_go | line_go | together_go;
     assign q_pop_0 = pops[0];
     assign q_go_0 = goes[0];
     assign q_pop_1 = pops[1];
@@ -599,7 +793,7 @@ module switch_out_n16_d512 (
     assign q_go_14 = goes[14];
     assign q_pop_15 = pops[15];
     assign q_go_15 = goes[15];
-    assign eng_down = &looks_m_kind;
+    assign eng_data = looks_m_data;
     assign is_plain = line_m_valid & !(|line_m_kind);
     assign pass_valid = line_m_valid & (|line_m_kind);
     assign pass_data = line_m_data;
@@ -703,7 +897,12 @@ module switch_out_n16_d512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, plain_level[2:0], looks_m_last, looks_m_keep, looks_m_from, looks_m_step};
+    wire _unused = &{1'b0, plain_level[2:0], briefs_s_0_shifted[15:1], briefs_s_1_shifted[15:1],
+        briefs_s_2_shifted[15:1], briefs_s_3_shifted[15:1], briefs_s_4_shifted[15:1],
+        briefs_s_5_shifted[15:1], briefs_s_6_shifted[15:1], briefs_s_7_shifted[15:1],
+        briefs_s_8_shifted[15:1], briefs_s_9_shifted[15:1], briefs_s_10_shifted[15:1],
+        briefs_s_11_shifted[15:1], briefs_s_12_shifted[15:1], briefs_s_13_shifted[15:1],
+        briefs_s_14_shifted[15:1], briefs_s_15_shifted[15:1]};
 
 endmodule
 

@@ -171,9 +171,11 @@ module switch_row_n16_d512_u4096_t8192 (
     wire        rx_m_end;           // It is the frame's last.
     wire [15:0] rx_m_take;          // Ports whose queue keeps the frame; only with m_end.
     // Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0
-    // if a plain frame cannot be marked; with m_end. Kind: 0 plain, 1 up through the engine, 2 up
-    // without it, by the port that it came by (CL-6), 3 other reduction frames: in the port's own
-    // queue for the engine alone, in others they pass.
+    // if a plain frame cannot be marked; with m_end. Of reduction frames the latter is 1 for brief
+    // contributions: kind 1, neither arm nor opcode, data words 1 to 3 zero, a result code below 8,
+    // not REPSUM; 0 for all others. Kind: 0 plain, 1 up through the engine, 2 up without it, by the
+    // port that it came by (CL-6), 3 other reduction frames: in the port's own queue for the engine
+    // alone, in others they pass.
     wire [15:0] rx_m_entry;
     wire        queues_0_dropped;   // A frame was dropped for want of room.
     wire        queues_1_dropped;   // A frame was dropped for want of room.

@@ -58,9 +58,11 @@ module switch_rx_n16_u4096_t8192 (
     output wire        m_end,             // It is the frame's last.
     output wire [15:0] m_take,            // Ports whose queue keeps the frame; only with m_end.
     // Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0
-    // if a plain frame cannot be marked; with m_end. Kind: 0 plain, 1 up through the engine, 2 up
-    // without it, by the port that it came by (CL-6), 3 other reduction frames: in the port's own
-    // queue for the engine alone, in others they pass.
+    // if a plain frame cannot be marked; with m_end. Of reduction frames the latter is 1 for brief
+    // contributions: kind 1, neither arm nor opcode, data words 1 to 3 zero, a result code below 8,
+    // not REPSUM; 0 for all others. Kind: 0 plain, 1 up through the engine, 2 up without it, by the
+    // port that it came by (CL-6), 3 other reduction frames: in the port's own queue for the engine
+    // alone, in others they pass.
     output wire [15:0] m_entry,
 
     output wire        ev_valid,          // A frame has ended.
@@ -156,7 +158,8 @@ module switch_rx_n16_u4096_t8192 (
     reg  [1:0]  ect_reg;
     reg         sum_small_reg;    // The IPv4 checksum is 0 or 1; it is odd.
     reg         sum_odd_reg;
-    reg  [1:0]  mark_reg;         // What a mark subtracts from the checksum.
+    // What a mark subtracts from the checksum; that, or whether a reduction frame is brief.
+    reg  [1:0]  mark_reg;
     reg         w_valid_reg;      // Stage 2.
     reg  [8:0]  w_offset_reg;
     reg  [63:0] w_data_reg;
@@ -192,11 +195,15 @@ module switch_rx_n16_u4096_t8192 (
     reg  [15:0] home;
     reg  [15:0] others;
     wire        drop;
+    wire [1:0]  step;
     wire [6:0]  unicast_rd_data;    // The word that was read.
     wire [42:0] multicast_rd_data;  // The word that was read.
     wire        check_malformed;    // The header is malformed.
     wire        check_no_count;     // It counts no contribution.
     wire        check_contributes;  // It is a contribution: it does not arm, and its opcode is 0.
+    // With word 11: it contributes, words 9 to 11 are zero, the result code is below 8 and the
+    // operation is not REPSUM.
+    wire        check_brief;
 
     ram_reg_forward_w7_d4096 unicast (
         .clk     (clk),
@@ -225,7 +232,8 @@ module switch_rx_n16_u4096_t8192 (
         .address     (a_address_reg),
         .malformed   (check_malformed),
         .no_count    (check_no_count),
-        .contributes (check_contributes)
+        .contributes (check_contributes),
+        .brief       (check_brief)
     );
 
     // Combinational logic
@@ -301,6 +309,7 @@ module switch_rx_n16_u4096_t8192 (
     // The last word decides.
     assign drop = d_drop_reg | d_malformed_reg | r_bad_reg | r_length_reg;
     assign stored = red_reg ? 9'd11 : (r_beat_reg + 9'd1);
+    assign step = red_reg ? {1'b0, check_brief & (d_kind_reg == 2'd1)} : mark_reg;
     assign m_beat = beat_reg;
     assign m_valid = w_valid_reg;
     assign m_offset = w_offset_reg;
@@ -571,7 +580,7 @@ module switch_rx_n16_u4096_t8192 (
 
         w_entry_reg <= {5'd0, d_kind_reg, stored}
             | ({13'd0, r_bytes_reg} << (A + 5'd2))
-            | ({14'd0, mark_reg} << (A + 5'd5));
+            | ({14'd0, step} << (A + 5'd5));
 
         x_data_reg <= w_data_reg;
 

@@ -198,94 +198,130 @@ module red_switch_n4_q512_u1024_t512 (
     reg        tick_reg;
 
     // Signals
-    wire        core_eng_valid_0;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_0;     // The word.
-    wire        core_eng_first_0;    // It is the frame's first.
+    wire        core_eng_valid_0;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_0;      // The word.
+    wire        core_eng_first_0;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_0;
-    wire        core_eng_valid_1;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_1;     // The word.
-    wire        core_eng_first_1;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_0;
+    wire        core_eng_valid_1;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_1;      // The word.
+    wire        core_eng_first_1;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_1;
-    wire        core_eng_valid_2;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_2;     // The word.
-    wire        core_eng_first_2;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_1;
+    wire        core_eng_valid_2;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_2;      // The word.
+    wire        core_eng_first_2;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_2;
-    wire        core_eng_valid_3;    // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
-    wire [63:0] core_eng_data_3;     // The word.
-    wire        core_eng_first_3;    // It is the frame's first.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_2;
+    wire        core_eng_valid_3;     // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
+    wire [63:0] core_eng_data_3;      // The word.
+    wire        core_eng_first_3;     // It is the frame's first.
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     wire        core_eng_down_3;
-    wire        core_pass_valid_0;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_0;    // The word.
-    wire        core_pass_first_0;   // It is the frame's first.
-    wire        core_pass_valid_1;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_1;    // The word.
-    wire        core_pass_first_1;   // It is the frame's first.
-    wire        core_pass_valid_2;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_2;    // The word.
-    wire        core_pass_first_2;   // It is the frame's first.
-    wire        core_pass_valid_3;   // A word of one, in the same order.
-    wire [63:0] core_pass_data_3;    // The word.
-    wire        core_pass_first_3;   // It is the frame's first.
-    wire        core_red_ready_0;    // It is taken.
-    wire        core_red_ready_1;    // It is taken.
-    wire        core_red_ready_2;    // It is taken.
-    wire        core_red_ready_3;    // It is taken.
-    wire        engines_0_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_0_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_0_m_valid;   // A word is offered.
-    wire [63:0] engines_0_m_data;    // The word.
-    wire        engines_0_m_last;    // It is the last word of its frame.
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    wire        core_eng_others_3;
+    wire        core_eng_op_valid_0;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_0;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_0;     // Its result code.
+    wire        core_eng_op_last_0;   // It is the last one.
+    wire        core_eng_op_valid_1;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_1;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_1;     // Its result code.
+    wire        core_eng_op_last_1;   // It is the last one.
+    wire        core_eng_op_valid_2;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_2;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_2;     // Its result code.
+    wire        core_eng_op_last_2;   // It is the last one.
+    wire        core_eng_op_valid_3;  // Data of one of them, from clock 7 on.
+    wire [63:0] core_eng_op_data_3;   // Its word 8.
+    wire [2:0]  core_eng_op_rc_3;     // Its result code.
+    wire        core_eng_op_last_3;   // It is the last one.
+    wire        core_pass_valid_0;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_0;     // The word.
+    wire        core_pass_first_0;    // It is the frame's first.
+    wire        core_pass_valid_1;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_1;     // The word.
+    wire        core_pass_first_1;    // It is the frame's first.
+    wire        core_pass_valid_2;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_2;     // The word.
+    wire        core_pass_first_2;    // It is the frame's first.
+    wire        core_pass_valid_3;    // A word of one, in the same order.
+    wire [63:0] core_pass_data_3;     // The word.
+    wire        core_pass_first_3;    // It is the frame's first.
+    wire        core_red_ready_0;     // It is taken.
+    wire        core_red_ready_1;     // It is taken.
+    wire        core_red_ready_2;     // It is taken.
+    wire        core_red_ready_3;     // It is taken.
+    wire        engines_0_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_0_take;
+    wire        engines_0_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_0_m_valid;    // A word is offered.
+    wire [63:0] engines_0_m_data;     // The word.
+    wire        engines_0_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_0_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_0_ev_code;
-    wire [2:0]  engines_0_ev_index;  // Its descriptor.
-    wire        engines_1_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_1_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_1_m_valid;   // A word is offered.
-    wire [63:0] engines_1_m_data;    // The word.
-    wire        engines_1_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_0_ev_index;   // Its descriptor.
+    wire        engines_1_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_1_take;
+    wire        engines_1_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_1_m_valid;    // A word is offered.
+    wire [63:0] engines_1_m_data;     // The word.
+    wire        engines_1_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_1_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_1_ev_code;
-    wire [2:0]  engines_1_ev_index;  // Its descriptor.
-    wire        engines_2_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_2_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_2_m_valid;   // A word is offered.
-    wire [63:0] engines_2_m_data;    // The word.
-    wire        engines_2_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_1_ev_index;   // Its descriptor.
+    wire        engines_2_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_2_take;
+    wire        engines_2_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_2_m_valid;    // A word is offered.
+    wire [63:0] engines_2_m_data;     // The word.
+    wire        engines_2_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_2_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_2_ev_code;
-    wire [2:0]  engines_2_ev_index;  // Its descriptor.
-    wire        engines_3_room;      // A frame may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_3_p_room;    // One may begin within the next 4 clocks, whatever has begun before.
-    wire        engines_3_m_valid;   // A word is offered.
-    wire [63:0] engines_3_m_data;    // The word.
-    wire        engines_3_m_last;    // It is the last word of its frame.
+    wire [2:0]  engines_2_ev_index;   // Its descriptor.
+    wire        engines_3_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    wire        engines_3_take;
+    wire        engines_3_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
+    wire        engines_3_m_valid;    // A word is offered.
+    wire [63:0] engines_3_m_data;     // The word.
+    wire        engines_3_m_last;     // It is the last word of its frame.
     // Something happened; 5 clocks after a frame's first word, one event at least for each.
     wire        engines_3_ev_valid;
     // 0 armed, 1 armed again, 2 released, 3 no free descriptor, 4 foreign VNI, 5 old sequence
     // number, 6 arm frame upwards, 7 passed, 8 combined, 9 result, 10 partial result, 11 expired
     // empty, 12 operations differ, 13 too many contributions, 14 nothing to do.
     wire [3:0]  engines_3_ev_code;
-    wire [2:0]  engines_3_ev_index;  // Its descriptor.
+    wire [2:0]  engines_3_ev_index;   // Its descriptor.
 
     switch_core_n4_d512_u1024_t512 core (
         .clk                (clk),
@@ -345,21 +381,45 @@ module red_switch_n4_q512_u1024_t512 (
         .eng_data_0         (core_eng_data_0),
         .eng_first_0        (core_eng_first_0),
         .eng_down_0         (core_eng_down_0),
+        .eng_others_0       (core_eng_others_0),
+        .eng_take_0         (engines_0_take),
         .eng_room_1         (engines_1_room),
         .eng_valid_1        (core_eng_valid_1),
         .eng_data_1         (core_eng_data_1),
         .eng_first_1        (core_eng_first_1),
         .eng_down_1         (core_eng_down_1),
+        .eng_others_1       (core_eng_others_1),
+        .eng_take_1         (engines_1_take),
         .eng_room_2         (engines_2_room),
         .eng_valid_2        (core_eng_valid_2),
         .eng_data_2         (core_eng_data_2),
         .eng_first_2        (core_eng_first_2),
         .eng_down_2         (core_eng_down_2),
+        .eng_others_2       (core_eng_others_2),
+        .eng_take_2         (engines_2_take),
         .eng_room_3         (engines_3_room),
         .eng_valid_3        (core_eng_valid_3),
         .eng_data_3         (core_eng_data_3),
         .eng_first_3        (core_eng_first_3),
         .eng_down_3         (core_eng_down_3),
+        .eng_others_3       (core_eng_others_3),
+        .eng_take_3         (engines_3_take),
+        .eng_op_valid_0     (core_eng_op_valid_0),
+        .eng_op_data_0      (core_eng_op_data_0),
+        .eng_op_rc_0        (core_eng_op_rc_0),
+        .eng_op_last_0      (core_eng_op_last_0),
+        .eng_op_valid_1     (core_eng_op_valid_1),
+        .eng_op_data_1      (core_eng_op_data_1),
+        .eng_op_rc_1        (core_eng_op_rc_1),
+        .eng_op_last_1      (core_eng_op_last_1),
+        .eng_op_valid_2     (core_eng_op_valid_2),
+        .eng_op_data_2      (core_eng_op_data_2),
+        .eng_op_rc_2        (core_eng_op_rc_2),
+        .eng_op_last_2      (core_eng_op_last_2),
+        .eng_op_valid_3     (core_eng_op_valid_3),
+        .eng_op_data_3      (core_eng_op_data_3),
+        .eng_op_rc_3        (core_eng_op_rc_3),
+        .eng_op_last_3      (core_eng_op_last_3),
         .pass_room_0        (engines_0_p_room),
         .pass_valid_0       (core_pass_valid_0),
         .pass_data_0        (core_pass_data_0),
@@ -431,6 +491,12 @@ module red_switch_n4_q512_u1024_t512 (
         .s_first         (core_eng_first_0),
         .s_down          (core_eng_down_0),
         .room            (engines_0_room),
+        .others          (core_eng_others_0),
+        .take            (engines_0_take),
+        .o_valid         (core_eng_op_valid_0),
+        .o_data          (core_eng_op_data_0),
+        .o_rc            (core_eng_op_rc_0),
+        .o_last          (core_eng_op_last_0),
         .p_valid         (core_pass_valid_0),
         .p_data          (core_pass_data_0),
         .p_first         (core_pass_first_0),
@@ -465,6 +531,12 @@ module red_switch_n4_q512_u1024_t512 (
         .s_first         (core_eng_first_1),
         .s_down          (core_eng_down_1),
         .room            (engines_1_room),
+        .others          (core_eng_others_1),
+        .take            (engines_1_take),
+        .o_valid         (core_eng_op_valid_1),
+        .o_data          (core_eng_op_data_1),
+        .o_rc            (core_eng_op_rc_1),
+        .o_last          (core_eng_op_last_1),
         .p_valid         (core_pass_valid_1),
         .p_data          (core_pass_data_1),
         .p_first         (core_pass_first_1),
@@ -499,6 +571,12 @@ module red_switch_n4_q512_u1024_t512 (
         .s_first         (core_eng_first_2),
         .s_down          (core_eng_down_2),
         .room            (engines_2_room),
+        .others          (core_eng_others_2),
+        .take            (engines_2_take),
+        .o_valid         (core_eng_op_valid_2),
+        .o_data          (core_eng_op_data_2),
+        .o_rc            (core_eng_op_rc_2),
+        .o_last          (core_eng_op_last_2),
         .p_valid         (core_pass_valid_2),
         .p_data          (core_pass_data_2),
         .p_first         (core_pass_first_2),
@@ -533,6 +611,12 @@ module red_switch_n4_q512_u1024_t512 (
         .s_first         (core_eng_first_3),
         .s_down          (core_eng_down_3),
         .room            (engines_3_room),
+        .others          (core_eng_others_3),
+        .take            (engines_3_take),
+        .o_valid         (core_eng_op_valid_3),
+        .o_data          (core_eng_op_data_3),
+        .o_rc            (core_eng_op_rc_3),
+        .o_last          (core_eng_op_last_3),
         .p_valid         (core_pass_valid_3),
         .p_data          (core_pass_data_3),
         .p_first         (core_pass_first_3),

@@ -3,7 +3,8 @@
 // Checks the header of a reduction frame as its words pass, one a clock.
 // malformed is settled 3 clocks after word 7 and 6 clocks after word 4 (checksum), and
 // stands until word 2 of the next frame; means nothing for other frames. no_count and contributes
-// are settled 2 clocks after word 7 and stand until word 7 of the next frame.
+// are settled 2 clocks after word 7 and stand until word 7 of the next frame. brief is known with
+// word 11, in the same clock.
 // Stages: 1 word registered; 2 fields compared, half words added in pairs; 3 a field is
 // wrong, pairs added; 4 frame's sum, destination wrong; 5 carries folded; 6 sum compared.
 //
@@ -24,7 +25,10 @@ module red_check (
     input  wire [31:0] address,      // Address in the destination MAC.
     output wire        malformed,    // The header is malformed.
     output wire        no_count,     // It counts no contribution.
-    output wire        contributes   // It is a contribution: it does not arm, and its opcode is 0.
+    output wire        contributes,  // It is a contribution: it does not arm, and its opcode is 0.
+    // With word 11: it contributes, words 9 to 11 are zero, the result code is below 8 and the
+    // operation is not REPSUM.
+    output wire        brief
 );
 
     // Constants
@@ -34,6 +38,7 @@ module red_check (
     localparam [7:0] PROTOCOL     = 8'd253;
     localparam [2:0] KIND         = 3'd4;
     localparam [11:0] REQUEST_LEN = 12'd49;
+    localparam [5:0] REPSUM       = 6'd48;
 
     // Registers
     reg  [63:0] word_reg;        // Stage 1: the word, most significant byte first, and its number, one-hot from 2 on.
@@ -55,6 +60,8 @@ module red_check (
     reg         zero_reg;
     reg         opcode_0_reg;    // Its opcode is 0; it does not arm either.
     reg         gives_reg;
+    reg         plain_reg;       // Its result code is below 8, its operation not REPSUM.
+    reg         nils_reg;
     reg         bad_reg;         // Stage 3.
     reg  [16:0] pair_high_reg;   // Stage 2: sums of half words.
     reg  [16:0] pair_low_reg;
@@ -71,6 +78,7 @@ module red_check (
     wire [31:0] differs;
     wire [5:0]  op;
     wire        op_known;
+    wire        nil;               // The word is zero, and all since word 8 before it were.
     wire [63:0] swapped_m;         // The same, first byte last.
     wire [63:0] op_known_shifted;
 
@@ -88,6 +96,9 @@ module red_check (
     assign differs = word_reg[63:32] ^ address;
     assign no_count = zero_reg;
     assign contributes = gives_reg;
+    // Words 9 to 11 as they come.
+    assign nil = nils_reg & !(|s_word);
+    assign brief = gives_reg & plain_reg & nil;
     assign malformed = bad_reg | unequal_reg;
 
     // Clocked logic
@@ -111,6 +122,8 @@ module red_check (
         zero_reg = 1'b0;
         opcode_0_reg = 1'b0;
         gives_reg = 1'b0;
+        plain_reg = 1'b0;
+        nils_reg = 1'b0;
         bad_reg = 1'b0;
         pair_high_reg = 17'd0;
         pair_low_reg = 17'd0;
@@ -159,10 +172,15 @@ module red_check (
         if (is_7_reg) begin
             zero_reg <= !(|word_reg[36:17]);
             gives_reg <= opcode_0_reg & !word_reg[10];
+            plain_reg <= !word_reg[50] & (op != REPSUM);
         end
 
         if (is_4_reg) begin
             opcode_0_reg <= !(|word_reg[27:24]);
+        end
+
+        if (s_valid) begin
+            nils_reg <= nil | (s_number == 4'd8);
         end
 
         // Stages 2 to 6: the checksum of words 2, 3 and the first half of word 4.

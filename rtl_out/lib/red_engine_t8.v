@@ -32,6 +32,17 @@ module red_engine_t8 (
     input  wire        s_down,
 
     output wire        room,             // A frame may begin within the next 4 clocks, whatever has begun before.
+    // In clock 4 of a contribution, counted from its first word: other contributions wait, two or
+    // more, whose words 6 and 7 are the same but for the result code, and of all of them, this
+    // one's too, words 9 to 11 are zero, the result code is below 8 and the operation is not
+    // REPSUM.
+    input  wire        others,
+    // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
+    output wire        take,
+    input  wire        o_valid,          // The data of one of the others, in clocks that follow each other.
+    input  wire [63:0] o_data,           // Its word 8, first byte in bits 7:0.
+    input  wire [2:0]  o_rc,             // Its result code.
+    input  wire        o_last,           // It is the last one.
     input  wire        p_valid,          // A word of a frame that passes without a look; as s_*.
     input  wire [63:0] p_data,           // The word.
     input  wire        p_first,          // It is the frame's first.
@@ -302,6 +313,7 @@ module red_engine_t8 (
 
     // Combinational logic
     assign begins = s_valid & s_first;
+    assign take = 1'b0;
     assign room = matcher_room & kept_room;
     // What passes without a look is sent while it still comes in, from clock 3 on, so that a word
     // is wanted when it is written at the earliest. Other jobs, of which none follows another at
@@ -346,7 +358,7 @@ module red_engine_t8 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, emit_x_slot[2]};
+    wire _unused = &{1'b0, others, o_valid, o_data, o_rc, o_last, emit_x_slot[2]};
 
 endmodule
 

@@ -7,6 +7,10 @@
 // passed come back at red_*.
 // One word a clock and reader, frame behind frame. The next frame of a queue is chosen when the one
 // before has left it, if it is for the other reader.
+// With a brief contribution for the engine go those of other queues whose words 6 and 7 are the
+// same but for the result code, if they are two or more and the engine takes them. Clocks of that,
+// counted from the first word at eng_*: 4 eng_others; 5 eng_take; 7 the first word at eng_op_*, one
+// in each clock from there on (see switch_together).
 // Stages: 1 to 3 the readers', eng_*, pass_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
 // A plain frame that can be marked for congestion is, if its queue was long in the clock in which
 // it began at stage 2.
@@ -33,7 +37,8 @@ module switch_out_n4_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_0,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_0,
     output wire        q_pop_0,           // The entry is used up.
     output wire        q_go_0,            // Move on to the next word.
@@ -44,7 +49,8 @@ module switch_out_n4_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_1,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_1,
     output wire        q_pop_1,           // The entry is used up.
     output wire        q_go_1,            // Move on to the next word.
@@ -55,7 +61,8 @@ module switch_out_n4_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_2,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_2,
     output wire        q_pop_2,           // The entry is used up.
     output wire        q_go_2,            // Move on to the next word.
@@ -66,7 +73,8 @@ module switch_out_n4_d512 (
     // frame came by this port.
     input  wire [1:0]  q_kind_3,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
+    // brief contribution).
     input  wire [15:0] q_entry_3,
     output wire        q_pop_3,           // The entry is used up.
     output wire        q_go_3,            // Move on to the next word.
@@ -81,6 +89,12 @@ module switch_out_n4_d512 (
     output wire [63:0] eng_data,          // The word.
     output wire        eng_first,         // It is the frame's first.
     output wire        eng_down,          // Its frame goes down a tree; otherwise towards the parent.
+    output wire        eng_others,        // In clock 4 of a brief contribution: two or more go with it.
+    input  wire        eng_take,          // In clock 5: the engine takes them all.
+    output wire        eng_op_valid,      // Word 8 of one of them.
+    output wire [63:0] eng_op_data,       // The word.
+    output wire [2:0]  eng_op_rc,         // Its result code.
+    output wire        eng_op_last,       // It is the last one.
 
     input  wire        pass_room,         // There is room for a whole reduction frame that passes.
     output wire        pass_valid,        // A word of one.
@@ -105,7 +119,7 @@ module switch_out_n4_d512 (
 );
 
     // Constants
-    localparam [3:0] NO_QUEUE = 4'd0;
+    localparam [4:0] A = 5'd9;
 
     // Registers
     reg        fits_0_reg;      // There is room where the oldest frame of a queue goes.
@@ -124,78 +138,97 @@ module switch_out_n4_d512 (
     reg        told_reg;        // A frame has been marked.
 
     // Signals
-    wire [3:0]  pops;            // Queues whose entry is used up, that move on.
+    wire [3:0]  pops;                 // Queues whose entry is used up, that move on.
     wire [3:0]  goes;
     wire [3:0]  plain_after;
     wire [3:0]  plain_level;
     wire        plain_pop;
     wire        plain_next;
-    wire        is_plain;        // Stage 3: a word is a plain one.
+    wire        is_plain;             // Stage 3: a word is a plain one.
     // The word is the second of a frame that is marked; what is subtracted from its first two
     // bytes.
     wire        ecn;
     wire [15:0] checksum;
     wire [15:0] low;
     wire [63:0] word;
-    wire [3:0]  looks_may;       // A bit per queue: a frame waits that this reader may take.
-    wire [3:0]  looks_fits;      // One clock later: there is room where it goes.
-    wire [3:0]  looks_pop;       // Queues whose entry is used up.
-    wire [3:0]  looks_go;        // Queues that move on to the next word.
-    wire [3:0]  looks_busy;      // The queue of the frame that passes, from its second word on.
-    wire        looks_m_last;    // It is the last.
-    wire [1:0]  looks_m_kind;    // Kind of its frame.
-    wire [2:0]  looks_m_keep;    // Bytes in the last word, less one.
-    wire [3:0]  looks_m_from;    // With the first word: its queue.
-    wire [1:0]  looks_m_step;    // From the first word on: what a mark of its frame subtracts from the checksum.
-    wire [3:0]  line_may;        // A bit per queue: a frame waits that this reader may take.
-    wire [3:0]  line_pop;        // Queues whose entry is used up.
-    wire [3:0]  line_go;         // Queues that move on to the next word.
-    wire [3:0]  line_busy;       // The queue of the frame that passes, from its second word on.
-    wire        line_m_valid;    // A word.
-    wire [63:0] line_m_data;     // The word.
-    wire        line_m_first;    // It is the first of its frame.
-    wire        line_m_last;     // It is the last.
-    wire [1:0]  line_m_kind;     // Kind of its frame.
-    wire [2:0]  line_m_keep;     // Bytes in the last word, less one.
-    wire [3:0]  line_m_from;     // With the first word: its queue.
-    wire [1:0]  line_m_step;     // From the first word on: what a mark of its frame subtracts from the checksum.
-    wire [3:0]  valids_m;        // The vector.
-    wire        looked_s_0;      // Bit i.
-    wire        looked_s_1;      // Bit i.
-    wire        looked_s_2;      // Bit i.
-    wire        looked_s_3;      // Bit i.
-    wire [3:0]  looked_m;        // The vector.
-    wire [3:0]  fit_m;           // The vector.
-    wire [67:0] plain_rd_data;   // The word that was read.
-    wire        tx_plain_ready;  // It is taken.
-    wire [3:0]  longs_m;         // The vector.
+    wire [3:0]  looks_may;            // A bit per queue: a whole frame waits that may be chosen.
+    wire [3:0]  looks_pop;            // Queues whose entry is used up.
+    wire [3:0]  looks_go;             // Queues that move on to the next word.
+    wire [3:0]  looks_busy;           // The queue of the frame that passes, from its second word on.
+    wire        looks_soon;           // The first word of a whole brief frame comes in the next clock.
+    wire [63:0] looks_m_data;         // The word.
+    wire        looks_m_brief;        // The first word of a brief contribution.
+    wire        looks_m_again;        // With it: it is the word that was kept.
+    wire [3:0]  looks_m_from;         // With it: the queue.
+    wire [3:0]  line_may;             // A bit per queue: a frame waits that this reader may take.
+    wire [3:0]  line_pop;             // Queues whose entry is used up.
+    wire [3:0]  line_go;              // Queues that move on to the next word.
+    wire [3:0]  line_busy;            // The queue of the frame that passes, from its second word on.
+    wire        line_m_valid;         // A word.
+    wire [63:0] line_m_data;          // The word.
+    wire        line_m_first;         // It is the first of its frame.
+    wire        line_m_last;          // It is the last.
+    wire [1:0]  line_m_kind;          // Kind of its frame.
+    wire [2:0]  line_m_keep;          // Bytes in the last word, less one.
+    wire [3:0]  line_m_from;          // With the first word: its queue.
+    wire [1:0]  line_m_step;          // From the first word on: what a mark of its frame subtracts from the checksum.
+    wire [3:0]  together_q_busy;      // A bit per queue: a reader takes its words.
+    wire [3:0]  together_pop;         // Queues whose entry is used up.
+    wire [3:0]  together_go;          // Queues that move on to the next word.
+    wire [3:0]  together_soon;        // Queues that are to move on in the next clock.
+    wire [3:0]  together_held;        // Queues that no reader may choose, from clock 2 on.
+    wire [3:0]  together_waits;       // Of these, queues whose frame waits without its first word.
+    wire        together_waits_some;  // There are such, one clock later.
+    wire [63:0] together_kept;        // Their first word.
+    wire [3:0]  valids_m;             // The vector.
+    wire        ups_s_0;              // Bit i.
+    wire        ups_s_1;              // Bit i.
+    wire        ups_s_2;              // Bit i.
+    wire        ups_s_3;              // Bit i.
+    wire [3:0]  ups_m;                // The vector.
+    wire [3:0]  downs_m;              // The vector.
+    wire [3:0]  briefs_m;             // The vector.
+    wire        looked_s_0;           // Bit i.
+    wire        looked_s_1;           // Bit i.
+    wire        looked_s_2;           // Bit i.
+    wire        looked_s_3;           // Bit i.
+    wire [3:0]  looked_m;             // The vector.
+    wire [3:0]  fit_m;                // The vector.
+    wire [67:0] plain_rd_data;        // The word that was read.
+    wire        tx_plain_ready;       // It is taken.
+    wire [3:0]  longs_m;              // The vector.
+    wire [15:0] briefs_s_0_shifted;
+    wire [15:0] briefs_s_1_shifted;
+    wire [15:0] briefs_s_2_shifted;
+    wire [15:0] briefs_s_3_shifted;
 
     // Who takes frames that the engine looks at, and all others.
-    switch_reader_n4_d512 looks (
+    switch_look_n4 looks (
         .clk        (clk),
         .rst        (rst),
         .may        (looks_may),
-        .fits       (looks_fits),
-        .q_entry_0  (q_entry_0),
+        .waits      (together_waits),
+        .waits_some (together_waits_some),
+        .kept       (together_kept),
+        .room       (eng_fits_reg),
+        .down       (downs_m),
+        .brief      (briefs_m),
         .q_data_0   (q_data_0),
-        .q_entry_1  (q_entry_1),
         .q_data_1   (q_data_1),
-        .q_entry_2  (q_entry_2),
         .q_data_2   (q_data_2),
-        .q_entry_3  (q_entry_3),
         .q_data_3   (q_data_3),
-        .plain_room (1'b1),
+        .also       (together_soon),
         .pop        (looks_pop),
         .go         (looks_go),
         .busy       (looks_busy),
+        .soon       (looks_soon),
         .m_valid    (eng_valid),
-        .m_data     (eng_data),
+        .m_data     (looks_m_data),
         .m_first    (eng_first),
-        .m_last     (looks_m_last),
-        .m_kind     (looks_m_kind),
-        .m_keep     (looks_m_keep),
-        .m_from     (looks_m_from),
-        .m_step     (looks_m_step)
+        .m_down     (eng_down),
+        .m_brief    (looks_m_brief),
+        .m_again    (looks_m_again),
+        .m_from     (looks_m_from)
     );
 
     switch_reader_n4_d512 line (
@@ -225,12 +258,69 @@ module switch_out_n4_d512 (
         .m_step     (line_m_step)
     );
 
+    // What goes with a contribution that the engine looks at.
+    switch_together_n4 together (
+        .clk        (clk),
+        .rst        (rst),
+        .q_valid    (valids_m),
+        .q_up       (ups_m),
+        .q_brief    (briefs_m),
+        .q_busy     (together_q_busy),
+        .q_data_0   (q_data_0),
+        .q_data_1   (q_data_1),
+        .q_data_2   (q_data_2),
+        .q_data_3   (q_data_3),
+        .s_soon     (looks_soon),
+        .s_valid    (looks_m_brief),
+        .s_data     (looks_m_data),
+        .s_again    (looks_m_again),
+        .s_from     (looks_m_from),
+        .pop        (together_pop),
+        .go         (together_go),
+        .soon       (together_soon),
+        .held       (together_held),
+        .waits      (together_waits),
+        .waits_some (together_waits_some),
+        .kept       (together_kept),
+        .m_others   (eng_others),
+        .take       (eng_take),
+        .o_valid    (eng_op_valid),
+        .o_data     (eng_op_data),
+        .o_rc       (eng_op_rc),
+        .o_last     (eng_op_last)
+    );
+
     gather_n4 valids (
         .s_0 (q_valid_0),
         .s_1 (q_valid_1),
         .s_2 (q_valid_2),
         .s_3 (q_valid_3),
         .m   (valids_m)
+    );
+
+    // Queues whose oldest frame is kind 1, kind 2 or 3, brief if it is kind 1.
+    gather_n4 ups (
+        .s_0 (ups_s_0),
+        .s_1 (ups_s_1),
+        .s_2 (ups_s_2),
+        .s_3 (ups_s_3),
+        .m   (ups_m)
+    );
+
+    gather_n4 downs (
+        .s_0 (q_kind_0[1]),
+        .s_1 (q_kind_1[1]),
+        .s_2 (q_kind_2[1]),
+        .s_3 (q_kind_3[1]),
+        .m   (downs_m)
+    );
+
+    gather_n4 briefs (
+        .s_0 (briefs_s_0_shifted[0]),
+        .s_1 (briefs_s_1_shifted[0]),
+        .s_2 (briefs_s_2_shifted[0]),
+        .s_3 (briefs_s_3_shifted[0]),
+        .m   (briefs_m)
     );
 
     // Queues whose oldest frame is for the engine.
@@ -291,18 +381,26 @@ module switch_out_n4_d512 (
     );
 
     // Combinational logic
+    assign briefs_s_0_shifted = q_entry_0 >> (A + 5'd5);
+    assign briefs_s_1_shifted = q_entry_1 >> (A + 5'd5);
+    assign briefs_s_2_shifted = q_entry_2 >> (A + 5'd5);
+    assign briefs_s_3_shifted = q_entry_3 >> (A + 5'd5);
     assign plain_level = plain_tail_reg - plain_head_reg;
     assign plain_next = !plain_level[3];
     assign looked_s_0 = (q_kind_0 == 2'd1) | ((&q_kind_0) & own[0]);
+    assign ups_s_0 = q_kind_0 == 2'd1;
     assign looked_s_1 = (q_kind_1 == 2'd1) | ((&q_kind_1) & own[1]);
+    assign ups_s_1 = q_kind_1 == 2'd1;
     assign looked_s_2 = (q_kind_2 == 2'd1) | ((&q_kind_2) & own[2]);
+    assign ups_s_2 = q_kind_2 == 2'd1;
     assign looked_s_3 = (q_kind_3 == 2'd1) | ((&q_kind_3) & own[3]);
+    assign ups_s_3 = q_kind_3 == 2'd1;
     // Stages 1 to 3.
-    assign looks_may = valids_m & looked_m & ~line_busy;
-    assign looks_fits = eng_fits_reg ? ~NO_QUEUE : NO_QUEUE;
-    assign line_may = valids_m & ~looked_m & ~looks_busy;
-    assign pops = looks_pop | line_pop;
-    assign goes = looks_go | line_go;
+    assign looks_may = valids_m & looked_m & ~line_busy & ~together_held;
+    assign line_may = valids_m & ~looked_m & ~looks_busy & ~together_held;
+    assign together_q_busy = looks_busy | line_busy;
+    assign pops = looks_pop | line_pop | together_pop;
+    assign goes = looks_go | line_go | together_go;
     assign q_pop_0 = pops[0];
     assign q_go_0 = goes[0];
     assign q_pop_1 = pops[1];
@@ -311,7 +409,7 @@ module switch_out_n4_d512 (
     assign q_go_2 = goes[2];
     assign q_pop_3 = pops[3];
     assign q_go_3 = goes[3];
-    assign eng_down = &looks_m_kind;
+    assign eng_data = looks_m_data;
     assign is_plain = line_m_valid & !(|line_m_kind);
     assign pass_valid = line_m_valid & (|line_m_kind);
     assign pass_data = line_m_data;
@@ -391,7 +489,8 @@ module switch_out_n4_d512 (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, plain_level[2:0], looks_m_last, looks_m_keep, looks_m_from, looks_m_step};
+    wire _unused = &{1'b0, plain_level[2:0], briefs_s_0_shifted[15:1], briefs_s_1_shifted[15:1],
+        briefs_s_2_shifted[15:1], briefs_s_3_shifted[15:1]};
 
 endmodule
 

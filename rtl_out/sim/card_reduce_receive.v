@@ -125,6 +125,9 @@ module card_reduce_receive (
     wire        check_malformed;    // The header is malformed.
     wire        check_no_count;     // It counts no contribution.
     wire        check_contributes;  // It is a contribution: it does not arm, and its opcode is 0.
+    // With word 11: it contributes, words 9 to 11 are zero, the result code is below 8 and the
+    // operation is not REPSUM.
+    wire        check_brief;
     wire        buffer_s_valid;     // A word.
     reg  [63:0] buffer_s_data;      // The word.
     wire        buffer_lost;        // A word since s_begin did not fit; known 2 clocks after the word.
@@ -143,7 +146,8 @@ module card_reduce_receive (
         .address     (to_reg),
         .malformed   (check_malformed),
         .no_count    (check_no_count),
-        .contributes (check_contributes)
+        .contributes (check_contributes),
+        .brief       (check_brief)
     );
 
     xud_rx_buffer_d256 buffer (
@@ -363,7 +367,7 @@ module card_reduce_receive (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, check_no_count, check_contributes, buffer_m_bulk, keys_count};
+    wire _unused = &{1'b0, check_no_count, check_contributes, check_brief, buffer_m_bulk, keys_count};
 
 endmodule
 

@@ -257,9 +257,13 @@ switch_rx_n4_u64_t64.v
 ../lib/switch_crosspoint_d512.v
 ../lib/gather_n4.v
 switch_row_n4_d512_u64_t64.v
-../lib/mux_one_hot_w16_n4.v
 ../lib/chosen_word_w64_n4.v
+../lib/switch_look_n4.v
+../lib/mux_one_hot_w16_n4.v
 ../lib/switch_reader_n4_d512.v
+../lib/lowest_15_n4.v
+../lib/mux_one_hot_w3_n4.v
+../lib/switch_together_n4.v
 ../lib/switch_tx.v
 ../lib/switch_out_n4_d512.v
 switch_core_n4_d512_u64_t64.v

@@ -99,6 +99,10 @@ module switch_core_n4_d512_u64_t64 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_0,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_0,
+    input  wire        eng_take_0,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_1,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_1,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -107,6 +111,10 @@ module switch_core_n4_d512_u64_t64 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_1,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_1,
+    input  wire        eng_take_1,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_2,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_2,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -115,6 +123,10 @@ module switch_core_n4_d512_u64_t64 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_2,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_2,
+    input  wire        eng_take_2,          // In clock 5: the engine takes them all.
 
     input  wire        eng_room_3,          // The engine of the port can take a whole frame that it looks at.
     output wire        eng_valid_3,         // A word of a reduction frame for the engine: 6, 7, 8 to 11, 1 to 5.
@@ -123,6 +135,27 @@ module switch_core_n4_d512_u64_t64 (
     // Its frame goes down the tree through this port, for the engine only; otherwise towards the
     // parent.
     output wire        eng_down_3,
+    // In clock 4 of a brief contribution, counted from its first word: two or more others go with
+    // it.
+    output wire        eng_others_3,
+    input  wire        eng_take_3,          // In clock 5: the engine takes them all.
+
+    output wire        eng_op_valid_0,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_0,       // Its word 8.
+    output wire [2:0]  eng_op_rc_0,         // Its result code.
+    output wire        eng_op_last_0,       // It is the last one.
+    output wire        eng_op_valid_1,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_1,       // Its word 8.
+    output wire [2:0]  eng_op_rc_1,         // Its result code.
+    output wire        eng_op_last_1,       // It is the last one.
+    output wire        eng_op_valid_2,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_2,       // Its word 8.
+    output wire [2:0]  eng_op_rc_2,         // Its result code.
+    output wire        eng_op_last_2,       // It is the last one.
+    output wire        eng_op_valid_3,      // Data of one of them, from clock 7 on.
+    output wire [63:0] eng_op_data_3,       // Its word 8.
+    output wire [2:0]  eng_op_rc_3,         // Its result code.
+    output wire        eng_op_last_3,       // It is the last one.
 
     input  wire        pass_room_0,         // There is room for a whole reduction frame that passes without a look.
     output wire        pass_valid_0,        // A word of one, in the same order.
@@ -596,6 +629,12 @@ module switch_core_n4_d512_u64_t64 (
         .eng_data         (eng_data_0),
         .eng_first        (eng_first_0),
         .eng_down         (eng_down_0),
+        .eng_others       (eng_others_0),
+        .eng_take         (eng_take_0),
+        .eng_op_valid     (eng_op_valid_0),
+        .eng_op_data      (eng_op_data_0),
+        .eng_op_rc        (eng_op_rc_0),
+        .eng_op_last      (eng_op_last_0),
         .pass_room        (pass_room_0),
         .pass_valid       (pass_valid_0),
         .pass_data        (pass_data_0),
@@ -650,6 +689,12 @@ module switch_core_n4_d512_u64_t64 (
         .eng_data         (eng_data_1),
         .eng_first        (eng_first_1),
         .eng_down         (eng_down_1),
+        .eng_others       (eng_others_1),
+        .eng_take         (eng_take_1),
+        .eng_op_valid     (eng_op_valid_1),
+        .eng_op_data      (eng_op_data_1),
+        .eng_op_rc        (eng_op_rc_1),
+        .eng_op_last      (eng_op_last_1),
         .pass_room        (pass_room_1),
         .pass_valid       (pass_valid_1),
         .pass_data        (pass_data_1),
@@ -704,6 +749,12 @@ module switch_core_n4_d512_u64_t64 (
         .eng_data         (eng_data_2),
         .eng_first        (eng_first_2),
         .eng_down         (eng_down_2),
+        .eng_others       (eng_others_2),
+        .eng_take         (eng_take_2),
+        .eng_op_valid     (eng_op_valid_2),
+        .eng_op_data      (eng_op_data_2),
+        .eng_op_rc        (eng_op_rc_2),
+        .eng_op_last      (eng_op_last_2),
         .pass_room        (pass_room_2),
         .pass_valid       (pass_valid_2),
         .pass_data        (pass_data_2),
@@ -758,6 +809,12 @@ module switch_core_n4_d512_u64_t64 (
         .eng_data         (eng_data_3),
         .eng_first        (eng_first_3),
         .eng_down         (eng_down_3),
+        .eng_others       (eng_others_3),
+        .eng_take         (eng_take_3),
+        .eng_op_valid     (eng_op_valid_3),
+        .eng_op_data      (eng_op_data_3),
+        .eng_op_rc        (eng_op_rc_3),
+        .eng_op_last      (eng_op_last_3),
         .pass_room        (pass_room_3),
         .pass_valid       (pass_valid_3),
         .pass_data        (pass_data_3),
