@@ -13,8 +13,8 @@ use tributary_sim::testbench::{PROFILES, Profile, Stalls};
 use tributary_sim::verilate::Verilated;
 
 use crate::engine::Echo;
-use crate::together::Waiting;
 use crate::marks::Queues;
+use crate::together::Waiting;
 use tributary_protocol::roce;
 
 /// Ethertype of plain frames.
@@ -309,7 +309,11 @@ impl Bench {
             let passes = output.pass.map(|(data, first)| (data, first, 2));
             for (word, rooms) in [looks, passes].into_iter().zip(self.rooms[port]) {
                 let first = word.is_some_and(|(_, first, _)| first);
-                assert!(!first || rooms.contains(&true), "no room, port {port}, {}", self.place());
+                assert!(
+                    !first || rooms.contains(&true),
+                    "no room, port {port}, {}",
+                    self.place()
+                );
             }
             let seen = self.engines[port].seen.len();
             self.engines[port].looked(looks, output.others, output.operand);
@@ -335,7 +339,10 @@ impl Bench {
                     let inputs = from..self.ports();
                     let found = self.waiting.joined(port, inputs, first.source(), is);
                     let Some((input, bytes)) = found else {
-                        panic!("port {port}: an operand of no one: {operand:x?}, {}", self.place());
+                        panic!(
+                            "port {port}: an operand of no one: {operand:x?}, {}",
+                            self.place()
+                        );
                     };
                     from = input + 1;
                     self.engines[port].join(first.like(&bytes), first.rc());
@@ -400,10 +407,9 @@ impl Bench {
         if let Some(log) = self.log.as_mut().filter(|_| input == 0) {
             log.push(frame.to_vec());
         }
-        let (others, missing): (Vec<_>, Vec<_>) = ahead
-            .into_iter()
-            .take(place)
-            .partition(|f| class_of(trees, engines, out, f) != class_of(trees, engines, out, frame));
+        let (others, missing): (Vec<_>, Vec<_>) = ahead.into_iter().take(place).partition(|f| {
+            class_of(trees, engines, out, f) != class_of(trees, engines, out, frame)
+        });
         for other in others.into_iter().rev() {
             queue.push_front(other);
         }
@@ -521,8 +527,7 @@ fn class_of(trees: &[Option<Tree>], engines: u64, out: usize, f: &[u8]) -> Class
     let address = Address(u32::from_be_bytes([f[2], f[3], f[4], f[5]]));
     let tree = address.multicast().map(|key| usize::from(key.tree));
     let entry = tree.and_then(|tree| trees[tree]);
-    let looked =
-        |e: Tree| usize::from(e.parent) == out && e.wait != 0 && engines >> out & 1 == 1;
+    let looked = |e: Tree| usize::from(e.parent) == out && e.wait != 0 && engines >> out & 1 == 1;
     match entry.is_some_and(looked) {
         true => Class::Looked,
         false => Class::Passes,
