@@ -103,8 +103,7 @@ impl<const N: usize> Logic for SwitchLook<N> {
     fn update(&mut self) {
         // Stage 2.
         self.start.next = self.pick_valid.q.val() & self.room.val() & !self.active.q.val();
-        self.active.d.next =
-            self.start.val() | (self.active.q.val() & !self.final_word.q.val());
+        self.active.d.next = self.start.val() | (self.active.q.val() & !self.final_word.q.val());
         self.left.d.next = self.left.q.val() - 1;
         self.final_word.d.next = self.active.q.val() & (self.left.q.val() == 2);
         if !self.active.q.val() {
@@ -177,8 +176,7 @@ impl<const N: usize> Logic for SwitchLook<N> {
         if self.s2_first.q.val() & self.is_again.q.val() {
             self.lead.d.next = self.kept.val();
         }
-        self.soon.next =
-            self.s2_first.q.val() & self.is_brief.q.val() & !self.is_again.q.val();
+        self.soon.next = self.s2_first.q.val() & self.is_brief.q.val() & !self.is_again.q.val();
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_first.d.next = self.s2_first.q.val();
         self.s3_down.d.next = self.s2_down.q.val();

@@ -68,7 +68,8 @@ hdl_module! {
         pub o_last: Signal<Out, Bit>,
         /// A frame waited one clock ago.
         #[reset] seen: DFF<Bits<N>>,
-        /// Clock 0 of a whole one: queues that may go with it; their word is the same.
+        /// Queues that may go with a whole one, one clock before it; in its clock 0; their word is the same.
+        apt: Signal<Local, Bits<N>>,
         #[reset] able: DFF<Bits<N>>,
         same_6: GatherBits<N>,
         /// Clock 1: those with the same first word, that move on, that have waited.
@@ -132,19 +133,19 @@ impl<const N: usize> Logic for SwitchTogether<N> {
     fn update(&mut self) {
         // Clock 0. A head that has been moved a clock ago stands only now.
         self.seen.d.next = self.q_valid.val();
-        self.able.d.next = 0.into();
+        self.apt.next = 0.into();
         if self.s_soon.val() {
-            self.able.d.next = self.seen.q.val()
+            self.apt.next = self.seen.q.val()
                 & self.q_up.val()
                 & self.q_brief.val()
                 & !self.q_busy.val()
                 & !self.reserved.q.val();
         }
+        self.able.d.next = self.apt.val();
         for i in 0..N {
             self.same_6.s[i].next = self.q_data[i].val() == self.s_data.val();
-            self.same_7.s[i].next = ((self.q_data[i].val() ^ self.word.q.val())
-                & self.compared.val())
-                == 0;
+            self.same_7.s[i].next =
+                ((self.q_data[i].val() ^ self.word.q.val()) & self.compared.val()) == 0;
             self.words.s[i].next = self.q_data[i].val();
             self.code.s[i].next = self.codes[i].q.val();
         }
@@ -174,9 +175,8 @@ impl<const N: usize> Logic for SwitchTogether<N> {
         self.same.d.next = self.first_same.q.val() & self.same_7.m.val();
         for i in 0..N {
             if self.at_2.q.val() {
-                self.codes[i].d.next = (bit_cast::<3, 2>(
-                    self.q_data[i].val().get_bits::<2>(8),
-                ) << 1)
+                self.codes[i].d.next = (bit_cast::<3, 2>(self.q_data[i].val().get_bits::<2>(8))
+                    << 1)
                     | bit_cast::<3, 1>(self.q_data[i].val().get_bit(23).into());
             }
         }
@@ -247,8 +247,7 @@ impl<const N: usize> Logic for SwitchTogether<N> {
         if self.s_again.val() {
             self.resumed.next = self.s_from.val();
         }
-        self.reserved.d.next = (self.reserved.q.val()
-            & !(self.passed.val() | self.resumed.val()))
+        self.reserved.d.next = (self.reserved.q.val() & !(self.passed.val() | self.resumed.val()))
             | self.claimed.val();
         self.held.next = self.reserved.q.val();
         self.waits.next = self.waiting.q.val();

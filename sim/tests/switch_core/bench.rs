@@ -13,8 +13,8 @@ use tributary_sim::testbench::{PROFILES, Profile, Stalls};
 use tributary_sim::verilate::Verilated;
 
 use crate::engine::Echo;
-use crate::together::Waiting;
 use crate::marks::Queues;
+use crate::together::Waiting;
 use tributary_protocol::roce;
 
 /// Ethertype of plain frames.
@@ -51,8 +51,8 @@ pub struct Bench {
     pub sources: Vec<Source>,
     sinks: Vec<Sink>,
     pub engines: Vec<Echo>,
-    /// Whether each engine has had room in the latest clocks: a frame begins within so many.
-    rooms: Vec<[bool; 5]>,
+    /// Whether each engine has had room in the latest clocks, for frames to look at and for others: one begins within so many.
+    rooms: Vec<[[bool; 5]; 2]>,
     /// When sources pause, sinks do not take anything, engines do not send.
     pauses: Stalls,
     stalls: Stalls,
@@ -105,7 +105,7 @@ impl Bench {
             sinks: vec![Sink::default(); ports],
             engines: (0..ports as u64).map(|i| Echo::new(seed + i)).collect(),
             waiting: Waiting::new(ports),
-            rooms: vec![[false; 5]; ports],
+            rooms: vec![[[false; 5]; 2]; ports],
             pauses: Stalls::new(Profile::Free, seed, ports).stream(1),
             stalls: Stalls::new(Profile::Free, seed, ports),
             engine_pauses: Stalls::new(Profile::Free, seed, ports).stream(2),
@@ -270,8 +270,11 @@ impl Bench {
             input.eng_room = self.engines[port].has_room();
             input.take = self.engines[port].says_take();
             input.pass_room = self.engines[port].has_place();
-            self.rooms[port].rotate_left(1);
-            self.rooms[port][4] = input.eng_room;
+            let now = [input.eng_room, input.pass_room];
+            for (rooms, now) in self.rooms[port].iter_mut().zip(now) {
+                rooms.rotate_left(1);
+                rooms[4] = now;
+            }
         }
         self.rtl.clock().unwrap();
         self.clocks += 1;
@@ -304,9 +307,13 @@ impl Bench {
             self.engines[port].taken(output.red_taken);
             let looks = (output.eng).map(|w| (w.data, w.first, if w.down { 3 } else { 1 }));
             let passes = output.pass.map(|(data, first)| (data, first, 2));
-            for (_, first, _) in looks.into_iter().chain(passes) {
-                let room = self.rooms[port].contains(&true);
-                assert!(!first || room, "no room, port {port}, {}", self.place());
+            for (word, rooms) in [looks, passes].into_iter().zip(self.rooms[port]) {
+                let first = word.is_some_and(|(_, first, _)| first);
+                assert!(
+                    !first || rooms.contains(&true),
+                    "no room, port {port}, {}",
+                    self.place()
+                );
             }
             let seen = self.engines[port].seen.len();
             self.engines[port].looked(looks, output.others, output.operand);
@@ -332,7 +339,10 @@ impl Bench {
                     let inputs = from..self.ports();
                     let found = self.waiting.joined(port, inputs, first.source(), is);
                     let Some((input, bytes)) = found else {
-                        panic!("port {port}: an operand of no one: {operand:x?}, {}", self.place());
+                        panic!(
+                            "port {port}: an operand of no one: {operand:x?}, {}",
+                            self.place()
+                        );
                     };
                     from = input + 1;
                     self.engines[port].join(first.like(&bytes), first.rc());
@@ -397,10 +407,9 @@ impl Bench {
         if let Some(log) = self.log.as_mut().filter(|_| input == 0) {
             log.push(frame.to_vec());
         }
-        let (others, missing): (Vec<_>, Vec<_>) = ahead
-            .into_iter()
-            .take(place)
-            .partition(|f| class_of(trees, engines, out, f) != class_of(trees, engines, out, frame));
+        let (others, missing): (Vec<_>, Vec<_>) = ahead.into_iter().take(place).partition(|f| {
+            class_of(trees, engines, out, f) != class_of(trees, engines, out, frame)
+        });
         for other in others.into_iter().rev() {
             queue.push_front(other);
         }
@@ -518,8 +527,7 @@ fn class_of(trees: &[Option<Tree>], engines: u64, out: usize, f: &[u8]) -> Class
     let address = Address(u32::from_be_bytes([f[2], f[3], f[4], f[5]]));
     let tree = address.multicast().map(|key| usize::from(key.tree));
     let entry = tree.and_then(|tree| trees[tree]);
-    let looked =
-        |e: Tree| usize::from(e.parent) == out && e.wait != 0 && engines >> out & 1 == 1;
+    let looked = |e: Tree| usize::from(e.parent) == out && e.wait != 0 && engines >> out & 1 == 1;
     match entry.is_some_and(looked) {
         true => Class::Looked,
         false => Class::Passes,

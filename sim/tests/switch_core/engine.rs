@@ -52,7 +52,8 @@ impl Stored {
         let mut padded = vec![0; 2];
         padded.extend(bytes);
         let word = |at: usize| u64::from_le_bytes(padded[8 * at..8 * at + 8].try_into().unwrap());
-        let mut words: [u64; 11] = std::array::from_fn(|at| word(if at < 6 { at + 6 } else { at - 5 }));
+        let mut words: [u64; 11] =
+            std::array::from_fn(|at| word(if at < 6 { at + 6 } else { at - 5 }));
         words[0] = words[0] >> 32 << 32 | self.words[0] & 0xffff_ffff;
         words[9] = words[9] >> 32 << 32 | self.words[9] & 0xffff_ffff;
         Self { words, ..*self }
@@ -222,19 +223,31 @@ impl Echo {
     }
 
     /// One clock: a word of a frame to look at, whether others go with it, what one of them adds.
-    pub fn looked(&mut self, word: Option<(u64, bool, u8)>, others: bool, operand: Option<Operand>) {
+    pub fn looked(
+        &mut self,
+        word: Option<(u64, bool, u8)>,
+        others: bool,
+        operand: Option<Operand>,
+    ) {
         self.clock = self.clock.saturating_add(1);
         self.hold = self.hold.saturating_sub(1);
         if let Some((data, first, kind)) = word {
             if first {
                 self.clock = 0;
                 self.others = false;
-                assert!(self.group.is_none(), "a frame begins before all operands of the one before it");
+                assert!(
+                    self.group.is_none(),
+                    "a frame begins before all operands of the one before it"
+                );
             }
             assert_eq!(self.looks.words.len(), self.clock, "a word is missing");
             self.word(data, first, kind);
         } else {
-            assert!(self.looks.words.is_empty(), "no word in clock {}", self.clock);
+            assert!(
+                self.looks.words.is_empty(),
+                "no word in clock {}",
+                self.clock
+            );
         }
         self.saying = false;
         if others {
@@ -295,9 +308,17 @@ impl Echo {
             (1, false) => self.tally.full += 1,
             _ => self.tally.down += 1,
         }
-        if let Some(last) = self.last.replace(frame).filter(|l| l.words[0] == frame.words[0]) {
+        if let Some(last) = self
+            .last
+            .replace(frame)
+            .filter(|l| l.words[0] == frame.words[0])
+        {
             let same = last.header() == frame.header();
-            *(if same { &mut self.tally.alone } else { &mut self.tally.differs }) += 1;
+            *(if same {
+                &mut self.tally.alone
+            } else {
+                &mut self.tally.differs
+            }) += 1;
         }
         let joins = match &mut self.group {
             Some(group) => {
@@ -308,12 +329,18 @@ impl Echo {
         };
         // What was refused comes before all else that has not begun.
         if let Some((header, count)) = self.owed {
-            assert!(brief && frame.words[0] == header[0], "what was refused does not come first");
+            assert!(
+                brief && frame.words[0] == header[0],
+                "what was refused does not come first"
+            );
             if frame.header() == header {
                 if joins > 0 {
                     self.tally.after_refusal += 1;
                 }
-                self.owed = count.checked_sub(1 + joins).filter(|&c| c > 0).map(|c| (header, c));
+                self.owed = count
+                    .checked_sub(1 + joins)
+                    .filter(|&c| c > 0)
+                    .map(|c| (header, c));
             }
         }
         if self.others && self.group.is_none() && self.owed.is_none() {

@@ -11,7 +11,7 @@ use tributary_sim::testbench::profiles;
 use tributary_sim::testbench::wrong::{self, Wrong};
 use tributary_sim::verilate::Verilated;
 
-use crate::bench::{Bench, Class, sizes};
+use crate::bench::{Bench, Class, node_mac, sizes};
 use crate::engine::{Tally, is_brief};
 use crate::seeds;
 
@@ -65,6 +65,12 @@ impl Waiting {
         if class == Class::Looked {
             self.up[input][out].push_back(frame.to_vec());
         }
+    }
+
+    /// Contributions from one input to one output.
+    pub fn longest(&self) -> usize {
+        let ways = self.up.iter().flatten();
+        ways.map(VecDeque::len).max().unwrap_or(0)
     }
 
     /// A plain frame has left.
@@ -129,7 +135,9 @@ impl Party {
         let mut bench = Bench::new(library, ports, seed);
         bench.reduce(u64::MAX);
         let all = (1u64 << ports) - 1;
-        let parents = (0..TREES).map(|_| bench.rng.random_range(0..ports)).collect();
+        let parents = (0..TREES)
+            .map(|_| bench.rng.random_range(0..ports))
+            .collect();
         let mut party = Self {
             bench,
             parents,
@@ -138,7 +146,11 @@ impl Party {
         for tree in 0..TREES {
             // The root contributes through its own port, or does not.
             let parent = party.parents[usize::from(tree)];
-            let children = if tree % 2 == 0 { all } else { all & !(1 << parent) };
+            let children = if tree % 4 != 0 {
+                all
+            } else {
+                all & !(1 << parent)
+            };
             party.tree(tree, parent, children, 3);
         }
         for port in 0..ports {
@@ -199,7 +211,7 @@ impl Party {
         frame.restricted.remote_offset = rng.random_range(0..1 << 56);
         red.rc = Rc::new(rng.random_range(0..8));
         frame.data[0] = rng.random();
-        match rng.random_range(0..64) {
+        match rng.random_range(0..96) {
             0 => red.arm = true,
             1 => frame.restricted.opcode = 1 << rng.random_range(0..4),
             2 => red.rc = Rc::new(rng.random_range(8..16)),
@@ -221,32 +233,86 @@ impl Party {
         bytes
     }
 
+    /// Stored word 6 of a contribution.
+    fn lead(frame: &Frame) -> u64 {
+        let bytes = frame.to_bytes(DEFAULT_ETHERTYPE);
+        let key = frame.fabric.dfa.multicast().unwrap();
+        let cookie = u64::from(u32::from_le_bytes(bytes[50..54].try_into().unwrap()));
+        let place = u64::from(key.tree) << 3 | u64::from(key.reduction);
+        cookie << 32 | u64::from(frame.fabric.vni) << 16 | place
+    }
+
+    /// A plain frame that has the contributions' word 6 in it, again and again.
+    fn full_of(&mut self, input: usize, output: usize, base: &Frame) -> Vec<u8> {
+        let words = self.bench.rng.random_range(8..15);
+        let mut frame = self.bench.frame(input, node_mac(output as u32), 8 * words);
+        for word in frame.chunks_mut(8).skip(2) {
+            word.copy_from_slice(&Self::lead(base).to_le_bytes());
+        }
+        frame
+    }
+
+    /// A plain frame that can be marked, its entry looks like that of a brief contribution; `base` gets its first word as word 6.
+    fn pose(&mut self, base: &mut Frame, input: usize, output: usize) -> Vec<u8> {
+        let mut frame = self.bench.frame(input, node_mac(output as u32), 96);
+        frame[12..16].copy_from_slice(&[0x08, 0x00, 0x45, 0x02]);
+        let first: [u8; 8] = frame[..8].try_into().unwrap();
+        let key = Key {
+            tree: u16::from(first[0] >> 3),
+            reduction: first[0] & 7,
+        };
+        base.fabric.dfa = key.address();
+        base.fabric.vni = u16::from_le_bytes([first[2], first[3]]);
+        base.red.cookie = u32::from_be_bytes(first[4..8].try_into().unwrap());
+        assert_eq!(Self::lead(base), u64::from_le_bytes(first));
+        frame
+    }
+
     /// Most ports contribute to a round of a tree, with other frames around.
     fn round(&mut self) {
         let ports = self.bench.ports();
-        let tree = self.bench.rng.random_range(0..TREES);
+        let tree = self.bench.rng.random_range(0..TREES + 2) % TREES;
         let parent = self.parents[usize::from(tree)];
-        let base = self.base(tree);
+        let mut base = self.base(tree);
         // Some of them are ahead by a round.
         let other = self.base(tree);
+        // Now and then one sends a plain frame whose first word is the contributions' word 6.
+        let posing = (tree == 0 && self.bench.rng.random()).then(|| {
+            let input = self.bench.rng.random_range(0..ports);
+            self.pose(&mut base, input, parent)
+        });
+        // Now and then the queues are busy with other frames just before.
+        let busy = posing.is_some() || self.bench.rng.random_range(0..8) == 0;
         for input in 0..ports {
-            if self.bench.rng.random_range(0..8) != 0 {
-                let base = if self.bench.rng.random_range(0..12) == 0 { &other } else { &base };
+            if busy && self.bench.rng.random() {
+                let frame = self.full_of(input, parent, &base);
+                self.bench.push(input, &frame);
+            }
+            if let Some(frame) = posing.as_ref().filter(|f| usize::from(f[7]) == input) {
+                self.bench.push(input, frame);
+                continue;
+            }
+            if self.bench.rng.random_range(0..16) != 0 {
+                let base = if self.bench.rng.random_range(0..24) == 0 {
+                    &other
+                } else {
+                    &base
+                };
                 let frame = self.one(input, base);
                 self.bench.push(input, &frame);
             }
-            match self.bench.rng.random_range(0..12) {
+            match self.bench.rng.random_range(0..32) {
                 0 | 1 => {
                     let length = self.bench.rng.random_range(57..200);
                     self.bench.send_of(input, parent, length);
                 }
-                2 | 3 => {
+                2 => {
                     // Down from this port, past the engine of the other, and for its own engine.
                     let base = self.base(TREES + input as u16);
                     let down = self.one(input, &base);
                     self.bench.push(input, &down);
                 }
-                4 => {
+                3 => {
                     let output = self.bench.rng.random_range(0..ports);
                     self.bench.send_of(input, output, 60);
                 }
@@ -258,11 +324,25 @@ impl Party {
     fn traffic(&mut self, rounds: usize) {
         for _ in 0..rounds {
             self.round();
-            // Queues run full and empty.
-            if self.bench.rng.random_range(0..4) != 0 {
+            // Queues run empty, and full with some seeds: then frames are dropped, and each queue is at another round.
+            if self.bench.rng.random_range(0..4) == 0 {
                 let most = 20 * self.bench.ports();
                 let clocks = self.bench.rng.random_range(0..most);
                 (0..clocks).for_each(|_| self.bench.clock());
+            }
+            // Often all begin at once.
+            let most = match self.bench.rng.random_range(0..2) {
+                _ if self.bench.seed % 4 == 3 => 80,
+                0 => 12,
+                _ => 0,
+            };
+            for _ in 0..1_000 {
+                let longest = self.bench.waiting.longest();
+                let sending = self.bench.sources.iter().any(|s| !s.is_empty());
+                if longest <= most && (most > 0 || !sending) {
+                    break;
+                }
+                self.bench.clock();
             }
         }
     }
@@ -309,7 +389,7 @@ impl Corners {
     fn assert(&self, ports: usize) {
         println!("{ports} ports: {self:?}");
         let (tally, around) = (&self.tally, &self.around);
-        assert!(tally.taken[2..ports].iter().all(|&count| count > 20));
+        assert!(tally.taken[2..ports].iter().all(|&count| count > 5));
         assert_eq!(tally.taken[ports..].iter().sum::<u64>(), 0);
         assert!(tally.refused > 200 && tally.after_refusal > 20);
         assert!(tally.differs > 100 && tally.alone > 100 && tally.codes > 500);
@@ -333,7 +413,12 @@ fn contributions_go_together(ports: usize, rounds: usize) {
         party.traffic(rounds / 4);
         party.bench.finish();
         corners.add(&party.bench);
-        party.bench.engines.iter().map(|e| e.seen.len() as u64).sum()
+        party
+            .bench
+            .engines
+            .iter()
+            .map(|e| e.seen.len() as u64)
+            .sum()
     });
     corners.assert(ports);
 }
@@ -345,7 +430,7 @@ fn red_01_contributions_that_wait_at_once_go_together_or_as_ever_4() {
 
 #[test]
 fn red_01_contributions_that_wait_at_once_go_together_or_as_ever_8() {
-    contributions_go_together(8, 150);
+    contributions_go_together(8, 200);
 }
 
 /// Contributions of so many inputs that come in the same clock.
@@ -369,6 +454,61 @@ fn at_once(party: &mut Party, inputs: std::ops::Range<usize>) -> Vec<usize> {
     party.bench.drain();
     let engine = &mut party.bench.engines[parent];
     std::mem::take(&mut engine.operand_clocks)
+}
+
+/// Contributions come by inputs 1 and 2, and one by input 0 some clocks later. Whether it goes with them as it must. Before
+/// its head is there the empty queue shows what was stored in its place once, the contributions' word 6: 45 of them and a plain
+/// frame go round the queue's 512 words.
+fn late(party: &mut Party) {
+    let parent = 3;
+    party.tree(1, parent, 0b1111, 9);
+    let sent = |party: &mut Party, input: usize, base: &Frame| {
+        let mut frame = base.clone();
+        frame.data[0] = party.bench.rng.random();
+        let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
+        party.bench.sign(input, &mut bytes);
+        party.bench.push(input, &bytes);
+    };
+    let key = Key {
+        tree: 1,
+        reduction: 0,
+    };
+    party.bench.engines[parent].takes = 100;
+    for at in 0..46 * 3 {
+        if at % 46 == 0 {
+            party.bench.send_of(0, parent, 8 * 17);
+            party.bench.drain();
+            continue;
+        }
+        let mut base = party.base(1);
+        base.red.op = Op::IntSum;
+        base.fabric.dfa = key.address();
+        let mut other = base.clone();
+        let (skew, same) = (at / 2 % 5, at % 2 == 0);
+        // In the first round all are the same.
+        if at > 46 && !same {
+            other.red.cookie ^= 1;
+        }
+        party.bench.engines[parent].operand_clocks.clear();
+        if at > 46 {
+            sent(party, 1, &base);
+            sent(party, 2, &base);
+            (0..skew).for_each(|_| party.bench.clock());
+        }
+        sent(party, 0, &other);
+        party.bench.drain();
+        let together = party.bench.engines[parent].operand_clocks.len() == 2;
+        let expected = at > 46 && same && skew < 2;
+        assert_eq!(together, expected, "{skew} clocks later, {same}");
+    }
+}
+
+#[test]
+fn red_01_a_contribution_goes_with_another_if_its_head_is_there() {
+    let library = Bench::library(4);
+    let mut party = Party::new(&library, 4, 2);
+    late(&mut party);
+    party.bench.finish();
 }
 
 #[test]
@@ -412,8 +552,134 @@ fn red_01_a_reset_forgets_who_waits_and_who_was_taken() {
         party.bench.rtl = rtl;
         party.traffic(40);
         party.bench.finish();
-        let taken = party.bench.engines.iter().map(|e| e.tally.taken.iter().sum::<u64>());
+        let taken = party
+            .bench
+            .engines
+            .iter()
+            .map(|e| e.tally.taken.iter().sum::<u64>());
         groups += taken.sum::<u64>();
     }
     assert!(groups > 100, "{groups}");
+}
+
+/// Each of them takes together what may not go together, or loses, doubles or delays what waits.
+const WRONG: &[Wrong] = &[
+    // Queues whose words a reader takes, whose head has not come, that are held, that go elsewhere, that are not brief.
+    (
+        "switch_together",
+        "apt =",
+        "s_soon ? (seen_reg & q_up & q_brief & ~reserved_reg) : 4'd0",
+    ),
+    (
+        "switch_together",
+        "apt =",
+        "s_soon ? (q_valid & q_up & q_brief & ~q_busy & ~reserved_reg) : 4'd0",
+    ),
+    (
+        "switch_together",
+        "apt =",
+        "s_soon ? (seen_reg & q_brief & ~q_busy & ~reserved_reg) : 4'd0",
+    ),
+    (
+        "switch_together",
+        "apt =",
+        "s_soon ? (seen_reg & q_up & ~q_busy & ~reserved_reg) : 4'd0",
+    ),
+    // The first is not asked whether it is whole and brief.
+    ("switch_look", "is_brief_reg <=", "1'b1"),
+    // Words are not compared, or with the result code.
+    ("switch_together", "same_6_s_1 =", "1'b1"),
+    (
+        "switch_together",
+        "same_6_s_2 =",
+        "q_data_2[63:1] == s_data[63:1]",
+    ),
+    ("switch_together", "same_7_s_1 =", "1'b1"),
+    (
+        "switch_together",
+        "same_7_s_2 =",
+        "((q_data_2 ^ word_reg) & COMPARED & 64'h0000_0000_ffff_ffff) == 64'd0",
+    ),
+    // One is enough; all are offered; those that were taken wait.
+    ("switch_together", "several =", "|same_reg"),
+    (
+        "switch_together",
+        "several =",
+        "|(first_same_reg & (first_same_reg - 4'd1))",
+    ),
+    // Who moves, whose entry is used up.
+    ("switch_together", "go =", "moved_reg"),
+    ("switch_together", "pop =", "4'd0"),
+    ("switch_together", "claimed =", "moved_reg"),
+    // Who may be chosen for another frame meanwhile.
+    ("switch_together", "held =", "4'd0"),
+    ("switch_together", "passed =", "taken_reg"),
+    ("switch_together", "passed =", "NO_QUEUE"),
+    ("switch_together", "resumed =", "NO_QUEUE"),
+    // What waits is not first, has lost its word, moves twice.
+    ("switch_look", "req =", "may"),
+    ("switch_look", "lead_reg <=", "64'd0"),
+    ("switch_look", "begins =", "start ? pick_reg : 4'd0"),
+    // The next one is chosen before it is known who goes with the one that passes.
+    ("switch_look", "open =", "!pick_valid_reg"),
+    // The operands: their order, their codes, the last one.
+    ("switch_together", "code_2_reg <=", "code_m"),
+    (
+        "switch_together",
+        "out_last_reg <=",
+        "going_reg & !(|rest_reg)",
+    ),
+    (
+        "switch_together",
+        "source =",
+        "others_reg ? same_reg : rest_reg",
+    ),
+    // What is brief: each of its conditions, and each of the words.
+    ("red_check", "brief =", "gives_reg & nil"),
+    ("red_check", "brief =", "plain_reg & nil"),
+    ("red_check", "brief =", "gives_reg & plain_reg"),
+    ("red_check", "nil =", "nils_reg"),
+    ("red_check", "nil =", "!(|s_word)"),
+    ("red_check", "plain_reg <=", "op != REPSUM"),
+    ("red_check", "plain_reg <=", "!word_reg[50]"),
+];
+
+/// Words that no queue reaches, and from there on the number of the error that is there.
+const FIRST: u64 = 512;
+
+#[test]
+fn red_01_errors_with_contributions_that_go_together_are_noticed() {
+    let sizes = sizes(4);
+    let choice = catalog::choose(
+        "switch_core",
+        &[("N", sizes.ports), ("U", sizes.nodes), ("T", sizes.trees)],
+    )
+    .unwrap();
+    let design = choice.emit().unwrap();
+    let port = ("cfg_ecn_words", 10);
+    let library = wrong::library(&design.top, design.files(), port, FIRST, WRONG);
+    let run = |words: u64| {
+        let run = || {
+            for seed in [0, 4, 11] {
+                let mut party = Party::new(&library, 4, seed);
+                party.bench.rtl.mark_above(words as u16);
+                party.bench.stall();
+                party.traffic(250);
+                party.bench.finish();
+            }
+            let mut party = Party::new(&library, 4, 2);
+            party.bench.rtl.mark_above(words as u16);
+            late(&mut party);
+            party.bench.finish();
+        };
+        catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            let plain = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
+            text.or(plain).unwrap_or_else(|| "a panic".into())
+        })
+    };
+    // Without an error there is nothing to notice.
+    run(0).unwrap();
+    run(FIRST + WRONG.len() as u64).unwrap();
+    wrong::every_is_noticed(WRONG, |number| run(FIRST + number));
 }
