@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary_protocol::red::{
     Counter, Frame, Key, Op, Rc, Value, regs,
     wire::{self, DEFAULT_ETHERTYPE},
@@ -131,6 +132,72 @@ fn plain_frames_up_and_down_take_as_long_on_rtl_as_on_models() {
         bytes[..6].copy_from_slice(&fabric.endpoints[0].address().mac());
         sim.inject(5, &bytes, 3_000).unwrap();
         sim.inject(5, &bytes[..61], 3_000).unwrap();
+    });
+}
+
+/// One double each: what is taken together where it comes at once.
+fn contribute_one(sim: &mut Simulator, group: usize, round: u64, at: impl Fn(usize) -> u64) {
+    let mut rng = SmallRng::seed_from_u64(round << 8 | group as u64);
+    for e in sim.group_endpoints(group).to_vec() {
+        // Of every size, so that a sum tells in which order it was made.
+        let double = f64::from(rng.random_range(-1.0f32..1.0)) * 2f64.powi(rng.random_range(0..40));
+        let value = Value {
+            data: [double.to_bits(), 0, 0, 0],
+            ..Value::default()
+        };
+        let contribution = Contribution {
+            at: at(e),
+            op: Op::FltSumNearest,
+            value,
+        };
+        sim.contribute(group, e, round, contribution).unwrap();
+    }
+}
+
+/// Eight endpoints of one switch, in the same clock and in clocks near by, one reduction and three at a time: the same sums to the bit
+/// in the same clocks.
+#[test]
+fn red_01_red_15_contributions_taken_together_take_as_long_on_rtl_as_on_models() {
+    let fabric = Fabric::regular(&[8], LinkSpec::default()).unwrap();
+    both(&fabric, 90_000, 0, |sim| {
+        let config = |number: usize| GroupConfig {
+            reduction: number as u8,
+            cookie: 0x1000 + number as u32,
+            ..GroupConfig::default()
+        };
+        let groups = [0, 1, 2].map(|n| sim.add_group(0, &config(n)).unwrap());
+        for round in 0..40 {
+            let begin = 2_000 + 2_000 * round;
+            let spread = [1, 1, 2, 3, 5, 9, 14, 40][(round % 8) as usize];
+            let used = if round < 20 { 1 } else { 3 };
+            for &group in &groups[..used] {
+                let shift = group as u64 * (round % 5) * 4;
+                contribute_one(sim, group, round, |e| {
+                    begin + shift + e as u64 * (3 + 2 * round) % spread
+                });
+            }
+        }
+    });
+}
+
+/// Two levels: at the root's switch those of its own endpoints count one each and that from above several, so they do not go together.
+#[test]
+fn red_01_red_15_contributions_of_other_counts_come_after_those_taken_together() {
+    let fabric = Fabric::regular(&[6, 2], LinkSpec::default()).unwrap();
+    both(&fabric, 60_000, 0, |sim| {
+        let group = sim.add_group(0, &GroupConfig::default()).unwrap();
+        for round in 0..20 {
+            let begin = 2_000 + 2_500 * round;
+            contribute_one(sim, group, round, |e| {
+                // Those near the root come when those from above do.
+                begin
+                    + if e < 6 {
+                        300 + (round * 7 + e as u64) % 60
+                    } else {
+                        0
+                    }
+            });
+        }
     });
 }
 
