@@ -285,9 +285,13 @@ typedef struct tributary_trees tributary_trees;
 #define TRIBUTARY_MIN 2
 #define TRIBUTARY_MAX 3
 #define TRIBUTARY_MINMAXLOC 4 /* of extremes */
-#define TRIBUTARY_AND 5
+#define TRIBUTARY_AND 5 /* bitwise, of integers and bytes, as the next two */
 #define TRIBUTARY_OR 6
 #define TRIBUTARY_XOR 7
+#define TRIBUTARY_PRODUCT 8 /* of numbers; always by messages */
+#define TRIBUTARY_LOGICAL_AND 9 /* of integers, 0 or not, as the next two; the result is 0 or 1 */
+#define TRIBUTARY_LOGICAL_OR 10
+#define TRIBUTARY_LOGICAL_XOR 11
 
 /* Types of elements. */
 #define TRIBUTARY_F64 0

@@ -27,6 +27,7 @@ mod host;
 mod messages;
 #[cfg(unix)]
 pub mod remote;
+mod rule;
 mod software;
 mod switch;
 

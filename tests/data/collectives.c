@@ -126,6 +126,41 @@ static void reductions(fi_addr_t group, const int *of, int members, size_t count
     free(own), free(got), free(small), free(less), free(bits), free(ored);
 }
 
+/* Products, and whether all, some or an odd number have another number than 0. */
+static void truths(fi_addr_t group, const int *of, int members, size_t count) {
+    static const enum fi_op ops[] = {FI_LAND, FI_LOR, FI_LXOR};
+    double *real = malloc(8 * count), *powers = malloc(8 * count);
+    uint16_t *own = malloc(2 * count), *got = malloc(2 * count);
+    for (size_t at = 0; at < count; at++) {
+        real[at] = (rank + at) % 3 ? 2 : -0.5;
+        own[at] = (uint16_t)((rank + at) % 4 * (at % 5) * 999);
+    }
+    MUST(!fi_allreduce(ep, real, count, NULL, powers, NULL, group, FI_DOUBLE, FI_PROD, 0, powers));
+    done(powers);
+    MUST(!fi_allreduce(ep, own, count, NULL, got, NULL, group, FI_UINT16, FI_PROD, 0, got));
+    done(got);
+    for (size_t at = 0; at < count; at++) {
+        double power = 1;
+        uint32_t product = 1;
+        for (int member = 0; member < members; member++) {
+            power *= (of[member] + at) % 3 ? 2 : -0.5;
+            product = (uint16_t)(product * (uint16_t)((of[member] + at) % 4 * (at % 5) * 999));
+        }
+        MUST(powers[at] == power && got[at] == product);
+    }
+    for (int op = 0; op < 3; op++) {
+        MUST(!fi_allreduce(ep, own, count, NULL, got, NULL, group, FI_UINT16, ops[op], 0, got));
+        done(got);
+        for (size_t at = 0; at < count; at++) {
+            int true_at = 0;
+            for (int member = 0; member < members; member++)
+                true_at += (uint16_t)((of[member] + at) % 4 * (at % 5) * 999) != 0;
+            MUST(got[at] == (op == 0 ? true_at == members : op == 1 ? true_at > 0 : true_at % 2));
+        }
+    }
+    free(real), free(powers), free(own), free(got);
+}
+
 /* Broadcasts from everyone, and everyone's bytes for all. */
 static void copies(fi_addr_t group, const int *of, int members, size_t count) {
     unsigned char *bytes = malloc(count), *all = malloc(count * members);
@@ -202,11 +237,17 @@ static void refused(fi_addr_t group, struct fid_domain *domain) {
     MUST(fi_query_collective(domain, FI_ALLTOALL, &attr, 0) == -FI_EOPNOTSUPP);
     MUST(fi_query_collective(domain, FI_REDUCE_SCATTER, &attr, 0) == -FI_EOPNOTSUPP);
     attr.op = FI_PROD;
+    MUST(!fi_query_collective(domain, FI_ALLREDUCE, &attr, 0));
+    attr.op = FI_LXOR;
+    MUST(!fi_query_collective(domain, FI_ALLREDUCE, &attr, 0));
+    attr.datatype = FI_DOUBLE;
+    MUST(fi_query_collective(domain, FI_ALLREDUCE, &attr, 0) == -FI_EOPNOTSUPP);
+    attr.op = FI_DIFF, attr.datatype = FI_UINT16;
     MUST(fi_query_collective(domain, FI_ALLREDUCE, &attr, 0) == -FI_EOPNOTSUPP);
     attr.op = FI_NOOP, attr.datatype = FI_VOID;
     MUST(!fi_query_collective(domain, FI_BARRIER, &attr, 0));
     MUST(fi_query_collective(domain, FI_BROADCAST, &attr, 0) == -FI_EOPNOTSUPP);
-    MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group, FI_UINT64, FI_PROD, 0, NULL) == -FI_EOPNOTSUPP);
+    MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group, FI_FLOAT, FI_LAND, 0, NULL) == -FI_EOPNOTSUPP);
     MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group, FI_FLOAT, FI_BAND, 0, NULL) == -FI_EOPNOTSUPP);
     MUST(fi_allreduce(ep, &own, 0, NULL, &got, NULL, group, FI_UINT64, FI_SUM, 0, NULL) == -FI_EINVAL);
     MUST(fi_allreduce(ep, &own, 1 << 18, NULL, &got, NULL, group, FI_UINT64, FI_SUM, 0, NULL) == -FI_EMSGSIZE);
@@ -354,11 +395,12 @@ int main(int count, char **arguments) {
     size_t counts_of[] = {1, 3, 4, 61, 1000};
     for (int at = 0; at < 5; at++) {
         reductions(fi_mc_addr(world), everyone, ranks, counts_of[at]);
+        truths(fi_mc_addr(world), everyone, ranks, counts_of[at]);
         copies(fi_mc_addr(world), everyone, ranks, counts_of[at]);
     }
     many(fi_mc_addr(world));
-    /* 15 reductions for all, as many as there are members for one, 5 times all bytes, shares and gathering, 24 at once. */
-    MUST(fi_cntr_read(reads) == 15 + 5 * (uint64_t)ranks + 5 + 10 * (uint64_t)ranks + 24);
+    /* 40 reductions for all, as many as there are members for one, 5 times all bytes, shares and gathering, 24 at once. */
+    MUST(fi_cntr_read(reads) == 40 + 5 * (uint64_t)ranks + 5 + 10 * (uint64_t)ranks + 24);
 
     /* Parts, another order with another first member, two of the same list at once. */
     half = begin(part, &half);

@@ -75,7 +75,7 @@ fn cl_05_cl_08_the_example_reduces_in_the_switches_and_names_who_is_gone() {
     let source = Path::new(CRATE).join("examples/reduce.c");
     assert_eq!(
         run(&source, "reduce"),
-        "4 members, 3 operations in the switches; rank 2 is gone\n"
+        "4 members, 6 operations in the switches; rank 2 is gone\n"
     );
 }
 
@@ -179,6 +179,9 @@ fn structures_and_constants_are_those_of_the_library() {
     for (number, operation) in OPERATIONS.iter().enumerate() {
         let name = match operation {
             Operation::SumReproducible => "SUM_REPRODUCIBLE".to_owned(),
+            Operation::LogicalAnd => "LOGICAL_AND".to_owned(),
+            Operation::LogicalOr => "LOGICAL_OR".to_owned(),
+            Operation::LogicalXor => "LOGICAL_XOR".to_owned(),
             other => format!("{other:?}").to_uppercase(),
         };
         same(format!("TRIBUTARY_{name}"), number);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tributary_protocol::red::{Rc, Value};
 
 use super::data::{Prepared, Shape};
-use super::messages::Message;
+use super::messages::{BYTES, Message};
 use super::software::{Parts, Software};
 use super::switch::{Grant, SharedTrees, Switch, Times};
 use super::{CollectiveError, Data, Host, Why};
@@ -144,6 +144,16 @@ enum Input {
     Values(Prepared),
     /// The rank that gives bytes to all, and the bytes.
     Bytes(usize, Vec<u8>),
+}
+
+impl Input {
+    /// Its number in messages.
+    const fn code(&self) -> u8 {
+        match self {
+            Self::Values(prepared) => prepared.rule.code(),
+            Self::Bytes(..) => BYTES,
+        }
+    }
 }
 
 /// Part of the result that this member keeps, in elements; how the rest of a result is read.

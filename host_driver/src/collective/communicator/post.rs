@@ -5,6 +5,7 @@ use super::{
 };
 use crate::AddressHandle;
 use crate::collective::data::{self, Prepared, Shape, placed};
+use crate::collective::rule::Rule;
 use crate::collective::{CollectiveError, Data, Operation};
 
 impl Communicator {
@@ -282,7 +283,7 @@ impl Communicator {
 
 fn barrier() -> Input {
     Input::Values(Prepared {
-        op: tributary_protocol::red::Op::Barrier,
+        rule: Rule::Engines(tributary_protocol::red::Op::Barrier),
         values: vec![Default::default()],
         shape: Shape::I64,
         length: 0,

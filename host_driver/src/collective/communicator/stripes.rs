@@ -43,7 +43,8 @@ pub fn striped_over(op: &Operation, stripes: usize, lanes: u8) -> Option<Vec<Pre
         return None;
     };
     let long = stripes > 0 && prepared.values.len() >= stripes * usize::from(lanes.max(1));
-    (long && !op.by_messages).then(|| prepared.cut(stripes))
+    let possible = !op.by_messages && prepared.rule.engines().is_some();
+    (long && possible).then(|| prepared.cut(stripes))
 }
 
 impl Communicator {

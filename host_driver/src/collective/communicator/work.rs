@@ -219,9 +219,9 @@ impl Communicator {
                 self.previous.push(*old);
             }
         }
-        // What goes over other trees goes on there.
+        // What goes over other trees, or by messages whatever the plan, goes on there.
         if let Some(op) = self.operations.front_mut()
-            && !matches!(op.work, Work::Striped(_))
+            && matches!(op.work, Work::InSwitches { .. })
         {
             op.work = Work::Waiting;
         }
@@ -369,12 +369,17 @@ impl Communicator {
                     (None, Input::Values(p)) => p,
                     (None, Input::Bytes(..)) => return None,
                 };
-                let Plan::Switches(switch) = &mut self.plan else {
+                if let Some(other) = self.parts.other_than(op.number, op.input.code()) {
+                    self.fail(other, Why::Mismatch);
+                    return None;
+                }
+                let (Plan::Switches(switch), Some(rule)) = (&mut self.plan, p.rule.engines())
+                else {
                     return None;
                 };
                 for chunk in next.iter_mut() {
                     let value = p.values.get(*chunk);
-                    if value.is_some_and(|value| switch.start(*chunk, p.op, *value, now)) {
+                    if value.is_some_and(|value| switch.start(*chunk, rule, *value, now)) {
                         *chunk += switch.lanes();
                     }
                 }
@@ -505,13 +510,15 @@ fn begin(op: &mut Operation, plan: &Plan, size: usize, rank: usize) {
         left: count,
     };
     op.work = match (switch, &op.input) {
-        (Some(switch), Input::Values(p)) => in_switches(switch, p.values.len(), None),
+        (Some(switch), Input::Values(p)) if p.rule.engines().is_some() => {
+            in_switches(switch, p.values.len(), None)
+        }
         (Some(switch), Input::Bytes(..)) if small.is_some() => {
             let count = small.as_ref().map_or(0, |p| p.values.len());
             in_switches(switch, count, small)
         }
-        (None, Input::Values(p)) => {
-            let content = Content::Values(p.op, p.values.clone());
+        (_, Input::Values(p)) => {
+            let content = Content::Values(p.rule, p.values.clone());
             Work::InSoftware(Software::new(op.number, size, rank, 0, content))
         }
         (_, Input::Bytes(root, bytes)) => {
