@@ -29,19 +29,19 @@ static void expect(int right, const char *what)
     }
 }
 
-/* Polls all members until each but `without` has ended an operation. */
+/* Polls all members until each but `without` has ended an operation; who has, still passes on what others wait for. */
 static void run(tributary_communicator **all, int without, tributary_result *results)
 {
-    int done[HOSTS] = {0};
     int left = without < 0 ? HOSTS : HOSTS - 1;
     while (left > 0) {
         for (int rank = 0; rank < HOSTS; rank++) {
-            if (rank == without || done[rank])
+            if (rank == without)
                 continue;
-            int found = tributary_communicator_poll(all[rank], &results[rank]);
+            tributary_result ended;
+            int found = tributary_communicator_poll(all[rank], &ended);
             check(found);
             if (found) {
-                done[rank] = 1;
+                results[rank] = ended;
                 left--;
             }
         }
