@@ -24,6 +24,7 @@ mod communicator;
 mod data;
 mod error;
 mod host;
+mod long;
 mod messages;
 #[cfg(unix)]
 pub mod remote;

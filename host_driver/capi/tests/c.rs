@@ -170,10 +170,11 @@ fn structures_and_constants_are_those_of_the_library() {
     structure!("group_message" GroupMessage { payload length number });
     structure!("group_verdict" GroupVerdict { messages suspect success why });
     structure!("communicator_options" CommunicatorSettings {
-        attempt_ns roll_ns idle_ns ask_after_ns patience_ns questions lanes stripes
+        attempt_ns roll_ns idle_ns ask_after_ns patience_ns questions lanes stripes bulk_from
     });
     structure!("collective_counters" CommunicatorCounters {
         in_switches in_software alone completed_by_root again new_trees no_tree
+        in_blocks blocks_by_messages
     });
     structure!("result" CollectiveResult { ticket payload count rank kind code why });
     for (number, operation) in OPERATIONS.iter().enumerate() {

@@ -160,6 +160,35 @@ impl Data {
         }
     }
 
+    /// The elements as bytes, little-endian; nothing of those with places or numbers in them.
+    pub(super) fn to_bytes(&self) -> Option<Vec<u8>> {
+        Some(match self {
+            Self::F64(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::F32(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::I64(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::U64(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::I32(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::U32(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::Bytes(list) => list.clone(),
+            Self::F64Extremes(_) | Self::I64Extremes(_) | Self::Sums(_) => return None,
+        })
+    }
+
+    /// Elements of the type of these that such bytes are.
+    pub(super) fn of_bytes(&self, bytes: &[u8]) -> Self {
+        let four = || bytes.as_chunks::<4>().0.iter().copied();
+        let eight = || bytes.as_chunks::<8>().0.iter().copied();
+        match self {
+            Self::F64(_) => Self::F64(eight().map(f64::from_le_bytes).collect()),
+            Self::F32(_) => Self::F32(four().map(f32::from_le_bytes).collect()),
+            Self::I64(_) => Self::I64(eight().map(i64::from_le_bytes).collect()),
+            Self::U64(_) => Self::U64(eight().map(u64::from_le_bytes).collect()),
+            Self::I32(_) => Self::I32(four().map(i32::from_le_bytes).collect()),
+            Self::U32(_) => Self::U32(four().map(u32::from_le_bytes).collect()),
+            _ => Self::Bytes(bytes.to_vec()),
+        }
+    }
+
     /// Puts elements of the same type behind these; whether they are.
     pub(super) fn append(&mut self, more: Self) -> bool {
         match (self, more) {

@@ -53,7 +53,7 @@ impl Parts {
     }
 
     /// All that a member has sent for an operation, once it is there.
-    fn take(&mut self, operation: u64, down: bool, from: usize) -> Option<(u8, Vec<u8>)> {
+    pub fn take(&mut self, operation: u64, down: bool, from: usize) -> Option<(u8, Vec<u8>)> {
         let at = (operation, down, from);
         (self.0.get(&at)).filter(|whole| whole.came == whole.segments)?;
         let whole = self.0.remove(&at)?;

@@ -216,7 +216,7 @@ fn wraps_by_order(operation: Operation, all: &[Data]) -> bool {
 }
 
 /// Bits, so that zeros of both signs and NaNs count.
-fn bits(data: &Data) -> Vec<u64> {
+pub fn bits(data: &Data) -> Vec<u64> {
     match data {
         Data::F64(list) => list.iter().map(|x| x.to_bits()).collect(),
         Data::F32(list) => list.iter().map(|x| x.to_bits().into()).collect(),
