@@ -201,6 +201,38 @@ static void copies(fi_addr_t group, const int *of, int members, size_t count) {
     free(bytes), free(all);
 }
 
+/* So long that members write blocks into each other's memory: sums, products, bytes of one for all and of all for all. */
+static void long_ones(fi_addr_t group, int root) {
+    enum { COUNT = 20011, BYTES = 200003, SHARE = 60001 };
+    uint64_t *own = malloc(8 * COUNT), *got = malloc(8 * COUNT);
+    unsigned char *bytes = malloc(BYTES), *all = malloc((size_t)SHARE * ranks);
+    for (uint64_t at = 0; at < COUNT; at++)
+        own[at] = at * 3 + rank;
+    MUST(!fi_allreduce(ep, own, COUNT, NULL, got, NULL, group, FI_UINT64, FI_SUM, 0, got));
+    done(got);
+    for (uint64_t at = 0; at < COUNT; at++)
+        MUST(got[at] == at * 3 * ranks + ranks * (ranks - 1) / 2);
+    MUST(!fi_reduce(ep, own, COUNT, NULL, rank == root ? got : NULL, NULL, group, place[root], FI_UINT64, FI_PROD, 0, own));
+    done(own);
+    for (uint64_t at = 0; at < COUNT && rank == root; at++) {
+        uint64_t product = 1;
+        for (int of = 0; of < ranks; of++)
+            product *= at * 3 + of;
+        MUST(got[at] == product);
+    }
+    for (size_t at = 0; at < BYTES; at++)
+        bytes[at] = rank == root ? (unsigned char)(at * 7) : 0xEE;
+    MUST(!fi_broadcast(ep, bytes, BYTES, NULL, group, place[root], FI_UINT8, 0, bytes));
+    done(bytes);
+    for (size_t at = 0; at < BYTES; at++)
+        MUST(bytes[at] == (unsigned char)(at * 7));
+    MUST(!fi_allgather(ep, bytes + rank, SHARE, NULL, all, NULL, group, FI_UINT8, 0, all));
+    done(all);
+    for (size_t at = 0; at < (size_t)SHARE * ranks; at++)
+        MUST(all[at] == (unsigned char)((at % SHARE + at / SHARE) * 7));
+    free(own), free(got), free(bytes), free(all);
+}
+
 static void barrier(fi_addr_t group) {
     MUST(!fi_barrier(ep, group, &group));
     done(&group);
@@ -399,8 +431,9 @@ int main(int count, char **arguments) {
         copies(fi_mc_addr(world), everyone, ranks, counts_of[at]);
     }
     many(fi_mc_addr(world));
-    /* 40 reductions for all, as many as there are members for one, 5 times all bytes, shares and gathering, 24 at once. */
-    MUST(fi_cntr_read(reads) == 40 + 5 * (uint64_t)ranks + 5 + 10 * (uint64_t)ranks + 24);
+    long_ones(fi_mc_addr(world), ranks / 2);
+    /* 40 reductions for all, as many as there are members for one, 5 times all bytes, shares and gathering, 24 at once, 3 long ones. */
+    MUST(fi_cntr_read(reads) == 43 + 5 * (uint64_t)ranks + 5 + 10 * (uint64_t)ranks + 24);
 
     /* Parts, another order with another first member, two of the same list at once. */
     half = begin(part, &half);

@@ -12,8 +12,8 @@ use crate::collective::software::Parts;
 use crate::collective::{Host, Why};
 use crate::{AddressHandle, Exposed, Remote};
 
-/// Blocks that a member asks for at once.
-const AT_ONCE: usize = 1;
+/// Bytes that a member asks for at once, if it is more than one block.
+const AHEAD: usize = 16 << 10;
 /// Bytes of the words of a value.
 const WORDS: usize = 32;
 
@@ -286,16 +286,24 @@ impl Exchange {
         }
     }
 
-    /// Asks for blocks, one member after the other: if all sent at once, each at the rate of its line, most of it would be lost
-    /// in front of the own one.
+    /// Asks for blocks: for short ones of several members, for long ones of one after the other. If all sent at once, each at the
+    /// rate of its line, most of it would be lost in front of the own one.
     fn ask(&mut self, around: &Around<'_>) {
-        while self.asked.len() < AT_ONCE {
-            let Some((phase, from)) = self.to_ask.pop_front() else {
+        let length = |&(phase, from): &(Phase, usize)| {
+            let block = self.blocks.moves(phase, from, self.rank);
+            block.map_or(0, |block| self.blocks.length(block))
+        };
+        let mut bytes: usize = self.asked.iter().map(length).sum();
+        while let Some(next) = self.to_ask.front() {
+            bytes += length(next);
+            if !self.asked.is_empty() && bytes > AHEAD {
                 return;
-            };
+            }
+            let (phase, from) = *next;
             let operation = self.operation;
             around.send(from, &Message::Ask { operation, phase });
             self.asked.insert((phase, from));
+            self.to_ask.pop_front();
         }
     }
 
