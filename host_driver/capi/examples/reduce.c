@@ -110,6 +110,20 @@ int main(void)
         tributary_result_free(&results[i]);
     }
 
+    /* So long that members write blocks into each other's memory. */
+    static unsigned char bytes[HOSTS][50000];
+    for (int i = 0; i < HOSTS; i++) {
+        for (size_t at = 0; at < sizeof bytes[i]; at++)
+            bytes[i][at] = i == 1 ? (unsigned char)(at * 7) : 0xEE;
+        check(tributary_post_broadcast(all[i], 1, bytes[i], sizeof bytes[i], NULL));
+    }
+    run(all, -1, results);
+    for (int i = 0; i < HOSTS; i++) {
+        expect(results[i].why == 0 && results[i].count == sizeof bytes[1], "long broadcast");
+        expect(memcmp(results[i].payload, bytes[1], sizeof bytes[1]) == 0, "bytes of the long broadcast");
+        tributary_result_free(&results[i]);
+    }
+
     /* 2 * -3 * 4 * 5, by messages; and whether all, some, and an odd number have something, in the switches. */
     const int64_t factors[HOSTS] = {2, -3, 4, 5}, some[HOSTS] = {7, 0, -1, 8};
     const int64_t logical[][2] = {{TRIBUTARY_LOGICAL_AND, 0}, {TRIBUTARY_LOGICAL_OR, 1}, {TRIBUTARY_LOGICAL_XOR, 1}};
@@ -135,7 +149,7 @@ int main(void)
     uint8_t path;
     check(tributary_communicator_query(all[0], NULL, &size, &path));
     check(tributary_communicator_counters(all[0], &counters));
-    expect(path == 3 && counters.in_software == 1, "way of the operations");
+    expect(path == 3 && counters.in_software == 1 && counters.in_blocks == 1, "way of the operations");
     expect(tributary_post_all_reduce(all[0], TRIBUTARY_AND, TRIBUTARY_F64, numbers, 1, NULL) == -1, "and of doubles");
     expect(tributary_post_all_reduce(all[0], TRIBUTARY_LOGICAL_AND, TRIBUTARY_F64, numbers, 1, NULL) == -1, "truth of doubles");
 
