@@ -111,7 +111,7 @@ int main(void)
     }
 
     /* So long that members write blocks into each other's memory. */
-    static unsigned char bytes[HOSTS][50000];
+    static unsigned char bytes[HOSTS][70000];
     for (int i = 0; i < HOSTS; i++) {
         for (size_t at = 0; at < sizeof bytes[i]; at++)
             bytes[i][at] = i == 1 ? (unsigned char)(at * 7) : 0xEE;

@@ -50,12 +50,12 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 4 lanes, one tree, blocks from 16 KiB on; times that fit the usual timeouts of engines at 125 MHz; a member may be silent for 5 s; calls wait for 60 s.
+    /// 4 lanes, one tree, blocks from 64 KiB on; times that fit the usual timeouts of engines at 125 MHz; a member may be silent for 5 s; calls wait for 60 s.
     fn default() -> Self {
         Self {
             lanes: 4,
             stripes: 0,
-            bulk_from: 16 << 10,
+            bulk_from: 64 << 10,
             attempt: Duration::from_millis(4),
             roll: Duration::from_micros(800),
             idle: Duration::from_micros(200),

@@ -14,7 +14,7 @@ use tributary_sim::fabric::LinkSpec;
 use super::values::{bits, expected, given};
 use super::{World, all, close, communicators, host_options, quick, rng, run, seed, sixteen_world};
 use crate::traffic::small;
-use crate::{SLOT_NS, sixteen, unrouted};
+use crate::{SLOT_NS, rtl, sixteen, unrouted};
 
 /// Blocks from so many bytes on.
 fn blocks_from(bytes: u32) -> Options {
@@ -464,4 +464,42 @@ fn cl_08_who_leaves_before_an_operation_in_blocks_is_named_by_all_others() {
             assert_eq!((rank, why), (1, Why::Left));
         }
     }
+}
+
+/// Verilated cards write the blocks.
+#[test]
+fn cl_08_blocks_of_verilated_cards_arrive_whole() {
+    let seed = seed();
+    let mut rng = rng(seed);
+    let fabric = small(5, LinkSpec::default());
+    let world = World::over(unrouted(fabric.clone(), seed), &fabric, rtl);
+    let hosts = world.hosts(&[0, 1, 2, 3, 4], host_options(1, 1));
+    let mut group = communicators(&hosts, 1, Some(&world.trees), blocks_from(2_000));
+    let values = given(&mut rng, 2, 5, 3_001);
+    for operation in [Operation::Sum, Operation::Product] {
+        let wanted = expected(operation, &values).unwrap();
+        let outcomes = all(&mut group, &mut rng, |member| {
+            member.post_all_reduce(operation, &values[member.rank()])
+        });
+        assert!(outcomes.iter().all(|outcome| outcome.data == wanted));
+    }
+    let mut bytes = vec![0; 30_003];
+    rng.fill_bytes(&mut bytes);
+    let outcomes = all(&mut group, &mut rng, |member| {
+        let own = if member.rank() == 3 {
+            bytes.clone()
+        } else {
+            vec![0; bytes.len()]
+        };
+        member.post_broadcast(3, own)
+    });
+    let whole = Data::Bytes(bytes);
+    assert!(outcomes.iter().all(|outcome| outcome.data == whole));
+    for member in &group {
+        let counters = member.counters();
+        assert_eq!((counters.in_blocks, counters.blocks_by_messages), (3, 0));
+    }
+    // Each of five writes to four, twice in a reduction; a broadcast is dealt to four, who give it to three and the giver to four.
+    assert!(written(&world.contexts) >= 2 * 2 * 20 + 4 + 16);
+    close(group, &mut rng);
 }
