@@ -274,7 +274,7 @@ static void refused(fi_addr_t group, struct fid_domain *domain) {
     MUST(!fi_query_collective(domain, FI_ALLREDUCE, &attr, 0));
     attr.datatype = FI_DOUBLE;
     MUST(fi_query_collective(domain, FI_ALLREDUCE, &attr, 0) == -FI_EOPNOTSUPP);
-    attr.op = FI_DIFF, attr.datatype = FI_UINT16;
+    attr.op = FI_MSWAP, attr.datatype = FI_UINT16;
     MUST(fi_query_collective(domain, FI_ALLREDUCE, &attr, 0) == -FI_EOPNOTSUPP);
     attr.op = FI_NOOP, attr.datatype = FI_VOID;
     MUST(!fi_query_collective(domain, FI_BARRIER, &attr, 0));

@@ -1,5 +1,6 @@
 //! A communicator, as a member sees it.
 
+mod blocks;
 mod post;
 mod stripes;
 mod work;

@@ -2,11 +2,11 @@
 
 use super::{
     Communicator, Finished, Input, Keep, Operation as Posted, Outcome, Read, Ticket,
-    Work as Progress, stripes::is_for_stripes,
+    Work as Progress,
 };
 use crate::AddressHandle;
 use crate::collective::data::{self, Prepared, Shape, placed};
-use crate::collective::long::{Blocks, Exchange, Flow, Own};
+use crate::collective::long::{Blocks, Flow, Own};
 use crate::collective::rule::Rule;
 use crate::collective::{CollectiveError, Data, Operation};
 
@@ -23,7 +23,7 @@ impl Communicator {
         self.enqueue_work(input, keep, by_messages, Progress::Waiting)
     }
 
-    fn enqueue_work(
+    pub(super) fn enqueue_work(
         &mut self,
         input: Input,
         keep: Keep,
@@ -181,56 +181,6 @@ impl Communicator {
             return self.post_exchange(blocks, Own::Bytes(own), read);
         }
         self.enqueue(Input::Bytes(root, bytes), Keep::All, false)
-    }
-
-    /// Whether something of so many bytes goes in blocks. All members see the same.
-    fn is_long(&self, bytes: usize) -> bool {
-        let from = self.options.bulk_from as usize;
-        self.size() > 1 && from > 0 && bytes >= from
-    }
-
-    fn is_for_blocks(&self, prepared: &Prepared) -> bool {
-        let stripes = self.stripes.len();
-        let striped = is_for_stripes(prepared, stripes, self.options.lanes);
-        !striped && self.is_long(Own::bytes(prepared.rule, prepared.values.len()))
-    }
-
-    /// Posts a reduction of which everyone combines as many values.
-    fn post_values(&mut self, flow: Flow, prepared: &Prepared) -> Result<Ticket, CollectiveError> {
-        let blocks = prepared.cut(self.size());
-        self.post_blocks(flow, prepared.rule, prepared, blocks)
-    }
-
-    fn post_blocks(
-        &mut self,
-        flow: Flow,
-        rule: Rule,
-        whole: &Prepared,
-        blocks: Vec<Prepared>,
-    ) -> Result<Ticket, CollectiveError> {
-        let length = match flow {
-            Flow::ReduceScatter => blocks[self.rank()].length,
-            flow if flow.collects(self.rank()) => whole.length,
-            _ => 0,
-        };
-        let lengths = blocks
-            .iter()
-            .map(|block| Own::bytes(rule, block.values.len()));
-        let cut = Blocks::new(flow, lengths);
-        let values = blocks.into_iter().map(|block| block.values).collect();
-        let read = Read::Values(whole.shape, length);
-        self.post_exchange(cut, Own::Values(rule, values), read)
-    }
-
-    fn post_exchange(
-        &mut self,
-        blocks: Blocks,
-        own: Own,
-        read: Read,
-    ) -> Result<Ticket, CollectiveError> {
-        let exchange = Exchange::new(self.next, self.rank(), blocks, own);
-        let work = Progress::InBlocks(Box::new(exchange));
-        self.enqueue_work(Input::Blocks(read), Keep::All, false, work)
     }
 
     /// [`Self::post_all_reduce`], and waits for it.

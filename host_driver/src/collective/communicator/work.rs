@@ -473,23 +473,6 @@ impl Communicator {
         }
     }
 
-    /// A member that does something else in place of the oldest operation: it has sent a part of another one, or has begun one in
-    /// blocks, which all do or nobody.
-    fn does_another(&self) -> Option<usize> {
-        let op = self.operations.front()?;
-        match &op.work {
-            Work::InBlocks(exchange) => self.parts.other_than(op.number, exchange.code()),
-            work => {
-                let begun = self.words.begun(op.number).next();
-                let sent = || match work {
-                    Work::InSwitches { .. } => self.parts.other_than(op.number, op.input.code()),
-                    _ => None,
-                };
-                begun.map(|(from, _)| from).or_else(sent)
-            }
-        }
-    }
-
     /// Members that the oldest operation waits for, as far as this one knows.
     pub(super) fn waiting(&self) -> Vec<usize> {
         let Some(op) = self.operations.front() else {

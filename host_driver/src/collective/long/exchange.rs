@@ -110,6 +110,13 @@ impl Around<'_> {
     }
 }
 
+/// A block that has come.
+struct Arrived {
+    code: Rc,
+    /// Of one that came as messages.
+    bytes: Option<Vec<u8>>,
+}
+
 /// A long operation.
 pub struct Exchange {
     operation: u64,
@@ -122,8 +129,7 @@ pub struct Exchange {
     outgoing: Option<Arc<Exposed>>,
     /// The block that this member gives those who collect, and its code.
     mine: Option<(Vec<u8>, Rc)>,
-    /// Blocks that have come: code, and bytes of those that came as messages.
-    came: BTreeMap<(Phase, usize), (Rc, Option<Vec<u8>>)>,
+    came: BTreeMap<(Phase, usize), Arrived>,
     /// Blocks to send, and transfers under way by their numbers.
     waiting: Vec<(Phase, usize)>,
     /// Blocks to ask for, and those that were and have not come.
@@ -429,7 +435,7 @@ impl Exchange {
                 };
                 self.spoiled |= how == How::SentAfter;
                 self.asked.remove(&(phase, from));
-                self.came.insert((phase, from), (code, bytes));
+                self.came.insert((phase, from), Arrived { code, bytes });
             }
         }
         Ok(())
@@ -437,7 +443,7 @@ impl Exchange {
 
     /// A block that has come.
     fn read(&self, phase: Phase, from: usize) -> Option<(Vec<u8>, Rc)> {
-        let (code, bytes) = self.came.get(&(phase, from))?;
+        let Arrived { code, bytes } = self.came.get(&(phase, from))?;
         if let Some(bytes) = bytes {
             return Some((bytes.clone(), *code));
         }
