@@ -1,6 +1,7 @@
 //! `tributary bench`: measurements of protocols.
 
 pub mod incast;
+pub mod long;
 pub mod multicast;
 pub mod rdmc;
 pub mod reduction;
@@ -36,6 +37,8 @@ enum What {
     Incast(incast::Arguments),
     /// All-reduce of long vectors through switches, over one tree and over several, beside what the line carries.
     Vector(vector::Arguments),
+    /// Long operations by messages, over one tree of the switches, and in blocks by bulk transfers.
+    Long(long::Arguments),
 }
 
 /// Runs it.
@@ -47,6 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         What::Rdmc(arguments) => rdmc::run(arguments),
         What::Incast(arguments) => incast::run(arguments),
         What::Vector(arguments) => vector::run(arguments),
+        What::Long(arguments) => long::run(arguments),
     }
 }
 

@@ -285,9 +285,13 @@ typedef struct tributary_trees tributary_trees;
 #define TRIBUTARY_MIN 2
 #define TRIBUTARY_MAX 3
 #define TRIBUTARY_MINMAXLOC 4 /* of extremes */
-#define TRIBUTARY_AND 5
+#define TRIBUTARY_AND 5 /* bitwise, of integers and bytes, as the next two */
 #define TRIBUTARY_OR 6
 #define TRIBUTARY_XOR 7
+#define TRIBUTARY_PRODUCT 8 /* of numbers; always by messages */
+#define TRIBUTARY_LOGICAL_AND 9 /* of integers, 0 or not, as the next two; the result is 0 or 1 */
+#define TRIBUTARY_LOGICAL_OR 10
+#define TRIBUTARY_LOGICAL_XOR 11
 
 /* Types of elements. */
 #define TRIBUTARY_F64 0
@@ -333,6 +337,7 @@ typedef struct tributary_communicator_options {
     uint32_t questions;    /* without an answer, until it counts as failed */
     uint8_t lanes;         /* values of an operation in the switches at once on a tree, 1 to 8 */
     uint8_t stripes;       /* further trees, over which long vectors are spread */
+    uint32_t bulk_from;    /* operations on so many bytes or more, but those for several trees, go in blocks by bulk transfers; 0: none */
 } tributary_communicator_options;
 
 typedef struct tributary_collective_counters {
@@ -343,6 +348,8 @@ typedef struct tributary_collective_counters {
     uint64_t again;             /* at rank 0: values that needed more than one attempt */
     uint64_t new_trees;         /* trees that took the place of another one */
     uint64_t no_tree;           /* times that a tree was wanted and there was none */
+    uint64_t in_blocks;         /* long operations in blocks, which members write into each other's memory */
+    uint64_t blocks_by_messages; /* blocks that this member sent as messages, for want of bulk transfers here or there */
 } tributary_collective_counters;
 
 /* An operation that has ended. */

@@ -143,7 +143,7 @@ impl Batch<'_> {
         self.transfer(OPCODE_BULK_READ, request)
     }
 
-    /// Writes a part of exposed memory, and notifies, with these flags besides. Whoever posts it keeps the memory until the completion.
+    /// Writes a part of exposed memory, with these flags, and with these data for the other end if it is notified. Whoever posts it keeps the memory until the completion.
     pub(crate) fn write_exposed(
         &mut self,
         wr_id: u64,
@@ -158,7 +158,7 @@ impl Batch<'_> {
             return Err(PostError::Domain);
         }
         self.rings.takes_send()?;
-        let options = ((flags::NOTIFY.mask() | bits) as u8, immediate);
+        let options = (bits as u8, immediate);
         let whole = work(OPCODE_BULK_WRITE, wr_id, to, from.buffer(), there, options);
         let part = WorkRequest {
             address: whole.address + at as u64,

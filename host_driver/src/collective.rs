@@ -24,9 +24,11 @@ mod communicator;
 mod data;
 mod error;
 mod host;
+mod long;
 mod messages;
 #[cfg(unix)]
 pub mod remote;
+mod rule;
 mod software;
 mod switch;
 

@@ -67,8 +67,19 @@ impl Exposed {
     /// Beyond the end.
     pub fn write(&self, at: usize, from: &[u8]) -> Result<(), Error> {
         self.check(at, from.len())?;
-        for (offset, byte) in from.iter().enumerate() {
+        let (head, rest) = from.split_at(to_word(at).min(from.len()));
+        let (words, tail) = rest.as_chunks();
+        let behind = at + head.len();
+        for (offset, byte) in head.iter().enumerate() {
             self.byte(at + offset).store(*byte, Ordering::Relaxed);
+        }
+        for (number, word) in words.iter().enumerate() {
+            let there = self.word_at(behind + ATOMIC_LEN * number);
+            there.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+        }
+        let behind = behind + ATOMIC_LEN * words.len();
+        for (offset, byte) in tail.iter().enumerate() {
+            self.byte(behind + offset).store(*byte, Ordering::Relaxed);
         }
         Ok(())
     }

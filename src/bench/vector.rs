@@ -153,6 +153,7 @@ impl Hosts {
         let settings = Settings {
             lanes: arguments.lanes,
             stripes,
+            bulk_from: 0,
             ..Settings::default()
         };
         let create = |host| {

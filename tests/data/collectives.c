@@ -126,6 +126,41 @@ static void reductions(fi_addr_t group, const int *of, int members, size_t count
     free(own), free(got), free(small), free(less), free(bits), free(ored);
 }
 
+/* Products, and whether all, some or an odd number have another number than 0. */
+static void truths(fi_addr_t group, const int *of, int members, size_t count) {
+    static const enum fi_op ops[] = {FI_LAND, FI_LOR, FI_LXOR};
+    double *real = malloc(8 * count), *powers = malloc(8 * count);
+    uint16_t *own = malloc(2 * count), *got = malloc(2 * count);
+    for (size_t at = 0; at < count; at++) {
+        real[at] = (rank + at) % 3 ? 2 : -0.5;
+        own[at] = (uint16_t)((rank + at) % 4 * (at % 5) * 999);
+    }
+    MUST(!fi_allreduce(ep, real, count, NULL, powers, NULL, group, FI_DOUBLE, FI_PROD, 0, powers));
+    done(powers);
+    MUST(!fi_allreduce(ep, own, count, NULL, got, NULL, group, FI_UINT16, FI_PROD, 0, got));
+    done(got);
+    for (size_t at = 0; at < count; at++) {
+        double power = 1;
+        uint32_t product = 1;
+        for (int member = 0; member < members; member++) {
+            power *= (of[member] + at) % 3 ? 2 : -0.5;
+            product = (uint16_t)(product * (uint16_t)((of[member] + at) % 4 * (at % 5) * 999));
+        }
+        MUST(powers[at] == power && got[at] == product);
+    }
+    for (int op = 0; op < 3; op++) {
+        MUST(!fi_allreduce(ep, own, count, NULL, got, NULL, group, FI_UINT16, ops[op], 0, got));
+        done(got);
+        for (size_t at = 0; at < count; at++) {
+            int true_at = 0;
+            for (int member = 0; member < members; member++)
+                true_at += (uint16_t)((of[member] + at) % 4 * (at % 5) * 999) != 0;
+            MUST(got[at] == (op == 0 ? true_at == members : op == 1 ? true_at > 0 : true_at % 2));
+        }
+    }
+    free(real), free(powers), free(own), free(got);
+}
+
 /* Broadcasts from everyone, and everyone's bytes for all. */
 static void copies(fi_addr_t group, const int *of, int members, size_t count) {
     unsigned char *bytes = malloc(count), *all = malloc(count * members);
@@ -166,6 +201,38 @@ static void copies(fi_addr_t group, const int *of, int members, size_t count) {
     free(bytes), free(all);
 }
 
+/* So long that members write blocks into each other's memory: sums, products, bytes of one for all and of all for all. */
+static void long_ones(fi_addr_t group, int root) {
+    enum { COUNT = 20011, BYTES = 200003, SHARE = 60001 };
+    uint64_t *own = malloc(8 * COUNT), *got = malloc(8 * COUNT);
+    unsigned char *bytes = malloc(BYTES), *all = malloc((size_t)SHARE * ranks);
+    for (uint64_t at = 0; at < COUNT; at++)
+        own[at] = at * 3 + rank;
+    MUST(!fi_allreduce(ep, own, COUNT, NULL, got, NULL, group, FI_UINT64, FI_SUM, 0, got));
+    done(got);
+    for (uint64_t at = 0; at < COUNT; at++)
+        MUST(got[at] == at * 3 * ranks + ranks * (ranks - 1) / 2);
+    MUST(!fi_reduce(ep, own, COUNT, NULL, rank == root ? got : NULL, NULL, group, place[root], FI_UINT64, FI_PROD, 0, own));
+    done(own);
+    for (uint64_t at = 0; at < COUNT && rank == root; at++) {
+        uint64_t product = 1;
+        for (int of = 0; of < ranks; of++)
+            product *= at * 3 + of;
+        MUST(got[at] == product);
+    }
+    for (size_t at = 0; at < BYTES; at++)
+        bytes[at] = rank == root ? (unsigned char)(at * 7) : 0xEE;
+    MUST(!fi_broadcast(ep, bytes, BYTES, NULL, group, place[root], FI_UINT8, 0, bytes));
+    done(bytes);
+    for (size_t at = 0; at < BYTES; at++)
+        MUST(bytes[at] == (unsigned char)(at * 7));
+    MUST(!fi_allgather(ep, bytes + rank, SHARE, NULL, all, NULL, group, FI_UINT8, 0, all));
+    done(all);
+    for (size_t at = 0; at < (size_t)SHARE * ranks; at++)
+        MUST(all[at] == (unsigned char)((at % SHARE + at / SHARE) * 7));
+    free(own), free(got), free(bytes), free(all);
+}
+
 static void barrier(fi_addr_t group) {
     MUST(!fi_barrier(ep, group, &group));
     done(&group);
@@ -202,11 +269,17 @@ static void refused(fi_addr_t group, struct fid_domain *domain) {
     MUST(fi_query_collective(domain, FI_ALLTOALL, &attr, 0) == -FI_EOPNOTSUPP);
     MUST(fi_query_collective(domain, FI_REDUCE_SCATTER, &attr, 0) == -FI_EOPNOTSUPP);
     attr.op = FI_PROD;
+    MUST(!fi_query_collective(domain, FI_ALLREDUCE, &attr, 0));
+    attr.op = FI_LXOR;
+    MUST(!fi_query_collective(domain, FI_ALLREDUCE, &attr, 0));
+    attr.datatype = FI_DOUBLE;
+    MUST(fi_query_collective(domain, FI_ALLREDUCE, &attr, 0) == -FI_EOPNOTSUPP);
+    attr.op = FI_MSWAP, attr.datatype = FI_UINT16;
     MUST(fi_query_collective(domain, FI_ALLREDUCE, &attr, 0) == -FI_EOPNOTSUPP);
     attr.op = FI_NOOP, attr.datatype = FI_VOID;
     MUST(!fi_query_collective(domain, FI_BARRIER, &attr, 0));
     MUST(fi_query_collective(domain, FI_BROADCAST, &attr, 0) == -FI_EOPNOTSUPP);
-    MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group, FI_UINT64, FI_PROD, 0, NULL) == -FI_EOPNOTSUPP);
+    MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group, FI_FLOAT, FI_LAND, 0, NULL) == -FI_EOPNOTSUPP);
     MUST(fi_allreduce(ep, &own, 1, NULL, &got, NULL, group, FI_FLOAT, FI_BAND, 0, NULL) == -FI_EOPNOTSUPP);
     MUST(fi_allreduce(ep, &own, 0, NULL, &got, NULL, group, FI_UINT64, FI_SUM, 0, NULL) == -FI_EINVAL);
     MUST(fi_allreduce(ep, &own, 1 << 18, NULL, &got, NULL, group, FI_UINT64, FI_SUM, 0, NULL) == -FI_EMSGSIZE);
@@ -354,11 +427,13 @@ int main(int count, char **arguments) {
     size_t counts_of[] = {1, 3, 4, 61, 1000};
     for (int at = 0; at < 5; at++) {
         reductions(fi_mc_addr(world), everyone, ranks, counts_of[at]);
+        truths(fi_mc_addr(world), everyone, ranks, counts_of[at]);
         copies(fi_mc_addr(world), everyone, ranks, counts_of[at]);
     }
     many(fi_mc_addr(world));
-    /* 15 reductions for all, as many as there are members for one, 5 times all bytes, shares and gathering, 24 at once. */
-    MUST(fi_cntr_read(reads) == 15 + 5 * (uint64_t)ranks + 5 + 10 * (uint64_t)ranks + 24);
+    long_ones(fi_mc_addr(world), ranks / 2);
+    /* 40 reductions for all, as many as there are members for one, 5 times all bytes, shares and gathering, 24 at once, 3 long ones. */
+    MUST(fi_cntr_read(reads) == 43 + 5 * (uint64_t)ranks + 5 + 10 * (uint64_t)ranks + 24);
 
     /* Parts, another order with another first member, two of the same list at once. */
     half = begin(part, &half);

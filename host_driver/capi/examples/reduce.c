@@ -29,19 +29,19 @@ static void expect(int right, const char *what)
     }
 }
 
-/* Polls all members until each but `without` has ended an operation. */
+/* Polls all members until each but `without` has ended an operation; who has, still passes on what others wait for. */
 static void run(tributary_communicator **all, int without, tributary_result *results)
 {
-    int done[HOSTS] = {0};
     int left = without < 0 ? HOSTS : HOSTS - 1;
     while (left > 0) {
         for (int rank = 0; rank < HOSTS; rank++) {
-            if (rank == without || done[rank])
+            if (rank == without)
                 continue;
-            int found = tributary_communicator_poll(all[rank], &results[rank]);
+            tributary_result ended;
+            int found = tributary_communicator_poll(all[rank], &ended);
             check(found);
             if (found) {
-                done[rank] = 1;
+                results[rank] = ended;
                 left--;
             }
         }
@@ -110,13 +110,48 @@ int main(void)
         tributary_result_free(&results[i]);
     }
 
+    /* So long that members write blocks into each other's memory. */
+    static unsigned char bytes[HOSTS][70000];
+    for (int i = 0; i < HOSTS; i++) {
+        for (size_t at = 0; at < sizeof bytes[i]; at++)
+            bytes[i][at] = i == 1 ? (unsigned char)(at * 7) : 0xEE;
+        check(tributary_post_broadcast(all[i], 1, bytes[i], sizeof bytes[i], NULL));
+    }
+    run(all, -1, results);
+    for (int i = 0; i < HOSTS; i++) {
+        expect(results[i].why == 0 && results[i].count == sizeof bytes[1], "long broadcast");
+        expect(memcmp(results[i].payload, bytes[1], sizeof bytes[1]) == 0, "bytes of the long broadcast");
+        tributary_result_free(&results[i]);
+    }
+
+    /* 2 * -3 * 4 * 5, by messages; and whether all, some, and an odd number have something, in the switches. */
+    const int64_t factors[HOSTS] = {2, -3, 4, 5}, some[HOSTS] = {7, 0, -1, 8};
+    const int64_t logical[][2] = {{TRIBUTARY_LOGICAL_AND, 0}, {TRIBUTARY_LOGICAL_OR, 1}, {TRIBUTARY_LOGICAL_XOR, 1}};
+    for (int i = 0; i < HOSTS; i++)
+        check(tributary_post_all_reduce(all[i], TRIBUTARY_PRODUCT, TRIBUTARY_I64, &factors[i], 1, NULL));
+    run(all, -1, results);
+    for (int i = 0; i < HOSTS; i++) {
+        expect(results[i].why == 0 && *(int64_t *)results[i].payload == -120, "product");
+        tributary_result_free(&results[i]);
+    }
+    for (int of = 0; of < 3; of++) {
+        for (int i = 0; i < HOSTS; i++)
+            check(tributary_post_all_reduce(all[i], (uint8_t)logical[of][0], TRIBUTARY_I64, &some[i], 1, NULL));
+        run(all, -1, results);
+        for (int i = 0; i < HOSTS; i++) {
+            expect(results[i].why == 0 && *(int64_t *)results[i].payload == logical[of][1], "truth");
+            tributary_result_free(&results[i]);
+        }
+    }
+
     tributary_collective_counters counters;
     uint32_t size;
     uint8_t path;
     check(tributary_communicator_query(all[0], NULL, &size, &path));
     check(tributary_communicator_counters(all[0], &counters));
-    expect(path == 3 && counters.in_software == 0, "way of the operations");
+    expect(path == 3 && counters.in_software == 1 && counters.in_blocks == 1, "way of the operations");
     expect(tributary_post_all_reduce(all[0], TRIBUTARY_AND, TRIBUTARY_F64, numbers, 1, NULL) == -1, "and of doubles");
+    expect(tributary_post_all_reduce(all[0], TRIBUTARY_LOGICAL_AND, TRIBUTARY_F64, numbers, 1, NULL) == -1, "truth of doubles");
 
     /* Rank 2 works no more. */
     for (int i = 0; i < HOSTS; i++) {

@@ -48,6 +48,8 @@ pub struct CommunicatorSettings {
     pub lanes: u8,
     /// Further trees, over which long vectors are spread.
     pub stripes: u8,
+    /// Operations on so many bytes or more go in blocks; 0: none.
+    pub bulk_from: u32,
 }
 
 /// `tributary_collective_counters`.
@@ -68,6 +70,10 @@ pub struct CommunicatorCounters {
     pub new_trees: u64,
     /// Times that there was no tree.
     pub no_tree: u64,
+    /// Long operations in blocks.
+    pub in_blocks: u64,
+    /// Blocks that were sent as messages.
+    pub blocks_by_messages: u64,
 }
 
 /// Makes cards on a fabric of models, and a manager that makes trees there.
@@ -206,6 +212,7 @@ pub unsafe extern "C" fn tributary_communicator_defaults(options: *mut Communica
                 questions: usual.questions,
                 lanes: usual.lanes,
                 stripes: usual.stripes,
+                bulk_from: usual.bulk_from,
             });
         }
     }
@@ -243,6 +250,7 @@ pub unsafe extern "C" fn tributary_communicator_create(
     let options = Options {
         lanes: options.lanes,
         stripes: options.stripes,
+        bulk_from: options.bulk_from,
         attempt: Duration::from_nanos(options.attempt_ns),
         roll: Duration::from_nanos(options.roll_ns),
         idle: Duration::from_nanos(options.idle_ns),
@@ -316,6 +324,8 @@ pub unsafe extern "C" fn tributary_communicator_counters(
         again,
         new_trees,
         no_tree,
+        in_blocks,
+        blocks_by_messages,
         ..
     } = group.0.counters();
     *place = CommunicatorCounters {
@@ -326,6 +336,8 @@ pub unsafe extern "C" fn tributary_communicator_counters(
         again,
         new_trees,
         no_tree,
+        in_blocks,
+        blocks_by_messages,
     };
     0
 }

@@ -75,7 +75,7 @@ fn cl_05_cl_08_the_example_reduces_in_the_switches_and_names_who_is_gone() {
     let source = Path::new(CRATE).join("examples/reduce.c");
     assert_eq!(
         run(&source, "reduce"),
-        "4 members, 3 operations in the switches; rank 2 is gone\n"
+        "4 members, 6 operations in the switches; rank 2 is gone\n"
     );
 }
 
@@ -170,15 +170,19 @@ fn structures_and_constants_are_those_of_the_library() {
     structure!("group_message" GroupMessage { payload length number });
     structure!("group_verdict" GroupVerdict { messages suspect success why });
     structure!("communicator_options" CommunicatorSettings {
-        attempt_ns roll_ns idle_ns ask_after_ns patience_ns questions lanes stripes
+        attempt_ns roll_ns idle_ns ask_after_ns patience_ns questions lanes stripes bulk_from
     });
     structure!("collective_counters" CommunicatorCounters {
         in_switches in_software alone completed_by_root again new_trees no_tree
+        in_blocks blocks_by_messages
     });
     structure!("result" CollectiveResult { ticket payload count rank kind code why });
     for (number, operation) in OPERATIONS.iter().enumerate() {
         let name = match operation {
             Operation::SumReproducible => "SUM_REPRODUCIBLE".to_owned(),
+            Operation::LogicalAnd => "LOGICAL_AND".to_owned(),
+            Operation::LogicalOr => "LOGICAL_OR".to_owned(),
+            Operation::LogicalXor => "LOGICAL_XOR".to_owned(),
             other => format!("{other:?}").to_uppercase(),
         };
         same(format!("TRIBUTARY_{name}"), number);

@@ -33,6 +33,8 @@ const CLOSING: Duration = Duration::from_secs(10);
 const OPTIONS: Options = Options {
     lanes: 4,
     stripes: 0,
+    // As messages between two.
+    bulk_from: 128 << 10,
     attempt: Duration::from_millis(150),
     roll: Duration::from_millis(20),
     idle: Duration::from_millis(100),
@@ -46,7 +48,7 @@ const OPTIONS: Options = Options {
 pub struct Totals {
     /// Operations through the switches.
     pub in_switches: u64,
-    /// Operations by messages of the driver.
+    /// Operations by messages of the driver, or in blocks by bulk transfers.
     pub by_messages: u64,
     /// Values that this process completed as the root.
     pub completed_by_root: u64,
@@ -322,6 +324,7 @@ impl Shared {
             totals.in_switches += counters.in_switches;
             // The barrier of closing goes by messages and is no operation of the program.
             totals.by_messages += counters.in_software.saturating_sub(closed.into());
+            totals.by_messages += counters.in_blocks;
             totals.completed_by_root += counters.completed_by_root;
             totals.again += counters.again;
         }

@@ -1,5 +1,6 @@
 //! A communicator, as a member sees it.
 
+mod blocks;
 mod post;
 mod stripes;
 mod work;
@@ -10,7 +11,8 @@ use std::time::Duration;
 use tributary_protocol::red::{Rc, Value};
 
 use super::data::{Prepared, Shape};
-use super::messages::Message;
+use super::long::{Exchange, Memory, Words};
+use super::messages::{BYTES, Message};
 use super::software::{Parts, Software};
 use super::switch::{Grant, SharedTrees, Switch, Times};
 use super::{CollectiveError, Data, Host, Why};
@@ -31,6 +33,9 @@ pub struct Options {
     /// Trees beside the first, over which long vectors are spread: at most one for each other member. Each has another root, for
     /// a root sends two frames for each value and all others one. Each takes a group of every member's card.
     pub stripes: u8,
+    /// Operations on so many bytes or more that are not for several trees go in blocks, which members write into each other's
+    /// memory by bulk transfers; 0: none do. Of a gathering all bytes count.
+    pub bulk_from: u32,
     /// How long an attempt through the engines may take: more than their timeouts on the way together.
     pub attempt: Duration,
     /// How long to wait for answers when members are asked one by one.
@@ -46,11 +51,12 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 4 lanes, one tree; times that fit the usual timeouts of engines at 125 MHz; a member may be silent for 5 s; calls wait for 60 s.
+    /// 4 lanes, one tree, blocks from 64 KiB on; times that fit the usual timeouts of engines at 125 MHz; a member may be silent for 5 s; calls wait for 60 s.
     fn default() -> Self {
         Self {
             lanes: 4,
             stripes: 0,
+            bulk_from: 64 << 10,
             attempt: Duration::from_millis(4),
             roll: Duration::from_micros(800),
             idle: Duration::from_micros(200),
@@ -86,6 +92,10 @@ pub struct Counters {
     pub striped: u64,
     /// Operations by messages between hosts: the group has no tree, or they are not for engines.
     pub in_software: u64,
+    /// Long operations in blocks, which members write into each other's memory.
+    pub in_blocks: u64,
+    /// Blocks that this member has sent as messages, for want of bulk transfers or memory here or there, or after one that failed.
+    pub blocks_by_messages: u64,
     /// Operations of a member that is alone.
     pub alone: u64,
     /// At the root: values of which software had to combine more than one frame, because an engine was not there or had timed out.
@@ -144,6 +154,27 @@ enum Input {
     Values(Prepared),
     /// The rank that gives bytes to all, and the bytes.
     Bytes(usize, Vec<u8>),
+    /// What goes in blocks is with the work.
+    Blocks(Read),
+}
+
+/// How the result of a long operation is read.
+#[derive(Clone, Debug)]
+enum Read {
+    /// Values of a shape, and how many elements.
+    Values(Shape, usize),
+    /// Bytes, as elements of the type of these.
+    Bytes(Data),
+}
+
+impl Input {
+    /// Its number in messages.
+    const fn code(&self) -> u8 {
+        match self {
+            Self::Values(prepared) => prepared.rule.code(),
+            Self::Bytes(..) | Self::Blocks(_) => BYTES,
+        }
+    }
 }
 
 /// Part of the result that this member keeps, in elements; how the rest of a result is read.
@@ -176,6 +207,7 @@ enum Work {
         left: usize,
     },
     InSoftware(Software),
+    InBlocks(Box<Exchange>),
     /// In parts, over a tree each.
     Striped(Striped),
 }
@@ -235,6 +267,8 @@ pub struct Communicator {
     finished: VecDeque<Finished>,
     failed: Option<(usize, Why)>,
     parts: Parts,
+    words: Words,
+    memory: Memory,
     peers: Vec<Peer>,
     counters: Counters,
     /// Splits so far.
@@ -288,6 +322,8 @@ impl Communicator {
             finished: VecDeque::new(),
             failed: None,
             parts: Parts::default(),
+            words: Words::default(),
+            memory: Memory::default(),
             peers: vec![Peer::default(); members.len()],
             counters: Counters::default(),
             splits: 0,

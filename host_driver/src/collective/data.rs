@@ -5,6 +5,7 @@ use tributary_protocol::red::ops::Rounding;
 use tributary_protocol::red::{Op, Value};
 
 use super::CollectiveError;
+use super::rule::{Factor, Rule};
 
 /// Bits that turn the order of unsigned numbers into that of signed ones.
 const TOP: u64 = 1 << 63;
@@ -30,6 +31,14 @@ pub enum Operation {
     Or,
     /// Bitwise exclusive or, of integers.
     Xor,
+    /// Product. Integers wrap at the size of their type; floating-point products depend on the order. No engine of a switch has it.
+    Product,
+    /// 1 where all have another number than 0, else 0; of integers.
+    LogicalAnd,
+    /// 1 where somebody has another number than 0, else 0; of integers.
+    LogicalOr,
+    /// 1 where an odd number of members has another number than 0, else 0; of integers.
+    LogicalXor,
 }
 
 impl Operation {
@@ -43,7 +52,15 @@ impl Operation {
             Self::And => "and",
             Self::Or => "or",
             Self::Xor => "xor",
+            Self::Product => "product",
+            Self::LogicalAnd => "logical and",
+            Self::LogicalOr => "logical or",
+            Self::LogicalXor => "logical xor",
         }
+    }
+
+    const fn is_logical(self) -> bool {
+        matches!(self, Self::LogicalAnd | Self::LogicalOr | Self::LogicalXor)
     }
 }
 
@@ -143,6 +160,35 @@ impl Data {
         }
     }
 
+    /// The elements as bytes, little-endian; nothing of those with places or numbers in them.
+    pub(super) fn to_bytes(&self) -> Option<Vec<u8>> {
+        Some(match self {
+            Self::F64(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::F32(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::I64(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::U64(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::I32(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::U32(list) => list.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::Bytes(list) => list.clone(),
+            Self::F64Extremes(_) | Self::I64Extremes(_) | Self::Sums(_) => return None,
+        })
+    }
+
+    /// Elements of the type of these that such bytes are.
+    pub(super) fn of_bytes(&self, bytes: &[u8]) -> Self {
+        let four = || bytes.as_chunks::<4>().0.iter().copied();
+        let eight = || bytes.as_chunks::<8>().0.iter().copied();
+        match self {
+            Self::F64(_) => Self::F64(eight().map(f64::from_le_bytes).collect()),
+            Self::F32(_) => Self::F32(four().map(f32::from_le_bytes).collect()),
+            Self::I64(_) => Self::I64(eight().map(i64::from_le_bytes).collect()),
+            Self::U64(_) => Self::U64(eight().map(u64::from_le_bytes).collect()),
+            Self::I32(_) => Self::I32(four().map(i32::from_le_bytes).collect()),
+            Self::U32(_) => Self::U32(four().map(u32::from_le_bytes).collect()),
+            _ => Self::Bytes(bytes.to_vec()),
+        }
+    }
+
     /// Puts elements of the same type behind these; whether they are.
     pub(super) fn append(&mut self, more: Self) -> bool {
         match (self, more) {
@@ -191,10 +237,10 @@ impl Shape {
     }
 }
 
-/// Operation of the engines, the values of this member, and how the result is read.
+/// How values are combined, those of this member, and how the result is read.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    pub op: Op,
+    pub rule: Rule,
     pub values: Vec<Value>,
     pub shape: Shape,
     pub length: usize,
@@ -211,7 +257,7 @@ impl Prepared {
             let elements = self.shape.elements();
             let length = self.length.min(at * elements) - self.length.min(begin * elements);
             Self {
-                op: self.op,
+                rule: self.rule,
                 values: self.values[begin..at].to_vec(),
                 shape: self.shape,
                 length,
@@ -290,67 +336,75 @@ pub fn placed(data: &Data, rank: usize, size: usize) -> Result<Prepared, Collect
         }
     };
     Ok(Prepared {
-        op: Op::Or,
+        rule: Rule::Engines(Op::Or),
         values,
         shape,
         length,
     })
 }
 
-/// What the engines are to do with data.
+/// What is to be done with data.
 pub fn prepare(operation: Operation, data: &Data) -> Result<Prepared, CollectiveError> {
     use Operation as O;
     let unsupported = CollectiveError::Unsupported {
         operation: operation.name(),
         data: data.name(),
     };
+    let engines = |(wide, narrow)| (Rule::Engines(wide), Rule::Engines(narrow));
     // Operations on 64 bits, and on 32.
     let integers = match operation {
-        O::Sum => Some((Op::IntSum, Op::Int32Sum)),
-        O::Min => Some((Op::IntMin, Op::Int32Min)),
-        O::Max => Some((Op::IntMax, Op::Int32Max)),
-        O::And => Some((Op::And, Op::And)),
-        O::Or => Some((Op::Or, Op::Or)),
-        O::Xor => Some((Op::Xor, Op::Xor)),
-        _ => None,
+        O::Sum => Some(engines((Op::IntSum, Op::Int32Sum))),
+        O::Min => Some(engines((Op::IntMin, Op::Int32Min))),
+        O::Max => Some(engines((Op::IntMax, Op::Int32Max))),
+        O::And | O::LogicalAnd => Some(engines((Op::And, Op::And))),
+        O::Or | O::LogicalOr => Some(engines((Op::Or, Op::Or))),
+        O::Xor | O::LogicalXor => Some(engines((Op::Xor, Op::Xor))),
+        O::Product => Some((Rule::Product(Factor::I64), Rule::Product(Factor::I32))),
+        O::SumReproducible | O::MinMaxLoc => None,
     };
     let reals = match operation {
-        O::Sum => Some((Op::FltSumNearest, Op::Flt32SumNearest)),
-        O::Min => Some((Op::FltMin, Op::Flt32Min)),
-        O::Max => Some((Op::FltMax, Op::Flt32Max)),
+        O::Sum => Some(engines((Op::FltSumNearest, Op::Flt32SumNearest))),
+        O::Min => Some(engines((Op::FltMin, Op::Flt32Min))),
+        O::Max => Some(engines((Op::FltMax, Op::Flt32Max))),
+        O::Product => Some((Rule::Product(Factor::F64), Rule::Product(Factor::F32))),
         _ => None,
     };
     let ordered = matches!(operation, O::Min | O::Max);
+    // Of 0 and 1 the bitwise operations are the logical ones.
+    let logical = operation.is_logical();
+    let wide = move |x: u64| if logical { u64::from(x != 0) } else { x };
+    let narrow = move |x: u32| if logical { u32::from(x != 0) } else { x };
     let bits = |x: f64| x.to_bits();
     let prepared = match data {
         Data::F64(list) if operation == O::SumReproducible => Some((
-            Op::FltRepsum,
+            Rule::Engines(Op::FltRepsum),
             list.iter().map(|x| repsum::encode(x.to_bits())).collect(),
             Shape::Reproducible,
         )),
         Data::F64(list) => {
-            reals.map(|(op, _)| (op, frames(list.iter().copied().map(bits)), Shape::F64))
+            reals.map(|(rule, _)| (rule, frames(list.iter().copied().map(bits)), Shape::F64))
         }
-        Data::F32(list) => reals.map(|(_, op)| {
+        Data::F32(list) => reals.map(|(_, rule)| {
             let elements = list.iter().map(|x| x.to_bits());
-            (op, frames(pairs(elements)), Shape::F32)
+            (rule, frames(pairs(elements)), Shape::F32)
         }),
-        Data::I64(list) => {
-            integers.map(|(op, _)| (op, frames(list.iter().map(|&x| x as u64)), Shape::I64))
-        }
-        Data::U64(list) => integers.map(|(op, _)| {
+        Data::I64(list) => integers.map(|(rule, _)| {
+            let words = list.iter().map(|&x| wide(x as u64));
+            (rule, frames(words), Shape::I64)
+        }),
+        Data::U64(list) => integers.map(|(rule, _)| {
             let flip = if ordered { TOP } else { 0 };
-            let words = list.iter().map(|&x| x ^ flip);
-            (op, frames(words), Shape::U64(flip))
+            let words = list.iter().map(|&x| wide(x) ^ flip);
+            (rule, frames(words), Shape::U64(flip))
         }),
-        Data::I32(list) => integers.map(|(_, op)| {
-            let elements = list.iter().map(|&x| x as u32);
-            (op, frames(pairs(elements)), Shape::I32)
+        Data::I32(list) => integers.map(|(_, rule)| {
+            let elements = list.iter().map(|&x| narrow(x as u32));
+            (rule, frames(pairs(elements)), Shape::I32)
         }),
-        Data::U32(list) => integers.map(|(_, op)| {
+        Data::U32(list) => integers.map(|(_, rule)| {
             let flip = if ordered { TOP_32 } else { 0 };
-            let elements = list.iter().map(|&x| x ^ flip);
-            (op, frames(pairs(elements)), Shape::U32(flip))
+            let elements = list.iter().map(|&x| narrow(x) ^ flip);
+            (rule, frames(pairs(elements)), Shape::U32(flip))
         }),
         Data::F64Extremes(list) if operation == O::MinMaxLoc => {
             let value = |e: &Extremes<f64>| Value {
@@ -358,7 +412,7 @@ pub fn prepare(operation: Operation, data: &Data) -> Result<Prepared, Collective
                 ..Value::default()
             };
             let values = list.iter().map(value).collect();
-            Some((Op::FltMinmaxloc, values, Shape::F64Extremes))
+            Some((Rule::Engines(Op::FltMinmaxloc), values, Shape::F64Extremes))
         }
         Data::I64Extremes(list) if operation == O::MinMaxLoc => {
             let value = |e: &Extremes<i64>| Value {
@@ -366,21 +420,21 @@ pub fn prepare(operation: Operation, data: &Data) -> Result<Prepared, Collective
                 ..Value::default()
             };
             let values = list.iter().map(value).collect();
-            Some((Op::IntMinmaxloc, values, Shape::I64Extremes))
+            Some((Rule::Engines(Op::IntMinmaxloc), values, Shape::I64Extremes))
         }
         Data::Bytes(list) => match operation {
-            O::And | O::Or | O::Xor => integers.map(|(op, _)| (op, packed(list), Shape::Bytes)),
+            O::And | O::Or | O::Xor => integers.map(|(rule, _)| (rule, packed(list), Shape::Bytes)),
             _ => None,
         },
         Data::Sums(list) if operation == O::SumReproducible => {
             let values = list.iter().map(|sum| *sum.value()).collect();
-            Some((Op::FltRepsum, values, Shape::Reproducible))
+            Some((Rule::Engines(Op::FltRepsum), values, Shape::Reproducible))
         }
         Data::F64Extremes(_) | Data::I64Extremes(_) | Data::Sums(_) => None,
     };
-    let (op, values, shape) = prepared.ok_or(unsupported)?;
+    let (rule, values, shape) = prepared.ok_or(unsupported)?;
     Ok(Prepared {
-        op,
+        rule,
         values,
         shape,
         length: data.len(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::long::Mover;
 use super::messages::Message;
 use super::{CollectiveError, Why};
 use crate::{
@@ -49,6 +50,10 @@ pub struct Hub {
     early: VecDeque<(u64, AddressHandle, Message)>,
     /// Own rank in communicators that are no more.
     closed: VecDeque<(u64, u32)>,
+    /// What writes blocks of long operations, once it is needed; nothing in it if the card cannot.
+    mover: Option<Option<Mover>>,
+    /// Transfers that have ended, and whether all is written, by communicator.
+    moved: BTreeMap<u64, VecDeque<(u64, bool)>>,
     /// To whom messages were lost.
     lost: Vec<AddressHandle>,
     /// Messages that no member sends.
@@ -75,6 +80,8 @@ impl Host {
             inboxes: BTreeMap::new(),
             early: VecDeque::new(),
             closed: VecDeque::new(),
+            mover: None,
+            moved: BTreeMap::new(),
             lost: Vec::new(),
             malformed: 0,
             failed: None,
@@ -133,6 +140,7 @@ impl Hub {
     /// A communicator is no more.
     pub fn close(&mut self, name: u64, rank: u32) {
         self.inboxes.remove(&name);
+        self.moved.remove(&name);
         if self.closed.len() == CLOSED {
             self.closed.pop_front();
         }
@@ -141,6 +149,33 @@ impl Hub {
 
     pub fn send(&mut self, name: u64, to: AddressHandle, message: &Message) {
         self.unsent.push_back((to, message.encode(name)));
+    }
+
+    /// What writes blocks of long operations; nothing if the card has no bulk transfers.
+    pub fn mover(&mut self) -> Option<&mut Mover> {
+        let endpoint = &self.options.endpoint;
+        let made = self
+            .mover
+            .get_or_insert_with(|| Mover::new(&self.domain, endpoint.q_key, endpoint.vector));
+        made.as_mut()
+    }
+
+    /// A transfer of a communicator that has ended, and whether all is written.
+    pub fn moved(&mut self, name: u64) -> Option<(u64, bool)> {
+        self.moved.get_mut(&name)?.pop_front()
+    }
+
+    fn turn_mover(&mut self) -> Result<(), Error> {
+        let Some(Some(mover)) = &mut self.mover else {
+            return Ok(());
+        };
+        for (name, number, written) in mover.run()? {
+            if self.inboxes.contains_key(&name) {
+                let moved = self.moved.entry(name).or_default();
+                moved.push_back((number, written));
+            }
+        }
+        Ok(())
     }
 
     /// Gives the endpoint what waits.
@@ -158,7 +193,8 @@ impl Hub {
                 Err(_) => break,
             }
         }
-        self.endpoint.flush()
+        self.endpoint.flush()?;
+        self.turn_mover()
     }
 
     fn note(&mut self, done: Result<(), Error>) -> Result<(), Error> {
@@ -192,7 +228,7 @@ impl Hub {
                 },
             }
         }
-        Ok(())
+        self.turn_mover()
     }
 
     fn deliver(&mut self, name: u64, from: AddressHandle, message: Message) {

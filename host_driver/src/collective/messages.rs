@@ -11,7 +11,9 @@
 use tributary_protocol::red::Value;
 use tributary_protocol::red::ops::Rc;
 
+use super::long::{How, Lend, Phase};
 use super::{Grant, Why};
+use crate::Remote;
 
 /// Bytes in front of the payload.
 const HEAD: usize = 32;
@@ -53,6 +55,31 @@ pub enum Message {
         /// Values or bytes.
         bytes: Vec<u8>,
     },
+    /// This member has begun a long operation.
+    Lend {
+        /// Its number.
+        operation: u64,
+        /// Where blocks for this member go, and what it takes the operation for.
+        lend: Lend,
+    },
+    /// The block for this member may come.
+    Ask {
+        /// Number of the operation.
+        operation: u64,
+        /// Which of the two that a member sends.
+        phase: Phase,
+    },
+    /// A block of a long operation is there.
+    Done {
+        /// Its number.
+        operation: u64,
+        /// Which of the two that a member sends.
+        phase: Phase,
+        /// What the arithmetic has reported of it.
+        code: Rc,
+        /// How it came.
+        how: How,
+    },
     /// Are you there?
     Ping,
     /// Yes.
@@ -76,6 +103,7 @@ impl Message {
     pub fn encode(&self, name: u64) -> Vec<u8> {
         let mut head = [0; HEAD];
         let mut payload: &[u8] = &[];
+        let lent;
         let (kind, number, pair) = match self {
             Self::Plan { from, grant } => {
                 if let Some(grant) = grant {
@@ -98,6 +126,34 @@ impl Message {
                 (head[1], head[2]) = ((*down).into(), *code);
                 payload = bytes;
                 (3, *operation, [*segment, *segments])
+            }
+            Self::Lend { operation, lend } => {
+                head[1] = lend.place.is_some().into();
+                (head[2], head[3]) = (lend.code, lend.flow.0);
+                let (qp_num, there) = lend.place.unwrap_or((
+                    0,
+                    Remote {
+                        address: 0,
+                        rkey: 0,
+                    },
+                ));
+                lent = [there.address.to_le_bytes(), lend.total.to_le_bytes()].concat();
+                payload = &lent;
+                head[4..8].copy_from_slice(&lend.flow.1.to_le_bytes());
+                (7, *operation, [qp_num, there.rkey])
+            }
+            Self::Ask { operation, phase } => {
+                head[1] = *phase as u8;
+                (9, *operation, [0; 2])
+            }
+            Self::Done {
+                operation,
+                phase,
+                code,
+                how,
+            } => {
+                (head[1], head[2], head[3]) = (*phase as u8, code.code(), *how as u8);
+                (8, *operation, [0; 2])
             }
             Self::Ping => (4, 0, [0; 2]),
             Self::Pong => (5, 0, [0; 2]),
@@ -136,6 +192,34 @@ impl Message {
                 segments: high,
                 code: head[2],
                 bytes: bytes[HEAD..].to_vec(),
+            },
+            7 if bytes.len() == HEAD + 16 && head[1] <= 1 => {
+                let (address, total) = (word(bytes, HEAD)?, word(bytes, HEAD + 8)?);
+                let there = Remote {
+                    address,
+                    rkey: high,
+                };
+                let root = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+                let lend = Lend {
+                    place: (head[1] == 1).then_some((low, there)),
+                    code: head[2],
+                    flow: (head[3], root),
+                    total,
+                };
+                Self::Lend {
+                    operation: number,
+                    lend,
+                }
+            }
+            8 => Self::Done {
+                operation: number,
+                phase: *Phase::ALL.get(usize::from(head[1]))?,
+                code: Rc::new(head[2]),
+                how: How::from_code(head[3])?,
+            },
+            9 => Self::Ask {
+                operation: number,
+                phase: *Phase::ALL.get(usize::from(head[1]))?,
             },
             4 => Self::Ping,
             5 => Self::Pong,
@@ -203,6 +287,40 @@ mod tests {
             },
             Message::Cannot { from: 3 },
             part.clone(),
+            Message::Lend {
+                operation: 5,
+                lend: Lend {
+                    place: Some((
+                        0xF_1234,
+                        Remote {
+                            address: 1 << 50,
+                            rkey: 0xABCD_EF01,
+                        },
+                    )),
+                    code: 0x83,
+                    flow: (5, 65_535),
+                    total: 1 << 40,
+                },
+            },
+            Message::Lend {
+                operation: 6,
+                lend: Lend {
+                    place: None,
+                    code: 0,
+                    flow: (1, 0),
+                    total: 1,
+                },
+            },
+            Message::Ask {
+                operation: 7,
+                phase: Phase::Deal,
+            },
+            Message::Done {
+                operation: 7,
+                phase: Phase::Collect,
+                code: Rc::INT_OVERFLOW,
+                how: How::SentAfter,
+            },
             Message::Ping,
             Message::Pong,
             Message::Failed {
@@ -221,7 +339,7 @@ mod tests {
         let mut bytes = part.encode(1);
         bytes[24] = 7;
         assert_eq!(Message::decode(&bytes), None, "part 7 of 7");
-        for (at, value) in [(0, 0), (0, 7)] {
+        for (at, value) in [(0, 0), (0, 7), (0, 10)] {
             let mut bytes = Message::Ping.encode(1);
             bytes[at] = value;
             assert_eq!(Message::decode(&bytes), None);

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use tributary_protocol::red::ops::combine;
-use tributary_protocol::red::{Mode, Op, Value};
+use tributary_protocol::red::Value;
 
 use super::Why;
 use super::messages::{BYTES, Message, SEGMENT, from_bytes, to_bytes};
+use super::rule::Rule;
 
 /// Parts that have come, by operation, direction and rank of the sender.
 #[derive(Debug, Default)]
@@ -53,11 +53,20 @@ impl Parts {
     }
 
     /// All that a member has sent for an operation, once it is there.
-    fn take(&mut self, operation: u64, down: bool, from: usize) -> Option<(u8, Vec<u8>)> {
+    pub fn take(&mut self, operation: u64, down: bool, from: usize) -> Option<(u8, Vec<u8>)> {
         let at = (operation, down, from);
         (self.0.get(&at)).filter(|whole| whole.came == whole.segments)?;
         let whole = self.0.remove(&at)?;
         Some((whole.code, whole.bytes))
+    }
+
+    /// Who has sent a part of an operation that is another one than this code says.
+    pub fn other_than(&self, operation: u64, code: u8) -> Option<usize> {
+        let of = self
+            .0
+            .range((operation, false, 0)..(operation + 1, false, 0));
+        let mut others = of.filter(|(_, whole)| whole.code != code);
+        others.next().map(|(&(_, _, from), _)| from)
     }
 
     /// What is of operations that are over.
@@ -79,7 +88,7 @@ enum Step {
 #[derive(Clone, Debug)]
 pub enum Content {
     /// Values that are combined.
-    Values(Op, Vec<Value>),
+    Values(Rule, Vec<Value>),
     /// Bytes that the root gives to all.
     Bytes(Vec<u8>),
 }
@@ -155,7 +164,7 @@ impl Software {
 
     fn code(&self) -> u8 {
         match &self.content {
-            Content::Values(op, _) => op.code(),
+            Content::Values(rule, _) => rule.code(),
             Content::Bytes(_) => BYTES,
         }
     }
@@ -212,15 +221,15 @@ impl Software {
     }
 
     fn add(&mut self, (code, bytes): (u8, Vec<u8>)) -> bool {
-        let Content::Values(op, values) = &mut self.content else {
+        let Content::Values(rule, values) = &mut self.content else {
             return false;
         };
         let came = from_bytes(&bytes).filter(|came| came.len() == values.len());
-        let Some(came) = came.filter(|_| code == op.code()) else {
+        let Some(came) = came.filter(|_| code == rule.code()) else {
             return false;
         };
         for (value, came) in values.iter_mut().zip(came) {
-            *value = combine(*op, Mode::default(), value, &came);
+            *value = rule.combine(value, &came);
         }
         true
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use tributary_protocol::card::descriptor::flags;
 use tributary_protocol::multicast::group::wire::Place;
 
 use crate::queue::AddressHandle;
@@ -131,7 +132,7 @@ impl Carrier {
                 &block.memory,
                 block.part,
                 there,
-                (0, place.tag),
+                (flags::NOTIFY.mask(), place.tag),
             ) {
                 Ok(()) => {}
                 Err(PostError::Full(_)) => break,

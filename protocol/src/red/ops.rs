@@ -17,6 +17,7 @@ mod float;
 mod format;
 mod int;
 mod minmax;
+mod product;
 mod repsum;
 
 pub use codes::{Op, Rc, UnknownOp};
@@ -25,6 +26,7 @@ pub use float::{Flags, Rounding, flt_sum};
 pub use format::{BINARY32, BINARY64, Format};
 pub use int::{int_select, int_sum};
 pub use minmax::{Extremum, NanRule, Picked, Side, flt_select, loc_index};
+pub use product::{flt_product, int_product};
 pub use repsum::{MINUS_INF, NAN, PLUS_INF, repsum_add};
 
 /// What a contribution or a partial result carries besides its addresses: REDs operate on this.

@@ -1,5 +1,6 @@
 //! Communicators over cards, switches and a manager.
 
+mod blocks;
 mod faults;
 mod jobs;
 mod moves;
@@ -32,13 +33,14 @@ fn seed() -> u64 {
     seed
 }
 
-/// Short times, so that failures are found in milliseconds of simulated time.
+/// Short times, so that failures are found in milliseconds of simulated time; nothing in blocks.
 fn quick() -> Options {
     Options {
         attempt: Duration::from_millis(1),
         roll: Duration::from_micros(300),
         ask_after: Duration::from_micros(500),
         questions: 4,
+        bulk_from: 0,
         ..Options::default()
     }
 }

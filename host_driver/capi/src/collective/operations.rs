@@ -12,7 +12,7 @@ use super::Group;
 use crate::{NULL, done, fail};
 
 /// Operations, by their numbers.
-pub const OPERATIONS: [Operation; 8] = [
+pub const OPERATIONS: [Operation; 12] = [
     Operation::Sum,
     Operation::SumReproducible,
     Operation::Min,
@@ -21,6 +21,10 @@ pub const OPERATIONS: [Operation; 8] = [
     Operation::And,
     Operation::Or,
     Operation::Xor,
+    Operation::Product,
+    Operation::LogicalAnd,
+    Operation::LogicalOr,
+    Operation::LogicalXor,
 ];
 
 /// Names of types of elements, by their numbers, and bytes of one.

@@ -48,6 +48,7 @@ pub fn combined(datatype: u32, operation: u32) -> Option<(Elements, Op)> {
         Atomic::Min => Op::Min,
         Atomic::Max => Op::Max,
         Atomic::Sum => Op::Sum,
+        Atomic::Prod => Op::Product,
         Atomic::Lor => Op::Or,
         Atomic::Land => Op::And,
         Atomic::Bor => Op::BitOr,
@@ -97,11 +98,12 @@ pub enum Op {
     Xor,
     MinLoc,
     MaxLoc,
+    Product,
 }
 
 impl Op {
     /// All, by their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Sum,
         Self::Min,
         Self::Max,
@@ -113,6 +115,7 @@ impl Op {
         Self::Xor,
         Self::MinLoc,
         Self::MaxLoc,
+        Self::Product,
     ];
 
     const fn is_logical(self) -> bool {
@@ -167,6 +170,7 @@ impl Elements {
             Op::Sum => Operation::Sum,
             Op::Min => Operation::Min,
             Op::Max => Operation::Max,
+            Op::Product => Operation::Product,
             Op::MinLoc | Op::MaxLoc => return None,
             _ if real => return None,
             Op::BitAnd | Op::And => Operation::And,
@@ -201,7 +205,7 @@ impl Elements {
             Self::Signed(8) | Self::Pair { .. } => {
                 Data::I64(words.into_iter().map(|word| word as i64).collect())
             }
-            // Narrower ones fit whatever their sign; sums wrap when they are cut.
+            // Narrower ones fit whatever their sign; sums and products wrap when they are cut.
             Self::Signed(_) | Self::Unsigned(_) => {
                 Data::I32(words.into_iter().map(|word| word as i32).collect())
             }
@@ -351,6 +355,11 @@ mod tests {
             Data::I32(vec![8])
         );
         assert_eq!(Elements::Real(8).prepare(Op::BitOr, false, &[0; 8]), None);
+        assert_eq!(Elements::Real(8).prepare(Op::And, false, &[0; 8]), None);
+        for kind in [Elements::Real(8), Elements::Unsigned(8)] {
+            let (operation, _) = kind.prepare(Op::Product, true, &[0; 8]).unwrap();
+            assert_eq!(operation, Operation::Product);
+        }
         let (operation, data) = Elements::Real(4).prepare(Op::Sum, true, &[0; 4]).unwrap();
         assert_eq!(
             (operation, data),

@@ -1,11 +1,17 @@
 //! Posting operations, and waiting for them.
 
 use super::{
-    Communicator, Finished, Input, Keep, Operation as Posted, Outcome, Ticket, Work as Progress,
+    Communicator, Finished, Input, Keep, Operation as Posted, Outcome, Read, Ticket,
+    Work as Progress,
 };
 use crate::AddressHandle;
 use crate::collective::data::{self, Prepared, Shape, placed};
+use crate::collective::long::{Blocks, Flow, Own};
+use crate::collective::rule::Rule;
 use crate::collective::{CollectiveError, Data, Operation};
+
+/// Bytes that a block of a broadcast is a multiple of.
+const LINE: usize = 64;
 
 impl Communicator {
     pub(super) fn enqueue(
@@ -13,6 +19,16 @@ impl Communicator {
         input: Input,
         keep: Keep,
         by_messages: bool,
+    ) -> Result<Ticket, CollectiveError> {
+        self.enqueue_work(input, keep, by_messages, Progress::Waiting)
+    }
+
+    pub(super) fn enqueue_work(
+        &mut self,
+        input: Input,
+        keep: Keep,
+        by_messages: bool,
+        work: Progress,
     ) -> Result<Ticket, CollectiveError> {
         if let Some(failure) = self.failure() {
             return Err(failure);
@@ -24,7 +40,7 @@ impl Communicator {
             input,
             keep,
             by_messages,
-            work: Progress::Waiting,
+            work,
             begun: None,
         });
         Ok(Ticket(number))
@@ -54,6 +70,9 @@ impl Communicator {
         data: &Data,
     ) -> Result<Ticket, CollectiveError> {
         let prepared = self.prepare(operation, data)?;
+        if self.is_for_blocks(&prepared) {
+            return self.post_values(Flow::AllReduce, &prepared);
+        }
         self.enqueue(Input::Values(prepared), Keep::All, false)
     }
 
@@ -74,6 +93,9 @@ impl Communicator {
             Keep::Nothing
         };
         let prepared = self.prepare(operation, data)?;
+        if self.is_for_blocks(&prepared) {
+            return self.post_values(Flow::Reduce(root), &prepared);
+        }
         self.enqueue(Input::Values(prepared), keep, false)
     }
 
@@ -93,6 +115,12 @@ impl Communicator {
         let share = length / size;
         let part = Keep::Part(share * self.rank()..share * (self.rank() + 1));
         let prepared = self.prepare(operation, data)?;
+        if self.is_for_blocks(&prepared) {
+            let share = |rank| data.part(share * rank..share * (rank + 1));
+            let shares = (0..size).map(|rank| data::prepare(operation, &share(rank)));
+            let shares = shares.collect::<Result<Vec<_>, _>>()?;
+            return self.post_blocks(Flow::ReduceScatter, prepared.rule, &prepared, shares);
+        }
         self.enqueue(Input::Values(prepared), part, false)
     }
 
@@ -101,6 +129,13 @@ impl Communicator {
     /// # Errors
     /// Extremes, or a communicator that has failed.
     pub fn post_all_gather(&mut self, data: &Data) -> Result<Ticket, CollectiveError> {
+        let own = data.to_bytes();
+        if let Some(own) = own.filter(|own| self.is_long(own.len() * self.size())) {
+            let lengths = std::iter::repeat_n(own.len(), self.size());
+            let blocks = Blocks::new(Flow::AllGather, lengths);
+            let read = Read::Bytes(data.part(0..0));
+            return self.post_exchange(blocks, Own::Bytes(own), read);
+        }
         let placed = placed(data, self.rank(), self.size())?;
         self.enqueue(Input::Values(placed), Keep::All, false)
     }
@@ -132,6 +167,19 @@ impl Communicator {
         bytes: Vec<u8>,
     ) -> Result<Ticket, CollectiveError> {
         self.check_rank(root)?;
+        if self.is_long(bytes.len()) {
+            // Of whole lines, as many as there are.
+            let most = bytes.len().div_ceil(self.size()).next_multiple_of(LINE);
+            let length = |rank: usize| bytes.len().saturating_sub(rank * most).min(most);
+            let blocks = Blocks::new(Flow::Broadcast(root), (0..self.size()).map(length));
+            let own = if root == self.rank() {
+                bytes
+            } else {
+                Vec::new()
+            };
+            let read = Read::Bytes(Data::Bytes(Vec::new()));
+            return self.post_exchange(blocks, Own::Bytes(own), read);
+        }
         self.enqueue(Input::Bytes(root, bytes), Keep::All, false)
     }
 
@@ -282,7 +330,7 @@ impl Communicator {
 
 fn barrier() -> Input {
     Input::Values(Prepared {
-        op: tributary_protocol::red::Op::Barrier,
+        rule: Rule::Engines(tributary_protocol::red::Op::Barrier),
         values: vec![Default::default()],
         shape: Shape::I64,
         length: 0,

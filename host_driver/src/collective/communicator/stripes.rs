@@ -37,13 +37,19 @@ impl Striped {
     }
 }
 
+/// Whether values are for several trees.
+pub fn is_for_stripes(prepared: &Prepared, stripes: usize, lanes: u8) -> bool {
+    let long = stripes > 0 && prepared.values.len() >= stripes * usize::from(lanes.max(1));
+    long && prepared.rule.engines().is_some()
+}
+
 /// The parts of an operation that is long enough: each tree has a value for every lane, at least. All members see the same.
 pub fn striped_over(op: &Operation, stripes: usize, lanes: u8) -> Option<Vec<Prepared>> {
     let Input::Values(prepared) = &op.input else {
         return None;
     };
-    let long = stripes > 0 && prepared.values.len() >= stripes * usize::from(lanes.max(1));
-    (long && !op.by_messages).then(|| prepared.cut(stripes))
+    let possible = !op.by_messages && is_for_stripes(prepared, stripes, lanes);
+    possible.then(|| prepared.cut(stripes))
 }
 
 impl Communicator {
@@ -53,6 +59,8 @@ impl Communicator {
         let stripes = usize::from(self.options.stripes).min(size - 1);
         let options = super::Options {
             stripes: 0,
+            // Its parts are for its tree.
+            bulk_from: 0,
             ..self.options
         };
         let stripe = |index: usize| {

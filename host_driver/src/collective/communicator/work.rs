@@ -4,8 +4,11 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::stripes::striped_over;
-use super::{Communicator, Data, Finished, Input, Operation, Outcome, Plan, Ticket, Work, outcome};
+use super::{
+    Communicator, Data, Finished, Input, Operation, Outcome, Plan, Read, Ticket, Work, outcome,
+};
 use crate::collective::data::prepare;
+use crate::collective::long::{Around, Came, Progress as Exchanged};
 use crate::collective::messages::Message;
 use crate::collective::software::{Content, Progress, Software};
 use crate::collective::switch::{Grant, News, Switch};
@@ -121,6 +124,28 @@ impl Communicator {
                     self.fail(rank, Why::Strange);
                 }
             }
+            Message::Lend { operation, lend } if operation >= self.open() => {
+                if !self.words.lend(operation, rank, lend) {
+                    self.fail(rank, Why::Strange);
+                }
+            }
+            Message::Ask { operation, phase } if operation >= self.open() => {
+                if !self.words.ask(operation, phase, rank) {
+                    self.fail(rank, Why::Strange);
+                }
+            }
+            Message::Done {
+                operation,
+                phase,
+                code,
+                how,
+            } if operation >= self.open() => {
+                if !self.words.done(operation, (phase, rank), (code, how)) {
+                    self.fail(rank, Why::Strange);
+                }
+            }
+            // From a member to whom this one had nothing to send.
+            Message::Lend { .. } => {}
             _ => self.counters.strange += 1,
         }
     }
@@ -219,9 +244,9 @@ impl Communicator {
                 self.previous.push(*old);
             }
         }
-        // What goes over other trees goes on there.
+        // What goes over other trees, or by messages whatever the plan, goes on there.
         if let Some(op) = self.operations.front_mut()
-            && !matches!(op.work, Work::Striped(_))
+            && matches!(op.work, Work::InSwitches { .. })
         {
             op.work = Work::Waiting;
         }
@@ -321,6 +346,7 @@ impl Communicator {
             Some(match &op.input {
                 Input::Values(p) => outcome(&op.keep, p.shape, p.length, &p.values),
                 Input::Bytes(_, bytes) => whole(bytes.clone()),
+                Input::Blocks(_) => whole(Vec::new()),
             })
         } else {
             if matches!(op.work, Work::Waiting) {
@@ -341,6 +367,10 @@ impl Communicator {
                     self.settle();
                 }
                 Work::InSoftware(_) => self.counters.in_software += 1,
+                Work::InBlocks(exchange) => {
+                    self.counters.in_blocks += 1;
+                    self.counters.blocks_by_messages += exchange.by_messages;
+                }
                 Work::Striped(striped) => self.count_striped(&striped),
                 Work::Waiting => {}
             }
@@ -351,13 +381,46 @@ impl Communicator {
         }
         let open = self.open();
         self.parts.forget_before(open);
+        self.words.forget_before(open);
         true
     }
 
     fn step(&mut self, now: u64) -> Option<Outcome> {
+        if let Some(other) = self.does_another() {
+            self.fail(other, Why::Mismatch);
+        }
         let op = self.operations.front_mut()?;
         match &mut op.work {
             Work::Waiting => None,
+            Work::InBlocks(exchange) => {
+                let mut around = Around {
+                    host: &self.host,
+                    name: self.name,
+                    members: &self.members,
+                    parts: &mut self.parts,
+                    words: &mut self.words,
+                    memory: &mut self.memory,
+                };
+                match (exchange.run(&mut around), &op.input) {
+                    (Exchanged::Failed(rank, why), _) => {
+                        self.fail(rank, why);
+                        None
+                    }
+                    (Exchanged::Done(Came::Values(values)), Input::Blocks(read)) => match read {
+                        Read::Values(shape, length) => {
+                            Some(outcome(&op.keep, *shape, *length, &values))
+                        }
+                        Read::Bytes(_) => None,
+                    },
+                    (Exchanged::Done(Came::Bytes(bytes)), Input::Blocks(Read::Bytes(kind))) => {
+                        Some(Outcome {
+                            data: kind.of_bytes(&bytes),
+                            code: Default::default(),
+                        })
+                    }
+                    (Exchanged::Waits | Exchanged::Done(_), _) => None,
+                }
+            }
             Work::InSwitches {
                 small,
                 results,
@@ -367,14 +430,15 @@ impl Communicator {
                 let p = match (small, &op.input) {
                     (Some(small), _) => &*small,
                     (None, Input::Values(p)) => p,
-                    (None, Input::Bytes(..)) => return None,
+                    (None, _) => return None,
                 };
-                let Plan::Switches(switch) = &mut self.plan else {
+                let (Plan::Switches(switch), Some(rule)) = (&mut self.plan, p.rule.engines())
+                else {
                     return None;
                 };
                 for chunk in next.iter_mut() {
                     let value = p.values.get(*chunk);
-                    if value.is_some_and(|value| switch.start(*chunk, p.op, *value, now)) {
+                    if value.is_some_and(|value| switch.start(*chunk, rule, *value, now)) {
                         *chunk += switch.lanes();
                     }
                 }
@@ -385,7 +449,7 @@ impl Communicator {
             }
             Work::Striped(striped) => match &op.input {
                 Input::Values(p) => striped.outcome(&op.keep, p.shape),
-                Input::Bytes(..) => None,
+                _ => None,
             },
             Work::InSoftware(software) => {
                 let (name, members) = (self.name, &self.members);
@@ -403,7 +467,7 @@ impl Communicator {
                     (Progress::Done(Content::Values(_, values)), Input::Values(p)) => {
                         Some(outcome(&op.keep, p.shape, p.length, &values))
                     }
-                    (Progress::Done(Content::Values(..)), Input::Bytes(..)) => None,
+                    (Progress::Done(Content::Values(..)), _) => None,
                 }
             }
         }
@@ -416,6 +480,7 @@ impl Communicator {
         };
         match &op.work {
             Work::InSoftware(software) => software.waits_for().into_iter().collect(),
+            Work::InBlocks(exchange) => exchange.waits_for(),
             Work::Striped(_) => self.stripes_waiting(),
             _ if self.rank == 0 => (1..self.size()).collect(),
             _ => vec![0],
@@ -505,15 +570,19 @@ fn begin(op: &mut Operation, plan: &Plan, size: usize, rank: usize) {
         left: count,
     };
     op.work = match (switch, &op.input) {
-        (Some(switch), Input::Values(p)) => in_switches(switch, p.values.len(), None),
+        (Some(switch), Input::Values(p)) if p.rule.engines().is_some() => {
+            in_switches(switch, p.values.len(), None)
+        }
         (Some(switch), Input::Bytes(..)) if small.is_some() => {
             let count = small.as_ref().map_or(0, |p| p.values.len());
             in_switches(switch, count, small)
         }
-        (None, Input::Values(p)) => {
-            let content = Content::Values(p.op, p.values.clone());
+        (_, Input::Values(p)) => {
+            let content = Content::Values(p.rule, p.values.clone());
             Work::InSoftware(Software::new(op.number, size, rank, 0, content))
         }
+        // It has begun when it was posted.
+        (_, Input::Blocks(_)) => return,
         (_, Input::Bytes(root, bytes)) => {
             let content = Content::Bytes(bytes.clone());
             Work::InSoftware(Software::new(op.number, size, rank, *root, content))

@@ -135,6 +135,7 @@ impl OffloadedGroup {
                 Role::Receives => (0, 0, entry.credit),
             };
             let part = (at as usize, bytes);
+            let bits = bits | flags::NOTIFY.mask();
             batch.write_exposed(0, to, &self.area, part, there.at(at), (bits, immediate))?;
         }
         batch.ring().map_err(|rejected| rejected.error)?;

@@ -174,7 +174,7 @@ pub fn flt_sum(format: Format, a: u64, b: u64, rounding: Rounding, ftz: bool) ->
 }
 
 /// Exponent of the last bit and significand of a finite number.
-fn unpack(format: Format, bits: u64) -> (i32, u64) {
+pub(super) fn unpack(format: Format, bits: u64) -> (i32, u64) {
     let exp = ((bits & format.inf()) / format.hidden()) as i32;
     let fraction = bits & (format.hidden() - 1);
     if exp == 0 {

@@ -20,6 +20,6 @@ pub fn int_sum(width: u32, a: u64, b: u64) -> (u64, Rc) {
 }
 
 /// The element as the upper bits of a word, which order and overflow as the element does.
-const fn at_top(width: u32, element: u64) -> i64 {
+pub(super) const fn at_top(width: u32, element: u64) -> i64 {
     (element << (64 - width)) as i64
 }

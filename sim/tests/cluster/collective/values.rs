@@ -5,12 +5,12 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use tributary_host_driver::ReductionCounter;
 use tributary_host_driver::collective::{
-    CollectiveError, Communicator, Data, Extremes, Operation, Options, Path, Sum,
+    CollectiveError, Communicator, Data, Extremes, Operation, Options, Path, Sum, Why,
 };
 use tributary_protocol::red::Rc;
 
 use super::{
-    World, all, close, communicators, host_options, ranks_add_up, rng, run, seed, sixteen,
+    World, all, close, communicators, host_options, quick, ranks_add_up, rng, run, seed, sixteen,
     sixteen_world,
 };
 use crate::traffic::small;
@@ -26,20 +26,18 @@ pub fn given(rng: &mut StdRng, kind: usize, size: usize, length: usize) -> Vec<D
         3 => rng.random::<f64>() * 1e17,
         _ => rng.random::<f64>() - 0.5,
     };
+    // Of all sizes and both signs, and zeros where few are, so that truth differs.
+    let rare = f64::from(rng.random_range(0..3)) / 16.0;
+    let whole = |rng: &mut StdRng| match rng.random_bool(rare) {
+        true => 0,
+        false => (rng.random::<i64>() >> rng.random_range(0..63)) as u64,
+    };
     let one = |rng: &mut StdRng| match kind {
         0 => Data::F64((0..length).map(|_| real(rng)).collect()),
         1 => Data::F32((0..length).map(|_| real(rng) as f32).collect()),
-        2 => Data::I64(
-            (0..length)
-                .map(|_| rng.random::<i64>() >> rng.random_range(0..63))
-                .collect(),
-        ),
-        3 => Data::U64(
-            (0..length)
-                .map(|_| rng.random::<u64>() >> rng.random_range(0..63))
-                .collect(),
-        ),
-        4 => Data::I32((0..length).map(|_| rng.random()).collect()),
+        2 => Data::I64((0..length).map(|_| whole(rng) as i64).collect()),
+        3 => Data::U64((0..length).map(|_| whole(rng)).collect()),
+        4 => Data::I32((0..length).map(|_| whole(rng) as i32).collect()),
         5 => Data::F64Extremes(
             (0..length)
                 .map(|_| Extremes {
@@ -61,7 +59,7 @@ pub fn given(rng: &mut StdRng, kind: usize, size: usize, length: usize) -> Vec<D
                 .collect(),
         ),
         7 => Data::Bytes((0..length).map(|_| rng.random()).collect()),
-        _ => Data::U32((0..length).map(|_| rng.random()).collect()),
+        _ => Data::U32((0..length).map(|_| whole(rng) as u32).collect()),
     };
     (0..size).map(|_| one(rng)).collect()
 }
@@ -84,6 +82,19 @@ macro_rules! lists {
             })
             .collect::<Vec<_>>()
     };
+}
+
+/// Folds as messages do, neighbours first: what a product of reals depends on.
+fn fold_as_messages<T: Copy>(lists: &[&Vec<T>], f: impl Fn(T, T) -> T) -> Vec<T> {
+    let element = |at: usize| {
+        let mut all: Vec<T> = lists.iter().map(|list| list[at]).collect();
+        while all.len() > 1 {
+            let pair = |pair: &[T]| pair.iter().copied().reduce(&f).unwrap();
+            all = all.chunks(2).map(pair).collect();
+        }
+        all[0]
+    };
+    (0..lists[0].len()).map(element).collect()
 }
 
 fn smaller<T: PartialOrd + Copy>(a: (T, u64), b: (T, u64)) -> (T, u64) {
@@ -113,7 +124,9 @@ fn extremes<T: PartialOrd + Copy>(lists: &[&Vec<Extremes<T>>]) -> Vec<Extremes<T
 
 /// What an operation must give; nothing where the order matters or the operation is not for the type.
 pub fn expected(operation: Operation, all: &[Data]) -> Option<Data> {
-    use Operation::{And, Max, Min, MinMaxLoc, Or, Sum, Xor};
+    use Operation::{
+        And, LogicalAnd, LogicalOr, LogicalXor, Max, Min, MinMaxLoc, Or, Product, Sum, Xor,
+    };
     macro_rules! integers {
         ($kind:ident) => {{
             let lists = lists!(all, $kind);
@@ -124,24 +137,39 @@ pub fn expected(operation: Operation, all: &[Data]) -> Option<Data> {
                 And => fold(&lists, |a, b| a & b),
                 Or => fold(&lists, |a, b| a | b),
                 Xor => fold(&lists, |a, b| a ^ b),
+                Product => fold(&lists, |a, b| a.wrapping_mul(b)),
+                LogicalAnd | LogicalOr | LogicalXor => {
+                    let truth = |at| lists.iter().map(move |list| list[at] != 0);
+                    let of = |at| match operation {
+                        LogicalAnd => truth(at).all(|one| one),
+                        LogicalOr => truth(at).any(|one| one),
+                        _ => truth(at).filter(|&one| one).count() % 2 == 1,
+                    };
+                    (0..lists[0].len()).map(|at| of(at).into()).collect()
+                }
                 _ => return None,
             }))
         }};
     }
     macro_rules! reals {
-        ($kind:ident) => {{
+        ($kind:ident, $nan:expr) => {{
             let lists = lists!(all, $kind);
             Some(Data::$kind(match operation {
                 // -0 is below +0 here, which Rust's order of values knows, too.
                 Min => fold(&lists, |a, b| if b.total_cmp(&a).is_lt() { b } else { a }),
                 Max => fold(&lists, |a, b| if b.total_cmp(&a).is_gt() { b } else { a }),
+                // Of a zero and an infinity: a NaN without a sign.
+                Product => fold_as_messages(&lists, |a, b| {
+                    let product = a * b;
+                    if product.is_nan() { $nan } else { product }
+                }),
                 _ => return None,
             }))
         }};
     }
     match &all[0] {
-        Data::F64(_) => reals!(F64),
-        Data::F32(_) => reals!(F32),
+        Data::F64(_) => reals!(F64, f64::NAN),
+        Data::F32(_) => reals!(F32, f32::NAN),
         Data::I64(_) => integers!(I64),
         Data::U64(_) => integers!(U64),
         Data::I32(_) => integers!(I32),
@@ -188,7 +216,7 @@ fn wraps_by_order(operation: Operation, all: &[Data]) -> bool {
 }
 
 /// Bits, so that zeros of both signs and NaNs count.
-fn bits(data: &Data) -> Vec<u64> {
+pub fn bits(data: &Data) -> Vec<u64> {
     match data {
         Data::F64(list) => list.iter().map(|x| x.to_bits()).collect(),
         Data::F32(list) => list.iter().map(|x| x.to_bits().into()).collect(),
@@ -209,7 +237,7 @@ fn bits(data: &Data) -> Vec<u64> {
     }
 }
 
-const OPERATIONS: [Operation; 7] = [
+const OPERATIONS: [Operation; 11] = [
     Operation::Sum,
     Operation::Min,
     Operation::Max,
@@ -217,6 +245,10 @@ const OPERATIONS: [Operation; 7] = [
     Operation::And,
     Operation::Or,
     Operation::Xor,
+    Operation::Product,
+    Operation::LogicalAnd,
+    Operation::LogicalOr,
+    Operation::LogicalXor,
 ];
 
 /// Every operation on every type that it is for, of every length up to some frames, through the switches and by messages: as Rust's
@@ -230,7 +262,7 @@ fn cl_08_every_operation_on_every_type_is_right_on_both_ways() {
     let hosts = world.hosts(&everyone, host_options(1, 1));
     let mut switched = communicators(&hosts, 1, Some(&world.trees), Options::default());
     let mut by_messages = communicators(&hosts, 2, None, Options::default());
-    let mut done = 0;
+    let (mut done, mut products) = (0, 0);
     for kind in 0..9 {
         for operation in OPERATIONS {
             let length = [0, 1, 3, 4, 5, 9, 33][rng.random_range(0..7)];
@@ -264,16 +296,16 @@ fn cl_08_every_operation_on_every_type_is_right_on_both_ways() {
                 assert!(one.code <= Rc::INT_OVERFLOW, "{name}");
             }
             done += 1;
+            products += u64::from(operation == Operation::Product);
         }
     }
-    assert!(done >= 24, "{done} operations");
+    assert_eq!((done, products), (51, 6));
     for member in &switched {
         assert!(matches!(member.path(), Path::Switches(_)));
         let counters = member.counters();
-        assert!(
-            counters.in_switches > 20 && counters.in_software == 0,
-            "{counters:?}"
-        );
+        // Sums of reals are not among those that are done.
+        assert_eq!(counters.in_switches, done + 2 - products, "{counters:?}");
+        assert_eq!(counters.in_software, products, "{counters:?}");
         assert_eq!((counters.no_tree, counters.strange), (0, 0));
     }
     // Engines did the work: the root's software only now and then, when members were so far apart that engines timed out.
@@ -304,6 +336,9 @@ fn cl_05_cl_08_operations_of_verilated_cards_are_reduced_in_verilated_switches()
     let mut done = 0;
     for kind in 0..9 {
         for operation in OPERATIONS {
+            if operation == Operation::Product {
+                continue;
+            }
             let length = [1, 3, 4, 5, 9][rng.random_range(0..5)];
             let values = given(&mut rng, kind, 16, length);
             let Some(expected) = expected(operation, &values) else {
@@ -319,7 +354,7 @@ fn cl_05_cl_08_operations_of_verilated_cards_are_reduced_in_verilated_switches()
             done += 1;
         }
     }
-    assert!(done >= 24, "{done} operations");
+    assert_eq!(done, 45);
     // Whole numbers, whose sums are exact in any order.
     let outcomes = all(&mut members, &mut rng, |member| {
         let own = member.rank() as f64;
@@ -554,6 +589,37 @@ fn cl_08_reduce_broadcast_gather_scatter_barrier_and_split() {
     }
 }
 
+/// A member that multiplies while the others add up in the switches is named, and so is one that adds up among those that multiply.
+#[test]
+fn cl_08_a_product_among_sums_in_the_switches_is_a_mismatch_that_all_hear_of() {
+    let seed = seed();
+    let mut rng = rng(seed);
+    let world = sixteen_world(seed);
+    // The odd one passes what it has to a parent that is not the odd one's own doing: rank 0, or an inner one of the tree.
+    for (name, odd) in [(1, 1), (2, 5), (3, 3)] {
+        let hosts = world.hosts(&[0, 2, 5, 7, 8, 11], host_options(1, 1));
+        let mut group = communicators(&hosts, name, Some(&world.trees), quick());
+        ranks_add_up(&mut group, &mut rng);
+        for member in &mut group {
+            let operation = if member.rank() == odd {
+                Operation::Product
+            } else {
+                Operation::Sum
+            };
+            member
+                .post_all_reduce(operation, &Data::I64(vec![2, 3]))
+                .unwrap();
+        }
+        for list in run(&mut group, 1, &mut rng) {
+            let error = list[0].as_ref().unwrap_err();
+            let CollectiveError::Failed { rank, why, .. } = error else {
+                panic!("{error}")
+            };
+            assert_eq!((*rank, *why), (odd, Why::Mismatch));
+        }
+    }
+}
+
 #[test]
 fn cl_08_a_member_that_is_alone_has_its_own_values_and_a_counter_says_so() {
     let world = World::new(small(3, LinkSpec::default()), 1);
@@ -561,7 +627,7 @@ fn cl_08_a_member_that_is_alone_has_its_own_values_and_a_counter_says_so() {
     let mut group = communicators(&hosts, 1, Some(&world.trees), Options::default());
     let alone = &mut group[0];
     let data = Data::F64(vec![0.1, -0.0, f64::MAX, 5e-324]);
-    for operation in [Operation::Sum, Operation::Min, Operation::Max] {
+    for operation in [Operation::Sum, Operation::Min, Operation::Product] {
         let outcome = alone.all_reduce(operation, data.clone()).unwrap();
         assert_eq!(bits(&outcome.data), bits(&data));
     }
@@ -577,12 +643,15 @@ fn cl_08_a_member_that_is_alone_has_its_own_values_and_a_counter_says_so() {
         sums.map_bits(),
         [0.1, 0.0, f64::MAX, 5e-324].map(f64::to_bits)
     );
+    let whole = Data::I32(vec![-7, 0]);
+    let truth = alone.all_reduce(Operation::LogicalXor, whole).unwrap();
+    assert_eq!(truth.data, Data::I32(vec![1, 0]));
     let mut bytes = *b"own";
     alone.broadcast(0, &mut bytes).unwrap();
     alone.barrier().unwrap();
     assert_eq!(
         (&bytes, alone.path(), alone.counters().alone),
-        (b"own", Path::Alone, 6)
+        (b"own", Path::Alone, 7)
     );
     assert_eq!(
         alone.counters().in_software + alone.counters().in_switches,
@@ -627,6 +696,22 @@ fn cl_08_calls_that_cannot_be_are_refused_and_nothing_is_sent() {
             .unwrap_err()
             .to_string(),
         member
+            .post_reduce(1, Operation::LogicalOr, &Data::F32(vec![1.0]))
+            .unwrap_err()
+            .to_string(),
+        member
+            .post_all_reduce(Operation::LogicalXor, &Data::Bytes(vec![1]))
+            .unwrap_err()
+            .to_string(),
+        member
+            .post_all_reduce(Operation::Product, &Data::Bytes(vec![1]))
+            .unwrap_err()
+            .to_string(),
+        member
+            .post_all_reduce(Operation::Product, &Data::Sums(vec![Sum::new()]))
+            .unwrap_err()
+            .to_string(),
+        member
             .post_reduce_scatter(Operation::Sum, &Data::I64(vec![1; 3]))
             .unwrap_err()
             .to_string(),
@@ -640,6 +725,10 @@ fn cl_08_calls_that_cannot_be_are_refused_and_nothing_is_sent() {
         [
             "there is no rank 2: the communicator has 2",
             "and is not for data of type f64",
+            "logical or is not for data of type f32",
+            "logical xor is not for data of type bytes",
+            "product is not for data of type bytes",
+            "product is not for data of type sums",
             "3 elements do not divide among 2 members",
             "gather is not for data of type extremes of i64",
         ]
