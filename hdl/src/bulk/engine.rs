@@ -7,6 +7,7 @@ mod emit;
 mod judge;
 mod load;
 mod outputs;
+mod record;
 mod steps;
 mod tables;
 
@@ -17,6 +18,7 @@ use crate::bus::{
     BulkStartedOut,
 };
 use crate::prelude::*;
+use record::{Copied, Transfer};
 use tributary_protocol::rw::{ConnectStatus, MessageType, Reason, Status};
 
 /// What the engine is doing.
@@ -218,57 +220,11 @@ hdl_module! {
         can_send: Signal<Local, Bit>,
 
         // Of the transfer.
-        /// Number of the transfer.
-        t_xid: DFF<Bits<32>>,
-        /// Its window is known.
-        t_open: DFF<Bit>,
-        /// Anything was heard of it.
-        t_heard: DFF<Bit>,
-        /// A CONNECT has left since the last BUSY.
-        t_connecting: DFF<Bit>,
-        /// Something was asked for, or found lost.
-        t_lossy: DFF<Bit>,
-        /// A second copy of a repair is to leave.
-        t_echo_valid: DFF<Bit>,
-        /// Its window.
-        t_wptr: DFF<Bits<16>>,
-        /// Incarnation of that; while there is none BUSY answers so far.
-        t_gen: DFF<Bits<16>>,
-        /// Packets of that.
-        t_w: DFF<Bits<16>>,
-        /// Numbers below this may be sent.
-        t_credit: DFF<Bits<22>>,
-        /// Numbers below this have arrived.
-        t_base: DFF<Bits<22>>,
-        /// Send pointer.
-        t_next: DFF<Bits<22>>,
-        /// First number that was never sent.
-        t_upto: DFF<Bits<22>>,
-        /// Numbers below this are taken to have arrived.
-        t_trusted: DFF<Bits<22>>,
-        /// The packet of that second copy.
-        t_echo: DFF<Bits<22>>,
-        /// Place of the packet to be sent again next.
-        t_rhead: DFF<Bits<5>>,
-        /// Packets to be sent again.
-        t_rcount: DFF<Bits<6>>,
-        /// Second copies that may be spent.
-        t_owed: DFF<Bits<8>>,
-        /// Polls of an idle line since the last DATA packet.
-        t_early_polls: DFF<Bits<5>>,
-        /// Time of the next one.
-        t_early_at: DFF<Bits<16>>,
-        /// Polls or CONNECTs since the last progress.
-        t_polls: DFF<Bits<8>>,
-        /// Poll interval.
-        t_interval: DFF<Bits<16>>,
-        /// Time of the next poll.
-        t_poll_at: DFF<Bits<16>>,
-        /// Number of the last poll.
-        t_seq: DFF<Bits<16>>,
-        /// Ticks that an answer takes beyond cfg_retry, since queues are long on the way.
-        t_late: DFF<Bits<11>>,
-        flags: Signal<Local, Bits<5>>,
+        /// Its state, as it is loaded, changed and stored again.
+        t: DFF<Transfer>,
+        /// What it copies, as the table has it, and as a new one is begun.
+        copied: Signal<Local, Copied>,
+        copied_in: Signal<Local, Copied>,
         n: DFF<Bits<22>>,
         mtu: DFF<Bits<4>>,
         scale: Signal<Local, Bits<3>>,

@@ -24,7 +24,7 @@ impl<
             self.a_valid.d.next = true;
             self.a_error.d.next = self.plan.error.val();
             self.a_slot.d.next = self.slot.q.val();
-            self.a_xid.d.next = self.t_xid.q.val() + 1;
+            self.a_xid.d.next = self.t.q.val().xid + 1;
             if !self.begins.q.val() {
                 self.state.d.next = State::Leave;
             }
@@ -33,23 +33,23 @@ impl<
             self.fixed.wr.en.next = true;
             self.active.d.next = self.active.q.val() | self.mask.val();
             self.n.d.next = self.plan.n.val();
-            self.t_xid.d.next = self.t_xid.q.val() + 1;
-            self.t_open.d.next = false;
-            self.t_heard.d.next = false;
-            self.t_connecting.d.next = false;
-            self.t_lossy.d.next = false;
-            self.t_echo_valid.d.next = false;
-            self.t_credit.d.next = 0.into();
-            self.t_base.d.next = 0.into();
-            self.t_next.d.next = 0.into();
-            self.t_upto.d.next = 0.into();
-            self.t_trusted.d.next = 0.into();
-            self.t_rcount.d.next = 0.into();
-            self.t_owed.d.next = 0.into();
-            self.t_early_polls.d.next = 0.into();
-            self.t_gen.d.next = 0.into();
-            self.t_seq.d.next = 0.into();
-            self.t_late.d.next = 0.into();
+            self.t.d.next.xid = self.t.q.val().xid + 1;
+            self.t.d.next.open = false;
+            self.t.d.next.heard = false;
+            self.t.d.next.connecting = false;
+            self.t.d.next.lossy = false;
+            self.t.d.next.echo_valid = false;
+            self.t.d.next.credit = 0.into();
+            self.t.d.next.base = 0.into();
+            self.t.d.next.pointer = 0.into();
+            self.t.d.next.upto = 0.into();
+            self.t.d.next.trusted = 0.into();
+            self.t.d.next.rcount = 0.into();
+            self.t.d.next.owed = 0.into();
+            self.t.d.next.early_polls = 0.into();
+            self.t.d.next.incarnation = 0.into();
+            self.t.d.next.seq = 0.into();
+            self.t.d.next.late = 0.into();
             // The first CONNECT is due at once.
             self.progress.d.next = true;
             self.put_off.d.next = true;
@@ -77,7 +77,7 @@ impl<
         self.opening.d.next = self.granted.q.val();
         self.moved.d.next = self.base_above.q.val();
         if self.found.q.val() {
-            self.t_heard.d.next = true;
+            self.t.d.next.heard = true;
         }
         if self.is_complete.q.val() | self.is_unknown.q.val() {
             self.told.d.next = 0.into();
@@ -99,13 +99,13 @@ impl<
         }
         if self.granted.q.val() {
             self.told.d.next = 0.into();
-            self.t_open.d.next = true;
-            self.t_wptr.d.next = self.s_msg.wptr.val();
-            self.t_gen.d.next = self.s_msg.r#gen.val();
-            self.t_w.d.next = self.s_msg.w.val();
-            self.t_credit.d.next = self.s_msg.credit.val();
+            self.t.d.next.open = true;
+            self.t.d.next.wptr = self.s_msg.wptr.val();
+            self.t.d.next.incarnation = self.s_msg.r#gen.val();
+            self.t.d.next.w = self.s_msg.w.val();
+            self.t.d.next.credit = self.s_msg.credit.val();
             if self.credit_beyond.q.val() {
-                self.t_credit.d.next = self.n.q.val();
+                self.t.d.next.credit = self.n.q.val();
             }
             self.state.d.next = State::Polled;
             self.progress.d.next = true;
@@ -124,8 +124,8 @@ impl<
         }
         if self.told_busy.q.val() {
             self.told.d.next = 0.into();
-            self.t_connecting.d.next = false;
-            self.t_gen.d.next = self.t_gen.q.val() + 1;
+            self.t.d.next.connecting = false;
+            self.t.d.next.incarnation = self.t.q.val().incarnation + 1;
             self.progress.d.next = true;
             self.put_off.d.next = true;
             self.wait.d.next = self.hint.q.val();
@@ -135,7 +135,7 @@ impl<
             }
         }
         if self.more_credit.q.val() {
-            self.t_credit.d.next = self.s_msg.credit.val();
+            self.t.d.next.credit = self.s_msg.credit.val();
         }
         if self.newest.q.val() {
             self.told.d.next = 0.into();
@@ -144,17 +144,17 @@ impl<
             self.jump_base.d.next = true;
             self.jump.d.next = self.next_passed.q.val();
             if self.echo_passed.q.val() {
-                self.t_echo_valid.d.next = false;
+                self.t.d.next.echo_valid = false;
             }
             self.progress.d.next = self.base_above.q.val();
             self.put_off.d.next = self.base_above.q.val();
         }
         if self.sends.q.val() {
-            self.probe.d.next = self.t_next.q.val();
+            self.probe.d.next = self.t.q.val().pointer;
             self.kind.d.next = self.poll_status.val();
             self.state.d.next = State::Ready;
             self.outcome.d.next = 4.into();
-            if self.t_heard.q.val() {
+            if self.t.q.val().heard {
                 self.outcome.d.next = 5.into();
             }
             self.reason.d.next = self.gave_up.val();
@@ -166,14 +166,14 @@ impl<
         if self.send_poll.q.val() {
             self.back_off.d.next = true;
             self.put_off.d.next = true;
-            self.wait.d.next = self.t_interval.q.val();
-            if !self.t_open.q.val() {
+            self.wait.d.next = self.t.q.val().interval;
+            if !self.t.q.val().open {
                 self.kind.d.next = self.connect.val();
-                self.t_connecting.d.next = true;
+                self.t.d.next.connecting = true;
             }
         }
         if self.send_early.q.val() {
-            self.t_early_polls.d.next = self.t_early_polls.q.val() + 1;
+            self.t.d.next.early_polls = self.t.q.val().early_polls + 1;
             self.early.d.next = true;
         }
         if self.send_fresh.q.val() {
@@ -182,17 +182,17 @@ impl<
         }
         if self.send_again.q.val() {
             self.kind.d.next = self.data.val();
-            self.probe.d.next = self.t_echo.q.val();
-            if self.t_echo_valid.q.val() {
-                self.t_echo_valid.d.next = false;
+            self.probe.d.next = self.t.q.val().echo;
+            if self.t.q.val().echo_valid {
+                self.t.d.next.echo_valid = false;
             } else {
                 self.state.d.next = State::Pop;
             }
         }
-        if self.send_early.q.val() | (self.send_poll.q.val() & self.t_open.q.val()) {
-            self.t_seq.d.next = self.t_seq.q.val() + 1;
-            if self.t_seq.q.val().all() {
-                self.t_seq.d.next = 1.into();
+        if self.send_early.q.val() | (self.send_poll.q.val() & self.t.q.val().open) {
+            self.t.d.next.seq = self.t.q.val().seq + 1;
+            if self.t.q.val().seq.all() {
+                self.t.d.next.seq = 1.into();
             }
         }
     }

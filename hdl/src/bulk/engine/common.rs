@@ -24,52 +24,52 @@ impl<
             self.lower.d.next = self.probe_below_next.q.val();
         }
         if self.ask.val() {
-            self.t_rcount.d.next = self.t_rcount.q.val() + 1;
+            self.t.d.next.rcount = self.t.q.val().rcount + 1;
         }
         self.owing.d.next = self.owe.val();
         if self.owing.q.val() {
-            self.t_lossy.d.next = true;
-            if !self.t_owed.q.val().all() {
-                self.t_owed.d.next = self.t_owed.q.val() + 1;
+            self.t.d.next.lossy = true;
+            if !self.t.q.val().owed.all() {
+                self.t.d.next.owed = self.t.q.val().owed + 1;
             }
         }
         // A clock later.
         if self.jump_base.q.val() {
-            self.t_base.d.next = self.probe.q.val();
+            self.t.d.next.base = self.probe.q.val();
         }
         if self.jump.q.val() {
-            self.t_next.d.next = self.probe.q.val();
+            self.t.d.next.pointer = self.probe.q.val();
         }
         if self.advance.q.val() {
-            self.t_next.d.next = self.t_next.q.val() + 1;
+            self.t.d.next.pointer = self.t.q.val().pointer + 1;
         }
         if self.back.q.val() {
-            self.t_next.d.next = self.target.q.val();
+            self.t.d.next.pointer = self.target.q.val();
         }
         if self.lower.q.val() & self.target_lower.q.val() {
-            self.t_trusted.d.next = self.target.q.val();
+            self.t.d.next.trusted = self.target.q.val();
         }
         if self.trust.q.val() {
-            self.t_trusted.d.next = self.t_trusted.q.val() + 1;
+            self.t.d.next.trusted = self.t.q.val().trusted + 1;
         }
         if self.lift.q.val() {
-            self.t_trusted.d.next = self.t_base.q.val();
+            self.t.d.next.trusted = self.t.q.val().base;
         }
         if self.early.q.val() {
             self.early.d.next = false;
-            self.t_early_at.d.next = self.start.q.val() + self.cfg.early_poll.val();
+            self.t.d.next.early_at = self.start.q.val() + self.cfg.early_poll.val();
         }
         if self.put_off.q.val() {
-            self.t_poll_at.d.next = self.start.q.val() + self.wait.q.val();
+            self.t.d.next.poll_at = self.start.q.val() + self.wait.q.val();
         }
         if self.progress.q.val() {
-            self.t_polls.d.next = 0.into();
-            self.t_interval.d.next = self.cfg.poll.val();
+            self.t.d.next.polls = 0.into();
+            self.t.d.next.interval = self.cfg.poll.val();
         }
         if self.back_off.q.val() {
-            self.t_interval.d.next = self.capped.q.val();
-            if !self.t_polls.q.val().all() {
-                self.t_polls.d.next = self.t_polls.q.val() + 1;
+            self.t.d.next.interval = self.capped.q.val();
+            if !self.t.q.val().polls.all() {
+                self.t.d.next.polls = self.t.q.val().polls + 1;
             }
         }
         self.ring.wr.addr.next = (bit_cast::<RA, LS>(self.slot.q.val()) << self.ld.val())

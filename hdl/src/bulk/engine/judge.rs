@@ -55,25 +55,25 @@ impl<
                     self.sent.q.val() & self.answers.q.val() & !self.gap.q.val().get_bit(15);
                 if self.first_valid.q.val() {
                     self.aim.d.next = Aim::Back;
-                    self.probe.d.next = self.first.q.val() + bit_cast::<22, 16>(self.t_w.q.val());
+                    self.probe.d.next = self.first.q.val() + bit_cast::<22, 16>(self.t.q.val().w);
                     self.state.d.next = State::Probe;
                 }
             }
             Aim::Back => {
                 self.rewind.next = self.sent.q.val()
                     & self.old_enough.q.val()
-                    & self.t_open.q.val()
+                    & self.t.q.val().open
                     & self.cfg.overrun.val().any();
             }
             Aim::Pop => {
                 if self.sent.q.val() & self.asked.q.val() & self.probe_below_next.q.val() {
                     self.state.d.next = State::Emit;
                     if self.cfg.echo.val() & self.has_owed.q.val() & self.copy.q.val() {
-                        self.t_echo_valid.d.next = true;
-                        self.t_echo.d.next = self.probe.q.val();
-                        self.t_owed.d.next = self.t_owed.q.val() - 1;
+                        self.t.d.next.echo_valid = true;
+                        self.t.d.next.echo = self.probe.q.val();
+                        self.t.d.next.owed = self.t.q.val().owed - 1;
                     }
-                } else if self.t_rcount.q.val().any() {
+                } else if self.t.q.val().rcount.any() {
                     self.state.d.next = State::Pop;
                 }
             }

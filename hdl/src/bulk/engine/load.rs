@@ -71,34 +71,10 @@ impl<
     #[hdl_part]
     pub(super) fn load(&mut self) {
         if self.timer.q.val() == 2 {
-            self.t_xid.d.next = self.states.rd.data.val().get_bits::<32>(0);
-            self.t_open.d.next = self.states.rd.data.val().get_bit(32);
-            self.t_heard.d.next = self.states.rd.data.val().get_bit(33);
-            self.t_connecting.d.next = self.states.rd.data.val().get_bit(34);
-            self.t_lossy.d.next = self.states.rd.data.val().get_bit(35);
-            self.t_echo_valid.d.next = self.states.rd.data.val().get_bit(36);
-            self.t_wptr.d.next = self.states.rd.data.val().get_bits::<16>(37);
-            self.t_gen.d.next = self.states.rd.data.val().get_bits::<16>(53);
-            self.t_w.d.next = self.states.rd.data.val().get_bits::<16>(69);
-            self.t_credit.d.next = self.states.rd.data.val().get_bits::<22>(85);
-            self.t_base.d.next = self.states.rd.data.val().get_bits::<22>(107);
-            self.t_next.d.next = self.states.rd.data.val().get_bits::<22>(129);
-            self.t_upto.d.next = self.states.rd.data.val().get_bits::<22>(151);
-            self.t_trusted.d.next = self.states.rd.data.val().get_bits::<22>(173);
-            self.t_echo.d.next = self.states.rd.data.val().get_bits::<22>(195);
-            self.t_rhead.d.next = self.states.rd.data.val().get_bits::<5>(217);
-            self.t_rcount.d.next = self.states.rd.data.val().get_bits::<6>(222);
-            self.t_owed.d.next = self.states.rd.data.val().get_bits::<8>(228);
-            self.t_early_polls.d.next = self.states.rd.data.val().get_bits::<5>(236);
-            self.t_early_at.d.next = self.states.rd.data.val().get_bits::<16>(241);
-            self.t_polls.d.next = self.states.rd.data.val().get_bits::<8>(257);
-            self.t_interval.d.next = self.states.rd.data.val().get_bits::<16>(265);
-            self.t_poll_at.d.next = self.states.rd.data.val().get_bits::<16>(281);
-            self.t_seq.d.next = self.states.rd.data.val().get_bits::<16>(297);
-            self.t_late.d.next = self.states.rd.data.val().get_bits::<11>(313);
-            self.mtu.d.next = self.fixed.rd.data.val().get_bits::<4>(148);
-            self.n.d.next = self.fixed.rd.data.val().get_bits::<22>(152);
-            self.last_len.d.next = self.fixed.rd.data.val().get_bits::<13>(174);
+            self.t.d.next = self.states.rd.data.val().into();
+            self.mtu.d.next = self.copied.val().mtu;
+            self.n.d.next = self.copied.val().n;
+            self.last_len.d.next = self.copied.val().last_len;
             self.timer.d.next = 0.into();
             self.state.d.next = State::Check;
         }

@@ -61,7 +61,7 @@ impl<
             State::Polled => {
                 if self.timer.q.val() == 4 {
                     if self.certain.q.val() {
-                        self.t_late.d.next = self.late.q.val();
+                        self.t.d.next.late = self.late.q.val();
                     }
                     self.timer.d.next = 0.into();
                     self.state.d.next = State::ScanStart;
@@ -103,8 +103,8 @@ impl<
                 self.probe.d.next = self.repairs.rd.data.val();
                 self.aim.d.next = Aim::Pop;
                 if self.timer.q.val() == 3 {
-                    self.t_rhead.d.next = self.t_rhead.q.val() + 1;
-                    self.t_rcount.d.next = self.t_rcount.q.val() - 1;
+                    self.t.d.next.rhead = self.t.q.val().rhead + 1;
+                    self.t.d.next.rcount = self.t.q.val().rcount - 1;
                     self.timer.d.next = 0.into();
                     self.state.d.next = State::Probe;
                 }
@@ -120,11 +120,11 @@ impl<
             // All packets below base are trusted.
             State::Lift => {
                 self.aim.d.next = Aim::Trust;
-                self.probe.d.next = self.t_trusted.q.val();
+                self.probe.d.next = self.t.q.val().trusted;
                 if self.timer.q.val() == 2 {
                     if self.trusted_passed.q.val() {
                         self.lift.d.next = true;
-                        self.probe.d.next = self.t_base.q.val();
+                        self.probe.d.next = self.t.q.val().base;
                     }
                     self.timer.d.next = 0.into();
                     self.state.d.next = State::Probe;

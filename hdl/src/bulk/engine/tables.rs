@@ -1,5 +1,6 @@
 //! What the engine keeps of each transfer and of its packets.
 
+use super::record::Copied;
 use super::{BulkEngine, State};
 use crate::prelude::*;
 
@@ -21,6 +22,7 @@ impl<
         // Tables.
         self.states.rd.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
         self.fixed.rd.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
+        self.copied.next = self.fixed.rd.data.val().into();
         self.scale.next = bit_cast::<3, 4>(self.mtu.q.val());
         self.mask.next = bits::<S>(1) << self.slot.q.val();
         self.lowest.req.next = !self.active.q.val();
@@ -37,7 +39,7 @@ impl<
             self.named_xid.next = self.s_cancel.xid.val();
             self.named_slot.next = self.s_cancel.slot.val();
         }
-        self.same_xid.d.next = self.t_xid.q.val() == self.named_xid.val();
+        self.same_xid.d.next = self.t.q.val().xid == self.named_xid.val();
         self.in_range.d.next = self.named_slot.val() == bit_cast::<16, LS>(self.slot.q.val());
         self.is_active.d.next = (self.active.q.val() & self.mask.val()).any();
     }
@@ -69,7 +71,7 @@ impl<
             self.ring_data.next = bit_cast::<18, 16>(self.start.q.val()).replace_bit(16, true);
         }
         self.repairs.rd.addr.next =
-            (bit_cast::<QA, LS>(self.slot.q.val()) << 5) | bit_cast::<QA, 5>(self.t_rhead.q.val());
+            (bit_cast::<QA, LS>(self.slot.q.val()) << 5) | bit_cast::<QA, 5>(self.t.q.val().rhead);
         self.repairs.wr.addr.next = (bit_cast::<QA, LS>(self.slot.q.val()) << 5)
             | bit_cast::<QA, 5>(self.repair_place.val());
         self.poll_place.d.next = bit_cast::<5, 16>(self.s_msg.seq.val());
@@ -79,7 +81,7 @@ impl<
         self.polled.rd.addr.next = (bit_cast::<QA, LS>(self.slot.q.val()) << 5)
             | bit_cast::<QA, 5>(self.poll_place.q.val());
         self.polled.wr.addr.next = (bit_cast::<QA, LS>(self.slot.q.val()) << 5)
-            | bit_cast::<QA, 5>(bit_cast::<5, 16>(self.t_seq.q.val()));
+            | bit_cast::<QA, 5>(bit_cast::<5, 16>(self.t.q.val().seq));
         // Before the first poll the time of CONNECT stands in the place of number 0.
         self.polled.wr.en.next = (self.state.q.val() == State::Emit)
             & ((self.kind.q.val() == self.poll_status.val())
@@ -94,41 +96,18 @@ impl<
         self.number_before.next = self.cfg.xid_before.val();
         self.states.wr.en.next = self.state.q.val() == State::Store;
         self.states.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
-        self.flags.next = bits::<5>(0)
-            .replace_bit(0, self.t_open.q.val())
-            .replace_bit(1, self.t_heard.q.val())
-            .replace_bit(2, self.t_connecting.q.val())
-            .replace_bit(3, self.t_lossy.q.val())
-            .replace_bit(4, self.t_echo_valid.q.val());
-        self.states.wr.data.next = bit_cast::<324, 32>(self.t_xid.q.val())
-            | (bit_cast::<324, 5>(self.flags.val()) << 32)
-            | (bit_cast::<324, 16>(self.t_wptr.q.val()) << 37)
-            | (bit_cast::<324, 16>(self.t_gen.q.val()) << 53)
-            | (bit_cast::<324, 16>(self.t_w.q.val()) << 69)
-            | (bit_cast::<324, 22>(self.t_credit.q.val()) << 85)
-            | (bit_cast::<324, 22>(self.t_base.q.val()) << 107)
-            | (bit_cast::<324, 22>(self.t_next.q.val()) << 129)
-            | (bit_cast::<324, 22>(self.t_upto.q.val()) << 151)
-            | (bit_cast::<324, 22>(self.t_trusted.q.val()) << 173)
-            | (bit_cast::<324, 22>(self.t_echo.q.val()) << 195)
-            | (bit_cast::<324, 5>(self.t_rhead.q.val()) << 217)
-            | (bit_cast::<324, 6>(self.t_rcount.q.val()) << 222)
-            | (bit_cast::<324, 8>(self.t_owed.q.val()) << 228)
-            | (bit_cast::<324, 5>(self.t_early_polls.q.val()) << 236)
-            | (bit_cast::<324, 16>(self.t_early_at.q.val()) << 241)
-            | (bit_cast::<324, 8>(self.t_polls.q.val()) << 257)
-            | (bit_cast::<324, 16>(self.t_interval.q.val()) << 265)
-            | (bit_cast::<324, 16>(self.t_poll_at.q.val()) << 281)
-            | (bit_cast::<324, 16>(self.t_seq.q.val()) << 297)
-            | (bit_cast::<324, 11>(self.t_late.q.val()) << 313);
+        self.states.wr.data.next = self.t.q.val().to_bits();
         self.fixed.wr.en.next = false;
         self.fixed.wr.addr.next = bit_cast::<SA, LS>(self.slot.q.val());
-        self.fixed.wr.data.next = bit_cast::<187, 20>(self.s.dst.val())
-            | (bit_cast::<187, 64>(self.s.addr.val()) << 20)
-            | (bit_cast::<187, 32>(self.s.rkey.val()) << 84)
-            | (bit_cast::<187, 32>(self.s.length.val()) << 116)
-            | (bit_cast::<187, 4>(self.s.mtu.val()) << 148)
-            | (bit_cast::<187, 22>(self.plan.n.val()) << 152)
-            | (bit_cast::<187, 13>(self.plan.last_len.val()) << 174);
+        self.copied_in.next = Copied {
+            dst: self.s.dst.val(),
+            addr: self.s.addr.val(),
+            rkey: self.s.rkey.val(),
+            length: self.s.length.val(),
+            mtu: self.s.mtu.val(),
+            n: self.plan.n.val(),
+            last_len: self.plan.last_len.val(),
+        };
+        self.fixed.wr.data.next = self.copied_in.val().to_bits();
     }
 }
