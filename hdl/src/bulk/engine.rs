@@ -1,4 +1,8 @@
 //! The operations of the sending side, one at a time: one state machine, in parts.
+//!
+//! Its parts, in the order of an operation: `steps` and in it `load` (the state of a transfer, 3 clocks), `compare` (4 clocks, and
+//! more for a packet that is looked up), `act`, `judge`, `emit`; `common` is what several of these do, some a clock later.
+//! `tables` and `outputs` stand beside all of them.
 
 mod act;
 mod common;

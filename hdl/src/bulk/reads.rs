@@ -1,4 +1,6 @@
 //! READs of this host that have not ended.
+//!
+//! Its parts: `judge` (what comes of the place that was looked at), `messages` (frames and completions).
 
 mod judge;
 mod messages;

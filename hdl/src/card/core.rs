@@ -1,4 +1,6 @@
 //! The inside of a card, with a place for bulk transfers.
+//!
+//! Its parts: `line` (MAC, frames), `host` (host memory), `queues` (work requests, messages, completions), `one_sided`, `events`.
 
 mod events;
 mod host;

@@ -1,4 +1,7 @@
 //! What a write to the register `command` does.
+//!
+//! Its parts, in the order of a command: `decode` and `arguments`, `steps` and in it `begin` (from the code to the arguments) and
+//! `decide`; then what `outputs` hands on.
 
 mod arguments;
 mod begin;

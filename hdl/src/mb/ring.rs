@@ -1,4 +1,7 @@
 //! The schedule rings of all groups, one operation at a time: one state machine, in parts.
+//!
+//! Its parts, in the order of an operation: `choose` (IDLE to LOAD), `act` (SIZE, ACT), `counters` (FIRST to JUDGE), `events` and
+//! `queues` (DECIDE, LANE, ENTRY), `fetch` (FETCH to SAVE); `outputs` are registers and memories.
 
 mod act;
 mod choose;

@@ -1,4 +1,6 @@
 //! The accept pipeline: one DATA record a clock, whatever window it hits.
+//!
+//! Its parts: `enter` (stages 1 and 2), `check` (3 and 4), `decide` (5 to 8), `tables` (what all of them read, and stage 6 writes).
 
 mod check;
 mod decide;

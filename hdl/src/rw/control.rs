@@ -1,4 +1,7 @@
 //! The control engine: everything that is not DATA.
+//!
+//! Its parts: `tables` (read in the first clocks, written in the last ones), `compare` (between them), `steps` and in it `act` (the
+//! operations), `bitmap` (byte by byte), `outputs`.
 
 mod act;
 mod bitmap;

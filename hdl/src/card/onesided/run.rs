@@ -1,4 +1,6 @@
 //! One-sided operations, step by step.
+//!
+//! Its parts, in the order of a frame: `frame` (Take to Branch), `answer` (Fit, Looked), `memory` (Reading to Carry), `outputs`.
 
 mod answer;
 mod frame;

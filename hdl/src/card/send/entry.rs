@@ -1,4 +1,6 @@
 //! Work requests as they come from host memory.
+//!
+//! Its parts: `words` (stages 1 to 4), `checks` (5 and 6); the rest is the outcome (7).
 
 mod checks;
 mod words;
