@@ -185,6 +185,15 @@ fn rw_07_rw_20_cl_04_messages_are_looked_at_as_the_decoder_does() {
                     let bit = rng.random_range(0..64);
                     body[bit / 8] ^= 1 << (bit % 8);
                 }
+                // A bit beyond a bitmap, in its last word.
+                2 if rng.random() && bth.opcode & 15 == 6 && body.len() > 24 => {
+                    let w = usize::from(u16::from_be_bytes([body[16], body[17]]));
+                    if !w.is_multiple_of(64) {
+                        let bit = rng.random_range(w % 64..64);
+                        let at = body.len() - 1 - bit / 8;
+                        body[at] ^= 1 << (bit % 8);
+                    }
+                }
                 2 if rng.random() => match rng.random_range(0..3) {
                     0 => bth.psn ^= 1 << rng.random_range(0..24),
                     1 => bth.dest_qp ^= 1 << rng.random_range(0..24),

@@ -43,7 +43,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 26] = [
+const GROUPS: [Group; 25] = [
     Group {
         blocks: &[
             "card_cq",
@@ -145,12 +145,14 @@ const GROUPS: [Group; 26] = [
         binaries: &[JOINTS, CARD],
     },
     Group {
-        blocks: &["bulk_hear", "bulk_looks"],
-        binaries: &[JOINTS, BULK_TRANSMIT, CARD],
-    },
-    Group {
-        blocks: &["bulk_inbox", "bulk_scan", "bulk_wants"],
-        binaries: &[JOINTS, BULK_SEND, BULK_TRANSMIT],
+        blocks: &[
+            "bulk_hear",
+            "bulk_inbox",
+            "bulk_looks",
+            "bulk_scan",
+            "bulk_wants",
+        ],
+        binaries: &[JOINTS, BULK_SEND, BULK_TRANSMIT, CARD],
     },
     Group {
         blocks: &["bulk_reads", "bulk_serve"],
