@@ -3,7 +3,6 @@
 
 mod ack_merge;
 mod bulk;
-mod bulk_hear;
 mod bulk_inbox;
 mod bulk_looks;
 mod bulk_scan;

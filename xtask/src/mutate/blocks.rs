@@ -145,13 +145,7 @@ const GROUPS: [Group; 25] = [
         binaries: &[JOINTS, CARD],
     },
     Group {
-        blocks: &[
-            "bulk_hear",
-            "bulk_inbox",
-            "bulk_looks",
-            "bulk_scan",
-            "bulk_wants",
-        ],
+        blocks: &["bulk_inbox", "bulk_looks", "bulk_scan", "bulk_wants"],
         binaries: &[JOINTS, BULK_SEND, BULK_TRANSMIT, CARD],
     },
     Group {
@@ -185,6 +179,7 @@ const GROUPS: [Group; 25] = [
     Group {
         blocks: &[
             "bulk_engine",
+            "bulk_hear",
             "bulk_pace",
             "bulk_plan",
             "bulk_queue",
