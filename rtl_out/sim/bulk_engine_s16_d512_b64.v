@@ -230,7 +230,8 @@ module bulk_engine_s16_d512_b64 (
     reg         here_reg;                 // A clock later: there is one, its slot, its time has come.
     reg  [3:0]  here_slot_reg;
     reg         overdue_reg;
-    reg  [31:0] t_xid_reg;                // Number of the transfer.
+    // Its state, as it is loaded, changed and stored again. Number of the transfer.
+    reg  [31:0] t_xid_reg;
     reg         t_open_reg;               // Its window is known.
     reg         t_heard_reg;              // Anything was heard of it.
     reg         t_connecting_reg;         // A CONNECT has left since the last BUSY.
@@ -404,7 +405,14 @@ module bulk_engine_s16_d512_b64 (
     wire         visit_here;
     wire         can_end;
     wire         can_send;
-    wire [4:0]   flags;
+    // What it copies, as the table has it, and as a new one is begun. Node of the receiver.
+    wire [19:0]  copied_dst;
+    wire [63:0]  copied_addr;         // Address of the first byte.
+    wire [31:0]  copied_rkey;         // Key of its region.
+    wire [31:0]  copied_length;       // Bytes.
+    wire [3:0]   copied_mtu;          // log2 of the packet size.
+    wire [21:0]  copied_n;            // Packets.
+    wire [12:0]  copied_last_len;     // Bytes of the last one.
     wire [2:0]   scale;
     reg  [31:0]  named_xid;
     wire [31:0]  number_before;       // Number that the slots have after reset.
@@ -440,7 +448,7 @@ module bulk_engine_s16_d512_b64 (
     reg  [3:0]   served_next;         // The kind of operation that was done last, one-hot.
     reg  [3:0]   visit_next;          // Transfer whose timers are looked at next; clocks since they were.
     reg  [7:0]   since_visit_next;
-    reg  [31:0]  t_xid_next;          // Number of the transfer.
+    reg  [31:0]  t_xid_next;          // Its state, as it is loaded, changed and stored again. Number of the transfer.
     reg          t_open_next;         // Its window is known.
     reg          t_heard_next;        // Anything was heard of it.
     reg          t_connecting_next;   // A CONNECT has left since the last BUSY.
@@ -690,6 +698,13 @@ module bulk_engine_s16_d512_b64 (
         asks_word[0]
     };
     assign asks_word_3 = {asks_word_2[3], pick_valid & can_send, asks_word_2[1:0]};
+    assign copied_dst = fixed_rd_data[19:0];
+    assign copied_addr = fixed_rd_data[83:20];
+    assign copied_rkey = fixed_rd_data[115:84];
+    assign copied_length = fixed_rd_data[147:116];
+    assign copied_mtu = fixed_rd_data[151:148];
+    assign copied_n = fixed_rd_data[173:152];
+    assign copied_last_len = fixed_rd_data[186:174];
     assign scale = mtu_reg[2:0];
     assign mask = 16'd1 << slot_reg;
     assign lowest_req = ~active_reg;
@@ -738,7 +753,6 @@ module bulk_engine_s16_d512_b64 (
     assign polled_wr_en = (state_reg == STATE_EMIT)
         & ((kind_reg == POLL_STATUS) | (kind_reg == CONNECT));
     assign number_before = cfg_xid_before;
-    assign flags = {t_echo_valid_reg, t_lossy_reg, t_connecting_reg, t_heard_reg, t_open_reg};
     // Outputs.
     assign m_pkt_valid = k_valid_reg;
     assign m_pkt_type = k_type_reg;
@@ -864,7 +878,11 @@ module bulk_engine_s16_d512_b64 (
             t_w_reg,
             t_gen_reg,
             t_wptr_reg,
-            flags,
+            t_echo_valid_reg,
+            t_lossy_reg,
+            t_connecting_reg,
+            t_heard_reg,
+            t_open_reg,
             t_xid_reg
         };
         fixed_wr_en = 1'b0;
@@ -982,9 +1000,9 @@ module bulk_engine_s16_d512_b64 (
                     t_poll_at_next = states_rd_data[296:281];
                     t_seq_next = states_rd_data[312:297];
                     t_late_next = states_rd_data[323:313];
-                    mtu_next = fixed_rd_data[151:148];
-                    n_next = fixed_rd_data[173:152];
-                    last_len_next = fixed_rd_data[186:174];
+                    mtu_next = copied_mtu;
+                    n_next = copied_n;
+                    last_len_next = copied_last_len;
                     timer_next = 3'd0;
                     state_next = STATE_CHECK;
                 end
@@ -1303,7 +1321,7 @@ module bulk_engine_s16_d512_b64 (
             STATE_EMIT: begin
                 k_valid_next = 1'b1;
                 k_type_next = kind_reg;
-                k_dst_next = fixed_rd_data[19:0];
+                k_dst_next = copied_dst;
                 k_slot_next = slot_reg;
                 k_xid_next = t_xid_reg;
                 k_wptr_next = t_wptr_reg;
@@ -1314,12 +1332,12 @@ module bulk_engine_s16_d512_b64 (
                 k_offset_next = at_byte_reg;
                 k_length_next = {19'd0, packet_len_reg};
                 k_seq_next = t_seq_reg;
-                k_addr_next = fixed_rd_data[83:20];
-                k_rkey_next = fixed_rd_data[115:84];
+                k_addr_next = copied_addr;
+                k_rkey_next = copied_rkey;
                 k_mtu_next = mtu_reg;
                 told_next = 4'd3;
                 if (kind_reg == CONNECT) begin
-                    k_length_next = fixed_rd_data[147:116];
+                    k_length_next = copied_length;
                     told_next = 4'd4;
                 end
                 if (kind_reg == DATA) begin
@@ -1374,7 +1392,7 @@ module bulk_engine_s16_d512_b64 (
                     told_next = 4'd5;
                     k_valid_next = 1'b1;
                     k_type_next = ABORT_UNKNOWN;
-                    k_dst_next = fixed_rd_data[19:0];
+                    k_dst_next = copied_dst;
                     k_slot_next = slot_reg;
                     k_xid_next = t_xid_reg;
                     k_reason_next = reason_reg;

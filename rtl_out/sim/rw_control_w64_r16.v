@@ -232,91 +232,97 @@ module rw_control_w64_r16 (
 
     // Registers
     (* fsm_encoding = "auto" *)
-    reg  [4:0]  state_reg;             // What the engine is doing.
-    reg         up_reg;                // It has left reset.
-    reg  [2:0]  op_reg;                // What for.
-    reg         then_alloc_reg;        // After the completion record a window is opened.
-    reg         then_message_reg;      // After the completion record a message is sent.
-    reg         sweep_next_reg;        // The next operation is a sweep.
-    reg         credit_next_reg;       // A credit update goes before a control message.
-    reg  [9:0]  clear_count_reg;       // Windows that reset has closed; all, and more than once.
-    reg  [3:0]  timer_reg;             // Clocks in a state that waits.
-    reg  [3:0]  sweep_wptr_reg;        // Window of the next sweep.
+    reg  [4:0]  state_reg;                // What the engine is doing.
+    reg         up_reg;                   // It has left reset.
+    reg  [2:0]  op_reg;                   // What for.
+    reg         then_alloc_reg;           // After the completion record a window is opened.
+    reg         then_message_reg;         // After the completion record a message is sent.
+    reg         sweep_next_reg;           // The next operation is a sweep.
+    reg         credit_next_reg;          // A credit update goes before a control message.
+    reg  [9:0]  clear_count_reg;          // Windows that reset has closed; all, and more than once.
+    reg  [3:0]  timer_reg;                // Clocks in a state that waits.
+    reg  [3:0]  sweep_wptr_reg;           // Window of the next sweep.
     // Window of this operation; the reset leaves it, since what was decided in the clock before is
     // still to be written.
     reg  [3:0]  wptr_reg;
-    reg  [15:0] event_gen_reg;         // Incarnation in the event or message.
-    reg  [5:0]  word_reg;              // Words cleared, or sent.
+    reg  [15:0] event_gen_reg;            // Incarnation in the event or message.
+    reg  [5:0]  word_reg;                 // Words cleared, or sent.
     // The control message leaves its queue: one clock late, as queues are looked at after the sweep
     // that follows each operation.
     reg         served_reg;
-    reg         fin_served_reg;        // The finished transfer leaves its queue.
-    reg         crd_served_reg;        // The credit update leaves its queue.
-    reg         rev_served_reg;        // The window to be closed is.
-    reg         looked_reg;            // Of this message the peer has been looked for.
+    reg         fin_served_reg;           // The finished transfer leaves its queue.
+    reg         crd_served_reg;           // The credit update leaves its queue.
+    reg         rev_served_reg;           // The window to be closed is.
+    reg         looked_reg;               // Of this message the peer has been looked for.
     reg         looks_reg;
-    reg         decided_reg;           // The CONNECT is decided, and how.
+    reg         decided_reg;              // The CONNECT is decided, and how.
     reg  [2:0]  how_reg;
-    reg         full_reg;              // A transfer that keeps its window is complete.
-    reg         dropped_reg;           // A drop is counted.
-    reg  [3:0]  drop_why_reg;          // Why.
+    reg         full_reg;                 // A transfer that keeps its window is complete.
+    reg         dropped_reg;              // A drop is counted.
+    reg  [3:0]  drop_why_reg;             // Why.
     // Of the CONNECT at the head of the queue, prepared while the tables are read: its length, less
     // 1.
     reg  [31:0] length_1_reg;
-    reg         low_bytes_reg;         // The lower half of its length is not 0.
-    reg         high_bytes_reg;        // The upper half of its length is not 0.
-    reg         has_bytes_reg;         // Its length is not 0.
-    reg  [23:0] new_last_reg;          // Number of its last packet.
-    reg  [2:0]  shifts_reg;            // Places by which that is still to be shifted.
-    reg  [21:0] new_n_reg;             // Number of its packets.
-    reg  [12:0] new_mask_reg;          // Its packet size, less 1.
-    reg  [12:0] new_last_len_reg;      // Length of its last packet.
-    reg  [32:0] new_end_reg;           // End of its region, low half and carry.
-    reg         at_top_reg;            // The upper half of its address is all ones.
-    reg         past_end_reg;          // Its region goes past the end of the address space.
-    reg         legal_mtu_reg;         // Its packet size is legal.
-    reg         placed_reg;            // Sender and slot of the message have a place in the peer table.
-    reg         legal_reg;             // All of it is legal.
-    reg  [47:0] peer_id_reg;           // What the table says of the peer that sent the message.
-    reg  [31:0] xid_diff_reg;          // Transfer of the message, less the last one.
-    reg  [15:0] incarnation_diff_reg;  // Incarnation of the message, less the last one.
-    reg         peer_known_reg;        // The peer has had a transfer.
-    reg         peer_open_reg;         // It is open.
-    reg  [3:0]  peer_status_reg;       // How it ended.
-    reg         same_xid_reg;          // The message means it.
-    reg         same_transfer_reg;     // The CONNECT means it, incarnation and all.
-    reg         newer_reg;             // The CONNECT means one that comes after it.
-    reg         win_hold_reg;          // Its window stays when it is complete.
-    reg         gen_part_0_reg;        // The message or event names the incarnation of the window, four bits each; all.
-    reg         gen_part_1_reg;        // The message or event names the incarnation of the window, four bits each; all.
-    reg         gen_part_2_reg;        // The message or event names the incarnation of the window, four bits each; all.
-    reg         gen_part_3_reg;        // The message or event names the incarnation of the window, four bits each; all.
+    reg         low_bytes_reg;            // The lower half of its length is not 0.
+    reg         high_bytes_reg;           // The upper half of its length is not 0.
+    reg         has_bytes_reg;            // Its length is not 0.
+    reg  [23:0] new_last_reg;             // What is reckoned of it. Number of its last packet.
+    reg  [21:0] new_n_reg;                // Number of its packets.
+    reg  [12:0] new_mask_reg;             // Its packet size, less 1.
+    reg  [12:0] new_last_len_reg;         // Length of its last packet.
+    reg  [32:0] new_end_reg;              // End of its region, low half and carry.
+    reg  [2:0]  shifts_reg;               // Places by which that is still to be shifted.
+    reg         at_top_reg;               // The upper half of its address is all ones.
+    reg         past_end_reg;             // Its region goes past the end of the address space.
+    reg         legal_mtu_reg;            // Its packet size is legal.
+    reg         placed_reg;               // Sender and slot of the message have a place in the peer table.
+    reg         legal_reg;                // All of it is legal.
+    // What the table says of the peer that sent the message. Incarnation of the peer.
+    reg  [15:0] peer_id_incarnation_reg;
+    reg  [31:0] peer_id_xid_reg;          // Its transfer.
+    reg  [31:0] xid_diff_reg;             // Transfer of the message, less the last one.
+    reg  [15:0] incarnation_diff_reg;     // Incarnation of the message, less the last one.
+    reg         peer_known_reg;           // The peer has had a transfer.
+    reg         peer_open_reg;            // It is open.
+    reg  [3:0]  peer_status_reg;          // How it ended.
+    reg         same_xid_reg;             // The message means it.
+    reg         same_transfer_reg;        // The CONNECT means it, incarnation and all.
+    reg         newer_reg;                // The CONNECT means one that comes after it.
+    reg         win_hold_reg;             // Its window stays when it is complete.
+    // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_part_0_reg;
+    // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_part_1_reg;
+    // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_part_2_reg;
+    // The message or event names the incarnation of the window, four bits each; all.
+    reg         gen_part_3_reg;
     reg         gen_match_reg;
-    reg         src_part_0_reg;        // The message comes from the sender of the window.
-    reg         src_part_1_reg;        // The message comes from the sender of the window.
-    reg         src_part_2_reg;        // The message comes from the sender of the window.
-    reg         src_part_3_reg;        // The message comes from the sender of the window.
-    reg         src_part_4_reg;        // The message comes from the sender of the window.
-    reg         slot_part_0_reg;       // The message names the slot.
-    reg         slot_part_1_reg;       // The message names the slot.
-    reg         slot_part_2_reg;       // The message names the slot.
-    reg         slot_part_3_reg;       // The message names the slot.
-    reg         wptr_part_0_reg;       // The message names the window, all 16 bits.
-    reg         wptr_part_1_reg;       // The message names the window, all 16 bits.
-    reg         wptr_part_2_reg;       // The message names the window, all 16 bits.
-    reg         wptr_part_3_reg;       // The message names the window, all 16 bits.
-    reg         xid_part_0_reg;        // The message names the transfer, four bits each.
-    reg         xid_part_1_reg;        // The message names the transfer, four bits each.
-    reg         xid_part_2_reg;        // The message names the transfer, four bits each.
-    reg         xid_part_3_reg;        // The message names the transfer, four bits each.
-    reg         xid_part_4_reg;        // The message names the transfer, four bits each.
-    reg         xid_part_5_reg;        // The message names the transfer, four bits each.
-    reg         xid_part_6_reg;        // The message names the transfer, four bits each.
-    reg         xid_part_7_reg;        // The message names the transfer, four bits each.
-    reg         id_match_reg;          // Source, slot and window of the message are right.
-    reg         xid_match_reg;         // The transfer that the message names is right.
-    reg  [21:0] remaining_reg;         // Packets of the transfer from its first hole on.
-    reg         at_end_reg;            // wbase is behind the last packet.
+    reg         src_part_0_reg;           // The message comes from the sender of the window.
+    reg         src_part_1_reg;           // The message comes from the sender of the window.
+    reg         src_part_2_reg;           // The message comes from the sender of the window.
+    reg         src_part_3_reg;           // The message comes from the sender of the window.
+    reg         src_part_4_reg;           // The message comes from the sender of the window.
+    reg         slot_part_0_reg;          // The message names the slot.
+    reg         slot_part_1_reg;          // The message names the slot.
+    reg         slot_part_2_reg;          // The message names the slot.
+    reg         slot_part_3_reg;          // The message names the slot.
+    reg         wptr_part_0_reg;          // The message names the window, all 16 bits.
+    reg         wptr_part_1_reg;          // The message names the window, all 16 bits.
+    reg         wptr_part_2_reg;          // The message names the window, all 16 bits.
+    reg         wptr_part_3_reg;          // The message names the window, all 16 bits.
+    reg         xid_part_0_reg;           // The message names the transfer, four bits each.
+    reg         xid_part_1_reg;           // The message names the transfer, four bits each.
+    reg         xid_part_2_reg;           // The message names the transfer, four bits each.
+    reg         xid_part_3_reg;           // The message names the transfer, four bits each.
+    reg         xid_part_4_reg;           // The message names the transfer, four bits each.
+    reg         xid_part_5_reg;           // The message names the transfer, four bits each.
+    reg         xid_part_6_reg;           // The message names the transfer, four bits each.
+    reg         xid_part_7_reg;           // The message names the transfer, four bits each.
+    reg         id_match_reg;             // Source, slot and window of the message are right.
+    reg         xid_match_reg;            // The transfer that the message names is right.
+    reg  [21:0] remaining_reg;            // Packets of the transfer from its first hole on.
+    reg         at_end_reg;               // wbase is behind the last packet.
     // What Act goes by, one clock before it: the CONNECT means the last transfer, or an older one;
     // its verdict counts, and is not that it may have a window; the POLL means the window, or a
     // transfer that has ended; the ABORT means an open one; the transfer that is finished is.
@@ -327,83 +333,84 @@ module rw_control_w64_r16 (
     reg         late_poll_reg;
     reg         good_abort_reg;
     reg         good_finish_reg;
-    reg  [3:0]  verdict_reg;           // The verdict, and that it means no answer.
+    reg  [3:0]  verdict_reg;              // The verdict, and that it means no answer.
     reg         unanswered_reg;
-    reg         this_window_reg;       // The event names the window as it is.
-    reg         is_open_reg;           // The window was open when the operation began.
-    reg  [21:0] n_reg;                 // Packets of its transfer.
-    reg  [21:0] wbase_reg;             // Its first hole.
-    reg  [11:0] reach_reg;             // How far that is below its highest packet received, plus one: by W at most.
-    reg  [21:0] highest_reg;           // Its highest packet received, plus one.
-    reg         tail_reg;              // Its last packet had arrived.
-    reg  [15:0] last_rx_reg;           // Time of its last DATA.
-    reg  [15:0] heard_reg;             // Time of the last DATA for any window, now and when the operation began.
+    reg         this_window_reg;          // The event names the window as it is.
+    reg         is_open_reg;              // The window was open when the operation began.
+    reg  [21:0] n_reg;                    // Packets of its transfer.
+    reg  [21:0] wbase_reg;                // Its first hole.
+    reg  [11:0] reach_reg;                // How far that is below its highest packet received, plus one: by W at most.
+    reg  [21:0] highest_reg;              // Its highest packet received, plus one.
+    reg         tail_reg;                 // Its last packet had arrived.
+    reg  [15:0] last_rx_reg;              // Time of its last DATA.
+    reg  [15:0] heard_reg;                // Time of the last DATA for any window, now and when the operation began.
     reg  [15:0] heard_last_reg;
-    reg  [15:0] start_reg;             // Time of the operation.
-    reg  [15:0] generation_reg;        // Incarnation of the window, or the one that it gets.
-    reg  [22:0] limit_credit_reg;      // wbase + W.
-    reg         past_n_reg;            // That is beyond the last packet.
-    reg  [21:0] credit_reg;            // Packets below this number may be sent.
-    reg         all_decided_reg;       // All decisions about a transfer that ends have been made.
+    reg  [15:0] start_reg;                // Time of the operation.
+    reg  [15:0] generation_reg;           // Incarnation of the window, or the one that it gets.
+    reg  [22:0] limit_credit_reg;         // wbase + W.
+    reg         past_n_reg;               // That is beyond the last packet.
+    reg  [21:0] credit_reg;               // Packets below this number may be sent.
+    reg         all_decided_reg;          // All decisions about a transfer that ends have been made.
     // Decisions that have to leave before its completion record: those that wait, and then what is
     // left of them.
     reg  [4:0]  ahead_reg;
-    reg         left_reg;              // A decision left one clock ago.
-    reg         followed_reg;          // None is ahead of the completion record any more, or it need not wait for any.
-    reg  [2:0]  msg_type_reg;          // TYPE of the message to be sent.
-    reg  [3:0]  msg_status_reg;        // Its status or reason.
-    reg  [19:0] msg_dst_reg;           // Node it goes to.
-    reg  [15:0] msg_slot_reg;          // Slot there.
-    reg  [31:0] msg_xid_reg;           // Transfer it is about.
-    reg  [21:0] msg_pidx_reg;          // Packet it asks for.
-    reg  [15:0] msg_seq_reg;           // Number of the poll it answers.
-    reg  [3:0]  cpl_status_reg;        // Status in the completion record: 0 OK, 1 ABORTED.
-    reg  [3:0]  cpl_reason_reg;        // Why.
-    reg  [16:0] abs_reg;               // Word of the bitmap, counted from packet 0.
-    reg         fetching_reg;          // The word has been read for a clock.
-    reg         compared_reg;          // The first packet to search has been compared with wbase.
-    reg         spent_reg;             // All bytes of the word have been looked at.
+    reg         left_reg;                 // A decision left one clock ago.
+    // None is ahead of the completion record any more, or it need not wait for any.
+    reg         followed_reg;
+    reg  [2:0]  msg_type_reg;             // The message to be sent. TYPE of the message to be sent.
+    reg  [3:0]  msg_status_reg;           // Its status or reason.
+    reg  [19:0] msg_dst_reg;              // Node it goes to.
+    reg  [15:0] msg_slot_reg;             // Slot there.
+    reg  [31:0] msg_xid_reg;              // Transfer it is about.
+    reg  [21:0] msg_pidx_reg;             // Packet it asks for.
+    reg  [15:0] msg_seq_reg;              // Number of the poll it answers.
+    reg  [3:0]  cpl_status_reg;           // Status in the completion record: 0 OK, 1 ABORTED.
+    reg  [3:0]  cpl_reason_reg;           // Why.
+    reg  [16:0] abs_reg;                  // Word of the bitmap, counted from packet 0.
+    reg         fetching_reg;             // The word has been read for a clock.
+    reg         compared_reg;             // The first packet to search has been compared with wbase.
+    reg         spent_reg;                // All bytes of the word have been looked at.
     // Bytes to skip before the first one of a STATUS, and one more; they are skipped.
     reg  [3:0]  skip_reg;
     reg         skipped_reg;
-    reg  [2:0]  filled_reg;            // Bytes in the word of a STATUS so far, modulo 8.
-    reg         whole_reg;             // That word is whole.
-    reg         shown_reg;             // The word of the bitmap that leaves next stands at the output of its memory.
-    reg         again_reg;             // The message leaves once more.
-    reg  [15:0] hint_reg;              // cfg_busy_hint when the message was made, however long it is held.
+    reg  [2:0]  filled_reg;               // Bytes in the word of a STATUS so far, modulo 8.
+    reg         whole_reg;                // That word is whole.
+    reg         shown_reg;                // The word of the bitmap that leaves next stands at the output of its memory.
+    reg         again_reg;                // The message leaves once more.
+    reg  [15:0] hint_reg;                 // cfg_busy_hint when the message was made, however long it is held.
     // All words of the bitmap are in its memory, or the last one leaves; one clock late.
     reg         last_word_reg;
-    reg  [15:0] idle_reg;              // Ticks since the last DATA.
-    reg  [15:0] silence_reg;           // Ticks since the last DATA for any window.
-    reg  [15:0] since_mark_reg;        // Ticks since the mark was set.
-    reg  [15:0] since_range_reg;       // Ticks since the rest was asked for.
-    reg  [22:0] old_reg;               // highest less the allowance; negative in the last bit.
-    reg         give_up_reg;           // Too long without DATA: the transfer is given up.
-    reg         all_old_reg;           // So long without DATA that every hole is old.
+    reg  [15:0] idle_reg;                 // Ticks since the last DATA.
+    reg  [15:0] silence_reg;              // Ticks since the last DATA for any window.
+    reg  [15:0] since_mark_reg;           // Ticks since the mark was set.
+    reg  [15:0] since_range_reg;          // Ticks since the rest was asked for.
+    reg  [22:0] old_reg;                  // highest less the allowance; negative in the last bit.
+    reg         give_up_reg;              // Too long without DATA: the transfer is given up.
+    reg         all_old_reg;              // So long without DATA that every hole is old.
     // So long without DATA for any window that the rest may be lost; 64 times as long without any
     // for this one.
     reg         tail_quiet_reg;
     reg         tail_long_quiet_reg;
-    reg         range_old_reg;         // The rest may be asked for again.
-    reg         incomplete_reg;        // Not all packets up to the last one have been seen.
-    reg         restart_reg;           // Holes below the mark may be asked for again.
-    reg         tail_lost_reg;         // The rest is asked for.
-    reg  [21:0] limit_reg;             // Holes below it are old.
-    reg  [21:0] mark_reg;              // The mark, a clock after its memory, which may be far away.
-    reg         end_by_mark_reg;       // The first pass ends at the mark, not at limit.
-    reg  [21:0] upto_reg;              // All holes below it have been asked for.
-    reg         first_pass_reg;        // This pass asks again, for holes below the mark.
-    reg         fresh_reg;             // A pass begins.
-    reg         searched_reg;          // Nothing is left of the packets to search.
-    reg  [21:0] pos_reg;               // First packet that is left to search.
-    reg  [21:0] end_reg;               // The search ends below this packet.
+    reg         range_old_reg;            // The rest may be asked for again.
+    reg         incomplete_reg;           // Not all packets up to the last one have been seen.
+    reg         restart_reg;              // Holes below the mark may be asked for again.
+    reg         tail_lost_reg;            // The rest is asked for.
+    reg  [21:0] limit_reg;                // Holes below it are old.
+    reg  [21:0] mark_reg;                 // The mark, a clock after its memory, which may be far away.
+    reg         end_by_mark_reg;          // The first pass ends at the mark, not at limit.
+    reg  [21:0] upto_reg;                 // All holes below it have been asked for.
+    reg         first_pass_reg;           // This pass asks again, for holes below the mark.
+    reg         fresh_reg;                // A pass begins.
+    reg         searched_reg;             // Nothing is left of the packets to search.
+    reg  [21:0] pos_reg;                  // First packet that is left to search.
+    reg  [21:0] end_reg;                  // The search ends below this packet.
     // It was closed one clock ago; tables follow a clock late, as what they are given lasts.
     reg         closed_reg;
-    reg         opened_reg;            // It was opened one clock ago.
-    reg         cleared_reg;           // An entry was cleared one clock ago.
-    reg         swept_reg;             // A sweep ended one clock ago.
-    reg         initialising_reg;      // A word of the bitmap of the window is cleared.
-    reg         holding_reg;           // No DATA may enter.
+    reg         opened_reg;               // It was opened one clock ago.
+    reg         cleared_reg;              // An entry was cleared one clock ago.
+    reg         swept_reg;                // A sweep ended one clock ago.
+    reg         initialising_reg;         // A word of the bitmap of the window is cleared.
+    reg         holding_reg;              // No DATA may enter.
 
     // Signals
     wire [3:0]   in_word;            // Bytes of a bitmap word.
@@ -411,14 +418,14 @@ module rw_control_w64_r16 (
     reg          look;
     wire         look_again;         // A POLL that names no window: its peer is still to be looked for.
     wire [2:0]   mtu;                // log2 of its packet size, less 8.
-    wire [31:0]  peer_xid;           // Its last transfer.
-    wire [15:0]  peer_incarnation;   // Last incarnation of that peer.
-    wire [2:0]   peer_state;         // State of that transfer: 0 none, 1 open, 2 and how it ended.
-    wire [3:0]   peer_wptr;          // Its window.
-    wire [19:0]  win_src;            // Sender of the window of this operation.
+    wire [19:0]  win_src;            // The window of this operation, and as it is opened. Sender.
     wire [7:0]   win_slot;           // Slot there.
     wire [31:0]  win_xid;            // Transfer.
     wire [31:0]  win_length;         // Bytes of the transfer.
+    wire [21:0]  win_n;              // Its packets.
+    wire         win_holds;          // It stays when the transfer is complete.
+    wire [9:0]   win_entry;          // Entry of its peer.
+    wire [7:0]   win_in_slot;        // Slot there.
     wire [15:0]  named_slot;
     wire [15:0]  named_wptr;
     wire         raise_gen;
@@ -427,9 +434,8 @@ module rw_control_w64_r16 (
     wire         push;               // A byte goes to the word of a STATUS.
     wire         next_hole;          // A hole is asked for.
     wire         empty_byte;         // The byte has no hole left.
-    wire [21:0]  req_upto;           // All holes of the window below this packet have been asked for.
-    wire [21:0]  req_mark;           // Holes below this packet had been asked for when the mark was set.
-    wire [15:0]  req_mark_tick;      // When that was.
+    wire [21:0]  req_below;          // The mark that was set last, and the one that is set. Those below this packet.
+    wire [15:0]  req_tick;           // At this tick or before.
     wire [15:0]  req_range_tick;     // When the rest was asked for.
     reg          done;               // The operation ends in this clock.
     wire         is_message;         // The operation serves a control message.
@@ -467,7 +473,7 @@ module rw_control_w64_r16 (
     reg  [15:0]  last_rx_next;       // Time of its last DATA.
     reg  [15:0]  heard_last_next;
     reg  [15:0]  start_next;         // Time of the operation.
-    reg  [2:0]   msg_type_next;      // TYPE of the message to be sent.
+    reg  [2:0]   msg_type_next;      // The message to be sent. TYPE of the message to be sent.
     reg  [3:0]   msg_status_next;    // Its status or reason.
     reg  [19:0]  msg_dst_next;       // Node it goes to.
     reg  [15:0]  msg_slot_next;      // Slot there.
@@ -496,10 +502,13 @@ module rw_control_w64_r16 (
     wire         peers_done;         // The search has ended.
     wire         peers_m_found;      // It has an entry.
     wire [9:0]   peers_m_entry;      // That entry; otherwise the one that would be made its.
+    wire [2:0]   peers_m_state;      // State there: 0 none, 1 window open; or 2 and how the last transfer ended.
+    wire [3:0]   peers_m_wptr;       // Window there.
     wire [47:0]  peers_m_id;         // Incarnation of the sender, and above it the number of the last transfer.
     wire         opens_rd_data;      // The word that was read.
     wire [124:0] windows_rd_data;    // The word that was read.
     wire [15:0]  gens_rd_data;       // The word that was read.
+    wire [21:0]  asked_rd_data;      // The word that was read.
     wire         asked_wr_en;        // The word is written.
     wire [37:0]  marks_rd_data;      // The word that was read.
     wire         marks_wr_en;        // The word is written.
@@ -543,15 +552,15 @@ module rw_control_w64_r16 (
         .done         (peers_done),
         .m_found      (peers_m_found),
         .m_entry      (peers_m_entry),
-        .m_state      (peer_state),
-        .m_wptr       (peer_wptr),
+        .m_state      (peers_m_state),
+        .m_wptr       (peers_m_wptr),
         .m_id         (peers_m_id),
         .open         (opened_reg),
         .open_wptr    (wptr_reg),
         .open_id      ({ctl_xid, ctl_incarnation}),
         .forgotten    (forgotten),
         .close        (closed_reg),
-        .close_entry  (windows_rd_data[124:115]),
+        .close_entry  (win_entry),
         .close_wptr   (wptr_reg),
         .close_status (cpl_status_reg[1:0])
     );
@@ -574,7 +583,7 @@ module rw_control_w64_r16 (
         .rd_data (windows_rd_data),
         .wr_en   (opened_reg),
         .wr_addr (wptr_reg),
-        .wr_data ({peers_m_entry, ctl_hold, new_n_reg, ctl_length, ctl_xid, ctl_slot[7:0], ctl_src})
+        .wr_data ({peers_m_entry, ctl_hold, new_n_reg, ctl_length, ctl_xid, win_in_slot, ctl_src})
     );
 
     // Incarnation of each window.
@@ -591,7 +600,7 @@ module rw_control_w64_r16 (
     ram_reg #(.W(22), .A(4)) asked (
         .clk     (clk),
         .rd_addr (wptr_reg),
-        .rd_data (req_upto),
+        .rd_data (asked_rd_data),
         .wr_en   (asked_wr_en),
         .wr_addr (wptr_reg),
         .wr_data (upto_reg)
@@ -655,14 +664,15 @@ module rw_control_w64_r16 (
     // Combinational logic
     assign q_wptr = wptr_reg;
     assign q_word = abs_reg[0];
-    assign peer_incarnation = peer_id_reg[15:0];
-    assign peer_xid = peer_id_reg[47:16];
     assign win_src = windows_rd_data[19:0];
     assign win_slot = windows_rd_data[27:20];
     assign win_xid = windows_rd_data[59:28];
     assign win_length = windows_rd_data[91:60];
-    assign req_mark = marks_rd_data[21:0];
-    assign req_mark_tick = marks_rd_data[37:22];
+    assign win_n = windows_rd_data[113:92];
+    assign win_holds = windows_rd_data[114];
+    assign win_entry = windows_rd_data[124:115];
+    assign req_below = marks_rd_data[21:0];
+    assign req_tick = marks_rd_data[37:22];
     // The CONNECT at the head of the queue: number and length of its last packet, limits.
     assign mtu = ctl_mtu[2:0];
     // Both come from memories that may be far apart: two levels of logic are enough here.
@@ -769,6 +779,7 @@ module rw_control_w64_r16 (
     assign cw_last_len = new_last_len_reg;
     assign cw_addr = ctl_addr;
     assign cw_rkey = ctl_rkey;
+    assign win_in_slot = ctl_slot[7:0];
     assign asked_wr_en = opened_reg | swept_reg;
     assign marks_wr_en = opened_reg | (swept_reg & restart_reg);
     assign ranges_wr_en = opened_reg | (swept_reg & tail_lost_reg);
@@ -881,7 +892,7 @@ module rw_control_w64_r16 (
                 end
             end
             STATE_PEER: begin
-                wptr_next = peer_wptr;
+                wptr_next = peers_m_wptr;
                 if (op_reg == OP_POLL) begin
                     wptr_next = ctl_wptr[3:0];
                 end
@@ -893,7 +904,7 @@ module rw_control_w64_r16 (
             STATE_WINDOW: begin
                 // What the tables say, the last time when it is that of this window.
                 is_open_next = opens_rd_data;
-                n_next = windows_rd_data[113:92];
+                n_next = win_n;
                 wbase_next = q_wbase;
                 reach_next = q_highest - q_wbase[11:0];
                 tail_next = q_tail;
@@ -1105,7 +1116,7 @@ module rw_control_w64_r16 (
             end
             STATE_PASS: begin
                 first_pass_next = restart_reg;
-                pos_next = req_upto;
+                pos_next = asked_rd_data;
                 if (restart_reg) begin
                     pos_next = 22'd0;
                 end
@@ -1132,7 +1143,7 @@ module rw_control_w64_r16 (
                 if (searched_reg) begin
                     if (first_pass_reg) begin
                         first_pass_next = 1'b0;
-                        pos_next = req_upto;
+                        pos_next = asked_rd_data;
                         end_next = limit_reg;
                     end
                 end
@@ -1430,17 +1441,18 @@ module rw_control_w64_r16 (
         high_bytes_reg = 1'b0;
         has_bytes_reg = 1'b0;
         new_last_reg = 24'd0;
-        shifts_reg = 3'd0;
         new_n_reg = 22'd0;
         new_mask_reg = 13'd0;
         new_last_len_reg = 13'd0;
         new_end_reg = 33'd0;
+        shifts_reg = 3'd0;
         at_top_reg = 1'b0;
         past_end_reg = 1'b0;
         legal_mtu_reg = 1'b0;
         placed_reg = 1'b0;
         legal_reg = 1'b0;
-        peer_id_reg = 48'd0;
+        peer_id_incarnation_reg = 16'd0;
+        peer_id_xid_reg = 32'd0;
         xid_diff_reg = 32'd0;
         incarnation_diff_reg = 16'd0;
         peer_known_reg = 1'b0;
@@ -1560,8 +1572,9 @@ module rw_control_w64_r16 (
     end
 
     always @(posedge clk) begin
-        peer_id_reg <= peers_m_id;
-        win_hold_reg <= windows_rd_data[114];
+        peer_id_incarnation_reg <= peers_m_id[15:0];
+        peer_id_xid_reg <= peers_m_id[47:16];
+        win_hold_reg <= win_holds;
         low_bytes_reg <= |ctl_length[15:0];
         high_bytes_reg <= |ctl_length[31:16];
         has_bytes_reg <= low_bytes_reg | high_bytes_reg;
@@ -1599,15 +1612,15 @@ module rw_control_w64_r16 (
             & !(|{21'd0, new_last_reg[23:21]});
 
         // Compared while the state machine waits.
-        xid_diff_reg <= ctl_xid - peer_xid;
+        xid_diff_reg <= ctl_xid - peer_id_xid_reg;
 
-        incarnation_diff_reg <= ctl_incarnation - peer_incarnation;
+        incarnation_diff_reg <= ctl_incarnation - peer_id_incarnation_reg;
 
         // What has no place in the table is nobody there, whoever has the same lower bits.
         peer_known_reg <= peers_m_found & placed_reg;
 
-        peer_open_reg <= (peer_state == 3'd1) & peers_m_found & placed_reg;
-        peer_status_reg <= {1'b0, peer_state - 3'd2};
+        peer_open_reg <= (peers_m_state == 3'd1) & peers_m_found & placed_reg;
+        peer_status_reg <= {1'b0, peers_m_state - 3'd2};
         same_xid_reg <= !(|xid_diff_reg);
         same_transfer_reg <= !(|xid_diff_reg) & !(|incarnation_diff_reg);
 
@@ -1701,7 +1714,7 @@ module rw_control_w64_r16 (
         end
 
         silence_reg <= start_reg - heard_last_reg;
-        since_mark_reg <= start_reg - req_mark_tick;
+        since_mark_reg <= start_reg - req_tick;
         since_range_reg <= start_reg - req_range_tick;
         old_reg <= {1'b0, highest_reg} - {1'b0, cfg_allowance};
 
@@ -1727,7 +1740,7 @@ module rw_control_w64_r16 (
             limit_reg <= highest_reg;
         end
 
-        mark_reg <= req_mark;
+        mark_reg <= req_below;
         end_by_mark_reg <= restart_reg & (mark_reg <= limit_reg);
         searched_reg <= pos_reg >= end_reg;
         fetching_reg <= state_reg == STATE_FETCH;

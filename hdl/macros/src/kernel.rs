@@ -5,6 +5,7 @@
 
 mod connect;
 mod expression;
+mod part;
 
 use std::collections::HashMap;
 
@@ -15,26 +16,42 @@ use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprAssign, ExprCall, ExprForLoop, ExprIf, ExprMacro, ExprMatch};
 use syn::{ItemFn, Member, Pat, Result, Stmt, Token};
 
+pub use part::expand as expand_part;
+
 /// `fn hdl` and `fn connect` of a kernel.
 pub fn expand(kernel: &ItemFn) -> Result<TokenStream> {
-    let mut text = Text::default();
-    text.block(&kernel.block)?;
-    let Text {
-        text,
-        numbers,
-        links,
-        ..
-    } = text;
+    let tree = tree(&kernel.block)?;
     let connect = connect::expand(&kernel.block);
     Ok(quote! {
         #[allow(unused_variables)]
         fn hdl(&self) -> ::rust_hdl::prelude::Verilog {
-            ::tributary_verilog::kernel::read(#text, &[#(#numbers),*], vec![#(#links),*])
+            ::rust_hdl::prelude::Verilog::Combinatorial(#tree)
         }
         #[allow(unused_variables)]
         fn connect(&mut self) {
             #connect
         }
+    })
+}
+
+/// What makes the tree of a block of statements.
+fn tree(block: &Block) -> Result<TokenStream> {
+    let mut all = Text::default();
+    all.block(block)?;
+    let Text {
+        text,
+        numbers,
+        links,
+        parts,
+        ..
+    } = all;
+    Ok(quote! {
+        ::tributary_verilog::kernel::read(
+            #text,
+            &[#(#numbers),*],
+            vec![#(#links),*],
+            vec![#(#parts),*],
+        )
     })
 }
 
@@ -72,6 +89,8 @@ struct Text {
     places: HashMap<String, usize>,
     /// Calls that give the names that a join or link connects.
     links: Vec<TokenStream>,
+    /// Calls that give the statements of each part.
+    parts: Vec<TokenStream>,
 }
 
 impl Text {
@@ -120,6 +139,12 @@ impl Text {
             Expr::Match(choice) => self.choice(choice),
             Expr::ForLoop(looped) => self.looped(looped),
             Expr::Call(call) => self.join_or_link(call),
+            Expr::MethodCall(call) => {
+                let tree = part::tree_of(part::called(call)?);
+                self.code('P');
+                self.parts.push(quote!(self.#tree()));
+                Ok(())
+            }
             Expr::Macro(call) => self.call_of_macro(call),
             _ => Err(Error::new_spanned(
                 expr,

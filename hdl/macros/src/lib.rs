@@ -1,4 +1,4 @@
-//! What a block is declared and described with: `hdl_module!`, `hdl_bus!`, `hdl_record!` and `#[hdl_gen]`.
+//! What a block is declared and described with: `hdl_module!`, `hdl_bus!`, `hdl_record!`, `#[hdl_gen]` and `#[hdl_part]`.
 
 mod bus;
 mod kernel;
@@ -75,18 +75,7 @@ pub fn hdl_record(record: TokenStream) -> TokenStream {
 /// A record that is assigned as a whole (`self.x.next = Name { ... };`) becomes an assignment to each field.
 #[proc_macro_attribute]
 pub fn hdl_gen(_: TokenStream, kernel: TokenStream) -> TokenStream {
-    let mut checks = proc_macro2::TokenStream::new();
-    let kernel = kernel.into_iter().map(|tree| match tree {
-        TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
-            let mut kernel = Kernel {
-                comments: comments(&body),
-                checks: &mut checks,
-            };
-            block(&body, &mut kernel)
-        }
-        other => other,
-    });
-    let kernel: TokenStream = kernel.collect();
+    let (kernel, checks) = commented(kernel);
     let update = proc_macro2::TokenStream::from(kernel.clone());
     let parsed = syn::parse_macro_input!(kernel as syn::ItemFn);
     let others = kernel::expand(&parsed).unwrap_or_else(syn::Error::into_compile_error);
@@ -100,6 +89,39 @@ pub fn hdl_gen(_: TokenStream, kernel: TokenStream) -> TokenStream {
         }
     }
     .into()
+}
+
+/// A part of a kernel: a method of the block that `update`, or another part, calls as `self.part()`. Its statements take
+/// the place of the call, so a kernel may be cut at will; a part in another file needs an `impl` of the block there.
+#[proc_macro_attribute]
+pub fn hdl_part(_: TokenStream, part: TokenStream) -> TokenStream {
+    let (part, checks) = commented(part);
+    let method = proc_macro2::TokenStream::from(part.clone());
+    let parsed = syn::parse_macro_input!(part as syn::ItemFn);
+    let others =
+        kernel::expand_part(&parsed, &checks).unwrap_or_else(syn::Error::into_compile_error);
+    quote::quote! {
+        #[allow(unreachable_patterns)]
+        #method
+        #others
+    }
+    .into()
+}
+
+/// A function with its comments and records as the kernel has them, and what the compiler is to check.
+fn commented(function: TokenStream) -> (TokenStream, proc_macro2::TokenStream) {
+    let mut checks = proc_macro2::TokenStream::new();
+    let function = function.into_iter().map(|tree| match tree {
+        TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
+            let mut kernel = Kernel {
+                comments: comments(&body),
+                checks: &mut checks,
+            };
+            block(&body, &mut kernel)
+        }
+        other => other,
+    });
+    (function.collect(), checks)
 }
 
 /// A line and what it says.

@@ -1,4 +1,9 @@
 //! READs of this host that have not ended.
+//!
+//! Its parts: `judge` (what comes of the place that was looked at), `messages` (frames and completions).
+
+mod judge;
+mod messages;
 
 use super::layout::{ReadRefusedBody, ReadRequestBody};
 use super::reading::{Act, Asking, OfWindow, Reading, Step};
@@ -312,83 +317,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
             heard: false,
         };
 
-        // Messages.
-        self.request.next = ReadRequestBody {
-            version: 0.into(),
-            mtu: bit_cast::<8, 4>(self.reading.q.val().mtu),
-            node: self.cfg_node.val().get_bits::<16>(0),
-            q_key: self.reading.q.val().q_key,
-            token: (bit_cast::<64, 16>(self.reading.q.val().incarnation) << 48)
-                | (bit_cast::<64, 32>(self.reading.q.val().asked) << 16)
-                | bit_cast::<64, LR>(self.at.q.val()),
-            length: self.reading.q.val().length,
-            rkey: self.reading.q.val().rkey,
-            address: self.reading.q.val().there,
-            to_address: self.reading.q.val().address,
-            to_key: self.reading.q.val().lkey,
-            source: self.reading.q.val().qpn,
-        };
-        self.refusal.next = ReadRefusedBody {
-            version: 0.into(),
-            reason: bit_cast::<8, 3>(self.say.q.val().reason),
-            node: self.cfg_node.val().get_bits::<16>(0),
-            retry: self.say.q.val().retry,
-            token: self.say.q.val().token,
-        };
-        self.request_bits.next = self.request.val().to_bits();
-        self.refusal_bits.next = self.refusal.val().to_bits();
-        self.m.valid.next = self.step.q.val() == Step::Frame;
-        self.m.of.next.node = self.reading.q.val().node;
-        self.m.of.next.opcode = 8.into();
-        self.m.of.next.dest = self.reading.q.val().peer;
-        self.m.of.next.psn = 0.into();
-        self.m.of.next.head = self.request_bits.val().get_bits::<64>(320);
-        self.m.of.next.len = self.request_bytes.val();
-        self.swap.s.next = self.request_bits.val().get_bits::<64>(256);
-        if self.word.q.val() == 1 {
-            self.swap.s.next = self.request_bits.val().get_bits::<64>(192);
-        }
-        if self.word.q.val() == 2 {
-            self.swap.s.next = self.request_bits.val().get_bits::<64>(128);
-        }
-        if self.word.q.val() == 3 {
-            self.swap.s.next = self.request_bits.val().get_bits::<64>(64);
-        }
-        if self.word.q.val() == 4 {
-            self.swap.s.next = self.request_bits.val().get_bits::<64>(0);
-        }
-        self.m_pl.valid.next = self.step.q.val() == Step::Word;
-        self.m_pl.of.next.last = self.word.q.val() == 4;
-        if self.act.q.val() == Act::Say {
-            self.m.of.next.node = self.say.q.val().node;
-            self.m.of.next.opcode = 9.into();
-            self.m.of.next.dest = self.say.q.val().qpn;
-            self.m.of.next.head = self.refusal_bits.val().get_bits::<64>(64);
-            self.m.of.next.len = self.refusal_bytes.val();
-            self.swap.s.next = self.refusal_bits.val().get_bits::<64>(0);
-            self.m_pl.of.next.last = true;
-        }
-        self.m_pl.of.next.data = self.swap.m.val();
-
-        // Completions.
-        self.m_cpl.valid.next = self.step.q.val() == Step::Offer;
-        self.m_cpl.qpn.next = self.reading.q.val().qpn.get_bits::<LQ>(0);
-        self.m_cpl.of.next.wr_id = self.reading.q.val().wr_id;
-        self.m_cpl.of.next.status = self.status.q.val();
-        self.m_cpl.of.next.vf = self.one_sided.val();
-        self.m_cpl.of.next.len = 0.into();
-        self.m_cpl.of.next.node = self.reading.q.val().node;
-        self.m_cpl.of.next.peer = self.reading.q.val().peer;
-        self.m_cpl.of.next.win_id = 0.into();
-        self.m_cpl.of.next.epoch = 0.into();
-        self.m_cpl.of.next.msn = self.reading.q.val().msn;
-        self.m_cpl.of.next.q_key = 0.into();
-        self.m_cpl.of.next.psn = self.reading.q.val().psn;
-        self.m_cpl.of.next.request = self.reading.q.val().request;
-        self.m_cpl.of.next.notified = false;
-        self.m_cpl.of.next.marked = false;
-        self.m_cpl.of.next.arrived = false;
-
+        self.offer();
         // The state machine.
         self.s_answer.ready.next = false;
         self.s_answer.ok.next = self.waits.val()
@@ -455,95 +384,7 @@ impl<const R: usize, const LR: usize, const A: usize, const LQ: usize> Logic
                 }
             }
             Step::Judge => {
-                self.timer.d.next = 0.into();
-                self.step.d.next = Step::Idle;
-                match self.act.q.val() {
-                    // A window that was closed when its queue pair had ended is of nobody.
-                    Act::Closed => {
-                        self.status.d.next = self.statuses.rd.data.val();
-                        if self.is_gone.val() {
-                            self.status.d.next = self.local_protection.val();
-                        }
-                        if self.is_active.val() {
-                            self.step.d.next = Step::Offer;
-                        } else {
-                            self.forgets.next = self.mask.val();
-                        }
-                    }
-                    Act::Answer => {
-                        self.s_answer.ready.next = true;
-                        self.answer_at.d.next = self.at.q.val();
-                        if self.s_answer.ok.val() {
-                            self.answers.next = self.mask.val();
-                        }
-                    }
-                    Act::Refused => {
-                        self.s_refused.ready.next = true;
-                        if self.s_refused.of.val().reason == self.told_busy.val() {
-                            self.askings.wr.en.next = !self.s_refused_stray.val();
-                            self.asking_in.next = Asking {
-                                next_at: self.now.val() + self.s_refused.of.val().retry,
-                                interval: self.asking.val().interval,
-                                tries: 0.into(),
-                                busy: self.asking.val().busy + 1,
-                                heard: true,
-                            };
-                            // Half of all times are over.
-                            if self.s_refused.of.val().retry.get_bit(15) {
-                                self.asking_in.next.next_at = self.now.val() + 0x7fff;
-                            }
-                        } else if !self.s_refused_stray.val() {
-                            self.step.d.next = Step::End;
-                        }
-                        self.status.d.next = self.remote_length.val();
-                        if self.s_refused.of.val().reason == self.told_access.val() {
-                            self.status.d.next = self.remote_access.val();
-                        }
-                        if self.s_refused.of.val().reason == self.told_bad_qp.val() {
-                            self.status.d.next = self.bad_qp.val();
-                        }
-                    }
-                    Act::Ends => {
-                        if self.is_active.val() & self.same_end.q.val() {
-                            if self.s_end_pair.val() {
-                                self.ends.next = self.mask.val();
-                            } else if !self.is_closed.val() {
-                                self.parts.next = self.mask.val();
-                            }
-                        }
-                        self.at.d.next = self.at.q.val() + 1;
-                        self.step.d.next = Step::Look;
-                        if self.at.q.val().all() {
-                            self.s_end_ready.next = true;
-                            self.step.d.next = Step::Idle;
-                        }
-                    }
-                    Act::Ask => {
-                        self.status.d.next = self.unreachable.val();
-                        if self.asking.val().heard {
-                            self.status.d.next = self.unresponsive.val();
-                        }
-                        if self.waits.val() & !self.age.q.val().get_bit(15) {
-                            self.step.d.next = Step::End;
-                            if !self.over.q.val() {
-                                self.askings.wr.en.next = true;
-                                self.asking_in.next = Asking {
-                                    next_at: self.now.val() + self.asking.val().interval,
-                                    interval: self.twice.q.val().get_bits::<16>(0),
-                                    tries: self.asking.val().tries + 1,
-                                    busy: self.asking.val().busy,
-                                    heard: self.asking.val().heard,
-                                };
-                                if self.twice.q.val() > bit_cast::<17, 16>(self.cfg_poll_max.val())
-                                {
-                                    self.asking_in.next.interval = self.cfg_poll_max.val();
-                                }
-                                self.step.d.next = Step::Frame;
-                            }
-                        }
-                    }
-                    Act::Say => {}
-                }
+                self.judge();
             }
             Step::Begin => {
                 self.begins.next = self.mask.val();

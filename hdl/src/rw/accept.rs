@@ -1,4 +1,11 @@
 //! The accept pipeline: one DATA record a clock, whatever window it hits.
+//!
+//! Its parts: `enter` (stages 1 and 2), `check` (3 and 4), `decide` (5 to 8), `tables` (what all of them read, and stage 6 writes).
+
+mod check;
+mod decide;
+mod enter;
+mod tables;
 
 use super::slide::RwSlide;
 use crate::blocks::{RamReg, RamRegForward};
@@ -330,28 +337,7 @@ impl<
 {
     #[hdl_gen]
     fn update(&mut self) {
-        // The connection table belongs to the control engine.
-        // All of it is written one clock late.
-        self.opened_en.d.next = self.cw_en.val();
-        self.opened_wptr.d.next = self.cw_wptr.val();
-        self.opened_id.d.next = (bit_cast::<37, 16>(self.cw_gen.val()) << 21)
-            | (bit_cast::<37, 20>(self.cw_src.val()) << 1)
-            | bit_cast::<37, 1>(self.cw_open.val().into());
-        self.conn_id.wr.en.next = self.opened_en.q.val();
-        self.conn_id.wr.addr.next = self.opened_wptr.q.val();
-        self.conn_id.wr.data.next = (bit_cast::<40, 3>(self.cw_mtu.val()) << 37)
-            | bit_cast::<40, 37>(self.opened_id.q.val());
-        self.conn_size.wr.en.next = self.opened_en.q.val();
-        self.conn_size.wr.addr.next = self.opened_wptr.q.val();
-        self.conn_size.wr.data.next = (bit_cast::<35, 13>(self.cw_last_len.val()) << 22)
-            | bit_cast::<35, 22>(self.cw_last.val());
-        self.conn_addr.wr.en.next = self.opened_en.q.val();
-        self.conn_addr.wr.addr.next = self.opened_wptr.q.val();
-        self.conn_addr.wr.data.next = self.cw_addr.val();
-        self.conn_rkey.wr.en.next = self.opened_en.q.val();
-        self.conn_rkey.wr.addr.next = self.opened_wptr.q.val();
-        self.conn_rkey.wr.data.next = self.cw_rkey.val();
-
+        self.write_tables();
         // The row as the record in stage 6 leaves it.
         self.s6_highest.next = bit_cast::<12, 13>(self.s6_row.q.val());
         if self.s6_raised.q.val() {
@@ -362,304 +348,15 @@ impl<
                 << 12)
                 | bit_cast::<13, 12>(self.s6_highest.val());
 
-        // Stage 1: addresses of all tables.
-        self.s1_valid.d.next = self.s_valid.val();
-        self.s1.d.next.init = self.s_init.val();
-        self.s1.d.next.wptr = self.s_wptr.val();
-        self.s1.d.next.incarnation = self.s_gen.val();
-        self.s1.d.next.src = self.s_src.val();
-        self.s1.d.next.pidx = self.s_pidx.val();
-        self.s1.d.next.tail = self.s_tail.val();
-        self.s1.d.next.len = self.s_len.val();
-        self.s1_word.next = (bit_cast::<BA, 16>(self.s1.q.val().wptr) << self.lnw.val())
-            | bit_cast::<BA, LNW>(self.s1.q.val().pidx.get_bits::<LNW>(self.lb.val().index()));
-        // The words to compare are read a stage early: from the RAM's output the way is too long.
-        self.conn_id.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
-        self.conn_size.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
-        self.bases.rd.addr.next = bit_cast::<A, 16>(self.s_wptr.val());
-        self.conn_addr.rd.addr.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
-        self.conn_rkey.rd.addr.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
-        self.rows.rd.addr.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
-        self.bitmap.rd.addr.next = self.s1_word.val();
-
-        self.torn_1.d.next = (self.cw_en.val()
-            & (self.cw_wptr.val() == bit_cast::<A, 16>(self.s_wptr.val())))
-            | (self.opened_en.q.val()
-                & (self.opened_wptr.q.val() == bit_cast::<A, 16>(self.s_wptr.val())));
-        self.torn_2.d.next = self.torn_1.q.val();
-        self.s3_torn.d.next = self.torn_2.q.val();
-        self.s3_id.d.next = self.conn_id.rd.data.val();
-        self.s3_size.d.next = self.conn_size.rd.data.val();
-        self.s3_base.d.next = self.bases.rd.data.val();
-
-        // Stage 2: the arrays are read; which of the records ahead have the same row or word?
-        self.s2_valid.d.next = self.s1_valid.q.val();
-        self.s2.d.next = self.s1.q.val();
-        self.s2.d.next.word = self.s1_word.val();
-        self.s2_row.next = bit_cast::<A, 16>(self.s2.q.val().wptr);
-        self.s1_row.next = bit_cast::<A, 16>(self.s1.q.val().wptr);
-        self.s2_row6.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s5.q.val().wptr);
-        self.s2_row7.d.next = self.s1_row.val() == bit_cast::<A, 16>(self.s6.q.val().wptr);
-        self.s3_from.d.next = 0.into();
-        if self.s2.q.val().word == self.s5.q.val().word {
-            self.s3_from.d.next = 3.into();
-        } else if self.s2.q.val().word == self.s6.q.val().word {
-            self.s3_from.d.next = 2.into();
-        } else if self.s2.q.val().word == self.s7_word.q.val() {
-            self.s3_from.d.next = 1.into();
-        }
-        self.s2_at_row6.next = self.s2_row.val() == bit_cast::<A, 16>(self.s5.q.val().wptr);
-        self.s3_row6.d.next = self.s2_at_row6.val();
-        self.s3_forward.d.next =
-            self.s2_at_row6.val() | self.s2_row6.q.val() | self.s2_row7.q.val();
-        // What the last but one and two records ahead leave, to be forwarded in the next clock.
-        self.late_row.d.next = 0.into();
-        if self.s2_row6.q.val() {
-            self.late_row.d.next = self.s6_new_row.val();
-        } else if self.s2_row7.q.val() {
-            self.late_row.d.next = self.s7_row.q.val();
-        }
-
-        // Stage 3: checks against the connection and wbase, forward from stages 6 to 8.
-        self.s3_valid.d.next = self.s2_valid.q.val();
-        self.s3.d.next = self.s2.q.val();
-        self.s3_row.next = bit_cast::<A, 16>(self.s3.q.val().wptr);
-        self.s3_pos.next = bit_cast::<LB, 22>(self.s3.q.val().pidx);
-        self.s3_last.next = bit_cast::<22, 35>(self.s3_size.q.val());
-        self.s3_plen.next = bits::<13>(256) << self.s3_id.q.val().get_bits::<3>(37);
-        self.s4_valid.d.next = self.s3_valid.q.val();
-        self.s4.d.next = self.s3.q.val();
-        self.s4_addr.d.next = self.conn_addr.rd.data.val();
-        self.s4_rkey.d.next = self.conn_rkey.rd.data.val();
-        self.s4_offset.d.next =
-            bit_cast::<26, 22>(self.s3.q.val().pidx) << self.s3_id.q.val().get_bits::<3>(37);
-        self.s4_closed.d.next = !self.s3_id.q.val().get_bit(0)
-            | self.s3_torn.q.val()
-            | (bit_cast::<16, A>(self.s3_row.val()) != self.s3.q.val().wptr);
-        self.s4_stale.d.next = self.s3_id.q.val().get_bits::<16>(21) != self.s3.q.val().incarnation;
-        self.s4_foreign.d.next = self.s3_id.q.val().get_bits::<20>(1) != self.s3.q.val().src;
-        self.s4_beyond.d.next = self.s3.q.val().pidx > self.s3_last.val();
-        self.s4_at_last.d.next = self.s3.q.val().pidx == self.s3_last.val();
-        self.s4_len_full.d.next = self.s3.q.val().len == self.s3_plen.val();
-        self.s4_len_last.d.next = self.s3.q.val().len == self.s3_size.q.val().get_bits::<13>(22);
-        self.s4_gap.d.next =
-            bit_cast::<23, 22>(self.s3.q.val().pidx) - bit_cast::<23, 22>(self.s3_base.q.val());
-        self.s4_onehot.d.next = bits::<B>(1) << self.s3_pos.val();
-        self.s4_lap.d.next = !self.s3.q.val().pidx.get_bit(self.lw.val().index());
-        // As trees on the bits of the choice: chains of multiplexers take half as much again.
-        if self.s3_from.q.val().get_bit(1) {
-            if self.s3_from.q.val().get_bit(0) {
-                self.s4_bits.d.next = self.s6_bits.q.val();
-            } else {
-                self.s4_bits.d.next = self.s7_bits.q.val();
-            }
-        } else if self.s3_from.q.val().get_bit(0) {
-            self.s4_bits.d.next = self.s8_bits.q.val();
-        } else {
-            self.s4_bits.d.next = self.bitmap.rd.data.val();
-        }
-        // Table and forward apart, and 0 where the other one counts: stage 4 joins them.
-        self.s4_row.d.next = self.rows.rd.data.val();
-        if self.s3_forward.q.val() {
-            self.s4_row.d.next = 0.into();
-        }
-        self.fwd_row.d.next = self.late_row.q.val();
-        if self.s3_row6.q.val() {
-            self.fwd_row.d.next = self.s6_new_row.val();
-        }
-        self.s4_word6.d.next = self.s3.q.val().word == self.s5.q.val().word;
-        self.s4_row6.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s5.q.val().wptr);
-        self.s4_word5.d.next = self.s3.q.val().word == self.s4.q.val().word;
-        self.s4_row5.d.next = self.s3_row.val() == bit_cast::<A, 16>(self.s4.q.val().wptr);
-
-        self.s4_place5.d.next = (self.s3_pos.val() == bit_cast::<LB, 22>(self.s4.q.val().pidx))
-            & (self.s3.q.val().pidx.get_bit(self.lw.val().index())
-                == self.s4.q.val().pidx.get_bit(self.lw.val().index()));
-
-        // Stage 4: forward from stage 6; is the packet in the window, is its bit set?
-        self.s5_valid.d.next = self.s4_valid.q.val();
-        self.s5_clear.d.next = self.s4_valid.q.val() & self.s4.q.val().init;
-        self.s5.d.next = self.s4.q.val();
-        self.s5_pidx_1.d.next = bit_cast::<12, 22>(self.s4.q.val().pidx) + 1;
-        self.s5_addr.d.next =
-            self.s4_addr.q.val() + (bit_cast::<64, 26>(self.s4_offset.q.val()) << 8);
-        self.s5_rkey.d.next = self.s4_rkey.q.val();
-        self.s5_onehot.d.next = self.s4_onehot.q.val();
-        if self.s4_closed.q.val() {
-            self.s5_fail.d.next = self.why_closed.val();
-        } else if self.s4_stale.q.val() {
-            self.s5_fail.d.next = self.why_stale_gen.val();
-        } else if self.s4_foreign.q.val() {
-            self.s5_fail.d.next = self.why_bad_source.val();
-        } else if self.s4_beyond.q.val() {
-            self.s5_fail.d.next = self.why_beyond_end.val();
-        } else if self.s4.q.val().tail != self.s4_at_last.q.val() {
-            self.s5_fail.d.next = self.why_bad_tail.val();
-        } else if (self.s4_at_last.q.val() & !self.s4_len_last.q.val())
-            | (!self.s4_at_last.q.val() & !self.s4_len_full.q.val())
-        {
-            self.s5_fail.d.next = self.why_bad_length.val();
-        } else {
-            self.s5_fail.d.next = 0.into();
-        }
-        self.s4_shape.next = self.s4_valid.q.val()
-            & !self.s4.q.val().init
-            & !self.s4_closed.q.val()
-            & !self.s4_stale.q.val()
-            & !self.s4_foreign.q.val()
-            & !self.s4_beyond.q.val()
-            & (self.s4.q.val().tail == self.s4_at_last.q.val())
-            & ((self.s4_at_last.q.val() & self.s4_len_last.q.val())
-                | (!self.s4_at_last.q.val() & self.s4_len_full.q.val()));
-        self.s5_known.d.next = self.s4_shape.val();
-        self.s5_below.d.next = self.s4_gap.q.val().get_bit(22);
-        self.s5_above.d.next = (self.s4_gap.q.val() >> self.lw.val()).any();
-        self.s5_at_base.d.next = !self.s4_gap.q.val().any();
-        self.s5_pass.d.next = self.s4_shape.val() & !(self.s4_gap.q.val() >> self.lw.val()).any();
-        self.s4_cur_bits.next = self.s4_bits.q.val();
-        if self.s4_word6.q.val() {
-            self.s4_cur_bits.next = self.s6_bits.q.val();
-        }
-        self.s4_cur_row.next = self.s4_row.q.val() | self.fwd_row.q.val();
-        if self.s4_row6.q.val() {
-            self.s4_cur_row.next = self.s6_new_row.val();
-        }
-        self.s5_bits.d.next = self.s4_cur_bits.val();
-        self.s5_row.d.next = self.s4_cur_row.val();
-        self.s5_dup.d.next =
-            (self.s4_cur_bits.val() & self.s4_onehot.q.val()).any() == self.s4_lap.q.val();
-        self.s5_same_word.d.next = self.s4_word5.q.val();
-        self.s5_same_row.d.next = self.s4_row5.q.val();
-        self.s5_same_packet.d.next = self.s4_word5.q.val() & self.s4_place5.q.val();
-        self.over_highest.next =
-            bit_cast::<12, 22>(self.s4.q.val().pidx) - bit_cast::<12, 13>(self.s4_cur_row.val());
-        self.s5_new_highest.d.next = !self.over_highest.val().get_bit(11);
-        self.over_last.next =
-            bit_cast::<12, 22>(self.s4.q.val().pidx) - bit_cast::<12, 22>(self.s5.q.val().pidx);
-        self.s5_after_last.d.next = !self.over_last.val().get_bit(11);
-
-        // Stage 5: what the decision will be about.
-        self.p_valid.next = self.s5_valid.q.val() & !self.s5_clear.q.val();
-        self.p_wptr.next = self.s5.q.val().wptr;
-        self.p_gen.next = self.s5.q.val().incarnation;
-        self.p_addr.next = self.s5_addr.q.val();
-        self.p_rkey.next = self.s5_rkey.q.val();
-        self.p_len.next = self.s5.q.val().len;
-
-        // Stage 5: the decision. If the record just before is the same packet and was in the window,
-        // this one is a duplicate, whatever became of that one.
-        self.duplicate.next =
-            self.s5_dup.q.val() | (self.s5_same_packet.q.val() & self.s6_pass.q.val());
-        self.take.next = self.s5_pass.q.val() & !self.duplicate.val();
-        self.table_bits.next = self.s5_bits.q.val();
-        self.last_bits.next = 0.into();
-        if self.s5_same_word.q.val() {
-            self.table_bits.next = 0.into();
-            self.last_bits.next = self.s6_bits.q.val();
-        }
-        // As an OR: a multiplexer with the register's own output becomes a clock enable, which
-        // the decision reaches too late.
-        self.bits_in.next = self.table_bits.val() | self.last_bits.val();
-        self.s6_fail.d.next = self.s5_fail.q.val();
-        self.s6_below.d.next = self.s5_below.q.val();
-        self.s6_above.d.next = self.s5_above.q.val();
-        self.s6_dup.d.next = self.duplicate.val();
-        self.s6_pass.d.next = self.s5_pass.q.val();
-        self.s6_at_base.d.next = self.take.val() & self.s5_at_base.q.val();
-        self.s6_clear.d.next = self.s5_clear.q.val();
-        self.with_raised.next = self.s5_same_row.q.val() & self.s6_raised.q.val();
-        self.s6_row.d.next = self.s5_row.q.val();
-        if self.s5_same_row.q.val() {
-            self.s6_row.d.next = self.s6_new_row.val();
-        }
-        self.s6_pidx_1.d.next = self.s5_pidx_1.q.val();
-        self.s6_raised.d.next = self.take.val()
-            & self.s5_new_highest.q.val()
-            & (!self.with_raised.val() | self.s5_after_last.q.val());
-        self.s6.d.next = self.s5.q.val();
-        self.s6.d.next.tail = self.take.val() & self.s5.q.val().tail;
-        // Who writes the row has passed the checks.
-        self.s6_last_rx.d.next = self.now.val();
-        // A packet that is taken is missing: its bit turns.
-        self.s6_bits.d.next = self.bits_in.val();
-        if self.take.val() {
-            self.s6_bits.d.next = self.bits_in.val() ^ self.s5_onehot.q.val();
-        }
-        if self.s5_clear.q.val() {
-            self.s6_bits.d.next = 0.into();
-            self.s6_row.d.next = 0.into();
-        }
-        self.s6_valid.d.next = self.s5_valid.q.val() & !self.s5_clear.q.val();
-        self.s6_write_row.d.next = self.s5_known.q.val() | self.s5_clear.q.val();
-        self.s6_write_bits.d.next = self.take.val() | self.s5_clear.q.val();
-
-        // Stage 6: write back.
-        self.s6_window.next = bit_cast::<A, 16>(self.s6.q.val().wptr);
-        self.rows.wr.en.next = self.s6_write_row.q.val();
-        self.rows.wr.addr.next = self.s6_window.val();
-        self.rows.wr.data.next = self.s6_new_row.val();
-        self.rows_q.wr.en.next = self.s6_write_row.q.val();
-        self.rows_q.wr.addr.next = self.s6_window.val();
-        self.rows_q.wr.data.next = (bit_cast::<29, 16>(self.s6_last_rx.q.val()) << 13)
-            | bit_cast::<29, 13>(self.s6_new_row.val());
-        self.bitmap.wr.en.next = self.s6_write_bits.q.val();
-        self.bitmap.wr.addr.next = self.s6.q.val().word;
-        self.bitmap.wr.data.next = self.s6_bits.q.val();
-        self.bitmap_q.wr.en.next = self.s6_write_bits.q.val();
-        self.bitmap_q.wr.addr.next = self.s6.q.val().word;
-        self.bitmap_q.wr.data.next = self.s6_bits.q.val();
-        self.s7_valid.d.next = self.s6_valid.q.val();
-        self.s7_reason.d.next = self.s6_fail.q.val();
-        if !self.s6_fail.q.val().any() {
-            if self.s6_below.q.val() {
-                self.s7_reason.d.next = self.why_below_window.val();
-            } else if self.s6_above.q.val() {
-                self.s7_reason.d.next = self.why_above_window.val();
-            } else if self.s6_dup.q.val() {
-                self.s7_reason.d.next = self.why_duplicate.val();
-            }
-        }
-
-        // Slides.
-        self.slides.s_valid.next = self.s6_at_base.q.val();
-        self.slides.s_wptr.next = self.s6_window.val();
-        self.slides.clear_valid.next = self.s6_clear.q.val();
-        self.slides.wr.en.next = self.s6_write_bits.q.val();
-        self.slides.wr.addr.next = self.s6.q.val().word;
-        self.slides.wr.data.next = self.s6_bits.q.val();
-        self.bases.wr.en.next = self.slides.m_en.val();
-        self.bases.wr.addr.next = self.slides.m_wptr.val();
-        self.bases.wr.data.next = self.slides.m_base.val();
-        self.bases_q.wr.en.next = self.slides.m_en.val();
-        self.bases_q.wr.addr.next = self.slides.m_wptr.val();
-        self.bases_q.wr.data.next = self.slides.m_base.val();
-        self.slide_en.next = self.slides.m_en.val();
-        self.slide_wptr.next = self.slides.m_wptr.val();
-        self.slide_base.next = self.slides.m_base.val();
-        self.m_credit.next = self.slides.m_credit.val();
-        self.m_credit_wptr.next = self.slides.m_credit_wptr.val();
-
-        // Stage 7: the decision is out.
-        self.m_valid.next = self.s7_valid.q.val();
-        self.m_reason.next = self.s7_reason.q.val();
-        self.m_wptr.next = self.s7_wptr.q.val();
-
-        // The rest of stages 7 and 8 only feeds stage 3.
-        self.s7_word.d.next = self.s6.q.val().word;
-        self.s7_wptr.d.next = self.s6_window.val();
-        self.s7_bits.d.next = self.s6_bits.q.val();
-        self.s7_row.d.next = self.s6_new_row.val();
-        self.s8_bits.d.next = self.s7_bits.q.val();
-
-        // What the control engine looks at.
-        self.rows_q.rd.addr.next = self.q_wptr.val();
-        self.bases_q.rd.addr.next = self.q_wptr.val();
-        self.bitmap_q.rd.addr.next = (bit_cast::<BA, A>(self.q_wptr.val()) << self.lnw.val())
-            | bit_cast::<BA, LNW>(self.q_word.val());
-        self.q_wbase.next = self.bases_q.rd.data.val();
-        self.q_highest.next = bit_cast::<12, 29>(self.rows_q.rd.data.val());
-        self.q_tail.next = self.rows_q.rd.data.val().get_bit(12);
-        self.q_last_rx.next = self.rows_q.rd.data.val().get_bits::<16>(13);
-        self.q_bits.next = self.bitmap_q.rd.data.val();
+        self.enter();
+        self.match_ahead();
+        self.check();
+        self.judge();
+        self.announce();
+        self.decide();
+        self.write_back();
+        self.slide();
+        self.leave();
+        self.show();
     }
 }

@@ -3,6 +3,10 @@
 
 mod ack_merge;
 mod bulk;
+mod bulk_inbox;
+mod bulk_looks;
+mod bulk_scan;
+mod bulk_wants;
 mod contexts;
 mod notify;
 mod ports;

@@ -48,15 +48,22 @@ pub fn rng(seed: u64) -> ChaCha8Rng {
 /// Values by field; words of 64 bits, lowest first.
 pub type Record = BTreeMap<String, Vec<u64>>;
 
-/// Ports `PREFIX_valid`, `PREFIX_ready` and all other `PREFIX_*`; of AXI4-Stream `PREFIX_tvalid`, `PREFIX_tready`.
+/// Ports `PREFIX_valid`, `PREFIX_ready` and all other `PREFIX_*`; of AXI4-Stream `PREFIX_tvalid`, `PREFIX_tready`. Pulses have no
+/// `PREFIX_ready`: they are always taken.
 pub struct Group {
     valid: Port,
-    ready: Port,
+    ready: Option<Port>,
     fields: Vec<(String, Port)>,
 }
 
 impl Group {
     pub fn of(library: &Verilated, prefix: &str) -> Self {
+        let group = Self::pulses(library, prefix);
+        assert!(group.ready.is_some(), "no {prefix}_ready");
+        group
+    }
+
+    pub fn pulses(library: &Verilated, prefix: &str) -> Self {
         let mut ports: BTreeMap<String, Port> = library
             .ports()
             .filter_map(|(name, port)| {
@@ -64,12 +71,10 @@ impl Group {
                 Some((field.to_owned(), port))
             })
             .collect();
-        let mut take = |names: [&str; 2]| {
-            let found = names.iter().find_map(|name| ports.remove(*name));
-            found.unwrap_or_else(|| panic!("{} has no {prefix}_{}", library.top(), names[0]))
-        };
+        let mut take = |names: [&str; 2]| names.iter().find_map(|name| ports.remove(*name));
+        let valid = take(["valid", "tvalid"]);
         Self {
-            valid: take(["valid", "tvalid"]),
+            valid: valid.unwrap_or_else(|| panic!("{} has no {prefix}_valid", library.top())),
             ready: take(["ready", "tready"]),
             fields: ports.into_iter().collect(),
         }
@@ -125,10 +130,10 @@ impl Group {
     }
 
     pub fn set_ready(&self, model: &mut Model, ready: bool) {
-        model.set(self.ready, ready.into());
+        model.set(self.ready.expect("not a pulse"), ready.into());
     }
 
     pub fn is_ready(&self, model: &Model) -> bool {
-        model.is_set(self.ready)
+        self.ready.is_none_or(|ready| model.is_set(ready))
     }
 }

@@ -3,31 +3,38 @@
 //! What comes first says what follows: a letter for each kind of statement and expression, `4:name` for a word, `12;` for a
 //! number, `#3;` for number 3 of those beside the text.
 
-use rust_hdl::prelude::Verilog;
 use rust_hdl::prelude::ast::{
     VerilogBlock, VerilogBlockOrConditional, VerilogCase, VerilogConditional, VerilogExpression,
     VerilogLink, VerilogLiteral, VerilogLoop, VerilogMatch, VerilogOp, VerilogOpUnary,
     VerilogStatement,
 };
 
-/// The tree of a kernel. `links` has the names that each of its joins and links connects, in order.
+/// The tree of a kernel. `links` has the names that each of its joins and links connects, in order, `parts` the statements of
+/// each of its parts.
 ///
 /// # Panics
 /// Something else than `#[hdl_gen]` has made the text.
 #[must_use]
-pub fn read(text: &'static str, numbers: &[usize], links: Vec<Vec<VerilogLink>>) -> Verilog {
+pub fn read(
+    text: &'static str,
+    numbers: &[usize],
+    links: Vec<Vec<VerilogLink>>,
+    parts: Vec<VerilogBlock>,
+) -> VerilogBlock {
     let mut reader = Reader {
         rest: text,
         numbers,
         links: links.into_iter(),
+        parts: parts.into_iter(),
     };
-    Verilog::Combinatorial(reader.block())
+    reader.block()
 }
 
 struct Reader<'a> {
     rest: &'static str,
     numbers: &'a [usize],
     links: std::vec::IntoIter<Vec<VerilogLink>>,
+    parts: std::vec::IntoIter<VerilogBlock>,
 }
 
 impl Reader<'_> {
@@ -74,7 +81,20 @@ impl Reader<'_> {
     }
 
     fn block(&mut self) -> VerilogBlock {
-        (0..self.number()).map(|_| self.statement()).collect()
+        let mut block = vec![];
+        for _ in 0..self.number() {
+            match self.rest.strip_prefix('P') {
+                Some(rest) => {
+                    self.rest = rest;
+                    match self.parts.next() {
+                        Some(part) => block.extend(part),
+                        None => self.broken("part"),
+                    }
+                }
+                None => block.push(self.statement()),
+            }
+        }
+        block
     }
 
     fn statement(&mut self) -> VerilogStatement {

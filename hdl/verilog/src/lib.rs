@@ -81,7 +81,7 @@ use rust_hdl::prelude::{Block, check_all};
 
 pub use error::{EmitError, Reason};
 pub use info::{ModuleInfo, Parameter};
-pub use tributary_hdl_macros::{hdl_bus, hdl_gen, hdl_module, hdl_record};
+pub use tributary_hdl_macros::{hdl_bus, hdl_gen, hdl_module, hdl_part, hdl_record};
 pub use wired::Wired;
 
 /// A design as Verilog.

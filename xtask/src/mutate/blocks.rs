@@ -43,7 +43,7 @@ struct Group {
     binaries: &'static [Binary],
 }
 
-const GROUPS: [Group; 24] = [
+const GROUPS: [Group; 25] = [
     Group {
         blocks: &[
             "card_cq",
@@ -145,6 +145,10 @@ const GROUPS: [Group; 24] = [
         binaries: &[JOINTS, CARD],
     },
     Group {
+        blocks: &["bulk_inbox", "bulk_looks", "bulk_scan", "bulk_wants"],
+        binaries: &[JOINTS, BULK_SEND, BULK_TRANSMIT, CARD],
+    },
+    Group {
         blocks: &["bulk_reads", "bulk_serve"],
         binaries: &[JOINTS, BULK_TRANSMIT, CARD],
     },
@@ -164,9 +168,7 @@ const GROUPS: [Group; 24] = [
         blocks: &[
             "bulk_begin",
             "bulk_fetch",
-            "bulk_hear",
             "bulk_limits",
-            "bulk_looks",
             "bulk_marks",
             "bulk_pack",
             "bulk_transmit",
@@ -177,14 +179,12 @@ const GROUPS: [Group; 24] = [
     Group {
         blocks: &[
             "bulk_engine",
-            "bulk_inbox",
+            "bulk_hear",
             "bulk_pace",
             "bulk_plan",
             "bulk_queue",
-            "bulk_scan",
             "bulk_send",
             "bulk_turns",
-            "bulk_wants",
         ],
         binaries: &[BULK_SEND, BULK_TRANSMIT],
     },

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Block, Expr, ExprMacro, Member, Stmt};
 
-use super::registers;
+use super::{part, registers};
 
 /// The body of `fn connect`. What is wrong in the kernel is said elsewhere.
 pub fn expand(block: &Block) -> TokenStream {
@@ -68,6 +68,13 @@ impl Driven {
                     _ => TokenStream::new(),
                 }
             }
+            Expr::MethodCall(call) => match part::called(call) {
+                Ok(name) => {
+                    let connect = part::connect_of(name);
+                    quote!(self.#connect();)
+                }
+                Err(_) => TokenStream::new(),
+            },
             Expr::Macro(call) => self.registers(call),
             _ => TokenStream::new(),
         }

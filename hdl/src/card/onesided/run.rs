@@ -1,4 +1,11 @@
 //! One-sided operations, step by step.
+//!
+//! Its parts, in the order of a frame: `frame` (Take to Branch), `answer` (Fit, Looked), `memory` (Reading to Carry), `outputs`.
+
+mod answer;
+mod frame;
+mod memory;
+mod outputs;
 
 use crate::bus::{FramesIn, LookupRightsOut, StreamOut, VerdictIn};
 use crate::prelude::*;
@@ -320,19 +327,7 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Take => {
-                self.take.next = true;
-                self.said.d.next = false;
-                self.rest.d.next = self.some.val();
-                self.count.d.next = 0.into();
-                self.reply.d.next = 0.into();
-                self.outcome.d.next = 0.into();
-                self.stays.d.next = false;
-                self.single.d.next = false;
-                self.found.d.next = 0.into();
-                self.state.d.next = RunState::Check;
-                if self.some.val() {
-                    self.state.d.next = RunState::First;
-                }
+                self.take_frame();
             }
             RunState::First => {
                 self.pl.ready.next = true;
@@ -358,46 +353,7 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Branch => {
-                self.addr.d.next = self.first.m.val();
-                self.key.d.next = self.second.m.val().get_bits::<32>(32);
-                self.domain.d.next = self.pd.val();
-                self.bytes.d.next = self.len.val() - self.header.val();
-                self.need.d.next = self.remote_write.val();
-                if self.read.val() {
-                    self.bytes.d.next = self.to_read.val().get_bits::<13>(0);
-                    self.need.d.next = self.remote_read.val();
-                }
-                if self.atomic.val() {
-                    self.bytes.d.next = self.atomic_len.val();
-                    self.need.d.next = self.remote_atomic.val();
-                }
-                self.says.d.next = self.syndrome.val();
-                if self.answer.val() {
-                    self.state.d.next = RunState::Claim;
-                } else if !self.ak_ready.val() {
-                    self.happened.d.next = self.is_overload.val();
-                    self.state.d.next = RunState::Drain;
-                } else if self.faulty.q.val() {
-                    self.happened.d.next = bit_cast::<12, 7>(self.verdict.val()) << 1;
-                    self.reply.d.next = bit_cast::<2, 1>(self.syndrome.val().any().into());
-                    self.state.d.next = RunState::Drain;
-                } else if self.again.val() {
-                    self.happened.d.next = self.is_duplicate.val();
-                    self.stays.d.next = true;
-                    self.found.d.next = self.replay.val();
-                    self.reply.d.next = 2.into();
-                    self.state.d.next = RunState::Drain;
-                    if self.write.val() {
-                        self.says.d.next = self.ok_code.val();
-                        self.reply.d.next = 1.into();
-                    }
-                    if self.read.val() {
-                        self.found.d.next = 0.into();
-                        self.state.d.next = RunState::Look;
-                    }
-                } else {
-                    self.state.d.next = RunState::Look;
-                }
+                self.branch();
             }
             RunState::Claim => {
                 self.claims.d.next =
@@ -422,54 +378,13 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Fit => {
-                self.addr.d.next = self.local_addr.val();
-                self.key.d.next = self.local_key.val();
-                self.need.d.next = self.local_write.val();
-                self.value.d.next = self.word_0.q.val();
-                // Nothing can be written of a request without a buffer.
-                self.outcome.d.next = self.remote_length.val();
-                self.state.d.next = RunState::Drain;
-                if !self.kind.val().any() {
-                    self.outcome.d.next = self.remote_opcode.val();
-                }
-                if self.fits_read.q.val() {
-                    self.outcome.d.next = 0.into();
-                    self.state.d.next = RunState::Look;
-                }
-                if self.fits_word.q.val() {
-                    self.bytes.d.next = self.atomic_len.val();
-                    self.single.d.next = true;
-                    self.outcome.d.next = 0.into();
-                    self.state.d.next = RunState::Look;
-                }
+                self.fit();
             }
             RunState::Look => {
                 self.state.d.next = RunState::Looked;
             }
             RunState::Looked => {
-                if self.look.valid.val() {
-                    if !self.look.ok.val() {
-                        self.state.d.next = RunState::Drain;
-                        if self.reply.q.val().all() {
-                            self.outcome.d.next = self.protection.val();
-                            self.happened.d.next = self.is_local_error.val();
-                        } else {
-                            self.says.d.next = self.access_code.val();
-                            self.reply.d.next = 1.into();
-                            self.happened.d.next = self.is_refused.val();
-                        }
-                    } else if self.reply.q.val().all() {
-                        self.state.d.next = RunState::Write;
-                    } else if self.atomic.val() {
-                        self.state.d.next = RunState::Operand;
-                    } else if self.read.val() {
-                        self.state.d.next = RunState::Read;
-                    } else if self.bytes.q.val().any() {
-                        self.state.d.next = RunState::Write;
-                    } else {
-                        self.state.d.next = RunState::Advance;
-                    }
-                }
+                self.weigh_region();
             }
             RunState::Operand => {
                 self.pl.ready.next = true;
@@ -494,49 +409,13 @@ impl Logic for CardOneSidedRun {
                 }
             }
             RunState::Reading => {
-                self.keep.next = self.rd_valid.val() & self.read.val();
-                if self.rd_valid.val() {
-                    if self.atomic.val() {
-                        self.found.d.next = self.rd_data.val();
-                    }
-                    if self.rd_last.val() {
-                        self.state.d.next = RunState::Advance;
-                        if self.atomic.val() {
-                            self.state.d.next = RunState::Sum;
-                        }
-                        if self.rd_error.val() {
-                            self.says.d.next = self.operation_code.val();
-                            self.reply.d.next = 1.into();
-                            self.happened.d.next = self.is_failed.val();
-                            self.state.d.next = RunState::Drain;
-                        }
-                    }
-                }
+                self.keep_read();
             }
             RunState::Sum => {
-                self.low.d.next = bit_cast::<33, 32>(self.found.q.val().get_bits::<32>(0))
-                    + bit_cast::<33, 32>(self.operand.q.val().get_bits::<32>(0));
-                self.same_low.d.next =
-                    self.found.q.val().get_bits::<32>(0) == self.compare.q.val().get_bits::<32>(0);
-                self.same_high.d.next = self.found.q.val().get_bits::<32>(32)
-                    == self.compare.q.val().get_bits::<32>(32);
-                self.state.d.next = RunState::Carry;
+                self.sum();
             }
             RunState::Carry => {
-                self.value.d.next = bit_cast::<64, 32>(self.low.q.val().get_bits::<32>(0))
-                    | (bit_cast::<64, 32>(
-                        self.found.q.val().get_bits::<32>(32)
-                            + self.operand.q.val().get_bits::<32>(32)
-                            + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(32)),
-                    ) << 32);
-                self.single.d.next = true;
-                self.state.d.next = RunState::Write;
-                if self.swaps.val() {
-                    self.value.d.next = self.operand.q.val();
-                    if !self.same_low.q.val() | !self.same_high.q.val() {
-                        self.state.d.next = RunState::Advance;
-                    }
-                }
+                self.carry();
             }
             RunState::Write => {
                 self.landed.d.next = false;
@@ -629,28 +508,7 @@ impl Logic for CardOneSidedRun {
                 }
             }
         }
-        self.idle.next = (self.state.q.val() == RunState::Idle) & !self.acks.q.val();
-        self.m_look.valid.next = self.looks.q.val();
-        self.m_look.of.next.key = self.key.q.val();
-        self.m_look.of.next.pd = self.domain.q.val();
-        self.m_look.of.next.addr = self.addr.q.val();
-        self.m_look.of.next.len = self.bytes.q.val();
-        self.m_look.of.next.need = self.need.q.val();
-        self.m_rd_valid.next = self.reads.q.val();
-        self.m_wr_valid.next = self.writes.q.val();
-        self.advance.next = (self.state.q.val() == RunState::Advance) & !self.stays.q.val();
-        self.old.next = self.found.q.val();
-        self.m_ak_valid.next = self.acks.q.val();
-        self.m_ak_syndrome.next = self.says.q.val();
-        self.m_sd_valid.next = self.answers.q.val();
-        self.m_sd_len.next = 0.into();
-        if self.read.val() {
-            self.m_sd_len.next = self.bytes.q.val();
-        }
-        self.m_claim_valid.next = self.claims.q.val();
-        self.m_claim_end.next = self.ends.q.val();
-        self.m_claim_outcome.next = self.outcome.q.val();
-        self.ev.next = self.happened.q.val();
+        self.offer();
         if self.rst.val() {
             self.state.d.next = RunState::Idle;
         }

@@ -1,4 +1,9 @@
 //! Work requests as they come from host memory.
+//!
+//! Its parts: `words` (stages 1 to 4), `checks` (5 and 6); the rest is the outcome (7).
+
+mod checks;
+mod words;
 
 use crate::blocks::{RamReg, RamRegForward};
 use crate::bus::{QueuePairOut, RamReadOut};
@@ -309,91 +314,8 @@ hdl_module! {
 impl<const LQ: usize> Logic for CardSendEntry<LQ> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Words in.
-        self.in_valid.d.next = self.s_wq_valid.val();
-        self.in_data.d.next = self.s_wq_data.val();
-        self.in_error.d.next = self.s_wq_error.val();
-        self.words.wr.en.next = self.in_valid.q.val();
-        self.words.wr.addr.next = self.tail.q.val().get_bits::<7>(0);
-        self.stores.next = FetchedWord {
-            data: self.in_data.q.val(),
-            error: self.in_error.q.val(),
-        };
-        self.words.wr.data.next = self.stores.val().to_bits();
-        self.stored.next = self.words.rd.data.val().into();
-        if self.in_valid.q.val() {
-            self.tail.d.next = self.tail.q.val() + 1;
-        }
-
-        // Words of the oldest work request out, and to their fields.
-        self.empty.next = !self.some.q.val();
-        self.fetch.next = self.open.q.val() & !self.empty.val();
-        self.direct.next = self.open.q.val()
-            & self.empty.val()
-            & self.in_valid.q.val()
-            & !self.valid_1.q.val()
-            & !self.valid_2.q.val();
-        self.words.rd.addr.next = self.head.q.val().get_bits::<7>(0);
-        self.valid_1.d.next = self.fetch.val();
-        if self.fetch.val() | self.direct.val() {
-            self.head.d.next = self.head.q.val() + 1;
-            self.open.d.next = !self.head.q.val().get_bits::<3>(0).all();
-        }
-        self.pop.next = self.fetch.val() | self.direct.val();
-        self.single.next = (self.head.q.val() + 1) == self.tail.q.val();
-        self.some.d.next = (self.in_valid.q.val() & !self.pop.val())
-            | (self.some.q.val() & !(self.pop.val() & !self.in_valid.q.val() & self.single.val()));
-        self.valid_2.d.next = self.valid_1.q.val();
-        self.lands.next = self.valid_2.q.val() | self.direct.val();
-        self.word.next = self.in_data.q.val();
-        self.unread.next = self.in_error.q.val();
-        if self.valid_2.q.val() {
-            self.word.next = self.stored.val().data;
-            self.unread.next = self.stored.val().error;
-        }
-        self.entry.next = self.word.val().into();
-        self.look.d.next = self.lands.val() & self.field.q.val().get_bit(3);
-        if self.lands.val() {
-            self.field.d.next = self.field.q.val() << 1;
-        }
-        if self.field.q.val().get_bit(0) {
-            self.opcode.d.next = self.entry.val().opcode;
-            self.head_len.d.next = self.entry.val().head_len;
-            self.flags.d.next = self.entry.val().flags;
-            self.length.d.next = self.entry.val().length;
-            self.long.d.next = self.entry.val().length.get_bits::<19>(13).any();
-        }
-        if self.field.q.val().get_bit(1) {
-            self.wr_id.d.next = self.entry.val().wr_id;
-        }
-        if self.field.q.val().get_bit(2) {
-            self.address.d.next = self.entry.val().address;
-        }
-        if self.field.q.val().get_bit(3) {
-            self.key.d.next = self.entry.val().lkey;
-            self.vf.d.next = self.entry.val().version_flags;
-            self.node.d.next = self.entry.val().node;
-        }
-        if self.field.q.val().get_bit(4) {
-            self.peer.d.next = self.entry.val().qpn;
-            self.far.d.next = self.entry.val().qpn.get_bits::<8>(24).any();
-            self.msn.d.next = self.entry.val().win_msn;
-        }
-        if self.field.q.val().get_bit(5) {
-            self.win_id.d.next = self.entry.val().win_id;
-            self.epoch.d.next = self.entry.val().epoch;
-        }
-        if self.field.q.val().get_bit(6) {
-            self.head_0.d.next = self.entry.val().head_low;
-        }
-        if self.field.q.val().get_bit(7) {
-            self.head_1.d.next = self.entry.val().head_high;
-            self.failed.d.next = self.unread.val();
-        }
-        if self.lands.val() & self.field.q.val().get_bit(7) {
-            self.full.d.next = true;
-        }
-
+        self.take_words();
+        self.fill_fields();
         // Contexts of the queue pair.
         self.context_shape.next = self.cfg_data.val().into();
         self.context_keys.next = self.cfg_data.val().into();
@@ -421,50 +343,7 @@ impl<const LQ: usize> Logic for CardSendEntry<LQ> {
         self.q_keys.wr.addr.next = self.cfg_qpn.val();
         self.q_keys.wr.data.next = self.context_keys.val().q_key;
 
-        // The checks; what comes first in the contract wins.
-        // The answer of a READ has a header too.
-        self.in_front.next = self.head_len.q.val();
-        if self.reads.q.val() {
-            self.in_front.next = self.head_max.val();
-        }
-        self.bytes.d.next = bit_cast::<14, 13>(self.length.q.val().get_bits::<13>(0))
-            + bit_cast::<14, 8>(self.in_front.val());
-        self.too_long.d.next = self.long.q.val()
-            | (self.head_len.q.val() > self.head_max.val())
-            | (self.bytes.q.val() > bit_cast::<14, 13>(self.cfg_mtu.val()));
-        self.reads.d.next = self.opcode.q.val() == self.read.val();
-        self.atomic.d.next = self.opcode.q.val() == self.change.val();
-        self.no_such_length.d.next = (self.reads.q.val()
-            & !self.length.q.val().get_bits::<13>(0).any())
-            | (self.atomic.q.val()
-                & (self.length.q.val().get_bits::<13>(0) != self.operands.val()));
-        self.bulk.d.next = self.cfg_bulk.val()
-            & !self.member.q.val()
-            & ((self.opcode.q.val() == self.bulk_write.val())
-                | (self.opcode.q.val() == self.bulk_read.val()));
-        self.bad_opcode.d.next = (self.opcode.q.val() != self.send.val())
-            & (self.opcode.q.val() != self.write.val())
-            & (self.opcode.q.val() != self.read.val())
-            & (self.opcode.q.val() != self.change.val());
-        // Version 1 with the one-sided flag alone and a header; or without that flag.
-        self.bad_flags.d.next = self.vf.q.val().get_bits::<3>(5).any()
-            | (self.vf.q.val().get_bit(3) != (self.opcode.q.val() != self.send.val()))
-            | (self.vf.q.val().get_bit(3)
-                & ((self.vf.q.val() != self.one_sided.val())
-                    | (self.head_len.q.val() != self.head_max.val())))
-            | (!self.vf.q.val().get_bit(4)
-                & (self.vf.q.val().get_bits::<3>(0).any() | self.epoch.q.val().any()));
-        self.code.d.next = 0.into();
-        if self.bad_opcode.q.val() | self.bad_flags.q.val() {
-            self.code.d.next = self.opcode_code.val();
-        }
-        if self.far.q.val() {
-            self.code.d.next = self.address_code.val();
-        }
-        if self.too_long.q.val() | self.no_such_length.q.val() {
-            self.code.d.next = self.length_code.val();
-        }
-
+        self.check();
         // The answer of the regions, and where the work request goes.
         self.ready.next = self.full.q.val() & (self.looked.q.val() | self.look_valid.val());
         self.allowed_now.next = self.allowed.q.val();
