@@ -215,6 +215,7 @@ fn c_reads_frames_field_by_field_as_they_were_encoded() {
         message: 0x2122_2324,
         offset: 0x3132_3334,
         total: 0x4142_4344,
+        rendezvous: true,
     };
     checks.header(&FRAGMENT, "fragment", &fragment.encode());
     checks.run("c_frames");

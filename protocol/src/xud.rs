@@ -44,6 +44,7 @@ pub mod control;
 pub mod explore;
 mod layer;
 pub mod onesided;
+pub mod rendezvous;
 pub(crate) mod table;
 mod wheel;
 pub mod wire;
