@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
 
 use tributary_protocol::xud::rendezvous::{ANNOUNCED_MAX, MAX_LONG, Said};
-use tributary_protocol::xud::{Event, Layer, Outcome, Peer};
+use tributary_protocol::xud::{self, Event, Layer, Outcome, Peer};
 
 use crate::endpoint::EndpointConfig;
 use crate::port::{Arrival, Message, Port};
@@ -196,19 +196,23 @@ impl Long {
     /// Does what can be done after a run of the layer; whether it is to run again.
     pub fn step(&mut self, hands: &mut Hands<'_>) -> Result<bool, Error> {
         let mut again = false;
-        while let Some(event) = hands.layer.take_said() {
+        while let Some(said) = hands.layer.take_said() {
             again = true;
-            match event {
-                Event::Delivered { from, payload } => {
+            match said {
+                xud::Said::Event(Event::Delivered { from, payload }) => {
                     let bytes = hands.port.take_whole(payload);
                     self.hear(hands, from, &bytes)?;
                 }
-                Event::Completed {
+                xud::Said::Event(Event::Completed {
                     id,
                     outcome,
                     buffer,
                     ..
-                } => self.ended(hands, id, outcome, buffer),
+                }) => self.ended(hands, id, outcome, buffer),
+                xud::Said::Another(peer) => {
+                    self.abandon_all(peer);
+                    self.fail_all(hands, peer, Outcome::EpochMismatch);
+                }
             }
         }
         while let Some((name, outcome)) = hands.port.written.pop_front() {

@@ -259,3 +259,33 @@ fn memory(domain: &ProtectionDomain, coming: &Incoming) -> Option<Memory> {
     bytes.resize(length, 0);
     Some(Memory::Parts(Parts::new(Bytes::Own(bytes))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xud_12_a_part_is_taken_once_where_it_belongs() {
+        let length = 2 * PART + 5;
+        let mut parts = Parts::new(Bytes::Own(vec![0; length]));
+        let ones = vec![1; PART];
+        // Not at a part's beginning, beyond the end, too short, too long.
+        for (offset, bytes) in [
+            (1, &ones[..]),
+            (3 * PART as u32, &ones[..5]),
+            (u32::MAX, &ones[..5]),
+            (0, &ones[..5]),
+            (2 * PART as u32, &ones[..6]),
+        ] {
+            assert!(!parts.take(offset, bytes), "{offset}");
+        }
+        assert_eq!(parts.missing, 3);
+        assert!(parts.bytes.iter().all(|byte| *byte == 0));
+        for (at, bytes) in [(2, &ones[..5]), (0, &ones[..]), (1, &ones[..])] {
+            let offset = at * PART as u32;
+            assert!(parts.take(offset, bytes) && !parts.take(offset, bytes));
+        }
+        assert_eq!(parts.missing, 0);
+        assert!(parts.bytes.iter().all(|byte| *byte == 1));
+    }
+}

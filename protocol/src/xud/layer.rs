@@ -58,6 +58,15 @@ pub enum Event<B = Arc<[u8]>, P = Vec<u8>> {
     },
 }
 
+/// What the layer tells its runner about the rendezvous of long messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Said<B = Arc<[u8]>, P = Vec<u8>> {
+    /// A message of the rendezvous has come or ended.
+    Event(Event<B, P>),
+    /// The process of this peer is another one from here on: all that was said to and by the earlier one is over.
+    Another(Peer),
+}
+
 /// Why a message cannot be sent. Nothing happens and no completion follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
@@ -187,7 +196,9 @@ pub struct Layer<B = Arc<[u8]>, P = Vec<u8>> {
     /// What the user was not yet told.
     news: VecDeque<News<B, P>>,
     /// Messages of the rendezvous that have come or ended, each with the news that came before it.
-    said: VecDeque<(usize, Event<B, P>)>,
+    said: VecDeque<(usize, Said<B, P>)>,
+    /// Anything was said by or to this layer.
+    speaks: bool,
     /// Where the one that was taken last stood among the news.
     turn: usize,
     /// News that were put there since the last run.
@@ -261,6 +272,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             waiting: VecDeque::new(),
             news: VecDeque::new(),
             said: VecDeque::new(),
+            speaks: false,
             turn: 0,
             put: 0,
             over: 0,
@@ -337,12 +349,17 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         })
     }
 
-    /// The oldest message of the rendezvous that has come or ended. A runner that sends none and answers none need not ask. All are
-    /// taken after each run, before events are: of an ordered stream, [`Self::put`] then finds their turn.
-    pub fn take_said(&mut self) -> Option<Event<B, P>> {
-        let (turn, event) = self.said.pop_front()?;
+    /// The oldest news of the rendezvous. A runner that sends none of its messages and gets none need not ask. All are taken after each
+    /// run, before events are: of an ordered stream, [`Self::put`] then finds their turn.
+    pub fn take_said(&mut self) -> Option<Said<B, P>> {
+        let (turn, said) = self.said.pop_front()?;
         self.turn = turn;
-        Some(event)
+        Some(said)
+    }
+
+    fn tell(&mut self, said: Said<B, P>) {
+        self.speaks = true;
+        self.said.push_back((self.news.len(), said));
     }
 
     /// Whether there is something for [`Self::take_said`].

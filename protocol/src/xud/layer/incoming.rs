@@ -110,8 +110,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
 
     fn deliver(&mut self, from: Peer, payload: P, rendezvous: bool) {
         if rendezvous {
-            let event = Event::Delivered { from, payload };
-            return self.said.push_back((self.news.len(), event));
+            return self.tell(Said::Event(Event::Delivered { from, payload }));
         }
         self.stats.delivered += 1;
         self.news.push_back(News::Delivered(from, payload));
@@ -185,6 +184,9 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             self.deliver_whole(from, whole);
         }
         self.deliver_in_turn(from, connection);
+        if another && self.speaks {
+            self.tell(Said::Another(from));
+        }
         if another {
             self.renew(card, connection);
         }

@@ -12,6 +12,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
     }
 
     pub(super) fn enqueue(&mut self, id: u64, to: Peer, buffer: B, rendezvous: bool) {
+        self.speaks |= rendezvous;
         let ordered = self.config.ordered;
         let to = self.connections.find_or_add(to);
         let tx = self.connections[to].tx.get_or_insert_default();
@@ -320,9 +321,9 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             }
         }
         if rendezvous {
-            let ended = self.take_ended(place);
-            let turn = self.news.len();
-            self.said.extend(ended.map(|event| (turn, event)));
+            if let Some(event) = self.take_ended(place) {
+                self.tell(Said::Event(event));
+            }
             return;
         }
         self.over += 1;
