@@ -209,9 +209,11 @@ impl Long {
                     buffer,
                     ..
                 }) => self.ended(hands, id, outcome, buffer),
-                xud::Said::Another(peer) => {
+                xud::Said::Another { peer, unheard } => {
                     self.abandon_all(peer);
-                    self.fail_all(hands, peer, Outcome::EpochMismatch);
+                    if unheard {
+                        self.fail_all(hands, peer, Outcome::EpochMismatch);
+                    }
                 }
             }
         }

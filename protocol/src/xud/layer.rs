@@ -63,8 +63,13 @@ pub enum Event<B = Arc<[u8]>, P = Vec<u8>> {
 pub enum Said<B = Arc<[u8]>, P = Vec<u8>> {
     /// A message of the rendezvous has come or ended.
     Event(Event<B, P>),
-    /// The process of this peer is another one from here on: all that was said to and by the earlier one is over.
-    Another(Peer),
+    /// The process of this peer is another one from here on: all that was said by the earlier one is over.
+    Another {
+        /// Which.
+        peer: Peer,
+        /// What was said to it last was for the earlier one: that is over, too.
+        unheard: bool,
+    },
 }
 
 /// Why a message cannot be sent. Nothing happens and no completion follows.

@@ -185,7 +185,9 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         }
         self.deliver_in_turn(from, connection);
         if another && self.speaks {
-            self.tell(Said::Another(from));
+            let unheard = remote.is_some_and(|remote| !epoch_at_least(remote, open.incarnation));
+            let peer = from;
+            self.tell(Said::Another { peer, unheard });
         }
         if another {
             self.renew(card, connection);
