@@ -180,15 +180,28 @@ fn xud_12_a_receiver_that_closes_and_another_one_in_its_place() {
         }
         assert_eq!(all.len(), 3);
         assert_ne!(all[0], WorkCompletionStatus::Ok, "{all:?}");
-        // Those that had not been announced to the earlier process go to the new one; the card finds out about a bulk write before
-        // the layer does about the process, so that the second one is still announced to that.
-        let good = (all.iter()).filter(|status| **status == WorkCompletionStatus::Ok);
-        let expected = match (again, bulk) {
-            (false, _) => 0,
-            (true, true) => 1,
-            (true, false) => 2,
-        };
-        assert_eq!((good.count(), delivered), (expected, expected), "{all:?}");
+        // What had not been announced to the earlier process may go to the new one, if that is there in time.
+        let ok = |status: &&WorkCompletionStatus| **status == WorkCompletionStatus::Ok;
+        assert_eq!(all.iter().filter(ok).count(), delivered, "{all:?}");
+        if let Some(end) = &mut next {
+            let more = sender.send_copy(address, &sample(LENGTH)).unwrap();
+            let (mut came, mut ended) = (false, false);
+            for _ in 0..1_000_000 {
+                if let Some(EndpointEvent::Delivered { payload, .. }) = end.poll().unwrap() {
+                    assert!(!came && *payload == sample(LENGTH)[..]);
+                    came = true;
+                }
+                if let Some(event) = sender.poll().unwrap() {
+                    let EndpointEvent::Completed { id, status, .. } = event else {
+                        panic!("{event:?}");
+                    };
+                    assert_eq!((id, status), (more, WorkCompletionStatus::Ok));
+                    ended = true;
+                    break;
+                }
+            }
+            assert!(came && ended);
+        }
         drop((sender, next));
         for (device, used) in devices.iter().zip(used) {
             assert!(used.1 > 0);
@@ -383,7 +396,7 @@ fn xud_12_whatever_becomes_of_an_end_at_any_moment_each_message_ends_once() {
     let runs = std::env::var("XUD_RUNS")
         .ok()
         .and_then(|text| text.parse().ok());
-    for run in 0..runs.unwrap_or(4u64) {
+    for run in 0..runs.unwrap_or(3u64) {
         for fate in [Fate::Dies, Fate::Closes, Fate::StartsAnew] {
             for (bulk, ordered) in [(true, false), (true, true), (false, false), (false, true)] {
                 meets(fate, bulk, ordered, 20 + run * 137 % 1_500);
