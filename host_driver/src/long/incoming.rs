@@ -79,7 +79,8 @@ impl Long {
         }
         let length = length as usize;
         let announced = self.incoming.range((from, 0)..=(from, u64::MAX)).count();
-        let refused = if announced >= ANNOUNCED_MAX || length <= MAX_MESSAGE {
+        // Where order does not matter, an announcement may overtake the end of an earlier one.
+        let refused = if announced >= 2 * ANNOUNCED_MAX || length <= MAX_MESSAGE {
             Some(Outcome::RemoteProtocol)
         } else if length > self.room || length > MAX_LONG {
             Some(Outcome::RemoteLength)
