@@ -13,6 +13,9 @@ use tributary_protocol::header::Header;
 use tributary_protocol::roce::{FRAME, ICRC_LEN, Link};
 use tributary_protocol::xud::control::{Control, FRAGMENT, Fragment, OPEN, OPEN_ACK, Open, REFUSE};
 use tributary_protocol::xud::onesided::{Asked, ONE_SIDED_HEADER, Request};
+use tributary_protocol::xud::rendezvous::{
+    ABORT, ANNOUNCE, ASK, DONE, GRANT, LANDED, PART_HEADER, Place, Said,
+};
 use tributary_protocol::xud::wire::{AETH, ECHO, SOURCE, XUDETH, encode_frame};
 use tributary_protocol::xud::{Ack, Echo, Nak, Outcome, Packet, Peer, Reply, Send, Window};
 
@@ -215,8 +218,33 @@ fn c_reads_frames_field_by_field_as_they_were_encoded() {
         message: 0x2122_2324,
         offset: 0x3132_3334,
         total: 0x4142_4344,
+        rendezvous: true,
     };
     checks.header(&FRAGMENT, "fragment", &fragment.encode());
+    let place = Place {
+        address: 0x5152_5354_5556_5758,
+        rkey: 0x6162_6364,
+    };
+    let (bulk, length, offset) = (true, 0x1234_5678, 0x9abc_def0);
+    let part = Said::Part {
+        offset,
+        bytes: &[1],
+    };
+    for (header, name, said) in [
+        (&ANNOUNCE, "announce", Said::Announce { bulk, length }),
+        (&GRANT, "grant", Said::Grant(Some(place))),
+        (&LANDED, "landed", Said::Landed),
+        (&PART_HEADER, "part", part),
+        (&DONE, "done", Said::Done(0x13)),
+        (&ABORT, "abort", Said::Abort),
+        (&ASK, "ask", Said::Ask { receiver: true }),
+    ] {
+        checks.header(
+            header,
+            name,
+            &said.encode(0x7172_7374_7576_7778)[..header.length],
+        );
+    }
     checks.run("c_frames");
 }
 

@@ -13,6 +13,7 @@ use tributary_protocol::tlp_link::Content;
 use tributary_protocol::tlp_link::wire::{Frame, Kind};
 use tributary_protocol::xud::control::{Control, Fragment};
 use tributary_protocol::xud::onesided::{Answer, Request, is_answer};
+use tributary_protocol::xud::rendezvous::Said;
 use tributary_protocol::{red, rw, xud};
 
 /// BTH of the first bytes, and the rest.
@@ -66,6 +67,9 @@ fn what_layers_say_is_taken_apart_or_refused() {
     check!().for_each(|input: &[u8]| {
         if let Some(control) = Control::decode(input) {
             assert_eq!(control.encode(), input);
+        }
+        if let Some((id, said)) = Said::decode(input) {
+            assert_eq!(said.encode(id), input);
         }
         if let Some((fragment, rest)) = Fragment::decode(input, xud::MAX_MESSAGE) {
             assert_eq!([fragment.encode().as_slice(), rest].concat(), input);

@@ -44,6 +44,7 @@ typedef struct tributary_endpoint_config {
     uint8_t attempts;  /* sendings of a packet before its message is given up */
     uint8_t ordered;   /* 1: deliver in the order of sending */
     uint32_t longest_pause_us; /* between two sendings of a packet; pauses double from 2 us to it */
+    size_t long_bytes; /* that messages above 64 KiB may take here together, arriving and not yet taken; longer ones are refused */
 } tributary_endpoint_config;
 
 /* Kinds of events. */
@@ -52,6 +53,7 @@ typedef struct tributary_endpoint_config {
 
 /* How a message ended. After anything but OK the receiver may have it, at most once. */
 #define TRIBUTARY_OK 0
+#define TRIBUTARY_REMOTE_LENGTH 3 /* longer than long_bytes there */
 #define TRIBUTARY_EPOCH_MISMATCH 7
 #define TRIBUTARY_UNREACHABLE 10
 #define TRIBUTARY_UNRESPONSIVE 11
@@ -91,7 +93,7 @@ int tributary_endpoint_new(const tributary_card *card, const tributary_endpoint_
 /* Messages that have not ended are forgotten. */
 void tributary_endpoint_free(tributary_endpoint *endpoint);
 tributary_address tributary_endpoint_address(const tributary_endpoint *endpoint);
-/* Sends a copy of a message; `id` may be NULL. Returns 1 if there is no room until others have ended. */
+/* Sends a copy of a message of up to 1 GiB; `id` may be NULL. Returns 1 if there is no room until others have ended. */
 int tributary_send(tributary_endpoint *endpoint, tributary_address to, const void *message, size_t length, uint64_t *id);
 /* Works, and waits for an event for at most so long. Returns 1 with an event, 0 without. */
 int tributary_wait(tributary_endpoint *endpoint, uint64_t timeout_ns, tributary_event *event);

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use tributary_protocol::xud::rendezvous::MAX_LONG;
 use tributary_protocol::xud::{
     self, Datagrams, Event, Layer, LayerConfig, LayerStats, MAX_MESSAGE, Peer,
 };
 
 use crate::copies::Copies;
+use crate::long::{self, Hands, Long, LongStats};
 use crate::port::{Arrival, DeviceClock, Message, Port};
 use crate::ring::{Rings, Shape};
 use crate::{
@@ -35,14 +37,18 @@ pub struct EndpointConfig {
     pub longest_pause: Duration,
     /// Deliver in the order of sending, for each peer (XUD-11).
     pub ordered: bool,
-    /// Bytes for messages that are copied ([`ReliableEndpoint::send_copy`]).
+    /// Bytes for messages of up to 64 KiB that are copied ([`ReliableEndpoint::send_copy`]).
     pub copy_bytes: usize,
+    /// Bytes that messages above 64 KiB may take here together while they arrive and until they are taken; more wait at their senders.
+    /// One that is longer is refused, and ends there in [`RemoteLength`](WorkCompletionStatus::RemoteLength). 0 refuses all.
+    pub long_bytes: usize,
     /// Interrupt vector that wakes [`ReliableEndpoint::wait`].
     pub vector: u32,
 }
 
 impl Default for EndpointConfig {
-    /// 32 windows, 65 µs, 24 sendings with pauses of up to 33 ms (a third of a second in all), no order, 1 MiB for copies.
+    /// 32 windows, 65 µs, 24 sendings with pauses of up to 33 ms (a third of a second in all), no order, 1 MiB for copies,
+    /// 64 MiB for long messages.
     fn default() -> Self {
         Self {
             q_key: 0x1EE7,
@@ -54,6 +60,7 @@ impl Default for EndpointConfig {
             longest_pause: Duration::from_millis(33),
             ordered: false,
             copy_bytes: 1 << 20,
+            long_bytes: 64 << 20,
             vector: 0,
         }
     }
@@ -102,7 +109,11 @@ impl Waiter {
     }
 }
 
-/// Messages of up to 64 KiB, each delivered once or reported as failed, over one queue pair with one consumer (XUD-7).
+/// Messages of up to 1 GiB, each delivered once or reported as failed, over one queue pair with one consumer (XUD-7).
+///
+/// Those above 64 KiB are announced and then moved by bulk transfers of the cards, or in parts where a card has none (XUD-12). Both
+/// ends' programs have a share in that, so such a message needs both to be polled; and the receiver is to [`Self::drain`] before it
+/// closes, or what it delivered last may be reported as failed at the sender.
 ///
 /// It works while it is polled: timers of the reliable layer run in [`Self::poll`] and [`Self::wait`].
 pub struct ReliableEndpoint {
@@ -111,6 +122,8 @@ pub struct ReliableEndpoint {
     domain: ProtectionDomain,
     copies: Copies,
     config: EndpointConfig,
+    long: Long,
+    next_id: u64,
 }
 
 impl ReliableEndpoint {
@@ -120,7 +133,13 @@ impl ReliableEndpoint {
     /// A number out of range, or something that the card has no more of.
     pub fn new(domain: &ProtectionDomain, config: EndpointConfig) -> Result<Self, Error> {
         let context = domain.context();
-        let copies = domain.reg_mr(config.copy_bytes.max(1), Access::LOCAL_READ)?;
+        let room = config
+            .copy_bytes
+            .max(1)
+            .saturating_add(long::memory_bytes());
+        let copies = domain.reg_mr(room, Access::LOCAL_READ)?;
+        let now = context.device().now_ns();
+        let long = Long::new(&config, |bytes| copies.alloc(bytes), now);
         let shape = Shape {
             sends: config.sends,
             receives: config.receives,
@@ -166,6 +185,8 @@ impl ReliableEndpoint {
             domain: domain.clone(),
             copies: Copies::new(copies),
             config,
+            long,
+            next_id: 0,
         })
     }
 
@@ -194,10 +215,17 @@ impl ReliableEndpoint {
             .unwrap_or_default()
     }
 
+    /// Counters of messages above 64 KiB; the other counters have these messages too, and the packets that are sent for them.
+    #[must_use]
+    pub fn long_stats(&self) -> LongStats {
+        self.long.stats()
+    }
+
     /// Messages that have not ended.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.layer.as_ref().map_or(0, Layer::pending)
+        let layer = self.layer.as_ref().map_or(0, Layer::pending);
+        layer.saturating_sub(self.long.said()) + self.long.pending()
     }
 
     /// Bytes that the connections occupy.
@@ -209,14 +237,14 @@ impl ReliableEndpoint {
     /// Sends a message from where it is; the name that its completion will carry. The buffer comes back then (XUD-9).
     ///
     /// # Errors
-    /// Above 64 KiB, or of another protection domain; the buffer comes back with the error.
+    /// Above 1 GiB, or of another protection domain; the buffer comes back with the error.
     pub fn send(&mut self, to: AddressHandle, buffer: Buffer) -> Result<u64, Rejected> {
         if !buffer.is_in(&self.domain) {
             let error = PostError::Domain;
             let buffer = Some(buffer);
             return Err(Rejected { error, buffer });
         }
-        if let Err(error) = check(buffer.len()) {
+        if let Err(error) = long::check(buffer.len()) {
             let buffer = Some(buffer);
             return Err(Rejected { error, buffer });
         }
@@ -227,25 +255,50 @@ impl ReliableEndpoint {
             })
     }
 
-    /// Sends a copy of a message.
+    /// Sends a copy of a message. The copy of one above 64 KiB has a region of its own.
     ///
     /// # Errors
-    /// Above 64 KiB, or no room for the copy until others have ended.
+    /// Above 1 GiB, or no room for the copy, or no region, until others have ended.
     pub fn send_copy(&mut self, to: AddressHandle, bytes: &[u8]) -> Result<u64, PostError> {
-        check(bytes.len())?;
-        let copy = self.copies.make(bytes);
+        long::check(bytes.len())?;
+        let copy = if bytes.len() > MAX_MESSAGE {
+            let region = self.domain.reg_mr(bytes.len(), Access::LOCAL_READ);
+            let buffer = region.ok().and_then(|region| region.alloc(bytes.len()));
+            buffer.map(|mut buffer| {
+                buffer.copy_from_slice(bytes);
+                buffer
+            })
+        } else {
+            self.copies.make(bytes)
+        };
         self.enqueue(to, Message::Copy(copy.ok_or(PostError::Full("copy"))?))
     }
 
     fn enqueue(&mut self, to: AddressHandle, message: Message) -> Result<u64, PostError> {
         let layer = self.layer.as_mut();
         let layer = layer.ok_or(PostError::State(QueuePairState::Reset))?;
-        let bytes = message.as_ref().len();
-        let sent = layer.send(to.peer(), message);
-        sent.map_err(|_| PostError::TooLong {
-            bytes,
-            max: MAX_MESSAGE,
-        })
+        let (bytes, id) = (message.as_ref().len(), self.next_id);
+        if bytes > MAX_MESSAGE {
+            let now = self.domain.context().device().now_ns();
+            let (port, domain) = (&mut self.port, &self.domain);
+            let mut hands = Hands {
+                layer,
+                port,
+                domain,
+                now,
+            };
+            self.long.send(&mut hands, id, to, message);
+        } else if self.long.holds(to.peer()) {
+            self.long.hold(id, to.peer(), message);
+        } else {
+            let sent = layer.send_as(id, to.peer(), message, false);
+            sent.map_err(|_| PostError::TooLong {
+                bytes,
+                max: MAX_LONG,
+            })?;
+        }
+        self.next_id += 1;
+        Ok(id)
     }
 
     /// Does what can be done and returns the oldest event. Never waits.
@@ -272,11 +325,25 @@ impl ReliableEndpoint {
         let Some(layer) = &mut self.layer else {
             return Ok(());
         };
-        if self.port.rings.has_next() || layer.has_work() {
+        if self.port.rings.has_next() || layer.has_work() || self.long.is_busy() {
+            let device = self.domain.context().device();
             layer.set_congestion(self.domain.context().congestion());
-            layer.run(&mut self.port, DeviceClock(self.domain.context().device()));
-            if let Some(error) = self.port.error.take() {
-                return Err(error);
+            let mut again = true;
+            while again {
+                layer.run(&mut self.port, DeviceClock(device));
+                if let Some(error) = self.port.error.take() {
+                    return Err(error);
+                }
+                again = layer.has_said() || self.long.is_busy();
+                if again {
+                    let (port, domain, now) = (&mut self.port, &self.domain, device.now_ns());
+                    again = self.long.step(&mut Hands {
+                        layer,
+                        port,
+                        domain,
+                        now,
+                    })?;
+                }
             }
             self.port.rings.ring()?;
             self.port.rings.give_back()?;
@@ -294,8 +361,9 @@ impl ReliableEndpoint {
         loop {
             self.flush()?;
             let over = Duration::from_nanos(context.device().now_ns().saturating_sub(start));
-            if self.pending() == 0 || over >= timeout {
-                return Ok(self.pending() == 0);
+            let ended = self.pending() == 0 && !self.long.is_busy();
+            if ended || over >= timeout {
+                return Ok(ended);
             }
             if let Some(waiter) = self.arm()? {
                 waiter.wait((timeout - over).min(self.slice()))?;
@@ -348,10 +416,15 @@ impl ReliableEndpoint {
     #[inline]
     fn take_event(&mut self) -> Option<EndpointEvent<'_>> {
         Some(match self.layer.as_mut()?.take_event()? {
-            Event::Delivered { from, payload } => EndpointEvent::Delivered {
-                from: AddressHandle::from(from),
-                payload: self.port.lend(payload),
-            },
+            Event::Delivered { from, payload } => {
+                if let Arrival::Long(bytes) = &payload {
+                    self.long.taken(bytes.len());
+                }
+                EndpointEvent::Delivered {
+                    from: AddressHandle::from(from),
+                    payload: self.port.lend(payload),
+                }
+            }
             Event::Completed {
                 id,
                 to,
@@ -367,6 +440,7 @@ impl ReliableEndpoint {
                         self.copies.give(buffer);
                         None
                     }
+                    Message::Said(_) => None,
                 },
             },
         })
@@ -407,29 +481,41 @@ impl ReliableEndpoint {
         };
         self.port.rings.destroy();
         let let_go = self.port.rings.let_go();
-        let events = layer.flush().into_iter().map(|event| match event {
-            Event::Delivered { from, payload } => EndpointEvent::Delivered {
+        let long = self.long.flush().into_iter();
+        let long = long.map(|(id, to, buffer)| Event::Completed {
+            id,
+            to,
+            outcome: WorkCompletionStatus::Flushed,
+            buffer,
+        });
+        let events = layer.flush().into_iter().chain(long);
+        let events = events.filter_map(|event| match event {
+            Event::Delivered { from, payload } => Some(EndpointEvent::Delivered {
                 from: AddressHandle::from(from),
                 payload: Cow::Owned(self.port.bytes(&payload).to_vec()),
-            },
+            }),
             Event::Completed {
                 id,
                 to,
                 outcome,
                 buffer,
-            } => EndpointEvent::Completed {
-                id,
-                to: AddressHandle::from(to),
-                status: outcome,
-                buffer: match buffer {
+            } => {
+                let said = matches!(buffer, Message::Said(_));
+                let buffer = match buffer {
                     Message::User(buffer) if let_go => Some(buffer),
-                    Message::Copy(_) if let_go => None,
+                    Message::Copy(_) | Message::Said(_) if let_go => None,
                     lost => {
                         std::mem::forget(lost);
                         None
                     }
-                },
-            },
+                };
+                (!said).then(|| EndpointEvent::Completed {
+                    id,
+                    to: AddressHandle::from(to),
+                    status: outcome,
+                    buffer,
+                })
+            }
         });
         events.collect()
     }
@@ -439,12 +525,4 @@ impl Drop for ReliableEndpoint {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-fn check(bytes: usize) -> Result<(), PostError> {
-    if bytes > MAX_MESSAGE {
-        let max = MAX_MESSAGE;
-        return Err(PostError::TooLong { bytes, max });
-    }
-    Ok(())
 }

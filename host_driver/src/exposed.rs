@@ -23,6 +23,12 @@ impl Exposed {
         &self.0
     }
 
+    /// The memory, which others reach no longer: the card has let go of what it had for them. All of its region is closed.
+    pub(crate) fn into_buffer(self) -> Result<Buffer, Error> {
+        self.0.region().close()?;
+        Ok(self.0)
+    }
+
     /// Bytes.
     #[must_use]
     pub fn length(&self) -> usize {

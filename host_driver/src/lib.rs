@@ -6,7 +6,7 @@
 //!
 //! [`QueuePair::post_write`] and [`QueuePair::post_read`] move any number of bytes between regions of two hosts ([`TransferRequest`]).
 //!
-//! [`ReliableEndpoint`] is the same service made reliable: messages of up to 64 KiB, each delivered once. [`OneSided`] reads and
+//! [`ReliableEndpoint`] is the same service made reliable: messages of up to 1 GiB, each delivered once. [`OneSided`] reads and
 //! writes memory of other hosts, with [`OpenWindow`] and [`Exposed`] on their side.
 //!
 //! The card is a [`Device`]: simulated in the process (crate `tributary-sim`), in another process behind a vfio-user socket
@@ -24,6 +24,7 @@ mod endpoint;
 mod error;
 mod exposed;
 mod lock;
+mod long;
 pub mod memory;
 pub mod multicast;
 mod onesided;
@@ -54,6 +55,7 @@ pub use device::{Device, DeviceError, DmaMemory};
 pub use endpoint::{EndpointConfig, EndpointEvent, ReliableEndpoint, Waiter};
 pub use error::{Error, MapVersion, PostError, Rejected};
 pub use exposed::Exposed;
+pub use long::LongStats;
 pub use memory::{Access, Buffer, MemoryRegion, ProtectionDomain};
 pub use onesided::{OneSided, OneSidedCompletion, OneSidedConfig, Through};
 pub use queue::{AddressHandle, Batch, QueuePair, QueuePairBuilder, SendRequest};

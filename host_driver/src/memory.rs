@@ -12,6 +12,7 @@
 //! ```
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tributary_protocol::card::command::argument::set_region;
@@ -121,6 +122,7 @@ impl ProtectionDomain {
             key,
             access,
             free: Mutex::new(Parts::new(length)),
+            closed: AtomicBool::new(false),
         })))
     }
 }
@@ -198,16 +200,27 @@ struct Region {
     access: Access,
     /// Parts that no buffer has.
     free: Mutex<Parts>,
+    /// The card does not know it any more.
+    closed: AtomicBool,
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        let context = self.domain.context();
-        match context.command(Command::ClearRegion, self.index, &Arguments::default()) {
-            Ok(_) => context.0.regions.give(self.index),
-            // Nobody knows what the card still does with it.
-            Err(_) => self.dma.lost = true,
+        // Nobody knows what the card still does with one that it does not let go of.
+        self.dma.lost = self.close().is_err();
+    }
+}
+
+impl Region {
+    fn close(&self) -> Result<(), Error> {
+        if !self.closed.load(Ordering::Acquire) {
+            let context = self.domain.context();
+            context.command(Command::ClearRegion, self.index, &Arguments::default())?;
+            if !self.closed.swap(true, Ordering::AcqRel) {
+                context.0.regions.give(self.index);
+            }
         }
+        Ok(())
     }
 }
 
@@ -228,6 +241,11 @@ impl MemoryRegion {
     #[must_use]
     pub fn rkey(&self) -> u32 {
         self.0.key
+    }
+
+    /// The card lets go of it, and its memory stays: the key means nothing any more. Whoever calls has the only part of it.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        self.0.close()
     }
 
     /// A part of it that nobody else has; `None` if there is no such part free, or if others reach the region: then there is

@@ -1,10 +1,12 @@
 //! A queue pair as the reliable layer sees it: rings, and memory for what arrives.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use tributary_protocol::card::descriptor::{OPCODE_SEND, Of, ReceiveRequest, WorkRequest};
 use tributary_protocol::xud::{self, Clock, Completion, Datagrams, Post, wire::VERSION_1};
 
+use crate::long::Bytes;
 use crate::ring::Rings;
 use crate::{Access, Buffer, Device, Error, PostError, ProtectionDomain, WorkCompletionStatus};
 
@@ -14,15 +16,26 @@ pub(crate) enum Message {
     User(Buffer),
     /// From a copy.
     Copy(Buffer),
+    /// What the endpoint says about a long message.
+    Said(Buffer),
 }
 
 impl Message {
-    fn buffer(&self) -> &Buffer {
+    pub fn buffer(&self) -> &Buffer {
         match self {
-            Self::User(buffer) | Self::Copy(buffer) => buffer,
+            Self::User(buffer) | Self::Copy(buffer) | Self::Said(buffer) => buffer,
+        }
+    }
+
+    pub fn into_buffer(self) -> Buffer {
+        match self {
+            Self::User(buffer) | Self::Copy(buffer) | Self::Said(buffer) => buffer,
         }
     }
 }
+
+/// Requests of the rings from this number on are bulk writes; the layer's are places and one that is greater than all of these.
+const WRITES_FROM: u64 = 1 << 32;
 
 impl AsRef<[u8]> for Message {
     #[inline]
@@ -47,6 +60,8 @@ pub(crate) enum Arrival {
     Place(u32, u32),
     /// A message that was put together.
     Whole(Vec<u8>),
+    /// A message above 64 KiB.
+    Long(Bytes),
 }
 
 impl From<Vec<u8>> for Arrival {
@@ -89,6 +104,10 @@ pub(crate) struct Port {
     places: Places,
     /// The place that the program may be reading.
     lent: Option<u32>,
+    /// The long message that the program may be reading.
+    lent_long: Option<Bytes>,
+    /// Bulk writes that have ended: their names, and how.
+    pub written: VecDeque<(u64, WorkCompletionStatus)>,
     pub error: Option<Error>,
 }
 
@@ -99,6 +118,8 @@ impl Port {
             rings,
             places: Places::new(domain, receives, mtu)?,
             lent: None,
+            lent_long: None,
+            written: VecDeque::new(),
             error: None,
         })
     }
@@ -122,13 +143,35 @@ impl Port {
                 self.lent = Some(place);
                 Cow::Borrowed(self.places.bytes(place, length).unwrap_or(&[]))
             }
-            Arrival::Whole(bytes) => Cow::Owned(bytes),
+            Arrival::Whole(bytes) | Arrival::Long(Bytes::Own(bytes)) => Cow::Owned(bytes),
+            Arrival::Long(bytes) => Cow::Borrowed(&**self.lent_long.insert(bytes)),
         }
     }
 
     #[inline]
     pub fn take_back(&mut self) {
         self.places.free.extend(self.lent.take());
+        if self.lent_long.is_some() {
+            self.lent_long = None;
+        }
+    }
+
+    /// Bytes of what has arrived, which the layer has put together.
+    pub fn take_whole(&mut self, payload: Arrival) -> Vec<u8> {
+        match payload {
+            Arrival::Whole(bytes) => bytes,
+            other => {
+                let bytes = self.bytes(&other).to_vec();
+                self.release(other);
+                bytes
+            }
+        }
+    }
+
+    /// Puts a bulk write into the ring, which takes it.
+    pub fn put_write(&mut self, work: WorkRequest) {
+        let wr_id = WRITES_FROM + work.wr_id;
+        self.rings.put_send(&WorkRequest { wr_id, ..work }, ());
     }
 
     #[cold]
@@ -209,11 +252,17 @@ impl Datagrams for Port {
 
     #[inline]
     fn poll(&mut self, _: u32) -> Option<Completion<Arrival>> {
-        let ended = match self.rings.next() {
-            Ok(ended) => ended?,
-            Err(error) => return self.note(Err(error)),
+        let (id, completion) = loop {
+            let ended = match self.rings.next() {
+                Ok(ended) => ended?,
+                Err(error) => return self.note(Err(error)),
+            };
+            if !(WRITES_FROM..u64::MAX).contains(&ended.wr_id) {
+                break (ended.wr_id, ended.completion);
+            }
+            let name = ended.wr_id - WRITES_FROM;
+            self.written.push_back((name, ended.completion.status));
         };
-        let (id, completion) = (ended.wr_id, ended.completion);
         let status = completion.status;
         if completion.of == Of::Send && status != WorkCompletionStatus::LocalQueue {
             return Some(Completion::Sent {
@@ -243,6 +292,7 @@ impl Datagrams for Port {
         match payload {
             Arrival::Place(place, length) => self.places.bytes(*place, *length).unwrap_or(&[]),
             Arrival::Whole(bytes) => bytes,
+            Arrival::Long(bytes) => bytes,
         }
     }
 

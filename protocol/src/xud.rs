@@ -44,6 +44,7 @@ pub mod control;
 pub mod explore;
 mod layer;
 pub mod onesided;
+pub mod rendezvous;
 pub(crate) mod table;
 mod wheel;
 pub mod wire;
@@ -54,7 +55,7 @@ pub use card::{
 };
 pub use codes::{Drop, Drops, Nak, OPCODE_ACK, OPCODE_SEND, OPCODES, Outcome};
 pub use config::{CardConfig, ConfigError, LayerConfig, Mutations};
-pub use layer::{Clock, Datagrams, Event, Layer, LayerError, LayerStats, Post, SendError};
+pub use layer::{Clock, Datagrams, Event, Layer, LayerError, LayerStats, Post, Said, SendError};
 pub use wire::{Ack, Echo, Packet, Reply, Send, Window};
 
 /// A queue pair somewhere: what a connection of the reliable layer is made to.

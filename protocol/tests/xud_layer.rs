@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tributary_protocol::xud::{
-    Card, CardConfig, Drop, Event, Layer, LayerConfig, Outcome, Outgoing, Packet, Peer, Send,
+    Card, CardConfig, Drop, Event, Layer, LayerConfig, Outcome, Outgoing, Packet, Peer, Said, Send,
     SendError, control::Control, wire::CONTROL,
 };
 
@@ -526,4 +526,117 @@ fn cl_04_losses_slow_a_connection_down_and_every_message_comes() {
     assert_eq!(losses(u32::MAX), windows);
     let most = losses(8);
     assert!(most <= windows / 4, "{most}");
+}
+
+#[test]
+fn xud_12_what_is_said_of_long_messages_is_apart_and_keeps_its_turn() {
+    for ordered in [false, true] {
+        let mut pair = Pair::new(LayerConfig {
+            ordered,
+            windows: 1,
+            ..LayerConfig::default()
+        });
+        let long = vec![7u8; 10_000];
+        pair.send(b"before");
+        for (id, bytes) in [(70, &b"said"[..]), (71, &long)] {
+            let layer = &mut pair.nodes[0].layer;
+            layer.send_as(id, peer(1), Arc::from(bytes), true).unwrap();
+        }
+        pair.send(b"behind");
+        assert_eq!(pair.nodes[0].layer.pending(), 4);
+        // Only what the last run brought is looked at: a run brings everything.
+        let (mut said, mut ended) = (Vec::new(), Vec::new());
+        for _ in 0..200 {
+            pair.slot(&mut |_, _| false);
+            for (at, to) in [(0, &mut ended), (1, &mut said)] {
+                to.extend(std::iter::from_fn(|| pair.nodes[at].layer.take_said()));
+            }
+        }
+        assert_eq!(pair.delivered(), [&b"before"[..], b"behind"]);
+        assert_eq!(pair.outcomes(), [(0, Outcome::Ok), (1, Outcome::Ok)]);
+        let payload = |bytes: &[u8]| {
+            let (from, payload) = (peer(0), bytes.to_vec());
+            Said::Event(Event::Delivered { from, payload })
+        };
+        assert_eq!(said, [payload(b"said"), payload(&long)]);
+        let ids = ended.iter().map(|said| match said {
+            Said::Event(Event::Completed { id, outcome, .. }) => (*id, *outcome),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(
+            ids.collect::<Vec<_>>(),
+            [(70, Outcome::Ok), (71, Outcome::Ok)]
+        );
+        let stats = pair.nodes[1].layer.stats();
+        assert_eq!(
+            (stats.delivered, pair.nodes[0].layer.stats().completed),
+            (2, 2)
+        );
+        assert_eq!(pair.nodes[0].layer.pending(), 0);
+    }
+}
+
+/// Delivers in one run: a message, what is said, a message.
+#[test]
+fn xud_12_what_the_runner_puts_among_the_news_stands_where_it_was_said() {
+    let mut pair = Pair::new(LayerConfig {
+        ordered: true,
+        ..LayerConfig::default()
+    });
+    pair.send(b"open");
+    pair.slots(50);
+    for (id, bytes) in [(1, b"a"), (2, b"b"), (3, b"c")] {
+        pair.send(bytes);
+        let layer = &mut pair.nodes[0].layer;
+        layer
+            .send_as(id, peer(1), Arc::from(&bytes[..]), true)
+            .unwrap();
+    }
+    pair.send(b"d");
+    // The receiver's program does not run meanwhile.
+    for _ in 0..20 {
+        pair.now += SLOT_NS;
+        let [sender, receiver] = &mut pair.nodes;
+        while sender.card.land() {}
+        sender.layer.run(&mut sender.card, pair.now);
+        while let Some(out) = sender.card.next_packet(pair.now) {
+            receiver.card.receive(0, &out.packet, pair.now);
+        }
+        while receiver.card.land() {}
+    }
+    let Node { card, layer, .. } = &mut pair.nodes[1];
+    layer.run(card, pair.now);
+    while let Some(said) = layer.take_said() {
+        let Said::Event(Event::Delivered { from, payload }) = said else {
+            panic!("{said:?}");
+        };
+        let payload = payload.to_ascii_uppercase();
+        layer.put(Event::Delivered { from, payload });
+    }
+    let events = std::iter::from_fn(|| layer.take_event());
+    let all: Vec<Vec<u8>> = events
+        .map(|event| match event {
+            Event::Delivered { payload, .. } => payload,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(all.concat(), b"aAbBcCd");
+}
+
+#[test]
+fn xud_12_places_of_the_card_are_shared_with_the_runner() {
+    let mut pair = Pair::new(LayerConfig {
+        sends: 2,
+        ..LayerConfig::default()
+    });
+    pair.send(b"open");
+    pair.slots(50);
+    let layer = &mut pair.nodes[0].layer;
+    assert!(layer.take_place() && layer.take_place() && !layer.take_place());
+    pair.send(b"waits");
+    pair.slots(50);
+    assert_eq!(pair.delivered().len(), 1);
+    pair.nodes[0].layer.give_place();
+    pair.slots(50);
+    assert_eq!(pair.delivered().len(), 2);
 }

@@ -7,6 +7,7 @@ use tributary_protocol::roce::{self, Bth, Link};
 use tributary_protocol::xud::{
     Ack, Card, CardConfig, Drop, Echo, Nak, Packet, Reply, Send, Window,
     control::{Control, Fragment, Open},
+    rendezvous::{PART, Place, Said},
     wire::{self, WireError},
 };
 
@@ -92,6 +93,16 @@ proptest! {
         if let Some((fragment, rest)) = Fragment::decode(&bytes, 1 << 16) {
             prop_assert_eq!([fragment.encode().as_slice(), rest].concat(), bytes);
         }
+    }
+
+    #[test]
+    fn xud_12_no_message_of_the_rendezvous_panics(bytes in prop::collection::vec(0u8..9, 0..40), id in any::<u64>()) {
+        if let Some((id, said)) = Said::decode(&bytes) {
+            prop_assert_eq!(said.encode(id), bytes.clone());
+        }
+        let said = Said::Part { offset: 1, bytes: &bytes };
+        let again = said.encode(id);
+        prop_assert_eq!(Said::decode(&again), (!bytes.is_empty()).then_some((id, said)));
     }
 
     /// A flipped bit anywhere is seen by a check, or is one that routers may change.
@@ -343,4 +354,79 @@ fn cl_04_a_mark_is_in_the_frame_and_nowhere_in_the_packet() {
     let differ = (0..told.len()).filter(|at| told[*at] != plain[*at]);
     assert_eq!(differ.collect::<Vec<_>>(), [46]);
     assert_eq!((told[46], plain[46]), (0x40, 0));
+}
+
+#[test]
+fn xud_12_messages_of_the_rendezvous_have_the_documented_bytes() {
+    const ID: u64 = 0x0102_0304_0506_0708;
+    const ID_BYTES: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+    let place = Place {
+        address: 0x1112_1314_1516_1718,
+        rkey: 0x2122_2324,
+    };
+    let announce = Said::Announce {
+        bulk: true,
+        length: 0x3132_3334,
+    };
+    let part = Said::Part {
+        offset: 0x4000,
+        bytes: &[9, 8],
+    };
+    let grant_behind = [
+        0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0x23, 0x24,
+    ];
+    let all: [(Said, [u8; 4], &[u8]); 10] = [
+        (announce, [1, 1, 0, 0], &[0x31, 0x32, 0x33, 0x34]),
+        (Said::Grant(Some(place)), [2, 1, 0, 0], &grant_behind),
+        (Said::Grant(None), [2, 0, 0, 0], &[0; 12]),
+        (Said::Landed, [3, 0, 0, 0], &[]),
+        (part, [4, 0, 0, 0], &[0, 0, 0x40, 0, 9, 8]),
+        (Said::Done(3), [5, 0, 0, 0], &[3, 0, 0, 0]),
+        (Said::Abort, [6, 0, 0, 0], &[]),
+        (Said::Ask { receiver: false }, [7, 0, 0, 0], &[]),
+        (Said::Ask { receiver: true }, [7, 1, 0, 0], &[]),
+        (Said::Done(0), [5, 0, 0, 0], &[0; 4]),
+    ];
+    for (said, front, behind) in all {
+        let bytes = [&front[..], &ID_BYTES, behind].concat();
+        assert_eq!(said.encode(ID), bytes, "{said:?}");
+        assert_eq!(Said::decode(&bytes), Some((ID, said)));
+        // One byte more or fewer, and bits where there must be none.
+        let mut longer = bytes.clone();
+        longer.push(0);
+        let is_part = matches!(said, Said::Part { .. });
+        assert_eq!(Said::decode(&longer).is_some(), is_part, "{said:?}");
+        let shorter = &bytes[..bytes.len() - 1];
+        assert_eq!(Said::decode(shorter).is_some(), is_part, "{said:?}");
+        for (at, bit) in [(1, 2), (2, 1), (3, 128)] {
+            let mut wrong = bytes.clone();
+            wrong[at] |= bit;
+            assert_eq!(Said::decode(&wrong), None, "{said:?}");
+        }
+    }
+    let mut wrong = Said::Grant(None).encode(ID);
+    wrong[23] = 1;
+    assert_eq!(Said::decode(&wrong), None, "a key without bulk");
+    let long = vec![1; PART + 1];
+    for (bytes, good) in [(&long[..], false), (&long[..PART], true), (&[], false)] {
+        let part = Said::Part { offset: 0, bytes }.encode(ID);
+        assert_eq!(Said::decode(&part).is_some(), good);
+    }
+}
+
+#[test]
+fn xud_12_a_fragment_says_whose_message_it_is_of() {
+    let fragment = Fragment {
+        message: 0x0102_0304,
+        offset: 5,
+        total: 0x1_0000,
+        rendezvous: true,
+    };
+    let bytes = [&fragment.encode()[..], &[7]].concat();
+    assert_eq!(bytes[..12], [1, 2, 3, 4, 0, 0, 0, 5, 0x80, 1, 0, 0]);
+    assert_eq!(
+        Fragment::decode(&bytes, 1 << 16),
+        Some((fragment, &[7][..]))
+    );
+    assert_eq!(Fragment::decode(&bytes, (1 << 16) - 1), None);
 }

@@ -1836,12 +1836,18 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_FRAGMENT_OFFSET_SHIFT                       0u
 #define TRIB_FRAGMENT_OFFSET_WIDTH                       32u
 #define TRIB_FRAGMENT_OFFSET_MASK                        0xffffffffu
+/* 1: a message of the rendezvous of long messages, not the user's. */
+#define TRIB_FRAGMENT_RENDEZVOUS_OFFSET                  8u
+#define TRIB_FRAGMENT_RENDEZVOUS_BYTES                   1u
+#define TRIB_FRAGMENT_RENDEZVOUS_SHIFT                   7u
+#define TRIB_FRAGMENT_RENDEZVOUS_WIDTH                   1u
+#define TRIB_FRAGMENT_RENDEZVOUS_MASK                    0x00000080u
 /* Bytes of the message. */
 #define TRIB_FRAGMENT_TOTAL_OFFSET                       8u
 #define TRIB_FRAGMENT_TOTAL_BYTES                        4u
 #define TRIB_FRAGMENT_TOTAL_SHIFT                        0u
-#define TRIB_FRAGMENT_TOTAL_WIDTH                        32u
-#define TRIB_FRAGMENT_TOTAL_MASK                         0xffffffffu
+#define TRIB_FRAGMENT_TOTAL_WIDTH                        31u
+#define TRIB_FRAGMENT_TOTAL_MASK                         0x7fffffffu
 
 /* ---- Stream number (XUD-11): in front of an ordered message of one packet. ---- */
 
@@ -1852,6 +1858,168 @@ static inline uint32_t trib_card_bar0_bytes(unsigned qps_log)
 #define TRIB_STREAM_NUMBER_SHIFT                         0u
 #define TRIB_STREAM_NUMBER_WIDTH                         32u
 #define TRIB_STREAM_NUMBER_MASK                          0xffffffffu
+
+/* ---- ANNOUNCE: a message above 64 KiB. Kind 1. ---- */
+
+#define TRIB_ANNOUNCE_BYTES                              16u
+/* 1. */
+#define TRIB_ANNOUNCE_KIND_OFFSET                        0u
+#define TRIB_ANNOUNCE_KIND_BYTES                         1u
+#define TRIB_ANNOUNCE_KIND_SHIFT                         0u
+#define TRIB_ANNOUNCE_KIND_WIDTH                         8u
+#define TRIB_ANNOUNCE_KIND_MASK                          0x000000ffu
+/* 1: the sender's card can write this message in bulk. */
+#define TRIB_ANNOUNCE_BULK_OFFSET                        1u
+#define TRIB_ANNOUNCE_BULK_BYTES                         1u
+#define TRIB_ANNOUNCE_BULK_SHIFT                         0u
+#define TRIB_ANNOUNCE_BULK_WIDTH                         1u
+#define TRIB_ANNOUNCE_BULK_MASK                          0x00000001u
+/* Names the message, with the sender's address. */
+#define TRIB_ANNOUNCE_ID_OFFSET                          4u
+#define TRIB_ANNOUNCE_ID_BYTES                           8u
+#define TRIB_ANNOUNCE_ID_SHIFT                           0u
+#define TRIB_ANNOUNCE_ID_WIDTH                           64u
+#define TRIB_ANNOUNCE_ID_MASK                            0xffffffffffffffffull
+/* Its bytes. */
+#define TRIB_ANNOUNCE_LENGTH_OFFSET                      12u
+#define TRIB_ANNOUNCE_LENGTH_BYTES                       4u
+#define TRIB_ANNOUNCE_LENGTH_SHIFT                       0u
+#define TRIB_ANNOUNCE_LENGTH_WIDTH                       32u
+#define TRIB_ANNOUNCE_LENGTH_MASK                        0xffffffffu
+
+/* ---- GRANT: the receiver has memory for the message. Kind 2. ---- */
+
+#define TRIB_GRANT_BYTES                                 24u
+/* 2. */
+#define TRIB_GRANT_KIND_OFFSET                           0u
+#define TRIB_GRANT_KIND_BYTES                            1u
+#define TRIB_GRANT_KIND_SHIFT                            0u
+#define TRIB_GRANT_KIND_WIDTH                            8u
+#define TRIB_GRANT_KIND_MASK                             0x000000ffu
+/* 1: it is written in bulk, to the queue pair that says this; 0: it comes in parts. */
+#define TRIB_GRANT_BULK_OFFSET                           1u
+#define TRIB_GRANT_BULK_BYTES                            1u
+#define TRIB_GRANT_BULK_SHIFT                            0u
+#define TRIB_GRANT_BULK_WIDTH                            1u
+#define TRIB_GRANT_BULK_MASK                             0x00000001u
+/* Of the message. */
+#define TRIB_GRANT_ID_OFFSET                             4u
+#define TRIB_GRANT_ID_BYTES                              8u
+#define TRIB_GRANT_ID_SHIFT                              0u
+#define TRIB_GRANT_ID_WIDTH                              64u
+#define TRIB_GRANT_ID_MASK                               0xffffffffffffffffull
+/* Where its first byte goes; 0 for parts. */
+#define TRIB_GRANT_ADDRESS_OFFSET                        12u
+#define TRIB_GRANT_ADDRESS_BYTES                         8u
+#define TRIB_GRANT_ADDRESS_SHIFT                         0u
+#define TRIB_GRANT_ADDRESS_WIDTH                         64u
+#define TRIB_GRANT_ADDRESS_MASK                          0xffffffffffffffffull
+/* Key of that memory; 0 for parts. */
+#define TRIB_GRANT_RKEY_OFFSET                           20u
+#define TRIB_GRANT_RKEY_BYTES                            4u
+#define TRIB_GRANT_RKEY_SHIFT                            0u
+#define TRIB_GRANT_RKEY_WIDTH                            32u
+#define TRIB_GRANT_RKEY_MASK                             0xffffffffu
+
+/* ---- LANDED: all bytes have been written in bulk. Kind 3. ---- */
+
+#define TRIB_LANDED_BYTES                                12u
+/* 3. */
+#define TRIB_LANDED_KIND_OFFSET                          0u
+#define TRIB_LANDED_KIND_BYTES                           1u
+#define TRIB_LANDED_KIND_SHIFT                           0u
+#define TRIB_LANDED_KIND_WIDTH                           8u
+#define TRIB_LANDED_KIND_MASK                            0x000000ffu
+/* Of the message. */
+#define TRIB_LANDED_ID_OFFSET                            4u
+#define TRIB_LANDED_ID_BYTES                             8u
+#define TRIB_LANDED_ID_SHIFT                             0u
+#define TRIB_LANDED_ID_WIDTH                             64u
+#define TRIB_LANDED_ID_MASK                              0xffffffffffffffffull
+
+/* ---- PART: bytes of the message, behind this. Kind 4. ---- */
+
+#define TRIB_PART_BYTES                                  16u
+/* 4. */
+#define TRIB_PART_KIND_OFFSET                            0u
+#define TRIB_PART_KIND_BYTES                             1u
+#define TRIB_PART_KIND_SHIFT                             0u
+#define TRIB_PART_KIND_WIDTH                             8u
+#define TRIB_PART_KIND_MASK                              0x000000ffu
+/* Of the message. */
+#define TRIB_PART_ID_OFFSET                              4u
+#define TRIB_PART_ID_BYTES                               8u
+#define TRIB_PART_ID_SHIFT                               0u
+#define TRIB_PART_ID_WIDTH                               64u
+#define TRIB_PART_ID_MASK                                0xffffffffffffffffull
+/* Byte where this part begins: a multiple of 16,384. */
+#define TRIB_PART_OFFSET_OFFSET                          12u
+#define TRIB_PART_OFFSET_BYTES                           4u
+#define TRIB_PART_OFFSET_SHIFT                           0u
+#define TRIB_PART_OFFSET_WIDTH                           32u
+#define TRIB_PART_OFFSET_MASK                            0xffffffffu
+
+/* ---- DONE: the receiver has delivered the message, or never will. Kind 5. ---- */
+
+#define TRIB_DONE_BYTES                                  16u
+/* 5. */
+#define TRIB_DONE_KIND_OFFSET                            0u
+#define TRIB_DONE_KIND_BYTES                             1u
+#define TRIB_DONE_KIND_SHIFT                             0u
+#define TRIB_DONE_KIND_WIDTH                             8u
+#define TRIB_DONE_KIND_MASK                              0x000000ffu
+/* Of the message. */
+#define TRIB_DONE_ID_OFFSET                              4u
+#define TRIB_DONE_ID_BYTES                               8u
+#define TRIB_DONE_ID_SHIFT                               0u
+#define TRIB_DONE_ID_WIDTH                               64u
+#define TRIB_DONE_ID_MASK                                0xffffffffffffffffull
+/* How it ended, a status of completions: ok; remote_length, longer than the receiver takes;
+ * remote_operation, no memory; remote_protocol, announced against the rules; aborted, unknown
+ * here (any more). */
+#define TRIB_DONE_STATUS_OFFSET                          12u
+#define TRIB_DONE_STATUS_BYTES                           1u
+#define TRIB_DONE_STATUS_SHIFT                           0u
+#define TRIB_DONE_STATUS_WIDTH                           8u
+#define TRIB_DONE_STATUS_MASK                            0x000000ffu
+
+/* ---- ABORT: the sender has given the message up, or does not know it (any more). Kind 6. ---- */
+
+#define TRIB_ABORT_BYTES                                 12u
+/* 6. */
+#define TRIB_ABORT_KIND_OFFSET                           0u
+#define TRIB_ABORT_KIND_BYTES                            1u
+#define TRIB_ABORT_KIND_SHIFT                            0u
+#define TRIB_ABORT_KIND_WIDTH                            8u
+#define TRIB_ABORT_KIND_MASK                             0x000000ffu
+/* Of the message. */
+#define TRIB_ABORT_ID_OFFSET                             4u
+#define TRIB_ABORT_ID_BYTES                              8u
+#define TRIB_ABORT_ID_SHIFT                              0u
+#define TRIB_ABORT_ID_WIDTH                              64u
+#define TRIB_ABORT_ID_MASK                               0xffffffffffffffffull
+
+/* ---- ASK: answered, by DONE or ABORT, only by who does not know the message. Kind 7. ---- */
+
+#define TRIB_ASK_BYTES                                   12u
+/* 7. */
+#define TRIB_ASK_KIND_OFFSET                             0u
+#define TRIB_ASK_KIND_BYTES                              1u
+#define TRIB_ASK_KIND_SHIFT                              0u
+#define TRIB_ASK_KIND_WIDTH                              8u
+#define TRIB_ASK_KIND_MASK                               0x000000ffu
+/* 1: the receiver asks its sender; 0: the sender asks. */
+#define TRIB_ASK_RECEIVER_OFFSET                         1u
+#define TRIB_ASK_RECEIVER_BYTES                          1u
+#define TRIB_ASK_RECEIVER_SHIFT                          0u
+#define TRIB_ASK_RECEIVER_WIDTH                          1u
+#define TRIB_ASK_RECEIVER_MASK                           0x00000001u
+/* Of the message. */
+#define TRIB_ASK_ID_OFFSET                               4u
+#define TRIB_ASK_ID_BYTES                                8u
+#define TRIB_ASK_ID_SHIFT                                0u
+#define TRIB_ASK_ID_WIDTH                                64u
+#define TRIB_ASK_ID_MASK                                 0xffffffffffffffffull
 
 /* ---- Behind the 32 bytes of CONNECT when it is of a card: between which queue pairs the transfer is, and what it is for. ---- */
 

@@ -1,4 +1,4 @@
-/* Two simulated hosts over a bad link: 100 messages there, each delivered once.
+/* Two simulated hosts over a bad link: 100 messages there, each delivered once. Every tenth is a long one.
  *
  * cargo build -p tributary-capi
  * cc -I host_driver/capi host_driver/capi/examples/hello.c -L target/debug -ltributary_c -Wl,-rpath,target/debug -o hello
@@ -10,12 +10,17 @@
 #include "tributary.h"
 
 #define MESSAGES 100
+#define LONG 200000
 
 static void check(int result) {
     if (result < 0) {
         fprintf(stderr, "%s\n", tributary_error());
         exit(1);
     }
+}
+
+static size_t length_of(int message) {
+    return message % 10 == 9 ? LONG : 32;
 }
 
 int main(void) {
@@ -35,9 +40,9 @@ int main(void) {
     }
     tributary_address to = tributary_endpoint_address(ends[1]);
     for (int i = 0; i < MESSAGES; i++) {
-        char text[32];
+        static char text[LONG];
         snprintf(text, sizeof text, "message %d", i);
-        check(tributary_send(ends[0], to, text, strlen(text) + 1, NULL));
+        check(tributary_send(ends[0], to, text, length_of(i), NULL));
     }
     int delivered[MESSAGES] = {0};
     int completed = 0, arrived = 0;
@@ -49,8 +54,9 @@ int main(void) {
             if (found == 0) continue;
             if (event.kind == TRIBUTARY_DELIVERED) {
                 int i = -1;
-                if (sscanf((const char *)event.payload, "message %d", &i) != 1 || i < 0 || i >= MESSAGES || delivered[i]++) {
-                    fprintf(stderr, "delivered twice, or not sent: %.*s\n", (int)event.length, (const char *)event.payload);
+                if (sscanf((const char *)event.payload, "message %d", &i) != 1 || i < 0 || i >= MESSAGES || delivered[i]++ ||
+                    event.length != length_of(i)) {
+                    fprintf(stderr, "delivered twice, or not sent: %.*s\n", 32, (const char *)event.payload);
                     return 1;
                 }
                 arrived++;

@@ -58,6 +58,8 @@ pub struct Config {
     pub ordered: u8,
     /// Longest pause between two sendings of a packet, µs.
     pub longest_pause_us: u32,
+    /// Bytes that messages above 64 KiB may take together.
+    pub long_bytes: usize,
 }
 
 impl Config {
@@ -72,6 +74,7 @@ impl Config {
             attempts: self.attempts,
             ordered: self.ordered != 0,
             longest_pause: Duration::from_micros(self.longest_pause_us.into()),
+            long_bytes: self.long_bytes,
             ..EndpointConfig::default()
         }
     }
@@ -114,6 +117,7 @@ pub unsafe extern "C" fn tributary_endpoint_defaults(config: *mut Config) {
                 attempts: usual.attempts,
                 ordered: usual.ordered.into(),
                 longest_pause_us: usual.longest_pause.as_micros() as u32,
+                long_bytes: usual.long_bytes,
             });
         }
     }

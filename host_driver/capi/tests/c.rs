@@ -50,7 +50,7 @@ fn run(source: &Path, name: &str) -> String {
 }
 
 #[test]
-fn the_example_delivers_its_messages_once() {
+fn xud_12_the_example_delivers_its_messages_once_and_long_ones_among_them() {
     let source = Path::new(CRATE).join("examples/hello.c");
     assert_eq!(run(&source, "hello"), "100 messages delivered once\n");
 }
@@ -157,7 +157,7 @@ fn structures_and_constants_are_those_of_the_library() {
     }
     structure!("sim_config" SimConfig { seed loss duplication delay reorder });
     structure!("address" Address { qp_num node });
-    structure!("endpoint_config" Config { q_key windows receives sends timeout attempts ordered longest_pause_us });
+    structure!("endpoint_config" Config { q_key windows receives sends timeout attempts ordered longest_pause_us long_bytes });
     structure!("event" Event { id payload length peer kind status });
     structure!("one_sided_config" OneSidedSettings { q_key operations timeout attempts longest_pause_us });
     structure!("grant" WindowGrant { qp_num node window epoch });
@@ -219,6 +219,7 @@ fn structures_and_constants_are_those_of_the_library() {
         ("DELIVERED", DELIVERED),
         ("COMPLETED", COMPLETED),
         ("OK", WorkCompletionStatus::Ok.code()),
+        ("REMOTE_LENGTH", WorkCompletionStatus::RemoteLength.code()),
         ("EPOCH_MISMATCH", WorkCompletionStatus::EpochMismatch.code()),
         ("UNREACHABLE", WorkCompletionStatus::Unreachable.code()),
         ("UNRESPONSIVE", WorkCompletionStatus::Unresponsive.code()),

@@ -283,6 +283,7 @@ where
             longest_pause: DEAF,
             ordered: true,
             copy_bytes: 8 << 20,
+            long_bytes: 0,
             vector: VECTOR,
             ..EndpointConfig::default()
         };

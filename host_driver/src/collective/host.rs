@@ -70,6 +70,7 @@ impl Host {
     pub fn new(domain: &ProtectionDomain, options: HostOptions) -> Result<Self, Error> {
         let config = EndpointConfig {
             ordered: true,
+            long_bytes: 0,
             ..options.endpoint
         };
         Ok(Self(Arc::new(Mutex::new(Hub {

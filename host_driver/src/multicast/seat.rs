@@ -16,13 +16,14 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Makes an endpoint; it delivers in order, whatever `config` says.
+    /// Makes an endpoint; it delivers in order and refuses messages above 64 KiB, whatever `config` says.
     ///
     /// # Errors
     /// As [`ReliableEndpoint::new`].
     pub fn new(domain: &ProtectionDomain, config: EndpointConfig) -> Result<Self, Error> {
         let config = EndpointConfig {
             ordered: true,
+            long_bytes: 0,
             ..config
         };
         Ok(Self {

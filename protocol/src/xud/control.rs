@@ -48,7 +48,8 @@ header! {
     FRAGMENT "fragment" FRAGMENT_LEN, "Fragment header (XUD-12): in front of a piece of a message.";
     FRAGMENT_MESSAGE "msg_id" [0 / 0 +: 32] "Number of the message.",
     FRAGMENT_OFFSET "offset" [4 / 0 +: 32] "Byte where this piece begins.",
-    FRAGMENT_TOTAL "total" [8 / 0 +: 32] "Bytes of the message.",
+    FRAGMENT_RENDEZVOUS "rendezvous" [8 / 0 +: 1] "1: a message of the rendezvous of long messages, not the user's.",
+    FRAGMENT_TOTAL "total" [8 / 1 +: 31] "Bytes of the message.",
 }
 
 header! {
@@ -100,6 +101,8 @@ pub struct Fragment {
     pub offset: u32,
     /// Bytes of the message.
     pub total: u32,
+    /// It is one of [`super::rendezvous`], not the user's.
+    pub rendezvous: bool,
 }
 
 impl Control {
@@ -183,6 +186,7 @@ impl Fragment {
         FRAGMENT_MESSAGE.put(&mut out, self.message);
         FRAGMENT_OFFSET.put(&mut out, self.offset);
         FRAGMENT_TOTAL.put(&mut out, self.total);
+        FRAGMENT_RENDEZVOUS.put(&mut out, self.rendezvous);
         out
     }
 
@@ -194,6 +198,7 @@ impl Fragment {
             message: FRAGMENT_MESSAGE.get(head) as u32,
             offset: FRAGMENT_OFFSET.get(head) as u32,
             total: FRAGMENT_TOTAL.get(head) as u32,
+            rendezvous: FRAGMENT_RENDEZVOUS.get(head) != 0,
         };
         let end = u64::from(fragment.offset) + rest.len() as u64;
         let total = u64::from(fragment.total);

@@ -58,10 +58,24 @@ pub enum Event<B = Arc<[u8]>, P = Vec<u8>> {
     },
 }
 
+/// What the layer tells its runner about the rendezvous of long messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Said<B = Arc<[u8]>, P = Vec<u8>> {
+    /// A message of the rendezvous has come or ended.
+    Event(Event<B, P>),
+    /// The process of this peer is another one from here on: all that was said by the earlier one is over.
+    Another {
+        /// Which.
+        peer: Peer,
+        /// What was said to it last was for the earlier one: that is over, too.
+        unheard: bool,
+    },
+}
+
 /// Why a message cannot be sent. Nothing happens and no completion follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
-    /// Above 64 KiB: that is what the receiver window is for (XUD-12).
+    /// Above 64 KiB: its runner announces it (XUD-12).
     #[error("message of {0} bytes, the most is {max}", max = MAX_MESSAGE)]
     TooLong(usize),
     /// Queue pair number of more than 24 bits.
@@ -112,9 +126,11 @@ pub struct LayerStats {
 
 /// An event to be; a message that has ended keeps its place until its event is taken.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum News<P> {
+enum News<B, P> {
     Delivered(Peer, P),
     Ended(u32),
+    /// What the runner put there.
+    Put(Box<Event<B, P>>),
 }
 
 /// A message of the user.
@@ -136,6 +152,8 @@ struct Message<B> {
     /// Pieces in flight.
     flying: u32,
     failed: Option<Outcome>,
+    /// The runner's, for the rendezvous of a long message; not the user's.
+    rendezvous: bool,
 }
 
 /// A piece of a message that occupies a window.
@@ -181,7 +199,15 @@ pub struct Layer<B = Arc<[u8]>, P = Vec<u8>> {
     /// Connections that could post if the card had a place.
     waiting: VecDeque<u32>,
     /// What the user was not yet told.
-    news: VecDeque<News<P>>,
+    news: VecDeque<News<B, P>>,
+    /// Messages of the rendezvous that have come or ended, each with the news that came before it.
+    said: VecDeque<(usize, Said<B, P>)>,
+    /// Anything was said by or to this layer.
+    speaks: bool,
+    /// Where the one that was taken last stood among the news.
+    turn: usize,
+    /// News that were put there since the last run.
+    put: usize,
     /// Messages that have ended and of which the user was not yet told.
     over: usize,
     /// Requests in the card.
@@ -201,6 +227,7 @@ impl<B: Hash, P: Hash> Hash for Layer<B, P> {
         self.control.hash(state);
         self.waiting.hash(state);
         self.news.hash(state);
+        self.said.hash(state);
         (self.in_card, self.incarnation).hash(state);
     }
 }
@@ -249,6 +276,10 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             control: VecDeque::new(),
             waiting: VecDeque::new(),
             news: VecDeque::new(),
+            said: VecDeque::new(),
+            speaks: false,
+            turn: 0,
+            put: 0,
             over: 0,
             in_card: 0,
             next_id: 0,
@@ -282,7 +313,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         &self.stats
     }
 
-    /// Messages that have not ended.
+    /// Messages that have not ended, those of the rendezvous too.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.messages.len() - self.over
@@ -307,15 +338,68 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             News::Delivered(from, payload) => Some(Event::Delivered { from, payload }),
             News::Ended(place) => {
                 self.over -= 1;
-                let message = self.messages.remove(place)?;
-                Some(Event::Completed {
-                    id: message.id,
-                    to: self.connections[message.to].peer,
-                    outcome: message.failed.unwrap_or(Outcome::Ok),
-                    buffer: message.buffer,
-                })
+                self.take_ended(place)
             }
+            News::Put(event) => Some(*event),
         }
+    }
+
+    fn take_ended(&mut self, place: u32) -> Option<Event<B, P>> {
+        let message = self.messages.remove(place)?;
+        Some(Event::Completed {
+            id: message.id,
+            to: self.connections[message.to].peer,
+            outcome: message.failed.unwrap_or(Outcome::Ok),
+            buffer: message.buffer,
+        })
+    }
+
+    /// The oldest news of the rendezvous. A runner that sends none of its messages and gets none need not ask. All are taken after each
+    /// run, before events are: of an ordered stream, [`Self::put`] then finds their turn.
+    pub fn take_said(&mut self) -> Option<Said<B, P>> {
+        let (turn, said) = self.said.pop_front()?;
+        self.turn = turn;
+        Some(said)
+    }
+
+    fn tell(&mut self, said: Said<B, P>) {
+        self.speaks = true;
+        self.said.push_back((self.news.len(), said));
+    }
+
+    /// Whether there is something for [`Self::take_said`].
+    #[must_use]
+    #[inline]
+    pub fn has_said(&self) -> bool {
+        !self.said.is_empty()
+    }
+
+    /// An event of a long message, for the user: what it came with was the message of the rendezvous that was taken last, so it
+    /// stands where that one did.
+    pub fn put(&mut self, event: Event<B, P>) {
+        match &event {
+            Event::Delivered { .. } => self.stats.delivered += 1,
+            Event::Completed { outcome, .. } if *outcome == Outcome::Ok => {
+                self.stats.completed += 1;
+            }
+            Event::Completed { .. } => self.stats.failed += 1,
+        }
+        let at = (self.turn + self.put).min(self.news.len());
+        self.news.insert(at, News::Put(Box::new(event)));
+        self.put += 1;
+    }
+
+    /// Takes a place in the card, which holds as many requests as the queue pair was made for: the runner posts a request of its own.
+    /// False if there is none.
+    pub fn take_place(&mut self) -> bool {
+        let free = self.has_place();
+        self.in_card += u32::from(free);
+        free
+    }
+
+    /// That request has ended.
+    pub fn give_place(&mut self) {
+        self.in_card = self.in_card.saturating_sub(1);
     }
 
     /// Whether there is an event that was not yet taken.
@@ -340,8 +424,25 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         self.check(to, buffer.as_ref().len())?;
         let id = self.next_id;
         self.next_id += 1;
-        self.enqueue(id, to, buffer);
+        self.enqueue(id, to, buffer, false);
         Ok(id)
+    }
+
+    /// As [`Self::send`], under a name that the runner has given. Of the rendezvous of long messages its end, and what comes from
+    /// such a one of a peer, is for [`Self::take_said`].
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn send_as(
+        &mut self,
+        id: u64,
+        to: Peer,
+        buffer: B,
+        rendezvous: bool,
+    ) -> Result<(), SendError> {
+        self.check(to, buffer.as_ref().len())?;
+        self.enqueue(id, to, buffer, rendezvous);
+        Ok(())
     }
 
     /// Whether [`Self::send`] would take so many bytes for this peer.
@@ -360,6 +461,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
 
     /// Does what can be done now: takes the card's completions, serves timers, posts what waits.
     pub fn run(&mut self, card: &mut impl Datagrams<Buffer = B, Payload = P>, clock: impl Clock) {
+        (self.turn, self.put) = (0, 0);
         card.tick(clock);
         while let Some(completion) = card.poll(self.config.qpn) {
             match completion {
@@ -410,7 +512,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         }
     }
 
-    /// The queue pair is gone: every message that has not ended ends FLUSHED.
+    /// The queue pair is gone: every message that has not ended ends FLUSHED, those of the rendezvous too.
     pub fn flush(mut self) -> Vec<Event<B, P>> {
         let mut events: Vec<_> = std::iter::from_fn(|| self.take_event()).collect();
         events.extend(self.messages.drain().map(|message| Event::Completed {

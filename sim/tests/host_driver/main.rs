@@ -5,6 +5,8 @@ mod bulk_rtl;
 mod commands;
 mod endpoints;
 mod life;
+mod long;
+mod long_ends;
 mod multicast;
 mod multicast_cards;
 mod multicast_cards_rtl;

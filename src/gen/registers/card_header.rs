@@ -7,7 +7,9 @@ use tributary_protocol::card::command::{CALLS, Call, KEY_INDEX, KEY_VARIANT, Sta
 use tributary_protocol::card::{descriptor, regs};
 use tributary_protocol::red::address;
 use tributary_protocol::roce;
-use tributary_protocol::xud::{OPCODE_ACK, OPCODE_SEND, Outcome, control, onesided, wire};
+use tributary_protocol::xud::{
+    OPCODE_ACK, OPCODE_SEND, Outcome, control, onesided, rendezvous, wire,
+};
 
 use super::c;
 use super::codes;
@@ -16,7 +18,7 @@ use super::codes;
 const PRELUDE: &str = include_str!("prelude.h.in");
 
 /// All headers of packets.
-pub const HEADERS: [tributary_protocol::header::Header; 15] = [
+pub const HEADERS: [tributary_protocol::header::Header; 22] = [
     roce::FRAME,
     wire::XUDETH,
     wire::AETH,
@@ -28,6 +30,13 @@ pub const HEADERS: [tributary_protocol::header::Header; 15] = [
     control::REFUSE,
     control::FRAGMENT,
     control::STREAM,
+    rendezvous::ANNOUNCE,
+    rendezvous::GRANT,
+    rendezvous::LANDED,
+    rendezvous::PART_HEADER,
+    rendezvous::DONE,
+    rendezvous::ABORT,
+    rendezvous::ASK,
     bulk::TRANSFER,
     bulk::READ_REQUEST,
     bulk::READ_REFUSED,

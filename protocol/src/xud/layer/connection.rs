@@ -1,7 +1,7 @@
 //! What a layer remembers of a peer. Either direction is allocated when it is first used.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::mem::size_of_val;
+use std::mem::{size_of, size_of_val};
 
 use super::Peer;
 use crate::xud::congestion::Limit;
@@ -151,7 +151,7 @@ pub(super) struct Rx {
     /// Expected number of each window.
     pub expected: Box<[u32]>,
     /// Messages that came before their turn, from `next` on; ordered streams only.
-    pub ring: Option<Box<VecDeque<Option<Vec<u8>>>>>,
+    pub ring: Option<Box<VecDeque<Option<Whole>>>>,
     /// Messages of which pieces are missing.
     pub partial: Option<Box<BTreeMap<u32, Partial>>>,
     /// Number of the message that an ordered stream delivers next.
@@ -166,10 +166,18 @@ pub(super) struct Rx {
     pub fresh: bool,
 }
 
+/// A message with all its pieces.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Whole {
+    pub bytes: Vec<u8>,
+    /// It is the rendezvous', not the user's.
+    pub rendezvous: bool,
+}
+
 /// A message of which pieces are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Partial {
-    pub bytes: Vec<u8>,
+    pub whole: Whole,
     /// How many have arrived; windows let each come once.
     pub arrived: usize,
 }
@@ -197,12 +205,13 @@ impl Connection {
         });
         let rx = self.rx.as_ref().map_or(0, |rx| {
             let ring = rx.ring.as_ref().map_or(0, |ring| {
-                32 + ring.capacity() * 24 + ring.iter().flatten().map(Vec::capacity).sum::<usize>()
+                let kept = ring.iter().flatten().map(|whole| whole.bytes.capacity());
+                32 + ring.capacity() * size_of::<Option<Whole>>() + kept.sum::<usize>()
             });
             let partial = rx.partial.as_ref().map_or(0, |partial| {
                 24 + partial
                     .values()
-                    .map(|message| message.bytes.capacity() + 48)
+                    .map(|message| message.whole.bytes.capacity() + 56)
                     .sum::<usize>()
             });
             size_of_val(&**rx) + size_of_val(&*rx.expected) + ring + partial

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::connection::{Partial, Rx};
+use super::connection::{Partial, Rx, Whole};
 use super::*;
 use crate::xud::control::{Fragment, ORDERED_LEN, Open};
 use crate::xud::epoch_at_least;
@@ -16,7 +16,7 @@ enum Arrived {
     /// A message, as it is.
     Alone,
     /// The last piece of this one.
-    Whole(Vec<u8>),
+    Whole(Whole),
     /// Nothing to deliver at once.
     Kept,
 }
@@ -46,8 +46,8 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             };
         }
         match self.message(from, flags, window, card.bytes(&payload)) {
-            Ok(Arrived::Alone) => return self.deliver(from, payload),
-            Ok(Arrived::Whole(message)) => self.deliver(from, message.into()),
+            Ok(Arrived::Alone) => return self.deliver(from, payload, false),
+            Ok(Arrived::Whole(message)) => self.deliver_whole(from, message),
             Ok(Arrived::Kept) => {}
             Err(Impossible) => {
                 self.stats.drops.count(Drop::Ahead);
@@ -108,9 +108,16 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         Ok(arrived)
     }
 
-    fn deliver(&mut self, from: Peer, payload: P) {
+    fn deliver(&mut self, from: Peer, payload: P, rendezvous: bool) {
+        if rendezvous {
+            return self.tell(Said::Event(Event::Delivered { from, payload }));
+        }
         self.stats.delivered += 1;
         self.news.push_back(News::Delivered(from, payload));
+    }
+
+    fn deliver_whole(&mut self, from: Peer, whole: Whole) {
+        self.deliver(from, whole.bytes.into(), whole.rendezvous);
     }
 
     /// Delivers what an ordered stream has without a gap.
@@ -122,10 +129,10 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
                 rx.ring = None;
                 return;
             };
-            let Some(payload) = next.take() else { return };
+            let Some(whole) = next.take() else { return };
             ring.pop_front();
             rx.next = rx.next.wrapping_add(1);
-            self.deliver(from, payload.into());
+            self.deliver_whole(from, whole);
         }
     }
 
@@ -173,10 +180,15 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
                 }));
             }
         }
-        for payload in flushed {
-            self.deliver(from, payload.into());
+        for whole in flushed {
+            self.deliver_whole(from, whole);
         }
         self.deliver_in_turn(from, connection);
+        if another && self.speaks {
+            let unheard = remote.is_some_and(|remote| !epoch_at_least(remote, open.incarnation));
+            let peer = from;
+            self.tell(Said::Another { peer, unheard });
+        }
         if another {
             self.renew(card, connection);
         }
@@ -193,7 +205,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
 }
 
 /// Opens a receiving direction anew; what an ordered stream held back and must wait for no longer (XUD-11).
-fn reopen(rx: &mut Rx, open: &Open, windows: u32, epoch: u16) -> Vec<Vec<u8>> {
+fn reopen(rx: &mut Rx, open: &Open, windows: u32, epoch: u16) -> Vec<Whole> {
     let same = rx.incarnation == open.incarnation;
     rx.fresh = open.last != Some(rx.epoch);
     rx.expected = vec![0; windows as usize].into();
@@ -230,7 +242,11 @@ fn arrive(rx: &mut Rx, flags: u8, payload: &[u8], span: usize) -> Result<Arrived
             .split_first_chunk::<ORDERED_LEN>()
             .ok_or(Impossible)?;
         let number = u32::from_be_bytes(*number);
-        return in_turn(rx, number, message.to_vec(), span);
+        let whole = Whole {
+            bytes: message.to_vec(),
+            rendezvous: false,
+        };
+        return in_turn(rx, number, whole, span);
     }
     let (fragment, bytes) = Fragment::decode(payload, MAX_MESSAGE).ok_or(Impossible)?;
     if ordered && fragment.message.wrapping_sub(rx.next) as usize >= span {
@@ -240,6 +256,7 @@ fn arrive(rx: &mut Rx, flags: u8, payload: &[u8], span: usize) -> Result<Arrived
         message,
         offset,
         total,
+        rendezvous,
     } = fragment;
     // A sender works on as many messages as it has windows, and on the one that it is cutting.
     let most = rx.expected.len() + 1;
@@ -248,26 +265,28 @@ fn arrive(rx: &mut Rx, flags: u8, payload: &[u8], span: usize) -> Result<Arrived
         return Err(Impossible);
     }
     let partial = partials.entry(message).or_insert_with(|| Partial {
-        bytes: vec![0; total as usize],
+        whole: Whole {
+            bytes: vec![0; total as usize],
+            rendezvous,
+        },
         arrived: 0,
     });
     let from = offset as usize;
     let place = partial
+        .whole
         .bytes
         .get_mut(from..from + bytes.len())
         .ok_or(Impossible)?;
     place.copy_from_slice(bytes);
     partial.arrived += bytes.len();
-    if partial.arrived < partial.bytes.len() {
+    if partial.arrived < partial.whole.bytes.len() {
         return Ok(Arrived::Kept);
     }
-    let whole = partials
-        .remove(&message)
-        .map(|partial| partial.bytes)
-        .unwrap_or_default();
+    let whole = partials.remove(&message);
     if partials.is_empty() {
         rx.partial = None;
     }
+    let whole = whole.ok_or(Impossible)?.whole;
     if ordered {
         in_turn(rx, message, whole, span)
     } else {
@@ -276,7 +295,7 @@ fn arrive(rx: &mut Rx, flags: u8, payload: &[u8], span: usize) -> Result<Arrived
 }
 
 /// Puts a message of an ordered stream into the ring (XUD-11), from where it is delivered in turn.
-fn in_turn(rx: &mut Rx, number: u32, message: Vec<u8>, span: usize) -> Result<Arrived, Impossible> {
+fn in_turn(rx: &mut Rx, number: u32, message: Whole, span: usize) -> Result<Arrived, Impossible> {
     let at = number.wrapping_sub(rx.next) as usize;
     if at >= span {
         return Err(Impossible);

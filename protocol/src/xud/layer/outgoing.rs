@@ -11,7 +11,8 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         self.connections[to].tx.as_deref_mut()
     }
 
-    pub(super) fn enqueue(&mut self, id: u64, to: Peer, buffer: B) {
+    pub(super) fn enqueue(&mut self, id: u64, to: Peer, buffer: B, rendezvous: bool) {
+        self.speaks |= rendezvous;
         let ordered = self.config.ordered;
         let to = self.connections.find_or_add(to);
         let tx = self.connections[to].tx.get_or_insert_default();
@@ -22,11 +23,11 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         }
         let whole = self.mtu - if ordered { ORDERED_LEN } else { 0 };
         let length = buffer.as_ref().len();
-        let (piece, pieces) = if length <= whole {
+        let (piece, pieces) = if length <= whole && !rendezvous {
             (length, 1)
         } else {
             let piece = self.mtu - FRAGMENT_LEN;
-            (piece, length.div_ceil(piece) as u32)
+            (piece, length.div_ceil(piece).max(1) as u32)
         };
         let message = self.messages.insert(Message {
             id,
@@ -39,6 +40,7 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             done: 0,
             flying: 0,
             failed: None,
+            rendezvous,
         });
         let queues = &mut self.queues;
         let queue = tx.queue.get_or_insert_with(|| queues.take());
@@ -303,11 +305,11 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
         let Some(message) = self.messages.get(place) else {
             return;
         };
-        let outcome = message.failed.unwrap_or(Outcome::Ok);
-        if outcome == Outcome::Ok {
-            self.stats.completed += 1;
-        } else {
-            self.stats.failed += 1;
+        let rendezvous = message.rendezvous;
+        match message.failed {
+            _ if rendezvous => {}
+            None | Some(Outcome::Ok) => self.stats.completed += 1,
+            Some(_) => self.stats.failed += 1,
         }
         if let Some(tx) = self.connections[message.to].tx.as_deref_mut() {
             // Only the first in the queue can have begun.
@@ -317,6 +319,12 @@ impl<B: AsRef<[u8]>, P: From<Vec<u8>>> Layer<B, P> {
             if let Some(order) = &mut tx.order {
                 order.end(message.number);
             }
+        }
+        if rendezvous {
+            if let Some(event) = self.take_ended(place) {
+                self.tell(Said::Event(event));
+            }
+            return;
         }
         self.over += 1;
         self.news.push_back(News::Ended(place));
@@ -339,11 +347,12 @@ fn post<'a, B: AsRef<[u8]>>(
     if tx.order.is_some() {
         flags = ORDERED;
     }
-    if message.pieces > 1 {
+    if message.pieces > 1 || message.rendezvous {
         let fragment = Fragment {
             message: message.number,
             offset: begin as u32,
             total: length as u32,
+            rendezvous: message.rendezvous,
         };
         head_len = FRAGMENT_LEN;
         head[..FRAGMENT_LEN].copy_from_slice(&fragment.encode());
