@@ -43,10 +43,11 @@ fn run(
     let mut waiting: VecDeque<Record> = VecDeque::new();
     let mut coming: VecDeque<(u64, Record)> = VecDeque::new();
     let mut here: VecDeque<Record> = VecDeque::new();
-    let (mut asked, mut fullest) = (0, 0);
+    let (mut asked, mut fullest, mut quiet) = (0, 0, 0);
     for clock in 0..6_000u64 {
         stalls.clock();
-        if offered.is_none() && rng.random_range(0..4) == 0 {
+        // In the end all that was read leaves.
+        if clock < 4_000 && offered.is_none() && rng.random_range(0..4) == 0 {
             let mut read = s_rd.draw(&mut rng);
             let payload: bool = rng.random();
             let len = match rng.random_range(0..4) {
@@ -77,6 +78,11 @@ fn run(
         let nothing = waiting.is_empty() && coming.is_empty() && here.is_empty();
         if model.is_set(idle) && !nothing {
             return Err(format!("{}: idle", place()));
+        }
+        // Room that is not given back would be missing for ever.
+        quiet = if nothing { quiet + 1 } else { 0 };
+        if quiet > 8 && !model.is_set(idle) {
+            return Err(format!("{}: never idle", place()));
         }
         if let Some(out) = m_pl.offered(&model) {
             stalls.observe(0, true, out["last"] == [1]);
