@@ -63,7 +63,7 @@ module switch_together_n4 (
 
     // Registers
     reg  [3:0]  seen_reg;        // A frame waited one clock ago.
-    reg  [3:0]  able_reg;        // Clock 0 of a whole one: queues that may go with it; their word is the same.
+    reg  [3:0]  able_reg;
     reg  [3:0]  moved_reg;       // Clock 1: those with the same first word, that move on, that have waited.
     reg  [3:0]  again_reg;
     reg  [3:0]  first_same_reg;  // Clock 2 and 3: those with the same first word, with the same second one too.
@@ -97,6 +97,9 @@ module switch_together_n4 (
     reg  [3:0]  left_reg;
 
     // Signals
+    // Queues that may go with a whole one, one clock before it; in its clock 0; their word is the
+    // same.
+    wire [3:0] apt;
     wire [3:0] claimed;
     wire       several;
     wire       takes;          // They are taken.
@@ -168,6 +171,7 @@ module switch_together_n4 (
     );
 
     // Combinational logic
+    assign apt = s_soon ? (seen_reg & q_up & q_brief & ~q_busy & ~reserved_reg) : 4'd0;
     assign same_6_s_0 = q_data_0 == s_data;
     assign same_7_s_0 = ((q_data_0 ^ word_reg) & COMPARED) == 64'd0;
     assign same_6_s_1 = q_data_1 == s_data;
@@ -254,7 +258,7 @@ module switch_together_n4 (
         // Clock 0. A head that has been moved a clock ago stands only now.
         seen_reg <= q_valid;
 
-        able_reg <= s_soon ? (seen_reg & q_up & q_brief & ~q_busy & ~reserved_reg) : 4'd0;
+        able_reg <= apt;
         moved_reg <= able_reg & same_6_m;
 
         again_reg <= 4'd0;
