@@ -347,7 +347,7 @@ const WRONG: &[Wrong] = &[
         "(q_kind_1 == 2'd1) | (&q_kind_1)",
     ),
     ("switch_out", "looked_s_2 =", "q_kind_2 == 2'd1"),
-    ("switch_out", "eng_down =", "1'b0"),
+    ("switch_look", "m_down =", "1'b0"),
     // Two read one queue at the same time.
     ("switch_out", "looks_may =", "valids_m & looked_m"),
     ("switch_out", "line_may =", "valids_m & ~looked_m"),

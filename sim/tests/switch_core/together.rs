@@ -134,6 +134,7 @@ impl Party {
     fn new(library: &Verilated, ports: usize, seed: u64) -> Self {
         let mut bench = Bench::new(library, ports, seed);
         bench.reduce(u64::MAX);
+        bench.mark_above(0);
         let all = (1u64 << ports) - 1;
         let parents = (0..TREES)
             .map(|_| bench.rng.random_range(0..ports))
