@@ -5,6 +5,10 @@
 // Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them,
 // also of the same tree. Beside them, at p_*, it takes as many that pass without a look. Words come
 // as the input stored them (see switch_rx): 6, 7 (reduction header), 8 to 11 (data), 1 to 5.
+// Contributions that wait beside one, and go with it, are taken together (red_together): they come
+// at o_*, one a clock, and all of them make one pass, whose clocks count as those of a frame: it
+// begins 18 clocks after the first word of the first for 3 or 4 of them, 31 to 33 for 5 to 8, 46 to
+// 52 for 9 to 16; 11 more if the descriptor has some already. The engine has no room until then.
 // Latency: 10 clocks from the first word of the last contribution to the first word of the result,
 // and from the first word of a frame that passes upwards to the first that it sends; 8 from p_*.
 // While the output stalls, results keep their descriptor and frames that pass their place in the

@@ -10,7 +10,7 @@ pub const TO_ENGINE_CLOCKS: u64 = 6;
 pub const ENGINE_CLOCKS: u64 = 11;
 /// Clocks by which a contribution may be ready later than another one begins, and still be taken with it. Less than
 /// [`TO_ENGINE_CLOCKS`].
-pub const TOGETHER_CLOCKS: u64 = 0;
+pub const TOGETHER_CLOCKS: u64 = 1;
 /// Most contributions that are taken with one.
 pub const OTHERS_MAX: usize = 15;
 /// From the first word of a contribution until the others that are taken with it have left their queues, without a clock for each.
@@ -21,9 +21,6 @@ pub const PASS_CLOCKS: u64 = 11;
 pub const DOWN_CLOCKS: u64 = 9;
 /// Between two reduction frames of one queue of which the engine looks at one and the other passes.
 pub const OTHER_READER_CLOCKS: u64 = 1;
-/// From a frame of which the engine looks at the first word to the earliest one of the next in its queue, if others are not chosen
-/// before it.
-pub const SAME_QUEUE_CLOCKS: u64 = 3;
 /// Words of a reduction frame that a queue holds, and clocks that it takes into an engine.
 pub const STORED_WORDS: u64 = 11;
 /// From the last word of the last contribution in to the first word of the result out.

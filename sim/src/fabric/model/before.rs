@@ -9,8 +9,7 @@ use std::sync::Arc;
 use tributary_protocol::red::{Frame, Look};
 
 use crate::fabric::timing::{
-    ASIDE_CLOCKS, OTHER_READER_CLOCKS, OTHERS_MAX, SAME_QUEUE_CLOCKS, STORED_WORDS,
-    TO_ENGINE_CLOCKS, TOGETHER_CLOCKS,
+    ASIDE_CLOCKS, OTHER_READER_CLOCKS, OTHERS_MAX, STORED_WORDS, TO_ENGINE_CLOCKS, TOGETHER_CLOCKS,
 };
 
 /// A frame that has not begun.
@@ -80,9 +79,8 @@ pub(super) struct Before {
     /// When the readers have taken what they are at.
     looks_free_at: u64,
     passes_free_at: u64,
-    /// The input that was chosen last, the one that is chosen, and from when on another one can be.
+    /// The input that was chosen last, and when the next one is at the earliest, as a frame that begins then.
     last: Option<usize>,
-    chosen: Option<usize>,
     choice_from: u64,
     /// Inputs whose oldest frame was compared with another and not taken; they go before all others.
     stopped: Inputs,
@@ -99,7 +97,6 @@ impl Before {
             looks_free_at: 0,
             passes_free_at: 0,
             last: None,
-            chosen: None,
             choice_from: 0,
             stopped: 0,
             next: None,
@@ -180,13 +177,16 @@ impl Before {
         self.head(input).map(|(ready, _)| ready)
     }
 
-    /// The input that is chosen next of these: the first to be ready; of several, the next one behind the one chosen last.
-    fn choose(&self, of: Inputs) -> Option<(u64, usize)> {
+    /// These inputs in turn, behind the one chosen last.
+    fn turns(&self, of: Inputs) -> impl Iterator<Item = usize> + use<> {
         let behind = self.last.map_or(0, |last| u64::MAX << last << 1);
-        let turns = each(of & behind).chain(each(of & !behind));
-        turns
-            .filter_map(|input| Some((self.ready(input)?.max(self.choice_from), input)))
-            .min_by_key(|(clock, _)| *clock)
+        each(of & behind).chain(each(of & !behind))
+    }
+
+    /// The input that is chosen next: the first to be ready; of several, the one whose turn it is.
+    fn choose(&self) -> Option<usize> {
+        let clock = |input: &usize| self.ready(*input).map(|ready| ready.max(self.choice_from));
+        self.turns(self.heads).min_by_key(clock)
     }
 
     /// What begins by this clock.
@@ -194,13 +194,14 @@ impl Before {
         let at = self.next.filter(|next| *next <= now)?;
         let resumed = self.stopped != 0;
         let input = if resumed {
-            self.stopped.trailing_zeros() as usize
+            self.turns(self.stopped).next()?
         } else {
-            let chosen = self.chosen.take();
-            let input = chosen.or_else(|| Some(self.choose(self.heads)?.1))?;
-            self.last = Some(input);
-            input
+            self.choose()?
         };
+        if !resumed {
+            self.last = Some(input);
+        }
+        self.choice_from = at + STORED_WORDS;
         let look = *self.head(input)?.1;
         let mut compared = 0;
         if look.is_brief() {
@@ -222,9 +223,6 @@ impl Before {
             let others = each(others).filter_map(frame);
             std::iter::once(look.frame).chain(others).collect()
         });
-        if !resumed {
-            self.choose_ahead(input, compared, at);
-        }
         let bytes = self.queues[input].waiting.front()?.bytes.clone();
         Some(Begin {
             at,
@@ -237,20 +235,6 @@ impl Before {
         })
     }
 
-    /// The next one is chosen as this one begins, and chosen anew if it is compared.
-    fn choose_ahead(&mut self, input: usize, compared: Inputs, at: u64) {
-        self.choice_from = at + 1;
-        let ahead = self.choose(self.heads & !(1 << input));
-        if let Some((clock, ahead)) = ahead
-            && clock == self.choice_from
-        {
-            self.last = Some(ahead);
-            if compared >> ahead & 1 == 0 {
-                self.chosen = Some(ahead);
-            }
-        }
-    }
-
     /// What has begun is gone, with the others if they are `taken` with it; the next one can begin after so many clocks.
     /// Returns frames that pass and waited behind these.
     pub fn finish(&mut self, begin: &Begin, taken: bool, clocks: u64) -> Vec<Pass> {
@@ -258,7 +242,6 @@ impl Before {
         self.stopped = begin.stopped & !others;
         self.looks_free_at = begin.at + clocks;
         self.leave(begin.input, begin.at + STORED_WORDS);
-        self.queues[begin.input].looks_from = begin.at + SAME_QUEUE_CLOCKS;
         let aside = begin.at + ASIDE_CLOCKS + u64::from(others.count_ones());
         for other in each(others) {
             self.leave(other, aside);
