@@ -425,12 +425,12 @@ fn contributions_go_together(ports: usize, rounds: usize) {
 }
 
 #[test]
-fn red_01_contributions_that_wait_at_once_go_together_or_as_ever_4() {
+fn contributions_that_wait_at_once_go_together_or_as_ever_4() {
     contributions_go_together(4, 500);
 }
 
 #[test]
-fn red_01_contributions_that_wait_at_once_go_together_or_as_ever_8() {
+fn contributions_that_wait_at_once_go_together_or_as_ever_8() {
     contributions_go_together(8, 200);
 }
 
@@ -505,7 +505,7 @@ fn late(party: &mut Party) {
 }
 
 #[test]
-fn red_01_a_contribution_goes_with_another_if_its_head_is_there() {
+fn a_contribution_goes_with_another_if_its_head_is_there() {
     let library = Bench::library(4);
     let mut party = Party::new(&library, 4, 2);
     late(&mut party);
@@ -513,7 +513,7 @@ fn red_01_a_contribution_goes_with_another_if_its_head_is_there() {
 }
 
 #[test]
-fn red_01_contributions_of_one_clock_are_at_the_engine_one_a_clock_from_clock_seven_on() {
+fn contributions_of_one_clock_are_at_the_engine_one_a_clock_from_clock_seven_on() {
     for ports in [4, 8] {
         let library = Bench::library(ports);
         let mut party = Party::new(&library, ports, 1);
@@ -535,7 +535,7 @@ fn red_01_contributions_of_one_clock_are_at_the_engine_one_a_clock_from_clock_se
 
 /// In whichever clock a reset comes, nothing of what waited is left, and all behind it goes as ever.
 #[test]
-fn red_01_a_reset_forgets_who_waits_and_who_was_taken() {
+fn a_reset_forgets_who_waits_and_who_was_taken() {
     let library = Bench::library(4);
     let mut groups = 0;
     for seed in seeds(60) {
@@ -649,7 +649,7 @@ const WRONG: &[Wrong] = &[
 const FIRST: u64 = 512;
 
 #[test]
-fn red_01_errors_with_contributions_that_go_together_are_noticed() {
+fn errors_with_contributions_that_go_together_are_noticed() {
     let sizes = sizes(4);
     let choice = catalog::choose(
         "switch_core",
