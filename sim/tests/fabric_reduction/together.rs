@@ -205,7 +205,7 @@ fn red_09_more_than_sixteen_are_taken_in_turns() {
     for port in 2..22 {
         bench.give(AT, port, &contribution(port));
     }
-    bench.give(AT + 1, 1, &contribution(1));
+    bench.give(AT + 2, 1, &contribution(1));
     let second = BEGIN + together_clocks(16, true) + STORED_WORDS;
     let third = second + together_clocks(4, false) + STORED_WORDS;
     assert_eq!(bench.up(), [(third + ENGINE_CLOCKS, all(1..22))]);
@@ -220,9 +220,10 @@ fn red_16_what_is_not_taken_passes_one_after_another_before_what_comes_later() {
     }
     // Behind one of them, and by a lower port.
     bench.give(AT + 12, 4, &frame(TREE, 4, 7));
-    bench.give(AT + 1, 1, &contribution(1));
+    bench.give(AT + 2, 1, &contribution(1));
     let at = |place: u64| BEGIN + place * STORED_WORDS + PASS_CLOCKS;
-    let order = [1 << 2, 1 << 3, 1 << 4, 1 << 1, 7];
+    // Then in turn behind the first one.
+    let order = [1 << 2, 1 << 3, 1 << 4, 7, 1 << 1];
     let wanted: Vec<_> = (0..).zip(order).map(|(n, word)| (at(n), word)).collect();
     assert_eq!(bench.up(), wanted);
     assert_eq!(bench.switch.count(Counter::Passed), 5);

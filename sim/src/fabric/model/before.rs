@@ -218,7 +218,7 @@ impl Before {
         }
         let frame = |other: usize| Some(self.head(other)?.1.frame);
         let goes = |other: &usize| frame(*other).is_some_and(|f| f.goes_with(&look.frame));
-        let others = set(each(compared).filter(goes).take(OTHERS_MAX));
+        let others = set(each(compared).take(OTHERS_MAX).filter(goes));
         let together = (others.count_ones() >= 2).then(|| {
             let others = each(others).filter_map(frame);
             std::iter::once(look.frame).chain(others).collect()
