@@ -59,6 +59,7 @@ module switch_look_n16 (
     // m: stream out
     output wire        m_valid,     // A word.
     output wire [63:0] m_data,      // The word.
+    output wire [63:0] m_word,      // The word as it came from the queue: the same, or zero for what was kept.
     output wire        m_first,     // It is the first of its frame.
     output wire        m_down,      // Its frame goes down a tree.
     output wire        m_brief,     // The first word of a brief contribution.
@@ -163,6 +164,7 @@ module switch_look_n16 (
     assign soon = s2_first_reg & is_brief_reg & !is_again_reg;
     assign m_valid = s3_valid_reg;
     assign m_data = words_inst_m | lead_reg;
+    assign m_word = words_inst_m;
     assign m_first = s3_first_reg;
     assign m_down = s3_down_reg;
     assign m_brief = s3_brief_reg;

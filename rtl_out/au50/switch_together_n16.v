@@ -2,14 +2,14 @@
 //
 // Finds out which contributions at the heads of an output's queues go with the one that passes,
 // offers them to the engine, and hands it their data if it takes them.
-// Clocks, counted from the first word of a brief contribution at s_*: 0 heads compared with it; 1
-// those with the same word move on, their entry is used up; 2 heads compared with its second word,
-// but for the result code; 3 counted; 4 m_others, if they are two or more; 5 take: they move on;
+// Clocks, counted from the first word of a brief contribution at s_*: 0 and 1 heads compared with
+// it; 2 those with the same word move on, their entry is used up; 3 and 4 heads compared with its
+// second word, but for the result code; 4 m_others, if they are two or more; 5 take: they move on;
 // from 7 on a word at o_* in each clock, lowest queue first, k of them. They pass over their other
 // 9 words in clocks 7 + k to 15 + k.
 // All whose first word was the same and that were not taken wait from clock 6 on: their first word
 // is in kept, their second one at the head. When one of them passes, the others that wait go with
-// it as if compared with it; they do not move in clock 1.
+// it as if compared with it; they do not move in clock 2.
 // At most 15 have the same first word; others above them wait as if their second one differed.
 // The engine has no room from clock 6 of those that it takes until o_last.
 //
@@ -50,14 +50,14 @@ module switch_together_n16 (
     // s: stream in
     input  wire        s_soon,      // The first word of a whole brief contribution comes in the next clock.
     input  wire        s_valid,     // The first word of a brief contribution, whole or not, is here.
-    input  wire [63:0] s_data,      // Words of the frame that passes.
+    input  wire [63:0] s_data,      // Words of the frame that passes; of one that has waited not its first one.
     input  wire        s_again,     // With s_valid: it is the word that was kept.
     input  wire [15:0] s_from,      // With it: the queue.
 
     output wire [15:0] pop,         // Queues whose entry is used up.
     output wire [15:0] go,          // Queues that move on to the next word.
     output reg  [15:0] soon,        // Queues that are to move on in the next clock.
-    output wire [15:0] held,        // Queues that no reader may choose, from clock 2 on.
+    output wire [15:0] held,        // Queues that no reader may choose, from clock 3 on.
     output wire [15:0] waits,       // Of these, queues whose frame waits without its first word.
     output wire        waits_some,  // There are such, one clock later.
     output wire [63:0] kept,        // Their first word.
@@ -76,24 +76,59 @@ module switch_together_n16 (
     // Registers
     reg  [15:0] seen_reg;        // A frame waited one clock ago.
     reg  [15:0] able_reg;
-    reg  [15:0] moved_reg;       // Clock 1: those with the same first word, that move on, that have waited.
+    reg  [15:0] able_1_reg;
+    reg  [15:0] parts_6_0_reg;
+    reg  [15:0] parts_6_1_reg;
+    reg  [15:0] parts_6_2_reg;
+    reg  [15:0] parts_6_3_reg;
+    reg  [15:0] parts_6_4_reg;
+    reg  [15:0] parts_6_5_reg;
+    reg  [15:0] parts_6_6_reg;
+    reg  [15:0] parts_6_7_reg;
+    reg  [15:0] parts_6_8_reg;
+    reg  [15:0] parts_6_9_reg;
+    reg  [15:0] parts_6_10_reg;
+    reg  [15:0] parts_6_11_reg;
+    reg  [15:0] parts_6_12_reg;
+    reg  [15:0] parts_6_13_reg;
+    reg  [15:0] parts_6_14_reg;
+    reg  [15:0] parts_6_15_reg;
+    reg  [15:0] moved_reg;       // Clock 2: those with the same first word, that move on, that have waited.
+    reg  [15:0] again_1_reg;
     reg  [15:0] again_reg;
-    reg  [15:0] first_same_reg;  // Clock 2 and 3: those with the same first word, with the same second one too.
-    reg  [15:0] same_reg;
-    reg         at_1_reg;        // Clocks 1 to 5; 4 if several are the same, 5 if they are.
+    // Clocks 3 and 4: those with the same first word; parts of the second one are the same; all of
+    // it.
+    reg  [15:0] first_same_reg;
+    reg  [15:0] still_same_reg;
+    reg  [7:0]  parts_7_0_reg;
+    reg  [7:0]  parts_7_1_reg;
+    reg  [7:0]  parts_7_2_reg;
+    reg  [7:0]  parts_7_3_reg;
+    reg  [7:0]  parts_7_4_reg;
+    reg  [7:0]  parts_7_5_reg;
+    reg  [7:0]  parts_7_6_reg;
+    reg  [7:0]  parts_7_7_reg;
+    reg  [7:0]  parts_7_8_reg;
+    reg  [7:0]  parts_7_9_reg;
+    reg  [7:0]  parts_7_10_reg;
+    reg  [7:0]  parts_7_11_reg;
+    reg  [7:0]  parts_7_12_reg;
+    reg  [7:0]  parts_7_13_reg;
+    reg  [7:0]  parts_7_14_reg;
+    reg  [7:0]  parts_7_15_reg;
+    reg         at_1_reg;        // Clocks 1 to 5.
     reg         at_2_reg;
     reg         at_3_reg;
     reg         at_4_reg;
     reg         at_5_reg;
-    reg         others_reg;
-    reg  [15:0] all_reg;         // From clock 2 on, all with the same first word; in clocks 4 and 5, those on offer.
+    reg  [15:0] all_reg;         // From clock 3 on, all with the same first word; in clock 5, those on offer.
     reg  [15:0] offered_reg;
     reg  [15:0] taken_reg;
     reg  [15:0] reserved_reg;
     reg  [15:0] waiting_reg;
     reg         some_reg;
-    reg  [63:0] word_reg;        // The word that passed one clock ago; the first one.
-    reg  [63:0] lead_reg;
+    reg  [63:0] lead_reg;        // The first word, the second one.
+    reg  [63:0] second_reg;
     reg  [2:0]  codes_0_reg;     // Result codes.
     reg  [2:0]  codes_1_reg;     // Result codes.
     reg  [2:0]  codes_2_reg;     // Result codes.
@@ -121,10 +156,11 @@ module switch_together_n16 (
     reg  [3:0]  left_reg;
 
     // Signals
-    // Queues that may go with a whole one, one clock before it; in its clock 0; their word is the
-    // same.
+    // Queues that may go with a whole one, one clock before it; in its clocks 0 and 1; parts of
+    // their word are the same.
     wire [15:0] apt;
     wire [15:0] claimed;
+    wire [15:0] same;
     wire        several;
     wire        takes;          // They are taken.
     wire [15:0] passed;         // Those that have moved past their last word, the one that waited and passes.
@@ -133,62 +169,222 @@ module switch_together_n16 (
     wire        ends;
     reg         passing_next;   // Those that were taken move on; words that have not.
     reg  [3:0]  left_next;
-    wire        same_6_s_0;     // Bit i.
-    wire        same_6_s_1;     // Bit i.
-    wire        same_6_s_2;     // Bit i.
-    wire        same_6_s_3;     // Bit i.
-    wire        same_6_s_4;     // Bit i.
-    wire        same_6_s_5;     // Bit i.
-    wire        same_6_s_6;     // Bit i.
-    wire        same_6_s_7;     // Bit i.
-    wire        same_6_s_8;     // Bit i.
-    wire        same_6_s_9;     // Bit i.
-    wire        same_6_s_10;    // Bit i.
-    wire        same_6_s_11;    // Bit i.
-    wire        same_6_s_12;    // Bit i.
-    wire        same_6_s_13;    // Bit i.
-    wire        same_6_s_14;    // Bit i.
-    wire        same_6_s_15;    // Bit i.
-    wire [15:0] same_6_m;       // The vector.
+    wire [15:0] same_6_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_4_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_5_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_6_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_7_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_8_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_9_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_10_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_11_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_12_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_13_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_14_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_15_m;    // A bit per part, the lowest one first: they are the same there.
+    wire        sixes_s_0;      // Bit i.
+    wire        sixes_s_1;      // Bit i.
+    wire        sixes_s_2;      // Bit i.
+    wire        sixes_s_3;      // Bit i.
+    wire        sixes_s_4;      // Bit i.
+    wire        sixes_s_5;      // Bit i.
+    wire        sixes_s_6;      // Bit i.
+    wire        sixes_s_7;      // Bit i.
+    wire        sixes_s_8;      // Bit i.
+    wire        sixes_s_9;      // Bit i.
+    wire        sixes_s_10;     // Bit i.
+    wire        sixes_s_11;     // Bit i.
+    wire        sixes_s_12;     // Bit i.
+    wire        sixes_s_13;     // Bit i.
+    wire        sixes_s_14;     // Bit i.
+    wire        sixes_s_15;     // Bit i.
+    wire [15:0] sixes_m;        // The vector.
     wire [15:0] few_m;          // The same without what is above the fifteenth bit that is set.
-    wire        same_7_s_0;     // Bit i.
-    wire        same_7_s_1;     // Bit i.
-    wire        same_7_s_2;     // Bit i.
-    wire        same_7_s_3;     // Bit i.
-    wire        same_7_s_4;     // Bit i.
-    wire        same_7_s_5;     // Bit i.
-    wire        same_7_s_6;     // Bit i.
-    wire        same_7_s_7;     // Bit i.
-    wire        same_7_s_8;     // Bit i.
-    wire        same_7_s_9;     // Bit i.
-    wire        same_7_s_10;    // Bit i.
-    wire        same_7_s_11;    // Bit i.
-    wire        same_7_s_12;    // Bit i.
-    wire        same_7_s_13;    // Bit i.
-    wire        same_7_s_14;    // Bit i.
-    wire        same_7_s_15;    // Bit i.
-    wire [15:0] same_7_m;       // The vector.
+    wire [63:0] same_7_0_a;     // A word.
+    wire [63:0] same_7_0_b;     // Another one.
+    wire [7:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_1_a;     // A word.
+    wire [63:0] same_7_1_b;     // Another one.
+    wire [7:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_2_a;     // A word.
+    wire [63:0] same_7_2_b;     // Another one.
+    wire [7:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_3_a;     // A word.
+    wire [63:0] same_7_3_b;     // Another one.
+    wire [7:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_4_a;     // A word.
+    wire [63:0] same_7_4_b;     // Another one.
+    wire [7:0]  same_7_4_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_5_a;     // A word.
+    wire [63:0] same_7_5_b;     // Another one.
+    wire [7:0]  same_7_5_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_6_a;     // A word.
+    wire [63:0] same_7_6_b;     // Another one.
+    wire [7:0]  same_7_6_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_7_a;     // A word.
+    wire [63:0] same_7_7_b;     // Another one.
+    wire [7:0]  same_7_7_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_8_a;     // A word.
+    wire [63:0] same_7_8_b;     // Another one.
+    wire [7:0]  same_7_8_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_9_a;     // A word.
+    wire [63:0] same_7_9_b;     // Another one.
+    wire [7:0]  same_7_9_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_10_a;    // A word.
+    wire [63:0] same_7_10_b;    // Another one.
+    wire [7:0]  same_7_10_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_11_a;    // A word.
+    wire [63:0] same_7_11_b;    // Another one.
+    wire [7:0]  same_7_11_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_12_a;    // A word.
+    wire [63:0] same_7_12_b;    // Another one.
+    wire [7:0]  same_7_12_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_13_a;    // A word.
+    wire [63:0] same_7_13_b;    // Another one.
+    wire [7:0]  same_7_13_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_14_a;    // A word.
+    wire [63:0] same_7_14_b;    // Another one.
+    wire [7:0]  same_7_14_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_15_a;    // A word.
+    wire [63:0] same_7_15_b;    // Another one.
+    wire [7:0]  same_7_15_m;    // A bit per part, the lowest one first: they are the same there.
+    wire        sevens_s_0;     // Bit i.
+    wire        sevens_s_1;     // Bit i.
+    wire        sevens_s_2;     // Bit i.
+    wire        sevens_s_3;     // Bit i.
+    wire        sevens_s_4;     // Bit i.
+    wire        sevens_s_5;     // Bit i.
+    wire        sevens_s_6;     // Bit i.
+    wire        sevens_s_7;     // Bit i.
+    wire        sevens_s_8;     // Bit i.
+    wire        sevens_s_9;     // Bit i.
+    wire        sevens_s_10;    // Bit i.
+    wire        sevens_s_11;    // Bit i.
+    wire        sevens_s_12;    // Bit i.
+    wire        sevens_s_13;    // Bit i.
+    wire        sevens_s_14;    // Bit i.
+    wire        sevens_s_15;    // Bit i.
+    wire [15:0] sevens_m;       // The vector.
     wire [2:0]  code_m;         // The chosen one.
     wire [15:0] lowest_choice;  // The one chosen, one-hot; zero if nobody asks.
 
-    gather_n16 same_6 (
-        .s_0  (same_6_s_0),
-        .s_1  (same_6_s_1),
-        .s_2  (same_6_s_2),
-        .s_3  (same_6_s_3),
-        .s_4  (same_6_s_4),
-        .s_5  (same_6_s_5),
-        .s_6  (same_6_s_6),
-        .s_7  (same_6_s_7),
-        .s_8  (same_6_s_8),
-        .s_9  (same_6_s_9),
-        .s_10 (same_6_s_10),
-        .s_11 (same_6_s_11),
-        .s_12 (same_6_s_12),
-        .s_13 (same_6_s_13),
-        .s_14 (same_6_s_14),
-        .s_15 (same_6_s_15),
-        .m    (same_6_m)
+    same_parts_p16 same_6_0 (
+        .a (q_data_0),
+        .b (s_data),
+        .m (same_6_0_m)
+    );
+
+    same_parts_p16 same_6_1 (
+        .a (q_data_1),
+        .b (s_data),
+        .m (same_6_1_m)
+    );
+
+    same_parts_p16 same_6_2 (
+        .a (q_data_2),
+        .b (s_data),
+        .m (same_6_2_m)
+    );
+
+    same_parts_p16 same_6_3 (
+        .a (q_data_3),
+        .b (s_data),
+        .m (same_6_3_m)
+    );
+
+    same_parts_p16 same_6_4 (
+        .a (q_data_4),
+        .b (s_data),
+        .m (same_6_4_m)
+    );
+
+    same_parts_p16 same_6_5 (
+        .a (q_data_5),
+        .b (s_data),
+        .m (same_6_5_m)
+    );
+
+    same_parts_p16 same_6_6 (
+        .a (q_data_6),
+        .b (s_data),
+        .m (same_6_6_m)
+    );
+
+    same_parts_p16 same_6_7 (
+        .a (q_data_7),
+        .b (s_data),
+        .m (same_6_7_m)
+    );
+
+    same_parts_p16 same_6_8 (
+        .a (q_data_8),
+        .b (s_data),
+        .m (same_6_8_m)
+    );
+
+    same_parts_p16 same_6_9 (
+        .a (q_data_9),
+        .b (s_data),
+        .m (same_6_9_m)
+    );
+
+    same_parts_p16 same_6_10 (
+        .a (q_data_10),
+        .b (s_data),
+        .m (same_6_10_m)
+    );
+
+    same_parts_p16 same_6_11 (
+        .a (q_data_11),
+        .b (s_data),
+        .m (same_6_11_m)
+    );
+
+    same_parts_p16 same_6_12 (
+        .a (q_data_12),
+        .b (s_data),
+        .m (same_6_12_m)
+    );
+
+    same_parts_p16 same_6_13 (
+        .a (q_data_13),
+        .b (s_data),
+        .m (same_6_13_m)
+    );
+
+    same_parts_p16 same_6_14 (
+        .a (q_data_14),
+        .b (s_data),
+        .m (same_6_14_m)
+    );
+
+    same_parts_p16 same_6_15 (
+        .a (q_data_15),
+        .b (s_data),
+        .m (same_6_15_m)
+    );
+
+    gather_n16 sixes (
+        .s_0  (sixes_s_0),
+        .s_1  (sixes_s_1),
+        .s_2  (sixes_s_2),
+        .s_3  (sixes_s_3),
+        .s_4  (sixes_s_4),
+        .s_5  (sixes_s_5),
+        .s_6  (sixes_s_6),
+        .s_7  (sixes_s_7),
+        .s_8  (sixes_s_8),
+        .s_9  (sixes_s_9),
+        .s_10 (sixes_s_10),
+        .s_11 (sixes_s_11),
+        .s_12 (sixes_s_12),
+        .s_13 (sixes_s_13),
+        .s_14 (sixes_s_14),
+        .s_15 (sixes_s_15),
+        .m    (sixes_m)
     );
 
     lowest_15_n16 few (
@@ -196,24 +392,120 @@ module switch_together_n16 (
         .m (few_m)
     );
 
-    gather_n16 same_7 (
-        .s_0  (same_7_s_0),
-        .s_1  (same_7_s_1),
-        .s_2  (same_7_s_2),
-        .s_3  (same_7_s_3),
-        .s_4  (same_7_s_4),
-        .s_5  (same_7_s_5),
-        .s_6  (same_7_s_6),
-        .s_7  (same_7_s_7),
-        .s_8  (same_7_s_8),
-        .s_9  (same_7_s_9),
-        .s_10 (same_7_s_10),
-        .s_11 (same_7_s_11),
-        .s_12 (same_7_s_12),
-        .s_13 (same_7_s_13),
-        .s_14 (same_7_s_14),
-        .s_15 (same_7_s_15),
-        .m    (same_7_m)
+    same_parts_p8 same_7_0 (
+        .a (same_7_0_a),
+        .b (same_7_0_b),
+        .m (same_7_0_m)
+    );
+
+    same_parts_p8 same_7_1 (
+        .a (same_7_1_a),
+        .b (same_7_1_b),
+        .m (same_7_1_m)
+    );
+
+    same_parts_p8 same_7_2 (
+        .a (same_7_2_a),
+        .b (same_7_2_b),
+        .m (same_7_2_m)
+    );
+
+    same_parts_p8 same_7_3 (
+        .a (same_7_3_a),
+        .b (same_7_3_b),
+        .m (same_7_3_m)
+    );
+
+    same_parts_p8 same_7_4 (
+        .a (same_7_4_a),
+        .b (same_7_4_b),
+        .m (same_7_4_m)
+    );
+
+    same_parts_p8 same_7_5 (
+        .a (same_7_5_a),
+        .b (same_7_5_b),
+        .m (same_7_5_m)
+    );
+
+    same_parts_p8 same_7_6 (
+        .a (same_7_6_a),
+        .b (same_7_6_b),
+        .m (same_7_6_m)
+    );
+
+    same_parts_p8 same_7_7 (
+        .a (same_7_7_a),
+        .b (same_7_7_b),
+        .m (same_7_7_m)
+    );
+
+    same_parts_p8 same_7_8 (
+        .a (same_7_8_a),
+        .b (same_7_8_b),
+        .m (same_7_8_m)
+    );
+
+    same_parts_p8 same_7_9 (
+        .a (same_7_9_a),
+        .b (same_7_9_b),
+        .m (same_7_9_m)
+    );
+
+    same_parts_p8 same_7_10 (
+        .a (same_7_10_a),
+        .b (same_7_10_b),
+        .m (same_7_10_m)
+    );
+
+    same_parts_p8 same_7_11 (
+        .a (same_7_11_a),
+        .b (same_7_11_b),
+        .m (same_7_11_m)
+    );
+
+    same_parts_p8 same_7_12 (
+        .a (same_7_12_a),
+        .b (same_7_12_b),
+        .m (same_7_12_m)
+    );
+
+    same_parts_p8 same_7_13 (
+        .a (same_7_13_a),
+        .b (same_7_13_b),
+        .m (same_7_13_m)
+    );
+
+    same_parts_p8 same_7_14 (
+        .a (same_7_14_a),
+        .b (same_7_14_b),
+        .m (same_7_14_m)
+    );
+
+    same_parts_p8 same_7_15 (
+        .a (same_7_15_a),
+        .b (same_7_15_b),
+        .m (same_7_15_m)
+    );
+
+    gather_n16 sevens (
+        .s_0  (sevens_s_0),
+        .s_1  (sevens_s_1),
+        .s_2  (sevens_s_2),
+        .s_3  (sevens_s_3),
+        .s_4  (sevens_s_4),
+        .s_5  (sevens_s_5),
+        .s_6  (sevens_s_6),
+        .s_7  (sevens_s_7),
+        .s_8  (sevens_s_8),
+        .s_9  (sevens_s_9),
+        .s_10 (sevens_s_10),
+        .s_11 (sevens_s_11),
+        .s_12 (sevens_s_12),
+        .s_13 (sevens_s_13),
+        .s_14 (sevens_s_14),
+        .s_15 (sevens_s_15),
+        .m    (sevens_m)
     );
 
     mux_one_hot_w3_n16 code (
@@ -268,44 +560,77 @@ module switch_together_n16 (
 
     // Combinational logic
     assign apt = s_soon ? (seen_reg & q_up & q_brief & ~q_busy & ~reserved_reg) : 16'd0;
-    assign same_6_s_0 = q_data_0 == s_data;
-    assign same_7_s_0 = ((q_data_0 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_1 = q_data_1 == s_data;
-    assign same_7_s_1 = ((q_data_1 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_2 = q_data_2 == s_data;
-    assign same_7_s_2 = ((q_data_2 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_3 = q_data_3 == s_data;
-    assign same_7_s_3 = ((q_data_3 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_4 = q_data_4 == s_data;
-    assign same_7_s_4 = ((q_data_4 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_5 = q_data_5 == s_data;
-    assign same_7_s_5 = ((q_data_5 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_6 = q_data_6 == s_data;
-    assign same_7_s_6 = ((q_data_6 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_7 = q_data_7 == s_data;
-    assign same_7_s_7 = ((q_data_7 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_8 = q_data_8 == s_data;
-    assign same_7_s_8 = ((q_data_8 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_9 = q_data_9 == s_data;
-    assign same_7_s_9 = ((q_data_9 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_10 = q_data_10 == s_data;
-    assign same_7_s_10 = ((q_data_10 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_11 = q_data_11 == s_data;
-    assign same_7_s_11 = ((q_data_11 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_12 = q_data_12 == s_data;
-    assign same_7_s_12 = ((q_data_12 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_13 = q_data_13 == s_data;
-    assign same_7_s_13 = ((q_data_13 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_14 = q_data_14 == s_data;
-    assign same_7_s_14 = ((q_data_14 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_15 = q_data_15 == s_data;
-    assign same_7_s_15 = ((q_data_15 ^ word_reg) & COMPARED) == 64'd0;
-    // Clock 1.
+    assign sixes_s_0 = &parts_6_0_reg;
+    assign same_7_0_a = q_data_0 & COMPARED;
+    assign same_7_0_b = second_reg & COMPARED;
+    assign sevens_s_0 = &parts_7_0_reg;
+    assign sixes_s_1 = &parts_6_1_reg;
+    assign same_7_1_a = q_data_1 & COMPARED;
+    assign same_7_1_b = second_reg & COMPARED;
+    assign sevens_s_1 = &parts_7_1_reg;
+    assign sixes_s_2 = &parts_6_2_reg;
+    assign same_7_2_a = q_data_2 & COMPARED;
+    assign same_7_2_b = second_reg & COMPARED;
+    assign sevens_s_2 = &parts_7_2_reg;
+    assign sixes_s_3 = &parts_6_3_reg;
+    assign same_7_3_a = q_data_3 & COMPARED;
+    assign same_7_3_b = second_reg & COMPARED;
+    assign sevens_s_3 = &parts_7_3_reg;
+    assign sixes_s_4 = &parts_6_4_reg;
+    assign same_7_4_a = q_data_4 & COMPARED;
+    assign same_7_4_b = second_reg & COMPARED;
+    assign sevens_s_4 = &parts_7_4_reg;
+    assign sixes_s_5 = &parts_6_5_reg;
+    assign same_7_5_a = q_data_5 & COMPARED;
+    assign same_7_5_b = second_reg & COMPARED;
+    assign sevens_s_5 = &parts_7_5_reg;
+    assign sixes_s_6 = &parts_6_6_reg;
+    assign same_7_6_a = q_data_6 & COMPARED;
+    assign same_7_6_b = second_reg & COMPARED;
+    assign sevens_s_6 = &parts_7_6_reg;
+    assign sixes_s_7 = &parts_6_7_reg;
+    assign same_7_7_a = q_data_7 & COMPARED;
+    assign same_7_7_b = second_reg & COMPARED;
+    assign sevens_s_7 = &parts_7_7_reg;
+    assign sixes_s_8 = &parts_6_8_reg;
+    assign same_7_8_a = q_data_8 & COMPARED;
+    assign same_7_8_b = second_reg & COMPARED;
+    assign sevens_s_8 = &parts_7_8_reg;
+    assign sixes_s_9 = &parts_6_9_reg;
+    assign same_7_9_a = q_data_9 & COMPARED;
+    assign same_7_9_b = second_reg & COMPARED;
+    assign sevens_s_9 = &parts_7_9_reg;
+    assign sixes_s_10 = &parts_6_10_reg;
+    assign same_7_10_a = q_data_10 & COMPARED;
+    assign same_7_10_b = second_reg & COMPARED;
+    assign sevens_s_10 = &parts_7_10_reg;
+    assign sixes_s_11 = &parts_6_11_reg;
+    assign same_7_11_a = q_data_11 & COMPARED;
+    assign same_7_11_b = second_reg & COMPARED;
+    assign sevens_s_11 = &parts_7_11_reg;
+    assign sixes_s_12 = &parts_6_12_reg;
+    assign same_7_12_a = q_data_12 & COMPARED;
+    assign same_7_12_b = second_reg & COMPARED;
+    assign sevens_s_12 = &parts_7_12_reg;
+    assign sixes_s_13 = &parts_6_13_reg;
+    assign same_7_13_a = q_data_13 & COMPARED;
+    assign same_7_13_b = second_reg & COMPARED;
+    assign sevens_s_13 = &parts_7_13_reg;
+    assign sixes_s_14 = &parts_6_14_reg;
+    assign same_7_14_a = q_data_14 & COMPARED;
+    assign same_7_14_b = second_reg & COMPARED;
+    assign sevens_s_14 = &parts_7_14_reg;
+    assign sixes_s_15 = &parts_6_15_reg;
+    assign same_7_15_a = q_data_15 & COMPARED;
+    assign same_7_15_b = second_reg & COMPARED;
+    assign sevens_s_15 = &parts_7_15_reg;
+    // Clock 2.
     assign claimed = moved_reg | again_reg;
-    // Clocks 3 and 4.
-    assign several = |(same_reg & (same_reg - 16'd1));
-    assign m_others = others_reg;
-    assign source = others_reg ? offered_reg : rest_reg;
+    // Clock 4.
+    assign same = still_same_reg & sevens_m;
+    assign several = |(same & (same - 16'd1));
+    assign m_others = several;
+    assign source = at_4_reg ? same : rest_reg;
     // Clock 5. Without an offer nobody is taken.
     assign takes = at_5_reg & take;
     assign go = take ? (moved_reg | offered_reg) : moved_reg;
@@ -341,24 +666,57 @@ module switch_together_n16 (
     initial begin
         seen_reg = 16'd0;
         able_reg = 16'd0;
+        able_1_reg = 16'd0;
+        parts_6_0_reg = 16'd0;
+        parts_6_1_reg = 16'd0;
+        parts_6_2_reg = 16'd0;
+        parts_6_3_reg = 16'd0;
+        parts_6_4_reg = 16'd0;
+        parts_6_5_reg = 16'd0;
+        parts_6_6_reg = 16'd0;
+        parts_6_7_reg = 16'd0;
+        parts_6_8_reg = 16'd0;
+        parts_6_9_reg = 16'd0;
+        parts_6_10_reg = 16'd0;
+        parts_6_11_reg = 16'd0;
+        parts_6_12_reg = 16'd0;
+        parts_6_13_reg = 16'd0;
+        parts_6_14_reg = 16'd0;
+        parts_6_15_reg = 16'd0;
         moved_reg = 16'd0;
+        again_1_reg = 16'd0;
         again_reg = 16'd0;
         first_same_reg = 16'd0;
-        same_reg = 16'd0;
+        still_same_reg = 16'd0;
+        parts_7_0_reg = 8'd0;
+        parts_7_1_reg = 8'd0;
+        parts_7_2_reg = 8'd0;
+        parts_7_3_reg = 8'd0;
+        parts_7_4_reg = 8'd0;
+        parts_7_5_reg = 8'd0;
+        parts_7_6_reg = 8'd0;
+        parts_7_7_reg = 8'd0;
+        parts_7_8_reg = 8'd0;
+        parts_7_9_reg = 8'd0;
+        parts_7_10_reg = 8'd0;
+        parts_7_11_reg = 8'd0;
+        parts_7_12_reg = 8'd0;
+        parts_7_13_reg = 8'd0;
+        parts_7_14_reg = 8'd0;
+        parts_7_15_reg = 8'd0;
         at_1_reg = 1'b0;
         at_2_reg = 1'b0;
         at_3_reg = 1'b0;
         at_4_reg = 1'b0;
         at_5_reg = 1'b0;
-        others_reg = 1'b0;
         all_reg = 16'd0;
         offered_reg = 16'd0;
         taken_reg = 16'd0;
         reserved_reg = 16'd0;
         waiting_reg = 16'd0;
         some_reg = 1'b0;
-        word_reg = 64'd0;
         lead_reg = 64'd0;
+        second_reg = 64'd0;
         codes_0_reg = 3'd0;
         codes_1_reg = 3'd0;
         codes_2_reg = 3'd0;
@@ -391,18 +749,46 @@ module switch_together_n16 (
         seen_reg <= q_valid;
 
         able_reg <= apt;
-        moved_reg <= able_reg & same_6_m;
+        able_1_reg <= able_reg;
+        parts_6_0_reg <= same_6_0_m;
+        parts_7_0_reg <= same_7_0_m;
+        parts_6_1_reg <= same_6_1_m;
+        parts_7_1_reg <= same_7_1_m;
+        parts_6_2_reg <= same_6_2_m;
+        parts_7_2_reg <= same_7_2_m;
+        parts_6_3_reg <= same_6_3_m;
+        parts_7_3_reg <= same_7_3_m;
+        parts_6_4_reg <= same_6_4_m;
+        parts_7_4_reg <= same_7_4_m;
+        parts_6_5_reg <= same_6_5_m;
+        parts_7_5_reg <= same_7_5_m;
+        parts_6_6_reg <= same_6_6_m;
+        parts_7_6_reg <= same_7_6_m;
+        parts_6_7_reg <= same_6_7_m;
+        parts_7_7_reg <= same_7_7_m;
+        parts_6_8_reg <= same_6_8_m;
+        parts_7_8_reg <= same_7_8_m;
+        parts_6_9_reg <= same_6_9_m;
+        parts_7_9_reg <= same_7_9_m;
+        parts_6_10_reg <= same_6_10_m;
+        parts_7_10_reg <= same_7_10_m;
+        parts_6_11_reg <= same_6_11_m;
+        parts_7_11_reg <= same_7_11_m;
+        parts_6_12_reg <= same_6_12_m;
+        parts_7_12_reg <= same_7_12_m;
+        parts_6_13_reg <= same_6_13_m;
+        parts_7_13_reg <= same_7_13_m;
+        parts_6_14_reg <= same_6_14_m;
+        parts_7_14_reg <= same_7_14_m;
+        parts_6_15_reg <= same_6_15_m;
+        parts_7_15_reg <= same_7_15_m;
 
-        again_reg <= 16'd0;
+        again_1_reg <= 16'd0;
         if (s_again) begin
-            again_reg <= waiting_reg & ~s_from;
+            again_1_reg <= waiting_reg & ~s_from;
             waiting_reg <= 16'd0;
         end
-        if (several) begin
-            offered_reg <= same_reg;
-        end
         if (at_5_reg) begin
-            offered_reg <= 16'd0;
             waiting_reg <= all_reg;
             if (take) begin
                 waiting_reg <= all_reg & ~offered_reg;
@@ -410,87 +796,99 @@ module switch_together_n16 (
             end
         end
 
-        word_reg <= s_data;
+        if (s_valid & !s_again) begin
+            lead_reg <= s_data;
+        end
+
         at_1_reg <= s_valid;
         at_2_reg <= at_1_reg;
         at_3_reg <= at_2_reg;
         at_4_reg <= at_3_reg;
         at_5_reg <= at_4_reg;
-        first_same_reg <= few_m;
+
+        // Clock 1.
+        moved_reg <= able_1_reg & sixes_m;
+
+        again_reg <= again_1_reg;
 
         if (at_1_reg) begin
-            all_reg <= claimed;
-            lead_reg <= word_reg;
+            second_reg <= s_data;
         end
 
-        // Clock 2.
-        same_reg <= first_same_reg & same_7_m;
+        first_same_reg <= few_m;
 
         if (at_2_reg) begin
+            all_reg <= claimed;
+        end
+
+        // Clock 3.
+        still_same_reg <= first_same_reg;
+
+        if (at_3_reg) begin
             codes_0_reg <= {q_data_0[9:8], q_data_0[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_1_reg <= {q_data_1[9:8], q_data_1[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_2_reg <= {q_data_2[9:8], q_data_2[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_3_reg <= {q_data_3[9:8], q_data_3[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_4_reg <= {q_data_4[9:8], q_data_4[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_5_reg <= {q_data_5[9:8], q_data_5[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_6_reg <= {q_data_6[9:8], q_data_6[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_7_reg <= {q_data_7[9:8], q_data_7[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_8_reg <= {q_data_8[9:8], q_data_8[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_9_reg <= {q_data_9[9:8], q_data_9[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_10_reg <= {q_data_10[9:8], q_data_10[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_11_reg <= {q_data_11[9:8], q_data_11[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_12_reg <= {q_data_12[9:8], q_data_12[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_13_reg <= {q_data_13[9:8], q_data_13[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_14_reg <= {q_data_14[9:8], q_data_14[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_15_reg <= {q_data_15[9:8], q_data_15[23]};
         end
 
-        others_reg <= several;
+        offered_reg <= several ? same : 16'd0;
         sel_reg <= lowest_choice;
         rest_reg <= source & ~lowest_choice;
         some_reg <= |waiting_reg;
@@ -506,16 +904,17 @@ module switch_together_n16 (
         if (rst) begin
             seen_reg <= 16'd0;
             able_reg <= 16'd0;
+            able_1_reg <= 16'd0;
             moved_reg <= 16'd0;
+            again_1_reg <= 16'd0;
             again_reg <= 16'd0;
             first_same_reg <= 16'd0;
-            same_reg <= 16'd0;
+            still_same_reg <= 16'd0;
             at_1_reg <= 1'b0;
             at_2_reg <= 1'b0;
             at_3_reg <= 1'b0;
             at_4_reg <= 1'b0;
             at_5_reg <= 1'b0;
-            others_reg <= 1'b0;
             all_reg <= 16'd0;
             offered_reg <= 16'd0;
             reserved_reg <= 16'd0;

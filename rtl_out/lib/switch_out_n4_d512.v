@@ -156,7 +156,7 @@ module switch_out_n4_d512 (
     wire [3:0]  looks_go;             // Queues that move on to the next word.
     wire [3:0]  looks_busy;           // The queue of the frame that passes, from its second word on.
     wire        looks_soon;           // The first word of a whole brief frame comes in the next clock.
-    wire [63:0] looks_m_data;         // The word.
+    wire [63:0] looks_m_word;         // The word as it came from the queue: the same, or zero for what was kept.
     wire        looks_m_brief;        // The first word of a brief contribution.
     wire        looks_m_again;        // With it: it is the word that was kept.
     wire [3:0]  looks_m_from;         // With it: the queue.
@@ -176,7 +176,7 @@ module switch_out_n4_d512 (
     wire [3:0]  together_pop;         // Queues whose entry is used up.
     wire [3:0]  together_go;          // Queues that move on to the next word.
     wire [3:0]  together_soon;        // Queues that are to move on in the next clock.
-    wire [3:0]  together_held;        // Queues that no reader may choose, from clock 2 on.
+    wire [3:0]  together_held;        // Queues that no reader may choose, from clock 3 on.
     wire [3:0]  together_waits;       // Of these, queues whose frame waits without its first word.
     wire        together_waits_some;  // There are such, one clock later.
     wire [63:0] together_kept;        // Their first word.
@@ -223,7 +223,8 @@ module switch_out_n4_d512 (
         .busy       (looks_busy),
         .soon       (looks_soon),
         .m_valid    (eng_valid),
-        .m_data     (looks_m_data),
+        .m_data     (eng_data),
+        .m_word     (looks_m_word),
         .m_first    (eng_first),
         .m_down     (eng_down),
         .m_brief    (looks_m_brief),
@@ -272,7 +273,7 @@ module switch_out_n4_d512 (
         .q_data_3   (q_data_3),
         .s_soon     (looks_soon),
         .s_valid    (looks_m_brief),
-        .s_data     (looks_m_data),
+        .s_data     (looks_m_word),
         .s_again    (looks_m_again),
         .s_from     (looks_m_from),
         .pop        (together_pop),
@@ -409,7 +410,6 @@ module switch_out_n4_d512 (
     assign q_go_2 = goes[2];
     assign q_pop_3 = pops[3];
     assign q_go_3 = goes[3];
-    assign eng_data = looks_m_data;
     assign is_plain = line_m_valid & !(|line_m_kind);
     assign pass_valid = line_m_valid & (|line_m_kind);
     assign pass_data = line_m_data;

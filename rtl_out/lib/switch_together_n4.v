@@ -2,14 +2,14 @@
 //
 // Finds out which contributions at the heads of an output's queues go with the one that passes,
 // offers them to the engine, and hands it their data if it takes them.
-// Clocks, counted from the first word of a brief contribution at s_*: 0 heads compared with it; 1
-// those with the same word move on, their entry is used up; 2 heads compared with its second word,
-// but for the result code; 3 counted; 4 m_others, if they are two or more; 5 take: they move on;
+// Clocks, counted from the first word of a brief contribution at s_*: 0 and 1 heads compared with
+// it; 2 those with the same word move on, their entry is used up; 3 and 4 heads compared with its
+// second word, but for the result code; 4 m_others, if they are two or more; 5 take: they move on;
 // from 7 on a word at o_* in each clock, lowest queue first, k of them. They pass over their other
 // 9 words in clocks 7 + k to 15 + k.
 // All whose first word was the same and that were not taken wait from clock 6 on: their first word
 // is in kept, their second one at the head. When one of them passes, the others that wait go with
-// it as if compared with it; they do not move in clock 1.
+// it as if compared with it; they do not move in clock 2.
 // At most 15 have the same first word; others above them wait as if their second one differed.
 // The engine has no room from clock 6 of those that it takes until o_last.
 //
@@ -38,14 +38,14 @@ module switch_together_n4 (
     // s: stream in
     input  wire        s_soon,      // The first word of a whole brief contribution comes in the next clock.
     input  wire        s_valid,     // The first word of a brief contribution, whole or not, is here.
-    input  wire [63:0] s_data,      // Words of the frame that passes.
+    input  wire [63:0] s_data,      // Words of the frame that passes; of one that has waited not its first one.
     input  wire        s_again,     // With s_valid: it is the word that was kept.
     input  wire [3:0]  s_from,      // With it: the queue.
 
     output wire [3:0]  pop,         // Queues whose entry is used up.
     output wire [3:0]  go,          // Queues that move on to the next word.
     output reg  [3:0]  soon,        // Queues that are to move on in the next clock.
-    output wire [3:0]  held,        // Queues that no reader may choose, from clock 2 on.
+    output wire [3:0]  held,        // Queues that no reader may choose, from clock 3 on.
     output wire [3:0]  waits,       // Of these, queues whose frame waits without its first word.
     output wire        waits_some,  // There are such, one clock later.
     output wire [63:0] kept,        // Their first word.
@@ -64,24 +64,35 @@ module switch_together_n4 (
     // Registers
     reg  [3:0]  seen_reg;        // A frame waited one clock ago.
     reg  [3:0]  able_reg;
-    reg  [3:0]  moved_reg;       // Clock 1: those with the same first word, that move on, that have waited.
+    reg  [3:0]  able_1_reg;
+    reg  [15:0] parts_6_0_reg;
+    reg  [15:0] parts_6_1_reg;
+    reg  [15:0] parts_6_2_reg;
+    reg  [15:0] parts_6_3_reg;
+    reg  [3:0]  moved_reg;       // Clock 2: those with the same first word, that move on, that have waited.
+    reg  [3:0]  again_1_reg;
     reg  [3:0]  again_reg;
-    reg  [3:0]  first_same_reg;  // Clock 2 and 3: those with the same first word, with the same second one too.
-    reg  [3:0]  same_reg;
-    reg         at_1_reg;        // Clocks 1 to 5; 4 if several are the same, 5 if they are.
+    // Clocks 3 and 4: those with the same first word; parts of the second one are the same; all of
+    // it.
+    reg  [3:0]  first_same_reg;
+    reg  [3:0]  still_same_reg;
+    reg  [7:0]  parts_7_0_reg;
+    reg  [7:0]  parts_7_1_reg;
+    reg  [7:0]  parts_7_2_reg;
+    reg  [7:0]  parts_7_3_reg;
+    reg         at_1_reg;        // Clocks 1 to 5.
     reg         at_2_reg;
     reg         at_3_reg;
     reg         at_4_reg;
     reg         at_5_reg;
-    reg         others_reg;
-    reg  [3:0]  all_reg;         // From clock 2 on, all with the same first word; in clocks 4 and 5, those on offer.
+    reg  [3:0]  all_reg;         // From clock 3 on, all with the same first word; in clock 5, those on offer.
     reg  [3:0]  offered_reg;
     reg  [3:0]  taken_reg;
     reg  [3:0]  reserved_reg;
     reg  [3:0]  waiting_reg;
     reg         some_reg;
-    reg  [63:0] word_reg;        // The word that passed one clock ago; the first one.
-    reg  [63:0] lead_reg;
+    reg  [63:0] lead_reg;        // The first word, the second one.
+    reg  [63:0] second_reg;
     reg  [2:0]  codes_0_reg;     // Result codes.
     reg  [2:0]  codes_1_reg;     // Result codes.
     reg  [2:0]  codes_2_reg;     // Result codes.
@@ -97,38 +108,79 @@ module switch_together_n4 (
     reg  [3:0]  left_reg;
 
     // Signals
-    // Queues that may go with a whole one, one clock before it; in its clock 0; their word is the
-    // same.
-    wire [3:0] apt;
-    wire [3:0] claimed;
-    wire       several;
-    wire       takes;          // They are taken.
-    wire [3:0] passed;         // Those that have moved past their last word, the one that waited and passes.
-    wire [3:0] resumed;
-    wire [3:0] source;         // Whose word is chosen, whose are to come; the one before is chosen.
-    wire       ends;
-    reg        passing_next;   // Those that were taken move on; words that have not.
-    reg  [3:0] left_next;
-    wire       same_6_s_0;     // Bit i.
-    wire       same_6_s_1;     // Bit i.
-    wire       same_6_s_2;     // Bit i.
-    wire       same_6_s_3;     // Bit i.
-    wire [3:0] same_6_m;       // The vector.
-    wire [3:0] few_m;          // The same without what is above the fifteenth bit that is set.
-    wire       same_7_s_0;     // Bit i.
-    wire       same_7_s_1;     // Bit i.
-    wire       same_7_s_2;     // Bit i.
-    wire       same_7_s_3;     // Bit i.
-    wire [3:0] same_7_m;       // The vector.
-    wire [2:0] code_m;         // The chosen one.
-    wire [3:0] lowest_choice;  // The one chosen, one-hot; zero if nobody asks.
+    // Queues that may go with a whole one, one clock before it; in its clocks 0 and 1; parts of
+    // their word are the same.
+    wire [3:0]  apt;
+    wire [3:0]  claimed;
+    wire [3:0]  same;
+    wire        several;
+    wire        takes;          // They are taken.
+    wire [3:0]  passed;         // Those that have moved past their last word, the one that waited and passes.
+    wire [3:0]  resumed;
+    wire [3:0]  source;         // Whose word is chosen, whose are to come; the one before is chosen.
+    wire        ends;
+    reg         passing_next;   // Those that were taken move on; words that have not.
+    reg  [3:0]  left_next;
+    wire [15:0] same_6_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_6_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire        sixes_s_0;      // Bit i.
+    wire        sixes_s_1;      // Bit i.
+    wire        sixes_s_2;      // Bit i.
+    wire        sixes_s_3;      // Bit i.
+    wire [3:0]  sixes_m;        // The vector.
+    wire [3:0]  few_m;          // The same without what is above the fifteenth bit that is set.
+    wire [63:0] same_7_0_a;     // A word.
+    wire [63:0] same_7_0_b;     // Another one.
+    wire [7:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_1_a;     // A word.
+    wire [63:0] same_7_1_b;     // Another one.
+    wire [7:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_2_a;     // A word.
+    wire [63:0] same_7_2_b;     // Another one.
+    wire [7:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [63:0] same_7_3_a;     // A word.
+    wire [63:0] same_7_3_b;     // Another one.
+    wire [7:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire        sevens_s_0;     // Bit i.
+    wire        sevens_s_1;     // Bit i.
+    wire        sevens_s_2;     // Bit i.
+    wire        sevens_s_3;     // Bit i.
+    wire [3:0]  sevens_m;       // The vector.
+    wire [2:0]  code_m;         // The chosen one.
+    wire [3:0]  lowest_choice;  // The one chosen, one-hot; zero if nobody asks.
 
-    gather_n4 same_6 (
-        .s_0 (same_6_s_0),
-        .s_1 (same_6_s_1),
-        .s_2 (same_6_s_2),
-        .s_3 (same_6_s_3),
-        .m   (same_6_m)
+    same_parts_p16 same_6_0 (
+        .a (q_data_0),
+        .b (s_data),
+        .m (same_6_0_m)
+    );
+
+    same_parts_p16 same_6_1 (
+        .a (q_data_1),
+        .b (s_data),
+        .m (same_6_1_m)
+    );
+
+    same_parts_p16 same_6_2 (
+        .a (q_data_2),
+        .b (s_data),
+        .m (same_6_2_m)
+    );
+
+    same_parts_p16 same_6_3 (
+        .a (q_data_3),
+        .b (s_data),
+        .m (same_6_3_m)
+    );
+
+    gather_n4 sixes (
+        .s_0 (sixes_s_0),
+        .s_1 (sixes_s_1),
+        .s_2 (sixes_s_2),
+        .s_3 (sixes_s_3),
+        .m   (sixes_m)
     );
 
     lowest_15_n4 few (
@@ -136,12 +188,36 @@ module switch_together_n4 (
         .m (few_m)
     );
 
-    gather_n4 same_7 (
-        .s_0 (same_7_s_0),
-        .s_1 (same_7_s_1),
-        .s_2 (same_7_s_2),
-        .s_3 (same_7_s_3),
-        .m   (same_7_m)
+    same_parts_p8 same_7_0 (
+        .a (same_7_0_a),
+        .b (same_7_0_b),
+        .m (same_7_0_m)
+    );
+
+    same_parts_p8 same_7_1 (
+        .a (same_7_1_a),
+        .b (same_7_1_b),
+        .m (same_7_1_m)
+    );
+
+    same_parts_p8 same_7_2 (
+        .a (same_7_2_a),
+        .b (same_7_2_b),
+        .m (same_7_2_m)
+    );
+
+    same_parts_p8 same_7_3 (
+        .a (same_7_3_a),
+        .b (same_7_3_b),
+        .m (same_7_3_m)
+    );
+
+    gather_n4 sevens (
+        .s_0 (sevens_s_0),
+        .s_1 (sevens_s_1),
+        .s_2 (sevens_s_2),
+        .s_3 (sevens_s_3),
+        .m   (sevens_m)
     );
 
     mux_one_hot_w3_n4 code (
@@ -172,20 +248,29 @@ module switch_together_n4 (
 
     // Combinational logic
     assign apt = s_soon ? (seen_reg & q_up & q_brief & ~q_busy & ~reserved_reg) : 4'd0;
-    assign same_6_s_0 = q_data_0 == s_data;
-    assign same_7_s_0 = ((q_data_0 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_1 = q_data_1 == s_data;
-    assign same_7_s_1 = ((q_data_1 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_2 = q_data_2 == s_data;
-    assign same_7_s_2 = ((q_data_2 ^ word_reg) & COMPARED) == 64'd0;
-    assign same_6_s_3 = q_data_3 == s_data;
-    assign same_7_s_3 = ((q_data_3 ^ word_reg) & COMPARED) == 64'd0;
-    // Clock 1.
+    assign sixes_s_0 = &parts_6_0_reg;
+    assign same_7_0_a = q_data_0 & COMPARED;
+    assign same_7_0_b = second_reg & COMPARED;
+    assign sevens_s_0 = &parts_7_0_reg;
+    assign sixes_s_1 = &parts_6_1_reg;
+    assign same_7_1_a = q_data_1 & COMPARED;
+    assign same_7_1_b = second_reg & COMPARED;
+    assign sevens_s_1 = &parts_7_1_reg;
+    assign sixes_s_2 = &parts_6_2_reg;
+    assign same_7_2_a = q_data_2 & COMPARED;
+    assign same_7_2_b = second_reg & COMPARED;
+    assign sevens_s_2 = &parts_7_2_reg;
+    assign sixes_s_3 = &parts_6_3_reg;
+    assign same_7_3_a = q_data_3 & COMPARED;
+    assign same_7_3_b = second_reg & COMPARED;
+    assign sevens_s_3 = &parts_7_3_reg;
+    // Clock 2.
     assign claimed = moved_reg | again_reg;
-    // Clocks 3 and 4.
-    assign several = |(same_reg & (same_reg - 4'd1));
-    assign m_others = others_reg;
-    assign source = others_reg ? offered_reg : rest_reg;
+    // Clock 4.
+    assign same = still_same_reg & sevens_m;
+    assign several = |(same & (same - 4'd1));
+    assign m_others = several;
+    assign source = at_4_reg ? same : rest_reg;
     // Clock 5. Without an offer nobody is taken.
     assign takes = at_5_reg & take;
     assign go = take ? (moved_reg | offered_reg) : moved_reg;
@@ -221,24 +306,33 @@ module switch_together_n4 (
     initial begin
         seen_reg = 4'd0;
         able_reg = 4'd0;
+        able_1_reg = 4'd0;
+        parts_6_0_reg = 16'd0;
+        parts_6_1_reg = 16'd0;
+        parts_6_2_reg = 16'd0;
+        parts_6_3_reg = 16'd0;
         moved_reg = 4'd0;
+        again_1_reg = 4'd0;
         again_reg = 4'd0;
         first_same_reg = 4'd0;
-        same_reg = 4'd0;
+        still_same_reg = 4'd0;
+        parts_7_0_reg = 8'd0;
+        parts_7_1_reg = 8'd0;
+        parts_7_2_reg = 8'd0;
+        parts_7_3_reg = 8'd0;
         at_1_reg = 1'b0;
         at_2_reg = 1'b0;
         at_3_reg = 1'b0;
         at_4_reg = 1'b0;
         at_5_reg = 1'b0;
-        others_reg = 1'b0;
         all_reg = 4'd0;
         offered_reg = 4'd0;
         taken_reg = 4'd0;
         reserved_reg = 4'd0;
         waiting_reg = 4'd0;
         some_reg = 1'b0;
-        word_reg = 64'd0;
         lead_reg = 64'd0;
+        second_reg = 64'd0;
         codes_0_reg = 3'd0;
         codes_1_reg = 3'd0;
         codes_2_reg = 3'd0;
@@ -259,18 +353,22 @@ module switch_together_n4 (
         seen_reg <= q_valid;
 
         able_reg <= apt;
-        moved_reg <= able_reg & same_6_m;
+        able_1_reg <= able_reg;
+        parts_6_0_reg <= same_6_0_m;
+        parts_7_0_reg <= same_7_0_m;
+        parts_6_1_reg <= same_6_1_m;
+        parts_7_1_reg <= same_7_1_m;
+        parts_6_2_reg <= same_6_2_m;
+        parts_7_2_reg <= same_7_2_m;
+        parts_6_3_reg <= same_6_3_m;
+        parts_7_3_reg <= same_7_3_m;
 
-        again_reg <= 4'd0;
+        again_1_reg <= 4'd0;
         if (s_again) begin
-            again_reg <= waiting_reg & ~s_from;
+            again_1_reg <= waiting_reg & ~s_from;
             waiting_reg <= 4'd0;
         end
-        if (several) begin
-            offered_reg <= same_reg;
-        end
         if (at_5_reg) begin
-            offered_reg <= 4'd0;
             waiting_reg <= all_reg;
             if (take) begin
                 waiting_reg <= all_reg & ~offered_reg;
@@ -278,39 +376,51 @@ module switch_together_n4 (
             end
         end
 
-        word_reg <= s_data;
+        if (s_valid & !s_again) begin
+            lead_reg <= s_data;
+        end
+
         at_1_reg <= s_valid;
         at_2_reg <= at_1_reg;
         at_3_reg <= at_2_reg;
         at_4_reg <= at_3_reg;
         at_5_reg <= at_4_reg;
-        first_same_reg <= few_m;
+
+        // Clock 1.
+        moved_reg <= able_1_reg & sixes_m;
+
+        again_reg <= again_1_reg;
 
         if (at_1_reg) begin
-            all_reg <= claimed;
-            lead_reg <= word_reg;
+            second_reg <= s_data;
         end
 
-        // Clock 2.
-        same_reg <= first_same_reg & same_7_m;
+        first_same_reg <= few_m;
 
         if (at_2_reg) begin
+            all_reg <= claimed;
+        end
+
+        // Clock 3.
+        still_same_reg <= first_same_reg;
+
+        if (at_3_reg) begin
             codes_0_reg <= {q_data_0[9:8], q_data_0[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_1_reg <= {q_data_1[9:8], q_data_1[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_2_reg <= {q_data_2[9:8], q_data_2[23]};
         end
 
-        if (at_2_reg) begin
+        if (at_3_reg) begin
             codes_3_reg <= {q_data_3[9:8], q_data_3[23]};
         end
 
-        others_reg <= several;
+        offered_reg <= several ? same : 4'd0;
         sel_reg <= lowest_choice;
         rest_reg <= source & ~lowest_choice;
         some_reg <= |waiting_reg;
@@ -326,16 +436,17 @@ module switch_together_n4 (
         if (rst) begin
             seen_reg <= 4'd0;
             able_reg <= 4'd0;
+            able_1_reg <= 4'd0;
             moved_reg <= 4'd0;
+            again_1_reg <= 4'd0;
             again_reg <= 4'd0;
             first_same_reg <= 4'd0;
-            same_reg <= 4'd0;
+            still_same_reg <= 4'd0;
             at_1_reg <= 1'b0;
             at_2_reg <= 1'b0;
             at_3_reg <= 1'b0;
             at_4_reg <= 1'b0;
             at_5_reg <= 1'b0;
-            others_reg <= 1'b0;
             all_reg <= 4'd0;
             offered_reg <= 4'd0;
             reserved_reg <= 4'd0;

@@ -47,6 +47,8 @@ hdl_module! {
         pub m_valid: Signal<Out, Bit>,
         /// The word.
         pub m_data: Signal<Out, Bits<64>>,
+        /// The word as it came from the queue: the same, or zero for what was kept.
+        pub m_word: Signal<Out, Bits<64>>,
         /// It is the first of its frame.
         pub m_first: Signal<Out, Bit>,
         /// Its frame goes down a tree.
@@ -184,6 +186,7 @@ impl<const N: usize> Logic for SwitchLook<N> {
         self.s3_again.d.next = self.s2_first.q.val() & self.is_again.q.val();
         self.m_valid.next = self.s3_valid.q.val();
         self.m_data.next = self.words.m.val() | self.lead.q.val();
+        self.m_word.next = self.words.m.val();
         self.m_first.next = self.s3_first.q.val();
         self.m_down.next = self.s3_down.q.val();
         self.m_brief.next = self.s3_brief.q.val();

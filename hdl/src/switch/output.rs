@@ -184,7 +184,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.together.q_busy.next = self.looks.busy.val() | self.line.busy.val();
         self.together.s_soon.next = self.looks.soon.val();
         self.together.s_valid.next = self.looks.m_brief.val();
-        self.together.s_data.next = self.looks.m_data.val();
+        self.together.s_data.next = self.looks.m_word.val();
         self.together.s_again.next = self.looks.m_again.val();
         self.together.s_from.next = self.looks.m_from.val();
         self.together.take.next = self.eng_take.val();

@@ -1,17 +1,17 @@
 //! Contributions of one reduction that wait at once, combined together.
 
-use crate::blocks::{ChosenWord, GatherBits, LowestBits, OneHotMux, TakeTurns};
+use crate::blocks::{ChosenWord, GatherBits, LowestBits, OneHotMux, SameParts, TakeTurns};
 use crate::prelude::*;
 
 hdl_module! {
     /// Finds out which contributions at the heads of an output's queues go with the one that passes, offers them to the
     /// engine, and hands it their data if it takes them.
-    /// Clocks, counted from the first word of a brief contribution at s_*: 0 heads compared with it; 1 those with the same word move on,
-    /// their entry is used up; 2 heads compared with its second word, but for the result code; 3 counted; 4 m_others, if they are two
-    /// or more; 5 take: they move on; from 7 on a word at o_* in each clock, lowest queue first, k of them. They pass over their
+    /// Clocks, counted from the first word of a brief contribution at s_*: 0 and 1 heads compared with it; 2 those with the same word
+    /// move on, their entry is used up; 3 and 4 heads compared with its second word, but for the result code; 4 m_others, if they are
+    /// two or more; 5 take: they move on; from 7 on a word at o_* in each clock, lowest queue first, k of them. They pass over their
     /// other 9 words in clocks 7 + k to 15 + k.
     /// All whose first word was the same and that were not taken wait from clock 6 on: their first word is in kept, their second
-    /// one at the head. When one of them passes, the others that wait go with it as if compared with it; they do not move in clock 1.
+    /// one at the head. When one of them passes, the others that wait go with it as if compared with it; they do not move in clock 2.
     /// At most 15 have the same first word; others above them wait as if their second one differed.
     /// The engine has no room from clock 6 of those that it takes until o_last.
     #[module("switch_together_n{N}")]
@@ -34,7 +34,7 @@ hdl_module! {
         pub s_soon: Signal<In, Bit>,
         /// The first word of a brief contribution, whole or not, is here.
         pub s_valid: Signal<In, Bit>,
-        /// Words of the frame that passes.
+        /// Words of the frame that passes; of one that has waited not its first one.
         pub s_data: Signal<In, Bits<64>>,
         /// With s_valid: it is the word that was kept.
         pub s_again: Signal<In, Bit>,
@@ -46,7 +46,7 @@ hdl_module! {
         pub go: Signal<Out, Bits<N>>,
         /// Queues that are to move on in the next clock.
         pub soon: Signal<Out, Bits<N>>,
-        /// Queues that no reader may choose, from clock 2 on.
+        /// Queues that no reader may choose, from clock 3 on.
         pub held: Signal<Out, Bits<N>>,
         /// Of these, queues whose frame waits without its first word.
         pub waits: Signal<Out, Bits<N>>,
@@ -68,28 +68,34 @@ hdl_module! {
         pub o_last: Signal<Out, Bit>,
         /// A frame waited one clock ago.
         #[reset] seen: DFF<Bits<N>>,
-        /// Queues that may go with a whole one, one clock before it; in its clock 0; their word is the same.
+        /// Queues that may go with a whole one, one clock before it; in its clocks 0 and 1; parts of their word are the same.
         apt: Signal<Local, Bits<N>>,
         #[reset] able: DFF<Bits<N>>,
-        same_6: GatherBits<N>,
-        /// Clock 1: those with the same first word, that move on, that have waited.
+        #[reset] able_1: DFF<Bits<N>>,
+        same_6: Bank<SameParts<16>, N>,
+        parts_6: Bank<DFF<Bits<16>>, N>,
+        sixes: GatherBits<N>,
+        /// Clock 2: those with the same first word, that move on, that have waited.
         #[reset] moved: DFF<Bits<N>>,
+        #[reset] again_1: DFF<Bits<N>>,
         #[reset] again: DFF<Bits<N>>,
         claimed: Signal<Local, Bits<N>>,
         few: LowestBits<N>,
-        /// Clock 2 and 3: those with the same first word, with the same second one too.
+        /// Clocks 3 and 4: those with the same first word; parts of the second one are the same; all of it.
         #[reset] first_same: DFF<Bits<N>>,
-        same_7: GatherBits<N>,
-        #[reset] same: DFF<Bits<N>>,
+        #[reset] still_same: DFF<Bits<N>>,
+        same_7: Bank<SameParts<8>, N>,
+        parts_7: Bank<DFF<Bits<8>>, N>,
+        sevens: GatherBits<N>,
+        same: Signal<Local, Bits<N>>,
         several: Signal<Local, Bit>,
-        /// Clocks 1 to 5; 4 if several are the same, 5 if they are.
+        /// Clocks 1 to 5.
         #[reset] at_1: DFF<Bit>,
         #[reset] at_2: DFF<Bit>,
         #[reset] at_3: DFF<Bit>,
         #[reset] at_4: DFF<Bit>,
         #[reset] at_5: DFF<Bit>,
-        #[reset] others: DFF<Bit>,
-        /// From clock 2 on, all with the same first word; in clocks 4 and 5, those on offer.
+        /// From clock 3 on, all with the same first word; in clock 5, those on offer.
         #[reset] all: DFF<Bits<N>>,
         #[reset] offered: DFF<Bits<N>>,
         /// They are taken.
@@ -101,9 +107,9 @@ hdl_module! {
         resumed: Signal<Local, Bits<N>>,
         #[reset] waiting: DFF<Bits<N>>,
         #[reset] some: DFF<Bit>,
-        /// The word that passed one clock ago; the first one.
-        word: DFF<Bits<64>>,
+        /// The first word, the second one.
         lead: DFF<Bits<64>>,
+        second: DFF<Bits<64>>,
         /// Result codes.
         codes: Bank<DFF<Bits<3>>, N>,
         code: OneHotMux<3, N>,
@@ -142,20 +148,27 @@ impl<const N: usize> Logic for SwitchTogether<N> {
                 & !self.reserved.q.val();
         }
         self.able.d.next = self.apt.val();
+        self.able_1.d.next = self.able.q.val();
         for i in 0..N {
-            self.same_6.s[i].next = self.q_data[i].val() == self.s_data.val();
-            self.same_7.s[i].next =
-                ((self.q_data[i].val() ^ self.word.q.val()) & self.compared.val()) == 0;
+            self.same_6[i].a.next = self.q_data[i].val();
+            self.same_6[i].b.next = self.s_data.val();
+            self.parts_6[i].d.next = self.same_6[i].m.val();
+            self.sixes.s[i].next = self.parts_6[i].q.val().all();
+            self.same_7[i].a.next = self.q_data[i].val() & self.compared.val();
+            self.same_7[i].b.next = self.second.q.val() & self.compared.val();
+            self.parts_7[i].d.next = self.same_7[i].m.val();
+            self.sevens.s[i].next = self.parts_7[i].q.val().all();
             self.words.s[i].next = self.q_data[i].val();
             self.code.s[i].next = self.codes[i].q.val();
         }
-        self.moved.d.next = self.able.q.val() & self.same_6.m.val();
-        self.again.d.next = 0.into();
+        self.again_1.d.next = 0.into();
         if self.s_again.val() {
-            self.again.d.next = self.waiting.q.val() & !self.s_from.val();
+            self.again_1.d.next = self.waiting.q.val() & !self.s_from.val();
             self.waiting.d.next = 0.into();
         }
-        self.word.d.next = self.s_data.val();
+        if self.s_valid.val() & !self.s_again.val() {
+            self.lead.d.next = self.s_data.val();
+        }
         self.at_1.d.next = self.s_valid.val();
         self.at_2.d.next = self.at_1.q.val();
         self.at_3.d.next = self.at_2.q.val();
@@ -163,34 +176,41 @@ impl<const N: usize> Logic for SwitchTogether<N> {
         self.at_5.d.next = self.at_4.q.val();
 
         // Clock 1.
-        self.claimed.next = self.moved.q.val() | self.again.q.val();
-        self.few.s.next = self.claimed.val();
-        self.first_same.d.next = self.few.m.val();
+        self.moved.d.next = self.able_1.q.val() & self.sixes.m.val();
+        self.again.d.next = self.again_1.q.val();
         if self.at_1.q.val() {
-            self.all.d.next = self.claimed.val();
-            self.lead.d.next = self.word.q.val();
+            self.second.d.next = self.s_data.val();
         }
 
         // Clock 2.
-        self.same.d.next = self.first_same.q.val() & self.same_7.m.val();
+        self.claimed.next = self.moved.q.val() | self.again.q.val();
+        self.few.s.next = self.claimed.val();
+        self.first_same.d.next = self.few.m.val();
+        if self.at_2.q.val() {
+            self.all.d.next = self.claimed.val();
+        }
+
+        // Clock 3.
+        self.still_same.d.next = self.first_same.q.val();
         for i in 0..N {
-            if self.at_2.q.val() {
+            if self.at_3.q.val() {
                 self.codes[i].d.next = (bit_cast::<3, 2>(self.q_data[i].val().get_bits::<2>(8))
                     << 1)
                     | bit_cast::<3, 1>(self.q_data[i].val().get_bit(23).into());
             }
         }
 
-        // Clocks 3 and 4.
-        self.several.next = (self.same.q.val() & (self.same.q.val() - 1)).any();
-        self.others.d.next = self.several.val();
+        // Clock 4.
+        self.same.next = self.still_same.q.val() & self.sevens.m.val();
+        self.several.next = (self.same.val() & (self.same.val() - 1)).any();
+        self.m_others.next = self.several.val();
+        self.offered.d.next = 0.into();
         if self.several.val() {
-            self.offered.d.next = self.same.q.val();
+            self.offered.d.next = self.same.val();
         }
-        self.m_others.next = self.others.q.val();
         self.source.next = self.rest.q.val();
-        if self.others.q.val() {
-            self.source.next = self.offered.q.val();
+        if self.at_4.q.val() {
+            self.source.next = self.same.val();
         }
         self.lowest.req.next = self.source.val();
         self.lowest.last.next = self.no_queue.val();
@@ -205,7 +225,6 @@ impl<const N: usize> Logic for SwitchTogether<N> {
         }
         self.pop.next = self.moved.q.val();
         if self.at_5.q.val() {
-            self.offered.d.next = 0.into();
             self.waiting.d.next = self.all.q.val();
             if self.take.val() {
                 self.waiting.d.next = self.all.q.val() & !self.offered.q.val();

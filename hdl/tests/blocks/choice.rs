@@ -1,7 +1,7 @@
 //! Turns, multiplexers and one-hot numbers against plain models.
 
 use crate::bench::{Bench, Dice};
-use tributary_hdl::blocks::{ChosenWord, LowestBits, OneHotIndex, OneHotMux, TakeTurns};
+use tributary_hdl::blocks::{ChosenWord, LowestBits, OneHotIndex, OneHotMux, SameParts, TakeTurns};
 use tributary_hdl::prelude::*;
 
 /// A bit set, or none once in eight times.
@@ -125,4 +125,37 @@ fn the_lowest_fifteen_bits_are_kept() {
     lowest_bits_are_kept::<17>(4);
     lowest_bits_are_kept::<32>(5);
     lowest_bits_are_kept::<64>(6);
+}
+
+fn parts_of_words_agree<const P: usize>(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut bench = Bench::combinational(SameParts::<P>::default());
+    for _ in 0..1_000 {
+        // The words differ in some bits, or in none.
+        let word = dice.word::<64>();
+        let mut other = word;
+        for _ in 0..dice.below(4) {
+            let bit = dice.below(64) as usize;
+            other = other.replace_bit(bit, dice.chance(50));
+        }
+        bench.uut.a.next = word;
+        bench.uut.b.next = other;
+        bench.clock();
+        let mut expected = Bits::<P>::default();
+        for part in 0..P {
+            let bits = (64 / P * part)..(64 / P * (part + 1));
+            let same = bits
+                .into_iter()
+                .all(|bit| word.get_bit(bit) == other.get_bit(bit));
+            expected = expected.replace_bit(part, same);
+        }
+        assert_eq!(bench.uut.m.val(), expected);
+    }
+    bench.replay_in_verilog();
+}
+
+#[test]
+fn words_are_compared_in_parts() {
+    parts_of_words_agree::<8>(1);
+    parts_of_words_agree::<16>(2);
 }

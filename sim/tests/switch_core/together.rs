@@ -589,24 +589,16 @@ const WRONG: &[Wrong] = &[
     // The first is not asked whether it is whole and brief.
     ("switch_look", "is_brief_reg <=", "1'b1"),
     // Words are not compared, or with the result code.
-    ("switch_together", "same_6_s_1 =", "1'b1"),
-    (
-        "switch_together",
-        "same_6_s_2 =",
-        "q_data_2[63:1] == s_data[63:1]",
-    ),
-    ("switch_together", "same_7_s_1 =", "1'b1"),
-    (
-        "switch_together",
-        "same_7_s_2 =",
-        "((q_data_2 ^ word_reg) & COMPARED & 64'h0000_0000_ffff_ffff) == 64'd0",
-    ),
+    ("switch_together", "sixes_s_1 =", "1'b1"),
+    ("switch_together", "sixes_s_2 =", "&parts_6_2_reg[15:1]"),
+    ("switch_together", "sevens_s_1 =", "1'b1"),
+    ("switch_together", "sevens_s_2 =", "&parts_7_2_reg[3:0]"),
     // One is enough; all are offered; those that were taken wait.
-    ("switch_together", "several =", "|same_reg"),
+    ("switch_together", "several =", "|same"),
     (
         "switch_together",
         "several =",
-        "|(first_same_reg & (first_same_reg - 4'd1))",
+        "|(still_same_reg & (still_same_reg - 4'd1))",
     ),
     // Who moves, whose entry is used up.
     ("switch_together", "go =", "moved_reg"),
@@ -633,7 +625,7 @@ const WRONG: &[Wrong] = &[
     (
         "switch_together",
         "source =",
-        "others_reg ? same_reg : rest_reg",
+        "at_4_reg ? still_same_reg : rest_reg",
     ),
     // What is brief: each of its conditions, and each of the words.
     ("red_check", "brief =", "gives_reg & nil"),
