@@ -348,8 +348,8 @@ hdl_module! {
         newer: DFF<Bit>,
 
         /// The window of this operation, and as it is opened.
-        win: Signal<Local, Window<LE>>,
-        win_in: Signal<Local, Window<LE>>,
+        win: Signal<Local, Window>,
+        win_in: Signal<Local, Window>,
         /// Its window stays when it is complete.
         win_hold: DFF<Bit>,
         /// The message or event names the incarnation of the window, four bits each; all.

@@ -41,7 +41,7 @@ hdl_record! {
 
 hdl_record! {
     /// A window, in the table.
-    pub struct Window<const LE: usize> {
+    pub struct Window {
         /// Sender.
         src: Bits<20>,
         /// Slot there.
@@ -55,8 +55,8 @@ hdl_record! {
         /// It stays when the transfer is complete.
         #[verilog("holds")]
         hold: Bit,
-        /// Entry of its peer.
-        entry: Bits<LE>,
+        /// Entry of its peer, of 1,024 at most.
+        entry: Bits<10>,
     }
 }
 

@@ -66,14 +66,14 @@ impl<
         self.opens.wr.data.next = bit_cast::<1, 1>(self.opened.q.val().into());
         self.windows.wr.en.next = self.opened.q.val();
         self.windows.wr.addr.next = self.wptr.q.val();
-        self.win_in.next = Window::<LE> {
+        self.win_in.next = Window {
             src: self.ctl_src.val(),
             slot: bit_cast::<8, 16>(self.ctl_slot.val()),
             xid: self.ctl_xid.val(),
             length: self.ctl_length.val(),
             n: self.new.q.val().n,
             hold: self.ctl_hold.val(),
-            entry: self.peers.m_entry.val(),
+            entry: bit_cast::<10, LE>(self.peers.m_entry.val()),
         };
         self.windows.wr.data.next = self.win_in.val().to_bits();
         self.gens.wr.en.next = self.opened.q.val();
@@ -87,7 +87,7 @@ impl<
         };
         self.peers.open_id.next = self.open_id.val().to_bits();
         self.peers.close.next = self.closed.q.val();
-        self.peers.close_entry.next = self.win.val().entry;
+        self.peers.close_entry.next = bit_cast::<LE, 10>(self.win.val().entry);
         self.peers.close_wptr.next = self.wptr.q.val();
         self.peers.close_status.next = bit_cast::<2, 4>(self.cpl_status.q.val());
         self.asked.wr.en.next = self.opened.q.val() | self.swept.q.val();

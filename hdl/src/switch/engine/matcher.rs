@@ -269,6 +269,8 @@ hdl_module! {
         run_out: Signal<Local, Bits<8>>,
         /// A timer has run out in the clock before.
         gone: DFF<Bits<8>>,
+        /// Room was low one clock ago.
+        #[reset] closed: DFF<Bit>,
         /// Clocks since the last frame began, while a descriptor has expired.
         #[reset] gap: DFF<Bits<5>>,
         /// The first expired descriptor, one clock ago.
@@ -663,7 +665,8 @@ impl Logic for RedMatch {
             self.gap.d.next = 0.into();
         }
         self.expire_first.d.next = self.expired.q.val() & (!self.expired.q.val() + 1);
-        self.give_up.next = self.gap.q.val().all() & !self.room.val() & !self.gave_up.q.val();
+        self.closed.d.next = !self.room.val();
+        self.give_up.next = self.gap.q.val().all() & self.closed.q.val() & !self.gave_up.q.val();
         self.gave_up.d.next = self.give_up.val();
         self.expire_at.s.next = self.expire_first.q.val();
         self.given_up.next = 0.into();
