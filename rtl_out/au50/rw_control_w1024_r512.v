@@ -424,7 +424,7 @@ module rw_control_w1024_r512 (
     wire [31:0]  win_length;         // Bytes of the transfer.
     wire [21:0]  win_n;              // Its packets.
     wire         win_holds;          // It stays when the transfer is complete.
-    wire [9:0]   win_entry;          // Entry of its peer.
+    wire [9:0]   win_entry;          // Entry of its peer, of 1,024 at most.
     wire [7:0]   win_in_slot;        // Slot there.
     wire [15:0]  named_slot;
     wire [15:0]  named_wptr;

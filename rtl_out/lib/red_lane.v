@@ -42,6 +42,9 @@ module red_lane (
     input  wire        cfg_ieee_nan
 );
 
+    // Constants
+    localparam [3:0] INVALID = 4'd4;
+
     // Registers
     reg  [6:0] pairs_reg;  // Bit i: two floating sums are in stage i + 1.
     reg  [5:0] s1_op_reg;
@@ -52,6 +55,7 @@ module red_lane (
     // Signals
     wire        equal;
     wire        is_pair;
+    wire [3:0]  either_code;
     wire [3:0]  pair_code;
     wire [63:0] compare_m_a;              // First word, one clock later, as all that follows.
     wire [63:0] compare_m_b;              // Second word.
@@ -274,7 +278,10 @@ module red_lane (
     assign equal = compare_m_high_eq & (&compare_m_low_eq);
     assign choose_s_low_eq = &compare_m_low_eq;
     assign is_pair = pairs_reg[6];
-    assign pair_code = (add_low_m_code > add_high_m_code) ? add_low_m_code : add_high_m_code;
+    // Of ok, inexact, overflow and invalid, 0, 1, 3 and 4, the larger one: invalid, or what either
+    // says.
+    assign either_code = add_high_m_code | add_low_m_code;
+    assign pair_code = either_code[2] ? INVALID : either_code;
     assign add_up_high = is_pair & add_high_m_up;
     assign add_up_low = is_pair & add_low_m_up;
 

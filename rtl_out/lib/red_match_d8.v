@@ -199,6 +199,7 @@ module red_match_d8 (
     reg  [7:0]  fresh_reg;          // Timers set since the visit began.
     reg         spared_reg;
     reg  [7:0]  gone_reg;           // A timer has run out in the clock before.
+    reg         closed_reg;         // Room was low one clock ago.
     reg  [4:0]  gap_reg;            // Clocks since the last frame began, while a descriptor has expired.
     reg  [7:0]  expire_first_reg;   // The first expired descriptor, one clock ago.
     reg         gave_up_reg;        // One was given up in the clock before.
@@ -573,7 +574,7 @@ module red_match_d8 (
     assign run_out = (visit_step & !(|timer_any_reg) & !spared_reg) ? visit_at_reg : 8'd0;
     // Expired descriptors are given up when no frame is under way.
     assign room = !(|expired_reg);
-    assign give_up = (&gap_reg) & !room & !gave_up_reg;
+    assign give_up = (&gap_reg) & closed_reg & !gave_up_reg;
     assign given_up = give_up ? expire_first_reg : 8'd0;
     assign q_count = tallies_q_rd_data[19:0];
     assign q_op = tallies_q_rd_data[25:20];
@@ -665,6 +666,7 @@ module red_match_d8 (
         fresh_reg = 8'd0;
         spared_reg = 1'b0;
         gone_reg = 8'd0;
+        closed_reg = 1'b0;
         gap_reg = 5'd0;
         expire_first_reg = 8'd0;
         gave_up_reg = 1'b0;
@@ -852,6 +854,7 @@ module red_match_d8 (
         end
 
         expire_first_reg <= expired_reg & (~expired_reg + 8'd1);
+        closed_reg <= !room;
         gave_up_reg <= give_up;
         x_valid_reg <= give_up;
         x_full_reg <= !(|(expire_first_reg & empty_reg));
@@ -895,6 +898,7 @@ module red_match_d8 (
             visiting_reg <= 1'b0;
             visit_read_reg <= 1'b0;
             visit_at_reg <= 8'd1;
+            closed_reg <= 1'b0;
             gap_reg <= 5'd0;
             gave_up_reg <= 1'b0;
             x_valid_reg <= 1'b0;
