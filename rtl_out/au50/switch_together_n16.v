@@ -100,22 +100,22 @@ module switch_together_n16 (
     // it.
     reg  [15:0] first_same_reg;
     reg  [15:0] still_same_reg;
-    reg  [7:0]  parts_7_0_reg;
-    reg  [7:0]  parts_7_1_reg;
-    reg  [7:0]  parts_7_2_reg;
-    reg  [7:0]  parts_7_3_reg;
-    reg  [7:0]  parts_7_4_reg;
-    reg  [7:0]  parts_7_5_reg;
-    reg  [7:0]  parts_7_6_reg;
-    reg  [7:0]  parts_7_7_reg;
-    reg  [7:0]  parts_7_8_reg;
-    reg  [7:0]  parts_7_9_reg;
-    reg  [7:0]  parts_7_10_reg;
-    reg  [7:0]  parts_7_11_reg;
-    reg  [7:0]  parts_7_12_reg;
-    reg  [7:0]  parts_7_13_reg;
-    reg  [7:0]  parts_7_14_reg;
-    reg  [7:0]  parts_7_15_reg;
+    reg  [3:0]  parts_7_0_reg;
+    reg  [3:0]  parts_7_1_reg;
+    reg  [3:0]  parts_7_2_reg;
+    reg  [3:0]  parts_7_3_reg;
+    reg  [3:0]  parts_7_4_reg;
+    reg  [3:0]  parts_7_5_reg;
+    reg  [3:0]  parts_7_6_reg;
+    reg  [3:0]  parts_7_7_reg;
+    reg  [3:0]  parts_7_8_reg;
+    reg  [3:0]  parts_7_9_reg;
+    reg  [3:0]  parts_7_10_reg;
+    reg  [3:0]  parts_7_11_reg;
+    reg  [3:0]  parts_7_12_reg;
+    reg  [3:0]  parts_7_13_reg;
+    reg  [3:0]  parts_7_14_reg;
+    reg  [3:0]  parts_7_15_reg;
     reg         at_1_reg;        // Clocks 1 to 5.
     reg         at_2_reg;
     reg         at_3_reg;
@@ -147,7 +147,6 @@ module switch_together_n16 (
     reg  [2:0]  codes_15_reg;    // Result codes.
     reg  [2:0]  code_1_reg;
     reg  [2:0]  code_2_reg;
-    reg  [15:0] sel_reg;
     reg  [15:0] rest_reg;
     reg         going_reg;
     reg         out_valid_reg;
@@ -165,7 +164,9 @@ module switch_together_n16 (
     wire        takes;          // They are taken.
     wire [15:0] passed;         // Those that have moved past their last word, the one that waited and passes.
     wire [15:0] resumed;
-    wire [15:0] source;         // Whose word is chosen, whose are to come; the one before is chosen.
+    // Whose words are to come, the one that is chosen among them; without it; the head of one
+    // chosen is there.
+    wire [15:0] source;
     wire        ends;
     reg         passing_next;   // Those that were taken move on; words that have not.
     reg  [3:0]  left_next;
@@ -205,52 +206,52 @@ module switch_together_n16 (
     wire [15:0] few_m;          // The same without what is above the fifteenth bit that is set.
     wire [63:0] same_7_0_a;     // A word.
     wire [63:0] same_7_0_b;     // Another one.
-    wire [7:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_1_a;     // A word.
     wire [63:0] same_7_1_b;     // Another one.
-    wire [7:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_2_a;     // A word.
     wire [63:0] same_7_2_b;     // Another one.
-    wire [7:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_3_a;     // A word.
     wire [63:0] same_7_3_b;     // Another one.
-    wire [7:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_4_a;     // A word.
     wire [63:0] same_7_4_b;     // Another one.
-    wire [7:0]  same_7_4_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_4_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_5_a;     // A word.
     wire [63:0] same_7_5_b;     // Another one.
-    wire [7:0]  same_7_5_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_5_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_6_a;     // A word.
     wire [63:0] same_7_6_b;     // Another one.
-    wire [7:0]  same_7_6_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_6_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_7_a;     // A word.
     wire [63:0] same_7_7_b;     // Another one.
-    wire [7:0]  same_7_7_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_7_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_8_a;     // A word.
     wire [63:0] same_7_8_b;     // Another one.
-    wire [7:0]  same_7_8_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_8_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_9_a;     // A word.
     wire [63:0] same_7_9_b;     // Another one.
-    wire [7:0]  same_7_9_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_9_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_10_a;    // A word.
     wire [63:0] same_7_10_b;    // Another one.
-    wire [7:0]  same_7_10_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_10_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_11_a;    // A word.
     wire [63:0] same_7_11_b;    // Another one.
-    wire [7:0]  same_7_11_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_11_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_12_a;    // A word.
     wire [63:0] same_7_12_b;    // Another one.
-    wire [7:0]  same_7_12_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_12_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_13_a;    // A word.
     wire [63:0] same_7_13_b;    // Another one.
-    wire [7:0]  same_7_13_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_13_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_14_a;    // A word.
     wire [63:0] same_7_14_b;    // Another one.
-    wire [7:0]  same_7_14_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_14_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_15_a;    // A word.
     wire [63:0] same_7_15_b;    // Another one.
-    wire [7:0]  same_7_15_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_15_m;    // A bit per part, the lowest one first: they are the same there.
     wire        sevens_s_0;     // Bit i.
     wire        sevens_s_1;     // Bit i.
     wire        sevens_s_2;     // Bit i.
@@ -392,97 +393,97 @@ module switch_together_n16 (
         .m (few_m)
     );
 
-    same_parts_p8 same_7_0 (
+    same_parts_p4 same_7_0 (
         .a (same_7_0_a),
         .b (same_7_0_b),
         .m (same_7_0_m)
     );
 
-    same_parts_p8 same_7_1 (
+    same_parts_p4 same_7_1 (
         .a (same_7_1_a),
         .b (same_7_1_b),
         .m (same_7_1_m)
     );
 
-    same_parts_p8 same_7_2 (
+    same_parts_p4 same_7_2 (
         .a (same_7_2_a),
         .b (same_7_2_b),
         .m (same_7_2_m)
     );
 
-    same_parts_p8 same_7_3 (
+    same_parts_p4 same_7_3 (
         .a (same_7_3_a),
         .b (same_7_3_b),
         .m (same_7_3_m)
     );
 
-    same_parts_p8 same_7_4 (
+    same_parts_p4 same_7_4 (
         .a (same_7_4_a),
         .b (same_7_4_b),
         .m (same_7_4_m)
     );
 
-    same_parts_p8 same_7_5 (
+    same_parts_p4 same_7_5 (
         .a (same_7_5_a),
         .b (same_7_5_b),
         .m (same_7_5_m)
     );
 
-    same_parts_p8 same_7_6 (
+    same_parts_p4 same_7_6 (
         .a (same_7_6_a),
         .b (same_7_6_b),
         .m (same_7_6_m)
     );
 
-    same_parts_p8 same_7_7 (
+    same_parts_p4 same_7_7 (
         .a (same_7_7_a),
         .b (same_7_7_b),
         .m (same_7_7_m)
     );
 
-    same_parts_p8 same_7_8 (
+    same_parts_p4 same_7_8 (
         .a (same_7_8_a),
         .b (same_7_8_b),
         .m (same_7_8_m)
     );
 
-    same_parts_p8 same_7_9 (
+    same_parts_p4 same_7_9 (
         .a (same_7_9_a),
         .b (same_7_9_b),
         .m (same_7_9_m)
     );
 
-    same_parts_p8 same_7_10 (
+    same_parts_p4 same_7_10 (
         .a (same_7_10_a),
         .b (same_7_10_b),
         .m (same_7_10_m)
     );
 
-    same_parts_p8 same_7_11 (
+    same_parts_p4 same_7_11 (
         .a (same_7_11_a),
         .b (same_7_11_b),
         .m (same_7_11_m)
     );
 
-    same_parts_p8 same_7_12 (
+    same_parts_p4 same_7_12 (
         .a (same_7_12_a),
         .b (same_7_12_b),
         .m (same_7_12_m)
     );
 
-    same_parts_p8 same_7_13 (
+    same_parts_p4 same_7_13 (
         .a (same_7_13_a),
         .b (same_7_13_b),
         .m (same_7_13_m)
     );
 
-    same_parts_p8 same_7_14 (
+    same_parts_p4 same_7_14 (
         .a (same_7_14_a),
         .b (same_7_14_b),
         .m (same_7_14_m)
     );
 
-    same_parts_p8 same_7_15 (
+    same_parts_p4 same_7_15 (
         .a (same_7_15_a),
         .b (same_7_15_b),
         .m (same_7_15_m)
@@ -509,7 +510,7 @@ module switch_together_n16 (
     );
 
     mux_one_hot_w3_n16 code (
-        .sel  (sel_reg),
+        .sel  (lowest_choice),
         .s_0  (codes_0_reg),
         .s_1  (codes_1_reg),
         .s_2  (codes_2_reg),
@@ -537,8 +538,7 @@ module switch_together_n16 (
 
     chosen_word_w64_n16 words_inst (
         .clk  (clk),
-        // The heads of those that are taken, one after the other.
-        .sel  (sel_reg),
+        .sel  (lowest_choice),
         .s_0  (q_data_0),
         .s_1  (q_data_1),
         .s_2  (q_data_2),
@@ -630,12 +630,13 @@ module switch_together_n16 (
     assign same = still_same_reg & sevens_m;
     assign several = |(same & (same - 16'd1));
     assign m_others = several;
-    assign source = at_4_reg ? same : rest_reg;
     // Clock 5. Without an offer nobody is taken.
     assign takes = at_5_reg & take;
     assign go = take ? (moved_reg | offered_reg) : moved_reg;
     assign pop = moved_reg;
-    assign ends = going_reg & !(|sel_reg);
+    // The heads of those that are taken, one after the other, chosen from clock 5 on.
+    assign source = at_5_reg ? offered_reg : rest_reg;
+    assign ends = going_reg & !(|rest_reg);
     assign o_valid = out_valid_reg;
     assign o_rc = code_2_reg;
     assign o_last = out_last_reg;
@@ -688,22 +689,22 @@ module switch_together_n16 (
         again_reg = 16'd0;
         first_same_reg = 16'd0;
         still_same_reg = 16'd0;
-        parts_7_0_reg = 8'd0;
-        parts_7_1_reg = 8'd0;
-        parts_7_2_reg = 8'd0;
-        parts_7_3_reg = 8'd0;
-        parts_7_4_reg = 8'd0;
-        parts_7_5_reg = 8'd0;
-        parts_7_6_reg = 8'd0;
-        parts_7_7_reg = 8'd0;
-        parts_7_8_reg = 8'd0;
-        parts_7_9_reg = 8'd0;
-        parts_7_10_reg = 8'd0;
-        parts_7_11_reg = 8'd0;
-        parts_7_12_reg = 8'd0;
-        parts_7_13_reg = 8'd0;
-        parts_7_14_reg = 8'd0;
-        parts_7_15_reg = 8'd0;
+        parts_7_0_reg = 4'd0;
+        parts_7_1_reg = 4'd0;
+        parts_7_2_reg = 4'd0;
+        parts_7_3_reg = 4'd0;
+        parts_7_4_reg = 4'd0;
+        parts_7_5_reg = 4'd0;
+        parts_7_6_reg = 4'd0;
+        parts_7_7_reg = 4'd0;
+        parts_7_8_reg = 4'd0;
+        parts_7_9_reg = 4'd0;
+        parts_7_10_reg = 4'd0;
+        parts_7_11_reg = 4'd0;
+        parts_7_12_reg = 4'd0;
+        parts_7_13_reg = 4'd0;
+        parts_7_14_reg = 4'd0;
+        parts_7_15_reg = 4'd0;
         at_1_reg = 1'b0;
         at_2_reg = 1'b0;
         at_3_reg = 1'b0;
@@ -735,7 +736,6 @@ module switch_together_n16 (
         codes_15_reg = 3'd0;
         code_1_reg = 3'd0;
         code_2_reg = 3'd0;
-        sel_reg = 16'd0;
         rest_reg = 16'd0;
         going_reg = 1'b0;
         out_valid_reg = 1'b0;
@@ -889,9 +889,8 @@ module switch_together_n16 (
         end
 
         offered_reg <= several ? same : 16'd0;
-        sel_reg <= lowest_choice;
-        rest_reg <= source & ~lowest_choice;
         some_reg <= |waiting_reg;
+        rest_reg <= source & ~lowest_choice;
         code_1_reg <= code_m;
         code_2_reg <= code_1_reg;
         going_reg <= takes | (going_reg & !ends);
@@ -920,7 +919,6 @@ module switch_together_n16 (
             reserved_reg <= 16'd0;
             waiting_reg <= 16'd0;
             some_reg <= 1'b0;
-            sel_reg <= 16'd0;
             rest_reg <= 16'd0;
             going_reg <= 1'b0;
             out_valid_reg <= 1'b0;

@@ -76,10 +76,10 @@ module switch_together_n4 (
     // it.
     reg  [3:0]  first_same_reg;
     reg  [3:0]  still_same_reg;
-    reg  [7:0]  parts_7_0_reg;
-    reg  [7:0]  parts_7_1_reg;
-    reg  [7:0]  parts_7_2_reg;
-    reg  [7:0]  parts_7_3_reg;
+    reg  [3:0]  parts_7_0_reg;
+    reg  [3:0]  parts_7_1_reg;
+    reg  [3:0]  parts_7_2_reg;
+    reg  [3:0]  parts_7_3_reg;
     reg         at_1_reg;        // Clocks 1 to 5.
     reg         at_2_reg;
     reg         at_3_reg;
@@ -99,7 +99,6 @@ module switch_together_n4 (
     reg  [2:0]  codes_3_reg;     // Result codes.
     reg  [2:0]  code_1_reg;
     reg  [2:0]  code_2_reg;
-    reg  [3:0]  sel_reg;
     reg  [3:0]  rest_reg;
     reg         going_reg;
     reg         out_valid_reg;
@@ -117,7 +116,9 @@ module switch_together_n4 (
     wire        takes;          // They are taken.
     wire [3:0]  passed;         // Those that have moved past their last word, the one that waited and passes.
     wire [3:0]  resumed;
-    wire [3:0]  source;         // Whose word is chosen, whose are to come; the one before is chosen.
+    // Whose words are to come, the one that is chosen among them; without it; the head of one
+    // chosen is there.
+    wire [3:0]  source;
     wire        ends;
     reg         passing_next;   // Those that were taken move on; words that have not.
     reg  [3:0]  left_next;
@@ -133,16 +134,16 @@ module switch_together_n4 (
     wire [3:0]  few_m;          // The same without what is above the fifteenth bit that is set.
     wire [63:0] same_7_0_a;     // A word.
     wire [63:0] same_7_0_b;     // Another one.
-    wire [7:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_1_a;     // A word.
     wire [63:0] same_7_1_b;     // Another one.
-    wire [7:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_2_a;     // A word.
     wire [63:0] same_7_2_b;     // Another one.
-    wire [7:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_3_a;     // A word.
     wire [63:0] same_7_3_b;     // Another one.
-    wire [7:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [3:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
     wire        sevens_s_0;     // Bit i.
     wire        sevens_s_1;     // Bit i.
     wire        sevens_s_2;     // Bit i.
@@ -188,25 +189,25 @@ module switch_together_n4 (
         .m (few_m)
     );
 
-    same_parts_p8 same_7_0 (
+    same_parts_p4 same_7_0 (
         .a (same_7_0_a),
         .b (same_7_0_b),
         .m (same_7_0_m)
     );
 
-    same_parts_p8 same_7_1 (
+    same_parts_p4 same_7_1 (
         .a (same_7_1_a),
         .b (same_7_1_b),
         .m (same_7_1_m)
     );
 
-    same_parts_p8 same_7_2 (
+    same_parts_p4 same_7_2 (
         .a (same_7_2_a),
         .b (same_7_2_b),
         .m (same_7_2_m)
     );
 
-    same_parts_p8 same_7_3 (
+    same_parts_p4 same_7_3 (
         .a (same_7_3_a),
         .b (same_7_3_b),
         .m (same_7_3_m)
@@ -221,7 +222,7 @@ module switch_together_n4 (
     );
 
     mux_one_hot_w3_n4 code (
-        .sel (sel_reg),
+        .sel (lowest_choice),
         .s_0 (codes_0_reg),
         .s_1 (codes_1_reg),
         .s_2 (codes_2_reg),
@@ -237,8 +238,7 @@ module switch_together_n4 (
 
     chosen_word_w64_n4 words_inst (
         .clk (clk),
-        // The heads of those that are taken, one after the other.
-        .sel (sel_reg),
+        .sel (lowest_choice),
         .s_0 (q_data_0),
         .s_1 (q_data_1),
         .s_2 (q_data_2),
@@ -270,12 +270,13 @@ module switch_together_n4 (
     assign same = still_same_reg & sevens_m;
     assign several = |(same & (same - 4'd1));
     assign m_others = several;
-    assign source = at_4_reg ? same : rest_reg;
     // Clock 5. Without an offer nobody is taken.
     assign takes = at_5_reg & take;
     assign go = take ? (moved_reg | offered_reg) : moved_reg;
     assign pop = moved_reg;
-    assign ends = going_reg & !(|sel_reg);
+    // The heads of those that are taken, one after the other, chosen from clock 5 on.
+    assign source = at_5_reg ? offered_reg : rest_reg;
+    assign ends = going_reg & !(|rest_reg);
     assign o_valid = out_valid_reg;
     assign o_rc = code_2_reg;
     assign o_last = out_last_reg;
@@ -316,10 +317,10 @@ module switch_together_n4 (
         again_reg = 4'd0;
         first_same_reg = 4'd0;
         still_same_reg = 4'd0;
-        parts_7_0_reg = 8'd0;
-        parts_7_1_reg = 8'd0;
-        parts_7_2_reg = 8'd0;
-        parts_7_3_reg = 8'd0;
+        parts_7_0_reg = 4'd0;
+        parts_7_1_reg = 4'd0;
+        parts_7_2_reg = 4'd0;
+        parts_7_3_reg = 4'd0;
         at_1_reg = 1'b0;
         at_2_reg = 1'b0;
         at_3_reg = 1'b0;
@@ -339,7 +340,6 @@ module switch_together_n4 (
         codes_3_reg = 3'd0;
         code_1_reg = 3'd0;
         code_2_reg = 3'd0;
-        sel_reg = 4'd0;
         rest_reg = 4'd0;
         going_reg = 1'b0;
         out_valid_reg = 1'b0;
@@ -421,9 +421,8 @@ module switch_together_n4 (
         end
 
         offered_reg <= several ? same : 4'd0;
-        sel_reg <= lowest_choice;
-        rest_reg <= source & ~lowest_choice;
         some_reg <= |waiting_reg;
+        rest_reg <= source & ~lowest_choice;
         code_1_reg <= code_m;
         code_2_reg <= code_1_reg;
         going_reg <= takes | (going_reg & !ends);
@@ -452,7 +451,6 @@ module switch_together_n4 (
             reserved_reg <= 4'd0;
             waiting_reg <= 4'd0;
             some_reg <= 1'b0;
-            sel_reg <= 4'd0;
             rest_reg <= 4'd0;
             going_reg <= 1'b0;
             out_valid_reg <= 1'b0;

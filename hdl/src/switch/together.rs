@@ -84,8 +84,8 @@ hdl_module! {
         /// Clocks 3 and 4: those with the same first word; parts of the second one are the same; all of it.
         #[reset] first_same: DFF<Bits<N>>,
         #[reset] still_same: DFF<Bits<N>>,
-        same_7: Bank<SameParts<8>, N>,
-        parts_7: Bank<DFF<Bits<8>>, N>,
+        same_7: Bank<SameParts<4>, N>,
+        parts_7: Bank<DFF<Bits<4>>, N>,
         sevens: GatherBits<N>,
         same: Signal<Local, Bits<N>>,
         several: Signal<Local, Bit>,
@@ -115,10 +115,9 @@ hdl_module! {
         code: OneHotMux<3, N>,
         code_1: DFF<Bits<3>>,
         code_2: DFF<Bits<3>>,
-        /// Whose word is chosen, whose are to come; the one before is chosen.
+        /// Whose words are to come, the one that is chosen among them; without it; the head of one chosen is there.
         source: Signal<Local, Bits<N>>,
         lowest: TakeTurns<N>,
-        #[reset] sel: DFF<Bits<N>>,
         #[reset] rest: DFF<Bits<N>>,
         #[reset] going: DFF<Bit>,
         ends: Signal<Local, Bit>,
@@ -208,14 +207,6 @@ impl<const N: usize> Logic for SwitchTogether<N> {
         if self.several.val() {
             self.offered.d.next = self.same.val();
         }
-        self.source.next = self.rest.q.val();
-        if self.at_4.q.val() {
-            self.source.next = self.same.val();
-        }
-        self.lowest.req.next = self.source.val();
-        self.lowest.last.next = self.no_queue.val();
-        self.sel.d.next = self.lowest.choice.val();
-        self.rest.d.next = self.source.val() & !self.lowest.choice.val();
 
         // Clock 5. Without an offer nobody is taken.
         self.takes.next = self.at_5.q.val() & self.take.val();
@@ -233,12 +224,19 @@ impl<const N: usize> Logic for SwitchTogether<N> {
         }
         self.some.d.next = self.waiting.q.val().any();
 
-        // The heads of those that are taken, one after the other.
-        self.words.sel.next = self.sel.q.val();
-        self.code.sel.next = self.sel.q.val();
+        // The heads of those that are taken, one after the other, chosen from clock 5 on.
+        self.source.next = self.rest.q.val();
+        if self.at_5.q.val() {
+            self.source.next = self.offered.q.val();
+        }
+        self.lowest.req.next = self.source.val();
+        self.lowest.last.next = self.no_queue.val();
+        self.rest.d.next = self.source.val() & !self.lowest.choice.val();
+        self.words.sel.next = self.lowest.choice.val();
+        self.code.sel.next = self.lowest.choice.val();
         self.code_1.d.next = self.code.m.val();
         self.code_2.d.next = self.code_1.q.val();
-        self.ends.next = self.going.q.val() & !self.sel.q.val().any();
+        self.ends.next = self.going.q.val() & !self.rest.q.val().any();
         self.going.d.next = self.takes.val() | (self.going.q.val() & !self.ends.val());
         self.out_valid.d.next = self.going.q.val();
         self.out_last.d.next = self.ends.val();

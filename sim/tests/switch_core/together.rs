@@ -592,7 +592,7 @@ const WRONG: &[Wrong] = &[
     ("switch_together", "sixes_s_1 =", "1'b1"),
     ("switch_together", "sixes_s_2 =", "&parts_6_2_reg[15:1]"),
     ("switch_together", "sevens_s_1 =", "1'b1"),
-    ("switch_together", "sevens_s_2 =", "&parts_7_2_reg[3:0]"),
+    ("switch_together", "sevens_s_2 =", "&parts_7_2_reg[1:0]"),
     // One is enough; all are offered; those that were taken wait.
     ("switch_together", "several =", "|same"),
     (
@@ -617,15 +617,11 @@ const WRONG: &[Wrong] = &[
     ("switch_look", "open =", "!pick_valid_reg"),
     // The operands: their order, their codes, the last one.
     ("switch_together", "code_2_reg <=", "code_m"),
-    (
-        "switch_together",
-        "out_last_reg <=",
-        "going_reg & !(|rest_reg)",
-    ),
+    ("switch_together", "out_last_reg <=", "going_reg"),
     (
         "switch_together",
         "source =",
-        "at_4_reg ? still_same_reg : rest_reg",
+        "at_5_reg ? (offered_reg | 4'd1) : rest_reg",
     ),
     // What is brief: each of its conditions, and each of the words.
     ("red_check", "brief =", "gives_reg & nil"),
