@@ -17,6 +17,8 @@ use crate::seeds;
 
 /// Input and output.
 type Way = (usize, usize);
+/// A frame: number, class, what names its reduction.
+type Entry = (u32, Class, [u8; 4]);
 
 /// What stood around contributions that were taken behind another one, in their queues.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,8 +37,8 @@ pub struct Around {
 pub struct Waiting {
     /// By input and output.
     up: Vec<Vec<VecDeque<Vec<u8>>>>,
-    /// All frames of a way: number, class, what names its reduction.
-    ways: Vec<Vec<Vec<(u32, Class, [u8; 4])>>>,
+    /// All frames of a way.
+    ways: Vec<Vec<Vec<Entry>>>,
     /// When the latest plain frame left.
     left: Vec<Vec<u64>>,
     pub clock: u64,
@@ -203,7 +205,7 @@ impl Party {
     /// The frame of one of them: the same, or one thing is different.
     fn one(&mut self, input: usize, base: &Frame) -> Vec<u8> {
         let rng = &mut self.bench.rng;
-        let mut frame = base.clone();
+        let mut frame = *base;
         let (fabric, red) = (&mut frame.fabric, &mut frame.red);
         // Words 1 to 5 are each one's own.
         fabric.dscp = rng.random_range(0..64);
@@ -446,7 +448,7 @@ fn at_once(party: &mut Party, inputs: std::ops::Range<usize>) -> Vec<usize> {
     base.fabric = Fabric::new(Address::unicast(1, 1), key.address(), 9);
     base.red.op = Op::IntSum;
     for input in inputs {
-        let mut frame = base.clone();
+        let mut frame = base;
         frame.data[0] = input as u64;
         let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
         party.bench.sign(input, &mut bytes);
@@ -464,7 +466,7 @@ fn late(party: &mut Party) {
     let parent = 3;
     party.tree(1, parent, 0b1111, 9);
     let sent = |party: &mut Party, input: usize, base: &Frame| {
-        let mut frame = base.clone();
+        let mut frame = *base;
         frame.data[0] = party.bench.rng.random();
         let mut bytes = frame.to_bytes(DEFAULT_ETHERTYPE).to_vec();
         party.bench.sign(input, &mut bytes);
@@ -484,7 +486,7 @@ fn late(party: &mut Party) {
         let mut base = party.base(1);
         base.red.op = Op::IntSum;
         base.fabric.dfa = key.address();
-        let mut other = base.clone();
+        let mut other = base;
         let (skew, same) = (at / 2 % 5, at % 2 == 0);
         // In the first round all are the same.
         if at > 46 && !same {

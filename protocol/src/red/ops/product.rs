@@ -71,7 +71,7 @@ mod tests {
             match self.word() % 8 {
                 0 => all & sign,
                 1 => all & sign | inf,
-                2 => all & sign | all % format.hidden(),
+                2 => all & sign | (all % format.hidden()),
                 3 => all,
                 // Few digits, whose products are exact.
                 4 => short & !inf | one,
