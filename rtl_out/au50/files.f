@@ -210,7 +210,7 @@ mux_one_hot_w16_n16.v
 switch_reader_n16_d512.v
 ../lib/same_parts_p16.v
 lowest_15_n16.v
-../lib/same_parts_p4.v
+../lib/same_parts_p8.v
 mux_one_hot_w3_n16.v
 switch_together_n16.v
 ../lib/switch_tx.v

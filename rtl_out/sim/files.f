@@ -263,7 +263,7 @@ switch_row_n4_d512_u64_t64.v
 ../lib/switch_reader_n4_d512.v
 ../lib/same_parts_p16.v
 ../lib/lowest_15_n4.v
-../lib/same_parts_p4.v
+../lib/same_parts_p8.v
 ../lib/mux_one_hot_w3_n4.v
 ../lib/switch_together_n4.v
 ../lib/switch_tx.v

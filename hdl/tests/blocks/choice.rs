@@ -156,6 +156,6 @@ fn parts_of_words_agree<const P: usize>(seed: u64) {
 
 #[test]
 fn words_are_compared_in_parts() {
-    parts_of_words_agree::<4>(1);
+    parts_of_words_agree::<8>(1);
     parts_of_words_agree::<16>(2);
 }

@@ -214,7 +214,7 @@ lints! {
         RamRegSteps<36, 5>;
     queues_lint_clean: FifoReg<32, 4>, FifoAhead<32, 4>, FifoBram<72, 6>, FreeList<6>, SkidBuffer<130>, HalfSlice<40>, TwoSlots<40>;
     choices_lint_clean: ChosenWord<64, 4>, OneHotMux<32, 4>, OneHotIndex<5, 3>, TakeTurns<4>,
-        LowestBits<4>, LowestBits<16>, LowestBits<64>, SameParts<4>;
+        LowestBits<4>, LowestBits<16>, LowestBits<64>, SameParts<8>;
     flow_lints_clean: RoundRobinArbiter<5, 3>, RoundRobinArbiter<64, 6>, TimerSweep<6>;
     trees_lint_clean: PriorityEncoder<2, 1>, PriorityEncoder<3, 2>, PriorityEncoder<64, 6>,
         PriorityEncoder<1000, 10>, LeadingOnes<3, 2>, LeadingOnes<64, 7>, LeadingOnes<100, 7>;

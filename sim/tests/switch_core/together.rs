@@ -594,7 +594,7 @@ const WRONG: &[Wrong] = &[
     ("switch_together", "sixes_s_1 =", "1'b1"),
     ("switch_together", "sixes_s_2 =", "&parts_6_2_reg[15:1]"),
     ("switch_together", "sevens_s_1 =", "1'b1"),
-    ("switch_together", "sevens_s_2 =", "&parts_7_2_reg[1:0]"),
+    ("switch_together", "sevens_s_2 =", "&parts_7_2_reg[3:0]"),
     // One is enough; all are offered; those that were taken wait.
     ("switch_together", "several =", "|same"),
     (
