@@ -140,7 +140,14 @@ const MUTATIONS: &[Mutation] = &[
         "code of the lower sum lost",
         LANE,
         "",
-        "add_low_m_code > add_high_m_code",
+        "add_high_m_code | add_low_m_code",
+        "add_high_m_code",
+    ),
+    (
+        "invalid beside a code of the other sum",
+        LANE,
+        " pair_code = ",
+        "either_code[2]",
         "1'b0",
     ),
     (
