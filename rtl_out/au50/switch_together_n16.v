@@ -62,7 +62,7 @@ module switch_together_n16 (
     output wire        waits_some,  // There are such, one clock later.
     output wire [63:0] kept,        // Their first word.
     output wire        m_others,    // Two or more go with the contribution that passes.
-    input  wire        take,        // One clock later: they are taken.
+    input  wire        take,        // One clock later: they are taken. Low if they were not offered.
     output wire        o_valid,     // A word of one of them.
     output wire [63:0] o_data,      // The word, its third one.
     output wire [2:0]  o_rc,        // Its result code.
@@ -121,7 +121,8 @@ module switch_together_n16 (
     reg         at_3_reg;
     reg         at_4_reg;
     reg         at_5_reg;
-    reg  [15:0] all_reg;         // From clock 3 on, all with the same first word; in clock 5, those on offer.
+    // From clock 3 on, all with the same first word; in clock 5, those with both words the same.
+    reg  [15:0] all_reg;
     reg  [15:0] offered_reg;
     reg  [15:0] taken_reg;
     reg  [15:0] reserved_reg;
@@ -630,7 +631,7 @@ module switch_together_n16 (
     assign same = still_same_reg & sevens_m;
     assign several = |(same & (same - 16'd1));
     assign m_others = several;
-    // Clock 5. Without an offer nobody is taken.
+    // Clock 5.
     assign takes = at_5_reg & take;
     assign go = take ? (moved_reg | offered_reg) : moved_reg;
     assign pop = moved_reg;
@@ -888,7 +889,9 @@ module switch_together_n16 (
             codes_15_reg <= {q_data_15[9:8], q_data_15[23]};
         end
 
-        offered_reg <= several ? same : 16'd0;
+        // One alone is not offered, so the engine does not take it.
+        offered_reg <= same;
+
         some_reg <= |waiting_reg;
         rest_reg <= source & ~lowest_choice;
         code_1_reg <= code_m;

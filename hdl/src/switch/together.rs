@@ -56,7 +56,7 @@ hdl_module! {
         pub kept: Signal<Out, Bits<64>>,
         /// Two or more go with the contribution that passes.
         pub m_others: Signal<Out, Bit>,
-        /// One clock later: they are taken.
+        /// One clock later: they are taken. Low if they were not offered.
         pub take: Signal<In, Bit>,
         /// A word of one of them.
         pub o_valid: Signal<Out, Bit>,
@@ -95,7 +95,7 @@ hdl_module! {
         #[reset] at_3: DFF<Bit>,
         #[reset] at_4: DFF<Bit>,
         #[reset] at_5: DFF<Bit>,
-        /// From clock 3 on, all with the same first word; in clock 5, those on offer.
+        /// From clock 3 on, all with the same first word; in clock 5, those with both words the same.
         #[reset] all: DFF<Bits<N>>,
         #[reset] offered: DFF<Bits<N>>,
         /// They are taken.
@@ -203,12 +203,10 @@ impl<const N: usize> Logic for SwitchTogether<N> {
         self.same.next = self.still_same.q.val() & self.sevens.m.val();
         self.several.next = (self.same.val() & (self.same.val() - 1)).any();
         self.m_others.next = self.several.val();
-        self.offered.d.next = 0.into();
-        if self.several.val() {
-            self.offered.d.next = self.same.val();
-        }
+        // One alone is not offered, so the engine does not take it.
+        self.offered.d.next = self.same.val();
 
-        // Clock 5. Without an offer nobody is taken.
+        // Clock 5.
         self.takes.next = self.at_5.q.val() & self.take.val();
         self.go.next = self.moved.q.val();
         if self.take.val() {

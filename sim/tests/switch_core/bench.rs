@@ -14,7 +14,7 @@ use tributary_sim::verilate::Verilated;
 
 use crate::engine::Echo;
 use crate::marks::Queues;
-use crate::together::Waiting;
+use crate::waiting::Waiting;
 use tributary_protocol::roce;
 
 /// Ethertype of plain frames.

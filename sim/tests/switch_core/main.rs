@@ -15,5 +15,6 @@ mod reduction;
 mod together;
 mod traffic;
 mod trees;
+mod waiting;
 
 use tributary_sim::testbench::seeds;
