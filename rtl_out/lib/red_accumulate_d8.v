@@ -608,16 +608,17 @@ module red_accumulate_d8 (
         if (near_store_reg & near_hit_reg) begin
             l_a_reg <= lane_m_data;
         end
-        if (m_load | (g_valid & g_alone)) begin
+        if (m_load) begin
             l_op_reg <= OP_OR;
             l_a_reg <= 64'd0;
         end
         // Contributions that are combined together.
         if (g_valid | p_pair) begin
+            l_op_reg <= m_header[16:11];
             l_a_reg <= g_a;
         end
-        if ((g_valid & !g_alone) | p_pair) begin
-            l_op_reg <= m_header[16:11];
+        if (g_valid & g_alone) begin
+            l_op_reg <= OP_OR;
         end
 
         l_b_reg <= swap_m;

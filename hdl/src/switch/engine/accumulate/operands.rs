@@ -27,7 +27,7 @@ impl RedAccumulate {
         if self.near_store.q.val() & self.near_hit.q.val() {
             self.l_a.d.next = self.lane.m_data.val();
         }
-        if self.m_load.val() | (self.g_valid.val() & self.g_alone.val()) {
+        if self.m_load.val() {
             self.l_op.d.next = self.op_or.val();
             self.l_a.d.next = 0.into();
         }
@@ -37,13 +37,14 @@ impl RedAccumulate {
         }
         // Contributions that are combined together.
         if self.g_valid.val() | self.p_pair.val() {
+            self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
             self.l_a.d.next = self.g_a.val();
+        }
+        if self.g_valid.val() & self.g_alone.val() {
+            self.l_op.d.next = self.op_or.val();
         }
         if self.g_valid.val() | self.p_first.val() {
             self.l_b.d.next = self.g_b.val();
-        }
-        if (self.g_valid.val() & !self.g_alone.val()) | self.p_pair.val() {
-            self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
         }
         if self.g_valid.val() {
             self.l_valid.d.next = true;
