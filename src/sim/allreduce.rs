@@ -231,14 +231,14 @@ fn wrong(
         &by_address.collect(),
     );
     match total {
-        None => return Some("the cables do not show how it came about".to_owned()),
-        Some(total) if total.value != first.value || total.count != first.count => {
+        Err(why) => return Some(why.to_string()),
+        Ok(total) if total.value != first.value || total.count != first.count => {
             return Some(format!(
-                "in the order of the frames it is {:x?}, {}",
+                "by what came to the root it is {:x?}, {}",
                 total.value.data, total.value.rc
             ));
         }
-        Some(_) => {}
+        Ok(_) => {}
     }
     let mut values = given.values();
     let start = *values.next()?;

@@ -1,24 +1,26 @@
 //! What a round must come to, from what was seen on the cables.
 //!
 //! Sums of floating-point numbers depend on the order of their operands, so a switch cannot be checked against a fold in any
-//! order that one likes. The cables show the order that it had: contributions that came into a switch, and did not leave it as
-//! they were, are in its result, in the order of their last words; a result's source address names the switch and port it is
-//! from. [`total`] follows this from the root to the endpoints and folds the endpoints' own values, none that a switch made.
+//! order that one likes. The cables show what came into a switch and did not leave it as it was: that is in its result, in the
+//! order of the last words; where several waited, in one of the orders that the engine may have had ([`order`]). A result's source
+//! address names the switch and port it is from. [`total`] begins with the endpoints' own values, and for each switch on the way to
+//! the root it folds what is in its result in these orders until one gives the frame that the switch sent.
 //!
-//! Contributions that wait for each other at an engine have no order that the cables would show: the inputs take turns, and those
-//! of one data word may be combined as a tree.
+//! Contributions of one data word ([`Frame::is_brief`]) may be combined as a tree when they wait, which is not followed here.
+
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use thiserror::Error;
 use tributary_protocol::red::{
-    Address, Frame, Key, Op, Partial, Value,
-    host::Group,
-    wire::{DEFAULT_ETHERTYPE, Fabric as Header, Reduction, Restricted},
+    Address, Frame, Mode, Op, Partial, Value, host::Group, wire::DEFAULT_ETHERTYPE,
 };
 
 use super::cable::{Fate, Sighting};
 use super::check::Cabling;
 use super::describe::{Fabric, Place};
+use order::{Came, any_order};
 
 /// The frames of a group on cables.
 #[derive(Debug)]
@@ -34,8 +36,30 @@ struct Seen {
 /// What each endpoint gave.
 pub type Given = BTreeMap<Address, (Op, Value)>;
 
-/// The total of a round, as the order of the frames on the cables has it; nothing if the cables do not show its end.
-#[must_use]
+/// Why there is no total.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unexplained {
+    /// Frames that would have to be there were not seen.
+    #[error("the cables do not show how it came about: {0}")]
+    NotSeen(&'static str),
+    /// No order of what came to a switch gives what it sent.
+    #[error(
+        "switch {switch} sent {sent:x?}, which no order of the {parts} contributions to it gives"
+    )]
+    Sent {
+        /// The switch.
+        switch: usize,
+        /// Data words of the frame.
+        sent: [u64; 4],
+        /// Contributions that must be in it.
+        parts: usize,
+    },
+}
+
+/// The total of a round, as the frames on the cables have it.
+///
+/// # Errors
+/// [`Unexplained`].
 pub fn total(
     fabric: &Fabric,
     cabling: &Cabling,
@@ -43,20 +67,24 @@ pub fn total(
     group: &Group,
     round: u64,
     given: &Given,
-) -> Option<Partial> {
+) -> Result<Partial, Unexplained> {
+    use Unexplained::NotSeen;
     let seen: Vec<Seen> = sightings
         .iter()
         .filter_map(|s| see(fabric, s, group))
         .collect();
-    let root = Place::Endpoint(fabric.endpoint_at(group.root)?);
+    let root = fabric.endpoint_at(group.root).map(Place::Endpoint);
+    let root = root.ok_or(NotSeen("the root is no endpoint"))?;
     let announced =
         |round: u64| move |s: &&Seen| s.from == root && s.frame.restricted.remote_offset == round;
-    let last = seen.iter().find(announced(round + 1))?;
+    let last = seen.iter().find(announced(round + 1));
+    let last = last.ok_or(NotSeen("the root did not say what came of it"))?;
     let seqno = last.frame.red.resno;
     let first = seen
         .iter()
         .filter(announced(round))
-        .find(|s| s.frame.red.seqno == seqno)?;
+        .find(|s| s.frame.red.seqno == seqno)
+        .ok_or(NotSeen("the root did not begin it"))?;
     let mut up: Vec<&Seen> = seen
         .iter()
         .filter(|s| s.frame.red.seqno == seqno && !s.frame.red.arm && s.frame.red.count != 0)
@@ -81,13 +109,13 @@ pub fn total(
         .map(|s| s.frame.fabric.sfa)
         .filter(|sfa| sources.insert(*sfa))
     {
-        tally.add(&mut sum, from, 0)?;
+        add(&mut sum, &tally.part(from, 0)?, group.mode);
     }
     // Where the root contributes up its own port, its value is in what came.
     if tally.up.iter().all(|s| s.frame.fabric.sfa != group.root) {
-        tally.add(&mut sum, group.root, 0)?;
+        add(&mut sum, &tally.part(group.root, 0)?, group.mode);
     }
-    sum
+    sum.ok_or(NotSeen("nothing came to the root"))
 }
 
 fn see(fabric: &Fabric, sighting: &Sighting, group: &Group) -> Option<Seen> {
@@ -113,20 +141,11 @@ struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    /// Adds what a source stands for; `depth` ends walks through frames that no tree would give.
-    fn add(&self, sum: &mut Option<Partial>, source: Address, depth: usize) -> Option<()> {
-        let part = self.part(source, depth)?;
-        let frame = frame(self.group.key, source, &part);
-        match sum {
-            None => *sum = Some(Partial::first(&frame)),
-            Some(sum) => sum.add(&frame, self.group.mode),
-        }
-        Some(())
-    }
-
-    fn part(&self, source: Address, depth: usize) -> Option<Partial> {
+    /// What a source stands for; `depth` ends walks through frames that no tree would give.
+    fn part(&self, source: Address, depth: usize) -> Result<Partial, Unexplained> {
+        use Unexplained::NotSeen;
         if let Some(&(op, value)) = self.given.get(&source) {
-            return Some(Partial {
+            return Ok(Partial {
                 op,
                 source,
                 value,
@@ -137,48 +156,64 @@ impl Tally<'_> {
         let ports = switches.flat_map(|s| (0..self.fabric.switches[s].ports).map(move |p| (s, p)));
         let (switch, _) = ports
             .into_iter()
-            .find(|&(s, p)| Fabric::port_address(s, p) == source)?;
+            .find(|&(s, p)| Fabric::port_address(s, p) == source)
+            .ok_or(NotSeen("a source is neither an endpoint nor a port"))?;
         if depth > self.fabric.switches.len() {
-            return None;
+            return Err(NotSeen("a result is in itself"));
         }
-        let at = |place: Place| matches!(place, Place::Switch(s, _) if s == switch);
+        let from_here = |s: &&&Seen| matches!(s.from, Place::Switch(from, _) if from == switch);
         let passed: BTreeSet<Address> = self
             .up
             .iter()
-            .filter(|s| at(s.from))
+            .filter(from_here)
             .map(|s| s.frame.fabric.sfa)
             .collect();
-        let mut sum = None;
         let mut sources = BTreeSet::new();
-        let came = self
-            .up
-            .iter()
-            .filter(|s| at(s.to) && s.arrived && self.cabling.at(s.to).is_some());
-        for from in came.map(|s| s.frame.fabric.sfa) {
-            if !passed.contains(&from) && sources.insert(from) {
-                self.add(&mut sum, from, depth + 1)?;
+        let (mut came, mut parts) = (vec![], vec![]);
+        for seen in &self.up {
+            let (from, clock) = (seen.frame.fabric.sfa, seen.end);
+            match seen.to {
+                Place::Switch(to, input) if to == switch => {
+                    if seen.arrived
+                        && self.cabling.at(seen.to).is_some()
+                        && !passed.contains(&from)
+                        && sources.insert(from)
+                    {
+                        came.push(Came {
+                            clock,
+                            input: input.into(),
+                        });
+                        parts.push(self.part(from, depth + 1)?);
+                    }
+                }
+                _ => {}
             }
         }
-        sum
+        let sent = self.up.iter().filter(from_here);
+        let mut sent = sent.filter(|s| s.frame.fabric.sfa == source);
+        let sent = sent.next().ok_or(NotSeen("a result did not leave"))?;
+        let sent = Partial::first(&sent.frame);
+        let mut found = None;
+        any_order(&came, |order| {
+            let mut sum = None;
+            for &part in order {
+                add(&mut sum, &parts[part], self.group.mode);
+            }
+            found = sum
+                .filter(|sum| (sum.op, sum.count, sum.value) == (sent.op, sent.count, sent.value));
+            found.is_some()
+        });
+        found.ok_or(Unexplained::Sent {
+            switch,
+            sent: sent.value.data,
+            parts: parts.len(),
+        })
     }
 }
 
-fn frame(key: Key, source: Address, part: &Partial) -> Frame {
-    Frame {
-        fabric: Header::new(source, key.address(), 0),
-        restricted: Restricted::default(),
-        red: Reduction {
-            seqno: 0,
-            arm: false,
-            op: part.op,
-            count: part.count,
-            resno: 0,
-            rc: part.value.rc,
-            m: part.value.m,
-            oflow: part.value.oflow,
-            pad: 0,
-            cookie: 0,
-        },
-        data: part.value.data,
+fn add(sum: &mut Option<Partial>, part: &Partial, mode: Mode) {
+    match sum {
+        None => *sum = Some(*part),
+        Some(sum) => sum.merge(part, mode),
     }
 }

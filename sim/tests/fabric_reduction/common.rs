@@ -6,7 +6,10 @@ use tributary_protocol::red::{
     Address, Op, Partial, Value,
     host::{Event, Outcome},
 };
-use tributary_sim::fabric::{Contribution, Fabric, GroupConfig, LinkSpec, Simulator, reference};
+use tributary_sim::fabric::{
+    Contribution, Fabric, GroupConfig, LinkSpec, Simulator,
+    reference::{self, Unexplained},
+};
 
 /// Longest that a test may run, clocks.
 pub const LIMIT: u64 = 50_000_000;
@@ -55,13 +58,13 @@ pub fn agreed(sim: &Simulator, group: usize, round: u64) -> Outcome {
     all[0]
 }
 
-/// What the order on the cables makes of the values.
+/// What the frames on the cables make of the values.
 pub fn expected(
     sim: &Simulator,
     group: usize,
     round: u64,
     given: &[(usize, Op, Value)],
-) -> Option<Partial> {
+) -> Result<Partial, Unexplained> {
     let given: BTreeMap<Address, (Op, Value)> = given
         .iter()
         .map(|&(e, op, value)| (sim.fabric().endpoints[e].address(), (op, value)))
@@ -70,7 +73,7 @@ pub fn expected(
         sim.fabric(),
         sim.cabling(),
         sim.sightings(),
-        sim.group(group)?,
+        sim.group(group).unwrap(),
         round,
         &given,
     )
