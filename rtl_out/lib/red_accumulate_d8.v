@@ -13,7 +13,9 @@
 // q_rc and q_oflow show a code in the very clock in which it is written, q_data one
 // clock later, and w_* what was written.
 // Contributions that are combined together use the lane by g_*, while no frame comes in; then they
-// make a pass, with the clocks of a frame, whose operands are g_* in clock 2 and nothing in 3 to 5.
+// make a pass, with the clocks of a frame, whose word 0 is what the lane shows in clock 2 and the
+// others zero. Each operand is one of four words or nothing; which one is known from registers, but
+// for o_valid, so that a word passes two LUTs.
 // Nothing stalls here. Values whose result waits to be sent do not change, but for the words and
 // codes still in the lane when it was decided to send (clock 5): the last is written in clock 16.
 // Who holds a word of q_data goes by w_*.
@@ -52,13 +54,23 @@ module red_accumulate_d8 (
     input  wire [7:0]  c_onehot,      // One-hot.
     // Contributions that are combined together: a pass of all of them begins, clock 0 of a frame.
     input  wire        again,
-    input  wire        in_pass,       // Clocks 1 to 8 of it.
-    input  wire        g_valid,       // The lane is given these two words in the next clock.
+    // The lane is given two words in the next clock: g_held or g_slot or nothing, and g_other or
+    // what it shows or nothing.
+    input  wire        g_valid,
     input  wire        g_alone,       // One of them is nothing.
-    input  wire [63:0] g_a,           // The first.
-    input  wire [63:0] g_b,           // The second.
-    input  wire        p_first,       // Clock 2 of a pass: its word 0 is g_b; the others are zero.
-    input  wire        p_pair,        // It is to be combined with g_a; the descriptor is empty.
+
+    input  wire        g_is_held,     // The first is g_held.
+    input  wire        g_is_slot,     // It is g_slot; in clock 2 of a pass too, and then the descriptor is empty.
+    input  wire        g_is_other,    // The second is g_other.
+    // It is what the lane shows; that is word 0 of a pass, too, whose other words are zero.
+    input  wire        g_is_lane,
+
+    input  wire [63:0] g_held,        // A word.
+    input  wire [63:0] g_slot,        // A word.
+    input  wire [63:0] g_other,       // A word.
+    input  wire        in_pass,       // Clocks 1 to 8 of a pass.
+    input  wire        combines,      // Until a pass begins the lane is given nothing else.
+    input  wire        taken,         // From before that until clock 7 of the pass: no words of frames.
     input  wire [3:0]  p_rc,          // Clock 5 of a pass: its result code.
     output wire [63:0] l_data,        // The lane's result.
     output wire [3:0]  l_code,        // Its code.
@@ -186,10 +198,18 @@ module red_accumulate_d8 (
     reg  [3:0]  late_any_reg;      // Which quarters of the lane's result were not zero then.
     reg  [5:0]  sent_code_reg;     // Code of the result that is sent; the lane has it.
     reg         sends_live_reg;
-    reg         sends_counts_reg;  // And its word counts.
 
     // Signals
     wire        is_data;
+    wire        a_is_word;        // The first operand is the accumulator's word, the word that is stored now.
+    wire        a_is_near;
+    wire [63:0] a_word;           // What each operand may be, else zero.
+    wire [63:0] a_near;
+    wire [63:0] a_held;
+    wire [63:0] a_slot;
+    wire [63:0] b_frame;
+    wire [63:0] b_other;
+    wire [63:0] b_lane;
     wire        larger;
     wire        far;
     reg  [3:0]  offset;
@@ -361,6 +381,17 @@ module red_accumulate_d8 (
 
     // Combinational logic
     assign is_data = t2_reg | t3_reg | t4_reg | t5_reg;
+    // Of a frame that follows at once: what is stored now. Sources of operations that differ are
+    // not combined.
+    assign a_is_near = near_store_reg & near_hit_reg & !m_load & !taken;
+    assign a_is_word = !(near_store_reg & near_hit_reg) & !m_load & !combines & !g_is_slot;
+    assign a_word = a_is_word ? words_rd_data : 64'd0;
+    assign a_near = a_is_near ? lane_m_data : 64'd0;
+    assign a_held = g_is_held ? g_held : 64'd0;
+    assign a_slot = g_is_slot ? g_slot : 64'd0;
+    assign b_frame = taken ? 64'd0 : swap_m;
+    assign b_other = g_is_other ? g_other : 64'd0;
+    assign b_lane = g_is_lane ? lane_m_data : 64'd0;
     assign l_data = lane_m_data;
     assign l_code = lane_m_code;
     assign larger = !ahead_reg[8] & (|ahead_reg);
@@ -481,7 +512,7 @@ module red_accumulate_d8 (
     assign sends_here = (t15_reg | t16_reg) & rec_combine_reg & (rec_index_reg == q_index);
     assign shown = sends_live_reg ? live_code : sent_code_reg;
     assign sent_base = sends_live_reg ? rc_reg : sent_code_reg[3:0];
-    assign sent_word = sends_counts_reg ? lane_m_code[2:0] : 3'd0;
+    assign sent_word = (sends_live_reg & counts_reg) ? lane_m_code[2:0] : 3'd0;
     assign q_rc = (!sent_base[3] & (sent_word > sent_base[2:0])) ? {1'b0, sent_word} : sent_base;
     assign q_oflow = shown[5:4];
 
@@ -576,7 +607,6 @@ module red_accumulate_d8 (
         late_any_reg = 4'd0;
         sent_code_reg = 6'd0;
         sends_live_reg = 1'b0;
-        sends_counts_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -600,42 +630,15 @@ module red_accumulate_d8 (
         t18_reg <= t17_reg;
         data_word_reg <= t1_reg ? 2'd0 : (data_word_reg + 2'd1);
         a_place_reg <= t1_reg ? {m_soon, 2'd0} : (a_place_reg + 5'd1);
+        l_valid_reg <= is_data | g_valid;
+        l_word_reg <= combines ? 2'd0 : data_word_reg;
 
-        l_op_reg <= m_header[16:11];
-        l_a_reg <= words_rd_data;
-        // Of a frame that follows at once: what is stored now. Sources of operations that differ
-        // are not combined.
-        if (near_store_reg & near_hit_reg) begin
-            l_a_reg <= lane_m_data;
-        end
-        if (m_load) begin
-            l_op_reg <= OP_OR;
-            l_a_reg <= 64'd0;
-        end
-        // Contributions that are combined together.
-        if (g_valid | p_pair) begin
-            l_op_reg <= m_header[16:11];
-            l_a_reg <= g_a;
-        end
-        if (g_valid & g_alone) begin
-            l_op_reg <= OP_OR;
-        end
+        l_op_reg <= ((combines & g_alone) | (m_load & !combines & !g_is_slot))
+            ? OP_OR
+            : m_header[16:11];
 
-        l_b_reg <= swap_m;
-        if (in_pass) begin
-            l_b_reg <= 64'd0;
-        end
-        if (g_valid | p_first) begin
-            l_b_reg <= g_b;
-        end
-
-        l_valid_reg <= is_data;
-        l_word_reg <= data_word_reg;
-        if (g_valid) begin
-            l_valid_reg <= 1'b1;
-            l_word_reg <= 2'd0;
-        end
-
+        l_a_reg <= a_word | a_near | a_held | a_slot;
+        l_b_reg <= b_frame | b_other | b_lane;
         l_any_reg <= {|s_data[63:48], |s_data[47:32], |s_data[31:16], |s_data[15:0]};
         l_shift_reg <= is_data;
 
@@ -802,8 +805,6 @@ module red_accumulate_d8 (
 
         // As live_rc, but the choice comes first.
         sends_live_reg <= sends_here;
-
-        sends_counts_reg <= sends_here & stores & !rec_differs_reg;
 
         if (rst) begin
             t1_reg <= 1'b0;

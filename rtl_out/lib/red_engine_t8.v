@@ -157,15 +157,24 @@ module red_engine_t8 (
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
     wire        emit_freed;            // A passing frame has been sent: its place is free.
-    wire        together_g_valid;      // Give the lane a pair of words in the next clock.
+    // Give the lane a pair of words in the next clock: its first word is g_held or g_slot, or
+    // nothing, its second one g_other or what the lane shows, or nothing.
+    wire        together_g_valid;
     wire        together_g_alone;      // It is one word and nothing.
-    wire [63:0] together_g_a;          // The first of the pair; with p_pair too.
-    wire [63:0] together_g_b;          // The second of the pair, or word 0 of the pass.
+    // The first word is g_held, g_slot; the latter at V + 2 too, if the descriptor is empty.
+    wire        together_g_is_held;
+    wire        together_g_is_slot;    // It is g_slot.
+    // The second one is g_other, what the lane shows; the latter at V + 2 too, word 0 of the pass.
+    wire        together_g_is_other;
+    wire        together_g_is_lane;    // What the lane shows.
+    wire [63:0] together_g_held;       // A contribution.
+    wire [63:0] together_g_slot;       // What came out of the lane.
+    wire [63:0] together_g_other;      // A contribution.
+    wire        together_combines;     // 6 to V: the lane is given nothing else.
+    wire        together_taken;        // 6 to V + 7: no words of frames.
     wire        together_again;        // V: the pass begins.
     wire        together_again_1;      // V + 1: the header has the count of the pass from the next clock on.
     wire        together_in_pass;      // V + 1 to V + 8.
-    wire        together_p_first;      // V + 2: g_b is word 0 of the pass.
-    wire        together_p_pair;       // And g_a is what it is combined with.
     wire [3:0]  together_p_rc;         // V + 5: the largest result code of them.
     wire [19:0] together_p_count;      // V + 1: contributions in them.
     wire        together_busy;         // No frame may begin.
@@ -255,13 +264,18 @@ module red_engine_t8 (
         .c_index      (matcher_c_index),
         .c_onehot     (matcher_c_onehot),
         .again        (together_again),
-        .in_pass      (together_in_pass),
         .g_valid      (together_g_valid),
         .g_alone      (together_g_alone),
-        .g_a          (together_g_a),
-        .g_b          (together_g_b),
-        .p_first      (together_p_first),
-        .p_pair       (together_p_pair),
+        .g_is_held    (together_g_is_held),
+        .g_is_slot    (together_g_is_slot),
+        .g_is_other   (together_g_is_other),
+        .g_is_lane    (together_g_is_lane),
+        .g_held       (together_g_held),
+        .g_slot       (together_g_slot),
+        .g_other      (together_g_other),
+        .in_pass      (together_in_pass),
+        .combines     (together_combines),
+        .taken        (together_taken),
         .p_rc         (together_p_rc),
         .l_data       (values_l_data),
         .l_code       (values_l_code),
@@ -316,32 +330,37 @@ module red_engine_t8 (
     );
 
     red_together together (
-        .clk      (clk),
-        .rst      (rst),
-        .s_first  (begins),
-        .s_data   (s_data),
-        .m_header (matcher_m_header),
-        .m_empty  (matcher_m_empty),
-        .take     (matcher_take),
-        .o_valid  (o_valid),
-        .o_data   (o_data),
-        .o_rc     (o_rc),
-        .o_last   (o_last),
-        .l_data   (values_l_data),
-        .l_code   (values_l_code),
-        .g_valid  (together_g_valid),
-        .g_alone  (together_g_alone),
-        .g_a      (together_g_a),
-        .g_b      (together_g_b),
-        .again    (together_again),
-        .again_1  (together_again_1),
-        .in_pass  (together_in_pass),
-        .p_first  (together_p_first),
-        .p_pair   (together_p_pair),
-        .p_rc     (together_p_rc),
-        .p_count  (together_p_count),
-        .busy     (together_busy),
-        .counted  (together_counted)
+        .clk        (clk),
+        .rst        (rst),
+        .s_first    (begins),
+        .s_data     (s_data),
+        .m_header   (matcher_m_header),
+        .m_empty    (matcher_m_empty),
+        .take       (matcher_take),
+        .o_valid    (o_valid),
+        .o_data     (o_data),
+        .o_rc       (o_rc),
+        .o_last     (o_last),
+        .l_data     (values_l_data),
+        .l_code     (values_l_code),
+        .g_valid    (together_g_valid),
+        .g_alone    (together_g_alone),
+        .g_is_held  (together_g_is_held),
+        .g_is_slot  (together_g_is_slot),
+        .g_is_other (together_g_is_other),
+        .g_is_lane  (together_g_is_lane),
+        .g_held     (together_g_held),
+        .g_slot     (together_g_slot),
+        .g_other    (together_g_other),
+        .combines   (together_combines),
+        .taken      (together_taken),
+        .again      (together_again),
+        .again_1    (together_again_1),
+        .in_pass    (together_in_pass),
+        .p_rc       (together_p_rc),
+        .p_count    (together_p_count),
+        .busy       (together_busy),
+        .counted    (together_counted)
     );
 
     // Frames that may pass, frames that do.

@@ -38,6 +38,11 @@ module red_flt_add (
     input  wire        up_high,     // It is two binary32 sums, and the upper one is to be rounded away from zero.
     input  wire        up_low,      // The same of the lower one.
 
+    // Result code of the upper one of two binary32 sums, otherwise 0: 0 ok, 1 inexact, 3 overflow,
+    // 4 invalid.
+    input  wire [2:0]  high_code,
+    input  wire [2:0]  low_code,    // The same of the lower one.
+
     // m: stream out
     output wire [63:0] m_data,      // Result, nine clocks after s_*.
     output wire [3:0]  m_code       // Its result code.
@@ -56,6 +61,8 @@ module red_flt_add (
     reg         s7_ftz_reg;
     reg         s7_up_high_reg;
     reg         s7_up_low_reg;
+    reg  [2:0]  s7_high_code_reg;
+    reg  [2:0]  s7_low_code_reg;
 
     // Signals
     reg  [63:0] special;
@@ -181,6 +188,8 @@ module red_flt_add (
         .s_other_code (s7_code_reg),
         .s_up_high    (s7_up_high_reg),
         .s_up_low     (s7_up_low_reg),
+        .s_high_code  (s7_high_code_reg),
+        .s_low_code   (s7_low_code_reg),
         .m_data       (m_data),
         .m_code       (m_code)
     );
@@ -211,6 +220,8 @@ module red_flt_add (
         s7_ftz_reg = 1'b0;
         s7_up_high_reg = 1'b0;
         s7_up_low_reg = 1'b0;
+        s7_high_code_reg = 3'd0;
+        s7_low_code_reg = 3'd0;
     end
 
     always @(posedge clk) begin
@@ -230,6 +241,8 @@ module red_flt_add (
         s7_ftz_reg <= control_m_ftz;
         s7_up_high_reg <= up_high;
         s7_up_low_reg <= up_low;
+        s7_high_code_reg <= high_code;
+        s7_low_code_reg <= low_code;
     end
 
 endmodule

@@ -27,6 +27,10 @@ module red_flt_round (
     input  wire [3:0]  s_other_code,  // Its result code.
     input  wire        s_up_high,     // It is two binary32 sums, and the upper one is to be rounded away from zero.
     input  wire        s_up_low,      // The same of the lower one.
+    // Result code of the upper one of two binary32 sums, otherwise 0: 0 ok, 1 inexact, 3 overflow,
+    // 4 invalid.
+    input  wire [2:0]  s_high_code,
+    input  wire [2:0]  s_low_code,    // The same of the lower one.
 
     // m: stream out
     output wire [63:0] m_data,        // Result.
@@ -34,7 +38,8 @@ module red_flt_round (
 );
 
     // Constants
-    localparam [3:0] FLT_OVERFLOW = 4'd3;  // Result code.
+    localparam [3:0] INVALID      = 4'd4;  // Result codes.
+    localparam [3:0] FLT_OVERFLOW = 4'd3;
 
     // Registers
     reg  [63:0] s1_down_reg;
@@ -54,6 +59,7 @@ module red_flt_round (
     wire        rest;
     wire        flush;
     wire [62:0] magnitude;
+    wire [2:0]  either_code;
     reg  [30:0] high;
     reg  [31:0] low;
     wire        beyond;
@@ -64,6 +70,8 @@ module red_flt_round (
     assign rest = |s_sum[2:0];
     assign flush = s_ftz & !hidden;
     assign magnitude = {s_exp[10:1], s_exp[0] & hidden, s_sum[55:4]};
+    // Of two codes the larger one: invalid, or what either says.
+    assign either_code = s_high_code | s_low_code;
 
     always @(*) begin
         // Stage 2. A rounding that carries to infinity; what is invalid in the other half stays so.
@@ -119,7 +127,10 @@ module red_flt_round (
         end
         if (s_other) begin
             s1_down_reg <= s_other_data;
-            s1_code_reg <= s_other_code;
+            s1_code_reg <= s_other_code | {1'b0, either_code};
+            if (either_code[2]) begin
+                s1_code_reg <= INVALID;
+            end
         end
 
         s2_data_reg <= {s1_down_reg[63], high, low};

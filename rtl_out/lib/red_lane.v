@@ -42,9 +42,6 @@ module red_lane (
     input  wire        cfg_ieee_nan
 );
 
-    // Constants
-    localparam [3:0] INVALID = 4'd4;
-
     // Registers
     reg  [6:0] pairs_reg;  // Bit i: two floating sums are in stage i + 1.
     reg  [5:0] s1_op_reg;
@@ -55,8 +52,6 @@ module red_lane (
     // Signals
     wire        equal;
     wire        is_pair;
-    wire [3:0]  either_code;
-    wire [3:0]  pair_code;
     wire [63:0] compare_m_a;              // First word, one clock later, as all that follows.
     wire [63:0] compare_m_b;              // Second word.
     wire        compare_m_lt;             // Bits 62:0 of the first are below those of the second.
@@ -80,6 +75,10 @@ module red_lane (
     reg  [3:0]  add_other_code;           // Its result code.
     wire        add_up_high;              // It is two binary32 sums, and the upper one is to be rounded away from zero.
     wire        add_up_low;               // The same of the lower one.
+    // Result code of the upper one of two binary32 sums, otherwise 0: 0 ok, 1 inexact, 3 overflow,
+    // 4 invalid.
+    reg  [2:0]  add_high_code;
+    reg  [2:0]  add_low_code;             // The same of the lower one.
     // Bits 30:0 of the first are below those of the second; one clock later, as all that follows.
     wire        compare_high_m_lt;
     wire        compare_high_m_low_lt;    // Bits 21:0 (a NaN's payload) of the first are below those of the second.
@@ -189,6 +188,8 @@ module red_lane (
         .other_code (add_other_code),
         .up_high    (add_up_high),
         .up_low     (add_up_low),
+        .high_code  (add_high_code),
+        .low_code   (add_low_code),
         .m_data     (m_data),
         .m_code     (m_code)
     );
@@ -278,19 +279,19 @@ module red_lane (
     assign equal = compare_m_high_eq & (&compare_m_low_eq);
     assign choose_s_low_eq = &compare_m_low_eq;
     assign is_pair = pairs_reg[6];
-    // Of ok, inexact, overflow and invalid, 0, 1, 3 and 4, the larger one: invalid, or what either
-    // says.
-    assign either_code = add_high_m_code | add_low_m_code;
-    assign pair_code = either_code[2] ? INVALID : either_code;
     assign add_up_high = is_pair & add_high_m_up;
     assign add_up_low = is_pair & add_low_m_up;
 
     always @(*) begin
         add_other_data = choose_m_data;
         add_other_code = choose_m_code;
+        add_high_code = 3'd0;
+        add_low_code = 3'd0;
         if (is_pair) begin
             add_other_data = {add_high_m_data, add_low_m_data};
-            add_other_code = pair_code;
+            add_other_code = 4'd0;
+            add_high_code = add_high_m_code[2:0];
+            add_low_code = add_low_m_code[2:0];
         end
     end
 
@@ -319,7 +320,7 @@ module red_lane (
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, s1_op_reg[5:3]};
+    wire _unused = &{1'b0, s1_op_reg[5:3], add_high_m_code[3], add_low_m_code[3]};
 
 endmodule
 

@@ -167,6 +167,15 @@ module red_match_d8 (
     reg         t4_reached_reg;     // With this frame there are as many as the wait count says; there are more.
     reg         t4_over_reg;
     reg  [5:0]  t4_op_reg;
+    // Seen from the sequence number: the frame would be combined, arms again, frees; of any, it
+    // passes, arms a free one, arms again (another cookie); its event otherwise.
+    reg         t4_up_reg;
+    reg         t4_arms_reg;
+    reg         t4_frees_reg;
+    reg         t4_pass_reg;
+    reg         t4_new_reg;
+    reg         t4_again_reg;
+    reg  [3:0]  t4_event_reg;
     reg         t5_take_reg;        // Clock 5. t5_marked: the result is op_mismatch from now on.
     reg         t5_combine_reg;
     reg         t5_pass_reg;
@@ -215,13 +224,15 @@ module red_match_d8 (
     wire [21:0] contribution;
     wire [21:0] left;
     wire [21:0] excess;
-    wire        up;                 // Decision.
+    wire        enabled;
+    wire        up;
     wire        down;
     wire        arms;
-    wire        combine;
+    wire        stray;              // It has the descriptor's key and VNI, not its cookie.
+    wire        combine;            // Decision. It is ahead of the descriptor, or behind.
     wire        takes;
-    wire        pass;
-    wire        arm_new;
+    wire        ahead;
+    wire        late;
     wire        arm_again;
     wire        release_sig;
     reg  [3:0]  decided;
@@ -447,55 +458,44 @@ module red_match_d8 (
     assign contribution = {2'd0, header_reg[36:17]};
     assign left = t3_missing_reg - contribution;
     assign excess = contribution - t3_missing_reg;
-    // Clock 4: the decision.
-    assign up = !goes_down_reg & cfg_enable;
-    assign down = goes_down_reg & cfg_enable;
+    // What a frame is, seen from its sequence number: of what has the descriptor's key, VNI and
+    // cookie that decides, of the rest it is nothing. Each is wanted in clock 4 alone.
+    assign enabled = t3_reg & cfg_enable;
+    assign up = enabled & !goes_down_reg;
+    assign down = enabled & goes_down_reg;
     assign arms = header_reg[10];
-    assign combine = up & !arms & t3_match_reg & t4_same_reg;
-    assign pass = (!goes_down_reg & !cfg_enable)
-        | (up & !arms & (!t2_any_reg | (t2_vni_reg & (!t2_cookie_reg | (!t4_same_reg & !t4_older_reg)))));
-    assign arm_new = down & arms & !t2_any_reg;
-    assign arm_again = down & arms & t2_vni_reg & (!t2_cookie_reg | !t4_older_reg);
-    assign release_sig = down & !arms & t3_match_reg & !t4_older_reg;
+    assign stray = t2_vni_reg & !t2_cookie_reg;
+    // Clock 4: the decision.
+    assign combine = t4_up_reg & t4_same_reg;
+    assign ahead = t4_up_reg & !t4_same_reg & !t4_older_reg;
+    assign arm_again = t4_again_reg | (t4_arms_reg & !t4_older_reg);
+    assign release_sig = t4_frees_reg & !t4_older_reg;
+    assign late = (t4_up_reg | t4_arms_reg | t4_frees_reg) & t4_older_reg;
 
     always @(*) begin
-        decided = 4'd14;
-        if (t2_any_reg & t2_cookie_reg & t4_older_reg) begin
-            decided = 4'd5;
+        // Which it was; zero if the sequence number decides, or it is to have a new descriptor.
+        decided = t4_event_reg;
+        if (combine) begin
+            decided = 4'd8;
+        end
+        if (ahead) begin
+            decided = 4'd7;
         end
         if (release_sig) begin
             decided = 4'd2;
         end
-        if (arm_again) begin
+        if (t4_arms_reg) begin
             decided = 4'd1;
         end
-        if (combine) begin
-            decided = 4'd8;
+        if (late) begin
+            decided = 4'd5;
         end
-        if (pass) begin
-            decided = 4'd7;
-        end
-        if (t2_any_reg & !t2_vni_reg) begin
-            decided = 4'd4;
-        end
-        if (arm_new) begin
+        if (t4_new_reg & !free_any_reg) begin
             decided = 4'd3;
-            if (free_any_reg) begin
-                decided = 4'd0;
-            end
-        end
-        if (up & arms) begin
-            decided = 4'd6;
-        end
-        if (!up & !down) begin
-            decided = 4'd14;
-            if (!goes_down_reg) begin
-                decided = 4'd7;
-            end
         end
     end
 
-    assign chosen = arm_new ? free_index_reg : index_reg;
+    assign chosen = t4_new_reg ? free_index_reg : index_reg;
     assign takes = combine & others & !t4_differs_reg & !t2_mismatched_reg;
     assign take = t5_take_reg;
     // Clock 5: the descriptor.
@@ -634,6 +634,13 @@ module red_match_d8 (
         t4_reached_reg = 1'b0;
         t4_over_reg = 1'b0;
         t4_op_reg = 6'd0;
+        t4_up_reg = 1'b0;
+        t4_arms_reg = 1'b0;
+        t4_frees_reg = 1'b0;
+        t4_pass_reg = 1'b0;
+        t4_new_reg = 1'b0;
+        t4_again_reg = 1'b0;
+        t4_event_reg = 4'd0;
         t5_take_reg = 1'b0;
         t5_combine_reg = 1'b0;
         t5_pass_reg = 1'b0;
@@ -732,13 +739,45 @@ module red_match_d8 (
         t4_sum_reg <= {1'b0, t3_tally_reg[19:0]} + {1'b0, header_reg[36:17]};
         t4_reached_reg <= !excess[21];
         t4_over_reg <= left[21];
+        t4_up_reg <= up & !arms & t3_match_reg;
+        t4_arms_reg <= down & arms & t3_match_reg;
+        t4_frees_reg <= down & !arms & t3_match_reg;
+
+        t4_pass_reg <= (t3_reg & !cfg_enable & !goes_down_reg)
+            | (up & !arms & (!t2_any_reg | stray));
+
+        t4_new_reg <= down & arms & !t2_any_reg;
+        t4_again_reg <= down & arms & stray;
+
+        t4_event_reg <= 4'd14;
+        if (!goes_down_reg) begin
+            t4_event_reg <= 4'd7;
+        end
+        if (cfg_enable) begin
+            if (goes_down_reg & arms) begin
+                t4_event_reg <= 4'd0;
+                if (stray) begin
+                    t4_event_reg <= 4'd1;
+                end
+            end
+            if (t3_match_reg) begin
+                t4_event_reg <= 4'd0;
+            end
+            if (t2_any_reg & !t2_vni_reg) begin
+                t4_event_reg <= 4'd4;
+            end
+            if (!goes_down_reg & arms) begin
+                t4_event_reg <= 4'd6;
+            end
+        end
+
         t4_op_reg <= t2_empty_reg ? header_reg[16:11] : t3_tally_reg[25:20];
-        t5_take_reg <= t4_reg & takes;
-        t5_combine_reg <= t4_reg & combine & !takes;
-        t5_pass_reg <= t4_reg & pass;
-        t5_arm_reg <= t4_reg & ((arm_new & free_any_reg) | arm_again);
-        t5_release_reg <= t4_reg & release_sig;
-        t5_reached_reg <= t4_reg & combine & t4_reached_reg & !takes;
+        t5_take_reg <= takes;
+        t5_combine_reg <= combine & !takes;
+        t5_pass_reg <= t4_pass_reg | ahead;
+        t5_arm_reg <= (t4_new_reg & free_any_reg) | arm_again;
+        t5_release_reg <= release_sig;
+        t5_reached_reg <= combine & t4_reached_reg & !takes;
 
         if (t4_reg) begin
             t5_event_reg <= decided;
@@ -887,6 +926,12 @@ module red_match_d8 (
             t9_reg <= 1'b0;
             t10_reg <= 1'b0;
             t11_reg <= 1'b0;
+            t4_up_reg <= 1'b0;
+            t4_arms_reg <= 1'b0;
+            t4_frees_reg <= 1'b0;
+            t4_pass_reg <= 1'b0;
+            t4_new_reg <= 1'b0;
+            t4_again_reg <= 1'b0;
             t5_take_reg <= 1'b0;
             t5_combine_reg <= 1'b0;
             t5_pass_reg <= 1'b0;

@@ -24,36 +24,47 @@
 
 module red_together (
     // Clock and reset
-    input  wire        clk,       // Clock.
-    input  wire        rst,       // Synchronous reset: what is under way is dropped.
+    input  wire        clk,         // Clock.
+    input  wire        rst,         // Synchronous reset: what is under way is dropped.
 
     // s: stream in
-    input  wire        s_first,   // First word of a frame.
-    input  wire [63:0] s_data,    // Word of the frame.
+    input  wire        s_first,     // First word of a frame.
+    input  wire [63:0] s_data,      // Word of the frame.
 
     // m: stream out
-    input  wire [63:0] m_header,  // From clock 2 on, until V: reduction header, most significant byte first.
-    input  wire        m_empty,   // From clock 2 on: the descriptor has no contribution yet.
+    input  wire [63:0] m_header,    // From clock 2 on, until V: reduction header, most significant byte first.
+    input  wire        m_empty,     // From clock 2 on: the descriptor has no contribution yet.
 
-    input  wire        take,      // Clock 5: the first and others are combined.
-    input  wire        o_valid,   // The word of one of the others.
-    input  wire [63:0] o_data,    // First byte in bits 7:0.
-    input  wire [2:0]  o_rc,      // Its result code.
-    input  wire        o_last,    // It is the last one.
-    input  wire [63:0] l_data,    // What the lane shows: result, code.
-    input  wire [3:0]  l_code,    // Code.
-    output wire        g_valid,   // Give the lane a pair of words in the next clock.
-    output wire        g_alone,   // It is one word and nothing.
-    output reg  [63:0] g_a,       // The first of the pair; with p_pair too.
-    output reg  [63:0] g_b,       // The second of the pair, or word 0 of the pass.
-    output wire        again,     // V: the pass begins.
-    output wire        again_1,   // V + 1: the header has the count of the pass from the next clock on.
-    output wire        in_pass,   // V + 1 to V + 8.
-    output wire        p_first,   // V + 2: g_b is word 0 of the pass.
-    output wire        p_pair,    // And g_a is what it is combined with.
-    output wire [3:0]  p_rc,      // V + 5: the largest result code of them.
-    output wire [19:0] p_count,   // V + 1: contributions in them.
-    output wire        busy,      // No frame may begin.
+    input  wire        take,        // Clock 5: the first and others are combined.
+    input  wire        o_valid,     // The word of one of the others.
+    input  wire [63:0] o_data,      // First byte in bits 7:0.
+    input  wire [2:0]  o_rc,        // Its result code.
+    input  wire        o_last,      // It is the last one.
+    input  wire [63:0] l_data,      // What the lane shows: result, code.
+    input  wire [3:0]  l_code,      // Code.
+    // Give the lane a pair of words in the next clock: its first word is g_held or g_slot, or
+    // nothing, its second one g_other or what the lane shows, or nothing.
+    output wire        g_valid,
+    output wire        g_alone,     // It is one word and nothing.
+
+    // The first word is g_held, g_slot; the latter at V + 2 too, if the descriptor is empty.
+    output wire        g_is_held,
+    output wire        g_is_slot,   // It is g_slot.
+    // The second one is g_other, what the lane shows; the latter at V + 2 too, word 0 of the pass.
+    output wire        g_is_other,
+    output wire        g_is_lane,   // What the lane shows.
+
+    output wire [63:0] g_held,      // A contribution.
+    output wire [63:0] g_slot,      // What came out of the lane.
+    output wire [63:0] g_other,     // A contribution.
+    output wire        combines,    // 6 to V: the lane is given nothing else.
+    output wire        taken,       // 6 to V + 7: no words of frames.
+    output wire        again,       // V: the pass begins.
+    output wire        again_1,     // V + 1: the header has the count of the pass from the next clock on.
+    output wire        in_pass,     // V + 1 to V + 8.
+    output wire [3:0]  p_rc,        // V + 5: the largest result code of them.
+    output wire [19:0] p_count,     // V + 1: contributions in them.
+    output wire        busy,        // No frame may begin.
     // One of the others has been combined. The first and the pass have events of their own, so the
     // last one has none.
     output wire        counted
@@ -65,13 +76,14 @@ module red_together (
     // Registers
     reg         t1_reg;
     reg         t2_reg;
-    reg         taken_reg;
+    reg         during_reg;
+    reg         gives_reg;
     // The first of the next pair of the contributions themselves; the last one of them has no
     // partner.
     reg  [63:0] held_reg;
     reg         alone_reg;
     reg         alone_final_reg;
-    reg  [2:0]  seen_0_reg;       // Values that have come, from level 0 on; beyond 3 they alternate between 4 and 5.
+    reg  [2:0]  seen_0_reg;        // Values that have come, from level 0 on; beyond 3 they alternate between 4 and 5.
     reg  [2:0]  seen_1_reg;
     reg  [2:0]  seen_2_reg;
     reg  [2:0]  seen_3_reg;
@@ -83,30 +95,37 @@ module red_together (
     reg  [10:0] level_1_reg;
     reg  [10:0] level_2_reg;
     reg  [10:0] level_3_reg;
-    reg  [3:0]  rc_frames_reg;    // Result codes: of the frames, of the lane.
+    // What comes out of the lane now: it is the second of its pair; it goes back; nothing goes with
+    // it; it goes anywhere; it would be the last of all with that; it is kept, and where.
+    reg         comes_second_reg;
+    reg         back_reg;
+    reg         back_alone_reg;
+    reg         goes_reg;
+    reg         back_final_reg;
+    reg         keeps_reg;
+    reg  [1:0]  slot_reg;
+    reg  [3:0]  rc_frames_reg;     // Result codes: of the frames, of the lane.
     reg  [3:0]  rc_lane_reg;
     reg  [3:0]  rc_reg;
     reg  [19:0] count_reg;
-    reg  [7:0]  pass_reg;         // Bit i: V + 1 + i.
+    reg  [7:0]  pass_reg;          // Bit i: V + 1 + i.
 
     // Signals
-    wire        comes;          // What comes out of the lane now: its number in its level, as above.
-    wire        comes_last;
-    wire        comes_final;
+    // What comes out of the lane in the next clock: its number in its level, where the first of its
+    // pair is kept.
     reg  [2:0]  number;
-    reg  [1:0]  slot;
-    wire        second;         // One of the others is the second of a pair, the first of one.
+    reg  [1:0]  place;
+    wire        soon;
+    wire        soon_back;
+    wire        comes;
+    wire        second;       // One of the others is the second of a pair, the first of one.
     wire        first;
-    wire        back;           // What came out goes back.
-    wire        back_final;
     wire        given;
     wire        given_last;
     wire        given_final;
     wire [20:0] sum;
-    wire [63:0] swap_m;         // The same, first byte last.
-    wire [63:0] swap_o_m;       // The same, first byte last.
-    wire [63:0] slots_rd_data;  // The word that was read.
-    wire        slots_wr_en;    // The word is written.
+    wire [63:0] swap_m;       // The same, first byte last.
+    wire [63:0] swap_o_m;     // The same, first byte last.
 
     byte_swap_w64 swap (
         .s (s_data),
@@ -121,10 +140,10 @@ module red_together (
     // First of the next pair, of the levels above.
     ram_async #(.W(64), .A(2)) slots (
         .clk     (clk),
-        .rd_addr (slot),
-        .rd_data (slots_rd_data),
-        .wr_en   (slots_wr_en),
-        .wr_addr (slot),
+        .rd_addr (slot_reg),
+        .rd_data (g_slot),
+        .wr_en   (keeps_reg),
+        .wr_addr (slot_reg),
         .wr_data (l_data)
     );
 
@@ -132,63 +151,46 @@ module red_together (
     // Level 0: the contributions themselves.
     assign second = o_valid & seen_0_reg[0];
     assign first = o_valid & !seen_0_reg[0];
-    // Levels above: what comes out of the lane.
-    assign comes = valid_reg[10];
-    assign comes_last = last_reg[10];
-    assign comes_final = is_final_reg[10];
 
     always @(*) begin
+        // Levels above: what comes out of the lane is known before. Two of one level never come in
+        // clocks that follow each other.
         number = seen_1_reg;
-        slot = 2'd0;
-        if (level_2_reg[10]) begin
+        place = 2'd0;
+        if (level_2_reg[9]) begin
             number = seen_2_reg;
-            slot = 2'd1;
+            place = 2'd1;
         end
-        if (level_3_reg[10]) begin
+        if (level_3_reg[9]) begin
             number = seen_3_reg;
-            slot = 2'd2;
+            place = 2'd2;
         end
     end
 
-    assign back = comes & !comes_final & (number[0] | comes_last);
-    assign back_final = m_empty ? (number[2:1] == 2'd1) : (number == 3'd1);
-    assign slots_wr_en = comes & !number[0];
+    assign soon = valid_reg[9];
+    assign soon_back = soon & !is_final_reg[9] & (number[0] | last_reg[9]);
+    assign comes = valid_reg[10];
     // What the lane is given.
-    assign given = second | alone_reg | back;
-    assign given_last = (second & o_last) | alone_reg | (back & comes_last);
+    assign given = second | alone_reg | back_reg;
+    assign given_last = (second & o_last) | alone_reg | (back_reg & last_reg[10]);
     assign given_final = (second & o_last & m_empty & (seen_0_reg == 3'd3))
         | (alone_reg & alone_final_reg)
-        | (back & comes_last & back_final);
+        | (back_reg & last_reg[10] & back_final_reg);
     assign g_valid = given;
-    assign g_alone = alone_reg | (back & !number[0]);
-
-    always @(*) begin
-        g_a = 64'd0;
-        if (comes & number[0]) begin
-            g_a = slots_rd_data;
-        end
-        if (second | alone_reg) begin
-            g_a = held_reg;
-        end
-    end
-
-    always @(*) begin
-        g_b = 64'd0;
-        if (comes) begin
-            g_b = l_data;
-        end
-        if (second) begin
-            g_b = swap_o_m;
-        end
-    end
-
+    assign g_alone = alone_reg | back_alone_reg;
+    assign g_is_held = second | alone_reg;
+    assign g_is_slot = comes_second_reg;
+    assign g_is_other = second;
+    assign g_is_lane = goes_reg;
+    assign g_held = held_reg;
+    assign g_other = swap_o_m;
     // The pass.
     assign again = valid_reg[8] & is_final_reg[8];
     assign again_1 = pass_reg[0];
     assign in_pass = |pass_reg;
-    assign p_first = comes & comes_final;
-    assign p_pair = comes & comes_final & m_empty;
-    assign busy = taken_reg | take;
+    assign combines = gives_reg;
+    assign taken = during_reg;
+    assign busy = during_reg | take;
     // Codes and counts.
     assign sum = {1'b0, count_reg} + {1'b0, m_header[36:17]};
     assign p_rc = rc_reg;
@@ -199,7 +201,8 @@ module red_together (
     initial begin
         t1_reg = 1'b0;
         t2_reg = 1'b0;
-        taken_reg = 1'b0;
+        during_reg = 1'b0;
+        gives_reg = 1'b0;
         held_reg = 64'd0;
         alone_reg = 1'b0;
         alone_final_reg = 1'b0;
@@ -213,6 +216,13 @@ module red_together (
         level_1_reg = 11'd0;
         level_2_reg = 11'd0;
         level_3_reg = 11'd0;
+        comes_second_reg = 1'b0;
+        back_reg = 1'b0;
+        back_alone_reg = 1'b0;
+        goes_reg = 1'b0;
+        back_final_reg = 1'b0;
+        keeps_reg = 1'b0;
+        slot_reg = 2'd0;
         rc_frames_reg = 4'd0;
         rc_lane_reg = 4'd0;
         rc_reg = 4'd0;
@@ -252,8 +262,11 @@ module red_together (
         if (comes & level_3_reg[10]) begin
             seen_3_reg <= seen_3_reg + 3'd1;
         end
+        if (again) begin
+            gives_reg <= 1'b0;
+        end
         if (pass_reg[6]) begin
-            taken_reg <= 1'b0;
+            during_reg <= 1'b0;
         end
         if (o_valid) begin
             count_reg <= sum[19:0];
@@ -268,7 +281,8 @@ module red_together (
             rc_lane_reg <= l_code;
         end
         if (take) begin
-            taken_reg <= 1'b1;
+            during_reg <= 1'b1;
+            gives_reg <= 1'b1;
             seen_0_reg <= 3'd1;
             seen_1_reg <= 3'd0;
             seen_2_reg <= 3'd0;
@@ -278,27 +292,43 @@ module red_together (
             rc_lane_reg <= 4'd0;
         end
 
+        // The last value of all has a partner only if that is not the descriptor's; its number is
+        // not counted beyond level 3.
+        comes_second_reg <= soon & number[0] & (m_empty | !is_final_reg[9]);
+
+        keeps_reg <= soon & !number[0];
+        back_reg <= soon_back;
+        back_alone_reg <= soon_back & !number[0];
+        goes_reg <= soon_back | (soon & is_final_reg[9]);
+        back_final_reg <= m_empty ? (number[2:1] == 2'd1) : (number == 3'd1);
+        slot_reg <= place;
         valid_reg <= {valid_reg[9:0], given};
         last_reg <= {last_reg[9:0], given_last};
         is_final_reg <= {is_final_reg[9:0], given_final};
-        level_1_reg <= {level_1_reg[9:0], !back};
-        level_2_reg <= {level_2_reg[9:0], back & level_1_reg[10]};
-        level_3_reg <= {level_3_reg[9:0], back & level_2_reg[10]};
+        level_1_reg <= {level_1_reg[9:0], !back_reg};
+        level_2_reg <= {level_2_reg[9:0], back_reg & level_1_reg[10]};
+        level_3_reg <= {level_3_reg[9:0], back_reg & level_2_reg[10]};
         pass_reg <= {pass_reg[6:0], again};
         rc_reg <= (rc_lane_reg > rc_frames_reg) ? rc_lane_reg : rc_frames_reg;
 
         if (rst) begin
             t1_reg <= 1'b0;
             t2_reg <= 1'b0;
-            taken_reg <= 1'b0;
+            during_reg <= 1'b0;
+            gives_reg <= 1'b0;
             alone_reg <= 1'b0;
             valid_reg <= 11'd0;
+            comes_second_reg <= 1'b0;
+            back_reg <= 1'b0;
+            back_alone_reg <= 1'b0;
+            goes_reg <= 1'b0;
+            keeps_reg <= 1'b0;
             pass_reg <= 8'd0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, m_header[63:51], m_header[46:37], m_header[16:0]};
+    wire _unused = &{1'b0, m_header[63:51], m_header[46:37], m_header[16:0], is_final_reg[10]};
 
 endmodule
 

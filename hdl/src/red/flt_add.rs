@@ -52,6 +52,10 @@ hdl_module! {
         pub up_high: Signal<In, Bit>,
         /// The same of the lower one.
         pub up_low: Signal<In, Bit>,
+        /// Result code of the upper one of two binary32 sums, otherwise 0: 0 ok, 1 inexact, 3 overflow, 4 invalid.
+        pub high_code: Signal<In, Bits<3>>,
+        /// The same of the lower one.
+        pub low_code: Signal<In, Bits<3>>,
         /// Result, nine clocks after s_*.
         pub m_data: Signal<Out, Bits<64>>,
         /// Its result code.
@@ -71,6 +75,8 @@ hdl_module! {
         s7_ftz: DFF<Bit>,
         s7_up_high: DFF<Bit>,
         s7_up_low: DFF<Bit>,
+        s7_high_code: DFF<Bits<3>>,
+        s7_low_code: DFF<Bits<3>>,
         /// NaN as a result.
         default_nan: Param<{ BINARY64.default_nan() as usize }, 64>,
     }
@@ -138,6 +144,8 @@ impl Logic for RedFltAdd {
         self.s7_ftz.d.next = self.control.m_ftz.val();
         self.s7_up_high.d.next = self.up_high.val();
         self.s7_up_low.d.next = self.up_low.val();
+        self.s7_high_code.d.next = self.high_code.val();
+        self.s7_low_code.d.next = self.low_code.val();
 
         // Stages 8 and 9.
         self.round.s_sum.next = self.normalise.m_sum.val();
@@ -151,6 +159,8 @@ impl Logic for RedFltAdd {
         self.round.s_other_code.next = self.s7_code.q.val();
         self.round.s_up_high.next = self.s7_up_high.q.val();
         self.round.s_up_low.next = self.s7_up_low.q.val();
+        self.round.s_high_code.next = self.s7_high_code.q.val();
+        self.round.s_low_code.next = self.s7_low_code.q.val();
         self.m_data.next = self.round.m_data.val();
         self.m_code.next = self.round.m_code.val();
     }

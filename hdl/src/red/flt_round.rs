@@ -35,6 +35,10 @@ hdl_module! {
         pub s_up_high: Signal<In, Bit>,
         /// The same of the lower one.
         pub s_up_low: Signal<In, Bit>,
+        /// Result code of the upper one of two binary32 sums, otherwise 0: 0 ok, 1 inexact, 3 overflow, 4 invalid.
+        pub s_high_code: Signal<In, Bits<3>>,
+        /// The same of the lower one.
+        pub s_low_code: Signal<In, Bits<3>>,
         /// Result.
         pub m_data: Signal<Out, Bits<64>>,
         /// Its result code.
@@ -53,12 +57,14 @@ hdl_module! {
         s1_choose_high: DFF<Bit>,
         s1_choose_low: DFF<Bit>,
         s1_code: DFF<Bits<4>>,
+        either_code: Signal<Local, Bits<3>>,
         high: Signal<Local, Bits<31>>,
         low: Signal<Local, Bits<32>>,
         beyond: Signal<Local, Bit>,
         s2_data: DFF<Bits<64>>,
         s2_code: DFF<Bits<4>>,
-        /// Result code.
+        /// Result codes.
+        invalid: Param<{ Rc::FLT_INVALID.code() as usize }, 4>,
         flt_overflow: Param<{ Rc::FLT_OVERFLOW.code() as usize }, 4>,
     }
 }
@@ -87,12 +93,18 @@ impl Logic for RedFltRound {
         self.s1_code.d.next = bit_cast::<4, 1>(
             (self.s_sum.val().get_bit(3) | self.rest.val() | self.flush.val()).into(),
         );
+        // Of two codes the larger one: invalid, or what either says.
+        self.either_code.next = self.s_high_code.val() | self.s_low_code.val();
         if self.flush.val() {
             self.s1_down.d.next = bit_cast::<64, 1>(self.s_sign.val().into()) << 63;
         }
         if self.s_other.val() {
             self.s1_down.d.next = self.s_other_data.val();
-            self.s1_code.d.next = self.s_other_code.val();
+            self.s1_code.d.next =
+                self.s_other_code.val() | bit_cast::<4, 3>(self.either_code.val());
+            if self.either_code.val().get_bit(2) {
+                self.s1_code.d.next = self.invalid.val();
+            }
         }
 
         // Stage 2. A rounding that carries to infinity; what is invalid in the other half stays so.

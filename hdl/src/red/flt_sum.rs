@@ -70,6 +70,8 @@ impl Logic for RedFltSum {
         self.add.other_code.next = 0.into();
         self.add.up_high.next = false;
         self.add.up_low.next = false;
+        self.add.high_code.next = 0.into();
+        self.add.low_code.next = 0.into();
 
         self.valid.d.next =
             (self.valid.q.val() << 1) | bit_cast::<10, 1>(self.s_valid.val().into());

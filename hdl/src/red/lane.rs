@@ -2,7 +2,6 @@
 
 use super::{RedCompare, RedFltAdd, RedHalfAdd, RedHalfCompare, RedLaneChoose};
 use crate::prelude::*;
-use tributary_protocol::red::ops::Rc;
 
 hdl_module! {
     /// Combines an accumulator word with an incoming word, one pair a clock, any operation at
@@ -56,9 +55,6 @@ hdl_module! {
         /// Bit i: two floating sums are in stage i + 1.
         pairs: DFF<Bits<7>>,
         is_pair: Signal<Local, Bit>,
-        either_code: Signal<Local, Bits<4>>,
-        pair_code: Signal<Local, Bits<4>>,
-        invalid: Param<{ Rc::FLT_INVALID.code() as usize }, 4>,
         s1_op: DFF<Bits<6>>,
         /// Bit i: a pair is in stage i + 1.
         #[reset] valid: DFF<Bits<10>>,
@@ -158,20 +154,18 @@ impl Logic for RedLane {
                 ((self.s_op.val().get_bits::<2>(4) == 3) & self.s_op.val().get_bit(3)).into(),
             );
         self.is_pair.next = self.pairs.q.val().get_bit(6);
-        // Of ok, inexact, overflow and invalid, 0, 1, 3 and 4, the larger one: invalid, or what either says.
-        self.either_code.next = self.add_high.m_code.val() | self.add_low.m_code.val();
-        self.pair_code.next = self.either_code.val();
-        if self.either_code.val().get_bit(2) {
-            self.pair_code.next = self.invalid.val();
-        }
         self.add.up_high.next = self.is_pair.val() & self.add_high.m_up.val();
         self.add.up_low.next = self.is_pair.val() & self.add_low.m_up.val();
         self.add.other_data.next = self.choose.m_data.val();
         self.add.other_code.next = self.choose.m_code.val();
+        self.add.high_code.next = 0.into();
+        self.add.low_code.next = 0.into();
         if self.is_pair.val() {
             self.add.other_data.next = (bit_cast::<64, 32>(self.add_high.m_data.val()) << 32)
                 | bit_cast::<64, 32>(self.add_low.m_data.val());
-            self.add.other_code.next = self.pair_code.val();
+            self.add.other_code.next = 0.into();
+            self.add.high_code.next = self.add_high.m_code.val().get_bits::<3>(0);
+            self.add.low_code.next = self.add_low.m_code.val().get_bits::<3>(0);
         }
 
         self.valid.d.next =

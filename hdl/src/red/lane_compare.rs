@@ -58,9 +58,8 @@ hdl_module! {
         b_normal: DFF<Bit>,
         a_top: DFF<Bit>,
         b_top: DFF<Bit>,
-        a_nan: DFF<Bit>,
-        b_nan: DFF<Bit>,
-        a_zero: DFF<Bit>,
+        a_fraction: DFF<Bit>,
+        b_fraction: DFF<Bit>,
     }
 }
 
@@ -104,12 +103,8 @@ impl Logic for RedCompare {
         self.b_normal.d.next = self.s_b.val().get_bits::<11>(52).any();
         self.a_top.d.next = self.s_a.val().get_bits::<11>(52).all();
         self.b_top.d.next = self.s_b.val().get_bits::<11>(52).all();
-        // A NaN is known before its register: the choice behind it is the lane's longest path.
-        self.a_nan.d.next =
-            self.s_a.val().get_bits::<11>(52).all() & self.s_a.val().get_bits::<52>(0).any();
-        self.b_nan.d.next =
-            self.s_b.val().get_bits::<11>(52).all() & self.s_b.val().get_bits::<52>(0).any();
-        self.a_zero.d.next = !self.s_a.val().get_bits::<63>(0).any();
+        self.a_fraction.d.next = self.s_a.val().get_bits::<52>(0).any();
+        self.b_fraction.d.next = self.s_b.val().get_bits::<52>(0).any();
 
         self.m_a.next = self.a.q.val();
         self.m_b.next = self.b.q.val();
@@ -123,8 +118,8 @@ impl Logic for RedCompare {
         self.m_b_normal.next = self.b_normal.q.val();
         self.m_a_top.next = self.a_top.q.val();
         self.m_b_top.next = self.b_top.q.val();
-        self.m_a_nan.next = self.a_nan.q.val();
-        self.m_b_nan.next = self.b_nan.q.val();
-        self.m_a_zero.next = self.a_zero.q.val();
+        self.m_a_nan.next = self.a_top.q.val() & self.a_fraction.q.val();
+        self.m_b_nan.next = self.b_top.q.val() & self.b_fraction.q.val();
+        self.m_a_zero.next = !self.a_normal.q.val() & !self.a_fraction.q.val();
     }
 }

@@ -197,13 +197,18 @@ impl Logic for RedEngine {
         self.matcher.busy.next = self.together.busy.val();
         self.matcher.counted.next = self.together.counted.val();
         self.values.again.next = self.together.again.val();
-        self.values.in_pass.next = self.together.in_pass.val();
         self.values.g_valid.next = self.together.g_valid.val();
         self.values.g_alone.next = self.together.g_alone.val();
-        self.values.g_a.next = self.together.g_a.val();
-        self.values.g_b.next = self.together.g_b.val();
-        self.values.p_first.next = self.together.p_first.val();
-        self.values.p_pair.next = self.together.p_pair.val();
+        self.values.g_is_held.next = self.together.g_is_held.val();
+        self.values.g_is_slot.next = self.together.g_is_slot.val();
+        self.values.g_is_other.next = self.together.g_is_other.val();
+        self.values.g_is_lane.next = self.together.g_is_lane.val();
+        self.values.g_held.next = self.together.g_held.val();
+        self.values.g_slot.next = self.together.g_slot.val();
+        self.values.g_other.next = self.together.g_other.val();
+        self.values.in_pass.next = self.together.in_pass.val();
+        self.values.combines.next = self.together.combines.val();
+        self.values.taken.next = self.together.taken.val();
         self.values.p_rc.next = self.together.p_rc.val();
 
         self.matcher.s_first.next = self.begins.val();

@@ -13,8 +13,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-1: a word that is just being written is not forwarded",
         "red_accumulate_d8",
-        "if (near_store_reg &",
-        "if (1'b0 &",
+        "a_is_near = near_store_reg &",
+        "a_is_near = 1'b0 &",
     ),
     (
         "RED-9: the second operation replaces the first",
@@ -68,14 +68,20 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-1: of those taken together a last one without a partner is lost",
         "red_together",
-        "(number[0] | comes_last);",
+        "(number[0] | last_reg[9]);",
         "number[0];",
+    ),
+    (
+        "RED-1: what the descriptor is combined with has a partner of the tree, too",
+        "red_together",
+        "& (m_empty | !is_final_reg[9]);",
+        ";",
     ),
     (
         "RED-1: the second level of the tree has the place of the first",
         "red_together",
-        "slot = 2'd1;",
-        "slot = 2'd0;",
+        "place = 2'd1;",
+        "place = 2'd0;",
     ),
     (
         "RED-11: others that are taken do not count",
@@ -128,8 +134,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-1: the other words of a pass are not nothing",
         "red_accumulate_d8",
-        "l_b_reg <= 64'd0;",
-        "l_b_reg <= swap_m;",
+        "b_frame = taken ? 64'd0 : swap_m;",
+        "b_frame = swap_m;",
     ),
 ];
 

@@ -261,6 +261,7 @@ const GROUPS: [Group; 25] = [
             "red_engine",
             "red_events",
             "red_match",
+            "red_together",
         ],
         binaries: &[ENGINE, RED_SWITCH, REGS],
     },

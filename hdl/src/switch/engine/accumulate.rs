@@ -24,7 +24,8 @@ hdl_module! {
     /// q_rc and q_oflow show a code in the very clock in which it is written, q_data one
     /// clock later, and w_* what was written.
     /// Contributions that are combined together use the lane by g_*, while no frame comes in; then they make a pass, with the clocks of
-    /// a frame, whose operands are g_* in clock 2 and nothing in 3 to 5.
+    /// a frame, whose word 0 is what the lane shows in clock 2 and the others zero. Each operand is one of four words or nothing; which
+    /// one is known from registers, but for o_valid, so that a word passes two LUTs.
     /// Nothing stalls here. Values whose result waits to be sent do not change, but for the words and codes still in the
     /// lane when it was decided to send (clock 5): the last is written in clock 16. Who holds a word of q_data goes by w_*.
     #[module("red_accumulate_d8")]
@@ -69,20 +70,30 @@ hdl_module! {
         pub c_onehot: Signal<In, Bits<8>>,
         /// Contributions that are combined together: a pass of all of them begins, clock 0 of a frame.
         pub again: Signal<In, Bit>,
-        /// Clocks 1 to 8 of it.
-        pub in_pass: Signal<In, Bit>,
-        /// The lane is given these two words in the next clock.
+        /// The lane is given two words in the next clock: g_held or g_slot or nothing, and g_other or what it shows or nothing.
         pub g_valid: Signal<In, Bit>,
         /// One of them is nothing.
         pub g_alone: Signal<In, Bit>,
-        /// The first.
-        pub g_a: Signal<In, Bits<64>>,
-        /// The second.
-        pub g_b: Signal<In, Bits<64>>,
-        /// Clock 2 of a pass: its word 0 is g_b; the others are zero.
-        pub p_first: Signal<In, Bit>,
-        /// It is to be combined with g_a; the descriptor is empty.
-        pub p_pair: Signal<In, Bit>,
+        /// The first is g_held.
+        pub g_is_held: Signal<In, Bit>,
+        /// It is g_slot; in clock 2 of a pass too, and then the descriptor is empty.
+        pub g_is_slot: Signal<In, Bit>,
+        /// The second is g_other.
+        pub g_is_other: Signal<In, Bit>,
+        /// It is what the lane shows; that is word 0 of a pass, too, whose other words are zero.
+        pub g_is_lane: Signal<In, Bit>,
+        /// A word.
+        pub g_held: Signal<In, Bits<64>>,
+        /// A word.
+        pub g_slot: Signal<In, Bits<64>>,
+        /// A word.
+        pub g_other: Signal<In, Bits<64>>,
+        /// Clocks 1 to 8 of a pass.
+        pub in_pass: Signal<In, Bit>,
+        /// Until a pass begins the lane is given nothing else.
+        pub combines: Signal<In, Bit>,
+        /// From before that until clock 7 of the pass: no words of frames.
+        pub taken: Signal<In, Bit>,
         /// Clock 5 of a pass: its result code.
         pub p_rc: Signal<In, Bits<4>>,
         /// The lane's result.
@@ -145,6 +156,17 @@ hdl_module! {
         #[reset] t17: DFF<Bit>,
         #[reset] t18: DFF<Bit>,
         is_data: Signal<Local, Bit>,
+        /// The first operand is the accumulator's word, the word that is stored now.
+        a_is_word: Signal<Local, Bit>,
+        a_is_near: Signal<Local, Bit>,
+        /// What each operand may be, else zero.
+        a_word: Signal<Local, Bits<64>>,
+        a_near: Signal<Local, Bits<64>>,
+        a_held: Signal<Local, Bits<64>>,
+        a_slot: Signal<Local, Bits<64>>,
+        b_frame: Signal<Local, Bits<64>>,
+        b_other: Signal<Local, Bits<64>>,
+        b_lane: Signal<Local, Bits<64>>,
         data_word: DFF<Bits<2>>,
         /// The accumulator's word for the lane. Only its reset keeps it apart from the index that others read with.
         #[reset] a_place: DFF<Bits<5>>,
@@ -274,8 +296,6 @@ hdl_module! {
         sent_code: DFF<Bits<6>>,
         sends_live: DFF<Bit>,
         sends_here: Signal<Local, Bit>,
-        /// And its word counts.
-        sends_counts: DFF<Bit>,
         sent_base: Signal<Local, Bits<4>>,
         sent_word: Signal<Local, Bits<3>>,
         shown: Signal<Local, Bits<6>>,

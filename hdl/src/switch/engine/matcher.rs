@@ -209,14 +209,26 @@ hdl_module! {
         left: Signal<Local, Bits<22>>,
         excess: Signal<Local, Bits<22>>,
         t4_op: DFF<Bits<6>>,
-        /// Decision.
+        /// Seen from the sequence number: the frame would be combined, arms again, frees; of any, it passes, arms a free one, arms again
+        /// (another cookie); its event otherwise.
+        #[reset] t4_up: DFF<Bit>,
+        #[reset] t4_arms: DFF<Bit>,
+        #[reset] t4_frees: DFF<Bit>,
+        #[reset] t4_pass: DFF<Bit>,
+        #[reset] t4_new: DFF<Bit>,
+        #[reset] t4_again: DFF<Bit>,
+        t4_event: DFF<Bits<4>>,
+        enabled: Signal<Local, Bit>,
         up: Signal<Local, Bit>,
         down: Signal<Local, Bit>,
         arms: Signal<Local, Bit>,
+        /// It has the descriptor's key and VNI, not its cookie.
+        stray: Signal<Local, Bit>,
+        /// Decision. It is ahead of the descriptor, or behind.
         combine: Signal<Local, Bit>,
         takes: Signal<Local, Bit>,
-        pass: Signal<Local, Bit>,
-        arm_new: Signal<Local, Bit>,
+        ahead: Signal<Local, Bit>,
+        late: Signal<Local, Bit>,
         arm_again: Signal<Local, Bit>,
         release: Signal<Local, Bit>,
         decided: Signal<Local, Bits<4>>,

@@ -47,24 +47,35 @@ hdl_module! {
         pub l_data: Signal<In, Bits<64>>,
         /// Code.
         pub l_code: Signal<In, Bits<4>>,
-        /// Give the lane a pair of words in the next clock.
+        /// Give the lane a pair of words in the next clock: its first word is g_held or g_slot, or nothing, its second one g_other or
+        /// what the lane shows, or nothing.
         pub g_valid: Signal<Out, Bit>,
         /// It is one word and nothing.
         pub g_alone: Signal<Out, Bit>,
-        /// The first of the pair; with p_pair too.
-        pub g_a: Signal<Out, Bits<64>>,
-        /// The second of the pair, or word 0 of the pass.
-        pub g_b: Signal<Out, Bits<64>>,
+        /// The first word is g_held, g_slot; the latter at V + 2 too, if the descriptor is empty.
+        pub g_is_held: Signal<Out, Bit>,
+        /// It is g_slot.
+        pub g_is_slot: Signal<Out, Bit>,
+        /// The second one is g_other, what the lane shows; the latter at V + 2 too, word 0 of the pass.
+        pub g_is_other: Signal<Out, Bit>,
+        /// What the lane shows.
+        pub g_is_lane: Signal<Out, Bit>,
+        /// A contribution.
+        pub g_held: Signal<Out, Bits<64>>,
+        /// What came out of the lane.
+        pub g_slot: Signal<Out, Bits<64>>,
+        /// A contribution.
+        pub g_other: Signal<Out, Bits<64>>,
+        /// 6 to V: the lane is given nothing else.
+        pub combines: Signal<Out, Bit>,
+        /// 6 to V + 7: no words of frames.
+        pub taken: Signal<Out, Bit>,
         /// V: the pass begins.
         pub again: Signal<Out, Bit>,
         /// V + 1: the header has the count of the pass from the next clock on.
         pub again_1: Signal<Out, Bit>,
         /// V + 1 to V + 8.
         pub in_pass: Signal<Out, Bit>,
-        /// V + 2: g_b is word 0 of the pass.
-        pub p_first: Signal<Out, Bit>,
-        /// And g_a is what it is combined with.
-        pub p_pair: Signal<Out, Bit>,
         /// V + 5: the largest result code of them.
         pub p_rc: Signal<Out, Bits<4>>,
         /// V + 1: contributions in them.
@@ -78,7 +89,8 @@ hdl_module! {
         swap_o: ByteSwap,
         #[reset] t1: DFF<Bit>,
         #[reset] t2: DFF<Bit>,
-        #[reset] taken: DFF<Bit>,
+        #[reset] during: DFF<Bit>,
+        #[reset] gives: DFF<Bit>,
         /// The first of the next pair of the contributions themselves; the last one of them has no partner.
         held: DFF<Bits<64>>,
         #[reset] alone: DFF<Bit>,
@@ -98,18 +110,24 @@ hdl_module! {
         level_1: DFF<Bits<11>>,
         level_2: DFF<Bits<11>>,
         level_3: DFF<Bits<11>>,
-        /// What comes out of the lane now: its number in its level, as above.
-        comes: Signal<Local, Bit>,
-        comes_last: Signal<Local, Bit>,
-        comes_final: Signal<Local, Bit>,
+        /// What comes out of the lane in the next clock: its number in its level, where the first of its pair is kept.
         number: Signal<Local, Bits<3>>,
-        slot: Signal<Local, Bits<2>>,
+        place: Signal<Local, Bits<2>>,
+        soon: Signal<Local, Bit>,
+        soon_back: Signal<Local, Bit>,
+        /// What comes out of the lane now: it is the second of its pair; it goes back; nothing goes with it; it goes anywhere; it
+        /// would be the last of all with that; it is kept, and where.
+        #[reset] comes_second: DFF<Bit>,
+        #[reset] back: DFF<Bit>,
+        #[reset] back_alone: DFF<Bit>,
+        #[reset] goes: DFF<Bit>,
+        back_final: DFF<Bit>,
+        #[reset] keeps: DFF<Bit>,
+        slot: DFF<Bits<2>>,
+        comes: Signal<Local, Bit>,
         /// One of the others is the second of a pair, the first of one.
         second: Signal<Local, Bit>,
         first: Signal<Local, Bit>,
-        /// What came out goes back.
-        back: Signal<Local, Bit>,
-        back_final: Signal<Local, Bit>,
         given: Signal<Local, Bit>,
         given_last: Signal<Local, Bit>,
         given_final: Signal<Local, Bit>,
@@ -151,20 +169,36 @@ impl Logic for RedTogether {
             }
         }
 
-        // Levels above: what comes out of the lane.
-        self.comes.next = self.valid.q.val().get_bit(10);
-        self.comes_last.next = self.last.q.val().get_bit(10);
-        self.comes_final.next = self.is_final.q.val().get_bit(10);
+        // Levels above: what comes out of the lane is known before. Two of one level never come in clocks that follow each other.
         self.number.next = self.seen_1.q.val();
-        self.slot.next = 0.into();
-        if self.level_2.q.val().get_bit(10) {
+        self.place.next = 0.into();
+        if self.level_2.q.val().get_bit(9) {
             self.number.next = self.seen_2.q.val();
-            self.slot.next = 1.into();
+            self.place.next = 1.into();
         }
-        if self.level_3.q.val().get_bit(10) {
+        if self.level_3.q.val().get_bit(9) {
             self.number.next = self.seen_3.q.val();
-            self.slot.next = 2.into();
+            self.place.next = 2.into();
         }
+        self.soon.next = self.valid.q.val().get_bit(9);
+        self.soon_back.next = self.soon.val()
+            & !self.is_final.q.val().get_bit(9)
+            & (self.number.val().get_bit(0) | self.last.q.val().get_bit(9));
+        // The last value of all has a partner only if that is not the descriptor's; its number is not counted beyond level 3.
+        self.comes_second.d.next = self.soon.val()
+            & self.number.val().get_bit(0)
+            & (self.m_empty.val() | !self.is_final.q.val().get_bit(9));
+        self.keeps.d.next = self.soon.val() & !self.number.val().get_bit(0);
+        self.back.d.next = self.soon_back.val();
+        self.back_alone.d.next = self.soon_back.val() & !self.number.val().get_bit(0);
+        self.goes.d.next =
+            self.soon_back.val() | (self.soon.val() & self.is_final.q.val().get_bit(9));
+        self.back_final.d.next = self.number.val() == 1;
+        if self.m_empty.val() {
+            self.back_final.d.next = self.number.val().get_bits::<2>(1) == 1;
+        }
+        self.slot.d.next = self.place.val();
+        self.comes.next = self.valid.q.val().get_bit(10);
         if self.comes.val() & self.level_1.q.val().get_bit(10) {
             self.seen_1.d.next = self.seen_1.q.val() + 1;
             if self.seen_1.q.val() == 5 {
@@ -177,68 +211,57 @@ impl Logic for RedTogether {
         if self.comes.val() & self.level_3.q.val().get_bit(10) {
             self.seen_3.d.next = self.seen_3.q.val() + 1;
         }
-        self.back.next = self.comes.val()
-            & !self.comes_final.val()
-            & (self.number.val().get_bit(0) | self.comes_last.val());
-        self.back_final.next = self.number.val() == 1;
-        if self.m_empty.val() {
-            self.back_final.next = self.number.val().get_bits::<2>(1) == 1;
-        }
-        self.slots.wr.en.next = self.comes.val() & !self.number.val().get_bit(0);
-        self.slots.wr.addr.next = self.slot.val();
+        self.slots.wr.en.next = self.keeps.q.val();
+        self.slots.wr.addr.next = self.slot.q.val();
         self.slots.wr.data.next = self.l_data.val();
-        self.slots.rd.addr.next = self.slot.val();
+        self.slots.rd.addr.next = self.slot.q.val();
 
         // What the lane is given.
-        self.given.next = self.second.val() | self.alone.q.val() | self.back.val();
+        self.given.next = self.second.val() | self.alone.q.val() | self.back.q.val();
         self.given_last.next = (self.second.val() & self.o_last.val())
             | self.alone.q.val()
-            | (self.back.val() & self.comes_last.val());
+            | (self.back.q.val() & self.last.q.val().get_bit(10));
         self.given_final.next = (self.second.val()
             & self.o_last.val()
             & self.m_empty.val()
             & (self.seen_0.q.val() == 3))
             | (self.alone.q.val() & self.alone_final.q.val())
-            | (self.back.val() & self.comes_last.val() & self.back_final.val());
+            | (self.back.q.val() & self.last.q.val().get_bit(10) & self.back_final.q.val());
         self.valid.d.next = (self.valid.q.val() << 1) | bit_cast::<11, 1>(self.given.val().into());
         self.last.d.next =
             (self.last.q.val() << 1) | bit_cast::<11, 1>(self.given_last.val().into());
         self.is_final.d.next =
             (self.is_final.q.val() << 1) | bit_cast::<11, 1>(self.given_final.val().into());
         self.level_1.d.next =
-            (self.level_1.q.val() << 1) | bit_cast::<11, 1>((!self.back.val()).into());
+            (self.level_1.q.val() << 1) | bit_cast::<11, 1>((!self.back.q.val()).into());
         self.level_2.d.next = (self.level_2.q.val() << 1)
-            | bit_cast::<11, 1>((self.back.val() & self.level_1.q.val().get_bit(10)).into());
+            | bit_cast::<11, 1>((self.back.q.val() & self.level_1.q.val().get_bit(10)).into());
         self.level_3.d.next = (self.level_3.q.val() << 1)
-            | bit_cast::<11, 1>((self.back.val() & self.level_2.q.val().get_bit(10)).into());
+            | bit_cast::<11, 1>((self.back.q.val() & self.level_2.q.val().get_bit(10)).into());
         self.g_valid.next = self.given.val();
-        self.g_alone.next = self.alone.q.val() | (self.back.val() & !self.number.val().get_bit(0));
-        self.g_a.next = 0.into();
-        if self.comes.val() & self.number.val().get_bit(0) {
-            self.g_a.next = self.slots.rd.data.val();
-        }
-        if self.second.val() | self.alone.q.val() {
-            self.g_a.next = self.held.q.val();
-        }
-        self.g_b.next = 0.into();
-        if self.comes.val() {
-            self.g_b.next = self.l_data.val();
-        }
-        if self.second.val() {
-            self.g_b.next = self.swap_o.m.val();
-        }
+        self.g_alone.next = self.alone.q.val() | self.back_alone.q.val();
+        self.g_is_held.next = self.second.val() | self.alone.q.val();
+        self.g_is_slot.next = self.comes_second.q.val();
+        self.g_is_other.next = self.second.val();
+        self.g_is_lane.next = self.goes.q.val();
+        self.g_held.next = self.held.q.val();
+        self.g_slot.next = self.slots.rd.data.val();
+        self.g_other.next = self.swap_o.m.val();
 
         // The pass.
         self.again.next = self.valid.q.val().get_bit(8) & self.is_final.q.val().get_bit(8);
         self.pass.d.next = (self.pass.q.val() << 1) | bit_cast::<8, 1>(self.again.val().into());
         self.again_1.next = self.pass.q.val().get_bit(0);
         self.in_pass.next = self.pass.q.val().any();
-        self.p_first.next = self.comes.val() & self.comes_final.val();
-        self.p_pair.next = self.comes.val() & self.comes_final.val() & self.m_empty.val();
-        if self.pass.q.val().get_bit(6) {
-            self.taken.d.next = false;
+        if self.again.val() {
+            self.gives.d.next = false;
         }
-        self.busy.next = self.taken.q.val() | self.take.val();
+        if self.pass.q.val().get_bit(6) {
+            self.during.d.next = false;
+        }
+        self.combines.next = self.gives.q.val();
+        self.taken.next = self.during.q.val();
+        self.busy.next = self.during.q.val() | self.take.val();
 
         // Codes and counts.
         self.sum.next = bit_cast::<21, 20>(self.count.q.val())
@@ -260,7 +283,8 @@ impl Logic for RedTogether {
             self.rc.d.next = self.rc_lane.q.val();
         }
         if self.take.val() {
-            self.taken.d.next = true;
+            self.during.d.next = true;
+            self.gives.d.next = true;
             self.seen_0.d.next = 1.into();
             self.seen_1.d.next = 0.into();
             self.seen_2.d.next = 0.into();

@@ -19,37 +19,57 @@ impl RedAccumulate {
             self.a_place.d.next = bit_cast::<5, 3>(self.m_soon.val()) << 2;
         }
         self.words.rd.addr.next = self.a_place.q.val();
-        self.l_valid.d.next = self.is_data.val();
+        self.l_valid.d.next = self.is_data.val() | self.g_valid.val();
         self.l_word.d.next = self.data_word.q.val();
-        self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
-        self.l_a.d.next = self.words.rd.data.val();
-        // Of a frame that follows at once: what is stored now. Sources of operations that differ are not combined.
-        if self.near_store.q.val() & self.near_hit.q.val() {
-            self.l_a.d.next = self.lane.m_data.val();
-        }
-        if self.m_load.val() {
-            self.l_op.d.next = self.op_or.val();
-            self.l_a.d.next = 0.into();
-        }
-        self.l_b.d.next = self.swap.m.val();
-        if self.in_pass.val() {
-            self.l_b.d.next = 0.into();
-        }
-        // Contributions that are combined together.
-        if self.g_valid.val() | self.p_pair.val() {
-            self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
-            self.l_a.d.next = self.g_a.val();
-        }
-        if self.g_valid.val() & self.g_alone.val() {
-            self.l_op.d.next = self.op_or.val();
-        }
-        if self.g_valid.val() | self.p_first.val() {
-            self.l_b.d.next = self.g_b.val();
-        }
-        if self.g_valid.val() {
-            self.l_valid.d.next = true;
+        if self.combines.val() {
             self.l_word.d.next = 0.into();
         }
+        // Of a frame that follows at once: what is stored now. Sources of operations that differ are not combined.
+        self.a_is_near.next = self.near_store.q.val()
+            & self.near_hit.q.val()
+            & !self.m_load.val()
+            & !self.taken.val();
+        self.a_is_word.next = !(self.near_store.q.val() & self.near_hit.q.val())
+            & !self.m_load.val()
+            & !self.combines.val()
+            & !self.g_is_slot.val();
+        self.l_op.d.next = self.m_header.val().get_bits::<6>(11);
+        if (self.combines.val() & self.g_alone.val())
+            | (self.m_load.val() & !self.combines.val() & !self.g_is_slot.val())
+        {
+            self.l_op.d.next = self.op_or.val();
+        }
+        self.a_word.next = 0.into();
+        if self.a_is_word.val() {
+            self.a_word.next = self.words.rd.data.val();
+        }
+        self.a_near.next = 0.into();
+        if self.a_is_near.val() {
+            self.a_near.next = self.lane.m_data.val();
+        }
+        self.a_held.next = 0.into();
+        if self.g_is_held.val() {
+            self.a_held.next = self.g_held.val();
+        }
+        self.a_slot.next = 0.into();
+        if self.g_is_slot.val() {
+            self.a_slot.next = self.g_slot.val();
+        }
+        self.l_a.d.next =
+            self.a_word.val() | self.a_near.val() | self.a_held.val() | self.a_slot.val();
+        self.b_frame.next = self.swap.m.val();
+        if self.taken.val() {
+            self.b_frame.next = 0.into();
+        }
+        self.b_other.next = 0.into();
+        if self.g_is_other.val() {
+            self.b_other.next = self.g_other.val();
+        }
+        self.b_lane.next = 0.into();
+        if self.g_is_lane.val() {
+            self.b_lane.next = self.lane.m_data.val();
+        }
+        self.l_b.d.next = self.b_frame.val() | self.b_other.val() | self.b_lane.val();
         self.l_data.next = self.lane.m_data.val();
         self.l_code.next = self.lane.m_code.val();
         self.l_any.d.next = bit_cast::<4, 1>(self.s_data.val().get_bits::<16>(0).any().into())

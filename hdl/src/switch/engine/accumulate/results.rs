@@ -172,14 +172,12 @@ impl RedAccumulate {
         }
         // As live_rc, but the choice comes first.
         self.sends_live.d.next = self.sends_here.val();
-        self.sends_counts.d.next =
-            self.sends_here.val() & self.stores.val() & !self.rec_differs.q.val();
         self.sent_base.next = self.sent_code.q.val().get_bits::<4>(0);
         if self.sends_live.q.val() {
             self.sent_base.next = self.rc.q.val();
         }
         self.sent_word.next = 0.into();
-        if self.sends_counts.q.val() {
+        if self.sends_live.q.val() & self.counts.q.val() {
             self.sent_word.next = self.lane.m_code.val().get_bits::<3>(0);
         }
         self.q_rc.next = self.sent_base.val();

@@ -74,7 +74,7 @@ impl RedMatch {
         self.t3_match.d.next = self.t2_any.q.val() & self.t2_vni.q.val() & self.t2_cookie.q.val();
     }
 
-    /// Clock 3: comparisons and the sum.
+    /// Clock 3: comparisons, the sum, and what does not depend on them.
     #[hdl_part]
     pub(super) fn compare(&mut self) {
         // Clock 3: comparisons and the sum.
@@ -92,6 +92,41 @@ impl RedMatch {
         self.excess.next = self.contribution.val() - self.t3_missing.q.val();
         self.t4_reached.d.next = !self.excess.val().get_bit(21);
         self.t4_over.d.next = self.left.val().get_bit(21);
+        // What a frame is, seen from its sequence number: of what has the descriptor's key, VNI and cookie that decides, of the rest it
+        // is nothing. Each is wanted in clock 4 alone.
+        self.enabled.next = self.t3.q.val() & self.cfg_enable.val();
+        self.up.next = self.enabled.val() & !self.goes_down.q.val();
+        self.down.next = self.enabled.val() & self.goes_down.q.val();
+        self.arms.next = self.header.q.val().get_bit(10);
+        self.stray.next = self.t2_vni.q.val() & !self.t2_cookie.q.val();
+        self.t4_up.d.next = self.up.val() & !self.arms.val() & self.t3_match.q.val();
+        self.t4_arms.d.next = self.down.val() & self.arms.val() & self.t3_match.q.val();
+        self.t4_frees.d.next = self.down.val() & !self.arms.val() & self.t3_match.q.val();
+        self.t4_pass.d.next = (self.t3.q.val() & !self.cfg_enable.val() & !self.goes_down.q.val())
+            | (self.up.val() & !self.arms.val() & (!self.t2_any.q.val() | self.stray.val()));
+        self.t4_new.d.next = self.down.val() & self.arms.val() & !self.t2_any.q.val();
+        self.t4_again.d.next = self.down.val() & self.arms.val() & self.stray.val();
+        self.t4_event.d.next = 14.into();
+        if !self.goes_down.q.val() {
+            self.t4_event.d.next = 7.into();
+        }
+        if self.cfg_enable.val() {
+            if self.goes_down.q.val() & self.arms.val() {
+                self.t4_event.d.next = 0.into();
+                if self.stray.val() {
+                    self.t4_event.d.next = 1.into();
+                }
+            }
+            if self.t3_match.q.val() {
+                self.t4_event.d.next = 0.into();
+            }
+            if self.t2_any.q.val() & !self.t2_vni.q.val() {
+                self.t4_event.d.next = 4.into();
+            }
+            if !self.goes_down.q.val() & self.arms.val() {
+                self.t4_event.d.next = 6.into();
+            }
+        }
         self.t4_op.d.next = self.t3_tally.q.val().get_bits::<6>(20);
         if self.t2_empty.q.val() {
             self.t4_op.d.next = self.header.q.val().get_bits::<6>(11);
@@ -102,76 +137,48 @@ impl RedMatch {
     #[hdl_part]
     pub(super) fn decide(&mut self) {
         // Clock 4: the decision.
-        self.up.next = !self.goes_down.q.val() & self.cfg_enable.val();
-        self.down.next = self.goes_down.q.val() & self.cfg_enable.val();
-        self.arms.next = self.header.q.val().get_bit(10);
-        self.combine.next =
-            self.up.val() & !self.arms.val() & self.t3_match.q.val() & self.t4_same.q.val();
-        self.pass.next = (!self.goes_down.q.val() & !self.cfg_enable.val())
-            | (self.up.val()
-                & !self.arms.val()
-                & (!self.t2_any.q.val()
-                    | (self.t2_vni.q.val()
-                        & (!self.t2_cookie.q.val()
-                            | (!self.t4_same.q.val() & !self.t4_older.q.val())))));
-        self.arm_new.next = self.down.val() & self.arms.val() & !self.t2_any.q.val();
-        self.arm_again.next = self.down.val()
-            & self.arms.val()
-            & self.t2_vni.q.val()
-            & (!self.t2_cookie.q.val() | !self.t4_older.q.val());
-        self.release.next =
-            self.down.val() & !self.arms.val() & self.t3_match.q.val() & !self.t4_older.q.val();
-        self.decided.next = 14.into();
-        if self.t2_any.q.val() & self.t2_cookie.q.val() & self.t4_older.q.val() {
-            self.decided.next = 5.into();
+        self.combine.next = self.t4_up.q.val() & self.t4_same.q.val();
+        self.ahead.next = self.t4_up.q.val() & !self.t4_same.q.val() & !self.t4_older.q.val();
+        self.arm_again.next =
+            self.t4_again.q.val() | (self.t4_arms.q.val() & !self.t4_older.q.val());
+        self.release.next = self.t4_frees.q.val() & !self.t4_older.q.val();
+        self.late.next = (self.t4_up.q.val() | self.t4_arms.q.val() | self.t4_frees.q.val())
+            & self.t4_older.q.val();
+        // Which it was; zero if the sequence number decides, or it is to have a new descriptor.
+        self.decided.next = self.t4_event.q.val();
+        if self.combine.val() {
+            self.decided.next = 8.into();
+        }
+        if self.ahead.val() {
+            self.decided.next = 7.into();
         }
         if self.release.val() {
             self.decided.next = 2.into();
         }
-        if self.arm_again.val() {
+        if self.t4_arms.q.val() {
             self.decided.next = 1.into();
         }
-        if self.combine.val() {
-            self.decided.next = 8.into();
+        if self.late.val() {
+            self.decided.next = 5.into();
         }
-        if self.pass.val() {
-            self.decided.next = 7.into();
-        }
-        if self.t2_any.q.val() & !self.t2_vni.q.val() {
-            self.decided.next = 4.into();
-        }
-        if self.arm_new.val() {
+        if self.t4_new.q.val() & !self.free_any.q.val() {
             self.decided.next = 3.into();
-            if self.free_any.q.val() {
-                self.decided.next = 0.into();
-            }
-        }
-        if self.up.val() & self.arms.val() {
-            self.decided.next = 6.into();
-        }
-        if !self.up.val() & !self.down.val() {
-            self.decided.next = 14.into();
-            if !self.goes_down.q.val() {
-                self.decided.next = 7.into();
-            }
         }
         self.chosen.next = self.index.q.val();
-        if self.arm_new.val() {
+        if self.t4_new.q.val() {
             self.chosen.next = self.free_index.q.val();
         }
         self.takes.next = self.combine.val()
             & self.others.val()
             & !self.t4_differs.q.val()
             & !self.t2_mismatched.q.val();
-        self.t5_take.d.next = self.t4.q.val() & self.takes.val();
+        self.t5_take.d.next = self.takes.val();
         self.take.next = self.t5_take.q.val();
-        self.t5_combine.d.next = self.t4.q.val() & self.combine.val() & !self.takes.val();
-        self.t5_pass.d.next = self.t4.q.val() & self.pass.val();
-        self.t5_arm.d.next =
-            self.t4.q.val() & ((self.arm_new.val() & self.free_any.q.val()) | self.arm_again.val());
-        self.t5_release.d.next = self.t4.q.val() & self.release.val();
-        self.t5_reached.d.next =
-            self.t4.q.val() & self.combine.val() & self.t4_reached.q.val() & !self.takes.val();
+        self.t5_combine.d.next = self.combine.val() & !self.takes.val();
+        self.t5_pass.d.next = self.t4_pass.q.val() | self.ahead.val();
+        self.t5_arm.d.next = (self.t4_new.q.val() & self.free_any.q.val()) | self.arm_again.val();
+        self.t5_release.d.next = self.release.val();
+        self.t5_reached.d.next = self.combine.val() & self.t4_reached.q.val() & !self.takes.val();
         if self.t4.q.val() {
             self.t5_event.d.next = self.decided.val();
             self.t5_index.d.next = self.chosen.val();
