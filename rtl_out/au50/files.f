@@ -210,7 +210,6 @@ mux_one_hot_w16_n16.v
 switch_reader_n16_d512.v
 ../lib/same_parts_p16.v
 lowest_15_n16.v
-../lib/same_parts_p8.v
 mux_one_hot_w3_n16.v
 switch_together_n16.v
 ../lib/switch_tx.v
@@ -219,7 +218,6 @@ switch_core_n16_d512_u4096_t8192.v
 ../lib/gather_n8.v
 ../lib/red_match_d8.v
 ../lib/red_accumulate_d8.v
-../lib/mux_one_hot_w32_n9.v
 ../lib/red_emit.v
 ../lib/red_together.v
 ../lib/red_buffer.v

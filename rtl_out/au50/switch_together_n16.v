@@ -100,22 +100,22 @@ module switch_together_n16 (
     // it.
     reg  [15:0] first_same_reg;
     reg  [15:0] still_same_reg;
-    reg  [7:0]  parts_7_0_reg;
-    reg  [7:0]  parts_7_1_reg;
-    reg  [7:0]  parts_7_2_reg;
-    reg  [7:0]  parts_7_3_reg;
-    reg  [7:0]  parts_7_4_reg;
-    reg  [7:0]  parts_7_5_reg;
-    reg  [7:0]  parts_7_6_reg;
-    reg  [7:0]  parts_7_7_reg;
-    reg  [7:0]  parts_7_8_reg;
-    reg  [7:0]  parts_7_9_reg;
-    reg  [7:0]  parts_7_10_reg;
-    reg  [7:0]  parts_7_11_reg;
-    reg  [7:0]  parts_7_12_reg;
-    reg  [7:0]  parts_7_13_reg;
-    reg  [7:0]  parts_7_14_reg;
-    reg  [7:0]  parts_7_15_reg;
+    reg  [15:0] parts_7_0_reg;
+    reg  [15:0] parts_7_1_reg;
+    reg  [15:0] parts_7_2_reg;
+    reg  [15:0] parts_7_3_reg;
+    reg  [15:0] parts_7_4_reg;
+    reg  [15:0] parts_7_5_reg;
+    reg  [15:0] parts_7_6_reg;
+    reg  [15:0] parts_7_7_reg;
+    reg  [15:0] parts_7_8_reg;
+    reg  [15:0] parts_7_9_reg;
+    reg  [15:0] parts_7_10_reg;
+    reg  [15:0] parts_7_11_reg;
+    reg  [15:0] parts_7_12_reg;
+    reg  [15:0] parts_7_13_reg;
+    reg  [15:0] parts_7_14_reg;
+    reg  [15:0] parts_7_15_reg;
     reg         at_1_reg;        // Clocks 1 to 5.
     reg         at_2_reg;
     reg         at_3_reg;
@@ -207,52 +207,52 @@ module switch_together_n16 (
     wire [15:0] few_m;          // The same without what is above the fifteenth bit that is set.
     wire [63:0] same_7_0_a;     // A word.
     wire [63:0] same_7_0_b;     // Another one.
-    wire [7:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_1_a;     // A word.
     wire [63:0] same_7_1_b;     // Another one.
-    wire [7:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_2_a;     // A word.
     wire [63:0] same_7_2_b;     // Another one.
-    wire [7:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_3_a;     // A word.
     wire [63:0] same_7_3_b;     // Another one.
-    wire [7:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_4_a;     // A word.
     wire [63:0] same_7_4_b;     // Another one.
-    wire [7:0]  same_7_4_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_4_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_5_a;     // A word.
     wire [63:0] same_7_5_b;     // Another one.
-    wire [7:0]  same_7_5_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_5_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_6_a;     // A word.
     wire [63:0] same_7_6_b;     // Another one.
-    wire [7:0]  same_7_6_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_6_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_7_a;     // A word.
     wire [63:0] same_7_7_b;     // Another one.
-    wire [7:0]  same_7_7_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_7_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_8_a;     // A word.
     wire [63:0] same_7_8_b;     // Another one.
-    wire [7:0]  same_7_8_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_8_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_9_a;     // A word.
     wire [63:0] same_7_9_b;     // Another one.
-    wire [7:0]  same_7_9_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_9_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_10_a;    // A word.
     wire [63:0] same_7_10_b;    // Another one.
-    wire [7:0]  same_7_10_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_10_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_11_a;    // A word.
     wire [63:0] same_7_11_b;    // Another one.
-    wire [7:0]  same_7_11_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_11_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_12_a;    // A word.
     wire [63:0] same_7_12_b;    // Another one.
-    wire [7:0]  same_7_12_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_12_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_13_a;    // A word.
     wire [63:0] same_7_13_b;    // Another one.
-    wire [7:0]  same_7_13_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_13_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_14_a;    // A word.
     wire [63:0] same_7_14_b;    // Another one.
-    wire [7:0]  same_7_14_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_14_m;    // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_15_a;    // A word.
     wire [63:0] same_7_15_b;    // Another one.
-    wire [7:0]  same_7_15_m;    // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_15_m;    // A bit per part, the lowest one first: they are the same there.
     wire        sevens_s_0;     // Bit i.
     wire        sevens_s_1;     // Bit i.
     wire        sevens_s_2;     // Bit i.
@@ -394,97 +394,97 @@ module switch_together_n16 (
         .m (few_m)
     );
 
-    same_parts_p8 same_7_0 (
+    same_parts_p16 same_7_0 (
         .a (same_7_0_a),
         .b (same_7_0_b),
         .m (same_7_0_m)
     );
 
-    same_parts_p8 same_7_1 (
+    same_parts_p16 same_7_1 (
         .a (same_7_1_a),
         .b (same_7_1_b),
         .m (same_7_1_m)
     );
 
-    same_parts_p8 same_7_2 (
+    same_parts_p16 same_7_2 (
         .a (same_7_2_a),
         .b (same_7_2_b),
         .m (same_7_2_m)
     );
 
-    same_parts_p8 same_7_3 (
+    same_parts_p16 same_7_3 (
         .a (same_7_3_a),
         .b (same_7_3_b),
         .m (same_7_3_m)
     );
 
-    same_parts_p8 same_7_4 (
+    same_parts_p16 same_7_4 (
         .a (same_7_4_a),
         .b (same_7_4_b),
         .m (same_7_4_m)
     );
 
-    same_parts_p8 same_7_5 (
+    same_parts_p16 same_7_5 (
         .a (same_7_5_a),
         .b (same_7_5_b),
         .m (same_7_5_m)
     );
 
-    same_parts_p8 same_7_6 (
+    same_parts_p16 same_7_6 (
         .a (same_7_6_a),
         .b (same_7_6_b),
         .m (same_7_6_m)
     );
 
-    same_parts_p8 same_7_7 (
+    same_parts_p16 same_7_7 (
         .a (same_7_7_a),
         .b (same_7_7_b),
         .m (same_7_7_m)
     );
 
-    same_parts_p8 same_7_8 (
+    same_parts_p16 same_7_8 (
         .a (same_7_8_a),
         .b (same_7_8_b),
         .m (same_7_8_m)
     );
 
-    same_parts_p8 same_7_9 (
+    same_parts_p16 same_7_9 (
         .a (same_7_9_a),
         .b (same_7_9_b),
         .m (same_7_9_m)
     );
 
-    same_parts_p8 same_7_10 (
+    same_parts_p16 same_7_10 (
         .a (same_7_10_a),
         .b (same_7_10_b),
         .m (same_7_10_m)
     );
 
-    same_parts_p8 same_7_11 (
+    same_parts_p16 same_7_11 (
         .a (same_7_11_a),
         .b (same_7_11_b),
         .m (same_7_11_m)
     );
 
-    same_parts_p8 same_7_12 (
+    same_parts_p16 same_7_12 (
         .a (same_7_12_a),
         .b (same_7_12_b),
         .m (same_7_12_m)
     );
 
-    same_parts_p8 same_7_13 (
+    same_parts_p16 same_7_13 (
         .a (same_7_13_a),
         .b (same_7_13_b),
         .m (same_7_13_m)
     );
 
-    same_parts_p8 same_7_14 (
+    same_parts_p16 same_7_14 (
         .a (same_7_14_a),
         .b (same_7_14_b),
         .m (same_7_14_m)
     );
 
-    same_parts_p8 same_7_15 (
+    same_parts_p16 same_7_15 (
         .a (same_7_15_a),
         .b (same_7_15_b),
         .m (same_7_15_m)
@@ -690,22 +690,22 @@ module switch_together_n16 (
         again_reg = 16'd0;
         first_same_reg = 16'd0;
         still_same_reg = 16'd0;
-        parts_7_0_reg = 8'd0;
-        parts_7_1_reg = 8'd0;
-        parts_7_2_reg = 8'd0;
-        parts_7_3_reg = 8'd0;
-        parts_7_4_reg = 8'd0;
-        parts_7_5_reg = 8'd0;
-        parts_7_6_reg = 8'd0;
-        parts_7_7_reg = 8'd0;
-        parts_7_8_reg = 8'd0;
-        parts_7_9_reg = 8'd0;
-        parts_7_10_reg = 8'd0;
-        parts_7_11_reg = 8'd0;
-        parts_7_12_reg = 8'd0;
-        parts_7_13_reg = 8'd0;
-        parts_7_14_reg = 8'd0;
-        parts_7_15_reg = 8'd0;
+        parts_7_0_reg = 16'd0;
+        parts_7_1_reg = 16'd0;
+        parts_7_2_reg = 16'd0;
+        parts_7_3_reg = 16'd0;
+        parts_7_4_reg = 16'd0;
+        parts_7_5_reg = 16'd0;
+        parts_7_6_reg = 16'd0;
+        parts_7_7_reg = 16'd0;
+        parts_7_8_reg = 16'd0;
+        parts_7_9_reg = 16'd0;
+        parts_7_10_reg = 16'd0;
+        parts_7_11_reg = 16'd0;
+        parts_7_12_reg = 16'd0;
+        parts_7_13_reg = 16'd0;
+        parts_7_14_reg = 16'd0;
+        parts_7_15_reg = 16'd0;
         at_1_reg = 1'b0;
         at_2_reg = 1'b0;
         at_3_reg = 1'b0;

@@ -178,7 +178,6 @@ switch_row_n4_d512_u1024_t512.v
 ../lib/switch_reader_n4_d512.v
 ../lib/same_parts_p16.v
 ../lib/lowest_15_n4.v
-../lib/same_parts_p8.v
 ../lib/mux_one_hot_w3_n4.v
 ../lib/switch_together_n4.v
 ../lib/switch_tx.v
@@ -187,7 +186,6 @@ switch_core_n4_d512_u1024_t512.v
 ../lib/gather_n8.v
 ../lib/red_match_d8.v
 ../lib/red_accumulate_d8.v
-../lib/mux_one_hot_w32_n9.v
 ../lib/red_emit.v
 ../lib/red_together.v
 ../lib/red_buffer.v

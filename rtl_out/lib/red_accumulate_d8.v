@@ -118,9 +118,10 @@ module red_accumulate_d8 (
     reg         t17_reg;
     reg         t18_reg;
     reg  [1:0]  data_word_reg;
-    // The accumulator's word for the lane. Only its reset keeps it apart from the index that others
-    // read with.
+    // The accumulator's word for the lane, and where its weight is. Only their resets keep them
+    // apart from the index that others read with.
     reg  [4:0]  a_place_reg;
+    reg  [2:0]  weight_at_reg;
     reg         l_valid_reg;       // Clocks 3 to 6: operands.
     reg  [1:0]  l_word_reg;
     reg  [5:0]  l_op_reg;
@@ -180,6 +181,9 @@ module red_accumulate_d8 (
     reg  [3:0]  rc_reg;            // From clock 13: result code, word that overflowed.
     reg         over_any_reg;
     reg  [1:0]  over_word_reg;
+    // From clock 7: its words are those of a REPSUM; they go to other places than the frame's.
+    reg         moves_reg;
+    reg         shifts_reg;
     // Clocks 13 to 16: the result is stored, its code counts, it is a word of a REPSUM, where it
     // goes.
     reg         store_reg;
@@ -228,8 +232,7 @@ module red_accumulate_d8 (
     reg         start_any;
     reg  [1:0]  start_word;
     reg  [3:0]  base_repsum;
-    wire        moves;            // Results of the lane.
-    wire [3:0]  result_slot;
+    wire [3:0]  result_slot;      // Results of the lane.
     wire [3:0]  result_word;
     wire        stores;
     // The next frame is of the same descriptor, right behind, and its first word is read now; it is
@@ -343,7 +346,7 @@ module red_accumulate_d8 (
     ram_async #(.W(8), .A(3)) weights (
         .clk     (clk),
         // Clocks 2 to 4: REPSUM, how far the two sums are apart.
-        .rd_addr (m_index),
+        .rd_addr (weight_at_reg),
         .rd_data (weights_rd_data),
         .wr_en   (weights_wr_en),
         .wr_addr (rec_index_reg),
@@ -457,12 +460,8 @@ module red_accumulate_d8 (
         end
     end
 
-    // Clocks 12 to 15: where the result goes that the lane shows in the next clock.
-    assign moves = rec_repsum_reg & !rec_load_reg & !rec_differs_reg;
     assign result_slot = {2'd0, t14_reg | t15_reg, t13_reg | t15_reg};
-    assign result_word = (moves & !rec_special_reg & !rec_larger_reg)
-        ? (result_slot + rec_offset_reg)
-        : result_slot;
+    assign result_word = shifts_reg ? (result_slot + rec_offset_reg) : result_slot;
     assign stores = (t12_reg | t13_reg | t14_reg | t15_reg)
         & rec_combine_reg
         & !rec_keeps_reg
@@ -538,6 +537,7 @@ module red_accumulate_d8 (
         t18_reg = 1'b0;
         data_word_reg = 2'd0;
         a_place_reg = 5'd0;
+        weight_at_reg = 3'd0;
         l_valid_reg = 1'b0;
         l_word_reg = 2'd0;
         l_op_reg = 6'd0;
@@ -592,6 +592,8 @@ module red_accumulate_d8 (
         rc_reg = 4'd0;
         over_any_reg = 1'b0;
         over_word_reg = 2'd0;
+        moves_reg = 1'b0;
+        shifts_reg = 1'b0;
         store_reg = 1'b0;
         follows_reg = 1'b0;
         near_reg = 1'b0;
@@ -629,7 +631,13 @@ module red_accumulate_d8 (
         t17_reg <= t16_reg;
         t18_reg <= t17_reg;
         data_word_reg <= t1_reg ? 2'd0 : (data_word_reg + 2'd1);
-        a_place_reg <= t1_reg ? {m_soon, 2'd0} : (a_place_reg + 5'd1);
+
+        a_place_reg <= a_place_reg + 5'd1;
+        if (t1_reg) begin
+            a_place_reg <= {m_soon, 2'd0};
+            weight_at_reg <= m_soon;
+        end
+
         l_valid_reg <= is_data | g_valid;
         l_word_reg <= combines ? 2'd0 : data_word_reg;
 
@@ -740,6 +748,16 @@ module red_accumulate_d8 (
         end
 
         b_keeps_reg <= (rec_rc_reg > t11_code_reg[3:0]) ? rec_rc_reg : t11_code_reg[3:0];
+
+        // Clocks 12 to 15: where the result goes that the lane shows in the next clock.
+        moves_reg <= rec_repsum_reg & !rec_load_reg & !rec_differs_reg;
+
+        shifts_reg <= rec_repsum_reg
+            & !rec_load_reg
+            & !rec_differs_reg
+            & !rec_special_reg
+            & !rec_larger_reg;
+
         store_reg <= stores;
         follows_reg <= follows_at & (result_word[1:0] == r_next[1:0]);
 
@@ -750,7 +768,7 @@ module red_accumulate_d8 (
 
         near_store_reg <= stores & ((t1_reg & t12_reg) | (!t1_reg & near_reg));
         counts_reg <= stores & !rec_differs_reg;
-        counts_moved_reg <= stores & moves;
+        counts_moved_reg <= stores & moves_reg;
         place_reg <= {rec_index_reg, result_word[1:0]};
 
         r_a_reg <= words_r_rd_data;
@@ -826,6 +844,7 @@ module red_accumulate_d8 (
             t17_reg <= 1'b0;
             t18_reg <= 1'b0;
             a_place_reg <= 5'd0;
+            weight_at_reg <= 3'd0;
             rec_combine_reg <= 1'b0;
             store_reg <= 1'b0;
             near_store_reg <= 1'b0;

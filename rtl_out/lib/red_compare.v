@@ -38,7 +38,7 @@ module red_compare (
     // Registers
     reg  [63:0] a_reg;
     reg  [63:0] b_reg;
-    reg         lt_reg;          // Sign of a difference: of a comparison, the tools would invert the carry.
+    reg         lt_reg;        // Sign of a difference: of a comparison, the tools would invert the carry.
     reg         low_lt_reg;
     reg  [6:0]  low_eq_reg;
     reg         high_eq_reg;
@@ -48,8 +48,10 @@ module red_compare (
     reg         b_normal_reg;
     reg         a_top_reg;
     reg         b_top_reg;
-    reg         a_fraction_reg;
-    reg         b_fraction_reg;
+    reg         a_high_reg;    // Something of the fraction is not zero, in bits 51:32, in bits 31:0.
+    reg         b_high_reg;
+    reg         a_low_reg;
+    reg         b_low_reg;
 
     // Signals
     wire [63:0] lt_next_diff;
@@ -70,9 +72,9 @@ module red_compare (
     assign m_b_normal = b_normal_reg;
     assign m_a_top = a_top_reg;
     assign m_b_top = b_top_reg;
-    assign m_a_nan = a_top_reg & a_fraction_reg;
-    assign m_b_nan = b_top_reg & b_fraction_reg;
-    assign m_a_zero = !a_normal_reg & !a_fraction_reg;
+    assign m_a_nan = a_top_reg & (a_high_reg | a_low_reg);
+    assign m_b_nan = b_top_reg & (b_high_reg | b_low_reg);
+    assign m_a_zero = !a_normal_reg & !a_high_reg & !a_low_reg;
 
     // Clocked logic
     initial begin
@@ -88,8 +90,10 @@ module red_compare (
         b_normal_reg = 1'b0;
         a_top_reg = 1'b0;
         b_top_reg = 1'b0;
-        a_fraction_reg = 1'b0;
-        b_fraction_reg = 1'b0;
+        a_high_reg = 1'b0;
+        b_high_reg = 1'b0;
+        a_low_reg = 1'b0;
+        b_low_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -115,8 +119,10 @@ module red_compare (
         b_normal_reg <= |s_b[62:52];
         a_top_reg <= &s_a[62:52];
         b_top_reg <= &s_b[62:52];
-        a_fraction_reg <= |s_a[51:0];
-        b_fraction_reg <= |s_b[51:0];
+        a_high_reg <= |s_a[51:32];
+        b_high_reg <= |s_b[51:32];
+        a_low_reg <= |s_a[31:0];
+        b_low_reg <= |s_b[31:0];
     end
 
     // Read by nothing; named here so that linters know it is meant

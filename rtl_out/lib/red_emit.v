@@ -45,7 +45,12 @@ module red_emit (
     output wire [2:0]  x_slot,         // The same, for the second buffer.
     output wire [3:0]  x_word,         // The same.
     output wire        b_take,         // The word is taken.
-    input  wire [63:0] b_data,         // From the next clock on: the word taken last.
+    input  wire        b_late,         // From the next clock on the word taken last is b_written, otherwise b_taken.
+    input  wire [63:0] b_taken,        // The word.
+    input  wire [63:0] b_written,      // The word.
+    input  wire        x_late,         // Of the second buffer.
+    input  wire [63:0] x_taken,        // The same.
+    input  wire [63:0] x_written,      // The same.
     input  wire [15:0] b_key,          // Key of the frame.
 
     // m: Frames to send.
@@ -72,6 +77,7 @@ module red_emit (
     localparam [31:0] FIRST       = 32'h45000050;  // Version and length.
     localparam [15:0] THIRD       = 16'h40fd;  // Time to live and protocol.
     localparam [17:0] HEADER_SUM  = 18'h864d;  // Their sum.
+    localparam [63:0] REQUEST     = 64'hc0000000;  // A request, in word 4.
     localparam [63:0] REQUEST_LEN = 64'h3100;  // Length of a request, in its word.
     localparam [5:0] OP_REPSUM    = 6'd48;  // Operation.
 
@@ -86,6 +92,7 @@ module red_emit (
     // Copies of index and word for the second buffer; reset, or synthesis would merge them.
     reg  [2:0]  x_index_reg;
     reg  [3:0]  x_number_reg;
+    reg         is_last_reg;      // It is the last one, 11.
     // The pipeline moves, which is that nothing is held: registers of their own, for enables and
     // for words.
     reg         flows_reg;
@@ -108,15 +115,18 @@ module red_emit (
     reg  [5:0]  c_op_reg;
     reg  [7:0]  c_m_reg;
     reg         c_late_reg;       // It has been written since it was read.
-    // The word, a bit each: 0 to 7 of a result, 0 and 4 of a frame that passes, 8 one of the
-    // values. Word 4 of a result, the last word; a frame that passes keeps the first, the second
-    // half.
-    reg  [8:0]  c_is_reg;
-    reg         c_type_reg;
-    reg  [8:0]  c_is_high_reg;    // A copy for the upper halves of words; reset, or synthesis would merge the two.
+    // What of it is known one clock earlier: of words 1 to 7 all but the checksum, of word 0 that
+    // the destination is a group.
+    reg  [63:0] c_head_reg;
+    reg         c_first_reg;      // It is word 0, word 3 of a result, word 7 of one, one of the values.
+    reg         c_third_reg;
+    reg         c_codes_reg;
+    reg         c_is_value_reg;
+    reg         c_result_reg;     // It is of a result; it is the last word.
     reg         c_last_reg;
-    reg         c_low_reg;
-    reg         c_high_reg;
+    // Buffer of which a passing frame keeps the first and the second half of a word, a bit each.
+    reg  [1:0]  from_low_reg;
+    reg  [1:0]  from_high_reg;
     reg         p_valid_q_reg;    // The word behind the one that leaves.
     reg  [63:0] p_word_reg;
     reg         p_last_reg;
@@ -133,7 +143,6 @@ module red_emit (
     // Signals
     wire [3:0]  job_after;
     wire        job_push;
-    wire        is_last;
     wire        step;
     wire        take;
     wire        stalls;        // A word is held from now on.
@@ -141,20 +150,19 @@ module red_emit (
     wire [31:0] to;            // That of a result, one clock earlier.
     wire [4:0]  r_place;
     wire [63:0] c_value;
+    wire [1:0]  from;
     wire [7:0]  shown_m;       // Weight that is shown.
-    wire [8:0]  choices;
-    wire [63:0] picked_0;
-    wire [63:0] picked_1;
-    wire [63:0] picked_2;
-    wire [63:0] picked_3;
-    wire [63:0] picked_4;
-    wire [63:0] picked_5;
-    wire [63:0] picked_6;
-    wire [63:0] picked_7;
-    wire [63:0] picked_8;
-    wire [63:0] composed;      // Word of a result, most significant byte first; halves of one of a passing frame.
+    reg  [63:0] head;
+    wire [63:0] to_group;      // Word of a result, most significant byte first; halves of one of a passing frame.
+    wire [63:0] sum;
+    wire [63:0] value;
+    wire [63:0] composed;
     wire [31:0] kept_low;
     wire [31:0] kept_high;
+    wire [31:0] x_low;
+    wire [31:0] x_high;
+    wire [63:0] b_data;
+    wire [63:0] x_data;
     reg  [63:0] p_patched;
     wire [63:0] patch_rc;
     wire [63:0] patch_oflow;
@@ -164,8 +172,6 @@ module red_emit (
     wire [63:0] swap_m;        // The same, first byte last.
     wire [63:0] cookie_m;      // The same, first byte last.
     wire [63:0] late_m;        // The same, first byte last.
-    wire [31:0] words_low_m;   // The chosen one.
-    wire [31:0] words_high_m;  // The chosen one.
 
     // Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places
     // together, 16.
@@ -193,46 +199,17 @@ module red_emit (
         .m (late_m)
     );
 
-    mux_one_hot_w32_n9 words_low (
-        .sel (c_is_reg),
-        .s_0 (picked_0[31:0]),
-        .s_1 (picked_1[31:0]),
-        .s_2 (picked_2[31:0]),
-        .s_3 (picked_3[31:0]),
-        .s_4 (picked_4[31:0]),
-        .s_5 (picked_5[31:0]),
-        .s_6 (picked_6[31:0]),
-        .s_7 (picked_7[31:0]),
-        .s_8 (picked_8[31:0]),
-        .m   (words_low_m)
-    );
-
-    mux_one_hot_w32_n9 words_high (
-        .sel (c_is_high_reg),
-        .s_0 (picked_0[63:32]),
-        .s_1 (picked_1[63:32]),
-        .s_2 (picked_2[63:32]),
-        .s_3 (picked_3[63:32]),
-        .s_4 (picked_4[63:32]),
-        .s_5 (picked_5[63:32]),
-        .s_6 (picked_6[63:32]),
-        .s_7 (picked_7[63:32]),
-        .s_8 (picked_8[63:32]),
-        .m   (words_high_m)
-    );
-
     // Combinational logic
     assign job_push = j_valid | p_valid;
     assign jobs_wr_data = p_valid ? {1'b1, p_slot} : {1'b0, j_index};
     // The job and the word.
-    assign is_last = word_reg == 4'd11;
     assign step = busy_reg & flows_reg;
-    assign take = !busy_reg | (flows_reg & is_last);
+    assign take = !busy_reg | (flows_reg & is_last_reg);
     assign job_after = job_head_reg + 4'd1;
     // While it is composed, the last word still takes over what is written at its place.
-    assign done_valid = flows_reg & c_last_reg & !c_high_reg;
+    assign done_valid = flows_reg & c_last_reg & c_result_reg;
     assign done_index = c_place_reg[4:2];
-    assign freed = step & is_last & passing_reg;
+    assign freed = step & is_last_reg & passing_reg;
     assign q_index = index_reg;
     assign q_word = word_reg[1:0];
     assign b_slot = index_reg;
@@ -247,26 +224,63 @@ module red_emit (
     // read.
     assign to = MULTICAST | {11'd0, q_key[2:0], 18'd0} | {16'd0, q_key[15:3], 3'd0};
     assign shown_m = repsum_reg ? c_m_reg : 8'd0;
-    // A word of a result: one of these, and nothing else.
-    // Words 0 to 7 of the frame, and those of the value.
-    assign choices = passing_reg
-        ? ((9'd1 << word_reg) & 9'd17)
-        : (((9'd1 << word_reg) & 9'd255) | {word_reg[3], 8'd0});
-    assign picked_0 = {16'd0, MAC_GROUP, dfa};
-    assign picked_1 = {MAC, cfg_address, cfg_ethertype};
-    assign picked_2 = {FIRST, c_vni_reg, 16'd0};
-    assign picked_3 = {THIRD, checksum_reg, cfg_address};
-    assign picked_4 = {dfa, 32'd0};
-    assign picked_5 = REQUEST_LEN;
-    assign picked_6 = {32'd0, cookie_m[31:0]};
-    assign picked_7 = {5'd0, shown_m, 4'd0, c_seqno_reg, c_count_reg, c_op_reg, 1'b0, c_seqno_reg};
-    assign picked_8 = c_value;
-    assign composed = {words_high_m, words_low_m}
-        | {32'd0, c_type_reg, 31'd0}
-        | {33'd0, c_type_reg, 30'd0};
+
+    always @(*) begin
+        // Words of a header are put together one clock before the values: all that is in words 1 to
+        // 7 stands still by then, but for the checksum. Of a passing frame words 0 and 4 are.
+        head = 64'd0;
+        if (word_reg == 4'd0) begin
+            head = {16'd0, MAC_GROUP, 32'd0};
+        end
+        if (word_reg == 4'd4) begin
+            head = {dfa, 32'd0};
+        end
+        if (!passing_reg) begin
+            if (word_reg == 4'd1) begin
+                head = {MAC, cfg_address, cfg_ethertype};
+            end
+            if (word_reg == 4'd2) begin
+                head = {FIRST, c_vni_reg, 16'd0};
+            end
+            if (word_reg == 4'd3) begin
+                head = {THIRD, 16'd0, cfg_address};
+            end
+            if (word_reg == 4'd4) begin
+                head = {dfa, 32'd0} | REQUEST;
+            end
+            if (word_reg == 4'd5) begin
+                head = REQUEST_LEN;
+            end
+            if (word_reg == 4'd6) begin
+                head = {32'd0, cookie_m[31:0]};
+            end
+            if (word_reg == 4'd7) begin
+                head = {
+                    5'd0,
+                    shown_m,
+                    4'd0,
+                    c_seqno_reg,
+                    c_count_reg,
+                    c_op_reg,
+                    1'b0,
+                    c_seqno_reg
+                };
+            end
+        end
+    end
+
+    assign from = index_reg[2] ? 2'd2 : 2'd1;
+    assign to_group = c_first_reg ? {32'd0, dfa} : 64'd0;
+    assign sum = c_third_reg ? {16'd0, checksum_reg, 32'd0} : 64'd0;
+    assign value = c_is_value_reg ? c_value : 64'd0;
+    assign composed = c_head_reg | to_group | sum | value;
     // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
-    assign kept_low = c_low_reg ? b_data[31:0] : 32'd0;
-    assign kept_high = c_high_reg ? b_data[63:32] : 32'd0;
+    assign b_data = b_late ? b_written : b_taken;
+    assign x_data = x_late ? x_written : x_taken;
+    assign kept_low = from_low_reg[0] ? b_data[31:0] : 32'd0;
+    assign kept_high = from_high_reg[0] ? b_data[63:32] : 32'd0;
+    assign x_low = from_low_reg[1] ? x_data[31:0] : 32'd0;
+    assign x_high = from_high_reg[1] ? x_data[63:32] : 32'd0;
     assign patch_rc = {40'd0, q_rc[0], 12'd0, q_rc[3:1], 8'd0};
     assign patch_oflow = p_repsum_reg ? {59'd0, q_oflow, 3'd0} : 64'd0;
 
@@ -307,6 +321,7 @@ module red_emit (
         word_reg = 4'd0;
         x_index_reg = 3'd0;
         x_number_reg = 4'd0;
+        is_last_reg = 1'b0;
         flows_reg = 1'b0;
         flows_words_reg = 1'b0;
         sum_base_reg = 18'd0;
@@ -327,12 +342,15 @@ module red_emit (
         c_op_reg = 6'd0;
         c_m_reg = 8'd0;
         c_late_reg = 1'b0;
-        c_is_reg = 9'd0;
-        c_type_reg = 1'b0;
-        c_is_high_reg = 9'd0;
+        c_head_reg = 64'd0;
+        c_first_reg = 1'b0;
+        c_third_reg = 1'b0;
+        c_codes_reg = 1'b0;
+        c_is_value_reg = 1'b0;
+        c_result_reg = 1'b0;
         c_last_reg = 1'b0;
-        c_low_reg = 1'b0;
-        c_high_reg = 1'b0;
+        from_low_reg = 2'd0;
+        from_high_reg = 2'd0;
         p_valid_q_reg = 1'b0;
         p_word_reg = 64'd0;
         p_last_reg = 1'b0;
@@ -350,6 +368,7 @@ module red_emit (
     always @(posedge clk) begin
         if (step) begin
             word_reg <= word_reg + 4'd1;
+            is_last_reg <= word_reg == 4'd10;
             x_number_reg <= x_number_reg + 4'd1;
         end
         if (take) begin
@@ -357,6 +376,7 @@ module red_emit (
             passing_reg <= jobs_rd_data[3];
             index_reg <= jobs_rd_data[2:0];
             word_reg <= 4'd0;
+            is_last_reg <= 1'b0;
             x_index_reg <= jobs_rd_data[2:0];
             x_number_reg <= 4'd0;
             if (job_some_reg) begin
@@ -397,7 +417,7 @@ module red_emit (
             ? (w_valid & (w_place == r_place))
             : (w_valid & (w_place == c_place_reg));
 
-        p_stale_reg <= flows_reg & w_valid & c_is_reg[8] & (w_place == c_place_reg);
+        p_stale_reg <= flows_reg & w_valid & c_is_value_reg & (w_place == c_place_reg);
         sum_base_reg <= {2'd0, cfg_address[15:0]} + {2'd0, cfg_address[31:16]} + HEADER_SUM;
         sum_low_reg <= {1'b0, to[15:0]} + {1'b0, q_key[31:16]};
         sum_high_reg <= {3'd0, to[31:16]} + {1'b0, sum_base_reg};
@@ -406,16 +426,23 @@ module red_emit (
         checksum_reg <= ~(sum_folded_reg[15:0] + {15'd0, sum_folded_reg[16]});
 
         if (flows_reg) begin
-            c_is_reg <= choices;
-            c_is_high_reg <= choices;
-            c_type_reg <= word_reg == 4'd4;
-            c_last_reg <= busy_reg & is_last;
-            c_low_reg <= 1'b0;
-            c_high_reg <= 1'b0;
-            if (passing_reg) begin
-                c_type_reg <= 1'b0;
-                c_low_reg <= (word_reg != 4'd0) & (word_reg != 4'd4) & (word_reg != 4'd6);
-                c_high_reg <= word_reg != 4'd0;
+            c_head_reg <= head;
+            c_first_reg <= word_reg == 4'd0;
+            c_third_reg <= (word_reg == 4'd3) & !passing_reg;
+            c_codes_reg <= (word_reg == 4'd7) & !passing_reg;
+            c_is_value_reg <= word_reg[3] & !passing_reg;
+            c_result_reg <= !passing_reg;
+            c_last_reg <= busy_reg & is_last_reg;
+        end
+
+        if (flows_reg) begin
+            from_low_reg <= 2'd0;
+            from_high_reg <= 2'd0;
+            if (passing_reg & (word_reg != 4'd0)) begin
+                from_high_reg <= from;
+                if ((word_reg != 4'd4) & (word_reg != 4'd6)) begin
+                    from_low_reg <= from;
+                end
             end
         end
 
@@ -423,12 +450,12 @@ module red_emit (
         if (flows_reg) begin
             p_valid_q_reg <= c_valid_reg;
             p_last_reg <= c_last_reg;
-            p_codes_reg <= c_is_reg[7];
+            p_codes_reg <= c_codes_reg;
             p_repsum_reg <= repsum_reg;
         end
 
         if (flows_words_reg) begin
-            p_word_reg <= swap_m | {32'd0, kept_low} | {kept_high, 32'd0};
+            p_word_reg <= swap_m | {32'd0, kept_low | x_low} | {kept_high | x_high, 32'd0};
         end else if (p_stale_reg) begin
             p_word_reg <= late_m;
         end
@@ -455,9 +482,9 @@ module red_emit (
             busy_reg <= 1'b0;
             x_index_reg <= 3'd0;
             x_number_reg <= 4'd0;
+            is_last_reg <= 1'b0;
             flows_reg <= 1'b1;
             c_valid_reg <= 1'b0;
-            c_is_high_reg <= 9'd0;
             p_valid_q_reg <= 1'b0;
             q_valid_reg <= 1'b0;
             held_reg <= 1'b0;

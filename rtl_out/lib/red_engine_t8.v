@@ -100,15 +100,13 @@ module red_engine_t8 (
     reg  p_2_reg;
     reg  p_3_reg;
     reg  p_waits_reg;
-    reg  was_passing_reg;
 
     // Signals
     wire        begins;                // A frame begins.
     wire        p_wants;
     wire        p_push;
     wire        job;                   // A job beside those of frames that pass without a look.
-    // The frame that is sent passes without a look; that of the word taken last does.
-    wire        of_passing;
+    wire        of_passing;            // The frame that is sent passes without a look.
     // Clock 1: descriptor of the frame, meaningless if it has none; the same, one-hot, zero if it
     // has none.
     wire [2:0]  matcher_m_soon;
@@ -152,7 +150,6 @@ module red_engine_t8 (
     wire [2:0]  emit_x_slot;           // The same, for the second buffer.
     wire [3:0]  emit_x_word;           // The same.
     wire        emit_b_take;           // The word is taken.
-    wire [63:0] emit_b_data;           // From the next clock on: the word taken last.
     wire [15:0] emit_b_key;            // Key of the frame.
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
@@ -183,11 +180,15 @@ module red_engine_t8 (
     wire        together_counted;
     wire [1:0]  kept_slot;             // Its place.
     wire        kept_room;             // Besides the frame that comes one more may pass.
-    wire [63:0] kept_b_data;           // From the next clock on: the word taken last.
+    wire        kept_b_late;           // From the next clock on: the word taken last is b_written, otherwise b_taken.
+    wire [63:0] kept_b_taken;          // The word taken last.
+    wire [63:0] kept_b_written;        // The word that was written in the clock before.
     wire [15:0] kept_b_key;            // Key of the frame: tree 15:3, reduction id 2:0.
     wire        kept_freed;            // The frame has been sent: its place is free.
     wire [1:0]  passing_slot;          // Its place.
-    wire [63:0] passing_b_data;        // From the next clock on: the word taken last.
+    wire        passing_b_late;        // From the next clock on: the word taken last is b_written, otherwise b_taken.
+    wire [63:0] passing_b_taken;       // The word taken last.
+    wire [63:0] passing_b_written;     // The word that was written in the clock before.
     wire [15:0] passing_b_key;         // Key of the frame: tree 15:3, reduction id 2:0.
     wire        passing_freed;         // The frame has been sent: its place is free.
 
@@ -316,7 +317,12 @@ module red_engine_t8 (
         .x_slot        (emit_x_slot),
         .x_word        (emit_x_word),
         .b_take        (emit_b_take),
-        .b_data        (emit_b_data),
+        .b_late        (kept_b_late),
+        .b_taken       (kept_b_taken),
+        .b_written     (kept_b_written),
+        .x_late        (passing_b_late),
+        .x_taken       (passing_b_taken),
+        .x_written     (passing_b_written),
         .b_key         (emit_b_key),
         .m_valid       (m_valid),
         .m_ready       (m_ready),
@@ -365,38 +371,42 @@ module red_engine_t8 (
 
     // Frames that may pass, frames that do.
     red_buffer kept (
-        .clk     (clk),
-        .rst     (rst),
+        .clk       (clk),
+        .rst       (rst),
         // Every frame goes into a buffer; its place is kept if it passes.
-        .s_valid (s_valid),
-        .s_data  (s_data),
-        .s_first (s_first),
-        .push    (matcher_c_pass),
-        .slot    (kept_slot),
-        .room    (kept_room),
-        .b_slot  (emit_b_slot[1:0]),
-        .b_word  (emit_b_word),
-        .b_take  (emit_b_take),
-        .b_data  (kept_b_data),
-        .b_key   (kept_b_key),
-        .freed   (kept_freed)
+        .s_valid   (s_valid),
+        .s_data    (s_data),
+        .s_first   (s_first),
+        .push      (matcher_c_pass),
+        .slot      (kept_slot),
+        .room      (kept_room),
+        .b_slot    (emit_b_slot[1:0]),
+        .b_word    (emit_b_word),
+        .b_take    (emit_b_take),
+        .b_late    (kept_b_late),
+        .b_taken   (kept_b_taken),
+        .b_written (kept_b_written),
+        .b_key     (kept_b_key),
+        .freed     (kept_freed)
     );
 
     red_buffer passing (
-        .clk     (clk),
-        .rst     (rst),
-        .s_valid (p_valid),
-        .s_data  (p_data),
-        .s_first (p_first),
-        .push    (p_push),
-        .slot    (passing_slot),
-        .room    (p_room),
-        .b_slot  (emit_x_slot[1:0]),
-        .b_word  (emit_x_word),
-        .b_take  (emit_b_take),
-        .b_data  (passing_b_data),
-        .b_key   (passing_b_key),
-        .freed   (passing_freed)
+        .clk       (clk),
+        .rst       (rst),
+        .s_valid   (p_valid),
+        .s_data    (p_data),
+        .s_first   (p_first),
+        .push      (p_push),
+        .slot      (passing_slot),
+        .room      (p_room),
+        .b_slot    (emit_x_slot[1:0]),
+        .b_word    (emit_x_word),
+        .b_take    (emit_b_take),
+        .b_late    (passing_b_late),
+        .b_taken   (passing_b_taken),
+        .b_written (passing_b_written),
+        .b_key     (passing_b_key),
+        .freed     (passing_freed)
     );
 
     // Combinational logic
@@ -413,7 +423,6 @@ module red_engine_t8 (
     assign kept_freed = emit_freed & !of_passing;
     assign passing_freed = emit_freed & of_passing;
     assign emit_b_key = of_passing ? passing_b_key : kept_b_key;
-    assign emit_b_data = was_passing_reg ? passing_b_data : kept_b_data;
     // Contributions that wait together.
     assign take = matcher_take;
     assign emit_p_valid = matcher_c_pass | p_push;
@@ -425,7 +434,6 @@ module red_engine_t8 (
         p_2_reg = 1'b0;
         p_3_reg = 1'b0;
         p_waits_reg = 1'b0;
-        was_passing_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -433,10 +441,6 @@ module red_engine_t8 (
         p_2_reg <= p_1_reg;
         p_3_reg <= p_2_reg;
         p_waits_reg <= p_wants & job;
-
-        if (emit_b_take) begin
-            was_passing_reg <= of_passing;
-        end
 
         if (rst) begin
             p_1_reg <= 1'b0;

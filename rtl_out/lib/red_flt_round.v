@@ -48,6 +48,8 @@ module red_flt_round (
     // Of a pair, each sum has an adder of its own, as a choice in front of one would be too slow.
     reg  [30:0] s1_high_reg;
     reg  [30:0] s1_low_reg;
+    reg         s1_high_top_reg;     // It is beyond the largest number then.
+    reg         s1_low_top_reg;
     reg         s1_choose_high_reg;
     reg         s1_choose_low_reg;
     reg  [3:0]  s1_code_reg;
@@ -90,8 +92,8 @@ module red_flt_round (
     end
 
     assign beyond = (s1_choose_up_reg & (&s1_up_reg[62:52]))
-        | (s1_choose_high_reg & (&s1_high_reg[30:23]))
-        | (s1_choose_low_reg & (&s1_low_reg[30:23]));
+        | (s1_choose_high_reg & s1_high_top_reg)
+        | (s1_choose_low_reg & s1_low_top_reg);
     assign m_data = s2_data_reg;
     assign m_code = s2_code_reg;
 
@@ -102,6 +104,8 @@ module red_flt_round (
         s1_choose_up_reg = 1'b0;
         s1_high_reg = 31'd0;
         s1_low_reg = 31'd0;
+        s1_high_top_reg = 1'b0;
+        s1_low_top_reg = 1'b0;
         s1_choose_high_reg = 1'b0;
         s1_choose_low_reg = 1'b0;
         s1_code_reg = 4'd0;
@@ -116,6 +120,13 @@ module red_flt_round (
 
         s1_choose_up_reg <= (s_near & s_sum[3] & (rest | s_sum[4]))
             | (s_away & (s_sum[3] | rest));
+
+        // Largest exponent, or the one below it and a fraction that carries into it.
+        s1_high_top_reg <= (&s_other_data[62:56])
+            & (s_other_data[55] | (&s_other_data[54:32]));
+
+        s1_low_top_reg <= (&s_other_data[30:24])
+            & (s_other_data[23] | (&s_other_data[22:0]));
 
         s1_choose_high_reg <= s_up_high;
         s1_choose_low_reg <= s_up_low;

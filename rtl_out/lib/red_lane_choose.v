@@ -54,7 +54,7 @@ module red_lane_choose (
     localparam [3:0] INT_OVERFLOW = 4'd6;
 
     // Registers
-    reg  [5:0]  op_reg;             // What the operation is.
+    reg  [5:0]  op_reg;               // What the operation is.
     reg         sum_reg;
     reg         bitwise_reg;
     reg         repsum_reg;
@@ -63,58 +63,59 @@ module red_lane_choose (
     reg         floating_reg;
     reg         maximum_reg;
     reg         number_reg;
-    reg         s1_neither_reg;     // Neither is taken: words are added or combined bit by bit.
+    reg         s1_neither_reg;       // Neither is taken: words are added or combined bit by bit.
     reg         s1_index_reg;
     reg         s1_below_reg;
-    reg  [63:0] s1_a_reg;           // First operand.
-    reg  [63:0] s1_b_reg;           // Second operand.
-    reg         s1_tie_reg;         // Both are alike.
-    reg         s1_quiet_reg;       // A NaN becomes quiet.
-    reg         s1_quiet_high_reg;  // One of 32 bits does, in the upper half.
-    reg         s1_quiet_low_reg;   // In the lower half.
-    reg         s1_invalid_reg;     // The operation is invalid.
-    reg         s1_add_reg;         // The operation adds.
-    reg         s1_pair_reg;        // A word has two elements of 32 bits.
-    reg         s1_repsum_reg;      // It adds reproducibly.
-    reg         s1_zero_reg;        // The sum is 0.
-    reg         s1_other_reg;       // Another unit has the result.
-    reg         s2_high_b_reg;      // For the upper and the lower half of the word.
+    reg  [63:0] s1_a_reg;             // First operand.
+    reg  [63:0] s1_b_reg;             // Second operand.
+    reg         s1_tie_reg;           // Both are alike.
+    reg         s1_quiet_reg;         // A NaN becomes quiet.
+    reg         s1_quiet_high_reg;    // One of 32 bits does, in the upper half.
+    reg         s1_quiet_low_reg;     // In the lower half.
+    reg         s1_invalid_reg;       // The operation is invalid.
+    reg         s1_add_reg;           // The operation adds.
+    reg         s1_pair_reg;          // A word has two elements of 32 bits.
+    reg         s1_repsum_reg;        // It adds reproducibly.
+    reg         s1_zero_reg;          // The sum is 0.
+    reg         s1_other_reg;         // Another unit has the result.
+    reg         s1_half_invalid_reg;  // The operation is invalid in one of two elements.
+    reg         s2_high_b_reg;        // For the upper and the lower half of the word.
     reg         s2_low_b_reg;
-    reg  [63:0] s2_a_reg;           // First operand.
-    reg  [63:0] s2_b_reg;           // Second operand.
-    reg         s2_tie_reg;         // Both are alike.
-    reg         s2_quiet_reg;       // A NaN becomes quiet.
-    reg         s2_quiet_high_reg;  // One of 32 bits does, in the upper half.
-    reg         s2_quiet_low_reg;   // In the lower half.
-    reg         s2_invalid_reg;     // The operation is invalid.
-    reg         s2_add_reg;         // The operation adds.
-    reg         s2_pair_reg;        // A word has two elements of 32 bits.
-    reg         s2_repsum_reg;      // It adds reproducibly.
-    reg         s2_zero_reg;        // The sum is 0.
-    reg         s2_other_reg;       // Another unit has the result.
+    reg  [63:0] s2_a_reg;             // First operand.
+    reg  [63:0] s2_b_reg;             // Second operand.
+    reg         s2_tie_reg;           // Both are alike.
+    reg         s2_quiet_reg;         // A NaN becomes quiet.
+    reg         s2_quiet_high_reg;    // One of 32 bits does, in the upper half.
+    reg         s2_quiet_low_reg;     // In the lower half.
+    reg         s2_invalid_reg;       // The operation is invalid.
+    reg         s2_add_reg;           // The operation adds.
+    reg         s2_pair_reg;          // A word has two elements of 32 bits.
+    reg         s2_repsum_reg;        // It adds reproducibly.
+    reg         s2_zero_reg;          // The sum is 0.
+    reg         s2_other_reg;         // Another unit has the result.
     reg  [63:0] s3_x_reg;
     reg  [63:0] s3_y_reg;
-    reg         s3_invalid_reg;     // The operation is invalid.
-    reg         s3_add_reg;         // The operation adds.
-    reg         s3_pair_reg;        // A word has two elements of 32 bits.
-    reg         s3_zero_reg;        // The sum is 0.
-    reg         s3_other_reg;       // Another unit has the result.
+    reg         s3_invalid_reg;       // The operation is invalid.
+    reg         s3_add_reg;           // The operation adds.
+    reg         s3_pair_reg;          // A word has two elements of 32 bits.
+    reg         s3_zero_reg;          // The sum is 0.
+    reg         s3_other_reg;         // Another unit has the result.
     reg  [63:0] s4_sum_reg;
-    reg         s4_x_sign_reg;      // Signs of the words, or of the upper elements; of the lower ones.
+    reg         s4_x_sign_reg;        // Signs of the words, or of the upper elements; of the lower ones.
     reg         s4_y_sign_reg;
     reg         s4_x_low_sign_reg;
     reg         s4_y_low_sign_reg;
-    reg         s4_invalid_reg;     // The operation is invalid.
-    reg         s4_add_reg;         // The operation adds.
-    reg         s4_pair_reg;        // A word has two elements of 32 bits.
-    reg         s4_zero_reg;        // The sum is 0.
-    reg         s4_other_reg;       // Another unit has the result.
-    reg  [63:0] s5_data_reg;        // The result.
-    reg  [3:0]  s5_code_reg;        // What happened.
-    reg         s5_other_reg;       // Another unit has the result.
-    reg  [63:0] s6_data_reg;        // The result.
-    reg  [3:0]  s6_code_reg;        // What happened.
-    reg         s6_other_reg;       // Another unit has the result.
+    reg         s4_invalid_reg;       // The operation is invalid.
+    reg         s4_add_reg;           // The operation adds.
+    reg         s4_pair_reg;          // A word has two elements of 32 bits.
+    reg         s4_zero_reg;          // The sum is 0.
+    reg         s4_other_reg;         // Another unit has the result.
+    reg  [63:0] s5_data_reg;          // The result.
+    reg  [3:0]  s5_code_reg;          // What happened.
+    reg         s5_other_reg;         // Another unit has the result.
+    reg  [63:0] s6_data_reg;          // The result.
+    reg  [3:0]  s6_code_reg;          // What happened.
+    reg         s6_other_reg;         // Another unit has the result.
 
     // Signals
     wire        is_pair;
@@ -269,6 +270,7 @@ module red_lane_choose (
         s1_repsum_reg = 1'b0;
         s1_zero_reg = 1'b0;
         s1_other_reg = 1'b0;
+        s1_half_invalid_reg = 1'b0;
         s2_high_b_reg = 1'b0;
         s2_low_b_reg = 1'b0;
         s2_a_reg = 64'd0;
@@ -330,7 +332,8 @@ module red_lane_choose (
         s1_quiet_reg <= !pair_reg & whole_m_quiet;
         s1_quiet_high_reg <= pair_reg & high_m_quiet;
         s1_quiet_low_reg <= pair_reg & low_m_quiet;
-        s1_invalid_reg <= pair_reg ? (high_m_invalid | low_m_invalid) : whole_m_invalid;
+        s1_invalid_reg <= !pair_reg & whole_m_invalid;
+        s1_half_invalid_reg <= pair_reg ? (high_m_invalid | low_m_invalid) : 1'b0;
 
         s1_a_reg <= s_a;
         if (bitwise_reg) begin
@@ -363,12 +366,12 @@ module red_lane_choose (
         s2_quiet_reg <= s1_quiet_reg;
         s2_quiet_high_reg <= s1_quiet_high_reg;
         s2_quiet_low_reg <= s1_quiet_low_reg;
-        s2_invalid_reg <= s1_invalid_reg;
         s2_add_reg <= s1_add_reg;
         s2_pair_reg <= s1_pair_reg;
         s2_repsum_reg <= s1_repsum_reg;
         s2_zero_reg <= s1_zero_reg;
         s2_other_reg <= s1_other_reg;
+        s2_invalid_reg <= s1_half_invalid_reg ? 1'b1 : s1_invalid_reg;
 
         s3_x_reg <= s2_repsum_reg
             ? r_a

@@ -210,6 +210,7 @@ module red_match_d8 (
     reg  [7:0]  gone_reg;           // A timer has run out in the clock before.
     reg         closed_reg;         // Room was low one clock ago.
     reg  [4:0]  gap_reg;            // Clocks since the last frame began, while a descriptor has expired.
+    reg         long_ago_reg;       // They are 31.
     reg  [7:0]  expire_first_reg;   // The first expired descriptor, one clock ago.
     reg         gave_up_reg;        // One was given up in the clock before.
     reg         x_valid_reg;
@@ -248,6 +249,7 @@ module red_match_d8 (
     wire [1:0]  above;
     wire        visit_step;
     wire [7:0]  run_out;
+    wire        still;              // A descriptor has expired, and no frame begins or is combined with others.
     wire        give_up;
     wire [7:0]  given_up;
     wire [9:0]  seqnos_rd_data;     // The word that was read.
@@ -574,7 +576,8 @@ module red_match_d8 (
     assign run_out = (visit_step & !(|timer_any_reg) & !spared_reg) ? visit_at_reg : 8'd0;
     // Expired descriptors are given up when no frame is under way.
     assign room = !(|expired_reg);
-    assign give_up = (&gap_reg) & closed_reg & !gave_up_reg;
+    assign still = !s_first & !room & !busy;
+    assign give_up = long_ago_reg & closed_reg & !gave_up_reg;
     assign given_up = give_up ? expire_first_reg : 8'd0;
     assign q_count = tallies_q_rd_data[19:0];
     assign q_op = tallies_q_rd_data[25:20];
@@ -675,6 +678,7 @@ module red_match_d8 (
         gone_reg = 8'd0;
         closed_reg = 1'b0;
         gap_reg = 5'd0;
+        long_ago_reg = 1'b0;
         expire_first_reg = 8'd0;
         gave_up_reg = 1'b0;
         x_valid_reg = 1'b0;
@@ -888,10 +892,11 @@ module red_match_d8 (
         if (&gap_reg) begin
             gap_reg <= gap_reg;
         end
-        if (s_first | room | busy) begin
+        if (!still) begin
             gap_reg <= 5'd0;
         end
 
+        long_ago_reg <= (&gap_reg[4:1]) & still;
         expire_first_reg <= expired_reg & (~expired_reg + 8'd1);
         closed_reg <= !room;
         gave_up_reg <= give_up;
@@ -945,6 +950,7 @@ module red_match_d8 (
             visit_at_reg <= 8'd1;
             closed_reg <= 1'b0;
             gap_reg <= 5'd0;
+            long_ago_reg <= 1'b0;
             gave_up_reg <= 1'b0;
             x_valid_reg <= 1'b0;
         end

@@ -109,6 +109,7 @@ module red_together (
     reg  [3:0]  rc_reg;
     reg  [19:0] count_reg;
     reg  [7:0]  pass_reg;          // Bit i: V + 1 + i.
+    reg         passes_reg;        // One of them.
 
     // Signals
     // What comes out of the lane in the next clock: its number in its level, where the first of its
@@ -187,7 +188,7 @@ module red_together (
     // The pass.
     assign again = valid_reg[8] & is_final_reg[8];
     assign again_1 = pass_reg[0];
-    assign in_pass = |pass_reg;
+    assign in_pass = passes_reg;
     assign combines = gives_reg;
     assign taken = during_reg;
     assign busy = during_reg | take;
@@ -228,6 +229,7 @@ module red_together (
         rc_reg = 4'd0;
         count_reg = 20'd0;
         pass_reg = 8'd0;
+        passes_reg = 1'b0;
     end
 
     always @(posedge clk) begin
@@ -309,6 +311,7 @@ module red_together (
         level_2_reg <= {level_2_reg[9:0], back_reg & level_1_reg[10]};
         level_3_reg <= {level_3_reg[9:0], back_reg & level_2_reg[10]};
         pass_reg <= {pass_reg[6:0], again};
+        passes_reg <= again | (|pass_reg[6:0]);
         rc_reg <= (rc_lane_reg > rc_frames_reg) ? rc_lane_reg : rc_frames_reg;
 
         if (rst) begin
@@ -324,11 +327,13 @@ module red_together (
             goes_reg <= 1'b0;
             keeps_reg <= 1'b0;
             pass_reg <= 8'd0;
+            passes_reg <= 1'b0;
         end
     end
 
     // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, m_header[63:51], m_header[46:37], m_header[16:0], is_final_reg[10]};
+    wire _unused = &{1'b0, m_header[63:51], m_header[46:37], m_header[16:0], is_final_reg[10],
+        pass_reg[7]};
 
 endmodule
 

@@ -76,10 +76,10 @@ module switch_together_n4 (
     // it.
     reg  [3:0]  first_same_reg;
     reg  [3:0]  still_same_reg;
-    reg  [7:0]  parts_7_0_reg;
-    reg  [7:0]  parts_7_1_reg;
-    reg  [7:0]  parts_7_2_reg;
-    reg  [7:0]  parts_7_3_reg;
+    reg  [15:0] parts_7_0_reg;
+    reg  [15:0] parts_7_1_reg;
+    reg  [15:0] parts_7_2_reg;
+    reg  [15:0] parts_7_3_reg;
     reg         at_1_reg;        // Clocks 1 to 5.
     reg         at_2_reg;
     reg         at_3_reg;
@@ -135,16 +135,16 @@ module switch_together_n4 (
     wire [3:0]  few_m;          // The same without what is above the fifteenth bit that is set.
     wire [63:0] same_7_0_a;     // A word.
     wire [63:0] same_7_0_b;     // Another one.
-    wire [7:0]  same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_0_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_1_a;     // A word.
     wire [63:0] same_7_1_b;     // Another one.
-    wire [7:0]  same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_1_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_2_a;     // A word.
     wire [63:0] same_7_2_b;     // Another one.
-    wire [7:0]  same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_2_m;     // A bit per part, the lowest one first: they are the same there.
     wire [63:0] same_7_3_a;     // A word.
     wire [63:0] same_7_3_b;     // Another one.
-    wire [7:0]  same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
+    wire [15:0] same_7_3_m;     // A bit per part, the lowest one first: they are the same there.
     wire        sevens_s_0;     // Bit i.
     wire        sevens_s_1;     // Bit i.
     wire        sevens_s_2;     // Bit i.
@@ -190,25 +190,25 @@ module switch_together_n4 (
         .m (few_m)
     );
 
-    same_parts_p8 same_7_0 (
+    same_parts_p16 same_7_0 (
         .a (same_7_0_a),
         .b (same_7_0_b),
         .m (same_7_0_m)
     );
 
-    same_parts_p8 same_7_1 (
+    same_parts_p16 same_7_1 (
         .a (same_7_1_a),
         .b (same_7_1_b),
         .m (same_7_1_m)
     );
 
-    same_parts_p8 same_7_2 (
+    same_parts_p16 same_7_2 (
         .a (same_7_2_a),
         .b (same_7_2_b),
         .m (same_7_2_m)
     );
 
-    same_parts_p8 same_7_3 (
+    same_parts_p16 same_7_3 (
         .a (same_7_3_a),
         .b (same_7_3_b),
         .m (same_7_3_m)
@@ -318,10 +318,10 @@ module switch_together_n4 (
         again_reg = 4'd0;
         first_same_reg = 4'd0;
         still_same_reg = 4'd0;
-        parts_7_0_reg = 8'd0;
-        parts_7_1_reg = 8'd0;
-        parts_7_2_reg = 8'd0;
-        parts_7_3_reg = 8'd0;
+        parts_7_0_reg = 16'd0;
+        parts_7_1_reg = 16'd0;
+        parts_7_2_reg = 16'd0;
+        parts_7_3_reg = 16'd0;
         at_1_reg = 1'b0;
         at_2_reg = 1'b0;
         at_3_reg = 1'b0;

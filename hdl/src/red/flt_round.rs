@@ -54,6 +54,9 @@ hdl_module! {
         /// Of a pair, each sum has an adder of its own, as a choice in front of one would be too slow.
         s1_high: DFF<Bits<31>>,
         s1_low: DFF<Bits<31>>,
+        /// It is beyond the largest number then.
+        s1_high_top: DFF<Bit>,
+        s1_low_top: DFF<Bit>,
         s1_choose_high: DFF<Bit>,
         s1_choose_low: DFF<Bit>,
         s1_code: DFF<Bits<4>>,
@@ -86,6 +89,13 @@ impl Logic for RedFltRound {
             & self.s_sum.val().get_bit(3)
             & (self.rest.val() | self.s_sum.val().get_bit(4)))
             | (self.s_away.val() & (self.s_sum.val().get_bit(3) | self.rest.val()));
+        // Largest exponent, or the one below it and a fraction that carries into it.
+        self.s1_high_top.d.next = self.s_other_data.val().get_bits::<7>(56).all()
+            & (self.s_other_data.val().get_bit(55)
+                | self.s_other_data.val().get_bits::<23>(32).all());
+        self.s1_low_top.d.next = self.s_other_data.val().get_bits::<7>(24).all()
+            & (self.s_other_data.val().get_bit(23)
+                | self.s_other_data.val().get_bits::<23>(0).all());
         self.s1_choose_high.d.next = self.s_up_high.val();
         self.s1_choose_low.d.next = self.s_up_low.val();
         self.s1_down.d.next = (bit_cast::<64, 1>(self.s_sign.val().into()) << 63)
@@ -126,8 +136,8 @@ impl Logic for RedFltRound {
             | bit_cast::<64, 32>(self.low.val());
         self.beyond.next = (self.s1_choose_up.q.val()
             & self.s1_up.q.val().get_bits::<11>(52).all())
-            | (self.s1_choose_high.q.val() & self.s1_high.q.val().get_bits::<8>(23).all())
-            | (self.s1_choose_low.q.val() & self.s1_low.q.val().get_bits::<8>(23).all());
+            | (self.s1_choose_high.q.val() & self.s1_high_top.q.val())
+            | (self.s1_choose_low.q.val() & self.s1_low_top.q.val());
         self.s2_code.d.next = self.s1_code.q.val();
         if self.beyond.val() & !self.s1_code.q.val().get_bit(2) {
             self.s2_code.d.next = self.flt_overflow.val();

@@ -120,6 +120,8 @@ hdl_module! {
         s1_index: DFF<Bit>,
         s1_below: DFF<Bit>,
         s1: DFF<Chosen>,
+        /// The operation is invalid in one of two elements.
+        s1_half_invalid: DFF<Bit>,
         take_b: Signal<Local, Bit>,
         /// For the upper and the lower half of the word.
         s2_high_b: DFF<Bit>,
@@ -228,9 +230,10 @@ impl Logic for RedLaneChoose {
         self.s1.d.next.quiet = !self.pair.q.val() & self.whole.m_quiet.val();
         self.s1.d.next.quiet_high = self.pair.q.val() & self.high.m_quiet.val();
         self.s1.d.next.quiet_low = self.pair.q.val() & self.low.m_quiet.val();
-        self.s1.d.next.invalid = self.whole.m_invalid.val();
+        self.s1.d.next.invalid = !self.pair.q.val() & self.whole.m_invalid.val();
+        self.s1_half_invalid.d.next = false;
         if self.pair.q.val() {
-            self.s1.d.next.invalid = self.high.m_invalid.val() | self.low.m_invalid.val();
+            self.s1_half_invalid.d.next = self.high.m_invalid.val() | self.low.m_invalid.val();
         }
         self.s1.d.next.a = self.s_a.val();
         if self.bitwise.q.val() {
@@ -268,6 +271,9 @@ impl Logic for RedLaneChoose {
             self.s2_low_b.d.next = self.low.m_take_b.val();
         }
         self.s2.d.next = self.s1.q.val();
+        if self.s1_half_invalid.q.val() {
+            self.s2.d.next.invalid = true;
+        }
 
         // Stage 3. What is not added passes as x + 0; a NaN becomes quiet and loses its sign.
         self.chosen_high.next = self.s2.q.val().a.get_bits::<32>(32);

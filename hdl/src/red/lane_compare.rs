@@ -58,8 +58,11 @@ hdl_module! {
         b_normal: DFF<Bit>,
         a_top: DFF<Bit>,
         b_top: DFF<Bit>,
-        a_fraction: DFF<Bit>,
-        b_fraction: DFF<Bit>,
+        /// Something of the fraction is not zero, in bits 51:32, in bits 31:0.
+        a_high: DFF<Bit>,
+        b_high: DFF<Bit>,
+        a_low: DFF<Bit>,
+        b_low: DFF<Bit>,
     }
 }
 
@@ -103,8 +106,10 @@ impl Logic for RedCompare {
         self.b_normal.d.next = self.s_b.val().get_bits::<11>(52).any();
         self.a_top.d.next = self.s_a.val().get_bits::<11>(52).all();
         self.b_top.d.next = self.s_b.val().get_bits::<11>(52).all();
-        self.a_fraction.d.next = self.s_a.val().get_bits::<52>(0).any();
-        self.b_fraction.d.next = self.s_b.val().get_bits::<52>(0).any();
+        self.a_high.d.next = self.s_a.val().get_bits::<20>(32).any();
+        self.b_high.d.next = self.s_b.val().get_bits::<20>(32).any();
+        self.a_low.d.next = self.s_a.val().get_bits::<32>(0).any();
+        self.b_low.d.next = self.s_b.val().get_bits::<32>(0).any();
 
         self.m_a.next = self.a.q.val();
         self.m_b.next = self.b.q.val();
@@ -118,8 +123,8 @@ impl Logic for RedCompare {
         self.m_b_normal.next = self.b_normal.q.val();
         self.m_a_top.next = self.a_top.q.val();
         self.m_b_top.next = self.b_top.q.val();
-        self.m_a_nan.next = self.a_top.q.val() & self.a_fraction.q.val();
-        self.m_b_nan.next = self.b_top.q.val() & self.b_fraction.q.val();
-        self.m_a_zero.next = !self.a_normal.q.val() & !self.a_fraction.q.val();
+        self.m_a_nan.next = self.a_top.q.val() & (self.a_high.q.val() | self.a_low.q.val());
+        self.m_b_nan.next = self.b_top.q.val() & (self.b_high.q.val() | self.b_low.q.val());
+        self.m_a_zero.next = !self.a_normal.q.val() & !self.a_high.q.val() & !self.a_low.q.val();
     }
 }

@@ -123,9 +123,8 @@ hdl_module! {
         p_push: Signal<Local, Bit>,
         /// A job beside those of frames that pass without a look.
         job: Signal<Local, Bit>,
-        /// The frame that is sent passes without a look; that of the word taken last does.
+        /// The frame that is sent passes without a look.
         of_passing: Signal<Local, Bit>,
-        was_passing: DFF<Bit>,
     }
 }
 
@@ -169,13 +168,12 @@ impl Logic for RedEngine {
         if self.of_passing.val() {
             self.emit.b_key.next = self.passing.b_key.val();
         }
-        if self.emit.b_take.val() {
-            self.was_passing.d.next = self.of_passing.val();
-        }
-        self.emit.b_data.next = self.kept.b_data.val();
-        if self.was_passing.q.val() {
-            self.emit.b_data.next = self.passing.b_data.val();
-        }
+        self.emit.b_late.next = self.kept.b_late.val();
+        self.emit.b_taken.next = self.kept.b_taken.val();
+        self.emit.b_written.next = self.kept.b_written.val();
+        self.emit.x_late.next = self.passing.b_late.val();
+        self.emit.x_taken.next = self.passing.b_taken.val();
+        self.emit.x_written.next = self.passing.b_written.val();
 
         // Contributions that wait together.
         self.take.next = self.matcher.take.val();

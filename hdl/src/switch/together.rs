@@ -84,8 +84,8 @@ hdl_module! {
         /// Clocks 3 and 4: those with the same first word; parts of the second one are the same; all of it.
         #[reset] first_same: DFF<Bits<N>>,
         #[reset] still_same: DFF<Bits<N>>,
-        same_7: Bank<SameParts<8>, N>,
-        parts_7: Bank<DFF<Bits<8>>, N>,
+        same_7: Bank<SameParts<16>, N>,
+        parts_7: Bank<DFF<Bits<16>>, N>,
         sevens: GatherBits<N>,
         same: Signal<Local, Bits<N>>,
         several: Signal<Local, Bit>,

@@ -61,9 +61,9 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-15: a descriptor is freed when its last word is read, which a stalled output then holds",
         "red_emit",
-        "assign done_valid = flows_reg & c_last_reg & !c_high_reg;\n    \
+        "assign done_valid = flows_reg & c_last_reg & c_result_reg;\n    \
          assign done_index = c_place_reg[4:2];",
-        "assign done_valid = step & is_last & !passing_reg;\n    assign done_index = index_reg;",
+        "assign done_valid = step & is_last_reg & !passing_reg;\n    assign done_index = index_reg;",
     ),
     (
         "RED-1: of those taken together a last one without a partner is lost",
@@ -122,8 +122,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-12: a descriptor is given up while contributions are taken together",
         "red_match_d8",
-        "if (s_first | room | busy) begin",
-        "if (s_first | room) begin",
+        "still = !s_first & !room & !busy;",
+        "still = !s_first & !room;",
     ),
     (
         "RED-9: the pass has a source of its own",

@@ -217,14 +217,14 @@ const MUTATIONS: &[Mutation] = &[
         "overflow of the lower rounding",
         ROUND,
         "",
-        "s1_choose_low_reg & (&s1_low_reg[30:23])",
+        "s1_choose_low_reg & s1_low_top_reg",
         "1'b0",
     ),
     (
         "overflow of the upper rounding",
         ROUND,
         "",
-        "s1_choose_high_reg & (&s1_high_reg[30:23])",
+        "s1_choose_high_reg & s1_high_top_reg",
         "1'b0",
     ),
     (

@@ -372,9 +372,9 @@ fn red_15_a_descriptor_that_is_freed_too_early_is_noticed() {
         .iter_mut()
         .find(|(name, _)| name == "red_emit.v")
         .unwrap();
-    let right = "assign done_valid = flows_reg & c_last_reg & !c_high_reg;\n    \
+    let right = "assign done_valid = flows_reg & c_last_reg & c_result_reg;\n    \
                  assign done_index = c_place_reg[4:2];";
-    let wrong = "assign done_valid = step & is_last & !passing_reg;\n    \
+    let wrong = "assign done_valid = step & is_last_reg & !passing_reg;\n    \
                  assign done_index = index_reg;";
     assert_eq!(text.matches(right).count(), 1);
     *text = text.replace(right, wrong);

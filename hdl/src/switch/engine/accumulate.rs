@@ -168,8 +168,10 @@ hdl_module! {
         b_other: Signal<Local, Bits<64>>,
         b_lane: Signal<Local, Bits<64>>,
         data_word: DFF<Bits<2>>,
-        /// The accumulator's word for the lane. Only its reset keeps it apart from the index that others read with.
+        /// The accumulator's word for the lane, and where its weight is. Only their resets keep them apart from the index that others
+        /// read with.
         #[reset] a_place: DFF<Bits<5>>,
+        #[reset] weight_at: DFF<Bits<3>>,
         /// Clocks 3 to 6: operands.
         l_valid: DFF<Bit>,
         l_word: DFF<Bits<2>>,
@@ -256,8 +258,10 @@ hdl_module! {
         rc: DFF<Bits<4>>,
         over_any: DFF<Bit>,
         over_word: DFF<Bits<2>>,
+        /// From clock 7: its words are those of a REPSUM; they go to other places than the frame's.
+        moves: DFF<Bit>,
+        shifts: DFF<Bit>,
         /// Results of the lane.
-        moves: Signal<Local, Bit>,
         result_slot: Signal<Local, Bits<4>>,
         result_word: Signal<Local, Bits<4>>,
         stores: Signal<Local, Bit>,

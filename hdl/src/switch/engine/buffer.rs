@@ -7,9 +7,9 @@ hdl_module! {
     /// Keeps frames until they are sent on: four places of 11 words each. Every frame is written into a place, word by word as it
     /// comes: 6, 7, 8 to 11, 1 to 5. It keeps the place if it passes, which is said while it comes, before its last word.
     /// A word may be taken in the clock in which it is written.
-    /// Stages: 1 a word is written; of those that are read, 1 the memory, 2 b_data. What comes in is never stalled; places are freed
-    /// one by one, in their order, and room falls when they run short. While b_take is low b_data holds its word; that may still be
-    /// on its way into the memory, and is the right one all the same.
+    /// Stages: 1 a word is written; of those that are read, 1 the memory, 2 b_taken, or b_written if b_late. What comes in is never
+    /// stalled; places are freed one by one, in their order, and room falls when they run short. While b_take is low b_taken holds the
+    /// word, taken over from b_written if that had it.
     #[module("red_buffer")]
     pub struct RedBuffer {
         /// Clock.
@@ -34,8 +34,12 @@ hdl_module! {
         pub b_word: Signal<In, Bits<4>>,
         /// The word is taken.
         pub b_take: Signal<In, Bit>,
-        /// From the next clock on: the word taken last.
-        pub b_data: Signal<Out, Bits<64>>,
+        /// From the next clock on: the word taken last is b_written, otherwise b_taken.
+        pub b_late: Signal<Out, Bit>,
+        /// The word taken last.
+        pub b_taken: Signal<Out, Bits<64>>,
+        /// The word that was written in the clock before.
+        pub b_written: Signal<Out, Bits<64>>,
         /// Key of the frame: tree 15:3, reduction id 2:0.
         pub b_key: Signal<Out, Bits<16>>,
         /// The frame has been sent: its place is free.
@@ -82,16 +86,15 @@ impl Logic for RedBuffer {
             (bit_cast::<6, 2>(self.b_slot.val()) << 4) | bit_cast::<6, 4>(self.b_word.val());
         self.keys.rd.addr.next = self.b_slot.val();
         self.written.d.next = self.s_data.val();
-        self.b_data.next = self.taken.q.val();
-        if self.late.q.val() {
-            self.b_data.next = self.written.q.val();
-        }
-        self.late.d.next = false;
+        self.b_taken.next = self.taken.q.val();
+        self.b_written.next = self.written.q.val();
+        self.b_late.next = self.late.q.val();
+        self.late.d.next = self.b_take.val()
+            & self.s_valid.val()
+            & (self.place.q.val() == self.b_slot.val())
+            & (self.number.val() == self.b_word.val());
         if self.b_take.val() {
             self.taken.d.next = self.words.rd.data.val();
-            self.late.d.next = self.s_valid.val()
-                & (self.place.q.val() == self.b_slot.val())
-                & (self.number.val() == self.b_word.val());
         } else if self.late.q.val() {
             self.taken.d.next = self.written.q.val();
         }

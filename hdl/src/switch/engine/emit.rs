@@ -1,6 +1,6 @@
 //! Frames that a reduction engine sends: results, and frames that pass.
 
-use crate::blocks::{AsyncRam, OneHotMux};
+use crate::blocks::AsyncRam;
 use crate::bus::FramesOut;
 use crate::prelude::*;
 use crate::switch::ByteSwap;
@@ -77,8 +77,18 @@ hdl_module! {
         pub x_word: Signal<Out, Bits<4>>,
         /// The word is taken.
         pub b_take: Signal<Out, Bit>,
-        /// From the next clock on: the word taken last.
-        pub b_data: Signal<In, Bits<64>>,
+        /// From the next clock on the word taken last is b_written, otherwise b_taken.
+        pub b_late: Signal<In, Bit>,
+        /// The word.
+        pub b_taken: Signal<In, Bits<64>>,
+        /// The word.
+        pub b_written: Signal<In, Bits<64>>,
+        /// Of the second buffer.
+        pub x_late: Signal<In, Bit>,
+        /// The same.
+        pub x_taken: Signal<In, Bits<64>>,
+        /// The same.
+        pub x_written: Signal<In, Bits<64>>,
         /// Key of the frame.
         pub b_key: Signal<In, Bits<16>>,
         /// Frames to send.
@@ -108,7 +118,8 @@ hdl_module! {
         /// Copies of index and word for the second buffer; reset, or synthesis would merge them.
         #[reset] x_index: DFF<Bits<3>>,
         #[reset] x_number: DFF<Bits<4>>,
-        is_last: Signal<Local, Bit>,
+        /// It is the last one, 11.
+        #[reset] is_last: DFF<Bit>,
         step: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
         /// The pipeline moves, which is that nothing is held: registers of their own, for enables and for words.
@@ -143,25 +154,34 @@ hdl_module! {
         c_late: DFF<Bit>,
         r_place: Signal<Local, Bits<5>>,
         c_value: Signal<Local, Bits<64>>,
-        /// The word, a bit each: 0 to 7 of a result, 0 and 4 of a frame that passes, 8 one of the values.
-        /// Word 4 of a result, the last word; a frame that passes keeps the first, the second half.
-        c_is: DFF<Bits<9>>,
-        c_type: DFF<Bit>,
-        /// A copy for the upper halves of words; reset, or synthesis would merge the two.
-        #[reset] c_is_high: DFF<Bits<9>>,
+        /// What of it is known one clock earlier: of words 1 to 7 all but the checksum, of word 0 that the destination is a group.
+        c_head: DFF<Bits<64>>,
+        /// It is word 0, word 3 of a result, word 7 of one, one of the values.
+        c_first: DFF<Bit>,
+        c_third: DFF<Bit>,
+        c_codes: DFF<Bit>,
+        c_is_value: DFF<Bit>,
+        /// It is of a result; it is the last word.
+        c_result: DFF<Bit>,
         c_last: DFF<Bit>,
-        c_low: DFF<Bit>,
-        c_high: DFF<Bit>,
+        /// Buffer of which a passing frame keeps the first and the second half of a word, a bit each.
+        from_low: DFF<Bits<2>>,
+        from_high: DFF<Bits<2>>,
+        from: Signal<Local, Bits<2>>,
         /// Weight that is shown.
         shown_m: Signal<Local, Bits<8>>,
-        words_low: OneHotMux<32, 9>,
-        words_high: OneHotMux<32, 9>,
-        choices: Signal<Local, Bits<9>>,
-        picked: Bank<Signal<Local, Bits<64>>, 9>,
+        head: Signal<Local, Bits<64>>,
         /// Word of a result, most significant byte first; halves of one of a passing frame.
+        to_group: Signal<Local, Bits<64>>,
+        sum: Signal<Local, Bits<64>>,
+        value: Signal<Local, Bits<64>>,
         composed: Signal<Local, Bits<64>>,
         kept_low: Signal<Local, Bits<32>>,
         kept_high: Signal<Local, Bits<32>>,
+        x_low: Signal<Local, Bits<32>>,
+        x_high: Signal<Local, Bits<32>>,
+        b_data: Signal<Local, Bits<64>>,
+        x_data: Signal<Local, Bits<64>>,
         /// The word behind the one that leaves.
         #[reset] p_valid_q: DFF<Bit>,
         p_word: DFF<Bits<64>>,
@@ -194,6 +214,8 @@ hdl_module! {
         third: Param<THIRD, 16>,
         /// Their sum.
         header_sum: Param<{ (FIRST >> 16) + (FIRST & 0xffff) + THIRD }, 18>,
+        /// A request, in word 4.
+        request: Param<0xc000_0000, 64>,
         /// Length of a request, in its word.
         request_len: Param<{ (wire::REQUEST_LEN as usize) << 8 }, 64>,
         /// Operation.
@@ -214,12 +236,12 @@ impl Logic for RedEmit {
         }
 
         // The job and the word.
-        self.is_last.next = self.word.q.val() == 11;
         self.step.next = self.busy.q.val() & self.flows.q.val();
-        self.take.next = !self.busy.q.val() | (self.flows.q.val() & self.is_last.val());
+        self.take.next = !self.busy.q.val() | (self.flows.q.val() & self.is_last.q.val());
         self.job_after.next = self.job_head.q.val() + 1;
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
+            self.is_last.d.next = self.word.q.val() == 10;
             self.x_number.d.next = self.x_number.q.val() + 1;
         }
         if self.take.val() {
@@ -227,6 +249,7 @@ impl Logic for RedEmit {
             self.passing.d.next = self.jobs.rd.data.val().get_bit(3);
             self.index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
             self.word.d.next = 0.into();
+            self.is_last.d.next = false;
             self.x_index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
             self.x_number.d.next = 0.into();
             if self.job_some.q.val() {
@@ -239,9 +262,9 @@ impl Logic for RedEmit {
             self.job_some.d.next = true;
         }
         // While it is composed, the last word still takes over what is written at its place.
-        self.done_valid.next = self.flows.q.val() & self.c_last.q.val() & !self.c_high.q.val();
+        self.done_valid.next = self.flows.q.val() & self.c_last.q.val() & self.c_result.q.val();
         self.done_index.next = self.c_place.q.val().get_bits::<3>(2);
-        self.freed.next = self.step.val() & self.is_last.val() & self.passing.q.val();
+        self.freed.next = self.step.val() & self.is_last.q.val() & self.passing.q.val();
         self.q_index.next = self.index.q.val();
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
         self.b_slot.next = self.index.q.val();
@@ -279,7 +302,7 @@ impl Logic for RedEmit {
         }
         self.p_stale.d.next = self.flows.q.val()
             & self.w_valid.val()
-            & self.c_is.q.val().get_bit(8)
+            & self.c_is_value.q.val()
             & (self.w_place.val() == self.c_place.q.val());
         self.c_value.next = self.c_data.q.val();
         if self.c_late.q.val() {
@@ -313,73 +336,116 @@ impl Logic for RedEmit {
             self.shown_m.next = self.c_m.q.val();
         }
 
-        // A word of a result: one of these, and nothing else.
-        // Words 0 to 7 of the frame, and those of the value.
-        self.choices.next = ((bits::<9>(1) << self.word.q.val()) & 0xff)
-            | (bit_cast::<9, 1>(self.word.q.val().get_bits::<1>(3)) << 8);
-        if self.passing.q.val() {
-            self.choices.next = (bits::<9>(1) << self.word.q.val()) & 0x11;
+        // Words of a header are put together one clock before the values: all that is in words 1 to 7 stands still by then, but for the
+        // checksum. Of a passing frame words 0 and 4 are.
+        self.head.next = 0.into();
+        if self.word.q.val() == 0 {
+            self.head.next = bit_cast::<64, 16>(self.mac_group.val()) << 32;
         }
-        if self.flows.q.val() {
-            self.c_is.d.next = self.choices.val();
-            self.c_is_high.d.next = self.choices.val();
-            self.c_type.d.next = self.word.q.val() == 4;
-            self.c_last.d.next = self.busy.q.val() & self.is_last.val();
-            self.c_low.d.next = false;
-            self.c_high.d.next = false;
-            if self.passing.q.val() {
-                self.c_type.d.next = false;
-                self.c_low.d.next =
-                    (self.word.q.val() != 0) & (self.word.q.val() != 4) & (self.word.q.val() != 6);
-                self.c_high.d.next = self.word.q.val() != 0;
+        if self.word.q.val() == 4 {
+            self.head.next = bit_cast::<64, 32>(self.dfa.val()) << 32;
+        }
+        if !self.passing.q.val() {
+            if self.word.q.val() == 1 {
+                self.head.next = (bit_cast::<64, 16>(self.mac.val()) << 48)
+                    | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
+                    | bit_cast::<64, 16>(self.cfg_ethertype.val());
+            }
+            if self.word.q.val() == 2 {
+                self.head.next = (bit_cast::<64, 32>(self.first.val()) << 32)
+                    | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
+            }
+            if self.word.q.val() == 3 {
+                self.head.next = (bit_cast::<64, 16>(self.third.val()) << 48)
+                    | bit_cast::<64, 32>(self.cfg_address.val());
+            }
+            if self.word.q.val() == 4 {
+                self.head.next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | self.request.val();
+            }
+            if self.word.q.val() == 5 {
+                self.head.next = self.request_len.val();
+            }
+            if self.word.q.val() == 6 {
+                self.head.next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
+            }
+            if self.word.q.val() == 7 {
+                self.head.next = bit_cast::<64, 10>(self.c_seqno.q.val())
+                    | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
+                    | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
+                    | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
+                    | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
             }
         }
-        self.picked[0].next =
-            (bit_cast::<64, 16>(self.mac_group.val()) << 32) | bit_cast::<64, 32>(self.dfa.val());
-        self.picked[1].next = (bit_cast::<64, 16>(self.mac.val()) << 48)
-            | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
-            | bit_cast::<64, 16>(self.cfg_ethertype.val());
-        self.picked[2].next = (bit_cast::<64, 32>(self.first.val()) << 32)
-            | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
-        self.picked[3].next = (bit_cast::<64, 16>(self.third.val()) << 48)
-            | (bit_cast::<64, 16>(self.checksum.q.val()) << 32)
-            | bit_cast::<64, 32>(self.cfg_address.val());
-        self.picked[4].next = bit_cast::<64, 32>(self.dfa.val()) << 32;
-        self.picked[5].next = self.request_len.val();
-        self.picked[6].next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
-        self.picked[7].next = bit_cast::<64, 10>(self.c_seqno.q.val())
-            | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
-            | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
-            | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
-            | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
-        self.picked[8].next = self.c_value.val();
-        for i in 0..9 {
-            self.words_low.s[i].next = self.picked[i].val().get_bits::<32>(0);
-            self.words_high.s[i].next = self.picked[i].val().get_bits::<32>(32);
+        if self.flows.q.val() {
+            self.c_head.d.next = self.head.val();
+            self.c_first.d.next = self.word.q.val() == 0;
+            self.c_third.d.next = (self.word.q.val() == 3) & !self.passing.q.val();
+            self.c_codes.d.next = (self.word.q.val() == 7) & !self.passing.q.val();
+            self.c_is_value.d.next = self.word.q.val().get_bit(3) & !self.passing.q.val();
+            self.c_result.d.next = !self.passing.q.val();
+            self.c_last.d.next = self.busy.q.val() & self.is_last.q.val();
         }
-        self.words_low.sel.next = self.c_is.q.val();
-        self.words_high.sel.next = self.c_is_high.q.val();
-        self.composed.next = bit_cast::<64, 32>(self.words_low.m.val())
-            | (bit_cast::<64, 32>(self.words_high.m.val()) << 32)
-            | (bit_cast::<64, 1>(self.c_type.q.val().into()) << 31)
-            | (bit_cast::<64, 1>(self.c_type.q.val().into()) << 30);
+        self.from.next = 1.into();
+        if self.index.q.val().get_bit(2) {
+            self.from.next = 2.into();
+        }
+        if self.flows.q.val() {
+            self.from_low.d.next = 0.into();
+            self.from_high.d.next = 0.into();
+            if self.passing.q.val() & (self.word.q.val() != 0) {
+                self.from_high.d.next = self.from.val();
+                if (self.word.q.val() != 4) & (self.word.q.val() != 6) {
+                    self.from_low.d.next = self.from.val();
+                }
+            }
+        }
+        self.to_group.next = 0.into();
+        if self.c_first.q.val() {
+            self.to_group.next = bit_cast::<64, 32>(self.dfa.val());
+        }
+        self.sum.next = 0.into();
+        if self.c_third.q.val() {
+            self.sum.next = bit_cast::<64, 16>(self.checksum.q.val()) << 32;
+        }
+        self.value.next = 0.into();
+        if self.c_is_value.q.val() {
+            self.value.next = self.c_value.val();
+        }
+        self.composed.next =
+            self.c_head.q.val() | self.to_group.val() | self.sum.val() | self.value.val();
         self.swap.s.next = self.composed.val();
 
         // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
+        self.b_data.next = self.b_taken.val();
+        if self.b_late.val() {
+            self.b_data.next = self.b_written.val();
+        }
+        self.x_data.next = self.x_taken.val();
+        if self.x_late.val() {
+            self.x_data.next = self.x_written.val();
+        }
         self.kept_low.next = 0.into();
-        if self.c_low.q.val() {
+        self.kept_high.next = 0.into();
+        if self.from_low.q.val().get_bit(0) {
             self.kept_low.next = self.b_data.val().get_bits::<32>(0);
         }
-        self.kept_high.next = 0.into();
-        if self.c_high.q.val() {
+        if self.from_high.q.val().get_bit(0) {
             self.kept_high.next = self.b_data.val().get_bits::<32>(32);
+        }
+        self.x_low.next = 0.into();
+        self.x_high.next = 0.into();
+        if self.from_low.q.val().get_bit(1) {
+            self.x_low.next = self.x_data.val().get_bits::<32>(0);
+        }
+        if self.from_high.q.val().get_bit(1) {
+            self.x_high.next = self.x_data.val().get_bits::<32>(32);
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
         if self.flows.q.val() {
             self.p_valid_q.d.next = self.c_valid.q.val();
             self.p_last.d.next = self.c_last.q.val();
-            self.p_codes.d.next = self.c_is.q.val().get_bit(7);
+            self.p_codes.d.next = self.c_codes.q.val();
             self.p_repsum.d.next = self.repsum.q.val();
         }
         self.patch_rc.next = (bit_cast::<64, 3>(self.q_rc.val().get_bits::<3>(1)) << 8)
@@ -395,8 +461,8 @@ impl Logic for RedEmit {
         }
         if self.flows_words.q.val() {
             self.p_word.d.next = self.swap.m.val()
-                | bit_cast::<64, 32>(self.kept_low.val())
-                | (bit_cast::<64, 32>(self.kept_high.val()) << 32);
+                | bit_cast::<64, 32>(self.kept_low.val() | self.x_low.val())
+                | (bit_cast::<64, 32>(self.kept_high.val() | self.x_high.val()) << 32);
         } else if self.p_stale.q.val() {
             self.p_word.d.next = self.late.m.val();
         }

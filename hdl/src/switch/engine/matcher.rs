@@ -289,6 +289,10 @@ hdl_module! {
         #[reset] closed: DFF<Bit>,
         /// Clocks since the last frame began, while a descriptor has expired.
         #[reset] gap: DFF<Bits<5>>,
+        /// A descriptor has expired, and no frame begins or is combined with others.
+        still: Signal<Local, Bit>,
+        /// They are 31.
+        #[reset] long_ago: DFF<Bit>,
         /// The first expired descriptor, one clock ago.
         expire_first: DFF<Bits<8>>,
         expire_at: OneHotIndex<8, 3>,
@@ -338,12 +342,14 @@ impl Logic for RedMatch {
         if self.gap.q.val().all() {
             self.gap.d.next = self.gap.q.val();
         }
-        if self.s_first.val() | self.room.val() | self.busy.val() {
+        self.still.next = !self.s_first.val() & !self.room.val() & !self.busy.val();
+        if !self.still.val() {
             self.gap.d.next = 0.into();
         }
+        self.long_ago.d.next = self.gap.q.val().get_bits::<4>(1).all() & self.still.val();
         self.expire_first.d.next = self.expired.q.val() & (!self.expired.q.val() + 1);
         self.closed.d.next = !self.room.val();
-        self.give_up.next = self.gap.q.val().all() & self.closed.q.val() & !self.gave_up.q.val();
+        self.give_up.next = self.long_ago.q.val() & self.closed.q.val() & !self.gave_up.q.val();
         self.gave_up.d.next = self.give_up.val();
         self.expire_at.s.next = self.expire_first.q.val();
         self.given_up.next = 0.into();

@@ -139,6 +139,8 @@ hdl_module! {
         sum: Signal<Local, Bits<21>>,
         /// Bit i: V + 1 + i.
         #[reset] pass: DFF<Bits<8>>,
+        /// One of them.
+        #[reset] passes: DFF<Bit>,
         count_max: Param<{ COUNT_MAX as usize }, 20>,
     }
 }
@@ -252,7 +254,8 @@ impl Logic for RedTogether {
         self.again.next = self.valid.q.val().get_bit(8) & self.is_final.q.val().get_bit(8);
         self.pass.d.next = (self.pass.q.val() << 1) | bit_cast::<8, 1>(self.again.val().into());
         self.again_1.next = self.pass.q.val().get_bit(0);
-        self.in_pass.next = self.pass.q.val().any();
+        self.passes.d.next = self.again.val() | self.pass.q.val().get_bits::<7>(0).any();
+        self.in_pass.next = self.passes.q.val();
         if self.again.val() {
             self.gives.d.next = false;
         }

@@ -17,6 +17,7 @@ impl RedAccumulate {
         self.a_place.d.next = self.a_place.q.val() + 1;
         if self.t1.q.val() {
             self.a_place.d.next = bit_cast::<5, 3>(self.m_soon.val()) << 2;
+            self.weight_at.d.next = self.m_soon.val();
         }
         self.words.rd.addr.next = self.a_place.q.val();
         self.l_valid.d.next = self.is_data.val() | self.g_valid.val();
@@ -87,7 +88,7 @@ impl RedAccumulate {
     #[hdl_part]
     pub(super) fn find_distance(&mut self) {
         // Clocks 2 to 4: REPSUM, how far the two sums are apart.
-        self.weights.rd.addr.next = self.m_index.val();
+        self.weights.rd.addr.next = self.weight_at.q.val();
         self.t3_weight.d.next = self.weights.rd.data.val();
         self.ahead.d.next = bit_cast::<9, 8>(self.m_header.val().get_bits::<8>(51) ^ 0x80)
             - bit_cast::<9, 8>(self.weights.rd.data.val() ^ 0x80);

@@ -8,12 +8,17 @@ impl RedAccumulate {
     #[hdl_part]
     pub(super) fn place_results(&mut self) {
         // Clocks 12 to 15: where the result goes that the lane shows in the next clock.
-        self.moves.next =
+        self.moves.d.next =
             self.rec_repsum.q.val() & !self.rec_load.q.val() & !self.rec_differs.q.val();
+        self.shifts.d.next = self.rec_repsum.q.val()
+            & !self.rec_load.q.val()
+            & !self.rec_differs.q.val()
+            & !self.rec_special.q.val()
+            & !self.rec_larger.q.val();
         self.result_slot.next = bit_cast::<4, 1>((self.t13.q.val() | self.t15.q.val()).into())
             | (bit_cast::<4, 1>((self.t14.q.val() | self.t15.q.val()).into()) << 1);
         self.result_word.next = self.result_slot.val();
-        if self.moves.val() & !self.rec_special.q.val() & !self.rec_larger.q.val() {
+        if self.shifts.q.val() {
             self.result_word.next = self.result_slot.val() + self.rec_offset.q.val();
         }
         self.stores.next =
@@ -33,7 +38,7 @@ impl RedAccumulate {
         self.near_store.d.next = self.stores.val()
             & ((self.t1.q.val() & self.t12.q.val()) | (!self.t1.q.val() & self.near.q.val()));
         self.counts.d.next = self.stores.val() & !self.rec_differs.q.val();
-        self.counts_moved.d.next = self.stores.val() & self.moves.val();
+        self.counts_moved.d.next = self.stores.val() & self.moves.q.val();
         self.place.d.next = (bit_cast::<5, 3>(self.rec_index.q.val()) << 2)
             | bit_cast::<5, 2>(self.result_word.val().get_bits::<2>(0));
     }
