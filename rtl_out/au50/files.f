@@ -218,6 +218,7 @@ switch_core_n16_d512_u4096_t8192.v
 ../lib/gather_n8.v
 ../lib/red_match_d8.v
 ../lib/red_accumulate_d8.v
+../lib/mux_one_hot_w64_n8.v
 ../lib/red_emit.v
 ../lib/red_together.v
 ../lib/red_buffer.v

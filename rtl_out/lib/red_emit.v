@@ -92,7 +92,10 @@ module red_emit (
     // Copies of index and word for the second buffer; reset, or synthesis would merge them.
     reg  [2:0]  x_index_reg;
     reg  [3:0]  x_number_reg;
-    reg         is_last_reg;      // It is the last one, 11.
+    // The same, a bit for each number; of these those that are put together here: 0 to 7 of a
+    // result, 0 and 4 of a frame that passes.
+    reg  [11:0] at_reg;
+    reg  [7:0]  head_at_reg;
     // The pipeline moves, which is that nothing is held: registers of their own, for enables and
     // for words.
     reg         flows_reg;
@@ -143,6 +146,7 @@ module red_emit (
     // Signals
     wire [3:0]  job_after;
     wire        job_push;
+    wire        is_last;
     wire        step;
     wire        take;
     wire        stalls;        // A word is held from now on.
@@ -152,7 +156,6 @@ module red_emit (
     wire [63:0] c_value;
     wire [1:0]  from;
     wire [7:0]  shown_m;       // Weight that is shown.
-    reg  [63:0] head;
     wire [63:0] to_group;      // Word of a result, most significant byte first; halves of one of a passing frame.
     wire [63:0] sum;
     wire [63:0] value;
@@ -172,6 +175,8 @@ module red_emit (
     wire [63:0] swap_m;        // The same, first byte last.
     wire [63:0] cookie_m;      // The same, first byte last.
     wire [63:0] late_m;        // The same, first byte last.
+    wire [63:0] heads_s_4;     // Words.
+    wire [63:0] heads_m;       // The chosen one.
 
     // Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places
     // together, 16.
@@ -199,17 +204,33 @@ module red_emit (
         .m (late_m)
     );
 
+    mux_one_hot_w64_n8 heads (
+        .sel (head_at_reg),
+        // Words of a header are put together one clock before the values: all that is in words 1 to
+        // 7 stands still by then, but for the checksum. Of a passing frame words 0 and 4 are.
+        .s_0 ({16'd0, MAC_GROUP, 32'd0}),
+        .s_1 ({MAC, cfg_address, cfg_ethertype}),
+        .s_2 ({FIRST, c_vni_reg, 16'd0}),
+        .s_3 ({THIRD, 16'd0, cfg_address}),
+        .s_4 (heads_s_4),
+        .s_5 (REQUEST_LEN),
+        .s_6 ({32'd0, cookie_m[31:0]}),
+        .s_7 ({5'd0, shown_m, 4'd0, c_seqno_reg, c_count_reg, c_op_reg, 1'b0, c_seqno_reg}),
+        .m   (heads_m)
+    );
+
     // Combinational logic
     assign job_push = j_valid | p_valid;
     assign jobs_wr_data = p_valid ? {1'b1, p_slot} : {1'b0, j_index};
     // The job and the word.
+    assign is_last = at_reg[11];
     assign step = busy_reg & flows_reg;
-    assign take = !busy_reg | (flows_reg & is_last_reg);
+    assign take = !busy_reg | (flows_reg & is_last);
     assign job_after = job_head_reg + 4'd1;
     // While it is composed, the last word still takes over what is written at its place.
     assign done_valid = flows_reg & c_last_reg & c_result_reg;
     assign done_index = c_place_reg[4:2];
-    assign freed = step & is_last_reg & passing_reg;
+    assign freed = step & is_last & passing_reg;
     assign q_index = index_reg;
     assign q_word = word_reg[1:0];
     assign b_slot = index_reg;
@@ -224,51 +245,7 @@ module red_emit (
     // read.
     assign to = MULTICAST | {11'd0, q_key[2:0], 18'd0} | {16'd0, q_key[15:3], 3'd0};
     assign shown_m = repsum_reg ? c_m_reg : 8'd0;
-
-    always @(*) begin
-        // Words of a header are put together one clock before the values: all that is in words 1 to
-        // 7 stands still by then, but for the checksum. Of a passing frame words 0 and 4 are.
-        head = 64'd0;
-        if (word_reg == 4'd0) begin
-            head = {16'd0, MAC_GROUP, 32'd0};
-        end
-        if (word_reg == 4'd4) begin
-            head = {dfa, 32'd0};
-        end
-        if (!passing_reg) begin
-            if (word_reg == 4'd1) begin
-                head = {MAC, cfg_address, cfg_ethertype};
-            end
-            if (word_reg == 4'd2) begin
-                head = {FIRST, c_vni_reg, 16'd0};
-            end
-            if (word_reg == 4'd3) begin
-                head = {THIRD, 16'd0, cfg_address};
-            end
-            if (word_reg == 4'd4) begin
-                head = {dfa, 32'd0} | REQUEST;
-            end
-            if (word_reg == 4'd5) begin
-                head = REQUEST_LEN;
-            end
-            if (word_reg == 4'd6) begin
-                head = {32'd0, cookie_m[31:0]};
-            end
-            if (word_reg == 4'd7) begin
-                head = {
-                    5'd0,
-                    shown_m,
-                    4'd0,
-                    c_seqno_reg,
-                    c_count_reg,
-                    c_op_reg,
-                    1'b0,
-                    c_seqno_reg
-                };
-            end
-        end
-    end
-
+    assign heads_s_4 = !passing_reg ? ({dfa, 32'd0} | REQUEST) : {dfa, 32'd0};
     assign from = index_reg[2] ? 2'd2 : 2'd1;
     assign to_group = c_first_reg ? {32'd0, dfa} : 64'd0;
     assign sum = c_third_reg ? {16'd0, checksum_reg, 32'd0} : 64'd0;
@@ -321,7 +298,8 @@ module red_emit (
         word_reg = 4'd0;
         x_index_reg = 3'd0;
         x_number_reg = 4'd0;
-        is_last_reg = 1'b0;
+        at_reg = 12'd0;
+        head_at_reg = 8'd0;
         flows_reg = 1'b0;
         flows_words_reg = 1'b0;
         sum_base_reg = 18'd0;
@@ -368,7 +346,11 @@ module red_emit (
     always @(posedge clk) begin
         if (step) begin
             word_reg <= word_reg + 4'd1;
-            is_last_reg <= word_reg == 4'd10;
+            at_reg <= {at_reg[10:0], 1'b0};
+            head_at_reg <= {at_reg[6:0], 1'b0};
+            if (passing_reg) begin
+                head_at_reg <= {at_reg[6:0], 1'b0} & 8'd17;
+            end
             x_number_reg <= x_number_reg + 4'd1;
         end
         if (take) begin
@@ -376,7 +358,8 @@ module red_emit (
             passing_reg <= jobs_rd_data[3];
             index_reg <= jobs_rd_data[2:0];
             word_reg <= 4'd0;
-            is_last_reg <= 1'b0;
+            at_reg <= 12'd1;
+            head_at_reg <= 8'd1;
             x_index_reg <= jobs_rd_data[2:0];
             x_number_reg <= 4'd0;
             if (job_some_reg) begin
@@ -426,21 +409,21 @@ module red_emit (
         checksum_reg <= ~(sum_folded_reg[15:0] + {15'd0, sum_folded_reg[16]});
 
         if (flows_reg) begin
-            c_head_reg <= head;
-            c_first_reg <= word_reg == 4'd0;
-            c_third_reg <= (word_reg == 4'd3) & !passing_reg;
-            c_codes_reg <= (word_reg == 4'd7) & !passing_reg;
+            c_head_reg <= heads_m;
+            c_first_reg <= head_at_reg[0];
+            c_third_reg <= head_at_reg[3];
+            c_codes_reg <= head_at_reg[7];
             c_is_value_reg <= word_reg[3] & !passing_reg;
             c_result_reg <= !passing_reg;
-            c_last_reg <= busy_reg & is_last_reg;
+            c_last_reg <= busy_reg & is_last;
         end
 
         if (flows_reg) begin
             from_low_reg <= 2'd0;
             from_high_reg <= 2'd0;
-            if (passing_reg & (word_reg != 4'd0)) begin
+            if (passing_reg & !at_reg[0]) begin
                 from_high_reg <= from;
-                if ((word_reg != 4'd4) & (word_reg != 4'd6)) begin
+                if (!at_reg[4] & !at_reg[6]) begin
                     from_low_reg <= from;
                 end
             end
@@ -482,7 +465,8 @@ module red_emit (
             busy_reg <= 1'b0;
             x_index_reg <= 3'd0;
             x_number_reg <= 4'd0;
-            is_last_reg <= 1'b0;
+            at_reg <= 12'd0;
+            head_at_reg <= 8'd0;
             flows_reg <= 1'b1;
             c_valid_reg <= 1'b0;
             p_valid_q_reg <= 1'b0;

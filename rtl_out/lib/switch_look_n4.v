@@ -66,12 +66,13 @@ module switch_look_n4 (
     reg         final_word_reg;
     reg         is_down_reg;
     reg         is_brief_reg;
-    reg         is_again_reg;
     reg  [3:0]  goes_reg;
     reg  [3:0]  pops_reg;
-    // Stage 2: a word is at the queue's output, the first of its frame; the frame goes down.
+    // Stage 2: a word is at the queue's output, the first of its frame; instead of it the one that
+    // was kept leaves; the frame goes down.
     reg         s2_valid_reg;
     reg         s2_first_reg;
+    reg         s2_again_reg;
     reg         s2_down_reg;
     reg         s3_valid_reg;    // Stage 3.
     reg         s3_first_reg;
@@ -137,7 +138,7 @@ module switch_look_n4 (
         end
     end
 
-    assign soon = s2_first_reg & is_brief_reg & !is_again_reg;
+    assign soon = s2_first_reg & is_brief_reg & !s2_again_reg;
     assign m_valid = s3_valid_reg;
     assign m_data = words_inst_m | lead_reg;
     assign m_word = words_inst_m;
@@ -159,11 +160,11 @@ module switch_look_n4 (
         final_word_reg = 1'b0;
         is_down_reg = 1'b0;
         is_brief_reg = 1'b0;
-        is_again_reg = 1'b0;
         goes_reg = 4'd0;
         pops_reg = 4'd0;
         s2_valid_reg = 1'b0;
         s2_first_reg = 1'b0;
+        s2_again_reg = 1'b0;
         s2_down_reg = 1'b0;
         s3_valid_reg = 1'b0;
         s3_first_reg = 1'b0;
@@ -181,7 +182,6 @@ module switch_look_n4 (
         if (!active_reg) begin
             left_reg <= 4'd10;
             from_reg <= pick_reg;
-            is_again_reg <= pick_again_reg;
             // The entry of a frame that has begun before is used up.
             is_down_reg <= (|(pick_reg & down)) & !pick_again_reg;
             is_brief_reg <= (|(pick_reg & brief)) | pick_again_reg;
@@ -191,6 +191,7 @@ module switch_look_n4 (
         goes_reg <= moves | also;
         s2_valid_reg <= start | active_reg;
         s2_first_reg <= start;
+        s2_again_reg <= start & pick_again_reg;
         s2_down_reg <= !active_reg ? ((|(pick_reg & down)) & !pick_again_reg) : is_down_reg;
 
         if (start) begin
@@ -207,12 +208,12 @@ module switch_look_n4 (
             end
         end
 
-        lead_reg <= (s2_first_reg & is_again_reg) ? kept : 64'd0;
+        lead_reg <= s2_again_reg ? kept : 64'd0;
         s3_valid_reg <= s2_valid_reg;
         s3_first_reg <= s2_first_reg;
         s3_down_reg <= s2_down_reg;
         s3_brief_reg <= s2_first_reg & is_brief_reg;
-        s3_again_reg <= s2_first_reg & is_again_reg;
+        s3_again_reg <= s2_again_reg;
 
         if (rst) begin
             turn_reg <= 4'd0;
@@ -224,6 +225,7 @@ module switch_look_n4 (
             pops_reg <= 4'd0;
             s2_valid_reg <= 1'b0;
             s2_first_reg <= 1'b0;
+            s2_again_reg <= 1'b0;
             s3_valid_reg <= 1'b0;
             s3_brief_reg <= 1'b0;
             s3_again_reg <= 1'b0;

@@ -270,6 +270,7 @@ switch_row_n4_d512_u64_t64.v
 switch_core_n4_d512_u64_t64.v
 ../lib/red_match_d8.v
 ../lib/red_accumulate_d8.v
+../lib/mux_one_hot_w64_n8.v
 ../lib/red_emit.v
 ../lib/red_together.v
 ../lib/red_buffer.v

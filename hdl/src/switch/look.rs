@@ -79,15 +79,16 @@ hdl_module! {
         #[reset] final_word: DFF<Bit>,
         is_down: DFF<Bit>,
         is_brief: DFF<Bit>,
-        is_again: DFF<Bit>,
         /// The queues that move, in the next clock; those whose entry is used up.
         moves: Signal<Local, Bits<N>>,
         begins: Signal<Local, Bits<N>>,
         #[reset] goes: DFF<Bits<N>>,
         #[reset] pops: DFF<Bits<N>>,
-        /// Stage 2: a word is at the queue's output, the first of its frame; the frame goes down.
+        /// Stage 2: a word is at the queue's output, the first of its frame; instead of it the one that was kept leaves; the frame
+        /// goes down.
         #[reset] s2_valid: DFF<Bit>,
         #[reset] s2_first: DFF<Bit>,
+        #[reset] s2_again: DFF<Bit>,
         s2_down: DFF<Bit>,
         /// Stage 3.
         #[reset] s3_valid: DFF<Bit>,
@@ -111,7 +112,6 @@ impl<const N: usize> Logic for SwitchLook<N> {
         if !self.active.q.val() {
             self.left.d.next = 10.into();
             self.from.d.next = self.pick.q.val();
-            self.is_again.d.next = self.pick_again.q.val();
             // The entry of a frame that has begun before is used up.
             self.is_down.d.next =
                 (self.pick.q.val() & self.down.val()).any() & !self.pick_again.q.val();
@@ -134,6 +134,7 @@ impl<const N: usize> Logic for SwitchLook<N> {
         self.go.next = self.goes.q.val();
         self.s2_valid.d.next = self.start.val() | self.active.q.val();
         self.s2_first.d.next = self.start.val();
+        self.s2_again.d.next = self.start.val() & self.pick_again.q.val();
         self.s2_down.d.next = self.is_down.q.val();
         if !self.active.q.val() {
             self.s2_down.d.next =
@@ -175,15 +176,15 @@ impl<const N: usize> Logic for SwitchLook<N> {
             self.words.sel.next = self.from.q.val();
         }
         self.lead.d.next = 0.into();
-        if self.s2_first.q.val() & self.is_again.q.val() {
+        if self.s2_again.q.val() {
             self.lead.d.next = self.kept.val();
         }
-        self.soon.next = self.s2_first.q.val() & self.is_brief.q.val() & !self.is_again.q.val();
+        self.soon.next = self.s2_first.q.val() & self.is_brief.q.val() & !self.s2_again.q.val();
         self.s3_valid.d.next = self.s2_valid.q.val();
         self.s3_first.d.next = self.s2_first.q.val();
         self.s3_down.d.next = self.s2_down.q.val();
         self.s3_brief.d.next = self.s2_first.q.val() & self.is_brief.q.val();
-        self.s3_again.d.next = self.s2_first.q.val() & self.is_again.q.val();
+        self.s3_again.d.next = self.s2_again.q.val();
         self.m_valid.next = self.s3_valid.q.val();
         self.m_data.next = self.words.m.val() | self.lead.q.val();
         self.m_word.next = self.words.m.val();

@@ -63,7 +63,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "red_emit",
         "assign done_valid = flows_reg & c_last_reg & c_result_reg;\n    \
          assign done_index = c_place_reg[4:2];",
-        "assign done_valid = step & is_last_reg & !passing_reg;\n    assign done_index = index_reg;",
+        "assign done_valid = step & is_last & !passing_reg;\n    assign done_index = index_reg;",
     ),
     (
         "RED-1: of those taken together a last one without a partner is lost",

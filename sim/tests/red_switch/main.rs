@@ -374,7 +374,7 @@ fn red_15_a_descriptor_that_is_freed_too_early_is_noticed() {
         .unwrap();
     let right = "assign done_valid = flows_reg & c_last_reg & c_result_reg;\n    \
                  assign done_index = c_place_reg[4:2];";
-    let wrong = "assign done_valid = step & is_last_reg & !passing_reg;\n    \
+    let wrong = "assign done_valid = step & is_last & !passing_reg;\n    \
                  assign done_index = index_reg;";
     assert_eq!(text.matches(right).count(), 1);
     *text = text.replace(right, wrong);

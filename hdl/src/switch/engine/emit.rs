@@ -1,6 +1,6 @@
 //! Frames that a reduction engine sends: results, and frames that pass.
 
-use crate::blocks::AsyncRam;
+use crate::blocks::{AsyncRam, OneHotMux};
 use crate::bus::FramesOut;
 use crate::prelude::*;
 use crate::switch::ByteSwap;
@@ -118,8 +118,11 @@ hdl_module! {
         /// Copies of index and word for the second buffer; reset, or synthesis would merge them.
         #[reset] x_index: DFF<Bits<3>>,
         #[reset] x_number: DFF<Bits<4>>,
-        /// It is the last one, 11.
-        #[reset] is_last: DFF<Bit>,
+        /// The same, a bit for each number; of these those that are put together here: 0 to 7 of a result, 0 and 4 of a frame that
+        /// passes.
+        #[reset] at: DFF<Bits<12>>,
+        #[reset] head_at: DFF<Bits<8>>,
+        is_last: Signal<Local, Bit>,
         step: Signal<Local, Bit>,
         take: Signal<Local, Bit>,
         /// The pipeline moves, which is that nothing is held: registers of their own, for enables and for words.
@@ -170,7 +173,7 @@ hdl_module! {
         from: Signal<Local, Bits<2>>,
         /// Weight that is shown.
         shown_m: Signal<Local, Bits<8>>,
-        head: Signal<Local, Bits<64>>,
+        heads: OneHotMux<64, 8>,
         /// Word of a result, most significant byte first; halves of one of a passing frame.
         to_group: Signal<Local, Bits<64>>,
         sum: Signal<Local, Bits<64>>,
@@ -236,12 +239,17 @@ impl Logic for RedEmit {
         }
 
         // The job and the word.
+        self.is_last.next = self.at.q.val().get_bit(11);
         self.step.next = self.busy.q.val() & self.flows.q.val();
-        self.take.next = !self.busy.q.val() | (self.flows.q.val() & self.is_last.q.val());
+        self.take.next = !self.busy.q.val() | (self.flows.q.val() & self.is_last.val());
         self.job_after.next = self.job_head.q.val() + 1;
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
-            self.is_last.d.next = self.word.q.val() == 10;
+            self.at.d.next = self.at.q.val() << 1;
+            self.head_at.d.next = bit_cast::<8, 12>(self.at.q.val()) << 1;
+            if self.passing.q.val() {
+                self.head_at.d.next = (bit_cast::<8, 12>(self.at.q.val()) << 1) & 0x11;
+            }
             self.x_number.d.next = self.x_number.q.val() + 1;
         }
         if self.take.val() {
@@ -249,7 +257,8 @@ impl Logic for RedEmit {
             self.passing.d.next = self.jobs.rd.data.val().get_bit(3);
             self.index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
             self.word.d.next = 0.into();
-            self.is_last.d.next = false;
+            self.at.d.next = 1.into();
+            self.head_at.d.next = 1.into();
             self.x_index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
             self.x_number.d.next = 0.into();
             if self.job_some.q.val() {
@@ -264,7 +273,7 @@ impl Logic for RedEmit {
         // While it is composed, the last word still takes over what is written at its place.
         self.done_valid.next = self.flows.q.val() & self.c_last.q.val() & self.c_result.q.val();
         self.done_index.next = self.c_place.q.val().get_bits::<3>(2);
-        self.freed.next = self.step.val() & self.is_last.q.val() & self.passing.q.val();
+        self.freed.next = self.step.val() & self.is_last.val() & self.passing.q.val();
         self.q_index.next = self.index.q.val();
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
         self.b_slot.next = self.index.q.val();
@@ -338,52 +347,34 @@ impl Logic for RedEmit {
 
         // Words of a header are put together one clock before the values: all that is in words 1 to 7 stands still by then, but for the
         // checksum. Of a passing frame words 0 and 4 are.
-        self.head.next = 0.into();
-        if self.word.q.val() == 0 {
-            self.head.next = bit_cast::<64, 16>(self.mac_group.val()) << 32;
-        }
-        if self.word.q.val() == 4 {
-            self.head.next = bit_cast::<64, 32>(self.dfa.val()) << 32;
-        }
+        self.heads.s[0].next = bit_cast::<64, 16>(self.mac_group.val()) << 32;
+        self.heads.s[1].next = (bit_cast::<64, 16>(self.mac.val()) << 48)
+            | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
+            | bit_cast::<64, 16>(self.cfg_ethertype.val());
+        self.heads.s[2].next = (bit_cast::<64, 32>(self.first.val()) << 32)
+            | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
+        self.heads.s[3].next = (bit_cast::<64, 16>(self.third.val()) << 48)
+            | bit_cast::<64, 32>(self.cfg_address.val());
+        self.heads.s[4].next = bit_cast::<64, 32>(self.dfa.val()) << 32;
         if !self.passing.q.val() {
-            if self.word.q.val() == 1 {
-                self.head.next = (bit_cast::<64, 16>(self.mac.val()) << 48)
-                    | (bit_cast::<64, 32>(self.cfg_address.val()) << 16)
-                    | bit_cast::<64, 16>(self.cfg_ethertype.val());
-            }
-            if self.word.q.val() == 2 {
-                self.head.next = (bit_cast::<64, 32>(self.first.val()) << 32)
-                    | (bit_cast::<64, 16>(self.c_vni.q.val()) << 16);
-            }
-            if self.word.q.val() == 3 {
-                self.head.next = (bit_cast::<64, 16>(self.third.val()) << 48)
-                    | bit_cast::<64, 32>(self.cfg_address.val());
-            }
-            if self.word.q.val() == 4 {
-                self.head.next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | self.request.val();
-            }
-            if self.word.q.val() == 5 {
-                self.head.next = self.request_len.val();
-            }
-            if self.word.q.val() == 6 {
-                self.head.next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
-            }
-            if self.word.q.val() == 7 {
-                self.head.next = bit_cast::<64, 10>(self.c_seqno.q.val())
-                    | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
-                    | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
-                    | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
-                    | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
-            }
+            self.heads.s[4].next = (bit_cast::<64, 32>(self.dfa.val()) << 32) | self.request.val();
         }
+        self.heads.s[5].next = self.request_len.val();
+        self.heads.s[6].next = bit_cast::<64, 32>(self.cookie.m.val().get_bits::<32>(0));
+        self.heads.s[7].next = bit_cast::<64, 10>(self.c_seqno.q.val())
+            | (bit_cast::<64, 6>(self.c_op.q.val()) << 11)
+            | (bit_cast::<64, 20>(self.c_count.q.val()) << 17)
+            | (bit_cast::<64, 10>(self.c_seqno.q.val()) << 37)
+            | (bit_cast::<64, 8>(self.shown_m.val()) << 51);
+        self.heads.sel.next = self.head_at.q.val();
         if self.flows.q.val() {
-            self.c_head.d.next = self.head.val();
-            self.c_first.d.next = self.word.q.val() == 0;
-            self.c_third.d.next = (self.word.q.val() == 3) & !self.passing.q.val();
-            self.c_codes.d.next = (self.word.q.val() == 7) & !self.passing.q.val();
+            self.c_head.d.next = self.heads.m.val();
+            self.c_first.d.next = self.head_at.q.val().get_bit(0);
+            self.c_third.d.next = self.head_at.q.val().get_bit(3);
+            self.c_codes.d.next = self.head_at.q.val().get_bit(7);
             self.c_is_value.d.next = self.word.q.val().get_bit(3) & !self.passing.q.val();
             self.c_result.d.next = !self.passing.q.val();
-            self.c_last.d.next = self.busy.q.val() & self.is_last.q.val();
+            self.c_last.d.next = self.busy.q.val() & self.is_last.val();
         }
         self.from.next = 1.into();
         if self.index.q.val().get_bit(2) {
@@ -392,9 +383,9 @@ impl Logic for RedEmit {
         if self.flows.q.val() {
             self.from_low.d.next = 0.into();
             self.from_high.d.next = 0.into();
-            if self.passing.q.val() & (self.word.q.val() != 0) {
+            if self.passing.q.val() & !self.at.q.val().get_bit(0) {
                 self.from_high.d.next = self.from.val();
-                if (self.word.q.val() != 4) & (self.word.q.val() != 6) {
+                if !self.at.q.val().get_bit(4) & !self.at.q.val().get_bit(6) {
                     self.from_low.d.next = self.from.val();
                 }
             }
