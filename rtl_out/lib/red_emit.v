@@ -2,10 +2,10 @@
 //
 // Sends the results of descriptors and the frames that pass, in the order in which they
 // came, one word a clock and frame behind frame.
-// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, 3 first word composed, 4
-// registered, 5 m_valid; header words first, so the values may still be in the lane: a word
-// that is written after it was read is put right on its way (w_*), and the result code is
-// wanted in clock 11 only.
+// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, what is known of its first word
+// put together, 3 the rest, 4 registered, 5 m_valid; header words first, so the values may still be
+// in the lane: a word that is written after it was read is put right on its way (w_*), and the
+// result code is wanted in clock 11 only.
 // While the output stalls, the word that is composed (c_*), the one behind it (p_*) and the one at
 // the output (held_*) are held. What may change meanwhile: a word of the result that was still in
 // the lane is written, and taken over in c_*, and in p_* one clock after c_*; jobs come in; other
@@ -156,11 +156,13 @@ module red_emit (
     wire [63:0] c_value;
     wire [1:0]  from;
     wire [7:0]  shown_m;       // Weight that is shown.
-    wire [63:0] to_group;      // Word of a result, most significant byte first; halves of one of a passing frame.
+    // What else there is in a word, most significant byte first, or zero: destination of word 0,
+    // checksum, value. All of the word.
+    wire [63:0] to_group;
     wire [63:0] sum;
     wire [63:0] value;
     wire [63:0] composed;
-    wire [31:0] kept_low;
+    wire [31:0] kept_low;      // The word of each buffer; halves of it that are kept, or zero.
     wire [31:0] kept_high;
     wire [31:0] x_low;
     wire [31:0] x_high;

@@ -172,21 +172,18 @@ impl Tally<'_> {
         let (mut came, mut parts) = (vec![], vec![]);
         for seen in &self.up {
             let (from, clock) = (seen.frame.fabric.sfa, seen.end);
-            match seen.to {
-                Place::Switch(to, input) if to == switch => {
-                    if seen.arrived
-                        && self.cabling.at(seen.to).is_some()
-                        && !passed.contains(&from)
-                        && sources.insert(from)
-                    {
-                        came.push(Came {
-                            clock,
-                            input: input.into(),
-                        });
-                        parts.push(self.part(from, depth + 1)?);
-                    }
-                }
-                _ => {}
+            if let Place::Switch(to, input) = seen.to
+                && to == switch
+                && seen.arrived
+                && self.cabling.at(seen.to).is_some()
+                && !passed.contains(&from)
+                && sources.insert(from)
+            {
+                came.push(Came {
+                    clock,
+                    input: input.into(),
+                });
+                parts.push(self.part(from, depth + 1)?);
             }
         }
         let sent = self.up.iter().filter(from_here);

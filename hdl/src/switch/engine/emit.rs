@@ -14,7 +14,7 @@ const THIRD: usize = (wire::TTL as usize) << 8 | wire::PROTOCOL as usize;
 hdl_module! {
     /// Sends the results of descriptors and the frames that pass, in the order in which they
     /// came, one word a clock and frame behind frame.
-    /// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, 3 first word composed, 4
+    /// Clocks from j_valid: 1 in the queue, 2 job taken and tables read, what is known of its first word put together, 3 the rest, 4
     /// registered, 5 m_valid; header words first, so the values may still be in the lane: a word
     /// that is written after it was read is put right on its way (w_*), and the result code is
     /// wanted in clock 11 only.
@@ -174,11 +174,12 @@ hdl_module! {
         /// Weight that is shown.
         shown_m: Signal<Local, Bits<8>>,
         heads: OneHotMux<64, 8>,
-        /// Word of a result, most significant byte first; halves of one of a passing frame.
+        /// What else there is in a word, most significant byte first, or zero: destination of word 0, checksum, value. All of the word.
         to_group: Signal<Local, Bits<64>>,
         sum: Signal<Local, Bits<64>>,
         value: Signal<Local, Bits<64>>,
         composed: Signal<Local, Bits<64>>,
+        /// The word of each buffer; halves of it that are kept, or zero.
         kept_low: Signal<Local, Bits<32>>,
         kept_high: Signal<Local, Bits<32>>,
         x_low: Signal<Local, Bits<32>>,
