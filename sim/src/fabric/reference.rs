@@ -2,7 +2,7 @@
 //!
 //! Sums of floating-point numbers depend on the order of their operands, so a switch cannot be checked against a fold in any
 //! order that one likes. The cables show what came into a switch and did not leave it as it was: that is in its result, in the
-//! order of the last words; where several waited, in one of the orders that the engine may have had ([`order`]). A result's source
+//! order of the last words; where several waited, in one of the orders that the engine may have had. A result's source
 //! address names the switch and port it is from. [`total`] begins with the endpoints' own values, and for each switch on the way to
 //! the root it folds what is in its result in these orders until one gives the frame that the switch sent.
 //!
