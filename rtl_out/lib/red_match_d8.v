@@ -460,8 +460,8 @@ module red_match_d8 (
     assign contribution = {2'd0, header_reg[36:17]};
     assign left = t3_missing_reg - contribution;
     assign excess = contribution - t3_missing_reg;
-    // What a frame is, seen from its sequence number: of what has the descriptor's key, VNI and
-    // cookie that decides, of the rest it is nothing. Each is wanted in clock 4 alone.
+    // What a frame is, before its sequence number is compared: that decides of one with the
+    // descriptor's key, VNI and cookie, and of no other. Wanted in clock 4 alone.
     assign enabled = t3_reg & cfg_enable;
     assign up = enabled & !goes_down_reg;
     assign down = enabled & goes_down_reg;

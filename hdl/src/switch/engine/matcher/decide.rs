@@ -92,8 +92,8 @@ impl RedMatch {
         self.excess.next = self.contribution.val() - self.t3_missing.q.val();
         self.t4_reached.d.next = !self.excess.val().get_bit(21);
         self.t4_over.d.next = self.left.val().get_bit(21);
-        // What a frame is, seen from its sequence number: of what has the descriptor's key, VNI and cookie that decides, of the rest it
-        // is nothing. Each is wanted in clock 4 alone.
+        // What a frame is, before its sequence number is compared: that decides of one with the descriptor's key, VNI and cookie, and
+        // of no other. Wanted in clock 4 alone.
         self.enabled.next = self.t3.q.val() & self.cfg_enable.val();
         self.up.next = self.enabled.val() & !self.goes_down.q.val();
         self.down.next = self.enabled.val() & self.goes_down.q.val();
