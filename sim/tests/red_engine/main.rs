@@ -189,6 +189,50 @@ fn red_12_every_bit_of_every_timeout_counts() {
     }
 }
 
+/// Results of reproducible sums that begin to leave as soon as they can, while the last contribution's words are still written.
+fn two_scales(library: &Verilated, seed: u64) -> Result<Bench, String> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut bench = bench(library, seed);
+    for _ in 0..ROUNDS {
+        for item in traffic::two_scales(&mut rng) {
+            while !bench.ready() {
+                bench.step();
+            }
+            bench.begin(item);
+            // Not always enough for what is sent of before to be gone.
+            for _ in 0..rng.random_range(0..40) {
+                bench.step();
+            }
+        }
+        if rng.random_range(0..8) == 0 && bench.ready_to_pass() {
+            bench.begin(traffic::passing(&mut rng, 8));
+        }
+        for _ in 0..rng.random_range(0..60) {
+            bench.step();
+        }
+        if bench.trouble.is_some() {
+            break;
+        }
+    }
+    ended(bench, seed)
+}
+
+/// Sums of two of a seed.
+const ROUNDS: u32 = 1_500;
+
+#[test]
+fn red_06_red_15_a_result_leaves_while_its_last_words_are_written() {
+    profiles("engine: sums of two scales", |seed| {
+        let bench = two_scales(library(), seed).unwrap_or_else(|e| panic!("{e}"));
+        assert!(
+            bench.sent.len() as u32 >= ROUNDS,
+            "seed {seed}: {} frames",
+            bench.sent.len()
+        );
+        bench.frames
+    });
+}
+
 /// Frames of one tree every 11 clocks are all combined, and the engine never closes.
 #[test]
 fn back_to_back_frames_of_one_tree_are_combined_at_line_rate() {

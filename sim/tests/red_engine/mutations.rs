@@ -1,6 +1,6 @@
 //! Wrong engines: each differs from `red_engine` in one expression, and lock step must notice.
 
-use super::{bench, run};
+use super::{bench, run, two_scales};
 
 /// Rule, module, text that stands there once, what stands there instead.
 const WRONG: &[(&str, &str, &str, &str)] = &[
@@ -57,6 +57,24 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "red_emit",
         "\n        if (p_stale_reg) begin",
         "\n        if (1'b0) begin",
+    ),
+    (
+        "RED-15: the same, while the output stalls",
+        "red_emit",
+        "end else if (p_stale_reg) begin",
+        "end else if (1'b0) begin",
+    ),
+    (
+        "RED-15: a word written in the clock after it was read is not put right",
+        "red_emit",
+        "c_value = c_late_reg ?",
+        "c_value = 1'b0 ?",
+    ),
+    (
+        "RED-15: the same, while the output stalls",
+        "red_emit",
+        "end else if (c_late_reg) begin",
+        "end else if (1'b0) begin",
     ),
     (
         "RED-15: a descriptor is freed when its last word is read, which a stalled output then holds",
@@ -154,7 +172,9 @@ fn red_06_red_09_red_10_red_11_red_12_red_13_red_14_red_15_wrong_engines_are_not
                     assert_eq!(text.matches(right).count(), 1, "{what}: {right}");
                     *text = text.replace(right, wrong);
                     let library = bench::build(top, &files);
-                    let noticed = (0..26).find_map(|seed| run(&library, seed, super::CLOCKS).err());
+                    let noticed = (0..26)
+                        .find_map(|seed| run(&library, seed, super::CLOCKS).err())
+                        .or_else(|| (0..26).find_map(|seed| two_scales(&library, seed).err()));
                     println!("{what}: {}", noticed.as_deref().unwrap_or("not noticed"));
                     assert!(noticed.is_some(), "{what}: lock step does not notice");
                 });

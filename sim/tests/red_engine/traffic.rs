@@ -217,6 +217,45 @@ pub fn item(rng: &mut SmallRng, keys: u16, engine: &Engine) -> Item {
     Item { way, frame, others }
 }
 
+/// A descriptor armed for two contributions of [`Op::FltRepsum`], and these: any words of any scales that are near each other.
+///
+/// The second one's sum moves by up to six words, so that its words are written in any order while the result begins to leave.
+pub fn two_scales(rng: &mut SmallRng) -> [Item; 3] {
+    let key = key(rng, 8);
+    let mut arm = frame(rng, key, None, true);
+    arm.red.op = Op::FltRepsum;
+    let scale: i8 = rng.random_range(-125..123);
+    let mut contribution = || {
+        let mut one = frame(rng, key, None, false);
+        one.fabric.vni = arm.fabric.vni;
+        one.red = Reduction {
+            arm: false,
+            count: 1,
+            rc: Rc::new(0),
+            m: scale + rng.random_range(-3..4),
+            ..arm.red
+        };
+        one.data = std::array::from_fn(|_| match rng.random_range(0..4) {
+            0 => 0,
+            1 => word(rng),
+            _ => rng.random(),
+        });
+        Item {
+            way: Way::Up,
+            frame: one,
+            others: vec![],
+        }
+    };
+    let contributions = [contribution(), contribution()];
+    let [first, second] = contributions;
+    let arm = Item {
+        way: Way::Down(2),
+        frame: arm,
+        others: vec![],
+    };
+    [arm, first, second]
+}
+
 /// Makes a contribution one that can be taken together with others, and these: two to 15 from other endpoints.
 fn others(rng: &mut SmallRng, frame: &mut Frame) -> Vec<Frame> {
     frame.red.arm = false;
