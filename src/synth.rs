@@ -12,7 +12,7 @@
 //! - `registers`: flip-flops in use (`TRELLIS_FF`).
 //! - `block_rams`: block RAMs of 18 Kbit in use (`DP16KD`, as which nextpnr counts `PDPW16KD` too).
 //! - `lutram_luts`: those of `luts` that hold distributed RAM: four for each 16×4 RAM.
-//! - `ram_rounds`: how often the block RAMs were placed ahead of the rest, see [`rams`]; 0 leaves
+//! - `ram_rounds`: how often the block RAMs were placed ahead of the rest, see [`tributary_fpga::rams`]; 0 leaves
 //!   them to nextpnr. The arguments stay the same: their sites are attributes in the netlist.
 //! - `ram_round`: after which of these rounds they were kept: that of which nextpnr expects most
 //!   once all is placed with seed 1.
@@ -21,16 +21,15 @@
 //!
 //! Everything happens in `target/synth/<content>/`: what is there already is not computed again.
 
-mod anneal;
 mod flow;
 mod path;
-mod rams;
 mod report;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use tributary_fpga::{rams, sites};
 
 use report::SynthReport;
 
@@ -66,19 +65,10 @@ impl Device {
 
     /// The sites of its block RAMs.
     fn block_rams(self) -> Vec<rams::Site> {
-        match self {
-            // Four rows of 13 groups of four (Project Trellis, LFE5U-85F); the middle has none.
-            Self::Ecp5_85k => [22, 46, 70, 82]
-                .into_iter()
-                .flat_map(|y| (0..52).map(move |i| (i, y)))
-                .map(|(i, y)| {
-                    let (group, number) = (i / 4, i % 4);
-                    let middle = if group < 7 { 0 } else { 2 };
-                    let x = 4 + 9 * group + 2 * number + middle;
-                    (format!("X{x}/Y{y}/EBR{number}"), (x, y))
-                })
-                .collect(),
-        }
+        let device = match self {
+            Self::Ecp5_85k => "85k",
+        };
+        sites::ecp5(device).unwrap_or_default()
     }
 }
 

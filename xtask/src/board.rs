@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
+use tributary_fpga::{rams, sites};
 
 use crate::process::{run_loudly, run_quietly, shown};
 use crate::{tools, workspace};
@@ -34,7 +35,7 @@ pub enum Task {
         /// The design, as `list` names it; without a name the first one.
         #[arg(long)]
         design: Option<String>,
-        /// Seed of nextpnr's placement, otherwise 1.
+        /// Seed of nextpnr's placement, otherwise that of `board.toml`.
         #[arg(long)]
         seed: Option<u32>,
         /// The program `tributary` that writes the Verilog; otherwise `cargo run --release`.
@@ -123,7 +124,14 @@ fn build(
         Flow::Nextpnr(flow) => {
             let design = board.choose(&flow.design, design)?;
             let dir = place(design)?;
-            build_ecp5(name, flow, design, seed.unwrap_or(1), generator, &dir)
+            build_ecp5(
+                name,
+                flow,
+                design,
+                seed.unwrap_or(design.seed),
+                generator,
+                &dir,
+            )
         }
         Flow::Vivado(flow) => {
             if seed.is_some() || generator.is_some() {
@@ -170,7 +178,7 @@ fn build_ecp5(
         .arg(&rtl);
     run_quietly(&mut gen_command)?;
     let (module, sources) = gather(dir, &rtl, name)?;
-    let code = user_code(dir, &sources, flow, seed)?;
+    let code = user_code(dir, &sources, flow, design, seed)?;
 
     step(&start, "yosys");
     let script = format!(
@@ -180,32 +188,11 @@ fn build_ecp5(
     );
     tool(dir, "yosys", &["-q", "-l", "yosys.log", "-p", &script])?;
 
+    let netlist = place_rams(dir, flow, design, &start)?;
     step(&start, "nextpnr");
-    let seed = seed.to_string();
-    let speed = flow.speed.to_string();
-    let device = format!("--{}", flow.device);
-    let place = [
-        &device,
-        "--package",
-        &flow.package,
-        "--speed",
-        &speed,
-        "--lpf",
-        "pins.lpf",
-        "--seed",
-        &seed,
-        "--json",
-        "netlist.json",
-        "--textcfg",
-        "board.config",
-        "--report",
-        "report.json",
-        "--log",
-        "nextpnr.log",
-        "--timing-allow-fail",
-        "--quiet",
-    ];
-    tool(dir, "nextpnr-ecp5", &place)?;
+    let mut more = vec!["--textcfg", "board.config", "--report", "report.json"];
+    more.extend(design.router.iter().map(String::as_str));
+    nextpnr(dir, flow, &netlist, seed, "nextpnr.log", &more)?;
     let verdict = timing::verdict(&dir.join("report.json"), &flow.clocks)?;
     print!("{verdict}");
     if !verdict.met() {
@@ -239,6 +226,53 @@ fn build_ecp5(
         start.elapsed().as_secs()
     );
     Ok(())
+}
+
+/// Places everything as often as the design wants only to find sites for the block RAMs, and fixes them there; gives the
+/// netlist to go on with.
+fn place_rams(dir: &Path, flow: &Nextpnr, design: &Generated, start: &Instant) -> Result<String> {
+    let mut netlist = "netlist.json".to_owned();
+    if design.ram_rounds == 0 {
+        return Ok(netlist);
+    }
+    let sites = sites::ecp5(&flow.device).with_context(|| {
+        format!(
+            "the sites of the block RAMs of {} are not known: `ram_rounds` of {} must be 0",
+            flow.device, design.name
+        )
+    })?;
+    let read = |name: &str| {
+        fs::read(dir.join(name)).with_context(|| format!("cannot read {name} in {}", dir.display()))
+    };
+    let original: serde_json::Value = serde_json::from_slice(&read(&netlist)?)?;
+    for round in 1..=design.ram_rounds {
+        step(start, "nextpnr, for the sites of block RAMs");
+        let more = ["--no-route", "--write", "placed.json"];
+        nextpnr(dir, flow, &netlist, 1, &format!("rams-{round}.log"), &more)?;
+        let mut fixed = original.clone();
+        rams::fix(&mut fixed, &rams::better(&dir.join("placed.json"), &sites)?)?;
+        netlist = format!("rams-{round}.json");
+        fs::write(dir.join(&netlist), serde_json::to_vec(&fixed)?)
+            .with_context(|| format!("cannot write {netlist} in {}", dir.display()))?;
+    }
+    Ok(netlist)
+}
+
+fn nextpnr(
+    dir: &Path,
+    flow: &Nextpnr,
+    netlist: &str,
+    seed: u32,
+    log: &str,
+    more: &[&str],
+) -> Result<()> {
+    let (seed, speed) = (seed.to_string(), flow.speed.to_string());
+    let device = format!("--{}", flow.device);
+    let mut arguments = vec![&device, "--package", &flow.package, "--speed", &speed];
+    arguments.extend(["--lpf", "pins.lpf", "--seed", &seed, "--json", netlist]);
+    arguments.extend(["--log", log, "--timing-allow-fail", "--quiet"]);
+    arguments.extend(more);
+    tool(dir, "nextpnr-ecp5", &arguments)
 }
 
 fn step(start: &Instant, what: &str) {
@@ -280,7 +314,13 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// The first 32 bits of a hash of all that the bitstream is made from: sources, pins, device, seed, versions of the tools.
-fn user_code(dir: &Path, sources: &[String], flow: &Nextpnr, seed: u32) -> Result<u32> {
+fn user_code(
+    dir: &Path,
+    sources: &[String],
+    flow: &Nextpnr,
+    design: &Generated,
+    seed: u32,
+) -> Result<u32> {
     let mut hash = Sha256::new();
     let files = sources.iter().map(String::as_str).chain(["pins.lpf"]);
     for file in files {
@@ -291,8 +331,8 @@ fn user_code(dir: &Path, sources: &[String], flow: &Nextpnr, seed: u32) -> Resul
     let stamp = workspace::tools_dir().join("stamp");
     hash.update(fs::read(&stamp).with_context(|| format!("cannot read {}", stamp.display()))?);
     hash.update(format!(
-        "{} {} {} {seed}",
-        flow.device, flow.package, flow.speed
+        "{} {} {} {seed} {} {:?}",
+        flow.device, flow.package, flow.speed, design.ram_rounds, design.router
     ));
     let hash = hash.finalize();
     Ok(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))

@@ -62,6 +62,19 @@ pub struct Generated {
     pub block: String,
     /// Its sizes, as `--set` takes them.
     pub set: Vec<String>,
+    /// How often everything is placed only to find better sites for its block RAMs.
+    #[serde(default)]
+    pub ram_rounds: u32,
+    /// Arguments of nextpnr that choose the router, if it is not nextpnr's own choice.
+    #[serde(default)]
+    pub router: Vec<String>,
+    /// Seed of the placement that is routed.
+    #[serde(default = "first_seed")]
+    pub seed: u32,
+}
+
+fn first_seed() -> u32 {
+    1
 }
 
 /// A board with an FPGA of AMD.

@@ -8,14 +8,14 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 const MOVES: u64 = 4_000;
 
 /// Column and row of a tile.
-pub(super) type Tile = (i32, i32);
+pub type Tile = (i32, i32);
 
 /// Lowest and highest column and row of some cells.
-pub(super) type Span = (Tile, Tile);
+pub type Span = (Tile, Tile);
 
 /// Nets that end at the same block RAMs and span the same rectangle of other cells.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Nets {
+pub struct Nets {
     /// The block RAMs, by index.
     pub rams: Vec<usize>,
     /// Where the other cells are; none if there are none.
@@ -25,7 +25,7 @@ pub(super) struct Nets {
 }
 
 /// Block RAMs on sites.
-pub(super) struct Layout<'a> {
+pub struct Layout<'a> {
     sites: &'a [Tile],
     nets: &'a [Nets],
     /// Nets of each block RAM.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::anneal::{Layout, Nets, Span, Tile};
+use crate::anneal::{Layout, Nets, Span, Tile};
 
 /// Nets with more ends than this pull nowhere.
 const MOST_ENDS: usize = 200;
@@ -25,7 +25,7 @@ const MOST_ENDS: usize = 200;
 const SEED: u64 = 1;
 
 /// A site for a block RAM: its name in nextpnr, and where it is.
-pub(super) type Site = (String, Tile);
+pub type Site = (String, Tile);
 
 /// What nextpnr's `--write` says of the placement.
 #[derive(Deserialize)]
@@ -67,7 +67,7 @@ struct Ends {
 }
 
 /// Finds better sites for the block RAMs of a placement; each one's name with its site's.
-pub(super) fn better(placed: &Path, sites: &[Site]) -> Result<BTreeMap<String, String>> {
+pub fn better(placed: &Path, sites: &[Site]) -> Result<BTreeMap<String, String>> {
     let file = File::open(placed).with_context(|| format!("cannot read {}", placed.display()))?;
     let design: Placed = serde_json::from_reader(BufReader::new(file))
         .with_context(|| format!("{} is not what was expected", placed.display()))?;
@@ -164,7 +164,7 @@ fn tile(bel: &str) -> Result<Tile> {
 }
 
 /// Fixes the block RAMs of a netlist on these sites.
-pub(super) fn fix(netlist: &mut Value, sites: &BTreeMap<String, String>) -> Result<()> {
+pub fn fix(netlist: &mut Value, sites: &BTreeMap<String, String>) -> Result<()> {
     for (name, site) in sites {
         let module = netlist["modules"]
             .as_object_mut()
