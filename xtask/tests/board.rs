@@ -33,7 +33,7 @@ fn designs() -> Vec<(String, String)> {
     designs
 }
 
-/// That of the network card is not routed in hours so far: it is tried with `BOARD_LONG=1` only.
+/// That of the network card takes three quarters of an hour: it is built with `BOARD_LONG=1` only.
 #[test]
 fn designs_for_boards_have_bitstreams_with_all_clocks_met() {
     let designs = designs();
