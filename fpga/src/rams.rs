@@ -7,7 +7,7 @@
 //! for each round.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
@@ -66,8 +66,17 @@ struct Ends {
     rams: Vec<usize>,
 }
 
+/// A netlist whose block RAMs are fixed where they lie best in a placement of it, as nextpnr's `--write` left that.
+pub fn fixed(netlist: &Path, placed: &Path, sites: &[Site]) -> Result<Vec<u8>> {
+    let text = fs::read(netlist).with_context(|| format!("cannot read {}", netlist.display()))?;
+    let mut design = serde_json::from_slice(&text)
+        .with_context(|| format!("{} is not what was expected", netlist.display()))?;
+    fix(&mut design, &better(placed, sites)?)?;
+    Ok(serde_json::to_vec(&design)?)
+}
+
 /// Finds better sites for the block RAMs of a placement; each one's name with its site's.
-pub fn better(placed: &Path, sites: &[Site]) -> Result<BTreeMap<String, String>> {
+fn better(placed: &Path, sites: &[Site]) -> Result<BTreeMap<String, String>> {
     let file = File::open(placed).with_context(|| format!("cannot read {}", placed.display()))?;
     let design: Placed = serde_json::from_reader(BufReader::new(file))
         .with_context(|| format!("{} is not what was expected", placed.display()))?;
@@ -164,7 +173,7 @@ fn tile(bel: &str) -> Result<Tile> {
 }
 
 /// Fixes the block RAMs of a netlist on these sites.
-pub fn fix(netlist: &mut Value, sites: &BTreeMap<String, String>) -> Result<()> {
+fn fix(netlist: &mut Value, sites: &BTreeMap<String, String>) -> Result<()> {
     for (name, site) in sites {
         let module = netlist["modules"]
             .as_object_mut()

@@ -173,10 +173,9 @@ impl<'a> Flow<'a> {
                 self.nextpnr(1, &netlist(round), &log, &more)?;
                 let placed = self.dir.join("placed.json");
                 if round < rounds {
-                    let mut fixed = self.read_json("netlist.json")?;
-                    rams::fix(&mut fixed, &rams::better(&placed, &sites)?)?;
+                    let fixed = rams::fixed(&self.dir.join("netlist.json"), &placed, &sites)?;
                     let path = self.dir.join("rams.tmp");
-                    fs::write(&path, serde_json::to_vec(&fixed)?)
+                    fs::write(&path, fixed)
                         .with_context(|| format!("cannot write {}", path.display()))?;
                     self.rename("rams.tmp", &next)?;
                 }

@@ -154,6 +154,7 @@ fn build_ecp5(
     generator: Option<&Path>,
     dir: &Path,
 ) -> Result<()> {
+    let sites = ram_sites(flow, design)?;
     tools::install(false)?;
     let start = Instant::now();
     if dir.exists() {
@@ -188,7 +189,7 @@ fn build_ecp5(
     );
     tool(dir, "yosys", &["-q", "-l", "yosys.log", "-p", &script])?;
 
-    let netlist = place_rams(dir, flow, design, &start)?;
+    let netlist = place_rams(dir, flow, design, &sites, &start)?;
     step(&start, "nextpnr");
     let mut more = vec!["--textcfg", "board.config", "--report", "report.json"];
     more.extend(design.router.iter().map(String::as_str));
@@ -228,31 +229,37 @@ fn build_ecp5(
     Ok(())
 }
 
-/// Places everything as often as the design wants only to find sites for the block RAMs, and fixes them there; gives the
-/// netlist to go on with.
-fn place_rams(dir: &Path, flow: &Nextpnr, design: &Generated, start: &Instant) -> Result<String> {
-    let mut netlist = "netlist.json".to_owned();
+/// Sites of the device's block RAMs, if the design wants them placed first.
+fn ram_sites(flow: &Nextpnr, design: &Generated) -> Result<Vec<rams::Site>> {
     if design.ram_rounds == 0 {
-        return Ok(netlist);
+        return Ok(vec![]);
     }
-    let sites = sites::ecp5(&flow.device).with_context(|| {
+    sites::ecp5(&flow.device).with_context(|| {
         format!(
             "the sites of the block RAMs of {} are not known: `ram_rounds` of {} must be 0",
             flow.device, design.name
         )
-    })?;
-    let read = |name: &str| {
-        fs::read(dir.join(name)).with_context(|| format!("cannot read {name} in {}", dir.display()))
-    };
-    let original: serde_json::Value = serde_json::from_slice(&read(&netlist)?)?;
+    })
+}
+
+/// Places everything as often as the design wants only to find sites for the block RAMs, and fixes them there; gives the
+/// netlist to go on with.
+fn place_rams(
+    dir: &Path,
+    flow: &Nextpnr,
+    design: &Generated,
+    sites: &[rams::Site],
+    start: &Instant,
+) -> Result<String> {
+    let original = dir.join("netlist.json");
+    let mut netlist = "netlist.json".to_owned();
     for round in 1..=design.ram_rounds {
         step(start, "nextpnr, for the sites of block RAMs");
         let more = ["--no-route", "--write", "placed.json"];
         nextpnr(dir, flow, &netlist, 1, &format!("rams-{round}.log"), &more)?;
-        let mut fixed = original.clone();
-        rams::fix(&mut fixed, &rams::better(&dir.join("placed.json"), &sites)?)?;
         netlist = format!("rams-{round}.json");
-        fs::write(dir.join(&netlist), serde_json::to_vec(&fixed)?)
+        let fixed = rams::fixed(&original, &dir.join("placed.json"), sites)?;
+        fs::write(dir.join(&netlist), fixed)
             .with_context(|| format!("cannot write {netlist} in {}", dir.display()))?;
     }
     Ok(netlist)
@@ -382,4 +389,31 @@ fn load(name: &str, design: Option<&str>) -> Result<()> {
         );
     }
     run_loudly(&mut command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_rams_are_placed_first_only_where_their_sites_are_known() {
+        let board = Board::read("versa").unwrap();
+        let Flow::Nextpnr(mut flow) = board.flow.clone() else {
+            panic!("the Versa has an ECP5");
+        };
+        let nic = board.choose(&flow.design, Some("nic")).unwrap().clone();
+        let repeater = board
+            .choose(&flow.design, Some("repeater"))
+            .unwrap()
+            .clone();
+        assert_eq!(ram_sites(&flow, &nic).unwrap().len(), 108);
+        assert!(ram_sites(&flow, &repeater).unwrap().is_empty());
+        flow.device = "25k".to_owned();
+        let error = ram_sites(&flow, &nic).unwrap_err().to_string();
+        assert!(
+            error.contains("25k") && error.contains("`ram_rounds` of nic must be 0"),
+            "{error}"
+        );
+        assert!(ram_sites(&flow, &repeater).is_ok());
+    }
 }

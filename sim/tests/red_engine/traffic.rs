@@ -246,8 +246,7 @@ pub fn two_scales(rng: &mut SmallRng) -> [Item; 3] {
             others: vec![],
         }
     };
-    let contributions = [contribution(), contribution()];
-    let [first, second] = contributions;
+    let (first, second) = (contribution(), contribution());
     let arm = Item {
         way: Way::Down(2),
         frame: arm,
